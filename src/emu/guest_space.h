@@ -1,0 +1,62 @@
+// A guest's address space as a sample sees it. Changes stay in the sample.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "base/guest_address.h"
+#include "base/memory_map.h"
+#include "base/result.h"
+
+namespace shadowprof {
+
+struct Protection {
+    bool readable = false;
+    bool writable = false;
+    bool executable = false;
+};
+
+class GuestSpace {
+  public:
+    virtual ~GuestSpace() = default;
+
+    // Copies bytes out of the guest. False if any byte is not readable (EFAULT); `to` is then
+    // unspecified.
+    virtual bool read(GuestAddress from, std::span<std::byte> to) = 0;
+    // Copies bytes into the guest. False if any byte is not writable (EFAULT); nothing or a prefix
+    // was then written.
+    virtual bool write(GuestAddress to, std::span<const std::byte> from) = 0;
+
+    // The mapping that contains `address`.
+    virtual const Mapping* find(GuestAddress address) const = 0;
+    // The first mapping that ends after `address`.
+    virtual const Mapping* find_at_or_after(GuestAddress address) const = 0;
+    // A free, page-aligned range of `size_bytes`, where the kernel would put it (below the lowest
+    // mapping of the mmap area); nothing if there is no room.
+    virtual std::optional<GuestAddress> find_free(std::uint64_t size_bytes) const = 0;
+
+    // Zero-filled memory at a page-aligned range; whatever was mapped there is replaced.
+    // Look-ups then show `mapping` as it was given.
+    virtual bool map(const Mapping& mapping) = 0;
+    // Removes mappings from a page-aligned range; holes are fine.
+    virtual bool unmap(GuestAddress start, std::uint64_t size_bytes) = 0;
+    // Changes the protection of a page-aligned range. False if part of it is not mapped.
+    virtual bool protect(GuestAddress start, std::uint64_t size_bytes, Protection protection) = 0;
+};
+
+// Typed access on top: `guest_load<timespec>(space, address)`.
+template <typename T>
+std::optional<T> guest_load(GuestSpace& space, GuestAddress from) {
+    T value;
+    if (!space.read(from, std::as_writable_bytes(std::span(&value, 1)))) return std::nullopt;
+    return value;
+}
+template <typename T>
+bool guest_store(GuestSpace& space, GuestAddress to, const T& value) {
+    return space.write(to, std::as_bytes(std::span(&value, 1)));
+}
+
+}  // namespace shadowprof

@@ -1,0 +1,33 @@
+// Why a sample ended.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace shadowprof {
+
+enum class SampleEnd : std::uint8_t {
+    size,                     // it reached its number of instructions
+    unsafe_syscall,           // a system call that cannot be emulated
+    input,                    // a read of input that was not recorded: pipe, socket, terminal
+    idle,                     // the thread waits in the kernel, or began to wait
+    fault,                    // a fault or trap of the guest
+    exit,                     // the program or the thread ended
+    unsupported_instruction,  // neither translated nor single-stepped
+    replica_lost,             // the replica vanished
+    worker_lost,              // the worker process crashed
+    stopped,                  // shadowprof was told to end
+    count
+};
+
+inline constexpr std::array<std::string_view, static_cast<std::size_t>(SampleEnd::count)>
+    sample_end_names = {"size", "unsafe_syscall", "input", "idle", "fault", "exit",
+                        "unsupported_instruction", "replica_lost", "worker_lost", "stopped"};
+
+constexpr std::string_view name(SampleEnd end) {
+    return sample_end_names[static_cast<std::size_t>(end)];
+}
+
+}  // namespace shadowprof

@@ -1,0 +1,86 @@
+// The trace: what running guest code leaves behind, and the tables that give it meaning.
+//
+// A trace is a sequence of 64-bit words written from high addresses to low ones. Each executed
+// basic block appends one record: the block's id, then one or more words for each of the block's
+// value slots, in order. A block translated at TraceLevel::blocks has no slots.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "base/guest_address.h"
+
+namespace shadowprof {
+
+enum class TraceLevel : std::uint8_t {
+    blocks,  // block ids
+    values,  // block ids and the results of instructions
+};
+inline constexpr std::size_t trace_levels = 2;
+
+// How a basic block ends.
+enum class Terminator : std::uint8_t {
+    none,           // cut by a limit: control goes on at `end`
+    conditional,    // taken: `target`, else `end`
+    jump,           // to `target`
+    indirect_jump,
+    call,           // to `target`
+    indirect_call,
+    ret,
+    syscall,        // goes on at `end`
+    handed_over,    // the last instruction was single-stepped by ptrace
+};
+
+using BlockId = std::uint32_t;
+
+// What a block id means. Written once by the emulator, never changed. Hostile where it comes from a
+// worker process: readers check.
+struct BlockInfo {
+    GuestAddress start;        // first instruction
+    GuestAddress last;         // last instruction: the branch, if there is one
+    GuestAddress end;          // one past the last byte: the fall-through successor
+    GuestAddress target;       // of a direct branch or call, else 0
+    std::uint32_t instructions;
+    std::uint32_t first_slot;  // index into the table of value slots
+    std::uint16_t slots;
+    std::uint16_t value_words; // words after the id in each record of this block
+    Terminator terminator;
+    TraceLevel level;
+    std::uint16_t unused;
+};
+static_assert(sizeof(BlockInfo) == 48);
+
+// One recorded result of one instruction of a block.
+struct ValueSlot {
+    std::uint16_t instruction_offset;  // bytes from the block's start
+    std::uint16_t reg;                 // ZydisRegister, the destination as the instruction names it
+    std::uint8_t width_bytes;          // of the destination: 1, 2, 4, 8, 16, 32 or 64
+    std::uint8_t words;                // trace words it takes; the value is in the low bytes first
+    std::uint16_t unused;
+};
+static_assert(sizeof(ValueSlot) == 8);
+
+// Read access to the two tables of one emulator.
+class BlockTable {
+  public:
+    BlockTable() = default;
+    BlockTable(std::span<const BlockInfo> blocks, std::span<const ValueSlot> slots)
+        : blocks_(blocks), slots_(slots) {}
+
+    // Null for an id that cannot be: a trace from outside may hold any word.
+    const BlockInfo* find(std::uint64_t id) const {
+        return id < blocks_.size() ? &blocks_[id] : nullptr;
+    }
+    // Empty if the block's slot range cannot be.
+    std::span<const ValueSlot> slots_of(const BlockInfo& block) const {
+        if (block.first_slot > slots_.size() || slots_.size() - block.first_slot < block.slots)
+            return {};
+        return slots_.subspan(block.first_slot, block.slots);
+    }
+
+  private:
+    std::span<const BlockInfo> blocks_;
+    std::span<const ValueSlot> slots_;
+};
+
+}  // namespace shadowprof
