@@ -10,8 +10,24 @@
 namespace shadowprof {
 
 // Numbers as in instruction encodings (Intel SDM vol. 2, table 2-2).
-enum class Gpr : std::uint8_t { rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi,
-                                r8, r9, r10, r11, r12, r13, r14, r15 };
+enum class Gpr : std::uint8_t {
+    rax,
+    rcx,
+    rdx,
+    rbx,
+    rsp,
+    rbp,
+    rsi,
+    rdi,
+    r8,
+    r9,
+    r10,
+    r11,
+    r12,
+    r13,
+    r14,
+    r15
+};
 
 // All that a thread's instructions can see in registers. Trivially copyable: it crosses process
 // boundaries as bytes.

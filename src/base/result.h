@@ -14,14 +14,14 @@
 namespace shadowprof {
 
 enum class ErrorCode {
-    system,        // a system call failed; `sys_errno` says how
-    gone,          // the process or thread no longer exists: a normal answer everywhere
-    not_found,     // the named thing does not exist
-    permission,    // it exists and we may not
-    unsupported,   // a program, machine or kernel that shadowprof cannot handle
-    invalid,       // bytes from outside that make no sense
-    usage,         // a bad option or argument
-    interrupted,   // the user or a limit ended it
+    system,       // a system call failed; `sys_errno` says how
+    gone,         // the process or thread no longer exists: a normal answer everywhere
+    not_found,    // the named thing does not exist
+    permission,   // it exists and we may not
+    unsupported,  // a program, machine or kernel that shadowprof cannot handle
+    invalid,      // bytes from outside that make no sense
+    usage,        // a bad option or argument
+    interrupted,  // the user or a limit ended it
 };
 
 // What went wrong: a code to act upon and a sentence that names the thing and the reason.
@@ -37,7 +37,8 @@ struct [[nodiscard]] Error {
     }
 };
 
-// An Error from errno. ESRCH becomes ErrorCode::gone, ENOENT not_found, EPERM and EACCES permission.
+// An Error from errno. ESRCH becomes ErrorCode::gone, ENOENT not_found, EPERM and EACCES
+// permission.
 inline Error errno_error(std::string_view what, int error_number = errno) {
     ErrorCode code = ErrorCode::system;
     if (error_number == ESRCH) code = ErrorCode::gone;
@@ -92,16 +93,16 @@ class [[nodiscard]] Result<void> : public Result<Unit> {
 // TRY_ASSIGN(auto fd, open_file(path)) and TRY(flush(fd)): return the error, or go on.
 #define SHADOWPROF_CONCAT_(a, b) a##b
 #define SHADOWPROF_CONCAT(a, b) SHADOWPROF_CONCAT_(a, b)
-#define TRY_ASSIGN_(name, declaration, ...)             \
-    auto name = (__VA_ARGS__);                          \
-    if (!name) return std::move(name).error();          \
+#define TRY_ASSIGN_(name, declaration, ...)    \
+    auto name = (__VA_ARGS__);                 \
+    if (!name) return std::move(name).error(); \
     declaration = std::move(name).value()
 #define TRY_ASSIGN(declaration, ...) \
     TRY_ASSIGN_(SHADOWPROF_CONCAT(try_result_, __LINE__), declaration, __VA_ARGS__)
-#define TRY(...)                                                     \
-    do {                                                             \
-        auto try_result = (__VA_ARGS__);                             \
-        if (!try_result) return std::move(try_result).error();       \
+#define TRY(...)                                               \
+    do {                                                       \
+        auto try_result = (__VA_ARGS__);                       \
+        if (!try_result) return std::move(try_result).error(); \
     } while (0)
 
 }  // namespace shadowprof

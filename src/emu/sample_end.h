@@ -23,8 +23,9 @@ enum class SampleEnd : std::uint8_t {
 };
 
 inline constexpr std::array<std::string_view, static_cast<std::size_t>(SampleEnd::count)>
-    sample_end_names = {"size", "unsafe_syscall", "input", "idle", "fault", "exit",
-                        "unsupported_instruction", "replica_lost", "worker_lost", "stopped"};
+    sample_end_names = {
+        "size", "unsafe_syscall",          "input",        "idle",        "fault",
+        "exit", "unsupported_instruction", "replica_lost", "worker_lost", "stopped"};
 
 constexpr std::string_view name(SampleEnd end) {
     return sample_end_names[static_cast<std::size_t>(end)];

@@ -20,15 +20,15 @@ inline constexpr std::size_t trace_levels = 2;
 
 // How a basic block ends.
 enum class Terminator : std::uint8_t {
-    none,           // cut by a limit: control goes on at `end`
-    conditional,    // taken: `target`, else `end`
-    jump,           // to `target`
+    none,         // cut by a limit: control goes on at `end`
+    conditional,  // taken: `target`, else `end`
+    jump,         // to `target`
     indirect_jump,
-    call,           // to `target`
+    call,  // to `target`
     indirect_call,
     ret,
-    syscall,        // goes on at `end`
-    handed_over,    // the last instruction was single-stepped by ptrace
+    syscall,      // goes on at `end`
+    handed_over,  // the last instruction was single-stepped by ptrace
 };
 
 using BlockId = std::uint32_t;
@@ -36,14 +36,14 @@ using BlockId = std::uint32_t;
 // What a block id means. Written once by the emulator, never changed. Hostile where it comes from a
 // worker process: readers check.
 struct BlockInfo {
-    GuestAddress start;        // first instruction
-    GuestAddress last;         // last instruction: the branch, if there is one
-    GuestAddress end;          // one past the last byte: the fall-through successor
-    GuestAddress target;       // of a direct branch or call, else 0
+    GuestAddress start;   // first instruction
+    GuestAddress last;    // last instruction: the branch, if there is one
+    GuestAddress end;     // one past the last byte: the fall-through successor
+    GuestAddress target;  // of a direct branch or call, else 0
     std::uint32_t instructions;
     std::uint32_t first_slot;  // index into the table of value slots
     std::uint16_t slots;
-    std::uint16_t value_words; // words after the id in each record of this block
+    std::uint16_t value_words;  // words after the id in each record of this block
     Terminator terminator;
     TraceLevel level;
     std::uint16_t unused;

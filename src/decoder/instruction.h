@@ -1,0 +1,112 @@
+// One decoded guest instruction: Zydis behind a small type.
+#pragma once
+
+#include <Zydis/Zydis.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "base/guest_address.h"
+
+namespace shadowprof {
+
+// What an instruction does to control flow.
+enum class Flow : std::uint8_t {
+    next,         // goes on behind itself
+    conditional,  // Jcc, LOOPcc, JRCXZ: `branch_target` or behind itself
+    jump,         // direct
+    indirect_jump,
+    call,  // direct
+    indirect_call,
+    ret,
+    syscall,
+    other,  // far transfers, interrupts, transactions, privileged: leaves the ordinary
+};
+
+// Where in its encoding an instruction names a general register (Intel SDM vol. 2, 2.1 and 2.3).
+enum class GprField : std::uint8_t { modrm_reg, modrm_rm, base, index, opcode, vvvv };
+
+// One general register that an instruction names in its encoding.
+struct GprUse {
+    GprField field;
+    std::uint8_t number;  // 0..15
+    bool high_byte;       // AH, CH, DH or BH
+    bool read;            // its old value matters, also where only part of it is written
+    bool written;
+    std::uint8_t width_bits;  // of the operand
+};
+
+// The general registers named in an instruction's encoding; there are at most five.
+class GprUses {
+  public:
+    void add(const GprUse& use) { uses_[count_++] = use; }
+    const GprUse* begin() const { return uses_.data(); }
+    const GprUse* end() const { return uses_.data() + count_; }
+
+  private:
+    std::array<GprUse, 6> uses_{};
+    std::size_t count_ = 0;
+};
+
+class Instruction {
+  public:
+    static constexpr std::size_t max_length = ZYDIS_MAX_INSTRUCTION_LENGTH;
+
+    // Decodes the instruction that `bytes` begin with; nothing if it is not one or is cut off.
+    static std::optional<Instruction> decode(std::span<const std::byte> bytes,
+                                             GuestAddress address);
+
+    GuestAddress address() const { return address_; }
+    GuestAddress next() const { return address_ + zydis_.length; }
+    std::size_t length() const { return zydis_.length; }
+    std::span<const std::uint8_t> bytes() const { return {bytes_.data(), zydis_.length}; }
+    ZydisMnemonic mnemonic() const { return zydis_.mnemonic; }
+    const ZydisDecodedInstruction& zydis() const { return zydis_; }
+    std::span<const ZydisDecodedOperand> operands() const {
+        return {operands_.data(), zydis_.operand_count};
+    }
+
+    Flow flow() const { return flow_; }
+    // Of direct jumps, calls and conditional branches.
+    GuestAddress branch_target() const;
+
+    // The operand in memory that a ModRM byte names, LEA's address included; or null.
+    const ZydisDecodedOperand* modrm_memory() const;
+    bool has_memory_operand() const;
+    GprUses gpr_uses() const;
+
+    // Masks of ZYDIS_CPUFLAG_*: status flags whose old value the instruction reads, and those that
+    // it overwrites whatever its operands are.
+    std::uint32_t flags_read() const;
+    std::uint32_t flags_killed() const;
+
+    bool has_attribute(ZydisInstructionAttributes mask) const {
+        return (zydis_.attributes & mask) != 0;
+    }
+    // REP, REPE or REPNE in front of a string instruction.
+    bool is_repeated() const;
+
+  private:
+    Instruction() = default;
+
+    ZydisDecodedInstruction zydis_;
+    std::array<ZydisDecodedOperand, ZYDIS_MAX_OPERAND_COUNT> operands_;
+    std::array<std::uint8_t, max_length> bytes_;
+    GuestAddress address_;
+    Flow flow_ = Flow::next;
+};
+
+// CF, PF, AF, ZF, SF and OF.
+inline constexpr std::uint32_t status_flags = ZYDIS_CPUFLAG_CF | ZYDIS_CPUFLAG_PF |
+                                              ZYDIS_CPUFLAG_AF | ZYDIS_CPUFLAG_ZF |
+                                              ZYDIS_CPUFLAG_SF | ZYDIS_CPUFLAG_OF;
+
+// The number 0..15 of a general register of any width.
+std::uint8_t gpr_number(ZydisRegister reg);
+bool is_gpr(ZydisRegister reg);
+bool is_high_byte(ZydisRegister reg);
+
+}  // namespace shadowprof

@@ -1,0 +1,179 @@
+#include "emu/code_cache.h"
+
+#include <elf.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+
+#include <array>
+
+namespace shadowprof {
+namespace {
+
+constexpr std::uint8_t rax = 0, rcx = 1, rdx = 2, rbx = 3, rsp = 4, rsi = 6, rdi = 7;
+constexpr std::array<std::uint8_t, 6> callee_saved = {3, 5, 12, 13, 14, 15};
+
+constexpr std::uint64_t hwcap2_fsgsbase = 2;
+
+// The guest registers that stay in host registers of the same number.
+constexpr std::array<std::uint8_t, 12> kept = {0, 1, 2, 3, 5, 6, 7, 8, 12, 13, 14, 15};
+
+std::uint64_t read_fs_base() {
+    std::uint64_t value;
+    asm volatile("rdfsbase %0" : "=r"(value));
+    return value;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<CodeCache>> CodeCache::create(SignalFunction on_signal, void* self) {
+    if (!(getauxval(AT_HWCAP2) & hwcap2_fsgsbase))
+        return Error{ErrorCode::unsupported, 0,
+                     "emulator: this processor or kernel does not let programs set the FS and GS "
+                     "base (needs FSGSBASE and Linux 5.9 or later)"};
+    std::unique_ptr<CodeCache> cache(new CodeCache);
+    TRY(cache->map());
+    cache->emit_stubs(on_signal, self);
+    return cache;
+}
+
+CodeCache::~CodeCache() {
+    if (region_) munmap(region_, region_bytes_);
+}
+
+Result<void> CodeCache::map() {
+    region_bytes_ = context_bytes + code_bytes + trace_levels * table_bytes;
+    void* region = mmap(nullptr, region_bytes_, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (region == MAP_FAILED)
+        return errno_error("emulator: cannot reserve address space for translated code");
+    region_ = static_cast<std::uint8_t*>(region);
+    context_ = new (region_) ExecutionContext{};
+    code_ = region_ + context_bytes;
+    code_end_ = code_ + code_bytes;
+    auto* table = code_end_;
+    for (std::size_t level = 0; level < trace_levels; ++level, table += table_bytes) {
+        tables_[level] = reinterpret_cast<std::uint32_t*>(table);
+        context_->tables[level] = reinterpret_cast<std::uint64_t>(table);
+    }
+    // The tables are sparse: a huge page would be zeroed for a handful of entries.
+    madvise(code_end_, trace_levels * table_bytes, MADV_NOHUGEPAGE);
+    if (mprotect(code_, code_bytes, PROT_READ | PROT_WRITE | PROT_EXEC) != 0)
+        return errno_error("emulator: this system does not allow memory for translated code");
+    return {};
+}
+
+void CodeCache::emit_stubs(SignalFunction on_signal, void* self) {
+    CodeBuffer out(code_, code_end_, context_);
+    // The miss stub must be first: an empty table entry is 0, an offset from here.
+    constexpr std::size_t exit_stub_bytes = 15;
+    auto* exit_common = code_ + exit_reasons * exit_stub_bytes;
+    constexpr std::array<ExitReason, exit_reasons> order = {
+        ExitReason::indirect_miss, ExitReason::direct_branch, ExitReason::syscall,
+        ExitReason::vdso_call,     ExitReason::handed_over,   ExitReason::fault,
+        ExitReason::trace_full,    ExitReason::retired_block};
+    for (auto reason : order) {
+        exits_[static_cast<std::size_t>(reason)] = out.position();
+        out.store_imm32(offsetof(ExecutionContext, exit_reason),
+                        static_cast<std::uint32_t>(reason));
+        out.jump(exit_common);
+    }
+    assert(out.position() == exit_common);
+    emit_exit_common(out);
+    enter_ = out.position();
+    emit_enter(out);
+    signal_entry_ = out.position();
+    emit_signal_entry(out, on_signal, self);
+    first_ = next_ = out.position();
+}
+
+void CodeCache::emit_enter(CodeBuffer& out) {
+    for (auto reg : callee_saved) out.push(reg);
+    out.store(offsetof(ExecutionContext, host_rsp), rsp);
+    out.context_bytes({0x0f, 0xae, 0x1d}, offsetof(ExecutionContext, host_mxcsr));  // stmxcsr
+    out.context_bytes({0xd9, 0x3d}, offsetof(ExecutionContext, host_x87_control));  // fnstcw
+    out.load(rax, offsetof(ExecutionContext, host_guest_fs));
+    out.bytes({0xf3, 0x48, 0x0f, 0xae, 0xd0});  // wrfsbase rax
+    out.load(rax, offsetof(ExecutionContext, delta));
+    out.bytes({0xf3, 0x48, 0x0f, 0xae, 0xd8});  // wrgsbase rax
+    out.move_imm(rax, CpuState::xsave_components);
+    out.move_imm(rdx, 0);
+    out.context_bytes({0x48, 0x0f, 0xae, 0x2d}, offsetof(ExecutionContext, xsave));  // xrstor64
+    out.context_bytes({0xff, 0x35}, offsetof(ExecutionContext, rflags));             // push
+    out.bytes({0x9d});                                                               // popfq
+    for (auto reg : kept) out.load(reg, gpr_slot(reg));
+    out.load(host::guest_rsp, gpr_slot(rsp));
+    out.load(rsp, offsetof(ExecutionContext, trace_cursor));
+    out.context_bytes({0xff, 0x25}, offsetof(ExecutionContext, entry));  // jmp
+}
+
+void CodeCache::emit_exit_common(CodeBuffer& out) {
+    for (auto reg : kept) out.store(gpr_slot(reg), reg);
+    out.store(gpr_slot(rsp), host::guest_rsp);
+    out.store(offsetof(ExecutionContext, trace_cursor), rsp);
+    out.load(rsp, offsetof(ExecutionContext, host_rsp));
+    out.bytes({0x9c});                                                    // pushfq
+    out.context_bytes({0x8f, 0x05}, offsetof(ExecutionContext, rflags));  // pop
+    out.bytes({0x6a, 0x02, 0x9d});  // push 2; popfq: no DF, no AC, no TF
+    out.load(rax, offsetof(ExecutionContext, host_fs));
+    out.bytes({0xf3, 0x48, 0x0f, 0xae, 0xd0});  // wrfsbase rax
+    out.move_imm(rax, CpuState::xsave_components);
+    out.move_imm(rdx, 0);
+    out.context_bytes({0x48, 0x0f, 0xae, 0x25}, offsetof(ExecutionContext, xsave));  // xsave64
+    if (__builtin_cpu_supports("avx")) out.bytes({0xc5, 0xf8, 0x77});                // vzeroupper
+    out.bytes({0xdb, 0xe3});                                                         // fninit
+    out.context_bytes({0xd9, 0x2d}, offsetof(ExecutionContext, host_x87_control));   // fldcw
+    out.context_bytes({0x0f, 0xae, 0x15}, offsetof(ExecutionContext, host_mxcsr));   // ldmxcsr
+    for (auto reg = callee_saved.rbegin(); reg != callee_saved.rend(); ++reg) out.pop(*reg);
+    out.bytes({0xc3});
+}
+
+void CodeCache::emit_signal_entry(CodeBuffer& out, SignalFunction on_signal, void* self) {
+    out.push(rbx);
+    out.bytes({0xf3, 0x48, 0x0f, 0xae, 0xc3});  // rdfsbase rbx
+    out.load(rcx, offsetof(ExecutionContext, host_fs));
+    out.bytes({0xf3, 0x48, 0x0f, 0xae, 0xd1});  // wrfsbase rcx
+    out.move(rcx, rdx);
+    out.move(rdx, rsi);
+    out.move32(rsi, rdi);
+    out.move_imm(rdi, reinterpret_cast<std::uint64_t>(self));
+    out.move_imm(rax, reinterpret_cast<std::uint64_t>(on_signal));
+    out.bytes({0xff, 0xd0});                    // call rax
+    out.bytes({0xf3, 0x48, 0x0f, 0xae, 0xd3});  // wrfsbase rbx
+    out.pop(rbx);
+    out.bytes({0xc3});
+}
+
+void CodeCache::enter() {
+    context_->host_fs = read_fs_base();
+    reinterpret_cast<void (*)()>(const_cast<std::uint8_t*>(enter_))();
+}
+
+void CodeCache::clear() {
+    next_ = first_;
+    // Private anonymous memory reads as zeroes again: every entry leads to the miss stub.
+    madvise(code_end_, trace_levels * table_bytes, MADV_DONTNEED);
+}
+
+void CodeCache::emit_indirect_branch(TraceLevel level, CodeBuffer& out) const {
+    out.store(offsetof(ExecutionContext, target), host::scratch_a);
+    out.move32(host::scratch_b, host::scratch_a);
+    if (level == TraceLevel::blocks) {
+        out.lea_host(host::scratch_a, code_);
+        out.bytes({0x47, 0x8b, 0x9c, 0x9a});  // mov r11d, [r10 + r11*4 + the table's distance]
+        out.value(static_cast<std::int32_t>(code_bytes));
+    } else {
+        out.load(host::scratch_a, offsetof(ExecutionContext, tables) +
+                                      sizeof(std::uint64_t) * static_cast<std::size_t>(level));
+        out.bytes({0x47, 0x8b, 0x1c, 0x9a});  // mov r11d, [r10 + r11*4]
+        out.lea_host(host::scratch_a, code_);
+    }
+    out.lea_sum(host::scratch_b, host::scratch_a, host::scratch_b);
+    out.bytes({0x41, 0xff, 0xe3});  // jmp r11
+}
+
+void CodeCache::set_indirect(TraceLevel level, GuestAddress target, const std::uint8_t* entry) {
+    tables_[static_cast<std::size_t>(level)][static_cast<std::uint32_t>(target.value)] =
+        static_cast<std::uint32_t>(entry - code_);
+}
+
+}  // namespace shadowprof

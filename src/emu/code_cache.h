@@ -1,0 +1,87 @@
+// The memory that translated code lives in: the context, the fixed stubs, the code, and the tables
+// for indirect branches. Fills the low addresses first; cleared as a whole.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "base/guest_address.h"
+#include "base/result.h"
+#include "emu/code_buffer.h"
+#include "emu/execution_context.h"
+
+namespace shadowprof {
+
+class CodeCache {
+  public:
+    // Called for a signal with the arguments of a sigaction handler, the host's FS base in place.
+    using SignalFunction = void (*)(void* self, int signal, void* info, void* ucontext);
+
+    // Reserves address space; memory is taken as it is used. Errors: unsupported where the
+    // processor or the kernel lack FSGSBASE, system where address space is limited.
+    static Result<std::unique_ptr<CodeCache>> create(SignalFunction on_signal, void* self);
+    ~CodeCache();
+    CodeCache(const CodeCache&) = delete;
+    CodeCache& operator=(const CodeCache&) = delete;
+
+    ExecutionContext& context() { return *context_; }
+
+    // Loads the guest state from the context, runs from context().entry until the code exits, and
+    // saves the guest state. The caller has set everything in the context but the host's part.
+    void enter();
+
+    // A buffer for all free code memory; what was appended is kept by commit().
+    CodeBuffer open() { return {next_, code_end_, context_}; }
+    void commit(const CodeBuffer& buffer) { next_ = buffer.position(); }
+    std::size_t used_bytes() const { return static_cast<std::size_t>(next_ - first_); }
+    // Forgets all translated code and every indirect target.
+    void clear();
+
+    bool contains(std::uint64_t host_address) const {
+        return host_address - reinterpret_cast<std::uintptr_t>(code_) <
+               static_cast<std::uint64_t>(code_end_ - code_);
+    }
+
+    // Where code goes to leave with a reason.
+    const std::uint8_t* exit_stub(ExitReason reason) const {
+        return exits_[static_cast<std::size_t>(reason)];
+    }
+    // Where an indirect branch goes whose target is not known.
+    const std::uint8_t* miss_stub() const { return code_; }
+    // The handler to install for signals that translated code may raise (SA_SIGINFO, SA_ONSTACK).
+    void* signal_entry() const { return signal_entry_; }
+
+    // Appends a branch to the guest address in scratch_a, through the level's table.
+    void emit_indirect_branch(TraceLevel level, CodeBuffer& out) const;
+    // From now on, indirect branches of `level` to `target` go to `entry`, which must check that
+    // context().target is the address that it stands for: targets 4 GiB apart share an entry.
+    void set_indirect(TraceLevel level, GuestAddress target, const std::uint8_t* entry);
+
+  private:
+    CodeCache() = default;
+    Result<void> map();
+    void emit_stubs(SignalFunction on_signal, void* self);
+    void emit_enter(CodeBuffer& out);
+    void emit_exit_common(CodeBuffer& out);
+    void emit_signal_entry(CodeBuffer& out, SignalFunction on_signal, void* self);
+
+    static constexpr std::size_t code_bytes = std::size_t{64} << 20;
+    static constexpr std::size_t context_bytes = 2 * page_bytes;
+    static constexpr std::size_t table_bytes = sizeof(std::uint32_t) << 32;
+    static constexpr std::size_t exit_reasons = 8;
+
+    std::uint8_t* region_ = nullptr;
+    std::size_t region_bytes_ = 0;
+    ExecutionContext* context_ = nullptr;
+    std::uint8_t* code_ = nullptr;      // its first instruction is the miss stub
+    std::uint8_t* code_end_ = nullptr;  // the table of the first level begins here
+    std::uint8_t* first_ = nullptr;     // first byte behind the stubs
+    std::uint8_t* next_ = nullptr;
+    const std::uint8_t* exits_[exit_reasons] = {};
+    const std::uint8_t* enter_ = nullptr;
+    void* signal_entry_ = nullptr;
+    std::uint32_t* tables_[trace_levels] = {};
+};
+
+}  // namespace shadowprof

@@ -1,0 +1,112 @@
+// Runs a guest from a snapshot of its registers and memory, natively translated, and leaves a
+// trace.
+//
+// Knows nothing of ptrace: memory comes from a PageSource, system calls go to a SyscallHandler, the
+// trace to a TraceSink. While run() executes, the process's handlers for SIGSEGV, SIGBUS, SIGILL,
+// SIGFPE and SIGTRAP are the emulator's. One emulator runs at a time in a process.
+#pragma once
+
+#include <csignal>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "base/cpu_state.h"
+#include "base/result.h"
+#include "emu/block_tables.h"
+#include "emu/code_cache.h"
+#include "emu/guest_memory.h"
+#include "emu/sample_end.h"
+#include "emu/syscall_handler.h"
+#include "emu/trace_pacer.h"
+#include "emu/translator.h"
+
+namespace shadowprof {
+
+// Memory for trace words, filled from `top` down to `base`. The guard_bytes below `base` must not
+// be accessible: reaching them is how a full buffer is noticed.
+struct TraceBuffer {
+    static constexpr std::size_t guard_bytes = 64 * 1024;
+
+    std::uint64_t* base = nullptr;
+    std::uint64_t* top = nullptr;
+
+    std::size_t words() const { return static_cast<std::size_t>(top - base); }
+};
+
+class TraceSink {
+  public:
+    virtual ~TraceSink() = default;
+    // An empty buffer; `base` null ends the run with SampleEnd::stopped.
+    virtual TraceBuffer acquire() = 0;
+    // A part of the acquired buffer that now holds whole records, the oldest at its end.
+    virtual void submit(std::span<const std::uint64_t> words) = 0;
+};
+
+// Single-steps what cannot be translated, on the replica.
+class Stepper {
+  public:
+    virtual ~Stepper() = default;
+    // Executes the instruction at cpu.rip. Before the call, `memory` holds the guest's memory;
+    // after it, every page must be fetched anew (GuestMemory::drop_pages has been called if need
+    // be).
+    virtual std::optional<SampleEnd> step(CpuState& cpu, GuestMemory& memory) = 0;
+};
+
+struct RunResult {
+    SampleEnd end = SampleEnd::size;
+    std::uint64_t instructions = 0;  // an estimate: exact counts are the collectors'
+    std::uint64_t single_stepped = 0;
+    std::uint64_t syscalls = 0;
+    int signal = 0;              // of a fault
+    GuestAddress fault_address;  // what a faulting instruction wanted to access
+};
+
+class Emulator {
+  public:
+    // `tables` receives the meaning of trace words and must outlive the emulator.
+    static Result<std::unique_ptr<Emulator>> create(BlockTables& tables);
+    ~Emulator();
+    Emulator(const Emulator&) = delete;
+    Emulator& operator=(const Emulator&) = delete;
+
+    // Shows the guest a new snapshot. Translated code that still holds is kept.
+    Result<void> begin_sample(MemoryMap map, PageSource& source);
+    // Runs from `cpu` on, and leaves the state at the end in it. `stepper` may be null: then what
+    // cannot be translated ends the run.
+    RunResult run(CpuState& cpu, const RunLimits& limits, SyscallHandler& syscalls, TraceSink& sink,
+                  Stepper* stepper = nullptr);
+    void end_sample() { memory_.end(); }
+
+    GuestMemory& memory() { return memory_; }
+    const TranslationCounters& translation() const { return translator_.counters(); }
+    // The block tables are full: nothing new can be translated any more.
+    bool exhausted() const { return tables_.full(); }
+
+  private:
+    class Run;
+    class SignalScope;
+
+    struct FaultInfo {
+        int signal = 0;
+        GuestAddress address;
+        bool code_write = false;
+    };
+
+    Emulator(BlockTables& tables, std::unique_ptr<Emulator*> self,
+             std::unique_ptr<CodeCache> cache);
+    // `self` is the address of an Emulator*, which is set while one exists.
+    static void on_signal(void* self, int signal, void* info, void* ucontext);
+    void handle_signal(int signal, const siginfo_t& info, ucontext_t& context);
+    void leave_by_fault(const FaultInfo& fault, ucontext_t& context);
+
+    BlockTables& tables_;
+    std::unique_ptr<Emulator*> self_;  // what translated code knows of us
+    std::unique_ptr<CodeCache> cache_;
+    GuestMemory memory_;
+    Translator translator_;
+    FaultInfo fault_;
+    TraceBuffer buffer_;
+};
+
+}  // namespace shadowprof

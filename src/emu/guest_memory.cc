@@ -1,0 +1,394 @@
+#include "emu/guest_memory.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+namespace shadowprof {
+namespace {
+
+// The highest address that user space has with 4-level paging.
+constexpr std::uint64_t user_end = 0x7fff'ffff'f000;
+constexpr std::uint64_t mmap_minimum = 0x10000;
+// Kept free below a stack, as the kernel would let it grow (ulimit -s is 8 MiB by default).
+constexpr std::uint64_t stack_growth_bytes = std::uint64_t{8} << 20;
+
+int host_protection(const Mapping& m) {
+    return m.writable ? PROT_READ | PROT_WRITE : PROT_READ;
+}
+
+bool is_accessible(const Mapping& m) {
+    return m.readable || m.writable || m.executable;
+}
+
+MemoryMap read_own_map() {
+    std::ifstream in("/proc/self/maps");
+    std::string text{std::istreambuf_iterator<char>(in), {}};
+    auto map = MemoryMap::parse(text);
+    return map ? std::move(map).value() : MemoryMap{};
+}
+
+// Calls visit(first, count) for each run of set bits.
+template <typename Visit>
+void for_each_run(std::uint32_t bits, Visit visit) {
+    while (bits) {
+        const auto first = static_cast<unsigned>(std::countr_zero(bits));
+        const auto count = static_cast<unsigned>(std::countr_one(bits >> first));
+        visit(first, count);
+        bits &= ~(((std::uint32_t{1} << count) - 1) << first);
+    }
+}
+
+std::uint16_t page_bit(GuestAddress address) {
+    return static_cast<std::uint16_t>(1u << (address.value / page_bytes % 16));
+}
+
+}  // namespace
+
+void PageRanges::add(GuestAddress start, GuestAddress end) {
+    auto first = start.value;
+    auto last = end.value;
+    auto it = ranges_.upper_bound(first);
+    if (it != ranges_.begin() && std::prev(it)->second >= first) --it;
+    while (it != ranges_.end() && it->first <= last) {
+        first = std::min(first, it->first);
+        last = std::max(last, it->second);
+        it = ranges_.erase(it);
+    }
+    ranges_[first] = last;
+}
+
+bool PageRanges::contains(GuestAddress address) const {
+    auto it = ranges_.upper_bound(address.value);
+    return it != ranges_.begin() && address.value < std::prev(it)->second;
+}
+
+GuestMemory::GuestMemory(CodeChangeListener listener)
+    : listener_(std::move(listener)), own_(read_own_map()) {}
+
+GuestMemory::~GuestMemory() {
+    end();
+}
+
+Result<void> GuestMemory::begin(MemoryMap map, PageSource& source) {
+    end();
+    map_ = std::move(map);
+    source_ = &source;
+    layout_changed_ = false;
+    const auto delta = choose_delta();
+    if (!delta)
+        return Error{ErrorCode::unsupported, 0,
+                     "emulator: no distance at which all of the program's mappings are free here"};
+    delta_ = *delta;
+    return {};
+}
+
+std::optional<std::uint64_t> GuestMemory::choose_delta() const {
+    const auto& all = map_.mappings();
+    if (all.empty()) return 0;
+    const auto lowest = all.front().start.value;
+    std::uint64_t highest = 0;
+    for (const auto& m : all)
+        if (m.end.value <= user_end) highest = std::max(highest, m.end.value);
+
+    // Downwards where the program leaves the low half free, else as far up as there is room.
+    for (std::uint64_t down = 0x2000'0000'0000; down >= 0x0200'0000'0000; down -= 0x0180'0000'0000)
+        if (lowest >= down + mmap_minimum && !collides(0 - down)) return 0 - down;
+    for (std::uint64_t up = (user_end - highest) & ~(page_bytes - 1); up >= page_bytes;
+         up = (up - up / 8 - page_bytes) & ~(page_bytes - 1))
+        if (!collides(up)) return up;
+    if (!collides(0)) return 0;
+    return std::nullopt;
+}
+
+bool GuestMemory::collides(std::uint64_t delta) const {
+    return std::any_of(map_.mappings().begin(), map_.mappings().end(), [&](const Mapping& m) {
+        if (m.end.value > user_end) return false;
+        const auto below = m.name == "[stack]" ? stack_growth_bytes : page_bytes;
+        const GuestAddress start{m.start.value + delta - below};
+        const auto* ours = own_.find_at_or_after(start);
+        return ours && ours->start.value < m.end.value + delta + page_bytes;
+    });
+}
+
+void GuestMemory::drop_pages() {
+    drop_range({0}, {~std::uint64_t{0}});
+}
+
+void GuestMemory::end() {
+    drop_pages();
+    fresh_.clear();
+    map_ = {};
+    source_ = nullptr;
+}
+
+GuestMemory::Chunk* GuestMemory::chunk_of(GuestAddress address) {
+    auto it = chunks_.find(address.value / chunk_bytes);
+    return it == chunks_.end() ? nullptr : &it->second;
+}
+
+bool GuestMemory::is_resident(GuestAddress address) {
+    const auto* chunk = chunk_of(address);
+    return chunk && (chunk->resident & page_bit(address));
+}
+
+GuestMemory::Fault GuestMemory::on_fault(GuestAddress address, bool is_write) {
+    const auto* mapping = map_.find(address);
+    if (!mapping) return grow_stack(address) ? Fault::resolved : Fault::guest;
+    if (!is_accessible(*mapping) || (is_write && !mapping->writable)) return Fault::guest;
+    auto* chunk = chunk_of(address);
+    if (!chunk || !(chunk->resident & page_bit(address)))
+        return fetch(*mapping, address) ? Fault::resolved : Fault::guest;
+    if (is_write && (chunk->watched & page_bit(address))) return Fault::code_write;
+    return Fault::guest;
+}
+
+bool GuestMemory::fetch(const Mapping& mapping, GuestAddress address) {
+    ++counters_.fetches;
+    const GuestAddress chunk_start{address.value & ~(chunk_bytes - 1)};
+    const auto first = std::max(chunk_start, mapping.start);
+    const auto last = std::min(chunk_start + chunk_bytes, mapping.end);
+    auto& chunk = chunks_[address.value / chunk_bytes];
+    std::uint16_t wanted = 0;
+    const bool fresh = fresh_.contains(address);
+    for (auto page = first; page < last; page = page + page_bytes)
+        if (fresh_.contains(page) == fresh)
+            wanted = static_cast<std::uint16_t>(wanted | page_bit(page));
+    wanted = static_cast<std::uint16_t>(wanted & ~chunk.resident);
+    for_each_run(wanted, [&](unsigned start, unsigned count) {
+        place_pages(mapping, chunk_start + start * page_bytes, count);
+    });
+    // A page may be unreadable amid readable ones: then this one alone must do.
+    return is_resident(address) || place_pages(mapping, address.page(), 1);
+}
+
+bool GuestMemory::place_pages(const Mapping& mapping, GuestAddress first, std::uint64_t pages) {
+    const auto bytes = pages * page_bytes;
+    void* at = host(first);
+    void* placed = mmap(at, bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    if (placed == MAP_FAILED) return false;
+    const bool ok = placed == at &&
+                    (fresh_.contains(first) ||
+                     source_->read_pages(first, {static_cast<std::byte*>(at), bytes})) &&
+                    (mapping.writable || mprotect(at, bytes, host_protection(mapping)) == 0);
+    if (!ok) {
+        munmap(placed, bytes);
+        return false;
+    }
+    counters_.pages_fetched += pages;
+    auto& chunk = chunks_[first.value / chunk_bytes];
+    for (std::uint64_t i = 0; i < pages; ++i) {
+        const auto bit = page_bit(first + i * page_bytes);
+        chunk.resident = static_cast<std::uint16_t>(chunk.resident | bit);
+        if (mapping.writable) chunk.dirty = static_cast<std::uint16_t>(chunk.dirty | bit);
+    }
+    return true;
+}
+
+bool GuestMemory::grow_stack(GuestAddress address) {
+    const auto* above = map_.find_at_or_after(address);
+    if (!above || above->name != "[stack]" || above->end - address > stack_growth_bytes)
+        return false;
+    Mapping grown = *above;
+    const auto old_start = grown.start;
+    grown.start = address.page();
+    auto mappings = without(old_start, grown.end);
+    mappings.push_back(grown);
+    set_layout(std::move(mappings));
+    fresh_.add(grown.start, old_start);
+    return fetch(grown, address);
+}
+
+std::span<const std::byte> GuestMemory::readable_bytes(GuestAddress address) {
+    if (!is_resident(address) && on_fault(address, false) != Fault::resolved) return {};
+    return {host(address), page_bytes - address.value % page_bytes};
+}
+
+void GuestMemory::watch_code_page(GuestAddress page) {
+    const auto* mapping = map_.find(page);
+    auto* chunk = chunk_of(page);
+    if (!mapping || !mapping->writable || !chunk || !(chunk->resident & page_bit(page))) return;
+    if (chunk->watched & page_bit(page)) return;
+    if (mprotect(host(page.page()), page_bytes, PROT_READ) == 0)
+        chunk->watched = static_cast<std::uint16_t>(chunk->watched | page_bit(page));
+}
+
+void GuestMemory::allow_code_write(GuestAddress page) {
+    auto* chunk = chunk_of(page);
+    if (!chunk || !(chunk->watched & page_bit(page))) return;
+    ++counters_.code_writes;
+    if (mprotect(host(page.page()), page_bytes, PROT_READ | PROT_WRITE) == 0)
+        chunk->watched = static_cast<std::uint16_t>(chunk->watched & ~page_bit(page));
+    if (listener_) listener_(page.page(), page.page() + page_bytes);
+}
+
+void GuestMemory::for_each_dirty_page(
+    const std::function<void(GuestAddress, std::span<const std::byte>)>& visit) const {
+    for (const auto& [number, chunk] : chunks_)
+        for_each_run(
+            static_cast<std::uint32_t>(chunk.dirty & chunk.resident),
+            [&, base = GuestAddress{number * chunk_bytes}](unsigned first, unsigned count) {
+                for (unsigned i = first; i < first + count; ++i) {
+                    const auto page = base + i * page_bytes;
+                    visit(page, {host(page), page_bytes});
+                }
+            });
+}
+
+bool GuestMemory::read(GuestAddress from, std::span<std::byte> to) {
+    while (!to.empty()) {
+        const auto bytes = readable_bytes(from);
+        if (bytes.empty()) return false;
+        const auto count = std::min(bytes.size(), to.size());
+        std::memcpy(to.data(), bytes.data(), count);
+        to = to.subspan(count);
+        from = from + count;
+    }
+    return true;
+}
+
+bool GuestMemory::write(GuestAddress to, std::span<const std::byte> from) {
+    while (!from.empty()) {
+        const auto* mapping = map_.find(to);
+        if (mapping ? !mapping->writable : !grow_stack(to)) return false;
+        if (readable_bytes(to).empty()) return false;
+        allow_code_write(to);
+        const auto count = std::min(page_bytes - to.value % page_bytes, from.size());
+        std::memcpy(host(to), from.data(), count);
+        from = from.subspan(count);
+        to = to + count;
+    }
+    return true;
+}
+
+std::optional<GuestAddress> GuestMemory::find_free(std::uint64_t size_bytes) const {
+    // Below the stack, in the topmost gap that is large enough, with a guard page on each side.
+    const auto& all = map_.mappings();
+    const auto wanted = size_bytes + 2 * page_bytes;
+    GuestAddress top{user_end};
+    for (auto m = all.rbegin(); m != all.rend(); ++m) {
+        if (m->end.value > user_end) continue;
+        const bool below_stack = top.value != user_end;
+        if (below_stack && m->end < top && top - m->end >= wanted) {
+            const auto start = top - size_bytes - page_bytes;
+            const auto* ours = own_.find_at_or_after({start.value + delta_});
+            if (!ours || ours->start.value >= start.value + size_bytes + delta_) return start;
+        }
+        top = m->name == "[stack]" ? m->start - stack_growth_bytes : m->start;
+    }
+    return std::nullopt;
+}
+
+bool GuestMemory::map(const Mapping& mapping) {
+    if (mapping.end <= mapping.start || mapping.end.value > user_end) return false;
+    if (listener_) listener_(mapping.start, mapping.end);
+    drop_range(mapping.start, mapping.end);
+    auto mappings = without(mapping.start, mapping.end);
+    mappings.push_back(mapping);
+    set_layout(std::move(mappings));
+    fresh_.add(mapping.start, mapping.end);
+    return true;
+}
+
+bool GuestMemory::unmap(GuestAddress start, std::uint64_t size_bytes) {
+    if (listener_) listener_(start, start + size_bytes);
+    drop_range(start, start + size_bytes);
+    set_layout(without(start, start + size_bytes));
+    fresh_.add(start, start + size_bytes);
+    return true;
+}
+
+bool GuestMemory::protect(GuestAddress start, std::uint64_t size_bytes, Protection protection) {
+    const auto end = start + size_bytes;
+    std::vector<Mapping> changed;
+    for (auto at = start; at < end;) {
+        const auto* m = map_.find(at);
+        if (!m) return false;
+        Mapping piece = *m;
+        piece.start = at;
+        piece.file_offset += at - m->start;
+        piece.end = std::min(m->end, end);
+        piece.readable = protection.readable;
+        piece.writable = protection.writable;
+        piece.executable = protection.executable;
+        at = piece.end;
+        changed.push_back(std::move(piece));
+    }
+    if (listener_ && protection.writable) listener_(start, end);
+    auto mappings = without(start, end);
+    for (const auto& piece : changed) mappings.push_back(piece);
+    set_layout(std::move(mappings));
+    for (auto page = start; page < end; page = page + page_bytes) {
+        auto* chunk = chunk_of(page);
+        if (!chunk) {
+            page = GuestAddress{page.value | (chunk_bytes - 1)}.page();
+            continue;
+        }
+        if (!(chunk->resident & page_bit(page))) continue;
+        const bool writable = protection.writable && !(chunk->watched & page_bit(page));
+        int host_bits = PROT_NONE;
+        if (protection.readable || protection.executable) host_bits = PROT_READ;
+        if (writable) host_bits = PROT_READ | PROT_WRITE;
+        mprotect(host(page), page_bytes, host_bits);
+        if (writable) chunk->dirty = static_cast<std::uint16_t>(chunk->dirty | page_bit(page));
+    }
+    return true;
+}
+
+void GuestMemory::set_layout(std::vector<Mapping> mappings) {
+    map_ = MemoryMap(std::move(mappings));
+    layout_changed_ = true;
+}
+
+std::vector<Mapping> GuestMemory::without(GuestAddress start, GuestAddress end) const {
+    std::vector<Mapping> result;
+    for (const auto& m : map_.mappings()) {
+        if (m.end <= start || end <= m.start) {
+            result.push_back(m);
+            continue;
+        }
+        if (m.start < start) {
+            result.push_back(m);
+            result.back().end = start;
+        }
+        if (end < m.end) {
+            result.push_back(m);
+            result.back().file_offset += end - m.start;
+            result.back().start = end;
+        }
+    }
+    return result;
+}
+
+void GuestMemory::drop_range(GuestAddress start, GuestAddress end) {
+    for (auto it = chunks_.begin(); it != chunks_.end();) {
+        const GuestAddress base{it->first * chunk_bytes};
+        auto& chunk = it->second;
+        if (base + chunk_bytes <= start || end <= base) {
+            ++it;
+            continue;
+        }
+        std::uint16_t inside = 0;
+        for (std::uint64_t i = 0; i < chunk_pages; ++i) {
+            const auto page = base + i * page_bytes;
+            if (start <= page && page < end)
+                inside = static_cast<std::uint16_t>(inside | page_bit(page));
+        }
+        for_each_run(static_cast<std::uint32_t>(inside & chunk.resident),
+                     [&](unsigned first, unsigned count) {
+                         munmap(host(base + first * page_bytes), count * page_bytes);
+                     });
+        chunk.resident = static_cast<std::uint16_t>(chunk.resident & ~inside);
+        chunk.dirty = static_cast<std::uint16_t>(chunk.dirty & ~inside);
+        chunk.watched = static_cast<std::uint16_t>(chunk.watched & ~inside);
+        it = chunk.resident ? std::next(it) : chunks_.erase(it);
+    }
+}
+
+}  // namespace shadowprof

@@ -1,0 +1,133 @@
+// The guest's memory in the emulating process: every guest address lies at itself plus a constant,
+// the delta, so that translated code reaches it without a look-up. Pages are fetched from the
+// snapshot when first touched; writes stay here.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "base/memory_map.h"
+#include "base/result.h"
+#include "emu/guest_space.h"
+
+namespace shadowprof {
+
+// Where a sample's memory comes from.
+class PageSource {
+  public:
+    virtual ~PageSource() = default;
+    // Reads whole pages of the snapshot. False if one of them cannot be read.
+    virtual bool read_pages(GuestAddress from, std::span<std::byte> to) = 0;
+};
+
+struct GuestMemoryCounters {
+    std::uint64_t fetches = 0;  // first touches of a chunk
+    std::uint64_t pages_fetched = 0;
+    std::uint64_t code_writes = 0;  // writes to pages that code was translated from
+};
+
+// A set of page ranges that only grows.
+class PageRanges {
+  public:
+    void add(GuestAddress start, GuestAddress end);
+    bool contains(GuestAddress address) const;
+    void clear() { ranges_.clear(); }
+
+  private:
+    std::map<std::uint64_t, std::uint64_t> ranges_;  // start to end, disjoint
+};
+
+class GuestMemory final : public GuestSpace {
+  public:
+    // Called with a range whose code may be about to change: a watched page that is written to, or
+    // mappings that are replaced, removed or made writable.
+    using CodeChangeListener = std::function<void(GuestAddress start, GuestAddress end)>;
+
+    // Looks up this process's own mappings, which no guest page may replace.
+    explicit GuestMemory(CodeChangeListener listener = {});
+    ~GuestMemory() override;
+    GuestMemory(const GuestMemory&) = delete;
+    GuestMemory& operator=(const GuestMemory&) = delete;
+
+    // Begins a sample over a snapshot. Chooses the delta; unsupported if no distance is free.
+    // `source` must outlive the sample.
+    Result<void> begin(MemoryMap map, PageSource& source);
+    // Drops every page, also those written.
+    void end();
+    // Drops every page; they are fetched anew from the source, which has taken over all writes.
+    void drop_pages();
+
+    std::uint64_t delta() const { return delta_; }
+    std::byte* host(GuestAddress a) const { return reinterpret_cast<std::byte*>(a.value + delta_); }
+
+    // What a memory fault at a guest address means.
+    enum class Fault { resolved, code_write, guest };
+    // Resolves a first touch. `code_write`: the page holds translated code and the guest may write
+    // to it: see allow_code_write(). `guest`: the guest itself must not do that.
+    Fault on_fault(GuestAddress address, bool is_write);
+
+    // Makes bytes at `address` readable and returns them, up to the end of their page; empty if the
+    // guest cannot read there.
+    std::span<const std::byte> readable_bytes(GuestAddress address);
+    // The guest may not write to this page any more without a Fault::code_write.
+    void watch_code_page(GuestAddress page);
+    // Undoes watch_code_page().
+    void allow_code_write(GuestAddress page);
+
+    // Calls `visit` for each page that was, or may have been, written to in this sample.
+    void for_each_dirty_page(
+        const std::function<void(GuestAddress, std::span<const std::byte>)>& visit) const;
+    // Whether the mapping list was changed in this sample.
+    bool layout_changed() const { return layout_changed_; }
+
+    const GuestMemoryCounters& counters() const { return counters_; }
+
+    bool read(GuestAddress from, std::span<std::byte> to) override;
+    bool write(GuestAddress to, std::span<const std::byte> from) override;
+    const Mapping* find(GuestAddress address) const override { return map_.find(address); }
+    const Mapping* find_at_or_after(GuestAddress address) const override {
+        return map_.find_at_or_after(address);
+    }
+    std::optional<GuestAddress> find_free(std::uint64_t size_bytes) const override;
+    bool map(const Mapping& mapping) override;
+    bool unmap(GuestAddress start, std::uint64_t size_bytes) override;
+    bool protect(GuestAddress start, std::uint64_t size_bytes, Protection protection) override;
+
+  private:
+    static constexpr std::uint64_t chunk_pages = 16;
+    static constexpr std::uint64_t chunk_bytes = chunk_pages * page_bytes;
+
+    // One bit a page of the chunk.
+    struct Chunk {
+        std::uint16_t resident = 0;
+        std::uint16_t dirty = 0;    // was mapped writable here at some time
+        std::uint16_t watched = 0;  // see watch_code_page()
+    };
+
+    Chunk* chunk_of(GuestAddress address);
+    bool is_resident(GuestAddress address);
+    bool fetch(const Mapping& mapping, GuestAddress address);
+    bool place_pages(const Mapping& mapping, GuestAddress first, std::uint64_t pages);
+    bool grow_stack(GuestAddress address);
+    void drop_range(GuestAddress start, GuestAddress end);
+    void set_layout(std::vector<Mapping> mappings);
+    std::vector<Mapping> without(GuestAddress start, GuestAddress end) const;
+    std::optional<std::uint64_t> choose_delta() const;
+    bool collides(std::uint64_t delta) const;
+
+    CodeChangeListener listener_;
+    MemoryMap own_;
+    MemoryMap map_;
+    PageSource* source_ = nullptr;
+    std::uint64_t delta_ = 0;
+    std::unordered_map<std::uint64_t, Chunk> chunks_;  // by address / chunk_bytes
+    PageRanges fresh_;  // mapped in this sample: zero when first touched, not in the snapshot
+    GuestMemoryCounters counters_;
+    bool layout_changed_ = false;
+};
+
+}  // namespace shadowprof

@@ -1,0 +1,321 @@
+#include "emu/special.h"
+
+#include <array>
+
+#include "emu/instruction_bytes.h"
+
+namespace shadowprof {
+namespace {
+
+constexpr std::uint8_t rbp = 5;
+constexpr std::uint8_t rdi = 7;
+constexpr Relocated done{.ok = true};
+constexpr Relocated cannot{};
+
+// mov to, segment:[scratch_a], or the store the other way round.
+void emit_operand_access(const ZydisDecodedOperand& operand, std::uint8_t opcode, std::uint8_t reg,
+                         CodeBuffer& out) {
+    const std::uint8_t segment = operand.mem.segment == ZYDIS_REGISTER_FS ? 0x64 : 0x65;
+    out.bytes({segment, CodeBuffer::rex(true, reg, 0, host::scratch_a), opcode,
+               CodeBuffer::modrm(0, reg, host::scratch_a)});
+}
+
+// The host register that holds a guest register, which is loaded into `scratch` if need be.
+std::uint8_t emit_read_gpr(std::uint8_t guest, std::uint8_t scratch, CodeBuffer& out) {
+    if (guest == static_cast<std::uint8_t>(Gpr::rsp)) return host::guest_rsp;
+    if (!lives_in_context(guest)) return guest;
+    out.load(scratch, gpr_slot(guest));
+    return scratch;
+}
+
+void emit_write_gpr(std::uint8_t guest, std::uint8_t from, CodeBuffer& out) {
+    if (guest == static_cast<std::uint8_t>(Gpr::rsp))
+        out.move(host::guest_rsp, from);
+    else if (lives_in_context(guest))
+        out.store(gpr_slot(guest), from);
+    else
+        out.move(guest, from);
+}
+
+void emit_push(std::uint8_t host_reg, CodeBuffer& out) {
+    out.guest_store(host::guest_rsp, -8, host_reg);
+    out.lea(host::guest_rsp, host::guest_rsp, -8);
+}
+
+void emit_push_sign_extended(std::int32_t immediate, CodeBuffer& out) {
+    // mov qword gs:[r9 - 8], immediate
+    out.bytes({0x65, 0x49, 0xc7, 0x41, 0xf8});
+    out.value(immediate);
+    out.lea(host::guest_rsp, host::guest_rsp, -8);
+}
+
+Relocated translate_push(const Instruction& in, CodeBuffer& out) {
+    if (in.zydis().operand_width != 64) return cannot;
+    const auto& operand = in.operands()[0];
+    switch (operand.type) {
+        case ZYDIS_OPERAND_TYPE_IMMEDIATE:
+            emit_push_sign_extended(static_cast<std::int32_t>(operand.imm.value.s), out);
+            return done;
+        case ZYDIS_OPERAND_TYPE_REGISTER:
+            if (!is_gpr(operand.reg.value)) return cannot;
+            emit_push(emit_read_gpr(gpr_number(operand.reg.value), host::scratch_a, out), out);
+            return done;
+        default:
+            if (!emit_load_operand(in, operand, out)) return cannot;
+            emit_push(host::scratch_a, out);
+            return done;
+    }
+}
+
+Relocated translate_pop(const Instruction& in, CodeBuffer& out) {
+    if (in.zydis().operand_width != 64) return cannot;
+    const auto& operand = in.operands()[0];
+    if (operand.type == ZYDIS_OPERAND_TYPE_MEMORY) {
+        if (operand.mem.segment == ZYDIS_REGISTER_GS || !emit_operand_address(in, out))
+            return cannot;
+        // POP computes an address that is based on RSP after it has moved RSP.
+        if (operand.mem.base == ZYDIS_REGISTER_RSP) out.lea(host::scratch_a, host::scratch_a, 8);
+        out.guest_load(host::scratch_b, host::guest_rsp);
+        emit_operand_access(operand, 0x89, host::scratch_b, out);
+        out.lea(host::guest_rsp, host::guest_rsp, 8);
+        return done;
+    }
+    if (!is_gpr(operand.reg.value)) return cannot;
+    const auto guest = gpr_number(operand.reg.value);
+    if (guest == static_cast<std::uint8_t>(Gpr::rsp)) {
+        out.guest_load(host::guest_rsp, host::guest_rsp);
+        return done;
+    }
+    const auto into = lives_in_context(guest) ? host::scratch_a : guest;
+    out.guest_load(into, host::guest_rsp);
+    out.lea(host::guest_rsp, host::guest_rsp, 8);
+    if (lives_in_context(guest)) out.store(gpr_slot(guest), into);
+    return {.ok = true,
+            .recovery = Recovery::none,
+            .context_home = {host::scratch_a, host::scratch_a, host::scratch_a}};
+}
+
+// Moves host RSP from the trace to the little stack in the context, and back.
+void emit_enter_flag_stack(CodeBuffer& out) {
+    out.store(offsetof(ExecutionContext, trace_cursor), 4);
+    out.context_bytes({0x48, 0x8d, 0x25}, offsetof(ExecutionContext, flag_stack) + 16);
+}
+void emit_leave_flag_stack(CodeBuffer& out) {
+    out.load(4, offsetof(ExecutionContext, trace_cursor));
+}
+
+Relocated translate_pushf(const Instruction& in, CodeBuffer& out) {
+    if (in.zydis().operand_width != 64) return cannot;
+    emit_enter_flag_stack(out);
+    out.bytes({0x9c});
+    out.pop(host::scratch_a);
+    emit_leave_flag_stack(out);
+    emit_push(host::scratch_a, out);
+    return done;
+}
+
+Relocated translate_popf(const Instruction& in, CodeBuffer& out) {
+    if (in.zydis().operand_width != 64) return cannot;
+    out.guest_load(host::scratch_a, host::guest_rsp);
+    emit_enter_flag_stack(out);
+    out.push(host::scratch_a);
+    out.bytes({0x9d});
+    emit_leave_flag_stack(out);
+    out.lea(host::guest_rsp, host::guest_rsp, 8);
+    return done;
+}
+
+Relocated translate_leave(const Instruction& in, CodeBuffer& out) {
+    if (in.zydis().operand_width != 64) return cannot;
+    out.guest_load(host::scratch_a, rbp);
+    out.lea(host::guest_rsp, rbp, 8);
+    out.move(rbp, host::scratch_a);
+    return done;
+}
+
+Relocated translate_enter(const Instruction& in, CodeBuffer& out) {
+    const auto frame_bytes = in.operands()[0].imm.value.u;
+    const auto nesting = in.operands()[1].imm.value.u;
+    if (in.zydis().operand_width != 64 || nesting != 0) return cannot;
+    emit_push(rbp, out);
+    out.move(rbp, host::guest_rsp);
+    out.lea(host::guest_rsp, host::guest_rsp, -static_cast<std::int32_t>(frame_bytes));
+    return done;
+}
+
+// The ES:RDI side takes no segment override: the pointer itself is shifted around the instruction.
+Relocated translate_string(const Instruction& in, CodeBuffer& out) {
+    auto bytes = InstructionBytes::parse(in);
+    if (!bytes || bytes->has_address_size_prefix() || bytes->segment() == 0x65) return cannot;
+    if (!bytes->segment()) bytes->set_segment(0x65);
+    out.load(host::scratch_a, offsetof(ExecutionContext, delta));
+    out.lea_sum(rdi, rdi, host::scratch_a);
+    out.bytes(bytes->emit());
+    out.load(host::scratch_a, offsetof(ExecutionContext, negative_delta));
+    out.lea_sum(rdi, rdi, host::scratch_a);
+    return {.ok = true, .recovery = Recovery::rdi_shifted};
+}
+
+// LEA of a RIP-relative address is a constant.
+std::optional<Relocated> translate_lea(const Instruction& in, CodeBuffer& out) {
+    const auto* memory = in.modrm_memory();
+    if (memory->mem.base != ZYDIS_REGISTER_RIP || in.zydis().operand_width != 64)
+        return std::nullopt;
+    const auto target = in.next() + static_cast<std::uint64_t>(memory->mem.disp.value);
+    const auto guest = gpr_number(in.operands()[0].reg.value);
+    if (in.zydis().address_width != 64 || guest == static_cast<std::uint8_t>(Gpr::rsp))
+        return std::nullopt;
+    const auto into = lives_in_context(guest) ? host::scratch_a : guest;
+    out.move_imm(into, target.value);
+    if (lives_in_context(guest)) out.store(gpr_slot(guest), into);
+    return Relocated{.ok = true,
+                     .recovery = Recovery::none,
+                     .context_home = {host::scratch_a, host::scratch_a, host::scratch_a}};
+}
+
+Relocated translate_segment_base(const Instruction& in, CodeBuffer& out) {
+    const auto guest = gpr_number(in.operands()[0].reg.value);
+    const bool wide = in.operands()[0].size == 64;
+    const bool is_fs =
+        in.mnemonic() == ZYDIS_MNEMONIC_RDFSBASE || in.mnemonic() == ZYDIS_MNEMONIC_WRFSBASE;
+    const auto slot =
+        is_fs ? offsetof(ExecutionContext, guest_fs) : offsetof(ExecutionContext, guest_gs);
+    if (in.mnemonic() == ZYDIS_MNEMONIC_RDFSBASE || in.mnemonic() == ZYDIS_MNEMONIC_RDGSBASE) {
+        out.load(host::scratch_a, slot);
+        if (!wide) out.move32(host::scratch_a, host::scratch_a);
+        emit_write_gpr(guest, host::scratch_a, out);
+        return done;
+    }
+    const auto from = emit_read_gpr(guest, host::scratch_a, out);
+    if (wide)
+        out.move(host::scratch_a, from);
+    else
+        out.move32(host::scratch_a, from);
+    out.store(slot, host::scratch_a);
+    if (!is_fs) return done;
+    out.load(host::scratch_b, offsetof(ExecutionContext, delta));
+    out.lea_sum(host::scratch_a, host::scratch_a, host::scratch_b);
+    out.store(offsetof(ExecutionContext, host_guest_fs), host::scratch_a);
+    out.bytes({0xf3, 0x49, 0x0f, 0xae, 0xd2});  // wrfsbase r10
+    return done;
+}
+
+bool is_string_with_es(ZydisMnemonic m) {
+    switch (m) {
+        case ZYDIS_MNEMONIC_MOVSB:
+        case ZYDIS_MNEMONIC_MOVSW:
+        case ZYDIS_MNEMONIC_MOVSQ:
+        case ZYDIS_MNEMONIC_CMPSB:
+        case ZYDIS_MNEMONIC_CMPSW:
+        case ZYDIS_MNEMONIC_CMPSQ:
+        case ZYDIS_MNEMONIC_STOSB:
+        case ZYDIS_MNEMONIC_STOSW:
+        case ZYDIS_MNEMONIC_STOSD:
+        case ZYDIS_MNEMONIC_STOSQ:
+        case ZYDIS_MNEMONIC_SCASB:
+        case ZYDIS_MNEMONIC_SCASW:
+        case ZYDIS_MNEMONIC_SCASD:
+        case ZYDIS_MNEMONIC_SCASQ:
+            return true;
+        default:
+            return false;
+    }
+}
+
+// MOVSD and CMPSD are names of string and of vector instructions.
+bool is_ambiguous_string(const Instruction& in) {
+    return (in.mnemonic() == ZYDIS_MNEMONIC_MOVSD || in.mnemonic() == ZYDIS_MNEMONIC_CMPSD) &&
+           in.zydis().meta.category == ZYDIS_CATEGORY_STRINGOP;
+}
+
+// Addresses memory in a way that no prefix reaches, changes what this process may access, or holds
+// state that a sample does not carry.
+bool is_untranslatable(const Instruction& in) {
+    switch (in.mnemonic()) {
+        case ZYDIS_MNEMONIC_MOVDIR64B:
+        case ZYDIS_MNEMONIC_ENQCMD:
+        case ZYDIS_MNEMONIC_ENQCMDS:
+        case ZYDIS_MNEMONIC_UMONITOR:
+        case ZYDIS_MNEMONIC_WRPKRU:
+        case ZYDIS_MNEMONIC_RDPKRU:
+        case ZYDIS_MNEMONIC_LFS:
+        case ZYDIS_MNEMONIC_LGS:
+        case ZYDIS_MNEMONIC_LSS:
+        case ZYDIS_MNEMONIC_PUSHFD:
+        case ZYDIS_MNEMONIC_PUSHF:
+        case ZYDIS_MNEMONIC_POPF:
+        case ZYDIS_MNEMONIC_SGDT:
+        case ZYDIS_MNEMONIC_SIDT:
+            return true;
+        case ZYDIS_MNEMONIC_MOV:
+            return ZydisRegisterGetClass(in.operands()[0].reg.value) == ZYDIS_REGCLASS_SEGMENT &&
+                   in.operands()[0].type == ZYDIS_OPERAND_TYPE_REGISTER;
+        default:
+            return in.zydis().meta.category == ZYDIS_CATEGORY_AMX_TILE;
+    }
+}
+
+std::optional<Relocated> dispatch(const Instruction& in, CodeBuffer& out) {
+    if (is_string_with_es(in.mnemonic()) || is_ambiguous_string(in))
+        return translate_string(in, out);
+    if (is_untranslatable(in)) return cannot;
+    switch (in.mnemonic()) {
+        case ZYDIS_MNEMONIC_NOP:
+        case ZYDIS_MNEMONIC_ENDBR64:
+        case ZYDIS_MNEMONIC_ENDBR32:
+            return done;
+        case ZYDIS_MNEMONIC_PUSH:
+            return translate_push(in, out);
+        case ZYDIS_MNEMONIC_POP:
+            return translate_pop(in, out);
+        case ZYDIS_MNEMONIC_PUSHFQ:
+            return translate_pushf(in, out);
+        case ZYDIS_MNEMONIC_POPFQ:
+            return translate_popf(in, out);
+        case ZYDIS_MNEMONIC_LEAVE:
+            return translate_leave(in, out);
+        case ZYDIS_MNEMONIC_ENTER:
+            return translate_enter(in, out);
+        case ZYDIS_MNEMONIC_LEA:
+            return translate_lea(in, out);
+        case ZYDIS_MNEMONIC_RDFSBASE:
+        case ZYDIS_MNEMONIC_RDGSBASE:
+        case ZYDIS_MNEMONIC_WRFSBASE:
+        case ZYDIS_MNEMONIC_WRGSBASE:
+            return translate_segment_base(in, out);
+        default:
+            return std::nullopt;
+    }
+}
+
+}  // namespace
+
+bool emit_load_operand(const Instruction& in, const ZydisDecodedOperand& operand, CodeBuffer& out) {
+    if (operand.type == ZYDIS_OPERAND_TYPE_REGISTER) {
+        const auto reg = emit_read_gpr(gpr_number(operand.reg.value), host::scratch_a, out);
+        if (reg != host::scratch_a) out.move(host::scratch_a, reg);
+        return true;
+    }
+    if (operand.mem.segment == ZYDIS_REGISTER_GS || !emit_operand_address(in, out)) return false;
+    emit_operand_access(operand, 0x8b, host::scratch_a, out);
+    return true;
+}
+
+void emit_push_return_address(GuestAddress address, CodeBuffer& out) {
+    const auto value = static_cast<std::int64_t>(address.value);
+    if (value == static_cast<std::int32_t>(value)) {
+        emit_push_sign_extended(static_cast<std::int32_t>(value), out);
+    } else {
+        out.move_imm(host::scratch_b, address.value);
+        emit_push(host::scratch_b, out);
+    }
+}
+
+std::optional<Relocated> translate_special(const Instruction& in, CodeBuffer& out) {
+    CodeBuffer attempt = out;
+    auto result = dispatch(in, attempt);
+    if (result && result->ok) out = attempt;
+    return result;
+}
+
+}  // namespace shadowprof

@@ -1,0 +1,25 @@
+// Instructions that are not relocated as they are but written by hand: those that use the stack,
+// the string instructions, segment bases, and those that need no code at all.
+#pragma once
+
+#include <optional>
+
+#include "decoder/instruction.h"
+#include "emu/code_buffer.h"
+#include "emu/relocate.h"
+
+namespace shadowprof {
+
+// Nothing if the instruction is an ordinary one for relocate(). A result that is not ok means that
+// the instruction cannot be translated; nothing was appended then.
+std::optional<Relocated> translate_special(const Instruction& instruction, CodeBuffer& out);
+
+// Appends code that loads the 64-bit register or memory operand `operand` into scratch_a; uses
+// scratch_b. False if that cannot be done.
+bool emit_load_operand(const Instruction& instruction, const ZydisDecodedOperand& operand,
+                       CodeBuffer& out);
+
+// Appends the guest's push of a return address; uses scratch_b only.
+void emit_push_return_address(GuestAddress address, CodeBuffer& out);
+
+}  // namespace shadowprof

@@ -1,0 +1,83 @@
+#include "emu/trace_pacer.h"
+
+#include <algorithm>
+
+namespace shadowprof {
+namespace {
+
+constexpr std::size_t stride = 8;
+// The longest record at TraceLevel::values must fit.
+constexpr std::size_t least_value_words = 4096;
+
+}  // namespace
+
+TracePacer::TracePacer(const RunLimits& limits, const BlockTables& tables)
+    : limits_(limits),
+      tables_(tables),
+      random_(static_cast<std::minstd_rand::result_type>(limits.seed)) {
+    // The first phase is a part of a whole one, so that periods do not align with samples.
+    if (limits_.value_period && limits_.value_instructions)
+        phase_left_ = 1 + random_() % limits_.value_period;
+    else
+        phase_left_ = limits_.instructions;
+    values_next_ = false;
+}
+
+bool TracePacer::finished() const {
+    const auto close_enough = std::max<std::uint64_t>(16, limits_.instructions / 1024);
+    return instructions_ + close_enough >= limits_.instructions;
+}
+
+// Half to one and a half times `instructions`.
+std::uint64_t TracePacer::jittered(std::uint64_t instructions) {
+    return instructions / 2 + random_() % (instructions + 1);
+}
+
+std::size_t TracePacer::next_words(std::size_t room) {
+    if (phase_left_ == 0) {
+        values_next_ = !values_next_ && limits_.value_instructions != 0;
+        phase_left_ = values_next_ ? jittered(limits_.value_instructions)
+                                   : jittered(std::max<std::uint64_t>(
+                                         1, limits_.value_period - limits_.value_instructions));
+        phase_left_ = std::max<std::uint64_t>(1, phase_left_);
+    }
+    level_ = values_next_ ? TraceLevel::values : TraceLevel::blocks;
+    const auto left = limits_.instructions - std::min(instructions_, limits_.instructions);
+    const auto wanted = static_cast<double>(std::min(phase_left_, left)) * words_per_instruction();
+    const auto least = level_ == TraceLevel::values ? least_value_words : std::size_t{1};
+    return std::min(room, std::max(least, static_cast<std::size_t>(std::min(wanted, 1e12))));
+}
+
+void TracePacer::account(std::span<const std::uint64_t> words) {
+    const auto count = estimate(words);
+    instructions_ += count;
+    phase_left_ -= std::min(phase_left_, std::max<std::uint64_t>(count, 1));
+    if (count)
+        words_per_instruction() = static_cast<double>(words.size()) / static_cast<double>(count);
+    // What is left of a phase must be worth a buffer of its own.
+    if (phase_left_ < 64) phase_left_ = 0;
+}
+
+std::uint64_t TracePacer::instructions_with(std::uint64_t words) const {
+    const auto rate = words_per_instruction_[level_ == TraceLevel::values];
+    return instructions_ + static_cast<std::uint64_t>(static_cast<double>(words) / rate);
+}
+
+std::uint64_t TracePacer::estimate(std::span<const std::uint64_t> words) const {
+    std::uint64_t sum = 0;
+    if (level_ == TraceLevel::values) {
+        for (auto at = words.size(); at > 0;) {
+            const auto& block = tables_[static_cast<BlockId>(words[at - 1])];
+            sum += block.instructions;
+            at -= std::min<std::size_t>(at, 1u + block.value_words);
+        }
+        return sum;
+    }
+    const auto step = words.size() > stride * 64 ? stride : 1;
+    std::size_t seen = 0;
+    for (std::size_t i = 0; i < words.size(); i += step, ++seen)
+        sum += tables_[static_cast<BlockId>(words[i])].instructions;
+    return seen ? sum * words.size() / seen : 0;
+}
+
+}  // namespace shadowprof

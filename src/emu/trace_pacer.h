@@ -1,0 +1,56 @@
+// Decides how much of each trace buffer is filled and at which level, so that a run has about as
+// many instructions, and as many of them with values, as it should.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <span>
+
+#include "emu/block_tables.h"
+
+namespace shadowprof {
+
+struct RunLimits {
+    // The run ends at the first block boundary where about this many instructions have run.
+    std::uint64_t instructions = 0;
+    // Of each period of about this many instructions, about `value_instructions` run at
+    // TraceLevel::values; 0 means none.
+    std::uint64_t value_period = 0;
+    std::uint64_t value_instructions = 0;
+    std::uint64_t seed = 0;
+};
+
+class TracePacer {
+  public:
+    TracePacer(const RunLimits& limits, const BlockTables& tables);
+
+    // At which level to run until the next account().
+    TraceLevel level() const { return level_; }
+    // How many words of an empty buffer to use; at most `room`. Chooses the level.
+    std::size_t next_words(std::size_t room);
+    // Counts what was traced since next_words().
+    void account(std::span<const std::uint64_t> words);
+
+    // Instructions so far, estimated from every eighth record.
+    std::uint64_t instructions() const { return instructions_; }
+    // The same, with `words` more at the current level.
+    std::uint64_t instructions_with(std::uint64_t words) const;
+    bool finished() const;
+
+  private:
+    std::uint64_t jittered(std::uint64_t instructions);
+    std::uint64_t estimate(std::span<const std::uint64_t> words) const;
+    double& words_per_instruction() { return words_per_instruction_[level_ == TraceLevel::values]; }
+
+    RunLimits limits_;
+    const BlockTables& tables_;
+    std::minstd_rand random_;
+    TraceLevel level_ = TraceLevel::blocks;
+    std::uint64_t instructions_ = 0;
+    std::uint64_t phase_left_ = 0;  // instructions until the level changes
+    bool values_next_ = false;
+    double words_per_instruction_[2] = {0.2, 1.2};  // by level; follows what is seen
+};
+
+}  // namespace shadowprof

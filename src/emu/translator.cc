@@ -1,0 +1,355 @@
+#include "emu/translator.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstring>
+#include <string_view>
+
+namespace shadowprof {
+namespace {
+
+// Blocks placed behind each other in one go, so that falling through needs no jump.
+constexpr std::size_t chain_limit = 6;
+constexpr std::uint32_t block_limit = 128;  // instructions
+// More than any chain of blocks needs.
+constexpr std::size_t chain_room_bytes = std::size_t{1} << 20;
+
+std::uint64_t hash_bytes(std::span<const std::byte> bytes) {
+    return std::hash<std::string_view>{}(
+        {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+}
+
+Terminator terminator_of(Flow flow) {
+    switch (flow) {
+        case Flow::next:
+            return Terminator::none;
+        case Flow::conditional:
+            return Terminator::conditional;
+        case Flow::jump:
+            return Terminator::jump;
+        case Flow::indirect_jump:
+            return Terminator::indirect_jump;
+        case Flow::call:
+            return Terminator::call;
+        case Flow::indirect_call:
+            return Terminator::indirect_call;
+        case Flow::ret:
+            return Terminator::ret;
+        case Flow::syscall:
+            return Terminator::syscall;
+        case Flow::other:
+            return Terminator::handed_over;
+    }
+    return Terminator::handed_over;
+}
+
+void patch(std::uint8_t* displacement, const std::uint8_t* to) {
+    const auto relative = static_cast<std::int32_t>(to - (displacement + 4));
+    std::memcpy(displacement, &relative, sizeof relative);
+}
+
+// Adds the time from construction to destruction.
+class Stopwatch {
+  public:
+    explicit Stopwatch(std::uint64_t& nanoseconds) : nanoseconds_(nanoseconds) {}
+    ~Stopwatch() {
+        const auto spent = std::chrono::steady_clock::now() - start_;
+        nanoseconds_ += static_cast<std::uint64_t>(
+            std::chrono::duration_cast<std::chrono::nanoseconds>(spent).count());
+    }
+
+  private:
+    std::uint64_t& nanoseconds_;
+    std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace
+
+const Translator::Block* Translator::lookup(TraceLevel level, GuestAddress address) const {
+    const auto& map = by_start_[static_cast<std::size_t>(level)];
+    const auto it = map.find(address);
+    return it == map.end() ? nullptr : &blocks_[it->second];
+}
+
+const std::uint8_t* Translator::entry_for(TraceLevel level, GuestAddress address) {
+    const auto* block = lookup(level, address);
+    if (!block) block = translate(level, address, false);
+    return block ? block->entry : nullptr;
+}
+
+const std::uint8_t* Translator::indirect_entry_for(TraceLevel level, GuestAddress address) {
+    const auto* block = lookup(level, address);
+    if (!block) block = translate(level, address, true);
+    if (!block) return nullptr;
+    if (!block->indirect_entry && draft_block(address, block_limit)) {
+        auto out = cache_.open();
+        if (out.room_bytes() < chain_room_bytes) return block->entry;
+        blocks_[static_cast<std::size_t>(block - blocks_.data())].indirect_entry = out.position();
+        emit_indirect_check(out);
+        out.jump(block->entry);
+        cache_.commit(out);
+    }
+    if (block->indirect_entry) cache_.set_indirect(level, address, block->indirect_entry);
+    return block->entry;
+}
+
+const Translator::Block* Translator::translate(TraceLevel level, GuestAddress start,
+                                               bool indirect) {
+    Stopwatch stopwatch(counters_.nanoseconds);
+    if (tables_.full() || !draft_block(start, block_limit)) return nullptr;
+    if (cache_.open().room_bytes() < chain_room_bytes) clear();
+    auto out = cache_.open();
+    const auto first = emit_block(level, indirect, out);
+    if (!first) {
+        pending_.clear();
+        return nullptr;
+    }
+    by_start_[static_cast<std::size_t>(level)][start] = *first;
+    remember_pages(*first);
+    emit_chain(level, out);
+    emit_pending_stubs(out);
+    cache_.commit(out);
+    return &blocks_[*first];
+}
+
+// Appends what follows the drafted block: code of its successors as long as it is not translated
+// yet, at last a jump to what is, or an exit.
+void Translator::emit_chain(TraceLevel level, CodeBuffer& out) {
+    for (std::size_t n = 1; auto next = follow(); ++n) {
+        if (const auto* existing = lookup(level, *next)) {
+            out.jump(existing->entry);
+            return;
+        }
+        const bool goes_on = n < chain_limit && draft_block(*next, block_limit);
+        const auto index = goes_on ? emit_block(level, false, out) : std::nullopt;
+        if (!index) {
+            out.bytes({0xe9});
+            out.value(std::int32_t{0});
+            add_exit(level, out.position() - 4, *next);
+            return;
+        }
+        by_start_[static_cast<std::size_t>(level)][*next] = *index;
+        remember_pages(*index);
+    }
+}
+
+const std::uint8_t* Translator::one_instruction(TraceLevel level, GuestAddress address) {
+    if (tables_.full() || !draft_block(address, 1)) return nullptr;
+    if (cache_.open().room_bytes() < chain_room_bytes) clear();
+    auto out = cache_.open();
+    const auto index = emit_block(level, false, out);
+    if (!index) return nullptr;
+    if (const auto next = follow()) {
+        out.bytes({0xe9});
+        out.value(std::int32_t{0});
+        add_exit(level, out.position() - 4, *next);
+    }
+    emit_pending_stubs(out);
+    cache_.commit(out);
+    return blocks_[*index].entry;
+}
+
+bool Translator::draft_block(GuestAddress start, std::uint32_t limit) {
+    draft_.instructions.clear();
+    draft_.start = draft_.end = start;
+    draft_.vdso.reset();
+    draft_.terminator = Terminator::none;
+    if (const auto it = vdso_.find(start); it != vdso_.end()) {
+        draft_.vdso = it->second;
+        draft_.terminator = Terminator::ret;
+        draft_.end = start + 1;
+        return true;
+    }
+    while (draft_.instructions.size() < limit) {
+        auto in = decode_at(draft_.end);
+        if (!in) break;
+        const auto terminator = terminator_of(in->flow());
+        // What is handed over stands alone: the state before it must be precise.
+        if (terminator == Terminator::handed_over && !draft_.instructions.empty()) break;
+        draft_.instructions.push_back(*in);
+        draft_.end = in->next();
+        draft_.terminator = terminator;
+        if (terminator != Terminator::none) break;
+    }
+    return !draft_.instructions.empty();
+}
+
+std::optional<Instruction> Translator::decode_at(GuestAddress address) {
+    auto bytes = memory_.readable_bytes(address);
+    if (bytes.size() >= Instruction::max_length)
+        return Instruction::decode(bytes.first(Instruction::max_length), address);
+    std::array<std::byte, Instruction::max_length> joined;
+    std::copy(bytes.begin(), bytes.end(), joined.begin());
+    auto size = bytes.size();
+    if (size == 0) return std::nullopt;
+    const auto more = memory_.readable_bytes(address + size);
+    const auto extra = std::min(more.size(), joined.size() - size);
+    std::copy_n(more.begin(), extra, joined.begin() + static_cast<std::ptrdiff_t>(size));
+    return Instruction::decode(std::span(joined).first(size + extra), address);
+}
+
+std::optional<GuestAddress> Translator::follow() const {
+    switch (draft_.terminator) {
+        case Terminator::none:
+        case Terminator::conditional:
+            return draft_.end;
+        case Terminator::jump:
+            return draft_.last().branch_target();
+        default:
+            return std::nullopt;
+    }
+}
+
+void Translator::add_exit(TraceLevel level, std::uint8_t* displacement, GuestAddress target) {
+    if (const auto* existing = lookup(level, target)) {
+        patch(displacement, existing->entry);
+        return;
+    }
+    pending_.push_back({displacement, static_cast<std::uint32_t>(exits_.size())});
+    exits_.push_back({displacement, target});
+}
+
+void Translator::emit_pending_stubs(CodeBuffer& out) {
+    for (const auto& stub : pending_) {
+        patch(stub.displacement, out.position());
+        emit_exit(ExitReason::direct_branch, stub.exit, out);
+    }
+    pending_.clear();
+}
+
+void Translator::link(std::uint32_t exit, const std::uint8_t* entry) {
+    patch(exits_[exit].displacement, entry);
+}
+
+void Translator::forward(std::uint32_t block, const std::uint8_t* entry) {
+    patch(blocks_[block].entry + 1, entry);
+}
+
+void Translator::remember_pages(std::uint32_t index) {
+    const auto& block = blocks_[index];
+    if (vdso_.contains(block.start)) return;
+    for (auto page = block.start.page(); page < block.end; page = page + page_bytes) {
+        auto& code = pages_[page];
+        if (code.blocks.empty()) {
+            code.file_identity = file_identity(page);
+            if (!code.file_identity) code.content_hash = content_hash(page);
+        }
+        code.blocks.push_back(index);
+        memory_.watch_code_page(page);
+    }
+}
+
+// Tells a page of a file mapping that nobody can write to from others; 0 for any other page.
+std::uint64_t Translator::file_identity(GuestAddress page) const {
+    const auto* m = memory_.find(page);
+    if (!m || m->writable || m->shared || !m->executable) return 0;
+    if (m->name == "[vdso]") return 1;
+    if (!m->is_file()) return 0;
+    const std::array<std::uint64_t, 3> key = {m->device, m->inode,
+                                              m->file_offset + (page - m->start)};
+    return hash_bytes(std::as_bytes(std::span(key))) | 2;
+}
+
+std::uint64_t Translator::content_hash(GuestAddress page) {
+    return hash_bytes(memory_.readable_bytes(page));
+}
+
+bool Translator::still_valid(GuestAddress page, const CodePage& code) {
+    const auto identity = file_identity(page);
+    if (identity || code.file_identity) return identity == code.file_identity;
+    const auto bytes = memory_.readable_bytes(page);
+    if (bytes.empty() || hash_bytes(bytes) != code.content_hash) return false;
+    memory_.watch_code_page(page);
+    return true;
+}
+
+void Translator::begin_sample(VdsoEntries vdso) {
+    if (vdso != vdso_) clear();
+    vdso_ = std::move(vdso);
+    std::vector<GuestAddress> gone;
+    for (const auto& [page, code] : pages_)
+        if (!still_valid(page, code)) gone.push_back(page);
+    for (auto page : gone) retire_range(page, page + page_bytes);
+}
+
+void Translator::retire_range(GuestAddress start, GuestAddress end) {
+    // Each retired block gets a stub.
+    if (cache_.open().room_bytes() < chain_room_bytes / 2 + 16 * blocks_.size()) return clear();
+    const auto retire_page = [&](const CodePage& code) {
+        for (auto block : code.blocks)
+            if (!blocks_[block].retired) retire(block);
+    };
+    std::erase_if(pages_, [&](const auto& entry) {
+        if (entry.first + page_bytes <= start || end <= entry.first) return false;
+        retire_page(entry.second);
+        return true;
+    });
+}
+
+// Whoever enters the block from now on, by whatever way, comes out with ExitReason::retired_block.
+void Translator::retire(std::uint32_t index) {
+    auto& block = blocks_[index];
+    block.retired = true;
+    ++counters_.retired_blocks;
+    by_start_[static_cast<std::size_t>(block.level)].erase(block.start);
+    cache_.set_indirect(block.level, block.start, cache_.miss_stub());
+    auto out = cache_.open();
+    auto* stub = out.position();
+    emit_exit(ExitReason::retired_block, index, out);
+    cache_.commit(out);
+    *block.entry = 0xe9;
+    patch(block.entry + 1, stub);
+}
+
+void Translator::clear() {
+    ++counters_.cache_clears;
+    cache_.clear();
+    for (auto& map : by_start_) map.clear();
+    blocks_.clear();
+    positions_.clear();
+    exits_.clear();
+    pages_.clear();
+}
+
+std::optional<GuestPosition> Translator::locate(std::uint64_t host_rip) const {
+    const auto* at = reinterpret_cast<const std::uint8_t*>(host_rip);
+    auto it = std::upper_bound(blocks_.begin(), blocks_.end(), at,
+                               [](const std::uint8_t* a, const Block& b) { return a < b.entry; });
+    if (it == blocks_.begin()) return std::nullopt;
+    const Block& block = *--it;
+    if (at >= block.code_end) return std::nullopt;
+    GuestPosition result{.block = block.id, .address = block.start};
+    const auto offset = at - block.entry;
+    for (std::uint32_t i = 0; i < block.instructions; ++i) {
+        const auto& position = positions_[block.first_position + i];
+        if (position.host_offset > offset) break;
+        result.address = block.start + position.guest_offset;
+        result.instruction = i;
+        result.words_before = position.words_before;
+        result.recovery = position.recovery;
+    }
+    return result;
+}
+
+std::optional<BlockId> Translator::truncated(BlockId id, std::uint32_t instructions) {
+    const auto it =
+        std::find_if(blocks_.begin(), blocks_.end(), [&](const Block& b) { return b.id == id; });
+    if (it == blocks_.end() || instructions == 0 || instructions >= it->instructions)
+        return std::nullopt;
+    const auto& left_at = positions_[it->first_position + instructions];
+    const auto& last = positions_[it->first_position + instructions - 1];
+    BlockInfo info = tables_[id];
+    info.last = info.start + last.guest_offset;
+    info.end = info.start + left_at.guest_offset;
+    info.target = {};
+    info.terminator = Terminator::none;
+    info.instructions = instructions;
+    info.value_words = left_at.words_before;
+    std::vector<ValueSlot> slots;
+    for (const auto& slot : tables_.slots_of(info))
+        if (slot.instruction_offset < left_at.guest_offset) slots.push_back(slot);
+    return tables_.add(info, slots);
+}
+
+}  // namespace shadowprof

@@ -1,0 +1,167 @@
+// Translates basic blocks, links them, and keeps them as long as the guest's code stays the same,
+// across samples.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "decoder/instruction.h"
+#include "emu/block_tables.h"
+#include "emu/code_cache.h"
+#include "emu/guest_memory.h"
+#include "emu/relocate.h"
+#include "emu/syscall_handler.h"
+
+namespace shadowprof {
+
+struct TranslationCounters {
+    std::uint64_t blocks = 0;
+    std::uint64_t instructions = 0;
+    std::uint64_t untranslatable = 0;  // instructions that are handed over to ptrace
+    std::uint64_t retired_blocks = 0;  // their code changed
+    std::uint64_t cache_clears = 0;
+    std::uint64_t nanoseconds = 0;
+};
+
+// Where in the guest a host address of translated code is.
+struct GuestPosition {
+    BlockId block = 0;
+    GuestAddress address;            // of the instruction
+    std::uint32_t instruction = 0;   // its index in the block
+    std::uint32_t words_before = 0;  // trace words of the block's record before it, less the id
+    Recovery recovery = Recovery::none;
+};
+
+class Translator {
+  public:
+    using VdsoEntries = std::unordered_map<GuestAddress, VdsoFunction>;
+
+    Translator(CodeCache& cache, GuestMemory& memory, BlockTables& tables)
+        : cache_(cache), memory_(memory), tables_(tables) {}
+
+    // Called when the guest memory shows a new snapshot: drops the code that is no longer there.
+    // Code from a file mapping that nobody can write to is known by the file; other code is
+    // compared by its content.
+    void begin_sample(VdsoEntries vdso);
+
+    // Host code for the block that starts at `address`; null if no instruction can be read there or
+    // the block tables are full.
+    const std::uint8_t* entry_for(TraceLevel level, GuestAddress address);
+    // The same, and from now on indirect branches find it by themselves.
+    const std::uint8_t* indirect_entry_for(TraceLevel level, GuestAddress address);
+    // Host code for one single instruction at `address`, which is not kept: for an instruction that
+    // changes the code that it is part of.
+    const std::uint8_t* one_instruction(TraceLevel level, GuestAddress address);
+
+    // The target of a direct branch that is not linked yet, and what links it.
+    // Exits and blocks are numbered anew after clear(): compare counters().cache_clears.
+    GuestAddress exit_target(std::uint32_t exit) const { return exits_[exit].target; }
+    void link(std::uint32_t exit, const std::uint8_t* entry);
+    // Where a retired block started; from now on whoever enters it goes to `entry`.
+    GuestAddress retired_start(std::uint32_t block) const { return blocks_[block].start; }
+    void forward(std::uint32_t block, const std::uint8_t* entry);
+
+    // Retires all blocks with code in a range.
+    void retire_range(GuestAddress start, GuestAddress end);
+    void clear();
+
+    std::optional<GuestPosition> locate(std::uint64_t host_rip) const;
+    // A block that is like the first `instructions` of another: what ran of one that was left in
+    // the middle.
+    std::optional<BlockId> truncated(BlockId block, std::uint32_t instructions);
+
+    const TranslationCounters& counters() const { return counters_; }
+
+  private:
+    struct Block {
+        GuestAddress start;
+        GuestAddress end;
+        std::uint8_t* entry = nullptr;
+        const std::uint8_t* indirect_entry = nullptr;
+        const std::uint8_t* code_end = nullptr;
+        BlockId id = 0;
+        std::uint32_t first_position = 0;  // into positions_
+        std::uint32_t instructions = 0;
+        TraceLevel level = TraceLevel::blocks;
+        bool retired = false;
+    };
+    // Where the code of one instruction begins.
+    struct Position {
+        std::uint16_t host_offset;   // from the block's entry
+        std::uint16_t guest_offset;  // from the block's start
+        std::uint16_t words_before;  // trace words of the block before this instruction
+        Recovery recovery;
+    };
+    struct DirectExit {
+        std::uint8_t* displacement;  // the 32 bits to patch
+        GuestAddress target;
+    };
+    struct PendingStub {
+        std::uint8_t* displacement;
+        std::uint32_t exit;
+    };
+    struct CodePage {
+        std::vector<std::uint32_t> blocks;
+        std::uint64_t file_identity = 0;  // 0: not a file mapping that nobody can write to
+        std::uint64_t content_hash = 0;
+    };
+    // A block as it is being translated. Kept between blocks for its memory.
+    struct Draft {
+        GuestAddress start;
+        GuestAddress end;
+        std::vector<Instruction> instructions;  // with the terminator, if there is one
+        std::vector<ValueSlot> slots;
+        std::uint32_t words = 0;  // of the slots
+        Terminator terminator = Terminator::none;
+        std::optional<VdsoFunction> vdso;
+        std::uint8_t* entry = nullptr;
+        std::uint8_t* probe_displacement = nullptr;
+
+        const Instruction& last() const { return instructions.back(); }
+        GuestAddress target() const;
+    };
+
+    const Block* lookup(TraceLevel level, GuestAddress address) const;
+    const Block* translate(TraceLevel level, GuestAddress start, bool indirect);
+    bool draft_block(GuestAddress start, std::uint32_t limit);
+    std::optional<Instruction> decode_at(GuestAddress address);
+    bool flags_live_at_start() const;
+    // Appends the drafted block; nothing if the block tables are full.
+    std::optional<std::uint32_t> emit_block(TraceLevel level, bool indirect, CodeBuffer& out);
+    void emit_indirect_check(CodeBuffer& out);
+    void emit_record(TraceLevel level, BlockId id, CodeBuffer& out);
+    void emit_body(TraceLevel level, CodeBuffer& out);
+    void emit_values(const Instruction& in, const Relocated& relocated, CodeBuffer& out);
+    void emit_terminator(TraceLevel level, BlockId id, CodeBuffer& out);
+    bool emit_branch_operand(const Instruction& in, CodeBuffer& out);
+    void emit_exit(ExitReason reason, std::uint32_t info, CodeBuffer& out);
+    // A direct branch to `target` whose displacement is at `displacement`: linked at once if the
+    // target is translated, else by its stub.
+    void add_exit(TraceLevel level, std::uint8_t* displacement, GuestAddress target);
+    // The address whose code is best placed right behind the drafted block.
+    std::optional<GuestAddress> follow() const;
+    void emit_chain(TraceLevel level, CodeBuffer& out);
+    void emit_pending_stubs(CodeBuffer& out);
+    void remember_pages(std::uint32_t block);
+    std::uint64_t file_identity(GuestAddress page) const;
+    std::uint64_t content_hash(GuestAddress page);
+    bool still_valid(GuestAddress page, const CodePage& code);
+    void retire(std::uint32_t block);
+
+    CodeCache& cache_;
+    GuestMemory& memory_;
+    BlockTables& tables_;
+    VdsoEntries vdso_;
+    std::unordered_map<GuestAddress, std::uint32_t> by_start_[trace_levels];
+    std::vector<Block> blocks_;  // in the order of their code
+    std::vector<Position> positions_;
+    std::vector<DirectExit> exits_;
+    std::vector<PendingStub> pending_;
+    Draft draft_;
+    std::unordered_map<GuestAddress, CodePage> pages_;
+    TranslationCounters counters_;
+};
+
+}  // namespace shadowprof

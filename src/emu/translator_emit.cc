@@ -1,0 +1,277 @@
+// The host code of one basic block.
+#include <algorithm>
+#include <cstring>
+
+#include "emu/special.h"
+#include "emu/translator.h"
+
+namespace shadowprof {
+namespace {
+
+constexpr std::uint8_t condition_mask = 0x0f;
+constexpr std::uint8_t rsp_number = 4;
+
+// Whether a written register is recorded at TraceLevel::values: those that the instruction names,
+// and RAX and RDX where they are implicit (MUL, DIV).
+bool is_recorded(const ZydisDecodedOperand& operand) {
+    if (operand.type != ZYDIS_OPERAND_TYPE_REGISTER ||
+        !(operand.actions & ZYDIS_OPERAND_ACTION_MASK_WRITE))
+        return false;
+    const auto reg = operand.reg.value;
+    const bool visible = operand.visibility != ZYDIS_OPERAND_VISIBILITY_HIDDEN;
+    if (is_gpr(reg)) {
+        const auto number = gpr_number(reg);
+        return !is_high_byte(reg) && number != rsp_number &&
+               (visible || number == 0 || number == 2);
+    }
+    const auto reg_class = ZydisRegisterGetClass(reg);
+    return visible && reg_class >= ZYDIS_REGCLASS_XMM && reg_class <= ZYDIS_REGCLASS_ZMM;
+}
+
+// Stores a vector register of 16, 32 or 64 bytes below RSP and moves RSP there.
+void emit_push_vector(ZydisRegister reg, std::uint8_t width_bytes, bool vex, CodeBuffer& out) {
+    const auto number = static_cast<std::uint8_t>(ZydisRegisterGetId(reg));
+    const auto modrm = CodeBuffer::modrm(1, number, 4);
+    const auto below = static_cast<std::uint8_t>(-width_bytes);
+    const bool high = (number & 8) != 0;
+    if (number >= 16 || width_bytes == 64) {
+        // EVEX vmovups; its 8-bit displacement counts in units of the width.
+        const auto p0 =
+            static_cast<std::uint8_t>(0x61 | (high ? 0 : 0x80) | (number & 16 ? 0 : 0x10));
+        const std::uint8_t length = width_bytes == 64 ? 2 : width_bytes == 32 ? 1 : 0;
+        out.bytes({0x62, p0, 0x7c, static_cast<std::uint8_t>(0x08 | length << 5), 0x11, modrm, 0x24,
+                   0xff});
+    } else if (vex || width_bytes == 32) {
+        const auto payload =
+            static_cast<std::uint8_t>((high ? 0 : 0x80) | 0x78 | (width_bytes == 32 ? 4 : 0));
+        out.bytes({0xc5, payload, 0x11, modrm, 0x24, below});
+    } else {
+        out.bytes({CodeBuffer::rex(false, number, 0, 0), 0x0f, 0x11, modrm, 0x24, below});
+    }
+    out.bytes({0x48, 0x8d, 0x64, 0x24, below});  // lea rsp, [rsp - width]
+}
+
+std::uint8_t host_of(std::uint8_t guest, const Relocated& relocated, CodeBuffer& out) {
+    if (!lives_in_context(guest)) return guest;
+    if (const auto home = relocated.context_home[guest - 9u]) return home;
+    out.load(host::scratch_a, gpr_slot(guest));
+    return host::scratch_a;
+}
+
+bool is_jcc(const Instruction& in) {
+    const auto& z = in.zydis();
+    return (z.opcode_map == ZYDIS_OPCODE_MAP_0F && (z.opcode & 0xf0) == 0x80) ||
+           (z.opcode_map == ZYDIS_OPCODE_MAP_DEFAULT && (z.opcode & 0xf0) == 0x70);
+}
+
+}  // namespace
+
+std::optional<std::uint32_t> Translator::emit_block(TraceLevel level, bool indirect,
+                                                    CodeBuffer& out) {
+    const auto* check = indirect ? out.position() : nullptr;
+    if (indirect) emit_indirect_check(out);
+    Block block{.start = draft_.start, .indirect_entry = check};
+    block.entry = draft_.entry = out.position();
+    block.first_position = static_cast<std::uint32_t>(positions_.size());
+    block.level = level;
+    block.id = tables_.size();
+    draft_.slots.clear();
+    draft_.words = 0;
+    emit_record(level, block.id, out);
+    emit_body(level, out);
+    emit_terminator(level, block.id, out);
+    if (draft_.probe_displacement) {
+        const auto below = -8 * static_cast<std::int32_t>(draft_.words + 1);
+        std::memcpy(draft_.probe_displacement, &below, sizeof below);
+    }
+    block.end = draft_.end;
+    block.code_end = out.position();
+    block.instructions = static_cast<std::uint32_t>(draft_.instructions.size());
+
+    const BlockInfo info{.start = draft_.start,
+                         .last = draft_.vdso ? draft_.start : draft_.last().address(),
+                         .end = draft_.end,
+                         .target = draft_.target(),
+                         .instructions = std::max(1u, block.instructions),
+                         .value_words = static_cast<std::uint16_t>(draft_.words),
+                         .terminator = draft_.terminator,
+                         .level = level};
+    if (!tables_.add(info, draft_.slots)) return std::nullopt;
+    counters_.instructions += block.instructions;
+    ++counters_.blocks;
+    const auto index = static_cast<std::uint32_t>(blocks_.size());
+    blocks_.push_back(block);
+    return index;
+}
+
+// Compares the guest address that an indirect branch wanted with the one that this block is.
+void Translator::emit_indirect_check(CodeBuffer& out) {
+    constexpr std::uint8_t rcx = 1;
+    const auto target = offsetof(ExecutionContext, target);
+    if (!flags_live_at_start()) {
+        out.move_imm(host::scratch_a, draft_.start.value);
+        out.context_bytes({0x4c, 0x39, 0x15}, target);  // cmp [target], r10
+        out.jump_if(0x5, cache_.miss_stub());           // jne
+        return;
+    }
+    out.move(host::scratch_b, rcx);
+    out.move_imm(host::scratch_a, 0 - draft_.start.value);
+    out.load(rcx, target);
+    out.lea_sum(rcx, rcx, host::scratch_a);
+    out.bytes({0xe3, 0x08});  // jrcxz over the next two
+    out.move(rcx, host::scratch_b);
+    out.jump(cache_.miss_stub());
+    out.move(rcx, host::scratch_b);
+}
+
+void Translator::emit_record(TraceLevel level, BlockId id, CodeBuffer& out) {
+    draft_.probe_displacement = nullptr;
+    if (level == TraceLevel::values) {
+        // Touches the lowest word of this record, so that a full buffer shows here and not within.
+        out.bytes({0x89, 0x84, 0x24});  // mov [rsp - size], eax
+        draft_.probe_displacement = out.position();
+        out.value(std::int32_t{0});
+    }
+    out.push_imm32(id);
+}
+
+void Translator::emit_body(TraceLevel level, CodeBuffer& out) {
+    auto& all = draft_.instructions;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        const auto& in = all[i];
+        Position position{.host_offset = static_cast<std::uint16_t>(out.position() - draft_.entry),
+                          .guest_offset = static_cast<std::uint16_t>(in.address() - draft_.start),
+                          .words_before = static_cast<std::uint16_t>(draft_.words),
+                          .recovery = Recovery::none};
+        if (in.flow() == Flow::next && draft_.terminator != Terminator::handed_over) {
+            auto relocated = translate_special(in, out);
+            if (!relocated) relocated = relocate(in, out);
+            if (!relocated->ok) {
+                // The instruction gets a block of its own, from which it is handed over.
+                ++counters_.untranslatable;
+                draft_.terminator = i ? Terminator::none : Terminator::handed_over;
+                all.erase(all.begin() + static_cast<std::ptrdiff_t>(std::max<std::size_t>(i, 1)),
+                          all.end());
+                draft_.end = draft_.last().next();
+                if (i == 0) positions_.push_back(position);
+                return;
+            }
+            position.recovery = relocated->recovery;
+            if (level == TraceLevel::values) emit_values(in, *relocated, out);
+        }
+        positions_.push_back(position);
+    }
+}
+
+void Translator::emit_values(const Instruction& in, const Relocated& relocated, CodeBuffer& out) {
+    for (const auto& operand : in.operands()) {
+        if (!is_recorded(operand)) continue;
+        const auto width_bytes = static_cast<std::uint8_t>(operand.size / 8);
+        const auto reg = operand.reg.value;
+        if (is_gpr(reg)) {
+            out.push(host_of(gpr_number(reg), relocated, out));
+        } else {
+            if (width_bytes != 16 && width_bytes != 32 && width_bytes != 64) continue;
+            emit_push_vector(reg, width_bytes,
+                             in.zydis().encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY, out);
+        }
+        const auto words = static_cast<std::uint8_t>((width_bytes + 7) / 8);
+        draft_.slots.push_back(
+            {.instruction_offset = static_cast<std::uint16_t>(in.address() - draft_.start),
+             .reg = static_cast<std::uint16_t>(reg),
+             .width_bytes = width_bytes,
+             .words = words});
+        draft_.words += words;
+    }
+}
+
+bool Translator::emit_branch_operand(const Instruction& in, CodeBuffer& out) {
+    return emit_load_operand(in, in.operands()[0], out);
+}
+
+void Translator::emit_terminator(TraceLevel level, BlockId id, CodeBuffer& out) {
+    if (draft_.vdso) {
+        emit_exit(ExitReason::vdso_call, static_cast<std::uint32_t>(*draft_.vdso), out);
+        return;
+    }
+    const auto& in = draft_.last();
+    switch (draft_.terminator) {
+        case Terminator::none:
+        case Terminator::jump:
+            break;  // what follows is placed behind
+        case Terminator::conditional:
+            if (is_jcc(in)) {
+                out.bytes(
+                    {0x0f, static_cast<std::uint8_t>(0x80 | (in.zydis().opcode & condition_mask))});
+            } else {
+                // LOOP and JRCXZ only have short forms: over a jump that is then the taken branch.
+                out.bytes(in.bytes().first(in.length() - 1));
+                out.bytes({0x02, 0xeb, 0x05, 0xe9});
+            }
+            out.value(std::int32_t{0});
+            add_exit(level, out.position() - 4, in.branch_target());
+            break;
+        case Terminator::call:
+            emit_push_return_address(in.next(), out);
+            out.bytes({0xe9});
+            out.value(std::int32_t{0});
+            add_exit(level, out.position() - 4, in.branch_target());
+            break;
+        case Terminator::indirect_jump:
+        case Terminator::indirect_call: {
+            const auto before = out;
+            if (!emit_branch_operand(in, out)) {
+                out = before;
+                draft_.terminator = Terminator::handed_over;
+                emit_exit(ExitReason::handed_over, id, out);
+                break;
+            }
+            if (draft_.terminator == Terminator::indirect_call)
+                emit_push_return_address(in.next(), out);
+            cache_.emit_indirect_branch(level, out);
+            break;
+        }
+        case Terminator::ret: {
+            const auto extra = in.zydis().raw.imm[0].size ? in.zydis().raw.imm[0].value.u : 0;
+            out.guest_load(host::scratch_a, host::guest_rsp);
+            out.lea(host::guest_rsp, host::guest_rsp, static_cast<std::int32_t>(8 + extra));
+            cache_.emit_indirect_branch(level, out);
+            break;
+        }
+        case Terminator::syscall:
+            emit_exit(ExitReason::syscall, id, out);
+            break;
+        case Terminator::handed_over:
+            emit_exit(ExitReason::handed_over, id, out);
+            break;
+    }
+}
+
+void Translator::emit_exit(ExitReason reason, std::uint32_t info, CodeBuffer& out) {
+    out.store_imm32(offsetof(ExecutionContext, exit_info), info);
+    out.jump(cache_.exit_stub(reason));
+}
+
+// Whether code before the block's first instruction must leave the status flags alone.
+bool Translator::flags_live_at_start() const {
+    std::uint32_t unknown = status_flags;
+    for (const auto& in : draft_.instructions) {
+        if (in.flags_read() & unknown) return true;
+        unknown &= ~in.flags_killed();
+        if (!unknown) return false;
+    }
+    return true;
+}
+
+GuestAddress Translator::Draft::target() const {
+    switch (terminator) {
+        case Terminator::conditional:
+        case Terminator::jump:
+        case Terminator::call:
+            return last().branch_target();
+        default:
+            return {};
+    }
+}
+
+}  // namespace shadowprof

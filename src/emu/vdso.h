@@ -1,0 +1,16 @@
+// Finds the vDSO functions that are answered at their entry points.
+#pragma once
+
+#include <unordered_map>
+
+#include "emu/guest_space.h"
+#include "emu/syscall_handler.h"
+
+namespace shadowprof {
+
+// Entry points of the vDSO that `space` maps as "[vdso]"; empty if there is none or if its ELF
+// image makes no sense.
+std::unordered_map<GuestAddress, VdsoFunction> find_vdso_functions(GuestSpace& space,
+                                                                   const MemoryMap& map);
+
+}  // namespace shadowprof
