@@ -47,13 +47,22 @@ struct Path {
 struct Stack {
     std::vector<CodeLocation> frames;  // outermost first; call sites, then the innermost function
     std::uint64_t instructions = 0;
-    std::uint64_t samples = 0;         // samples that began here
+    std::uint64_t samples = 0;  // samples that began here
 };
 
 struct CallPair {
     CodeLocation site;
     CodeLocation callee;
     std::uint64_t count = 0;
+};
+
+// A function's entries and loops. Known only where function bounds are: derived from the other
+// lists when a report is made (report/methods.h).
+struct Method {
+    CodeLocation entry;
+    std::uint64_t entries = 0;                  // calls of it
+    std::uint64_t back_edges = 0;               // taken backward branches within it
+    std::optional<std::uint64_t> instructions;  // executed in it, if stacks were collected
 };
 
 struct TopValue {
@@ -65,12 +74,12 @@ struct TopValue {
 // The results of one instruction's destination operand.
 struct ValueProfile {
     CodeLocation at;
-    std::string operand;        // register name as the instruction writes it: "eax", "xmm3"
+    std::string operand;  // register name as the instruction writes it: "eax", "xmm3"
     std::uint32_t width_bytes = 8;
-    std::uint64_t count = 0;    // executions whose value was recorded
-    double invariance = 0;      // share of the most frequent value
-    std::vector<TopValue> top;        // by counting samples, most frequent first
-    std::vector<TopValue> top_tnv;    // by a TNV table, for comparison; error 0
+    std::uint64_t count = 0;        // executions whose value was recorded
+    double invariance = 0;          // share of the most frequent value
+    std::vector<TopValue> top;      // by counting samples, most frequent first
+    std::vector<TopValue> top_tnv;  // by a TNV table, for comparison; error 0
 };
 
 // Distribution of a duration, in microseconds.
@@ -81,8 +90,8 @@ struct DurationStats {
 struct SamplingStats {
     std::string mode;
     std::uint64_t samples = 0;
-    std::uint64_t instructions = 0;    // emulated and counted in the profiles
-    double emulation_seconds = 0;      // processor time in emulator and collectors
+    std::uint64_t instructions = 0;  // emulated and counted in the profiles
+    double emulation_seconds = 0;    // processor time in emulator and collectors
     std::optional<std::uint64_t> target_instructions;
     std::map<std::string, std::uint64_t> ended;  // by name(SampleEnd)
     std::uint64_t single_stepped = 0;
@@ -126,10 +135,11 @@ struct Profile {
     SamplingStats sampling;
     Overhead overhead;
     SyscallStats syscalls;
-    std::vector<Edge> edges;          // every list is sorted hottest first
+    std::vector<Edge> edges;  // every list is sorted hottest first
     std::vector<Path> paths;
     std::vector<Stack> stacks;
     std::vector<CallPair> calls;
+    std::vector<Method> methods;
     std::vector<ValueProfile> values;
     std::vector<std::string> notes;
 };

@@ -1,0 +1,15 @@
+// The subcommands: one function and one file each.
+#pragma once
+
+#include <span>
+#include <string>
+
+namespace shadowprof {
+
+// `words` are those behind the subcommand's name. Returns the exit status of shadowprof.
+using CommandMain = int (*)(std::span<const std::string> words);
+
+int run_main(std::span<const std::string> words);
+int syscalls_main(std::span<const std::string> words);
+
+}  // namespace shadowprof

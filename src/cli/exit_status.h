@@ -1,0 +1,14 @@
+// How shadowprof ends.
+#pragma once
+
+namespace shadowprof {
+
+inline constexpr int exit_own_failure = 125;     // shadowprof itself failed, bad options among it
+inline constexpr int exit_not_executable = 126;  // the program cannot be executed
+inline constexpr int exit_not_found = 127;       // there is no such program
+
+// Ends this process by `signal` without a core dump: the target's own core, if any, stays the only
+// one. Call it last: destructors of static objects and buffered output are lost.
+[[noreturn]] void die_by_signal(int signal);
+
+}  // namespace shadowprof

@@ -1,0 +1,113 @@
+// shadowprof: dispatches to the subcommands.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <vector>
+
+#include "cli/commands.h"
+#include "cli/exit_status.h"
+#include "cli/messages.h"
+#include "cli/suggest.h"
+#include "shadow/run_target.h"
+#include "shadow/sample_syscalls.h"
+
+namespace shadowprof {
+namespace {
+
+struct Command {
+    std::string_view name;
+    std::string_view summary;
+    CommandMain run;  // null: a later version's
+};
+constexpr Command commands[] = {
+    {"run", "profile a program from its start", run_main},
+    {"syscalls", "show how system calls inside samples are treated", syscalls_main},
+    {"attach", "profile a running process", nullptr},
+    {"verify", "prove the emulator against the hardware", nullptr},
+    {"report", "read a profile", nullptr},
+    {"annotate", "show disassembly with counts and values", nullptr},
+    {"diff", "compare two profiles", nullptr},
+    {"merge", "add profiles together", nullptr},
+    {"accuracy", "measure a sampled profile against a full one", nullptr},
+    {"export", "convert a profile for other tools", nullptr},
+};
+
+const Command* find_command(std::string_view name) {
+    const auto* found = std::find_if(std::begin(commands), std::end(commands),
+                                     [&](const Command& each) { return each.name == name; });
+    return found == std::end(commands) ? nullptr : found;
+}
+
+std::string overview() {
+    std::string text =
+        "Usage: shadowprof COMMAND [options] ...\n"
+        "A sampling profiler that forks and emulates instead of instrumenting.\n\n";
+    for (const Command& command : commands)
+        if (command.run != nullptr)
+            text += fmt::format("  {:<10} {}\n", command.name, command.summary);
+    return text +
+           "  help       show this text, or that of a command\n\n"
+           "  --version  show the version\n\n"
+           "'shadowprof COMMAND --help' shows a command's options; 'man shadowprof' says more.\n";
+}
+
+int unknown_command(std::string_view name) {
+    std::array<std::string_view, std::size(commands)> names;
+    std::transform(std::begin(commands), std::end(commands), names.begin(),
+                   [](const Command& command) { return command.name; });
+    const std::string_view near = nearest(name, names);
+    if (near.empty())
+        say("unknown command '{}'; 'shadowprof help' lists the commands", name);
+    else
+        say("unknown command '{}'; did you mean '{}'?", name, near);
+    return exit_own_failure;
+}
+
+int run_command(std::string_view name, std::span<const std::string> words) {
+    const Command* command = find_command(name);
+    if (command == nullptr) return unknown_command(name);
+    if (command->run != nullptr) return command->run(words);
+    say("{} is not in this version ({})", name, SHADOWPROF_VERSION);
+    return exit_own_failure;
+}
+
+int dispatch(std::span<const std::string> words) {
+    if (words.empty()) {
+        fmt::print(stderr, "{}", overview());
+        return exit_own_failure;
+    }
+    const std::string& first = words.front();
+    const bool help = first == "help" || first == "--help" || first == "-h";
+    if (first == "help" && words.size() > 1)
+        return run_command(words[1], std::vector<std::string>{"--help"});
+    if (help) return fmt::print("{}", overview()), 0;
+    if (first == "--version") return fmt::print("shadowprof {}\n", SHADOWPROF_VERSION), 0;
+    return run_command(first, words.subspan(1));
+}
+
+// Standard descriptors that are closed stay closed for the target, but their numbers are taken, so
+// that no file of ours is mistaken for them.
+void reserve_standard_descriptors() {
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd)
+        if (fcntl(fd, F_GETFD) < 0) (void)open("/", O_PATH | O_CLOEXEC);
+}
+
+}  // namespace
+}  // namespace shadowprof
+
+int main(int argc, char** argv) {
+    using namespace shadowprof;
+    if (argc == 2 && argv[1] == worker_subcommand) {
+        EmulatedSyscalls syscalls;
+        return run_worker(syscalls);
+    }
+    reserve_standard_descriptors();
+    const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+    const int status = dispatch(words);
+    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
+    say("cannot write to standard output");
+    return exit_own_failure;
+}

@@ -1,0 +1,330 @@
+#include "cli/options.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+
+#include "cli/suggest.h"
+#include "cli/values.h"
+#include "cli/words.h"
+
+namespace shadowprof {
+namespace {
+
+using std::string_view;
+
+Error not_yet(string_view what) {
+    return {ErrorCode::unsupported, 0, fmt::format("{} is not in this version", what)};
+}
+
+Result<void> set_output(RunRequest& request, string_view value) {
+    if (value.empty()) return Error{ErrorCode::usage, 0, "accepted is the name of a file, or -"};
+    request.output = value;
+    return {};
+}
+
+Result<void> set_mode(RunRequest& request, string_view value) {
+    constexpr SamplingMode modes[] = {SamplingMode::automatic, SamplingMode::shadow};
+    TRY_ASSIGN(const std::size_t mode, parse_choice(value, {"auto", "shadow", "burst", "exact"}));
+    if (mode >= std::size(modes)) return not_yet("this mode");
+    request.options.mode = modes[mode];
+    return {};
+}
+
+Result<void> set_engine(RunRequest&, string_view value) {
+    TRY_ASSIGN(const std::size_t engine, parse_choice(value, {"emulator", "step"}));
+    if (engine != 0) return not_yet("this engine");
+    return {};
+}
+
+struct KindRow {
+    string_view name;
+    ProfileKinds collects;  // none: a later version's
+};
+constexpr ProfileKinds no_kinds{false, false, false, false};
+constexpr KindRow kind_rows[] = {
+    {"edge", {true, false, false, false}},
+    {"path", {false, true, false, false}},
+    {"value", {false, false, true, false}},
+    {"call", {false, false, false, true}},
+    {"method", {true, false, false, true}},  // derived from edges and calls
+    {"latency", no_kinds},
+    {"stream", no_kinds},
+    {"hazard", no_kinds},
+};
+constexpr string_view kinds_accepted =
+    "a list of edge, path, value, call and method (latency, stream and hazard are not in this "
+    "version), or all";
+
+ProfileKinds both(ProfileKinds a, ProfileKinds b) {
+    return {a.edges || b.edges, a.paths || b.paths, a.values || b.values, a.calls || b.calls};
+}
+
+Result<void> set_profiles(RunRequest& request, string_view value) {
+    request.notes.clear();
+    if (value == "all") {
+        request.options.profiles = {};
+        request.notes = {
+            "--profiles=all: latency, stream and hazard profiles are not in this version"};
+        return {};
+    }
+    ProfileKinds kinds = no_kinds;
+    TRY_ASSIGN(const auto names, split_list(value));
+    for (const string_view name : names) {
+        const auto* row = std::find_if(std::begin(kind_rows), std::end(kind_rows),
+                                       [&](const KindRow& each) { return each.name == name; });
+        if (row == std::end(kind_rows))
+            return Error{ErrorCode::usage, 0, fmt::format("accepted is {}", kinds_accepted)};
+        if (!row->collects.any()) return not_yet(fmt::format("the {} profile", name));
+        kinds = both(kinds, row->collects);
+    }
+    request.options.profiles = kinds;
+    return {};
+}
+
+Result<void> set_sample_size(RunRequest& request, string_view value) {
+    TRY_ASSIGN(request.options.sample_size, parse_count(value, 1000));
+    return {};
+}
+
+Result<void> set_load(RunRequest& request, string_view value) {
+    TRY_ASSIGN(request.options.load, parse_number(value, 0.0625, 64));
+    return {};
+}
+
+Result<void> set_duration(RunRequest& request, string_view value) {
+    TRY_ASSIGN(request.options.duration, parse_duration(value));
+    return {};
+}
+
+Result<void> set_delay(RunRequest& request, string_view value) {
+    TRY_ASSIGN(request.options.delay, parse_duration(value));
+    return {};
+}
+
+Result<void> set_max_samples(RunRequest& request, string_view value) {
+    TRY_ASSIGN(request.options.max_samples, parse_count(value, 1));
+    return {};
+}
+
+Result<void> set_follow_forks(RunRequest&, string_view value) {
+    TRY_ASSIGN(const std::size_t choice, parse_choice(value, {"yes", "no"}));
+    if (choice == 0) return not_yet("following the target's children");
+    return {};
+}
+
+Result<void> set_threads(RunRequest& request, string_view value) {
+    constexpr ThreadScope scopes[] = {ThreadScope::all, ThreadScope::main};
+    TRY_ASSIGN(const std::size_t scope, parse_choice(value, {"all", "main"}));
+    request.options.threads = scopes[scope];
+    return {};
+}
+
+Result<void> set_seed(RunRequest& request, string_view value) {
+    TRY_ASSIGN(request.options.seed, parse_u64(value));
+    return {};
+}
+
+Result<void> set_budget(RunRequest&, string_view value) {
+    TRY(parse_percent(value));
+    return not_yet("holding a budget (--load bounds the work)");
+}
+
+Result<void> refuse(RunRequest&, string_view) {
+    return not_yet("this option");
+}
+
+Result<void> set_quiet(RunRequest& request, string_view) {
+    request.quiet = true;
+    return {};
+}
+Result<void> set_verbose(RunRequest& request, string_view) {
+    request.options.verbose = true;
+    return {};
+}
+Result<void> set_progress(RunRequest& request, string_view) {
+    request.progress = Progress::always;
+    return {};
+}
+Result<void> set_no_progress(RunRequest& request, string_view) {
+    request.progress = Progress::never;
+    return {};
+}
+Result<void> set_help(RunRequest& request, string_view) {
+    request.help = true;
+    return {};
+}
+
+struct OptionRow {
+    const char* names;  // "-o,--output"; messages use the last one
+    const char* value;  // what it takes; null for a flag
+    const char* help;   // null: known, refused, not shown
+    Result<void> (*set)(RunRequest&, string_view value);
+
+    string_view long_name() const {
+        const string_view all = names;
+        return all.substr(all.rfind(',') + 1);
+    }
+};
+
+constexpr OptionRow rows[] = {
+    {"-o,--output", "FILE",
+     "the profile; %p is the target's pid, - is standard output [shadowprof.json]", set_output},
+    {"--mode", "MODE", "auto or shadow; in this version auto is shadow [auto]", set_mode},
+    {"--engine", "ENGINE", "emulator, the only one in this version [emulator]", set_engine},
+    {"--profiles", "LIST", "some of edge,path,value,call,method, or all [all]", set_profiles},
+    {"--sample-size", "N", "instructions per sample, also with k, M or G [1M]", set_sample_size},
+    {"--load", "X", "average number of active shadows, at least 0.0625 [0.25]", set_load},
+    {"--delay", "TIME", "take no sample before this, with us, ms, s or m [0s]", set_delay},
+    {"--duration", "TIME", "take no sample later than this after the delay [the whole run]",
+     set_duration},
+    {"--max-samples", "N", "take no more samples than this [no limit]", set_max_samples},
+    {"--threads", "WHICH", "sample all threads, or main; a sample follows one of them [all]",
+     set_threads},
+    {"--follow-forks", "no", "in this version the target's children run unprofiled [no]",
+     set_follow_forks},
+    {"--seed", "N", "of every random choice [from the clock, written to the profile]", set_seed},
+    {"-q,--quiet", nullptr, "say nothing but errors", set_quiet},
+    {"-v,--verbose", nullptr, "say more, and count more", set_verbose},
+    {"--progress", nullptr, "show progress even where standard error is no terminal", set_progress},
+    {"--no-progress", nullptr, "never show progress", set_no_progress},
+    {"-h,--help", nullptr, "show this text", set_help},
+    {"--budget", "PERCENT", nullptr, set_budget},
+    {"--burst", "TIME/TIME", nullptr, refuse},
+    {"--burst-length", "KIND:N", nullptr, refuse},
+    {"--every", "N", nullptr, refuse},
+    {"--until-converged", nullptr, nullptr, refuse},
+};
+
+// What one pass over a list of words found.
+struct Parse {
+    RunRequest request;
+    std::optional<Error> failure;
+};
+
+void apply(Parse& parse, const OptionRow& row, const std::string& value) {
+    if (parse.failure) return;
+    auto result = row.set(parse.request, value);
+    if (result) return;
+    const std::string what = row.value == nullptr ? std::string(row.long_name())
+                                                  : fmt::format("{} '{}'", row.long_name(), value);
+    parse.failure = std::move(result).error().with_context(what);
+}
+
+void add_options(CLI::App& app, Parse& parse) {
+    app.set_help_flag("");
+    app.prefix_command();
+    for (const OptionRow& row : rows) {
+        CLI::Option* option =
+            row.value == nullptr
+                ? app.add_flag_function(row.names, [&](std::int64_t) { apply(parse, row, ""); })
+                : app.add_option_function<std::string>(
+                      row.names, [&](const std::string& value) { apply(parse, row, value); });
+        // In the order of the words: the last one wins, and a bad one does not hide behind it.
+        option->trigger_on_parse();
+    }
+}
+
+Error unknown_option(string_view word) {
+    const string_view typed = word.substr(0, word.find('='));
+    std::array<string_view, std::size(rows)> names;
+    std::transform(std::begin(rows), std::end(rows), names.begin(),
+                   [](const OptionRow& row) { return row.long_name(); });
+    const string_view near = nearest(typed, names);
+    return {ErrorCode::usage, 0,
+            near.empty() ? fmt::format("unknown option '{}'", typed)
+                         : fmt::format("unknown option '{}'; did you mean '{}'?", typed, near)};
+}
+
+// Splits what CLI11 left over into nothing and the target's command.
+Result<std::vector<std::string>> target_command(std::vector<std::string> rest) {
+    if (rest.empty()) return rest;
+    if (rest.front() == "--")
+        rest.erase(rest.begin());
+    else if (rest.front().size() > 1 && rest.front().front() == '-')
+        return unknown_option(rest.front());
+    return rest;
+}
+
+Result<RunRequest> parse_words(std::span<const std::string> words) {
+    Parse parse;
+    CLI::App app;
+    add_options(app, parse);
+    try {
+        app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
+    } catch (const CLI::ParseError& error) {
+        return Error{ErrorCode::usage, 0, error.what()};
+    }
+    if (parse.failure) return *std::move(parse.failure);
+    TRY_ASSIGN(parse.request.options.command, target_command(app.remaining()));
+    return std::move(parse.request);
+}
+
+// The words of SHADOWPROF_OPTIONS, which must be options and nothing else.
+Result<std::vector<std::string>> environment_words(string_view environment) {
+    constexpr string_view variable = "SHADOWPROF_OPTIONS";
+    auto words = split_words(environment);
+    if (!words) return std::move(words).error().with_context(variable);
+    auto alone = parse_words(*words);
+    if (!alone) return std::move(alone).error().with_context(variable);
+    if (!alone->options.command.empty() || (!words->empty() && words->back() == "--"))
+        return Error{
+            ErrorCode::usage, 0,
+            fmt::format("{}: '{}' is no option", variable,
+                        alone->options.command.empty() ? "--" : alone->options.command.front())};
+    return std::move(words).value();
+}
+
+}  // namespace
+
+Result<RunRequest> parse_run(std::span<const std::string> words, std::string_view environment) {
+    TRY_ASSIGN(std::vector<std::string> all, environment_words(environment));
+    all.insert(all.end(), words.begin(), words.end());
+    TRY_ASSIGN(RunRequest request, parse_words(all));
+    if (request.options.command.empty() && !request.help)
+        return Error{ErrorCode::usage, 0, "no program to run"};
+    return request;
+}
+
+std::string run_help() {
+    std::string text =
+        "Usage: shadowprof run [options] [--] PROGRAM [ARG...]\n\n"
+        "Profiles PROGRAM from its start and ends as it ends. Defaults are in brackets.\n\n";
+    for (const OptionRow& row : rows) {
+        if (row.help == nullptr) continue;
+        const std::string_view names = row.names;
+        const std::size_t comma = names.find(',');
+        const std::string_view short_name =
+            comma == std::string_view::npos ? "" : names.substr(0, comma);
+        const std::string left = row.value == nullptr
+                                     ? std::string(row.long_name())
+                                     : fmt::format("{} {}", row.long_name(), row.value);
+        text += fmt::format("  {:<2}{} {:<22} {}\n", short_name, short_name.empty() ? ' ' : ',',
+                            left, row.help);
+    }
+    return text + "\nOptions may also stand in SHADOWPROF_OPTIONS; the command line wins.\n";
+}
+
+std::map<std::string, std::string> describe(const RunRequest& request) {
+    const RunOptions& options = request.options;
+    std::vector<std::string_view> kinds;
+    for (const KindRow& row : kind_rows)
+        if (row.collects.any() && both(options.profiles, row.collects) == options.profiles)
+            kinds.push_back(row.name);
+    std::map<std::string, std::string> text = {
+        {"output", request.output},
+        {"mode", options.mode == SamplingMode::automatic ? "auto" : "shadow"},
+        {"engine", "emulator"},
+        {"profiles", fmt::format("{}", fmt::join(kinds, ","))},
+        {"sample-size", std::to_string(options.sample_size)},
+        {"load", fmt::format("{}", options.load)},
+        {"delay", fmt::format("{}us", options.delay.count() / 1000)},
+        {"threads", options.threads == ThreadScope::all ? "all" : "main"},
+        {"follow-forks", "no"},
+    };
+    if (options.duration) text["duration"] = fmt::format("{}us", options.duration->count() / 1000);
+    if (options.max_samples) text["max-samples"] = std::to_string(*options.max_samples);
+    return text;
+}
+
+}  // namespace shadowprof

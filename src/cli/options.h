@@ -1,0 +1,42 @@
+// The options of `shadowprof run`, from the command line and from SHADOWPROF_OPTIONS.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "shadow/run_options.h"
+
+namespace shadowprof {
+
+// When a progress line is shown on standard error.
+enum class Progress : std::uint8_t { on_terminal, always, never };
+
+// Everything that the user asked for.
+struct RunRequest {
+    RunOptions options;
+    std::string output = "shadowprof.json";
+    bool quiet = false;
+    Progress progress = Progress::on_terminal;
+    bool help = false;               // show run_help() and do nothing else
+    std::vector<std::string> notes;  // what the profile must say about the request
+};
+
+// Reads the words behind `run`. `environment` is the value of SHADOWPROF_OPTIONS: its options come
+// first, so that the command line wins. Everything behind the first word that is no option, and
+// everything behind `--`, belongs to the target.
+// Errors: usage, naming the option, the value and what is accepted; unsupported for what a later
+// version will do.
+Result<RunRequest> parse_run(std::span<const std::string> words, std::string_view environment);
+
+// The text of `shadowprof run --help`.
+std::string run_help();
+
+// The options as they were understood, by their long names, for the profile.
+std::map<std::string, std::string> describe(const RunRequest& request);
+
+}  // namespace shadowprof

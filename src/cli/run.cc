@@ -1,0 +1,129 @@
+// shadowprof run: profiles a program from its start to its end, and ends as it did.
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <optional>
+
+#include "cli/commands.h"
+#include "cli/exit_status.h"
+#include "cli/messages.h"
+#include "cli/options.h"
+#include "cli/progress.h"
+#include "ptrace/program_check.h"
+#include "report/profile_writer.h"
+#include "report/safe_output.h"
+#include "report/symbolizer.h"
+#include "shadow/run_target.h"
+
+namespace shadowprof {
+namespace {
+
+// A terminal's Ctrl-C and Ctrl-\ are for the target, which is in our process group: we go on and
+// write the profile. What the caller had us ignore stays ignored, for the target as well; handlers
+// are not inherited by it.
+class InterruptsLeftToTarget {
+  public:
+    InterruptsLeftToTarget() {
+        struct sigaction pass_over {};
+        pass_over.sa_handler = [](int) {};
+        pass_over.sa_flags = SA_RESTART;
+        for (std::size_t i = 0; i < std::size(signals); ++i) {
+            sigaction(signals[i], nullptr, &before_[i]);
+            if (before_[i].sa_handler != SIG_IGN) sigaction(signals[i], &pass_over, nullptr);
+        }
+    }
+    ~InterruptsLeftToTarget() {
+        for (std::size_t i = 0; i < std::size(signals); ++i)
+            sigaction(signals[i], &before_[i], nullptr);
+    }
+    InterruptsLeftToTarget(const InterruptsLeftToTarget&) = delete;
+    InterruptsLeftToTarget& operator=(const InterruptsLeftToTarget&) = delete;
+
+  private:
+    static constexpr int signals[] = {SIGINT, SIGQUIT};
+    struct sigaction before_[std::size(signals)];
+};
+
+std::string_view environment(const char* name) {
+    const char* value = std::getenv(name);
+    return value == nullptr ? "" : value;
+}
+
+int exit_status_of(const Error& error) {
+    if (error.code == ErrorCode::not_found) return exit_not_found;
+    if (error.code == ErrorCode::permission) return exit_not_executable;
+    return exit_own_failure;
+}
+
+// How a run ends: with an exit status, or by a signal.
+struct Ending {
+    int status = 0;
+    std::optional<int> signal;
+};
+
+Ending failed(const Error& error, int status = exit_own_failure) {
+    say("run: {}", error.message);
+    return {status, std::nullopt};
+}
+
+// Before anything else is done: whether there is a program that can be profiled.
+Result<void> check_command(const std::string& name) {
+    TRY_ASSIGN(const std::string path, resolve_program(name, environment("PATH")));
+    return check_program(path, Credentials::of_this_process());
+}
+
+// Writes the profile. Returns the name of the file.
+Result<std::string> save(const Profile& profile, SafeOutput output) {
+    const SymbolizerOptions options{.root = "", .perf_map = perf_map_path(profile.run.pid)};
+    Symbolizer symbols(profile.modules, options);
+    TRY(write_profile(profile, symbols, output));
+    return output.commit(static_cast<pid_t>(profile.run.pid));
+}
+
+Result<RunOutcome> sample(const RunRequest& request) {
+    const bool is_terminal = isatty(STDERR_FILENO) != 0;
+    const bool wanted =
+        request.progress == Progress::always ||
+        (request.progress == Progress::on_terminal && is_terminal && !request.quiet);
+    if (!wanted) return run_target(request.options);
+    ProgressLine line(stderr, is_terminal);
+    return run_target(request.options, [&](const RunProgress& now) { line.show(now); });
+}
+
+Ending run(const RunRequest& request) {
+    if (auto found = check_command(request.options.command.front()); !found)
+        return failed(found.error(), exit_status_of(found.error()));
+    auto output = SafeOutput::open(request.output);
+    if (!output) return failed(output.error());
+    const InterruptsLeftToTarget interrupts;  // until the profile is written
+    auto outcome = sample(request);
+    if (!outcome) return failed(outcome.error());
+    Profile& profile = outcome->profile;
+    profile.run.options = describe(request);
+    profile.notes.insert(profile.notes.end(), request.notes.begin(), request.notes.end());
+    auto name = save(profile, std::move(output).value());
+    if (!name) return failed(name.error());
+    if (!request.quiet)
+        say("{} samples, {:.1f} million instructions; profile in {}", profile.sampling.samples,
+            static_cast<double>(profile.sampling.instructions) / 1e6,
+            *name == "-" ? "standard output" : *name);
+    return {profile.run.exit_status.value_or(0), profile.run.exit_signal};
+}
+
+}  // namespace
+
+int run_main(std::span<const std::string> words) {
+    auto request = parse_run(words, environment("SHADOWPROF_OPTIONS"));
+    if (!request) {
+        say("run: {}", request.error().message);
+        if (request.error().code == ErrorCode::usage) say("try 'shadowprof run --help'");
+        return exit_own_failure;
+    }
+    if (request->help) return fmt::print("{}", run_help()), 0;
+    const Ending ending = run(*request);
+    if (ending.signal) die_by_signal(*ending.signal);
+    return ending.status;
+}
+
+}  // namespace shadowprof

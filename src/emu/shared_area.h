@@ -1,0 +1,57 @@
+// The memory that a worker process and its supervisor share: trace segments, the tables that give
+// trace words a meaning, and a mailbox for long messages. The worker writes; the supervisor trusts
+// nothing of it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/fd.h"
+#include "base/result.h"
+#include "emu/emulator.h"
+#include "emu/trace.h"
+
+namespace shadowprof {
+
+class SharedArea {
+  public:
+    static constexpr std::size_t segments = 16;
+    static constexpr std::size_t segment_bytes = std::size_t{512} << 10;
+    static constexpr std::size_t segment_words = segment_bytes / sizeof(std::uint64_t);
+    static constexpr std::size_t max_blocks = std::size_t{1} << 20;
+    static constexpr std::size_t max_slots = std::size_t{4} << 20;
+    static constexpr std::size_t mailbox_bytes = std::size_t{64} << 20;
+
+    // An anonymous file of the right size, sealed against shrinking: memory is taken as it is used.
+    static Result<UniqueFd> create_file();
+    // The supervisor's view: everything but the mailbox is read-only.
+    static Result<SharedArea> map_for_supervisor(int fd);
+    // The worker's view: segments lie apart, with inaccessible memory below each.
+    static Result<SharedArea> map_for_worker(int fd);
+
+    SharedArea(SharedArea&& other) noexcept;
+    SharedArea& operator=(SharedArea&& other) noexcept;
+    ~SharedArea();
+
+    TraceBuffer segment(std::size_t index) const;
+    std::span<BlockInfo> blocks() const { return {reinterpret_cast<BlockInfo*>(base_), max_blocks}; }
+    std::span<ValueSlot> slots() const {
+        return {reinterpret_cast<ValueSlot*>(base_ + slots_offset), max_slots};
+    }
+    std::span<std::byte> mailbox() const { return {base_ + mailbox_offset, mailbox_bytes}; }
+
+  private:
+    static constexpr std::size_t slots_offset = max_blocks * sizeof(BlockInfo);
+    static constexpr std::size_t mailbox_offset = slots_offset + max_slots * sizeof(ValueSlot);
+    static constexpr std::size_t segments_offset = mailbox_offset + mailbox_bytes;
+    static constexpr std::size_t file_bytes = segments_offset + segments * segment_bytes;
+
+    SharedArea() = default;
+
+    std::byte* base_ = nullptr;
+    std::size_t mapped_bytes_ = 0;
+    std::size_t guard_bytes_ = 0;  // below each segment
+};
+
+}  // namespace shadowprof

@@ -1,0 +1,72 @@
+// A worker process as its supervisor sees it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <deque>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/cpu_state.h"
+#include "base/result.h"
+#include "emu/shared_area.h"
+#include "emu/worker_protocol.h"
+
+namespace shadowprof {
+
+struct SampleRequest {
+    CpuState cpu;
+    RunLimits limits;
+    std::string_view maps_text;        // /proc/PID/maps of the snapshot
+    std::span<const std::byte> facts;  // for SampleSyscalls::begin()
+    int memory_fd = -1;                // the snapshot's memory, open for reading
+};
+
+// What a sample leads to while it runs. Called in the thread that runs the sample.
+class SampleListener {
+  public:
+    virtual ~SampleListener() = default;
+    // A batch of whole trace records, the oldest at its end. Hostile.
+    virtual void on_trace(std::span<const std::uint64_t> words, const BlockTable& table) = 0;
+    // The emulation is over: the snapshot's memory is no longer needed. Batches that were traced
+    // before may still follow.
+    virtual void on_emulated() = 0;
+    // A question of the sample's system calls. Hostile.
+    virtual std::vector<std::byte> on_request(std::span<const std::byte> request) = 0;
+    // Executes one instruction on the replica, after writing `pages` to it.
+    virtual std::optional<SampleEnd> on_step(CpuState& cpu, std::span<const StepPage> pages) = 0;
+};
+
+struct SampleOutcome {
+    RunResult result;
+    WorkerCounters counters = {};
+    std::vector<std::byte> syscall_report;
+    bool worker_exhausted = false;
+};
+
+class WorkerProcess {
+  public:
+    // Starts this program again (/proc/self/exe) with `arguments`, whose main must call
+    // run_worker(). The process is a plain child: whoever owns waitpid reaps it.
+    static Result<WorkerProcess> start(std::span<const char* const> arguments);
+
+    pid_t pid() const { return pid_; }
+    // Runs one sample to its end; blocks. An error means that the worker is lost: kill and replace
+    // it.
+    Result<SampleOutcome> run_sample(const SampleRequest& request, SampleListener& listener);
+
+  private:
+    WorkerProcess(pid_t pid, WorkerSocket socket, SharedArea area)
+        : pid_(pid), socket_(std::move(socket)), area_(std::move(area)) {}
+    Result<SampleOutcome> conclude(const WorkerSocket::Message& message) const;
+    Result<void> fetch_messages(std::deque<WorkerSocket::Message>& queue);
+    Result<void> on_segment(const WorkerSocket::Message& message, SampleListener& listener);
+    Result<void> on_step(const WorkerSocket::Message& message, SampleListener& listener);
+
+    pid_t pid_;
+    WorkerSocket socket_;
+    SharedArea area_;
+};
+
+}  // namespace shadowprof

@@ -1,0 +1,116 @@
+// Messages between the supervisor and a worker process: a header, a body as its kind says, and for
+// some a payload behind the body, in one packet of a SOCK_SEQPACKET socket.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+#include "base/cpu_state.h"
+#include "base/fd.h"
+#include "base/result.h"
+#include "emu/emulator.h"
+#include "emu/outside_channel.h"
+
+namespace shadowprof {
+
+enum class MessageKind : std::uint32_t {
+    // supervisor to worker
+    start,         // StartMessage, payload: facts for the system calls; carries a descriptor
+    segment_free,  // SegmentMessage
+    answer,        // payload: the answer to a request
+    stepped,       // StepMessage
+    // worker to supervisor
+    segment_full,  // SegmentMessage
+    request,       // payload: what OutsideChannel::call() was given
+    step,          // StepMessage; the dirty pages are in the mailbox
+    done,          // DoneMessage, payload: report of the system calls
+};
+
+struct StartMessage {
+    CpuState cpu;
+    RunLimits limits;
+    std::uint64_t maps_bytes;  // of /proc/PID/maps text in the mailbox
+};
+
+struct SegmentMessage {
+    std::uint64_t index;
+    std::uint64_t first_word;  // in the segment
+    std::uint64_t end_word;
+};
+
+struct StepMessage {
+    CpuState cpu;
+    std::uint64_t pages;    // in the mailbox: a StepPage each
+    std::uint32_t ok;       // in `stepped`
+    std::uint32_t end;      // SampleEnd, where not ok
+};
+
+// A page that the sample has written to.
+struct StepPage {
+    GuestAddress address;
+    std::byte bytes[page_bytes];
+};
+
+struct WorkerCounters {
+    std::uint64_t translated_blocks;
+    std::uint64_t translated_instructions;
+    std::uint64_t untranslatable_instructions;
+    std::uint64_t retired_blocks;
+    std::uint64_t translation_ns;
+    std::uint64_t page_fetches;
+    std::uint64_t pages_fetched;
+    std::uint64_t code_writes;
+    std::uint64_t cpu_ns;
+};
+
+struct DoneMessage {
+    RunResult result;
+    WorkerCounters counters;  // of this sample alone
+    std::uint32_t exhausted;  // the worker wants to be replaced
+};
+
+// One end of the socket.
+class WorkerSocket {
+  public:
+    struct Message {
+        MessageKind kind;
+        std::vector<std::byte> bytes;  // body and payload
+        UniqueFd fd;                   // if one came along
+    };
+
+    explicit WorkerSocket(UniqueFd fd) : fd_(std::move(fd)) {}
+
+    // Sends a message; `fd` >= 0 goes along. Error `gone` if the other end is closed.
+    Result<void> send(MessageKind kind, std::span<const std::byte> body,
+                      std::span<const std::byte> payload = {}, int fd = -1);
+    template <typename Body>
+    Result<void> send(MessageKind kind, const Body& body, std::span<const std::byte> payload = {},
+                      int fd = -1) {
+        static_assert(std::is_trivially_copyable_v<Body>);
+        return send(kind, std::as_bytes(std::span(&body, 1)), payload, fd);
+    }
+    // The next message. Error `gone` at the end of the stream, `interrupted` after `timeout_ms`
+    // (negative: waits for ever), `invalid` for a packet that is not one of ours.
+    Result<Message> receive(int timeout_ms = -1);
+
+    int fd() const { return fd_.get(); }
+
+  private:
+    UniqueFd fd_;
+};
+
+// The body at the beginning of a message; nothing if it is too short.
+template <typename Body>
+std::optional<Body> body_of(const WorkerSocket::Message& message) {
+    static_assert(std::is_trivially_copyable_v<Body>);
+    if (message.bytes.size() < sizeof(Body)) return std::nullopt;
+    Body body;
+    std::memcpy(&body, message.bytes.data(), sizeof body);
+    return body;
+}
+
+}  // namespace shadowprof

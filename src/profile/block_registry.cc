@@ -1,0 +1,94 @@
+#include "profile/block_registry.h"
+
+#include <Zydis/Zydis.h>
+
+#include <bit>
+
+namespace shadowprof {
+namespace {
+
+constexpr std::uint64_t max_block_bytes = 1 << 16;
+
+std::uint64_t hash_of(CodeLocation l) {
+    return mix64(l.address ^ (static_cast<std::uint64_t>(l.module) << 48));
+}
+
+std::uint64_t hash_of(const CanonicalBlock& b) {
+    return mix64(hash_of(b.start) ^ (b.end.address - b.start.address));
+}
+
+bool same_block(const CanonicalBlock& a, const CanonicalBlock& b) {
+    return a.start == b.start && a.end == b.end && a.last == b.last &&
+           a.instructions == b.instructions && a.terminator == b.terminator;
+}
+
+CanonicalBlock canonical(const BlockInfo& block, CodeLocation start) {
+    return {.start = start,
+            .last = {start.module, start.address + (block.last - block.start)},
+            .end = {start.module, start.address + (block.end - block.start)},
+            .guest_start = block.start,
+            .guest_last = block.last,
+            .guest_target = block.target,
+            .instructions = block.instructions,
+            .terminator = block.terminator};
+}
+
+}  // namespace
+
+bool is_plausible(const BlockInfo& b) {
+    const bool shape = b.start <= b.last && b.last < b.end && b.end - b.start <= max_block_bytes &&
+                       b.instructions >= 1 && b.instructions <= b.end - b.start;
+    const bool kinds = b.terminator <= Terminator::handed_over && b.level <= TraceLevel::values;
+    const bool values = b.level == TraceLevel::values ? b.slots <= b.value_words
+                                                      : b.slots == 0 && b.value_words == 0;
+    return shape && kinds && values;
+}
+
+bool is_plausible(const ValueSlot& slot, const BlockInfo& block) {
+    return slot.instruction_offset < block.end - block.start &&
+           std::has_single_bit(slot.width_bytes) && slot.width_bytes <= 64 && slot.words >= 1 &&
+           slot.words <= 8 && slot.words * 8 >= slot.width_bytes &&
+           slot.reg <= ZYDIS_REGISTER_MAX_VALUE;
+}
+
+std::optional<BlockToken> BlockRegistry::token(const BlockInfo& info, AddressResolver& resolver) {
+    const CanonicalBlock block = canonical(info, resolver.resolve(info.start));
+    const std::uint64_t hash = hash_of(block);
+    std::lock_guard lock(mutex_);
+    auto found = block_index_.find(
+        hash, [&](std::uint32_t index) { return same_block(blocks_[index], block); });
+    if (found) return *found + 1;
+    if (blocks_.size() == max_blocks) return std::nullopt;
+    block_index_.insert(hash, blocks_.size());
+    blocks_.push_back(block);
+    return static_cast<BlockToken>(blocks_.size());
+}
+
+CanonicalBlock BlockRegistry::block(BlockToken token) const {
+    std::lock_guard lock(mutex_);
+    return blocks_.at(token - 1);
+}
+
+std::size_t BlockRegistry::blocks() const {
+    std::lock_guard lock(mutex_);
+    return blocks_.size();
+}
+
+std::optional<SiteId> BlockRegistry::site_id(const ValueSite& site) {
+    const std::uint64_t hash =
+        mix64(hash_of(site.at) ^ site.reg ^ (static_cast<std::uint64_t>(site.width_bytes) << 16));
+    std::lock_guard lock(mutex_);
+    auto found = site_index_.find(hash, [&](std::uint32_t index) { return sites_[index] == site; });
+    if (found) return *found;
+    if (sites_.size() == max_sites) return std::nullopt;
+    site_index_.insert(hash, sites_.size());
+    sites_.push_back(site);
+    return static_cast<SiteId>(sites_.size() - 1);
+}
+
+ValueSite BlockRegistry::site(SiteId id) const {
+    std::lock_guard lock(mutex_);
+    return sites_.at(id);
+}
+
+}  // namespace shadowprof

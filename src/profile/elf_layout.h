@@ -1,0 +1,44 @@
+// What the profile needs of an ELF file: which file offset is which virtual address, and the
+// build-id. Read with libelf; the file is hostile input.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace shadowprof {
+
+// One PT_LOAD program header.
+struct LoadSegment {
+    std::uint64_t offset = 0;
+    std::uint64_t file_bytes = 0;
+    std::uint64_t address = 0;  // ELF virtual address of `offset`
+    bool executable = false;
+};
+
+class ElfLayout {
+  public:
+    ElfLayout() = default;
+    ElfLayout(std::vector<LoadSegment> segments, std::string build_id)
+        : segments_(std::move(segments)), build_id_(std::move(build_id)) {}
+
+    // Needs a descriptor of a regular file; it stays the caller's. ErrorCode::unsupported if the
+    // file is not ELF, ErrorCode::invalid if its headers make no sense.
+    static Result<ElfLayout> read(int fd);
+
+    // The ELF virtual address of a byte of the file. Segments are mapped by whole pages, so bytes
+    // around a segment in its first and last page count as its own; where two segments share a
+    // page, one that holds the byte wins, then an executable one. Nothing if no segment shows it.
+    std::optional<std::uint64_t> address_of(std::uint64_t file_offset) const;
+
+    const std::string& build_id() const { return build_id_; }  // lower-case hexadecimal or empty
+
+  private:
+    std::vector<LoadSegment> segments_;
+    std::string build_id_;
+};
+
+}  // namespace shadowprof

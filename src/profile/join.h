@@ -1,0 +1,92 @@
+// What makes two items of a profile's lists the same, and what their sum is.
+#pragma once
+
+#include <algorithm>
+#include <tuple>
+#include <vector>
+
+#include "profile/profile.h"
+
+namespace shadowprof {
+
+inline auto identity(const Edge& e) {
+    return std::tie(e.from, e.to, e.kind);
+}
+inline auto identity(const Path& p) {
+    return std::tie(p.blocks, p.instructions);
+}
+inline auto identity(const Stack& s) {
+    return std::tie(s.frames);
+}
+inline auto identity(const CallPair& c) {
+    return std::tie(c.site, c.callee);
+}
+inline auto identity(const Method& m) {
+    return std::tie(m.entry);
+}
+inline auto identity(const ValueProfile& v) {
+    return std::tie(v.at, v.operand, v.width_bytes);
+}
+
+inline std::uint64_t heat(const Edge& e) {
+    return e.count;
+}
+inline std::uint64_t heat(const Path& p) {
+    return p.count;
+}
+inline std::uint64_t heat(const Stack& s) {
+    return s.instructions;
+}
+inline std::uint64_t heat(const CallPair& c) {
+    return c.count;
+}
+inline std::uint64_t heat(const Method& m) {
+    return m.instructions.value_or(m.entries);
+}
+inline std::uint64_t heat(const ValueProfile& v) {
+    return v.count;
+}
+
+inline void add(Edge& sum, const Edge& e) {
+    sum.count += e.count;
+}
+inline void add(Path& sum, const Path& p) {
+    sum.count += p.count;
+}
+inline void add(CallPair& sum, const CallPair& c) {
+    sum.count += c.count;
+}
+inline void add(Stack& sum, const Stack& s) {
+    sum.instructions += s.instructions;
+    sum.samples += s.samples;
+}
+inline void add(Method& sum, const Method& m) {
+    sum.entries += m.entries;
+    sum.back_edges += m.back_edges;
+    if (sum.instructions && m.instructions)
+        *sum.instructions += *m.instructions;
+    else
+        sum.instructions.reset();
+}
+// Estimates add up, their errors by squares (profile/hotlist.h).
+void add(ValueProfile& sum, const ValueProfile& v);
+
+// Adds up items that are the same and sorts the hottest first; the order is that of their content
+// where they are equally hot.
+template <typename T>
+void join_and_sort(std::vector<T>& list) {
+    std::stable_sort(list.begin(), list.end(),
+                     [](const T& a, const T& b) { return identity(a) < identity(b); });
+    std::vector<T> joined;
+    for (T& item : list) {
+        if (!joined.empty() && identity(joined.back()) == identity(item))
+            add(joined.back(), item);
+        else
+            joined.push_back(std::move(item));
+    }
+    std::stable_sort(joined.begin(), joined.end(),
+                     [](const T& a, const T& b) { return heat(a) > heat(b); });
+    list = std::move(joined);
+}
+
+}  // namespace shadowprof

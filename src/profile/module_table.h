@@ -1,0 +1,84 @@
+// The modules of a run, and which ELF virtual address a byte of a mapped file has.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/memory_map.h"
+#include "base/result.h"
+#include "profile/elf_layout.h"
+#include "profile/profile.h"
+
+namespace shadowprof {
+
+inline constexpr std::string_view anonymous_module = "[anon]";
+inline constexpr std::string_view vdso_module = "[vdso]";
+
+// Opens the file behind a mapping for reading.
+using MappedFileOpener = std::function<Result<UniqueFd>(const Mapping&)>;
+
+// Opens `root` + the mapping's path: "/proc/PID/root" for a target in another mount namespace.
+// Only a regular file. ErrorCode::not_found if the file was deleted or replaced since it was
+// mapped.
+Result<UniqueFd> open_mapped_file(const Mapping& mapping, std::string_view root = {});
+
+// Grows, never changes: an index that was given keeps its meaning. May be used by several threads.
+class ModuleTable {
+  public:
+    explicit ModuleTable(MappedFileOpener opener = default_opener());
+
+    // Where `address` lies. A byte of a file is at its ELF virtual address, at its file offset if
+    // the file cannot be read as ELF or no segment shows the byte; in "[vdso]" at its distance from
+    // the mapping's start; anywhere else, `mapping` null included, at `address` in "[anon]".
+    // Needs: `mapping` contains `address`, or is null.
+    CodeLocation locate(const Mapping* mapping, GuestAddress address);
+
+    std::vector<Module> modules() const;
+
+  private:
+    struct Entry {
+        Module module;
+        ElfLayout layout;
+    };
+    using FileKey = std::tuple<std::string, std::uint64_t, std::uint64_t>;  // path, device, inode
+
+    static MappedFileOpener default_opener();
+    std::uint32_t file_module(const Mapping& mapping);
+    std::uint32_t pseudo_module(std::string_view name);
+    std::uint32_t add(Entry entry);
+
+    const MappedFileOpener opener_;
+    mutable std::mutex mutex_;
+    std::vector<Entry> entries_;
+    std::map<FileKey, std::uint32_t> by_file_;
+};
+
+// Gives addresses of one moment's layout their location. Not for several threads at once.
+class AddressResolver {
+  public:
+    virtual ~AddressResolver() = default;
+    virtual CodeLocation resolve(GuestAddress address) = 0;
+};
+
+// From a process's memory map, which must outlive it, as must the table.
+class MapResolver final : public AddressResolver {
+  public:
+    MapResolver(const MemoryMap& map, ModuleTable& modules) : map_(map), modules_(modules) {}
+
+    CodeLocation resolve(GuestAddress address) override {
+        return modules_.locate(map_.find(address), address);
+    }
+
+  private:
+    const MemoryMap& map_;
+    ModuleTable& modules_;
+};
+
+}  // namespace shadowprof

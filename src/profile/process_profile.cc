@@ -1,0 +1,43 @@
+#include "profile/process_profile.h"
+
+namespace shadowprof {
+
+ProcessProfile::ProcessProfile(const CollectorOptions& options, ModuleTable& modules)
+    : options_(options), modules_(modules), totals_(options.limits) {}
+
+SampleCollector& ProcessProfile::add_collector() {
+    std::lock_guard lock(mutex_);
+    CollectorOptions options = options_;
+    options.seed = mix64(options_.seed + collectors_.size());
+    collectors_.push_back(std::make_unique<SampleCollector>(registry_, totals_, options));
+    return *collectors_.back();
+}
+
+ValueTotals ProcessProfile::gather() {
+    std::lock_guard lock(mutex_);
+    ValueTotals values;
+    for (auto& collector : collectors_) collector->add_to(values);
+    return values;
+}
+
+void ProcessProfile::fill(Profile& profile) {
+    const ValueTotals values = gather();
+    profile.values = values.profiles(registry_);
+    std::lock_guard lock(totals_.mutex);
+    totals_.flow.fill(profile, registry_);
+    profile.modules = modules_.modules();
+    profile.sampling.counters["samples_collected"] = totals_.samples;
+    profile.sampling.counters["samples_damaged"] = totals_.damaged_samples;
+    profile.sampling.counters["graphs_emptied"] = totals_.graphs_emptied;
+    if (totals_.damaged_samples != 0)
+        profile.notes.push_back(fmt::format("{} samples were cut short: their trace was damaged",
+                                            totals_.damaged_samples));
+}
+
+Result<void> ProcessProfile::check() {
+    gather();
+    std::lock_guard lock(totals_.mutex);
+    return totals_.flow.check(registry_);
+}
+
+}  // namespace shadowprof

@@ -1,0 +1,92 @@
+// Calling contexts: every call stack seen, as a tree. A context is the calls in progress and the
+// function that executes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "profile/block_registry.h"
+#include "profile/index_table.h"
+#include "profile/profile.h"
+
+namespace shadowprof {
+
+// Names a context within one tree; parents have smaller numbers than their children. 0 is the
+// tree's own root, in which nothing executes.
+using ContextId = std::uint32_t;
+
+// The outermost frame of a context, or one call in progress.
+struct StackFrame {
+    CodeLocation return_to;  // where the call returns to; `no_return` for the outermost
+    CodeLocation function;   // entry of the function that executes, as far as it is known
+
+    static constexpr CodeLocation no_return{~std::uint32_t{0}, 0};
+    friend bool operator==(const StackFrame&, const StackFrame&) = default;
+};
+
+// Where a step of control flow leads.
+struct ContextStep {
+    ContextId context = 0;
+    bool mismatch = false;  // a return to where no innermost call was made from
+};
+
+class StackTree {
+  public:
+    // Deeper stacks are folded: calls beyond are counted so that their returns match, their
+    // instructions belong to the context at the limit.
+    static constexpr std::uint32_t max_depth = 4096;
+    // A return that does not match the innermost call is looked for this far out: an exception or
+    // a longjmp has left frames in between.
+    static constexpr int max_search = 256;
+
+    StackTree();
+
+    // The context of an unwound stack, innermost first: program counter, then return addresses.
+    // Of stacks deeper than `max_depth` the innermost part.
+    ContextId initial(std::span<const CodeLocation> stack);
+    // The context after control went from `from`, executed in `context`, to `to`: calls push,
+    // returns pop. A return to no known frame is taken for a jump (exception landing pads,
+    // setcontext), except from the outermost frame: there its caller becomes the outermost.
+    // A tail call through a stub, or into another module, replaces the executing function.
+    ContextStep step(ContextId context, const CanonicalBlock& from, const CanonicalBlock& to);
+    // The context of this tree that equals one of another tree.
+    ContextId copy(const StackTree& other, ContextId context);
+    // The child of `parent` for `frame`, made if need be.
+    ContextId child(ContextId parent, const StackFrame& frame);
+    // The same, but nothing if it would have to be made and the tree has `max_contexts` already.
+    std::optional<ContextId> child_within(std::size_t max_contexts, ContextId parent,
+                                          const StackFrame& frame);
+
+    // Call sites (return address - 1) outermost first, then the function that executes.
+    std::vector<CodeLocation> frames(ContextId context) const;
+    ContextId parent(ContextId context) const { return nodes_[context].parent; }
+    const StackFrame& frame(ContextId context) const { return nodes_[context].frame; }
+    // The context that reports what is folded into it: itself unless it is beyond `max_depth`.
+    ContextId visible(ContextId context) const {
+        return nodes_[context].folded ? nodes_[context].parent : context;
+    }
+    std::size_t size() const { return nodes_.size(); }
+    void clear();
+
+  private:
+    struct Node {
+        ContextId parent = 0;
+        std::uint32_t depth = 0;
+        std::uint32_t folded =
+            0;  // calls beyond `max_depth`; then `parent` is the one at the limit
+        StackFrame frame;
+    };
+
+    std::optional<ContextId> find_or_add(const Node& node, std::size_t max_contexts);
+    ContextId folded(ContextId limit, std::uint32_t calls);
+    ContextId push(ContextId context, const StackFrame& frame);
+    ContextStep pop(ContextId context, const CanonicalBlock& to);
+    ContextId replace_function(ContextId context, CodeLocation function);
+
+    std::vector<Node> nodes_;
+    IndexTable index_;
+};
+
+}  // namespace shadowprof

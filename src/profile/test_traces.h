@@ -1,0 +1,104 @@
+// For tests: programs of made-up blocks, their traces, and collecting them.
+#pragma once
+
+#include <algorithm>
+#include <initializer_list>
+#include <span>
+#include <vector>
+
+#include "emu/trace.h"
+#include "profile/process_profile.h"
+
+namespace shadowprof::testing {
+
+// Guest addresses are locations in module 0.
+class IdentityResolver final : public AddressResolver {
+  public:
+    CodeLocation resolve(GuestAddress address) override { return {0, address.value}; }
+};
+
+inline CodeLocation at(std::uint64_t address) {
+    return {0, address};
+}
+
+// Blocks of 16 bytes whose last instruction is at offset 12.
+class TestProgram {
+  public:
+    static constexpr std::uint64_t block_bytes = 16;
+    static constexpr std::uint64_t branch_offset = 12;
+
+    BlockId add(std::uint64_t start, Terminator terminator, std::uint64_t target = 0,
+                std::uint32_t instructions = 3) {
+        BlockInfo block{};
+        block.start = {start};
+        block.last = {start + branch_offset};
+        block.end = {start + block_bytes};
+        block.target = {target};
+        block.instructions = instructions;
+        block.terminator = terminator;
+        blocks.push_back(block);
+        return static_cast<BlockId>(blocks.size() - 1);
+    }
+    // The same block as `id`, traced with values.
+    BlockId with_values(BlockId id, std::initializer_list<ValueSlot> of) {
+        BlockInfo block = blocks[id];
+        block.level = TraceLevel::values;
+        block.first_slot = static_cast<std::uint32_t>(slots.size());
+        block.slots = static_cast<std::uint16_t>(of.size());
+        for (const ValueSlot& slot : of) {
+            slots.push_back(slot);
+            block.value_words = static_cast<std::uint16_t>(block.value_words + slot.words);
+        }
+        blocks.push_back(block);
+        return static_cast<BlockId>(blocks.size() - 1);
+    }
+    BlockTable table() const { return {blocks, slots}; }
+
+    std::vector<BlockInfo> blocks;
+    std::vector<ValueSlot> slots;
+};
+
+// A batch as the emulator leaves it: the oldest word last.
+inline std::vector<std::uint64_t> batch(std::vector<std::uint64_t> oldest_first) {
+    std::reverse(oldest_first.begin(), oldest_first.end());
+    return oldest_first;
+}
+
+// Collects samples of one program.
+class TestRun {
+  public:
+    explicit TestRun(CollectorOptions options = {})
+        : profile(options, modules), collector(profile.add_collector()) {}
+
+    void begin(std::vector<std::uint64_t> stack = {}, std::uint64_t skip_instructions = 0) {
+        stack_.clear();
+        for (std::uint64_t address : stack) stack_.push_back({address});
+        collector.begin({resolver, stack_, skip_instructions});
+    }
+    BatchResult add(const TestProgram& program, std::vector<std::uint64_t> oldest_first) {
+        return collector.add(batch(std::move(oldest_first)), program.table());
+    }
+    // A whole sample, in one batch.
+    BatchResult sample(const TestProgram& program, std::vector<std::uint64_t> oldest_first,
+                       std::vector<std::uint64_t> stack = {}) {
+        begin(std::move(stack));
+        BatchResult result = add(program, std::move(oldest_first));
+        collector.end();
+        return result;
+    }
+    Profile result() {
+        Profile filled;
+        profile.fill(filled);
+        return filled;
+    }
+
+    ModuleTable modules;
+    IdentityResolver resolver;
+    ProcessProfile profile;
+    SampleCollector& collector;
+
+  private:
+    std::vector<GuestAddress> stack_;
+};
+
+}  // namespace shadowprof::testing

@@ -1,0 +1,27 @@
+// Read access to a frozen or running address space.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <type_traits>
+
+#include "base/guest_address.h"
+
+namespace shadowprof {
+
+class MemoryReader {
+  public:
+    virtual ~MemoryReader() = default;
+    // Copies bytes out. False if not all of them can be read; `to` is then unspecified.
+    virtual bool read(GuestAddress from, std::span<std::byte> to) = 0;
+};
+
+template <typename T>
+std::optional<std::remove_const_t<T>> read_value(MemoryReader& memory, GuestAddress from) {
+    std::remove_const_t<T> value;
+    if (!memory.read(from, std::as_writable_bytes(std::span(&value, 1)))) return std::nullopt;
+    return value;
+}
+
+}  // namespace shadowprof

@@ -1,0 +1,208 @@
+#include "ptrace/proc.h"
+
+#include <dirent.h>
+#include <elf.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <cstring>
+#include <memory>
+#include <optional>
+
+#include "base/fd.h"
+
+namespace shadowprof {
+namespace {
+
+constexpr std::size_t longest_proc_file_bytes = 256u << 20;
+
+// ENOENT in /proc means that the process is gone.
+Error proc_error(const std::string& path) {
+    return errno_error(fmt::format("read '{}'", path), errno == ENOENT ? ESRCH : errno);
+}
+
+Result<std::string> read_proc_file(const std::string& path) {
+    const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!fd) return proc_error(path);
+    std::string text;
+    std::array<char, 16384> chunk;
+    for (;;) {
+        const ssize_t count = ::read(fd.get(), chunk.data(), chunk.size());
+        if (count < 0 && errno == EINTR) continue;
+        if (count < 0) return proc_error(path);
+        if (count == 0) return text;
+        text.append(chunk.data(), static_cast<std::size_t>(count));
+        if (text.size() > longest_proc_file_bytes)
+            return Error{ErrorCode::invalid, 0, fmt::format("'{}' does not end", path)};
+    }
+}
+
+template <typename T>
+std::optional<T> to_number(std::string_view text) {
+    T value{};
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc{}) return std::nullopt;
+    return value;
+}
+
+// The value of "Name:\tvalue\n", or empty.
+std::string_view status_field(std::string_view text, std::string_view name) {
+    for (std::size_t line = 0; line < text.size();) {
+        const std::size_t end = std::min(text.find('\n', line), text.size());
+        std::string_view row = text.substr(line, end - line);
+        if (row.starts_with(name) && row.substr(name.size()).starts_with(':')) {
+            row.remove_prefix(name.size() + 1);
+            row.remove_prefix(std::min(row.find_first_not_of(" \t"), row.size()));
+            return row;
+        }
+        line = end + 1;
+    }
+    return {};
+}
+
+template <typename T>
+T status_number(std::string_view text, std::string_view name) {
+    return to_number<T>(status_field(text, name)).value_or(T{});
+}
+
+// Everything after the command, which is in parentheses and may itself hold any character.
+std::vector<std::string_view> stat_fields_from_state(std::string_view text) {
+    std::vector<std::string_view> fields;
+    const auto close = text.rfind(')');
+    if (close == std::string_view::npos) return fields;
+    text.remove_prefix(close + 1);
+    while (!text.empty()) {
+        const std::size_t start = std::min(text.find_first_not_of(" \n"), text.size());
+        text.remove_prefix(start);
+        const std::size_t end = std::min(text.find_first_of(" \n"), text.size());
+        if (end > 0) fields.push_back(text.substr(0, end));
+        text.remove_prefix(end);
+    }
+    return fields;
+}
+
+Error invalid(std::string_view what) {
+    return {ErrorCode::invalid, 0, fmt::format("{} makes no sense", what)};
+}
+
+}  // namespace
+
+Result<ProcStatus> ProcStatus::parse(std::string_view text) {
+    const auto state = status_field(text, "State");
+    const auto tgid = to_number<pid_t>(status_field(text, "Tgid"));
+    if (state.empty() || !tgid) return invalid("/proc status");
+    const auto uids = status_field(text, "Uid");
+    const auto effective = uids.substr(std::min(uids.find('\t'), uids.size()));
+    return ProcStatus{
+        .state = state.front(),
+        .tgid = *tgid,
+        .parent_pid = status_number<pid_t>(text, "PPid"),
+        .tracer_pid = status_number<pid_t>(text, "TracerPid"),
+        .effective_uid =
+            to_number<std::uint32_t>(effective.substr(effective.empty() ? 0 : 1)).value_or(0),
+        .seccomp = status_number<int>(text, "Seccomp"),
+        .seccomp_filters = status_number<int>(text, "Seccomp_filters"),
+        .kernel_thread = status_field(text, "VmSize").empty() && state.front() != 'Z',
+    };
+}
+
+Result<ProcStat> ProcStat::parse(std::string_view text) {
+    // Indices from the state, which is field 3 in proc(5).
+    constexpr std::size_t state = 0, minflt = 7, utime = 11, stime = 12, processor = 36;
+    const auto fields = stat_fields_from_state(text);
+    if (fields.size() <= processor) return invalid("/proc stat");
+    const auto faults = to_number<std::uint64_t>(fields[minflt]);
+    const auto user = to_number<std::uint64_t>(fields[utime]);
+    const auto system = to_number<std::uint64_t>(fields[stime]);
+    const auto cpu = to_number<int>(fields[processor]);
+    if (!faults || !user || !system || !cpu) return invalid("/proc stat");
+    const auto tick_ns = 1'000'000'000ull / static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
+    return ProcStat{fields[state].front(), *faults, *user * tick_ns, *system * tick_ns, *cpu};
+}
+
+Result<MemoryMap> read_memory_map(pid_t pid) {
+    TRY_ASSIGN(const std::string text, read_proc_file(fmt::format("/proc/{}/maps", pid)));
+    return MemoryMap::parse(text);
+}
+
+Result<ProcStatus> read_proc_status(pid_t pid) {
+    TRY_ASSIGN(const std::string text, read_proc_file(fmt::format("/proc/{}/status", pid)));
+    return ProcStatus::parse(text);
+}
+
+Result<ProcStat> read_proc_stat(pid_t pid) {
+    TRY_ASSIGN(const std::string text, read_proc_file(fmt::format("/proc/{}/stat", pid)));
+    return ProcStat::parse(text);
+}
+
+Result<ProcStat> read_thread_stat(pid_t pid, pid_t tid) {
+    TRY_ASSIGN(const std::string text,
+               read_proc_file(fmt::format("/proc/{}/task/{}/stat", pid, tid)));
+    return ProcStat::parse(text);
+}
+
+Result<char> read_thread_state(pid_t pid, pid_t tid) {
+    TRY_ASSIGN(const ProcStat stat, read_thread_stat(pid, tid));
+    return stat.state;
+}
+
+Result<std::vector<AuxiliaryEntry>> read_auxiliary_vector(pid_t pid) {
+    TRY_ASSIGN(const std::string bytes, read_proc_file(fmt::format("/proc/{}/auxv", pid)));
+    std::vector<AuxiliaryEntry> entries;
+    for (std::size_t at = 0; at + sizeof(AuxiliaryEntry) <= bytes.size();
+         at += sizeof(AuxiliaryEntry)) {
+        AuxiliaryEntry entry;
+        std::memcpy(&entry, bytes.data() + at, sizeof entry);
+        if (entry.type == AT_NULL) break;
+        entries.push_back(entry);
+    }
+    return entries;
+}
+
+Result<std::string> read_exe_path(pid_t pid) {
+    const std::string link = fmt::format("/proc/{}/exe", pid);
+    std::string path(4096 + 16, '\0');
+    const ssize_t length = ::readlink(link.c_str(), path.data(), path.size());
+    if (length < 0) return proc_error(link);
+    path.resize(static_cast<std::size_t>(length));
+    return path;
+}
+
+Result<std::vector<pid_t>> read_thread_ids(pid_t pid) {
+    const std::string path = fmt::format("/proc/{}/task", pid);
+    const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(path.c_str()), &::closedir);
+    if (!directory) return proc_error(path);
+    std::vector<pid_t> tids;
+    while (const dirent* entry = ::readdir(directory.get())) {
+        if (const auto tid = to_number<pid_t>(entry->d_name)) tids.push_back(*tid);
+    }
+    return tids;
+}
+
+bool is_thread_of(pid_t pid, pid_t tid) {
+    return ::access(fmt::format("/proc/{}/task/{}", pid, tid).c_str(), F_OK) == 0;
+}
+
+ProgramKind classify_program(std::span<const std::byte> first_bytes) {
+    const auto* text = reinterpret_cast<const char*>(first_bytes.data());
+    if (std::string_view(text, first_bytes.size()).starts_with("#!")) return ProgramKind::script;
+    Elf64_Ehdr header;
+    if (first_bytes.size() < sizeof header) return ProgramKind::unknown;
+    std::memcpy(&header, first_bytes.data(), sizeof header);
+    if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return ProgramKind::unknown;
+    const bool native = header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_machine == EM_X86_64;
+    return native ? ProgramKind::elf_x86_64 : ProgramKind::elf_other;
+}
+
+Result<ProgramKind> read_exe_kind(pid_t pid) {
+    const std::string path = fmt::format("/proc/{}/exe", pid);
+    const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!fd) return proc_error(path);
+    std::array<std::byte, sizeof(Elf64_Ehdr)> bytes;
+    const ssize_t count = ::pread(fd.get(), bytes.data(), bytes.size(), 0);
+    if (count < 0) return proc_error(path);
+    return classify_program(std::span(bytes).first(static_cast<std::size_t>(count)));
+}
+
+}  // namespace shadowprof

@@ -1,0 +1,71 @@
+// What /proc says about processes. ErrorCode::gone where the process no longer exists.
+#pragma once
+
+#include <sys/types.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/memory_map.h"
+#include "base/result.h"
+
+namespace shadowprof {
+
+// From /proc/PID/status.
+struct ProcStatus {
+    char state = '?';  // R, S, D (uninterruptible), T (group stop), t (traced), Z, X, ...
+    pid_t tgid = 0;
+    pid_t parent_pid = 0;
+    pid_t tracer_pid = 0;  // 0: none
+    std::uint32_t effective_uid = 0;
+    int seccomp = 0;  // 0 none, 1 strict, 2 filters
+    int seccomp_filters = 0;
+    bool kernel_thread = false;
+
+    // Fields that are missing keep their defaults; a text without State and Tgid is
+    // ErrorCode::invalid.
+    static Result<ProcStatus> parse(std::string_view text);
+};
+
+// From /proc/PID/stat.
+struct ProcStat {
+    char state = '?';
+    std::uint64_t minor_faults = 0;
+    std::uint64_t user_ns = 0, system_ns = 0;  // processor time, in steps of the kernel's tick
+    int cpu = 0;                               // on which it ran last
+
+    static Result<ProcStat> parse(std::string_view text);
+};
+
+struct AuxiliaryEntry {
+    std::uint64_t type = 0;  // AT_...
+    std::uint64_t value = 0;
+};
+
+Result<MemoryMap> read_memory_map(pid_t pid);
+Result<ProcStatus> read_proc_status(pid_t pid);
+Result<ProcStat> read_proc_stat(pid_t pid);
+// Of one thread.
+Result<ProcStat> read_thread_stat(pid_t pid, pid_t tid);
+Result<char> read_thread_state(pid_t pid, pid_t tid);
+// Without the AT_NULL at its end.
+Result<std::vector<AuxiliaryEntry>> read_auxiliary_vector(pid_t pid);
+// The target of /proc/PID/exe: " (deleted)" is left at its end where the kernel puts it.
+Result<std::string> read_exe_path(pid_t pid);
+Result<std::vector<pid_t>> read_thread_ids(pid_t pid);
+// Whether `tid` is a thread of process `pid`.
+bool is_thread_of(pid_t pid, pid_t tid);
+
+// What the first bytes of a program file say.
+enum class ProgramKind : std::uint8_t { elf_x86_64, elf_other, script, unknown };
+// A file shorter than an ELF header is `unknown`, or a script.
+ProgramKind classify_program(std::span<const std::byte> first_bytes);
+// Of the program that the process executes.
+Result<ProgramKind> read_exe_kind(pid_t pid);
+
+}  // namespace shadowprof

@@ -1,0 +1,30 @@
+// Bulk access to the memory of another process.
+#pragma once
+
+#include <sys/types.h>
+
+#include "base/fd.h"
+#include "base/result.h"
+#include "ptrace/memory_reader.h"
+
+namespace shadowprof {
+
+// Opens /proc/PID/mem, close-on-exec. The descriptor stays with the address space of this moment:
+// after an exec or the process's end, reads of it return nothing.
+Result<UniqueFd> open_process_memory(pid_t pid, int open_flags);
+
+class ProcessMemory : public MemoryReader {
+  public:
+    explicit ProcessMemory(pid_t pid) : pid_(pid) {}
+
+    // By process_vm_readv; what that may not read (execute-only pages, say) by /proc/PID/mem.
+    bool read(GuestAddress from, std::span<std::byte> to) override;
+
+  private:
+    bool read_by_file(GuestAddress from, std::span<std::byte> to);
+
+    pid_t pid_;
+    UniqueFd file_;
+};
+
+}  // namespace shadowprof

@@ -1,0 +1,178 @@
+#include "ptrace/remote_syscall.h"
+
+#include <linux/rseq.h>
+#include <sys/syscall.h>
+
+#include <csignal>
+#include <utility>
+
+#include "ptrace/proc.h"
+#include "ptrace/process_memory.h"
+#include "ptrace/ptrace_call.h"
+#include "ptrace/syscall_site.h"
+#include "ptrace/target.h"
+
+namespace shadowprof {
+namespace {
+
+// What a borrowed register holds where the call has no use for it. Page 0 is never mapped
+// (vm.mmap_min_addr).
+constexpr std::uint64_t unmapped_address = 8;
+
+constexpr std::uint64_t signal_bit(int signal) {
+    return 1ull << (signal - 1);
+}
+
+// SIGSYS stays deliverable: a seccomp filter's SIGSYS kills a thread that blocks it.
+constexpr std::uint64_t session_mask = ~signal_bit(SIGSYS);
+
+Error unsupported(std::string_view reason) {
+    return {ErrorCode::unsupported, 0, std::string(reason)};
+}
+
+// A restartable sequence (rseq(2)) has to be aborted when its thread was preempted; the kernel does
+// that by the rip with which the thread goes on, which would be ours.
+Result<bool> in_restartable_sequence(const StoppedThread& thread, std::uint64_t rip) {
+    __ptrace_rseq_configuration configuration{};
+    const auto size = ptrace_call(PTRACE_GET_RSEQ_CONFIGURATION, thread.tid(), sizeof configuration,
+                                  &configuration, "read the rseq configuration");
+    if (!size) {
+        if (size.error().code == ErrorCode::gone) return size.error();
+        return false;  // a kernel without it
+    }
+    if (configuration.rseq_abi_pointer == 0) return false;
+    ProcessMemory memory(thread.tid());
+    const GuestAddress field{configuration.rseq_abi_pointer + offsetof(struct rseq, rseq_cs)};
+    const auto sequence = read_value<std::uint64_t>(memory, field);
+    if (!sequence || *sequence == 0) return false;
+    const auto bounds = read_value<struct rseq_cs>(memory, {*sequence});
+    return bounds && rip - bounds->start_ip < bounds->post_commit_offset;
+}
+
+Result<void> set_options(pid_t tid, std::uint64_t options) {
+    TRY(ptrace_call(PTRACE_SETOPTIONS, tid, 0, options, "set ptrace options"));
+    return {};
+}
+
+// Sees to it that no seccomp filter kills the target for a call of ours. True: filters were
+// suspended and must be resumed.
+Result<bool> suspend_seccomp(pid_t tid) {
+    if (set_options(tid, target_ptrace_options() | PTRACE_O_SUSPEND_SECCOMP)) return true;
+    // Not allowed without CAP_SYS_ADMIN or inside a filter of our own. A target with no more
+    // filters than we have may fork as we may.
+    TRY_ASSIGN(const ProcStatus target, read_proc_status(tid));
+    if (target.seccomp == 0) return false;
+    TRY_ASSIGN(const ProcStatus own, read_proc_status(::getpid()));
+    if (target.seccomp == own.seccomp && target.seccomp_filters == own.seccomp_filters)
+        return false;
+    return unsupported(
+        "the target runs under a seccomp filter of its own, which might kill it for an injected "
+        "system call; as root shadowprof can suspend the filter");
+}
+
+// In a syscall-stop, leave nothing for the kernel to restart.
+void point_at(user_regs_struct& registers, GuestAddress instruction, std::uint64_t number,
+              const std::array<std::uint64_t, 6>& arguments) {
+    registers.rip = instruction.value;
+    registers.rax = number;
+    registers.orig_rax = ~0ull;
+    registers.rdi = arguments[0];
+    registers.rsi = arguments[1];
+    registers.rdx = arguments[2];
+    registers.r10 = arguments[3];
+    registers.r8 = arguments[4];
+    registers.r9 = arguments[5];
+    registers.eflags &= ~0x100ull;  // no single-step of the target's own
+    for (auto* scratch : {&registers.rbx, &registers.rbp, &registers.rcx, &registers.r11,
+                          &registers.r12, &registers.r13, &registers.r14, &registers.r15})
+        *scratch = unmapped_address;
+}
+
+}  // namespace
+
+Result<RemoteSyscall> RemoteSyscall::begin(StoppedThread& thread, GuestAddress instruction) {
+    if (!thread.status().is_trap()) return unsupported("the thread is not in a trap");
+    ProcessMemory memory(thread.tid());
+    if (!is_syscall_instruction(memory, instruction))
+        return unsupported("there is no syscall instruction to borrow");
+    TRY_ASSIGN(const auto saved, thread.registers());
+    TRY_ASSIGN(const bool restartable, in_restartable_sequence(thread, saved.rip));
+    if (restartable) return unsupported("the thread is inside a restartable sequence");
+    TRY_ASSIGN(const std::uint64_t mask, thread.signal_mask());
+    TRY_ASSIGN(const bool suspended, suspend_seccomp(thread.tid()));
+    RemoteSyscall session(thread, instruction, saved, mask, suspended);
+    TRY(thread.set_signal_mask(session_mask));
+    return session;
+}
+
+RemoteSyscall::RemoteSyscall(RemoteSyscall&& other) noexcept
+    : thread_(std::exchange(other.thread_, nullptr)),
+      instruction_(other.instruction_),
+      saved_(other.saved_),
+      saved_mask_(other.saved_mask_),
+      seccomp_suspended_(other.seccomp_suspended_) {}
+
+Result<std::int64_t> RemoteSyscall::call(std::uint64_t number,
+                                         std::array<std::uint64_t, 6> arguments) {
+    TRY(enter(number, arguments));
+    TRY_ASSIGN(WaitStatus status, run_to_report());
+    while (status.kind() != WaitStatus::Kind::syscall_stop) {
+        TRY_ASSIGN(status, run_to_report());
+    }
+    TRY_ASSIGN(const auto registers, thread_->registers());
+    return static_cast<std::int64_t>(registers.rax);
+}
+
+Result<RemoteSyscall::Clone> RemoteSyscall::clone(std::uint64_t flags, std::uint64_t child_stack) {
+    TRY(enter(SYS_clone, {flags, child_stack}));
+    Clone clone;
+    TRY_ASSIGN(const WaitStatus status, run_to_report());
+    if (status.is_event(PTRACE_EVENT_CLONE)) {
+        TRY_ASSIGN(const std::uint64_t child, thread_->event_message());
+        clone.child = static_cast<pid_t>(child);
+        // From inside the call straight to the trap behind it.
+        TRY(thread_->settle());
+    }
+    TRY_ASSIGN(const auto registers, thread_->registers());
+    clone.result = static_cast<std::int64_t>(registers.rax);
+    return clone;
+}
+
+Result<void> RemoteSyscall::finish() {
+    if (!thread_) return {};
+    StoppedThread& thread = *std::exchange(thread_, nullptr);
+    // Registers that are restored behind a system call would not make the kernel restart the call
+    // that the thread was in; in a trap they do.
+    TRY(thread.settle());
+    TRY(thread.set_registers(saved_));
+    TRY(thread.set_signal_mask(saved_mask_));
+    if (seccomp_suspended_) TRY(set_options(thread.tid(), target_ptrace_options()));
+    return {};
+}
+
+// Runs to the call's entry.
+Result<void> RemoteSyscall::enter(std::uint64_t number,
+                                  const std::array<std::uint64_t, 6>& arguments) {
+    user_regs_struct registers = saved_;
+    point_at(registers, instruction_, number, arguments);
+    TRY(thread_->set_registers(registers));
+    TRY_ASSIGN(const WaitStatus status, run_to_report());
+    if (status.kind() == WaitStatus::Kind::syscall_stop) return {};
+    return Error{ErrorCode::system, 0,
+                 fmt::format("thread {} {} instead of entering a system call", thread_->tid(),
+                             status.describe())};
+}
+
+// Runs to the next stop that is not the target's own affair. A SIGSTOP of its own takes effect and
+// is waited out by the thread's remaining in its group stop afterwards.
+Result<WaitStatus> RemoteSyscall::run_to_report() {
+    for (int signal = 0;;) {
+        TRY_ASSIGN(const WaitStatus status,
+                   thread_->advance(StoppedThread::Advance::to_syscall, signal));
+        const bool own_signal = status.kind() == WaitStatus::Kind::signal_stop;
+        if (!own_signal && !status.is_trap()) return status;
+        signal = own_signal ? status.signal() : 0;
+    }
+}
+
+}  // namespace shadowprof

@@ -1,0 +1,67 @@
+// System calls made by a stopped thread of the target on our behalf.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "base/guest_address.h"
+#include "base/result.h"
+#include "ptrace/stopped_thread.h"
+
+namespace shadowprof {
+
+// A session of injected calls. The thread executes nothing but one `syscall` instruction a call;
+// the target's memory is not written. When the session ends, every register including orig_rax and
+// the signal mask is as before, and the thread stands in a trap again, where the kernel restarts an
+// interrupted call as if nothing had happened. The kernel keeps the extended state over calls.
+//
+// Calls are run between their entry and exit stops, not single-stepped: a single-step raises a
+// forced SIGTRAP, and that resets the target's own handler where it blocks or ignores SIGTRAP.
+// Signals other than SIGKILL, SIGSTOP and SIGSYS wait until the session is over.
+class RemoteSyscall {
+  public:
+    // `thread` must be in a trap. `instruction` must be a `syscall` instruction of its program.
+    // Errors: gone; unsupported: the thread cannot be borrowed just now (it is inside a
+    // restartable sequence, or not in a trap) or ever (a seccomp filter that might kill it).
+    static Result<RemoteSyscall> begin(StoppedThread& thread, GuestAddress instruction);
+
+    RemoteSyscall(RemoteSyscall&& other) noexcept;
+    RemoteSyscall& operator=(RemoteSyscall&&) = delete;
+    ~RemoteSyscall() { static_cast<void>(finish()); }
+
+    // Makes a call that does not block. The kernel's answer: a value, or -errno.
+    Result<std::int64_t> call(std::uint64_t number, std::array<std::uint64_t, 6> arguments = {});
+
+    struct Clone {
+        std::int64_t result =
+            0;            // as the target sees it: the child in its pid namespace, or -errno
+        pid_t child = 0;  // in ours; 0 if there is none
+    };
+    // clone(2) of a new process that is traced from its first moment, with rsp = `child_stack` and
+    // no other register that points into memory. The child is left to the caller, stopped or about
+    // to. `flags` must not contain CLONE_UNTRACED, CLONE_VM, CLONE_VFORK or an exit signal.
+    Result<Clone> clone(std::uint64_t flags, std::uint64_t child_stack);
+
+    // Restores the thread. Nothing more to do for the destructor then.
+    Result<void> finish();
+
+  private:
+    RemoteSyscall(StoppedThread& thread, GuestAddress instruction, const user_regs_struct& saved,
+                  std::uint64_t saved_mask, bool seccomp_suspended)
+        : thread_(&thread),
+          instruction_(instruction),
+          saved_(saved),
+          saved_mask_(saved_mask),
+          seccomp_suspended_(seccomp_suspended) {}
+
+    Result<void> enter(std::uint64_t number, const std::array<std::uint64_t, 6>& arguments);
+    Result<WaitStatus> run_to_report();
+
+    StoppedThread* thread_;  // null when the session is over
+    GuestAddress instruction_;
+    user_regs_struct saved_;
+    std::uint64_t saved_mask_;
+    bool seccomp_suspended_;
+};
+
+}  // namespace shadowprof

@@ -1,0 +1,292 @@
+#include "ptrace/replica.h"
+
+#include <sched.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <filesystem>
+#include <vector>
+
+#include "ptrace/proc.h"
+#include "ptrace/process_memory.h"
+#include "ptrace/test_support.h"
+
+// Instructions to step through: rax = 5, a system call, a load, a vector move, a fault.
+extern "C" const char step_code[], step_syscall[], step_load[], step_vector[], step_fault[];
+asm(R"(
+    .text
+step_code:
+    mov $5, %eax
+step_syscall:
+    syscall
+step_load:
+    mov (%rdi), %rbx
+step_vector:
+    movq %xmm3, %rcx
+step_fault:
+    ud2
+)");
+
+using namespace shadowprof;
+
+namespace {
+
+constexpr std::size_t word_count = 64 * page_bytes / sizeof(std::uint64_t);
+
+struct Facts {
+    std::atomic<std::uint64_t> ticks{0};
+    std::atomic<bool> stop{false}, ready{false};
+    std::atomic<std::uint64_t> strange_waits{0}, handler_runs{0};
+    std::atomic<pid_t> pid{0}, replica{0};
+};
+
+// Changes memory of its own all the time, and waits for children that it does not have.
+int busy_target(Facts& facts, std::vector<std::uint64_t>& words) {
+    while (!facts.stop) {
+        for (auto& word : words) ++word;
+        if (::waitpid(-1, nullptr, WNOHANG) != -1 || errno != ECHILD) ++facts.strange_waits;
+        ++facts.ticks;
+    }
+    return 17;
+}
+
+std::vector<pid_t> children_of(pid_t parent) {
+    std::vector<pid_t> children;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+        const pid_t pid = std::atoi(entry.path().filename().c_str());
+        const auto status = pid > 0 ? read_proc_status(pid) : Result<ProcStatus>(ProcStatus{});
+        if (pid > 0 && status && status->parent_pid == parent) children.push_back(pid);
+    }
+    return children;
+}
+
+GuestAddress address_of(const void* pointer) {
+    return {reinterpret_cast<std::uint64_t>(pointer)};
+}
+
+Result<Replica> fork_at_stop(Target& target) {
+    TRY_ASSIGN(ScopedStop stop, target.stop());
+    return Replica::fork(stop);
+}
+
+// Runs `check` on a target that is our child, and on one that is a stranger's.
+void with_both_parents(const std::function<void(WaitHub&, Target&, Facts&, const void*)>& check) {
+    for (const bool own_child : {true, false}) {
+        CAPTURE(own_child);
+        Shared<Facts> facts;
+        TestHub hub;
+        std::vector<std::uint64_t> words(word_count);
+        const auto run_target = [&] {
+            facts->pid = ::getpid();
+            return busy_target(*facts, words);
+        };
+        Child child(hub, [&] {
+            if (own_child) return run_target();
+            const pid_t grandchild = ::fork();
+            if (grandchild == 0) ::_exit(run_target());
+            int status = 0;
+            ::waitpid(grandchild, &status, 0);
+            return WEXITSTATUS(status);
+        });
+        REQUIRE(wait_until([&] { return facts->ticks > 0; }));
+        {
+            auto target = Target::attach(hub, facts->pid);
+            CHECK(need(target)->is_own_child() == own_child);
+            check(hub, **target, *facts, words.data());
+            REQUIRE((*target)->detach());
+        }
+        CHECK(children_of(facts->pid).empty());
+        CHECK(facts->strange_waits == 0);
+        facts->stop = true;
+        auto status = hub.reap(child.pid());
+        CHECK(need(status).exit_code() == 17);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("a replica's memory is the target's at the stop, though the target goes on") {
+    with_both_parents([](WaitHub& hub, Target& target, Facts& facts, const void* words) {
+        std::vector<std::byte> at_stop(word_count * sizeof(std::uint64_t));
+        std::vector<std::byte> later(at_stop.size()), of_replica(at_stop.size());
+        ProcessMemory memory(target.pid());
+        auto stop = target.stop();
+        auto replica = Replica::fork(need(stop));
+        need(replica);
+        REQUIRE(memory.read(address_of(words), at_stop));
+        { ScopedStop ends_here = *std::move(stop); }
+        const auto ticks = facts.ticks.load();
+        REQUIRE(pump_until(hub, target, [&] { return facts.ticks > ticks + 2; }));
+        REQUIRE(memory.read(address_of(words), later));
+        CHECK(later != at_stop);
+        const auto offset = static_cast<off_t>(address_of(words).value);
+        REQUIRE(::pread(replica->memory_fd(), of_replica.data(), of_replica.size(), offset) ==
+                static_cast<ssize_t>(of_replica.size()));
+        CHECK(of_replica == at_stop);
+    });
+}
+
+TEST_CASE("a hundred replicas leave no zombie, and the target sees nothing of them") {
+    with_both_parents([](WaitHub& hub, Target& target, Facts& facts, const void*) {
+        for (int i = 0; i < 100; ++i) {
+            auto replica = fork_at_stop(target);
+            need(replica);
+            CHECK(read_proc_status(replica->pid())->state == 't');
+            while (const auto event = hub.poll()) target.handle(*event);
+        }
+        const auto ticks = facts.ticks.load();
+        REQUIRE(pump_until(hub, target, [&] { return facts.ticks > ticks; }));
+        REQUIRE(pump_until(hub, target, [&] { return hub.discarded() == 0; }));
+        const auto ours = children_of(::getpid());
+        CHECK(ours.size() == 1);  // the child that the test itself forked
+    });
+}
+
+TEST_CASE("a replica executes single instructions from given registers and memory") {
+    Shared<Facts> facts;
+    TestHub hub;
+    std::vector<std::uint64_t> words(word_count);
+    Child child(hub, [&] { return busy_target(*facts, words); });
+    auto target = Target::attach(hub, child.pid());
+    need(target);
+    REQUIRE(pump_until(hub, **target, [&] { return facts->ticks > 0; }));
+    auto stop = (*target)->stop();
+    auto snapshot = need(stop).threads().front().snapshot();
+    auto replica = Replica::fork(*stop);
+    need(replica);
+    CpuState cpu = need(snapshot).cpu;
+    const auto step = [&] {
+        auto result = replica->single_step(cpu);
+        return need(result);
+    };
+
+    cpu.rip = address_of(step_code);
+    cpu[Gpr::r12] = 0x1234;
+    CHECK(step().end == StepEnd::done);
+    CHECK(cpu[Gpr::rax] == 5);
+    CHECK(cpu[Gpr::r12] == 0x1234);
+    CHECK(cpu.rip == address_of(step_syscall));
+
+    cpu[Gpr::rax] = 231;  // exit_group
+    CHECK(step().end == StepEnd::syscall);
+    CHECK(cpu.rip == address_of(step_load));
+
+    const std::uint64_t value = 0x1122334455667788;
+    const GuestAddress place = address_of(words.data());
+    REQUIRE(replica->write(place, std::as_bytes(std::span(&value, 1))));
+    cpu[Gpr::rdi] = place.value;
+    cpu[Gpr::rax] = static_cast<std::uint64_t>(-512);  // looks like a call to be restarted
+    CHECK(step().end == StepEnd::done);
+    CHECK(cpu[Gpr::rbx] == value);
+    ProcessMemory memory(child.pid());
+    CHECK(read_value<std::uint64_t>(memory, place) != value);
+
+    constexpr std::size_t xmm3_at = 160 + 3 * 16, xstate_bv_at = 512;
+    cpu.xsave[xstate_bv_at] |= std::byte{3};
+    std::memcpy(cpu.xsave.data() + xmm3_at, &value, sizeof value);
+    CHECK(step().end == StepEnd::done);
+    CHECK(cpu[Gpr::rcx] == value);
+
+    const StepResult fault = step();
+    CHECK(fault.end == StepEnd::fault);
+    CHECK(fault.signal == SIGILL);
+    CHECK(cpu.rip == address_of(step_fault));
+
+    cpu.rip = address_of(step_code);
+    CHECK(step().end == StepEnd::done);
+    CHECK(cpu[Gpr::rax] == 5);
+}
+
+TEST_CASE("a fork that a limit forbids is an error that says so, and the target goes on") {
+    Shared<Facts> facts;
+    TestHub hub;
+    std::vector<std::uint64_t> words(word_count);
+    Child child(hub, [&] {
+        constexpr uid_t nobody = 65534;
+        const rlimit none{0, 0};
+        ::setrlimit(RLIMIT_NPROC, &none);
+        if (::setresuid(nobody, nobody, nobody) != 0) ::_exit(77);
+        return busy_target(*facts, words);
+    });
+    auto target = Target::attach(hub, child.pid());
+    need(target);
+    if (!pump_until(hub, **target, [&] { return facts->ticks > 0 || (*target)->end(); })) return;
+    if ((*target)->end()) return;  // not root: the limit cannot be met
+    auto replica = fork_at_stop(**target);
+    REQUIRE(!replica);
+    CHECK(replica.error().sys_errno == EAGAIN);
+    CHECK(replica.error().message.find("limit") != std::string::npos);
+    const auto ticks = facts->ticks.load();
+    CHECK(pump_until(hub, **target, [&] { return facts->ticks > ticks; }));
+}
+
+namespace {
+
+// A target that would notice if a copy of it ran a handler, on a stack of the handler's own.
+int target_with_handlers(Facts& facts) {
+    static Facts* shared;
+    shared = &facts;
+    static std::array<char, 65536> alternate_stack;
+    stack_t stack{
+        .ss_sp = alternate_stack.data(), .ss_flags = 0, .ss_size = alternate_stack.size()};
+    ::sigaltstack(&stack, nullptr);
+    struct sigaction action {};
+    action.sa_flags = SA_ONSTACK;
+    action.sa_handler = [](int) { ++shared->handler_runs; };
+    for (const int signal : {SIGSEGV, SIGBUS, SIGTRAP, SIGILL, SIGSYS})
+        ::sigaction(signal, &action, nullptr);
+    facts.ready = true;
+    while (!facts.stop) ++facts.ticks;
+    return 0;
+}
+
+// Forks a replica and gets no further: what happens when shadowprof is killed there.
+void fork_and_wait_to_be_killed(pid_t pid, Facts& facts, bool before_exit_kill) {
+    TestHub hub;
+    auto target = Target::attach(hub, pid);
+    if (!target) ::_exit(1);
+    auto stop = (*target)->stop();
+    auto instruction = (*target)->syscall_instruction();
+    if (!stop || !instruction) ::_exit(2);
+    if (before_exit_kill) {
+        auto session = RemoteSyscall::begin(stop->threads().front(), *instruction);
+        if (!session) ::_exit(3);
+        auto clone = session->clone(CLONE_PTRACE | CLONE_FILES, 8);
+        if (!clone || !session->finish()) ::_exit(4);
+        facts.replica = clone->child;
+        for (;;) ::pause();
+    }
+    auto replica = Replica::fork(*stop);
+    if (!replica) ::_exit(5);
+    facts.replica = replica->pid();
+    for (;;) ::pause();
+}
+
+}  // namespace
+
+TEST_CASE("a replica never runs when shadowprof is killed, and the target does not mind") {
+    for (const bool before_exit_kill : {true, false}) {
+        CAPTURE(before_exit_kill);
+        Shared<Facts> facts;
+        TestHub hub;
+        Child target(hub, [&] { return target_with_handlers(*facts); });
+        REQUIRE(wait_until([&] { return facts->ready.load(); }));
+        {
+            Child profiler(hub, [&] {
+                fork_and_wait_to_be_killed(target.pid(), *facts, before_exit_kill);
+                return 0;
+            });
+            REQUIRE(wait_until([&] { return facts->replica != 0; }));
+        }
+        REQUIRE(wait_until([&] {
+            const auto status = read_proc_status(facts->replica);
+            return !status || status->state == 'Z';
+        }));
+        const auto ticks = facts->ticks.load();
+        CHECK(wait_until([&] { return facts->ticks > ticks; }));
+        CHECK(facts->handler_runs == 0);
+    }
+}

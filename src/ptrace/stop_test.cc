@@ -1,0 +1,348 @@
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <vector>
+
+#include "ptrace/proc.h"
+#include "ptrace/target.h"
+#include "ptrace/test_support.h"
+
+using namespace shadowprof;
+using namespace std::chrono_literals;
+
+namespace {
+
+struct Counters {
+    std::atomic<std::uint64_t> ticks{0};
+    std::atomic<std::uint64_t> threads{0};
+    std::atomic<bool> stop{false};
+    std::atomic<bool> ready{false};
+    std::atomic<int> result{0};
+};
+
+int tick_until_stopped(Counters& counters) {
+    while (!counters.stop) ++counters.ticks;
+    return 0;
+}
+
+bool is_traced(pid_t pid) {
+    const auto status = read_proc_status(pid);
+    return status && status->tracer_pid != 0;
+}
+
+}  // namespace
+
+TEST_CASE("no thread runs while the target is stopped, whatever comes and goes") {
+    Shared<Counters> counters;
+    TestHub hub;
+    Child child(hub, [&] {
+        std::thread ticker([&] { tick_until_stopped(*counters); });
+        while (!counters->stop) {
+            std::array<std::thread, 3> brief;
+            for (auto& thread : brief)
+                thread = std::thread([&] { ++counters->threads, ++counters->ticks; });
+            for (auto& thread : brief) thread.join();
+        }
+        ticker.join();
+        return counters->threads % 3 == 0 ? 11 : 12;
+    });
+    auto target = Target::attach(hub, child.pid());
+    need(target);
+    for (int round = 0; round < 200; ++round) {
+        auto stop = (*target)->stop();
+        need(stop);
+        const auto ticks = counters->ticks.load();
+        const auto tids = read_thread_ids(child.pid());
+        std::set<pid_t> stopped;
+        for (const StoppedThread& thread : stop->threads()) {
+            stopped.insert(thread.tid());
+            CHECK(thread.registers());
+        }
+        for (const pid_t tid : *tids) {
+            const char state = read_thread_state(child.pid(), tid).value_or('X');
+            const bool dead = state == 'Z' || state == 'X';
+            CHECK_MESSAGE((dead || stopped.contains(tid)), "thread in state ", state);
+        }
+        CHECK(counters->ticks == ticks);
+        { ScopedStop ends_here = *std::move(stop); }
+        REQUIRE(pump_until(hub, **target, [&] { return counters->ticks != ticks; }));
+    }
+    counters->stop = true;
+    REQUIRE(pump_to_end(hub, **target));
+    CHECK((*target)->end()->exit_code() == 11);
+}
+
+TEST_CASE("a stop signal stops the target, and SIGCONT lets it go on, as without us") {
+    Shared<Counters> counters;
+    TestHub hub;
+    Child child(hub, [&] { return tick_until_stopped(*counters); });
+    auto target = Target::attach(hub, child.pid());
+    need(target);
+    REQUIRE(pump_until(hub, **target, [&] { return counters->ticks > 0; }));
+    ::kill(child.pid(), SIGSTOP);
+    // LISTENing tracees show the state of tracees; that the count stands still is what counts.
+    std::uint64_t ticks = 0;
+    REQUIRE(pump_until(hub, **target, [&] {
+        const auto now = counters->ticks.load();
+        return std::exchange(ticks, now) == now && now > 0;
+    }));
+    {
+        auto stop = (*target)->stop();
+        CHECK(need(stop).in_group_stop());
+    }
+    for (int i = 0; i < 20; ++i) {
+        while (const auto event = hub.poll()) (*target)->handle(*event);
+        std::this_thread::sleep_for(200us);
+    }
+    CHECK(counters->ticks == ticks);
+    ::kill(child.pid(), SIGCONT);
+    CHECK(pump_until(hub, **target, [&] { return counters->ticks > ticks; }));
+    auto stop = (*target)->stop();
+    CHECK(!need(stop).in_group_stop());
+}
+
+TEST_CASE("SIGCONT during a stop ends the target's group stop") {
+    Shared<Counters> counters;
+    TestHub hub;
+    Child child(hub, [&] { return tick_until_stopped(*counters); });
+    auto target = Target::attach(hub, child.pid());
+    need(target);
+    ::kill(child.pid(), SIGSTOP);
+    bool stopped = false;
+    REQUIRE(pump_until(hub, **target, [&] {
+        auto stop = (*target)->stop();
+        if (need(stop).in_group_stop()) {
+            ::kill(child.pid(), SIGCONT);
+            stopped = true;
+        }
+        return stopped;
+    }));
+    const auto ticks = counters->ticks.load();
+    CHECK(pump_until(hub, **target, [&] { return counters->ticks > ticks; }));
+}
+
+TEST_CASE("every signal that comes during stops arrives once and in order") {
+    static std::array<std::atomic<int>, 256>* arrived;
+    static std::atomic<int>* count;
+    struct Log {
+        std::array<std::atomic<int>, 256> values{};
+        std::atomic<int> count{0};
+        Counters counters;
+    };
+    Shared<Log> log;
+    arrived = &log->values;
+    count = &log->count;
+    TestHub hub;
+    Child child(hub, [&] {
+        struct sigaction action {};
+        action.sa_flags = SA_SIGINFO | SA_RESTART;
+        action.sa_sigaction = [](int, siginfo_t* info, void*) {
+            const int index = (*count)++;
+            if (index < 256) (*arrived)[static_cast<std::size_t>(index)] = info->si_value.sival_int;
+        };
+        ::sigaction(SIGRTMIN, &action, nullptr);
+        log->counters.ready = true;
+        return tick_until_stopped(log->counters);
+    });
+    auto target = Target::attach(hub, child.pid());
+    need(target);
+    REQUIRE(pump_until(hub, **target, [&] { return log->counters.ready.load(); }));
+    for (int i = 0; i < 200; ++i) {
+        sigval value{.sival_int = 1000 + i};
+        if (i % 2 == 0) ::sigqueue(child.pid(), SIGRTMIN, value);  // may be caught by the stop
+        auto stop = (*target)->stop();
+        need(stop);
+        if (i % 2 == 1) ::sigqueue(child.pid(), SIGRTMIN, value);
+    }
+    REQUIRE(pump_until(hub, **target, [&] { return log->count >= 200; }));
+    log->counters.stop = true;
+    REQUIRE(pump_to_end(hub, **target));
+    CHECK(log->count == 200);
+    for (int i = 0; i < 200; ++i) CHECK(log->values[static_cast<std::size_t>(i)] == 1000 + i);
+}
+
+TEST_CASE("a thread in epoll_wait does not see an EINTR that would not be there without us") {
+    Shared<Counters> counters;
+    TestHub hub;
+    const int event_fd = ::eventfd(0, EFD_CLOEXEC);
+    Child child(hub, [&] {
+        const int epoll = ::epoll_create1(0);
+        epoll_event event{.events = EPOLLIN, .data = {}};
+        ::epoll_ctl(epoll, EPOLL_CTL_ADD, event_fd, &event);
+        counters->ready = true;
+        counters->result = ::epoll_wait(epoll, &event, 1, -1);
+        counters->stop = true;
+        return tick_until_stopped(*counters);
+    });
+    auto target = Target::attach(hub, child.pid());
+    need(target);
+    REQUIRE(pump_until(hub, **target, [&] {
+        return counters->ready && read_thread_state(child.pid(), child.pid()).value_or('?') == 'S';
+    }));
+    for (int i = 0; i < 20; ++i) {
+        auto stop = (*target)->stop();
+        CHECK(need(stop).threads().empty());
+    }
+    REQUIRE(::eventfd_write(event_fd, 1) == 0);
+    ::close(event_fd);
+    REQUIRE(pump_to_end(hub, **target));
+    CHECK(counters->result == 1);
+}
+
+TEST_CASE("an exec by a thread that is not the leader is followed") {
+    TestHub hub;
+    Shared<Counters> counters;
+    Child child(hub, [&] {
+        while (!counters->stop) ::usleep(100);
+        std::thread([] { ::execl("/bin/sh", "sh", "-c", "exit 6", nullptr); }).join();
+        return 99;
+    });
+    auto target = Target::attach(hub, child.pid());
+    need(target);
+    counters->stop = true;
+    REQUIRE(pump_until(hub, **target, [&] {
+        const auto stop = (*target)->stop();
+        return !stop || (*target)->exec_count() > 0;
+    }));
+    REQUIRE(pump_to_end(hub, **target));
+    CHECK((*target)->exec_count() == 1);
+    CHECK((*target)->end()->exit_code() == 6);
+}
+
+TEST_CASE("a leader that ended before its threads does not hold up a stop") {
+    TestHub hub;
+    Shared<Counters> counters;
+    Child child(hub, [&] {
+        std::thread([&] { ::_exit(tick_until_stopped(*counters) + 8); }).detach();
+        return static_cast<int>(::syscall(SYS_exit, 0));  // of this thread alone
+    });
+    auto target = Target::attach(hub, child.pid());
+    need(target);
+    REQUIRE(pump_until(hub, **target, [&] {
+        return counters->ticks > 0 &&
+               read_thread_state(child.pid(), child.pid()).value_or('?') == 'Z';
+    }));
+    for (int i = 0; i < 3; ++i) {
+        auto stop = (*target)->stop();
+        REQUIRE(need(stop).threads().size() == 1);
+        CHECK(stop->threads().front().tid() != child.pid());
+        const auto ticks = counters->ticks.load();
+        CHECK(counters->ticks == ticks);
+    }
+    counters->stop = true;
+    REQUIRE(pump_to_end(hub, **target));
+    CHECK((*target)->end()->exit_code() == 8);
+}
+
+TEST_CASE(
+    "a parent that waits for its vfork child does not hold up a stop, and children are its own") {
+    TestHub hub;
+    struct Facts : Counters {
+        std::atomic<pid_t> grandchild{0};
+    };
+    Shared<Facts> facts;
+    Child child(hub, [&] {
+        while (!facts->ready) ::usleep(100);
+        const pid_t pid = ::vfork();
+        if (pid == 0) {
+            facts->grandchild = ::getpid();
+            while (!facts->stop) ::usleep(100);
+            ::_exit(5);
+        }
+        int status = 0;
+        ::waitpid(pid, &status, 0);
+        return WEXITSTATUS(status);
+    });
+    auto target = Target::attach(hub, child.pid());
+    need(target);
+    facts->ready = true;
+    REQUIRE(pump_until(hub, **target, [&] { return facts->grandchild != 0; }));
+    {
+        auto stop = (*target)->stop();
+        CHECK(need(stop).threads().empty());
+        CHECK(!is_traced(facts->grandchild));
+    }
+    facts->stop = true;
+    REQUIRE(pump_to_end(hub, **target));
+    CHECK((*target)->end()->exit_code() == 5);
+}
+
+TEST_CASE("a detached target runs on untraced") {
+    Shared<Counters> counters;
+    TestHub hub;
+    Child child(hub, [&] {
+        std::thread other([&] { tick_until_stopped(*counters); });
+        tick_until_stopped(*counters);
+        other.join();
+        return 21;
+    });
+    {
+        auto target = Target::attach(hub, child.pid());
+        need(target);
+        REQUIRE(pump_until(hub, **target, [&] { return counters->ticks > 0; }));
+        CHECK(is_traced(child.pid()));
+        CHECK((*target)->detach());
+    }
+    CHECK(!is_traced(child.pid()));
+    const auto ticks = counters->ticks.load();
+    CHECK(wait_until([&] { return counters->ticks > ticks; }));
+    counters->stop = true;
+    auto status = hub.reap(child.pid());
+    CHECK(need(status).exit_code() == 21);
+}
+
+TEST_CASE("a target that is killed while it stands still is gone, no more") {
+    Shared<Counters> counters;
+    TestHub hub;
+    Child child(hub, [&] { return tick_until_stopped(*counters); });
+    auto target = Target::attach(hub, child.pid());
+    need(target);
+    {
+        auto stop = (*target)->stop();
+        REQUIRE(need(stop).threads().size() == 1);
+        ::kill(child.pid(), SIGKILL);
+        REQUIRE(wait_until([&] {
+            const auto state = read_thread_state(child.pid(), child.pid());
+            return !state || *state == 'Z';
+        }));
+        auto registers = stop->threads().front().registers();
+        REQUIRE(!registers);
+        CHECK(registers.error().code == ErrorCode::gone);
+    }
+    REQUIRE(pump_to_end(hub, **target));
+    CHECK((*target)->end()->signal() == SIGKILL);
+    CHECK((*target)->stop().error().code == ErrorCode::gone);
+}
+
+TEST_CASE("what cannot be attached to is refused with the reason") {
+    TestHub hub;
+    const auto refusal = [&](pid_t pid) {
+        const auto target = Target::attach(hub, pid);
+        REQUIRE(!target);
+        return target.error().message;
+    };
+    CHECK(refusal(0x3fffffff).find("no such process") != std::string::npos);
+    CHECK(refusal(::getpid()).find("shadowprof itself") != std::string::npos);
+    CHECK(refusal(2).find("kernel thread") != std::string::npos);
+
+    Child zombie(hub, [] { return 0; });
+    REQUIRE(wait_until(
+        [&] { return read_thread_state(zombie.pid(), zombie.pid()).value_or('?') == 'Z'; }));
+    CHECK(refusal(zombie.pid()).find("zombie") != std::string::npos);
+
+    Child sleeper(hub, [] { return ::pause(); });
+    Shared<std::atomic<bool>> traced;
+    Child tracer(hub, [&] {
+        *traced = ::ptrace(PTRACE_SEIZE, sleeper.pid(), nullptr, nullptr) == 0;
+        return ::pause();
+    });
+    REQUIRE(wait_until([&] { return traced->load(); }));
+    CHECK(refusal(sleeper.pid()).find(std::to_string(tracer.pid())) != std::string::npos);
+}

@@ -1,0 +1,135 @@
+#include "ptrace/stopped_thread.h"
+
+#include <elf.h>
+#include <sys/uio.h>
+
+#include <array>
+
+#include "ptrace/ptrace_call.h"
+#include "ptrace/thread_registers.h"
+
+namespace shadowprof {
+namespace {
+
+// PTRACE_SYSEMU_SINGLESTEP, which glibc declares for other architectures only by name.
+constexpr auto step_without_syscalls = static_cast<PtraceRequest>(32);
+
+constexpr PtraceRequest request_for(StoppedThread::Advance how) {
+    switch (how) {
+        case StoppedThread::Advance::to_syscall:
+            return PTRACE_SYSCALL;
+        case StoppedThread::Advance::one_instruction:
+            return step_without_syscalls;
+        case StoppedThread::Advance::run:
+            break;
+    }
+    return PTRACE_CONT;
+}
+
+}  // namespace
+
+Result<user_regs_struct> StoppedThread::registers() const {
+    user_regs_struct registers;
+    iovec vector{&registers, sizeof registers};
+    TRY(ptrace_call(PTRACE_GETREGSET, tid_, NT_PRSTATUS, &vector, "read registers"));
+    if (vector.iov_len != sizeof registers)
+        return Error{ErrorCode::unsupported, 0, fmt::format("thread {} runs 32-bit code", tid_)};
+    return registers;
+}
+
+Result<void> StoppedThread::set_registers(const user_regs_struct& registers) {
+    TRY(ptrace_call(PTRACE_SETREGS, tid_, 0, &registers, "write registers"));
+    return {};
+}
+
+Result<std::span<std::byte>> StoppedThread::extended_state(std::span<std::byte> buffer) const {
+    iovec vector{buffer.data(), buffer.size()};
+    TRY(ptrace_call(PTRACE_GETREGSET, tid_, NT_X86_XSTATE, &vector, "read extended registers"));
+    return buffer.first(vector.iov_len);
+}
+
+Result<void> StoppedThread::set_extended_state(std::span<const std::byte> regset) {
+    iovec vector{const_cast<std::byte*>(regset.data()), regset.size()};
+    TRY(ptrace_call(PTRACE_SETREGSET, tid_, NT_X86_XSTATE, &vector, "write extended registers"));
+    return {};
+}
+
+Result<ThreadSnapshot> StoppedThread::snapshot() const {
+    TRY_ASSIGN(const auto general, registers());
+    alignas(64) std::array<std::byte, max_xstate_bytes> buffer;
+    TRY_ASSIGN(const auto extended, extended_state(buffer));
+    ThreadSnapshot result;
+    result.tid = tid_;
+    result.blocked_syscall = blocked_syscall(general);
+    load_general(result.cpu, general);
+    TRY(load_extended(result.cpu, extended));
+    return result;
+}
+
+Result<void> StoppedThread::set_cpu_state(const CpuState& cpu) {
+    TRY_ASSIGN(auto general, registers());
+    alignas(64) std::array<std::byte, max_xstate_bytes> buffer;
+    TRY_ASSIGN(const auto extended, extended_state(buffer));
+    store_general(cpu, general);
+    general.orig_rax = ~0ull;
+    TRY(store_extended(cpu, extended));
+    TRY(set_extended_state(extended));
+    return set_registers(general);
+}
+
+Result<std::uint64_t> StoppedThread::signal_mask() const {
+    std::uint64_t mask = 0;
+    TRY(ptrace_call(PTRACE_GETSIGMASK, tid_, sizeof mask, &mask, "read the signal mask"));
+    return mask;
+}
+
+Result<void> StoppedThread::set_signal_mask(std::uint64_t mask) {
+    TRY(ptrace_call(PTRACE_SETSIGMASK, tid_, sizeof mask, &mask, "write the signal mask"));
+    return {};
+}
+
+Result<siginfo_t> StoppedThread::signal_info() const {
+    siginfo_t info{};
+    TRY(ptrace_call(PTRACE_GETSIGINFO, tid_, 0, &info, "read signal information"));
+    return info;
+}
+
+Result<std::uint64_t> StoppedThread::event_message() const {
+    unsigned long message = 0;
+    TRY(ptrace_call(PTRACE_GETEVENTMSG, tid_, 0, &message, "read a ptrace event"));
+    return std::uint64_t{message};
+}
+
+Result<WaitStatus> StoppedThread::advance(Advance how, int signal) {
+    TRY(ptrace_call(request_for(how), tid_, 0, static_cast<std::uint64_t>(signal), "resume"));
+    TRY_ASSIGN(const WaitStatus status, hub_->wait_for(tid_));
+    if (status.is_end()) {
+        hub_->put_back({tid_, status});
+        return Error{ErrorCode::gone, ESRCH, fmt::format("thread {} {}", tid_, status.describe())};
+    }
+    status_ = status;
+    return status;
+}
+
+Result<void> StoppedThread::settle() {
+    while (!status_.is_trap()) {
+        TRY(ptrace_call(PTRACE_INTERRUPT, tid_, 0, std::uint64_t{0}, "interrupt"));
+        const bool own_signal = status_.kind() == WaitStatus::Kind::signal_stop;
+        TRY(advance(Advance::run, own_signal ? status_.signal() : 0));
+    }
+    return {};
+}
+
+Result<void> StoppedThread::resume(int signal) {
+    const bool group_stop = status_.kind() == WaitStatus::Kind::group_stop;
+    TRY(ptrace_call(group_stop ? PTRACE_LISTEN : PTRACE_CONT, tid_, 0,
+                    static_cast<std::uint64_t>(group_stop ? 0 : signal), "resume"));
+    return {};
+}
+
+Result<void> StoppedThread::detach(int signal) {
+    TRY(ptrace_call(PTRACE_DETACH, tid_, 0, static_cast<std::uint64_t>(signal), "detach"));
+    return {};
+}
+
+}  // namespace shadowprof

@@ -1,0 +1,299 @@
+#include "ptrace/target.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include "ptrace/attach_refusal.h"
+#include "ptrace/proc.h"
+#include "ptrace/process_memory.h"
+#include "ptrace/ptrace_call.h"
+#include "ptrace/remote_syscall.h"
+#include "ptrace/replica.h"
+#include "ptrace/sleep_state.h"
+#include "ptrace/syscall_site.h"
+
+namespace shadowprof {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+// A thread that has not stopped after the first wait may be one that never will; /proc tells.
+constexpr microseconds first_wait{200};
+constexpr milliseconds longest_wait{10};
+// After this the machine is too busy to stop the target.
+constexpr std::chrono::seconds stop_deadline{5};
+// How long detach() waits for replicas to finish dying.
+constexpr std::chrono::seconds reap_deadline{2};
+
+void interrupt(pid_t tid) {
+    static_cast<void>(ptrace_call(PTRACE_INTERRUPT, tid, 0, std::uint64_t{0}, "interrupt"));
+}
+
+bool is_child_of_ours(pid_t pid) {
+    const auto status = read_proc_status(pid);
+    return status && status->parent_pid == ::getpid();
+}
+
+}  // namespace
+
+std::uint64_t target_ptrace_options() {
+    return PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC;
+}
+
+ScopedStop::ScopedStop(ScopedStop&& other) noexcept
+    : target_(std::exchange(other.target_, nullptr)), threads_(std::move(other.threads_)) {}
+
+ScopedStop::~ScopedStop() {
+    if (target_) target_->resume_all(threads_);
+}
+
+bool ScopedStop::in_group_stop() const {
+    return std::any_of(threads_.begin(), threads_.end(), [](const StoppedThread& thread) {
+        return thread.status().kind() == WaitStatus::Kind::group_stop;
+    });
+}
+
+void ScopedStop::detach() && {
+    std::exchange(target_, nullptr)->detach_all(threads_);
+}
+
+Target::Target(WaitHub& hub, pid_t pid)
+    : hub_(&hub), pid_(pid), is_own_child_(is_child_of_ours(pid)) {}
+
+Target::~Target() {
+    static_cast<void>(detach());
+}
+
+Result<std::unique_ptr<Target>> Target::attach(WaitHub& hub, pid_t pid) {
+    TRY(check_attachable(pid));
+    std::unique_ptr<Target> target(new Target(hub, pid));
+    TRY(target->seize_all());
+    return target;
+}
+
+std::unique_ptr<Target> Target::adopt(WaitHub& hub, const StoppedThread& leader) {
+    std::unique_ptr<Target> target(new Target(hub, leader.tid()));
+    target->threads_[leader.tid()].stop = leader.status();
+    target->note_program();
+    return target;
+}
+
+void Target::resume() {
+    std::vector<StoppedThread> none;
+    resume_all(none);
+}
+
+// Threads are born while we look; those of seized threads come seized. A pass without a new thread
+// has seen them all.
+Result<void> Target::seize_all() {
+    for (bool found_new = true; found_new;) {
+        found_new = false;
+        TRY_ASSIGN(const auto tids, read_thread_ids(pid_));
+        for (const pid_t tid : tids) {
+            if (threads_.contains(tid)) continue;
+            const auto seized =
+                ptrace_call(PTRACE_SEIZE, tid, 0, target_ptrace_options(), "PTRACE_SEIZE");
+            const int error_number = seized ? 0 : seized.error().sys_errno;
+            // A new thread may already be ours, or be no more.
+            const bool ours = error_number == EPERM && !threads_.empty() && tid != pid_;
+            if (error_number == ESRCH && tid != pid_) continue;
+            if (!seized && !ours) return explain_seize_failure(pid_, error_number);
+            threads_[tid];
+            found_new = true;
+        }
+    }
+    return {};
+}
+
+bool Target::handle(const WaitEvent& event) {
+    if (!threads_.contains(event.pid)) return adopt_unknown(event);
+    take_status(event.pid, event.status, held_);
+    return true;
+}
+
+// A new thread may report its first stop before its parent reports its birth.
+bool Target::adopt_unknown(const WaitEvent& event) {
+    if (event.status.is_end()) return foreign_.erase(event.pid) != 0;
+    if (is_thread_of(pid_, event.pid)) {
+        threads_[event.pid];
+        take_status(event.pid, event.status, held_);
+        return true;
+    }
+    bool foreign = foreign_.erase(event.pid) != 0;
+    if (!foreign) {
+        const auto status = read_proc_status(event.pid);
+        foreign = status && status->parent_pid == pid_;
+    }
+    if (foreign) static_cast<void>(StoppedThread(*hub_, event.pid, event.status).detach());
+    return foreign;
+}
+
+void Target::take_status(pid_t tid, const WaitStatus& status, bool stopping) {
+    if (status.is_end()) return note_end(tid, status);
+    if (status.kind() == WaitStatus::Kind::event_stop) take_event(tid, status.event());
+    if (stopping && status.is_trap()) {
+        threads_[tid].stop = status;
+        return;
+    }
+    // Another stop takes the place of the one that was asked for.
+    if (stopping) interrupt(tid);
+    let_go_on(tid, status);
+}
+
+void Target::let_go_on(pid_t tid, const WaitStatus& status) {
+    const bool own_signal = status.kind() == WaitStatus::Kind::signal_stop;
+    static_cast<void>(StoppedThread(*hub_, tid, status).resume(own_signal ? status.signal() : 0));
+}
+
+void Target::take_event(pid_t tid, int event) {
+    if (event == PTRACE_EVENT_CLONE) note_birth(tid);
+    if (event == PTRACE_EVENT_EXEC) note_exec();
+}
+
+void Target::note_birth(pid_t parent) {
+    unsigned long message = 0;
+    if (!ptrace_call(PTRACE_GETEVENTMSG, parent, 0, &message, "read a ptrace event")) return;
+    const auto child = static_cast<pid_t>(message);
+    if (threads_.contains(child)) return;
+    if (is_thread_of(pid_, child))
+        threads_[child];
+    else
+        foreign_.insert(child);
+}
+
+// The thread that called exec is now the leader, all others are gone.
+void Target::note_exec() {
+    threads_.clear();
+    threads_[pid_];
+    ++exec_count_;
+    syscall_instruction_.reset();
+    note_program();
+}
+
+void Target::note_program() {
+    const auto kind = read_exe_kind(pid_);
+    if (kind) is_supported_ = *kind != ProgramKind::elf_other;
+}
+
+void Target::note_end(pid_t tid, const WaitStatus& status) {
+    threads_.erase(tid);
+    if (tid != pid_) return;
+    end_ = status;
+    threads_.clear();
+}
+
+Result<ScopedStop> Target::stop() {
+    for (auto& [tid, thread] : threads_) {
+        thread.left_out = thread.dead || (!thread.stop && sleeps_undisturbed(pid_, tid));
+    }
+    for (auto& [tid, thread] : threads_) {
+        if (!thread.left_out && !thread.stop) interrupt(tid);
+    }
+    held_ = true;
+    std::vector<StoppedThread> stopped;
+    auto result = settle_all();
+    if (result && end_)
+        result = Error{ErrorCode::gone, ESRCH, fmt::format("process {} has ended", pid_)};
+    for (const auto& [tid, thread] : threads_) {
+        if (thread.stop) stopped.emplace_back(*hub_, tid, *thread.stop);
+    }
+    ScopedStop stop(*this, std::move(stopped));
+    if (!result) return std::move(result).error();
+    return stop;
+}
+
+Result<void> Target::settle_all() {
+    for (;;) {
+        const auto moving = std::find_if(threads_.begin(), threads_.end(), [](const auto& entry) {
+            return !entry.second.stop && !entry.second.left_out;
+        });
+        if (moving == threads_.end()) return {};
+        TRY(settle_one(moving->first));
+    }
+}
+
+// Takes one status of a thread that was interrupted, or finds out why there is none.
+Result<void> Target::settle_one(pid_t tid) {
+    const auto deadline = Clock::now() + stop_deadline;
+    WaitHub::Duration wait = first_wait;
+    while (Clock::now() < deadline) {
+        const auto status = hub_->wait_for(tid, wait);
+        if (!status) {  // the id of a thread that called exec, or that was detached
+            note_end(tid, WaitStatus::decode(SIGKILL));
+            return {};
+        }
+        if (*status) {
+            take_status(tid, **status, true);
+            return {};
+        }
+        const char state = read_thread_state(pid_, tid).value_or('X');
+        Thread& thread = threads_[tid];
+        // A dead leader reports its end only after all other threads.
+        thread.dead = tid == pid_ && (state == 'Z' || state == 'X');
+        thread.left_out = thread.dead || state == 'D';
+        if (thread.left_out) return {};
+        wait = std::min<WaitHub::Duration>(2 * wait, longest_wait);
+    }
+    return Error{ErrorCode::system, 0, fmt::format("thread {} of the target does not stop", tid)};
+}
+
+void Target::resume_all(std::vector<StoppedThread>& threads) {
+    held_ = false;
+    for (const StoppedThread& thread : threads) {
+        const auto it = threads_.find(thread.tid());
+        if (it != threads_.end()) it->second.stop = thread.status();
+    }
+    for (auto& [tid, thread] : threads_) {
+        if (const auto stop = std::exchange(thread.stop, std::nullopt)) let_go_on(tid, *stop);
+    }
+}
+
+Result<void> Target::detach() {
+    if (end_ || detached_) return {};
+    const auto deadline = Clock::now() + reap_deadline;
+    for (;; std::this_thread::sleep_for(milliseconds(1))) {
+        hub_->reap_discarded();
+        if (hub_->discarded() == 0 || dead_replicas_->empty() || Clock::now() > deadline) break;
+    }
+    TRY_ASSIGN(ScopedStop stop, this->stop());
+    TRY(reap_replicas(stop));
+    std::move(stop).detach();
+    return {};
+}
+
+Result<void> Target::reap_replicas(ScopedStop& stop) {
+    if (dead_replicas_->empty() || stop.threads().empty()) return {};
+    TRY_ASSIGN(const GuestAddress instruction, syscall_instruction());
+    for (StoppedThread& thread : stop.threads()) {
+        auto session = RemoteSyscall::begin(thread, instruction);
+        if (!session) continue;
+        TRY(reap_dead_replicas(*session, *dead_replicas_));
+        return session->finish();
+    }
+    return {};
+}
+
+void Target::detach_all(std::vector<StoppedThread>& threads) {
+    held_ = false;
+    detached_ = true;
+    for (StoppedThread& thread : threads) static_cast<void>(thread.detach());
+    threads_.clear();
+}
+
+Result<GuestAddress> Target::syscall_instruction() {
+    ProcessMemory memory(pid_);
+    if (syscall_instruction_ && is_syscall_instruction(memory, *syscall_instruction_))
+        return *syscall_instruction_;
+    TRY_ASSIGN(const MemoryMap map, read_memory_map(pid_));
+    syscall_instruction_ = find_syscall_instruction(map, memory);
+    if (syscall_instruction_) return *syscall_instruction_;
+    return Error{ErrorCode::unsupported, 0, "the target maps no syscall instruction"};
+}
+
+}  // namespace shadowprof

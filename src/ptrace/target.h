@@ -1,0 +1,145 @@
+// The profiled process: all of its threads under ptrace, whatever they do.
+//
+// While the target runs, the owner's event loop takes statuses from the WaitHub and hands them to
+// handle(), which keeps the target going: its signals are delivered at once, new threads go on, a
+// group stop stays one. stop() stops every thread; the ScopedStop resumes them when it ends.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "base/result.h"
+#include "ptrace/stopped_thread.h"
+#include "ptrace/wait_hub.h"
+
+namespace shadowprof {
+
+class Target;
+
+// All threads of a target standing still, from construction to the end of its life. Not among them
+// are threads that cannot be stopped, being dead or uninterruptible in the kernel (as a parent is
+// between vfork and exec), and threads that sleep in a call in which a stop would be visible to the
+// program (see sleep_state.h). They execute nothing in user mode; the latter may wake up.
+class ScopedStop {
+  public:
+    ScopedStop(ScopedStop&& other) noexcept;
+    ScopedStop& operator=(ScopedStop&&) = delete;
+    // Every thread goes on; signals that came meanwhile are delivered.
+    ~ScopedStop();
+
+    Target& target() const { return *target_; }
+    // The leader first if it is among them. May be empty when the target is just dying.
+    std::vector<StoppedThread>& threads() { return threads_; }
+    // The whole process is stopped by a signal, as by Ctrl-Z, and stays so after the resume.
+    bool in_group_stop() const;
+
+    // Ends the tracing instead: the threads go on as if shadowprof had never been there.
+    void detach() &&;
+
+  private:
+    friend class Target;
+    ScopedStop(Target& target, std::vector<StoppedThread> threads)
+        : target_(&target), threads_(std::move(threads)) {}
+
+    Target* target_;
+    std::vector<StoppedThread> threads_;
+};
+
+class Target {
+  public:
+    // Attaches to every thread of a running process. The process runs on.
+    // Errors say why and what to do: not_found, permission, unsupported.
+    static Result<std::unique_ptr<Target>> attach(WaitHub& hub, pid_t pid);
+
+    // Takes over a child that launch() has seized and that stands in the trap of `leader`. It stays
+    // there until resume() or the end of the first stop().
+    static std::unique_ptr<Target> adopt(WaitHub& hub, const StoppedThread& leader);
+
+    Target(const Target&) = delete;
+    Target& operator=(const Target&) = delete;
+    // Lets go of the target, which runs on.
+    ~Target();
+
+    pid_t pid() const { return pid_; }
+    WaitHub& hub() const { return *hub_; }
+    // shadowprof is the target's real parent.
+    bool is_own_child() const { return is_own_child_; }
+
+    // Deals with a status from the hub. False if it is of a process that is not this target's.
+    bool handle(const WaitEvent& event);
+
+    // How the process ended, once it has.
+    const std::optional<WaitStatus>& end() const { return end_; }
+    // Counts executions of new programs: whatever is known of mappings and code is then stale.
+    std::uint64_t exec_count() const { return exec_count_; }
+    // False once it executes a program that is not for x86-64: the owner should detach.
+    bool is_supported() const { return is_supported_; }
+    std::size_t thread_count() const { return threads_.size(); }
+
+    // Stops all threads. Not while another ScopedStop lives.
+    // Errors: gone (the process has ended or is about to); system (a thread does not stop).
+    Result<ScopedStop> stop();
+
+    // Lets threads go that stand still since launch() or adopt().
+    void resume();
+
+    // Stops, reaps what replicas left behind, and ends the tracing. Threads that could not be
+    // stopped stay attached until shadowprof ends, and run on. All replicas must have ended.
+    Result<void> detach();
+
+    // A `syscall` instruction in the target's code, verified to be there now. Where there is a
+    // choice, one that is followed by a return, so that a thread without a stack dies at once.
+    Result<GuestAddress> syscall_instruction();
+
+    // Dead replicas that are children of the target and wait to be reaped by it, by their pids in
+    // the target's pid namespace.
+    const std::shared_ptr<std::vector<pid_t>>& dead_replicas() const { return dead_replicas_; }
+
+  private:
+    friend class ScopedStop;
+    struct Thread {
+        std::optional<WaitStatus> stop;  // not set: it runs, or is on its way to a stop
+        bool left_out = false;           // of the current stop
+        bool dead = false;               // a leader that ended before its other threads
+    };
+
+    Target(WaitHub& hub, pid_t pid);
+    Result<void> seize_all();
+    void take_status(pid_t tid, const WaitStatus& status, bool stopping);
+    void take_event(pid_t tid, int event);
+    void note_birth(pid_t parent);
+    void note_exec();
+    void note_program();
+    void note_end(pid_t tid, const WaitStatus& status);
+    bool adopt_unknown(const WaitEvent& event);
+    void let_go_on(pid_t tid, const WaitStatus& status);
+    Result<void> settle_all();
+    Result<void> settle_one(pid_t tid);
+    Result<void> reap_replicas(ScopedStop& stop);
+    void resume_all(std::vector<StoppedThread>& threads);
+    void detach_all(std::vector<StoppedThread>& threads);
+
+    WaitHub* hub_;
+    pid_t pid_;
+    bool is_own_child_;
+    bool is_supported_ = true;
+    bool held_ = false;  // a ScopedStop lives
+    bool detached_ = false;
+    std::uint64_t exec_count_ = 0;
+    std::optional<WaitStatus> end_;
+    std::optional<GuestAddress> syscall_instruction_;
+    std::map<pid_t, Thread> threads_;
+    std::set<pid_t> foreign_;  // born of a thread, traced by the kernel's doing, to be let go
+    std::shared_ptr<std::vector<pid_t>> dead_replicas_ = std::make_shared<std::vector<pid_t>>();
+};
+
+// PTRACE_O_... of a target.
+std::uint64_t target_ptrace_options();
+
+}  // namespace shadowprof

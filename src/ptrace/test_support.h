@@ -1,0 +1,95 @@
+// Processes to trace, for the tests of this folder.
+#pragma once
+
+#include <doctest/doctest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <functional>
+#include <new>
+#include <thread>
+
+#include "ptrace/target.h"
+#include "ptrace/wait_hub.h"
+
+namespace shadowprof {
+
+// Objects that parent and forked child both see.
+template <typename T>
+class Shared {
+  public:
+    Shared()
+        : object_(new (::mmap(nullptr, sizeof(T), PROT_READ | PROT_WRITE,
+                              MAP_SHARED | MAP_ANONYMOUS, -1, 0)) T()) {}
+    Shared(const Shared&) = delete;
+    Shared& operator=(const Shared&) = delete;
+    ~Shared() { ::munmap(object_, sizeof(T)); }
+
+    T* operator->() { return object_; }
+    T& operator*() { return *object_; }
+
+  private:
+    T* object_;
+};
+
+// A hub with SIGCHLD prepared for it.
+class TestHub : public WaitHub {
+  public:
+    TestHub() { prepare_sigchld(); }
+};
+
+// A child that runs `body` and exits with its result; killed and reaped at the end of its life.
+class Child {
+  public:
+    Child(WaitHub& hub, const std::function<int()>& body) : hub_(&hub), pid_(::fork()) {
+        if (pid_ == 0) ::_exit(body());
+    }
+    Child(const Child&) = delete;
+    Child& operator=(const Child&) = delete;
+    ~Child() {
+        ::kill(pid_, SIGKILL);
+        static_cast<void>(hub_->reap(pid_));
+    }
+    pid_t pid() const { return pid_; }
+
+  private:
+    WaitHub* hub_;
+    pid_t pid_;
+};
+
+// Keeps the target going until `condition` holds. False if it does not within ten seconds, which
+// no working program needs.
+inline bool pump_until(WaitHub& hub, Target& target, const std::function<bool()>& condition) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (!condition()) {
+        if (std::chrono::steady_clock::now() > deadline) return false;
+        while (const auto event = hub.poll()) target.handle(*event);
+        std::this_thread::sleep_for(std::chrono::microseconds(200));
+    }
+    return true;
+}
+
+inline bool pump_to_end(WaitHub& hub, Target& target) {
+    return pump_until(hub, target, [&] { return target.end().has_value(); });
+}
+
+inline bool wait_until(const std::function<bool()>& condition) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (!condition()) {
+        if (std::chrono::steady_clock::now() > deadline) return false;
+        std::this_thread::sleep_for(std::chrono::microseconds(200));
+    }
+    return true;
+}
+
+// For results whose failure should be shown with its message.
+template <typename T>
+T& need(Result<T>& result) {
+    if (!result) FAIL(result.error().message);
+    return *result;
+}
+
+}  // namespace shadowprof

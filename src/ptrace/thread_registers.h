@@ -1,0 +1,36 @@
+// Conversions between the kernel's register sets and CpuState.
+#pragma once
+
+#include <sys/user.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "base/cpu_state.h"
+#include "base/result.h"
+
+namespace shadowprof {
+
+// More than any NT_X86_XSTATE register set in use.
+inline constexpr std::size_t max_xstate_bytes = 16384;
+
+// General registers, rip, rflags and segment bases; the extended state is left alone.
+void load_general(CpuState& to, const user_regs_struct& from);
+// Overwrites what CpuState has; segments and orig_rax are left alone.
+void store_general(const CpuState& from, user_regs_struct& to);
+
+// `regset` as PTRACE_GETREGSET gives NT_X86_XSTATE. Components that the header declares to be in
+// their initial state get its bytes, so that equal states have equal bytes; XSTATE_BV stays as it
+// was, masked to CpuState::xsave_components (Intel SDM vol. 1, 13.4 and 13.6).
+// Errors: invalid (too short); unsupported (this machine puts a component beyond xsave_bytes).
+Result<void> load_extended(CpuState& to, std::span<const std::byte> regset);
+// Overwrites those components in a register set that the kernel gave; others are left alone.
+Result<void> store_extended(const CpuState& from, std::span<std::byte> regset);
+
+// The number of the system call that a thread stopped with these registers is blocked in: it was
+// interrupted and restarts when the thread goes on. Nothing for a thread in user mode.
+std::optional<std::uint64_t> blocked_syscall(const user_regs_struct& registers);
+
+}  // namespace shadowprof

@@ -1,0 +1,15 @@
+// Whole files as text.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/result.h"
+
+namespace shadowprof {
+
+// The bytes of a regular file, or of standard input for "-". Errors: it cannot be read, is no
+// regular file, or holds more than `most_bytes`.
+Result<std::string> read_file_text(const std::string& path, std::uint64_t most_bytes);
+
+}  // namespace shadowprof

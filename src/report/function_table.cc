@@ -1,0 +1,154 @@
+#include "report/function_table.h"
+
+#include <algorithm>
+#include <cstring>
+#include <tuple>
+
+#include "report/plt.h"
+
+namespace shadowprof {
+namespace {
+
+// A function symbol before aliases are decided.
+struct Candidate {
+    FunctionRange range;
+    bool local = false;
+    std::size_t leading_underscores = 0;
+};
+
+// Of several names for one address: the one that a programmer would say.
+bool better_name(const Candidate& a, const Candidate& b) {
+    return std::tie(a.leading_underscores, a.local, a.range.name) <
+           std::tie(b.leading_underscores, b.local, b.range.name);
+}
+
+// The name without the version that linkers append: memcpy@@GLIBC_2.14.
+std::string_view unversioned(std::string_view name) {
+    return name.substr(0, name.find('@'));
+}
+
+bool names_code(const GElf_Sym& symbol) {
+    auto type = GELF_ST_TYPE(symbol.st_info);
+    return symbol.st_shndx != SHN_UNDEF && symbol.st_value != 0 &&
+           (type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE);
+}
+
+const ElfSection* section_of(const std::vector<ElfSection>& sections, std::uint64_t address) {
+    for (const ElfSection& s : sections)
+        if (s.address <= address && address - s.address < s.size_bytes) return &s;
+    return nullptr;
+}
+
+std::vector<Candidate> symbol_candidates(const ElfFile& file) {
+    std::vector<Candidate> candidates;
+    auto sections = file.executable_sections();
+    int count = dwfl_module_getsymtab(file.module());
+    for (int i = 1; i < count; ++i) {
+        GElf_Sym symbol;
+        GElf_Addr address = 0;
+        GElf_Word section_index = 0;
+        const char* text = dwfl_module_getsym_info(file.module(), i, &symbol, &address,
+                                                   &section_index, nullptr, nullptr);
+        if (text == nullptr || !names_code(symbol)) continue;
+        std::string_view name = unversioned(text);
+        const ElfSection* section = section_of(sections, address);
+        if (name.empty() || section == nullptr) continue;
+        std::uint64_t room = section->size_bytes - (address - section->address);
+        std::uint64_t size = std::min<std::uint64_t>(symbol.st_size, room);
+        candidates.push_back({{address, address + size, std::string(name)},
+                              GELF_ST_BIND(symbol.st_info) == STB_LOCAL,
+                              std::min(name.find_first_not_of('_'), name.size())});
+    }
+    return candidates;
+}
+
+// One function per address: the largest, under the best of its names. Labels inside a function are
+// no functions.
+std::vector<FunctionRange> without_aliases(std::vector<Candidate> candidates) {
+    std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
+        if (a.range.start != b.range.start) return a.range.start < b.range.start;
+        if (a.range.end != b.range.end) return a.range.end > b.range.end;
+        return better_name(a, b);
+    });
+    std::vector<FunctionRange> functions;
+    std::uint64_t covered_until = 0;
+    for (Candidate& c : candidates) {
+        if (!functions.empty() && functions.back().start == c.range.start) continue;
+        if (c.range.start == c.range.end && c.range.start < covered_until) continue;
+        covered_until = std::max(covered_until, c.range.end);
+        functions.push_back(std::move(c.range));
+    }
+    return functions;
+}
+
+// Gives functions without a size, as assembly writers leave them, the extent that their unwind
+// entry says, or else all up to the next function or the end of the section. `unwind` is sorted.
+void complete_sizes(std::vector<FunctionRange>& functions, std::span<const AddressRange> unwind,
+                    const std::vector<ElfSection>& sections) {
+    for (std::size_t i = 0; i < functions.size(); ++i) {
+        FunctionRange& f = functions[i];
+        if (f.end > f.start) continue;
+        auto entry = std::upper_bound(
+            unwind.begin(), unwind.end(), f.start,
+            [](std::uint64_t address, const AddressRange& r) { return address < r.start; });
+        bool in_entry = entry != unwind.begin() && f.start < std::prev(entry)->end;
+        const ElfSection* section = section_of(sections, f.start);
+        if (in_entry)
+            f.end = std::prev(entry)->end;
+        else if (section != nullptr)
+            f.end = section->address + section->size_bytes;
+        if (i + 1 < functions.size()) f.end = std::min(f.end, functions[i + 1].start);
+    }
+}
+
+bool starts_before(std::uint64_t address, const FunctionRange& f) {
+    return address < f.start;
+}
+
+}  // namespace
+
+FunctionTable::FunctionTable(std::vector<FunctionRange> named,
+                             std::span<const AddressRange> unnamed)
+    : functions_(std::move(named)), named_(!functions_.empty()) {
+    std::sort(functions_.begin(), functions_.end(),
+              [](const FunctionRange& a, const FunctionRange& b) { return a.start < b.start; });
+    build_index();
+    std::vector<FunctionRange> extra;
+    for (const AddressRange& range : unnamed) {
+        auto next =
+            std::upper_bound(functions_.begin(), functions_.end(), range.start, starts_before);
+        bool begins_inside = next != functions_.end() && next->start < range.end;
+        if (!begins_inside && find(range.start) == nullptr)
+            extra.push_back({range.start, range.end, {}});
+    }
+    if (extra.empty()) return;
+    functions_.insert(functions_.end(), extra.begin(), extra.end());
+    build_index();
+}
+
+void FunctionTable::build_index() {
+    std::vector<OwnedRange> ranges;
+    for (std::uint32_t i = 0; i < functions_.size(); ++i)
+        ranges.push_back({functions_[i].start, functions_[i].end, i});
+    index_ = RangeIndex(std::move(ranges));
+}
+
+const FunctionRange* FunctionTable::find(std::uint64_t address) const {
+    auto owner = index_.find(address);
+    return owner ? &functions_[*owner] : nullptr;
+}
+
+FunctionTable read_functions(const ElfFile& file) {
+    std::vector<AddressRange> unwind;
+    if (auto section = file.section(".eh_frame"))
+        unwind = eh_frame_ranges(section->bytes, section->address);
+    std::sort(unwind.begin(), unwind.end());
+    auto functions = without_aliases(symbol_candidates(file));
+    complete_sizes(functions, unwind, file.executable_sections());
+    auto plt = plt_functions(file);
+    functions.insert(functions.end(), std::make_move_iterator(plt.begin()),
+                     std::make_move_iterator(plt.end()));
+    return FunctionTable(std::move(functions), unwind);
+}
+
+}  // namespace shadowprof

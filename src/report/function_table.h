@@ -1,0 +1,44 @@
+// Which function an address belongs to.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "report/eh_frame.h"
+#include "report/elf_file.h"
+#include "report/range_index.h"
+
+namespace shadowprof {
+
+struct FunctionRange {
+    std::uint64_t start = 0;
+    std::uint64_t end = 0;  // one past the last byte
+    std::string name;       // as the linker knows it; empty if only its bounds are known
+};
+
+class FunctionTable {
+  public:
+    FunctionTable() = default;
+    // `named` may overlap: of nested functions the inner one owns its bytes. `unnamed` ranges count
+    // only where no named function begins inside them or covers their start.
+    FunctionTable(std::vector<FunctionRange> named, std::span<const AddressRange> unnamed);
+
+    // The function that contains `address`, or null.
+    const FunctionRange* find(std::uint64_t address) const;
+    bool has_names() const { return named_; }
+
+  private:
+    void build_index();
+
+    std::vector<FunctionRange> functions_;
+    RangeIndex index_;  // owners are indices into functions_
+    bool named_ = false;
+};
+
+// Everything that a file says about its functions: symbol tables (its own, its debug file's, the
+// compressed one in .gnu_debugdata), PLT entries as `name@plt`, bounds from .eh_frame.
+FunctionTable read_functions(const ElfFile& file);
+
+}  // namespace shadowprof

@@ -1,0 +1,147 @@
+#include "report/hot_lists.h"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+namespace shadowprof {
+namespace {
+
+class FunctionWeights {
+  public:
+    explicit FunctionWeights(SymbolSource& symbols) : symbols_(symbols) {}
+
+    void add(CodeLocation at, std::uint64_t weight) {
+        constexpr std::uint64_t no_function = UINT64_MAX;
+        auto start = symbols_.symbol(at).function_start.value_or(no_function);
+        HotFunction& function = functions_[{at.module, start}];
+        function.at = at;
+        function.weight += weight;
+        total_ += weight;
+    }
+    std::vector<HotFunction> take() {
+        std::vector<HotFunction> list;
+        for (auto& [key, function] : functions_) {
+            if (function.weight == 0) continue;
+            function.share = static_cast<double>(function.weight) / static_cast<double>(total_);
+            list.push_back(function);
+        }
+        std::stable_sort(list.begin(), list.end(), [](const HotFunction& a, const HotFunction& b) {
+            return a.weight > b.weight;
+        });
+        return list;
+    }
+
+  private:
+    SymbolSource& symbols_;
+    std::map<CodeLocation, HotFunction> functions_;
+    std::uint64_t total_ = 0;
+};
+
+void add_edge(HotBranch& branch, const Edge& edge) {
+    branch.from = edge.from;
+    branch.count += edge.count;
+    ++branch.targets;
+    bool conditional = edge.kind == EdgeKind::taken || edge.kind == EdgeKind::fall_through;
+    if (edge.kind == EdgeKind::taken) branch.taken += edge.count;
+    // Where a conditional branch falls through to is known without saying.
+    bool shown = edge.kind != EdgeKind::fall_through && edge.count >= branch.to_count;
+    if (shown) {
+        branch.to = edge.to;
+        branch.to_count = edge.count;
+    }
+    if (conditional)
+        branch.kind = EdgeKind::taken;
+    else if (shown)
+        branch.kind = edge.kind;
+}
+
+std::string_view operand(std::string_view text, std::size_t index) {
+    std::size_t at = text.find(' ');
+    for (std::size_t i = 0; i < index && at != std::string_view::npos; ++i)
+        at = text.find(", ", at + 1) == std::string_view::npos ? std::string_view::npos
+                                                               : text.find(", ", at + 1) + 1;
+    if (at == std::string_view::npos) return {};
+    std::string_view rest = text.substr(at + 1);
+    return rest.substr(0, rest.find(", "));
+}
+
+template <typename T, typename Hotter>
+void keep_hottest(std::vector<T>& list, std::size_t most, Hotter hotter) {
+    auto middle = list.begin() + static_cast<std::ptrdiff_t>(std::min(most, list.size()));
+    std::partial_sort(list.begin(), middle, list.end(), hotter);
+    list.erase(middle, list.end());
+}
+
+double weight_of_top(const ValueProfile& value) {
+    return value.invariance * static_cast<double>(value.count);
+}
+
+}  // namespace
+
+HotFunctions hot_functions(const Profile& profile, SymbolSource& symbols) {
+    FunctionWeights weights(symbols);
+    if (!profile.stacks.empty()) {
+        for (const Stack& stack : profile.stacks)
+            if (!stack.frames.empty()) weights.add(stack.frames.back(), stack.instructions);
+        return {FunctionWeight::instructions, weights.take()};
+    }
+    for (const Edge& edge : profile.edges) weights.add(edge.to, edge.count);
+    return {FunctionWeight::blocks, weights.take()};
+}
+
+std::vector<HotPath> hot_paths(const Profile& profile, std::size_t most) {
+    std::vector<HotPath> paths;
+    double total = 0;
+    for (const Path& path : profile.paths) {
+        double weight = static_cast<double>(path.count) * static_cast<double>(path.instructions);
+        paths.push_back({&path, weight});
+        total += weight;
+    }
+    for (HotPath& path : paths) path.share = total > 0 ? path.share / total : 0;
+    keep_hottest(paths, most, [](const HotPath& a, const HotPath& b) { return a.share > b.share; });
+    return paths;
+}
+
+std::vector<HotBranch> hot_branches(const Profile& profile, std::size_t most) {
+    std::unordered_map<CodeLocation, HotBranch, CodeLocationHash> by_branch;
+    for (const Edge& edge : profile.edges) add_edge(by_branch[edge.from], edge);
+    std::vector<HotBranch> branches;
+    for (const auto& [from, branch] : by_branch) branches.push_back(branch);
+    keep_hottest(branches, most, [](const HotBranch& a, const HotBranch& b) {
+        return a.count != b.count ? a.count > b.count : a.from < b.from;
+    });
+    return branches;
+}
+
+std::vector<const ValueProfile*> invariant_values(const Profile& profile, SymbolSource& symbols,
+                                                  std::size_t most) {
+    constexpr double least_invariance = 0.5;
+    std::vector<const ValueProfile*> values;
+    for (const ValueProfile& value : profile.values)
+        if (value.invariance >= least_invariance && !value.top.empty()) values.push_back(&value);
+    std::stable_sort(values.begin(), values.end(), [](const auto* a, const auto* b) {
+        return weight_of_top(*a) > weight_of_top(*b);
+    });
+    std::vector<const ValueProfile*> kept;
+    for (const ValueProfile* value : values) {
+        if (kept.size() == most) break;
+        if (!is_constant_by_design(symbols.instruction_text(value->at))) kept.push_back(value);
+    }
+    return kept;
+}
+
+bool is_constant_by_design(std::string_view text) {
+    std::string_view mnemonic = text.substr(0, text.find(' '));
+    std::string_view first = operand(text, 0), second = operand(text, 1);
+    if (mnemonic == "mov" || mnemonic == "movabs") return second.starts_with("0x");
+    if (mnemonic == "lea") return second.starts_with("[rip");
+    bool zeroing = mnemonic == "xor" || mnemonic == "sub" || mnemonic == "pxor" ||
+                   mnemonic == "xorps" || mnemonic == "xorpd" || mnemonic == "vpxor" ||
+                   mnemonic == "vxorps" || mnemonic == "vxorpd";
+    if (!zeroing || second.empty()) return false;
+    std::string_view third = operand(text, 2);
+    return third.empty() ? first == second : second == third;
+}
+
+}  // namespace shadowprof

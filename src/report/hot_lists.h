@@ -1,0 +1,56 @@
+// What is hot in a profile: the numbers behind the summary, without their layout.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "report/symbol_source.h"
+
+namespace shadowprof {
+
+// What the shares of hot functions are shares of: the best that the profile has.
+enum class FunctionWeight { instructions, blocks };
+
+struct HotFunction {
+    CodeLocation at;  // somewhere in it
+    std::uint64_t weight = 0;
+    double share = 0;  // of all, in [0, 1]
+};
+struct HotFunctions {
+    FunctionWeight unit = FunctionWeight::instructions;
+    std::vector<HotFunction> list;  // hottest first
+};
+// By instructions of their own where stacks were collected, else by basic blocks entered. Code of
+// one module whose functions are unknown counts as one function.
+HotFunctions hot_functions(const Profile& profile, SymbolSource& symbols);
+
+struct HotPath {
+    const Path* path = nullptr;  // in the profile
+    double share = 0;            // of the instructions of all paths
+};
+std::vector<HotPath> hot_paths(const Profile& profile, std::size_t most);
+
+// All that a branch instruction did.
+struct HotBranch {
+    CodeLocation from;
+    EdgeKind kind = EdgeKind::jump;  // of its most frequent edge; taken for conditional branches
+    std::uint64_t count = 0;
+    std::uint64_t taken = 0;  // of a conditional branch
+    CodeLocation to;  // the most frequent target; of a conditional branch, where it is taken
+    std::uint64_t to_count = 0;
+    std::size_t targets = 0;
+
+    bool conditional() const { return kind == EdgeKind::taken; }
+};
+std::vector<HotBranch> hot_branches(const Profile& profile, std::size_t most);
+
+// Often executed instructions that mostly produce one value, though nothing in the instruction
+// itself makes them: loads of constants and the like are left out. Most executions with that value
+// first.
+std::vector<const ValueProfile*> invariant_values(const Profile& profile, SymbolSource& symbols,
+                                                  std::size_t most);
+
+// Whether an instruction, as SymbolSource gives its text, can only ever produce one value.
+bool is_constant_by_design(std::string_view instruction_text);
+
+}  // namespace shadowprof

@@ -1,0 +1,71 @@
+// JSON as a stream: a profile of a million entries is never in memory as text.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "report/byte_sink.h"
+
+namespace shadowprof {
+
+// Writes one JSON document. Members of the outermost object and elements of the containers directly
+// in it stand on lines of their own; what is deeper stays on its line. Strings that are not UTF-8
+// come out with U+FFFD for what is wrong; infinities and NaN, which JSON lacks, come out as 0.
+class JsonWriter {
+  public:
+    explicit JsonWriter(ByteSink& sink) : sink_(sink) {}
+
+    void begin_object() { begin('{'); }
+    void end_object() { end('}'); }
+    void begin_array() { begin('['); }
+    void end_array() { end(']'); }
+    void key(std::string_view name);
+
+    void value(std::string_view text);
+    void value(const char* text) { value(std::string_view(text)); }
+    void value(double number);
+    void null();
+    template <std::integral T>
+    void value(T number) {
+        before_value();
+        fmt::format_to(std::back_inserter(buffer_), "{}", number);
+    }
+    template <typename T>
+    void value(const std::optional<T>& maybe) {
+        if (maybe)
+            value(*maybe);
+        else
+            null();
+    }
+    template <typename T>
+    void member(std::string_view name, const T& content) {
+        key(name);
+        value(content);
+    }
+
+    // Ends the document with a newline. The first error of the sink, if there was one.
+    Result<void> finish();
+
+  private:
+    void begin(char bracket);
+    void end(char bracket);
+    void before_value();
+    void separate();
+    void new_line();
+    void flush();
+
+    ByteSink& sink_;
+    std::string buffer_;
+    std::vector<bool> has_elements_;  // one an open container
+    bool after_key_ = false;
+    std::optional<Error> error_;
+};
+
+// 0x and lower-case digits: how addresses and values stand in a profile.
+std::string hex_text(std::uint64_t number);
+
+}  // namespace shadowprof

@@ -1,0 +1,25 @@
+// Every location that a profile speaks of, in one place, so that none is forgotten.
+#pragma once
+
+#include <type_traits>
+
+#include "profile/profile.h"
+
+namespace shadowprof {
+
+// Calls visit(location) for each CodeLocation in `profile`, a Profile or const Profile. Locations
+// of a mutable profile may be changed by `visit`.
+template <typename AnyProfile, typename Visit>
+requires std::is_same_v<std::remove_const_t<AnyProfile>, Profile>
+void for_each_location(AnyProfile& profile, Visit visit) {
+    for (auto& edge : profile.edges) visit(edge.from), visit(edge.to);
+    for (auto& path : profile.paths)
+        for (auto& block : path.blocks) visit(block);
+    for (auto& stack : profile.stacks)
+        for (auto& frame : stack.frames) visit(frame);
+    for (auto& call : profile.calls) visit(call.site), visit(call.callee);
+    for (auto& method : profile.methods) visit(method.entry);
+    for (auto& value : profile.values) visit(value.at);
+}
+
+}  // namespace shadowprof

@@ -1,0 +1,74 @@
+#include "report/methods.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+namespace shadowprof {
+namespace {
+
+class MethodCounts {
+  public:
+    explicit MethodCounts(SymbolSource& symbols) : symbols_(symbols) {}
+
+    // The start of the function that `location` is in.
+    std::optional<CodeLocation> entry_of(CodeLocation location) {
+        auto start = symbols_.symbol(location).function_start;
+        if (!start) return std::nullopt;
+        return CodeLocation{location.module, *start};
+    }
+    Method& at(CodeLocation entry) {
+        Method& method = methods_[entry];
+        method.entry = entry;
+        return method;
+    }
+    void add_call(CodeLocation callee, std::uint64_t count) {
+        at(entry_of(callee).value_or(callee)).entries += count;
+    }
+    void add_edge(const Edge& edge) {
+        bool branch = edge.kind == EdgeKind::taken || edge.kind == EdgeKind::jump ||
+                      edge.kind == EdgeKind::indirect;
+        bool backward = edge.to.module == edge.from.module && edge.to.address <= edge.from.address;
+        if (!branch || !backward) return;
+        auto from = entry_of(edge.from);
+        if (from && from == entry_of(edge.to)) at(*from).back_edges += edge.count;
+    }
+    void add_stack(const Stack& stack) {
+        auto entry = stack.frames.empty() ? std::nullopt : entry_of(stack.frames.back());
+        if (!entry) return;
+        auto& instructions = at(*entry).instructions;
+        instructions = instructions.value_or(0) + stack.instructions;
+    }
+    std::vector<Method> take() {
+        std::vector<Method> list;
+        for (auto& [entry, method] : methods_) list.push_back(method);
+        return list;
+    }
+
+  private:
+    SymbolSource& symbols_;
+    std::map<CodeLocation, Method> methods_;
+};
+
+}  // namespace
+
+std::vector<Method> derive_methods(const Profile& profile, SymbolSource& symbols) {
+    MethodCounts counts(symbols);
+    for (const CallPair& call : profile.calls) counts.add_call(call.callee, call.count);
+    for (const Edge& edge : profile.edges) {
+        if (profile.calls.empty() && edge.kind == EdgeKind::call)
+            counts.add_call(edge.to, edge.count);
+        counts.add_edge(edge);
+    }
+    for (const Stack& stack : profile.stacks) counts.add_stack(stack);
+    auto methods = counts.take();
+    if (!profile.stacks.empty())
+        for (Method& m : methods) m.instructions = m.instructions.value_or(0);
+    std::stable_sort(methods.begin(), methods.end(), [](const Method& a, const Method& b) {
+        return std::tie(a.instructions, a.entries, a.back_edges) >
+               std::tie(b.instructions, b.entries, b.back_edges);
+    });
+    return methods;
+}
+
+}  // namespace shadowprof

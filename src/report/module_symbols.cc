@@ -1,0 +1,52 @@
+#include "report/module_symbols.h"
+
+#include "report/demangle.h"
+
+namespace shadowprof {
+
+Result<std::unique_ptr<ModuleSymbols>> ModuleSymbols::open(const std::string& path,
+                                                           const std::string& build_id,
+                                                           StringPool& strings) {
+    std::unique_ptr<ModuleSymbols> module(new ModuleSymbols(strings));
+    TRY_ASSIGN(module->file_, ElfFile::open(path));
+    if (!build_id.empty() && module->file_->build_id() != build_id)
+        return Error{ErrorCode::invalid, 0, "the file is another build than the one profiled"};
+    module->functions_ = read_functions(*module->file_);
+    return module;
+}
+
+ModuleSymbols::ModuleSymbols(std::vector<FunctionRange> functions, StringPool& strings)
+    : strings_(strings), functions_(std::move(functions), {}) {}
+
+CodeSymbol ModuleSymbols::describe(std::uint64_t address) {
+    CodeSymbol symbol;
+    if (const FunctionRange* function = functions_.find(address)) {
+        symbol.function_start = function->start;
+        symbol.function = demangled(*function);
+    }
+    if (DebugInfo* debug = debug_info()) debug->describe(address, symbol);
+    return symbol;
+}
+
+std::string_view ModuleSymbols::demangled(const FunctionRange& function) {
+    auto [it, added] = demangled_.try_emplace(function.start);
+    if (added) it->second = strings_.intern(demangle(function.name));
+    return it->second;
+}
+
+DebugInfo* ModuleSymbols::debug_info() {
+    if (!debug_info_tried_ && file_ != nullptr) {
+        debug_info_tried_ = true;
+        Dwarf_Addr bias = 0;
+        if (Dwarf* dwarf = dwfl_module_getdwarf(file_->module(), &bias))
+            debug_info_ = std::make_unique<DebugInfo>(dwarf, bias, strings_);
+    }
+    return debug_info_.get();
+}
+
+std::size_t ModuleSymbols::read_instruction(std::uint64_t address,
+                                            std::array<std::byte, 15>& to) const {
+    return file_ != nullptr ? file_->read(address, to) : 0;
+}
+
+}  // namespace shadowprof

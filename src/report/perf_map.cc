@@ -1,0 +1,76 @@
+#include "report/perf_map.h"
+
+#include <charconv>
+#include <map>
+#include <optional>
+
+#include "report/file_text.h"
+
+namespace shadowprof {
+namespace {
+
+std::optional<std::uint64_t> take_hex(std::string_view& line) {
+    if (line.starts_with("0x")) line.remove_prefix(2);
+    std::uint64_t value = 0;
+    auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), value, 16);
+    auto length = static_cast<std::size_t>(end - line.data());
+    if (error != std::errc{} || length == line.size() || line[length] != ' ') return std::nullopt;
+    line.remove_prefix(length + 1);
+    return value;
+}
+
+std::optional<FunctionRange> parse_line(std::string_view line) {
+    auto start = take_hex(line);
+    auto size = start ? take_hex(line) : std::nullopt;
+    if (!size || *size == 0 || *start + *size < *start || line.empty()) return std::nullopt;
+    return FunctionRange{*start, *start + *size, std::string(line)};
+}
+
+// Entries by start; adding one cuts or removes those that it overlaps.
+class Entries {
+  public:
+    void add(FunctionRange entry) {
+        auto it = entries_.lower_bound(entry.start);
+        if (it != entries_.begin()) {
+            FunctionRange& before = std::prev(it)->second;
+            if (before.end > entry.end)  // the new one lies inside: what is behind it stays
+                entries_.emplace(entry.end, FunctionRange{entry.end, before.end, before.name});
+            before.end = std::min(before.end, entry.start);
+        }
+        while (it != entries_.end() && it->second.start < entry.end) {
+            FunctionRange old = std::move(it->second);
+            it = entries_.erase(it);
+            if (old.end > entry.end)
+                entries_.emplace(entry.end, FunctionRange{entry.end, old.end, old.name});
+        }
+        entries_.insert_or_assign(entry.start, std::move(entry));
+    }
+    std::vector<FunctionRange> take() {
+        std::vector<FunctionRange> out;
+        for (auto& [start, entry] : entries_) out.push_back(std::move(entry));
+        return out;
+    }
+
+  private:
+    std::map<std::uint64_t, FunctionRange> entries_;
+};
+
+}  // namespace
+
+std::vector<FunctionRange> parse_perf_map(std::string_view text) {
+    Entries entries;
+    while (!text.empty()) {
+        auto line = text.substr(0, text.find('\n'));
+        text.remove_prefix(std::min(text.size(), line.size() + 1));
+        if (auto entry = parse_line(line)) entries.add(std::move(*entry));
+    }
+    return entries.take();
+}
+
+Result<std::vector<FunctionRange>> read_perf_map(const std::string& path) {
+    constexpr std::uint64_t most_bytes = std::uint64_t{1} << 30;
+    TRY_ASSIGN(std::string text, read_file_text(path, most_bytes));
+    return parse_perf_map(text);
+}
+
+}  // namespace shadowprof

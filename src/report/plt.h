@@ -1,0 +1,14 @@
+// The procedure linkage table: which entry calls which imported function.
+#pragma once
+
+#include <vector>
+
+#include "report/function_table.h"
+
+namespace shadowprof {
+
+// The entries of .plt, .plt.sec and .plt.got, named `function@plt` by the relocation of the slot
+// that each jumps through. Entries that jump through no relocated slot are left out.
+std::vector<FunctionRange> plt_functions(const ElfFile& file);
+
+}  // namespace shadowprof

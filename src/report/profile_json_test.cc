@@ -1,0 +1,287 @@
+#include <doctest/doctest.h>
+
+#include <random>
+
+#include "report/json_writer.h"
+#include "report/profile_reader.h"
+#include "report/profile_writer.h"
+#include "report/testdata/sample_profile.h"
+#include "report/value_text.h"
+
+using namespace shadowprof;
+
+namespace {
+
+std::string written(const Profile& profile, SymbolSource& symbols, WriteOptions options = {}) {
+    StringSink sink;
+    REQUIRE(write_profile(profile, symbols, sink, options));
+    return sink.text();
+}
+
+std::string sample_text() {
+    auto symbols = sample_symbols();
+    return written(sample_profile(), symbols);
+}
+
+std::string replaced(std::string text, std::string_view what, std::string_view with) {
+    auto at = text.find(what);
+    REQUIRE_MESSAGE(at != std::string::npos, what);
+    return text.replace(at, what.size(), with);
+}
+
+// The message with which `text` is refused; empty if it is accepted.
+std::string refusal(const std::string& text) {
+    auto file = parse_profile(text);
+    return file ? "" : file.error().message;
+}
+
+bool contains(const std::string& text, std::string_view part) {
+    return text.find(part) != std::string::npos;
+}
+
+class FullSink final : public ByteSink {
+  public:
+    Result<void> write(std::string_view) override { return errno_error("write", ENOSPC); }
+};
+
+}  // namespace
+
+TEST_CASE("a profile that is read and written again is the same, byte by byte") {
+    std::string first = sample_text();
+    auto file = parse_profile(first);
+    REQUIRE_MESSAGE(file.has_value(), refusal(first));
+    CHECK(written(file->profile, file->symbols) == first);
+}
+
+TEST_CASE("every field survives the file") {
+    auto file = parse_profile(sample_text());
+    REQUIRE(file);
+    const Profile& p = file->profile;
+    const Profile want = sample_profile();
+    CHECK(p.run.seed == want.run.seed);
+    CHECK(p.run.exit_status == want.run.exit_status);
+    CHECK(!p.run.exit_signal);
+    CHECK(p.run.options == want.run.options);
+    CHECK(p.sampling.target_instructions == want.sampling.target_instructions);
+    CHECK(p.sampling.ended == want.sampling.ended);
+    CHECK(p.overhead.pause.p99_us == want.overhead.pause.p99_us);
+    CHECK(p.overhead.induced_faults == want.overhead.induced_faults);
+    CHECK(p.syscalls.by_name == want.syscalls.by_name);
+    REQUIRE(p.edges.size() == want.edges.size());
+    for (std::size_t i = 0; i < p.edges.size(); ++i) {
+        CHECK(p.edges[i].from == want.edges[i].from);
+        CHECK(p.edges[i].to == want.edges[i].to);
+        CHECK(p.edges[i].kind == want.edges[i].kind);
+        CHECK(p.edges[i].count == want.edges[i].count);
+    }
+    REQUIRE(p.paths.size() == 2);
+    CHECK(p.paths[1].blocks == want.paths[1].blocks);
+    CHECK(p.paths[1].instructions == 12);
+    REQUIRE(p.stacks.size() == 2);
+    CHECK(p.stacks[0].frames == want.stacks[0].frames);
+    CHECK(p.stacks[0].samples == 15);
+    CHECK(p.calls.at(0).callee == want.calls[0].callee);
+    REQUIRE(p.values.size() == 2);
+    CHECK(p.values[0].top[1].value == want.values[0].top[1].value);
+    CHECK(p.values[0].top[0].error == 4000.5);
+    CHECK(p.values[0].top_tnv.at(0).count == 981'000);
+    CHECK(p.values[1].width_bytes == 16);
+    CHECK(p.values[1].top.at(0).value == want.values[1].top[0].value);
+    CHECK(file->symbols.symbol({0, 0x2004}) == sample_symbols().symbol({0, 0x2004}));
+    CHECK(file->symbols.instruction_text({0, 0x2010}) == "jne 0x2004");
+    CHECK(file->symbols.symbol({1, 0x500}) == CodeSymbol{});
+}
+
+TEST_CASE("methods are derived from calls, backward branches and stacks") {
+    auto file = parse_profile(sample_text());
+    REQUIRE(file);
+    const auto& methods = file->profile.methods;
+    REQUIRE(methods.size() == 2);
+    CHECK(methods[0].entry == CodeLocation{0, 0x2000});
+    CHECK(methods[0].entries == 100'000);
+    CHECK(methods[0].back_edges == 900'000);
+    CHECK(methods[0].instructions == 15'000'000);
+    CHECK(methods[1].entry == CodeLocation{0, 0x1000});
+    CHECK(methods[1].entries == 0);
+    CHECK(methods[1].instructions == 1'000'000);
+}
+
+TEST_CASE("without stacks a method's instructions are unknown, not zero") {
+    Profile profile = sample_profile();
+    profile.stacks.clear();
+    auto symbols = sample_symbols();
+    auto file = parse_profile(written(profile, symbols));
+    REQUIRE(file);
+    REQUIRE(!file->profile.methods.empty());
+    CHECK(!file->profile.methods[0].instructions);
+}
+
+TEST_CASE("lists cut short keep the hottest and say so") {
+    auto symbols = sample_symbols();
+    auto file = parse_profile(written(sample_profile(), symbols, {.top = 1}));
+    REQUIRE(file);
+    CHECK(file->profile.edges.size() == 1);
+    CHECK(file->profile.edges[0].count == 900'000);
+    CHECK(file->profile.calls.size() == 1);
+    auto has_note = [&](std::string_view text) {
+        const auto& notes = file->profile.notes;
+        return std::find(notes.begin(), notes.end(), text) != notes.end();
+    };
+    CHECK(has_note("edges: only the 1 hottest of 6 are listed"));
+    CHECK(has_note("methods: only the 1 hottest of 2 are listed"));
+    CHECK(!has_note("calls: only the 1 hottest of 1 are listed"));
+}
+
+TEST_CASE("an empty profile is a profile") {
+    RecordedSymbols nothing;
+    std::string first = written(Profile{}, nothing);
+    auto file = parse_profile(first);
+    REQUIRE_MESSAGE(file.has_value(), refusal(first));
+    CHECK(written(file->profile, file->symbols) == first);
+}
+
+TEST_CASE("bytes that are not UTF-8 are replaced, not written") {
+    std::string text = sample_text();
+    CHECK(contains(text, "bad utf-8: \xef\xbf\xbd\xef\xbf\xbd"));
+    CHECK(contains(text, R"("--name=a\nb")"));
+    CHECK(contains(text, R"("Some \"CPU\" @ 3 GHz")"));
+}
+
+TEST_CASE("numbers that JSON has no words for do not spoil the file") {
+    Profile profile = sample_profile();
+    profile.overhead.estimated_slowdown_percent = std::numeric_limits<double>::quiet_NaN();
+    profile.run.seconds = std::numeric_limits<double>::infinity();
+    auto symbols = sample_symbols();
+    CHECK(refusal(written(profile, symbols)).empty());
+}
+
+TEST_CASE("an error of the sink is returned") {
+    FullSink full;
+    auto symbols = sample_symbols();
+    auto result = write_profile(sample_profile(), symbols, full);
+    REQUIRE(!result);
+    CHECK(result.error().sys_errno == ENOSPC);
+}
+
+TEST_CASE("members may stand in any order") {
+    std::string text = sample_text();
+    auto list_start = text.find("  \"locations\": [");
+    auto list_end = text.find("  \"sampling\"");
+    REQUIRE(list_start < list_end);
+    std::string list = text.substr(list_start, list_end - list_start);
+    text.erase(list_start, list.size());
+    list.erase(list.rfind(','));
+    text.insert(text.rfind("\n}"), ",\n" + list);
+    auto file = parse_profile(text);
+    REQUIRE_MESSAGE(file.has_value(), refusal(text));
+    CHECK(written(file->profile, file->symbols) == sample_text());
+}
+
+TEST_CASE("members that a later version added are passed over") {
+    CHECK(refusal(replaced(sample_text(), "\"edges\": [", "\"new\": [{\"a\": [1]}], \"edges\": ["))
+              .empty());
+    CHECK(refusal(replaced(sample_text(), "\"kind\": \"taken\"",
+                           "\"weight\": {\"x\": 1}, \"kind\": \"taken\""))
+              .empty());
+}
+
+TEST_CASE("a schema of another major number is refused by its number") {
+    auto file = parse_profile(replaced(sample_text(), "shadowprof/1", "shadowprof/2"));
+    REQUIRE(!file);
+    CHECK(file.error().code == ErrorCode::unsupported);
+    CHECK(contains(file.error().message, "'shadowprof/2'"));
+    CHECK(contains(file.error().message, "'shadowprof/1'"));
+    // Even if nothing else in it can be understood.
+    auto strange = parse_profile(R"({"edges": [3, {"x": 1}], "schema": "shadowprof/12"})");
+    REQUIRE(!strange);
+    CHECK(strange.error().code == ErrorCode::unsupported);
+    CHECK(contains(refusal(R"({"schema": "perf/1"})"), "not a profile"));
+    CHECK(contains(refusal("[1, 2]"), "not a profile"));
+}
+
+TEST_CASE("wrong contents are refused with their place") {
+    const std::string text = sample_text();
+    auto refused_for = [&](std::string_view what, std::string_view with, std::string_view why) {
+        std::string message = refusal(replaced(text, what, with));
+        CHECK_MESSAGE(contains(message, why), with, " gave '", message, "', not ", why);
+    };
+    refused_for("\"from\": 5", "\"from\": 99", "there is no location 99");
+    refused_for("\"from\": 5", "\"from\": -1", "edges[0]: 'from'");
+    refused_for("\"from\": 5", "\"from\": 1.5", "edges[0]: 'from'");
+    refused_for("\"from\": 5", "\"from\": 99999999999999999999999", "edges[0]: 'from'");
+    refused_for("\"kind\": \"call\"", "\"kind\": \"calls\"", "edges[2]: 'kind'");
+    refused_for("\"module\": 1", "\"module\": 2", "there is no module 2");
+    refused_for("\"module\": 1", "\"module\": 4294967296", "locations[7]: 'module'");
+    refused_for("\"address\": \"0x1010\"", "\"address\": \"1010\"", "locations[1]: 'address'");
+    refused_for("\"offset\": 16", "\"offset\": 99999", "locations[1]: 'offset'");
+    refused_for("\"type\": \"u32\"", "\"type\": \"u31\"", "values[0]: 'type'");
+    refused_for("\"type\": \"u32\"", "\"type\": \"u8\"", "values[0]: top: 'value'");
+    refused_for("\"type\": \"v128\"", "\"type\": \"v4294967296\"", "values[1]: 'type'");
+    refused_for("\"blocks\": [", "\"blocks\": [{}, ", "paths[0]: 'blocks'");
+    refused_for("\"pid\": 4711", "\"pid\": true", "run: 'pid'");
+    refused_for("\"status\": 3", "\"status\": 3000000000", "run: exit: 'status'");
+    refused_for("\"p99\": 180.5", "\"p98\": 180.5", "overhead: pause_us: 'p99'");
+    refused_for("\"calls\": [", "\"calls\": [7, ", "calls: an element");
+    refused_for("\"methods\": [", "\"methods\": 3, \"more\": [", "'methods' is not an array");
+    refused_for("\"notes\": [", "\"notes\": [[], ", "'notes'");
+}
+
+TEST_CASE("a profile that was cut off is refused, wherever it ends") {
+    const std::string text = sample_text();
+    for (std::size_t length = 0; length + 2 < text.size(); length += 7)
+        CHECK(!parse_profile(std::string_view(text).substr(0, length)));
+}
+
+TEST_CASE("damaged profiles are read or refused, and what is read can be written") {
+    const std::string text = sample_text();
+    constexpr std::string_view bytes = "0123456789\"{}[],:x-.e \xff";
+    int refused = 0;
+    for (unsigned seed = 0; seed < 3000; ++seed) {
+        std::mt19937 random(seed);
+        std::string damaged = text;
+        for (auto left = 1 + random() % 4; left > 0; --left)
+            damaged[random() % damaged.size()] = bytes[random() % bytes.size()];
+        auto file = parse_profile(damaged);
+        if (!file)
+            ++refused;
+        else
+            CHECK(!written(file->profile, file->symbols).empty());
+    }
+    CHECK(refused > 1000);
+}
+
+TEST_CASE("deep nesting does not exhaust the stack") {
+    const std::size_t depth = 1'000'000;
+    CHECK(!parse_profile(std::string(depth, '[')));
+    std::string closed = std::string(depth, '[') + std::string(depth, ']');
+    CHECK(contains(refusal("{\"new\": " + closed + "}"), "not a profile"));
+}
+
+TEST_CASE("a file that is absent or no profile is named") {
+    auto absent = read_profile("/nonexistent/profile.json");
+    REQUIRE(!absent);
+    CHECK(absent.error().code == ErrorCode::not_found);
+    CHECK(contains(absent.error().message, "/nonexistent/profile.json"));
+    auto device = read_profile("/dev/null");
+    REQUIRE(!device);
+    CHECK(contains(device.error().message, "not a regular file"));
+}
+
+TEST_CASE("values are spelled by their width") {
+    CHECK(value_type(1) == "u8");
+    CHECK(value_type(8) == "u64");
+    CHECK(value_type(32) == "v256");
+    CHECK(value_type(10) == "v80");
+    CHECK(value_type_bytes("u16") == 2);
+    CHECK(value_type_bytes("v512") == 64);
+    for (const char* wrong : {"", "u", "u7", "u128", "v64", "v1024", "v128 ", "x64", "v-128"})
+        CHECK_MESSAGE(!value_type_bytes(wrong), wrong);
+
+    CHECK(value_hex(little_endian(0, 8)) == "0x0");
+    CHECK(value_hex(little_endian(0x1200, 4)) == "0x1200");
+    CHECK(value_text(little_endian(0xffffffff, 4)) == "4294967295");
+    CHECK(value_text(little_endian(0x3ff0000000000000, 16)) == "0x3ff0000000000000 0x0");
+    CHECK(value_from_hex("0xabc", 2) == little_endian(0xabc, 2));
+    for (const char* wrong : {"", "0x", "12", "0xg", "0x12345", "0x 1"})
+        CHECK_MESSAGE(!value_from_hex(wrong, 2), wrong);
+}

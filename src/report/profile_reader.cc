@@ -1,0 +1,360 @@
+#include "report/profile_reader.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "report/file_text.h"
+#include "report/json_fields.h"
+#include "report/location_lists.h"
+#include "report/profile_writer.h"
+#include "report/value_text.h"
+
+namespace shadowprof {
+namespace {
+
+using Json = nlohmann::json;
+
+// Until the whole file is read, a CodeLocation holds the number of a location instead, for the list
+// of locations may come last.
+CodeLocation unresolved(std::uint64_t number) {
+    return {0, number};
+}
+
+std::vector<CodeLocation> unresolved_list(JsonFields& in, const char* name) {
+    std::vector<CodeLocation> list;
+    for (std::uint64_t number : in.counts(name)) list.push_back(unresolved(number));
+    return list;
+}
+
+// Takes a profile apart while it is parsed: each element of a list is converted and dropped as soon
+// as it is complete, so that a large file is never in memory as a tree.
+class ProfileParser {
+  public:
+    Result<ProfileFile> parse(std::string_view text);
+
+  private:
+    using Element = void (ProfileParser::*)(JsonFields&);
+    struct List {
+        const char* name;
+        Element read;
+    };
+    static const std::array<List, 8> lists;
+
+    bool on_event(int depth, Json::parse_event_t event, Json& parsed);
+    void read_element(const Json& element);
+    Result<void> check_schema(const Json& root) const;
+    Result<void> check_lists_consumed(const Json& root) const;
+    void read_rest(const Json& root);
+    Result<void> resolve();
+
+    void read_module(JsonFields& in);
+    void read_location(JsonFields& in);
+    void read_edge(JsonFields& in);
+    void read_path(JsonFields& in);
+    void read_stack(JsonFields& in);
+    void read_call(JsonFields& in);
+    void read_method(JsonFields& in);
+    void read_value(JsonFields& in);
+    void read_run(JsonFields in);
+    void read_sampling(JsonFields in);
+    void read_overhead(JsonFields in);
+    void read_syscalls(JsonFields in);
+
+    void section_error(const JsonFields& in, std::string_view section) {
+        if (!error_ && in.error()) error_ = fmt::format("{}: {}", section, *in.error());
+    }
+
+    ProfileFile file_;
+    std::vector<CodeLocation> locations_;
+    const List* list_ = nullptr;        // the one whose elements are being parsed
+    std::size_t element_ = 0;           // of list_
+    std::optional<std::string> error_;  // the first
+};
+
+const std::array<ProfileParser::List, 8> ProfileParser::lists{{
+    {"modules", &ProfileParser::read_module},
+    {"locations", &ProfileParser::read_location},
+    {"edges", &ProfileParser::read_edge},
+    {"paths", &ProfileParser::read_path},
+    {"stacks", &ProfileParser::read_stack},
+    {"calls", &ProfileParser::read_call},
+    {"methods", &ProfileParser::read_method},
+    {"values", &ProfileParser::read_value},
+}};
+
+Error invalid(std::string message) {
+    return {ErrorCode::invalid, 0, std::move(message)};
+}
+
+bool ProfileParser::on_event(int depth, Json::parse_event_t event, Json& parsed) {
+    if (depth == 1 && event == Json::parse_event_t::key) {
+        const auto& name = parsed.get_ref<const std::string&>();
+        auto it = std::find_if(lists.begin(), lists.end(),
+                               [&](const List& list) { return name == list.name; });
+        list_ = it == lists.end() ? nullptr : &*it;
+        element_ = 0;
+    }
+    if (depth != 2 || event != Json::parse_event_t::object_end || list_ == nullptr) return true;
+    read_element(parsed);
+    ++element_;
+    return false;
+}
+
+void ProfileParser::read_element(const Json& element) {
+    if (error_) return;
+    JsonFields in(element);
+    (this->*list_->read)(in);
+    if (in.error()) error_ = fmt::format("{}[{}]: {}", list_->name, element_, *in.error());
+}
+
+Result<void> ProfileParser::check_schema(const Json& root) const {
+    std::string_view schema = JsonFields(root).optional_text("schema");
+    constexpr std::string_view family = profile_schema.substr(0, profile_schema.find('/') + 1);
+    if (!root.is_object() || !schema.starts_with(family))
+        return invalid("it is not a profile of shadowprof");
+    if (schema == profile_schema) return {};
+    return Error{ErrorCode::unsupported, 0,
+                 fmt::format("it has schema '{}', and this shadowprof ({}) reads '{}': use the "
+                             "shadowprof that wrote it, or a later one",
+                             schema, SHADOWPROF_VERSION, profile_schema)};
+}
+
+Result<void> ProfileParser::check_lists_consumed(const Json& root) const {
+    for (const List& list : lists) {
+        auto it = root.find(list.name);
+        if (it == root.end()) continue;
+        if (!it->is_array()) return invalid(fmt::format("'{}' is not an array", list.name));
+        if (!it->empty()) return invalid(fmt::format("{}: an element is not an object", list.name));
+    }
+    return {};
+}
+
+Result<ProfileFile> ProfileParser::parse(std::string_view text) {
+    Json root;
+    try {
+        root = Json::parse(text, [this](int depth, Json::parse_event_t event, Json& parsed) {
+            return on_event(depth, event, parsed);
+        });
+    } catch (const Json::exception& e) {
+        return invalid(fmt::format("it is not JSON: {}", e.what()));
+    }
+    TRY(check_schema(root));
+    TRY(check_lists_consumed(root));
+    read_rest(root);
+    if (error_) return invalid(*error_);
+    TRY(resolve());
+    return std::move(file_);
+}
+
+void ProfileParser::read_rest(const Json& root) {
+    JsonFields in(root);
+    read_run(in.object("run"));
+    read_sampling(in.object("sampling"));
+    read_overhead(in.object("overhead"));
+    read_syscalls(in.object("syscalls"));
+    for (const Json& note : in.array("notes")) {
+        if (note.is_string())
+            file_.profile.notes.push_back(note.get<std::string>());
+        else
+            in.fail("notes", "a list of strings");
+    }
+    section_error(in, "profile");
+}
+
+Result<void> ProfileParser::resolve() {
+    for (CodeLocation location : locations_)
+        if (location.module >= file_.profile.modules.size())
+            return invalid(fmt::format("locations: there is no module {}", location.module));
+    std::optional<std::uint64_t> unknown;
+    for_each_location(file_.profile, [&](CodeLocation& location) {
+        if (location.address < locations_.size())
+            location = locations_[location.address];
+        else
+            unknown = location.address;
+    });
+    if (unknown) return invalid(fmt::format("there is no location {}", *unknown));
+    return {};
+}
+
+void ProfileParser::read_module(JsonFields& in) {
+    file_.profile.modules.push_back({in.text("path"), in.text("build_id"), in.count("size")});
+}
+
+void ProfileParser::read_location(JsonFields& in) {
+    std::uint64_t module = in.count("module");
+    if (module > UINT32_MAX) in.fail("module", "the number of a module");
+    CodeLocation location{static_cast<std::uint32_t>(module), in.hex("address")};
+    auto line = [](JsonFields& fields) {
+        std::uint64_t number = fields.optional_count("line").value_or(0);
+        if (number > UINT32_MAX) fields.fail("line", "a line number");
+        return static_cast<std::uint32_t>(number);
+    };
+    CodeSymbol symbol;
+    symbol.function = in.optional_text("function");
+    symbol.file = in.optional_text("file");
+    symbol.line = line(in);
+    if (auto offset = in.optional_count("offset")) {
+        if (*offset > location.address) in.fail("offset", "an offset in a function");
+        symbol.function_start = location.address - *offset;
+    }
+    for (const Json& element : in.array("inlined")) {
+        JsonFields frame(element);
+        symbol.inlined.push_back(
+            {frame.optional_text("function"), frame.optional_text("file"), line(frame)});
+        in.take(frame, "inlined");
+    }
+    file_.symbols.add(location, symbol, in.optional_text("text"));
+    locations_.push_back(location);
+}
+
+void ProfileParser::read_edge(JsonFields& in) {
+    const std::string& kind = in.text("kind");
+    auto it = std::find(std::begin(edge_kind_names), std::end(edge_kind_names), kind);
+    if (it == std::end(edge_kind_names)) return in.fail("kind", "a kind of edge");
+    file_.profile.edges.push_back({unresolved(in.count("from")), unresolved(in.count("to")),
+                                   static_cast<EdgeKind>(it - std::begin(edge_kind_names)),
+                                   in.count("count")});
+}
+
+void ProfileParser::read_path(JsonFields& in) {
+    file_.profile.paths.push_back(
+        {unresolved_list(in, "blocks"), in.count("instructions"), in.count("count")});
+}
+
+void ProfileParser::read_stack(JsonFields& in) {
+    file_.profile.stacks.push_back(
+        {unresolved_list(in, "frames"), in.count("instructions"), in.count("samples")});
+}
+
+void ProfileParser::read_call(JsonFields& in) {
+    file_.profile.calls.push_back(
+        {unresolved(in.count("site")), unresolved(in.count("callee")), in.count("count")});
+}
+
+void ProfileParser::read_method(JsonFields& in) {
+    file_.profile.methods.push_back({unresolved(in.count("entry")), in.count("entries"),
+                                     in.count("back_edges"), in.optional_count("instructions")});
+}
+
+std::vector<TopValue> read_top_values(JsonFields& in, const char* name, std::uint32_t width_bytes) {
+    std::vector<TopValue> top;
+    for (const Json& element : in.array(name)) {
+        JsonFields fields(element);
+        auto value = value_from_hex(fields.text("value"), width_bytes);
+        if (!value) fields.fail("value", "a hexadecimal number of the operand's width");
+        top.push_back({value.value_or(std::vector<std::byte>{}), fields.count("count"),
+                       fields.number("error")});
+        in.take(fields, name);
+    }
+    return top;
+}
+
+void ProfileParser::read_value(JsonFields& in) {
+    auto width_bytes = value_type_bytes(in.text("type"));
+    if (!width_bytes) return in.fail("type", "a type of value");
+    file_.profile.values.push_back({.at = unresolved(in.count("at")),
+                                    .operand = in.text("operand"),
+                                    .width_bytes = *width_bytes,
+                                    .count = in.count("count"),
+                                    .invariance = in.number("invariance"),
+                                    .top = read_top_values(in, "top", *width_bytes),
+                                    .top_tnv = read_top_values(in, "top_tnv", *width_bytes)});
+}
+
+std::map<std::string, std::uint64_t> count_map(JsonFields& in, const char* name) {
+    std::map<std::string, std::uint64_t> counts;
+    JsonFields object = in.object(name);
+    for (const auto& [key, value] : object.json().items())
+        counts.emplace(key, object.count(key.c_str()));
+    in.take(object, name);
+    return counts;
+}
+
+void ProfileParser::read_run(JsonFields in) {
+    RunInfo& run = file_.profile.run;
+    for (const Json& word : in.array("command")) {
+        if (word.is_string())
+            run.command.push_back(word.get<std::string>());
+        else
+            in.fail("command", "a list of strings");
+    }
+    run.pid = in.integer("pid");
+    run.started = in.text("started");
+    run.seconds = in.number("seconds");
+    JsonFields exit = in.object("exit");
+    run.exit_status = exit.optional_int("status");
+    run.exit_signal = exit.optional_int("signal");
+    in.take(exit, "exit");
+    run.seed = in.hex("seed");
+    JsonFields options = in.object("options");
+    for (const auto& [key, value] : options.json().items())
+        run.options.emplace(key, options.text(key.c_str()));
+    in.take(options, "options");
+    JsonFields host = in.object("host");
+    run.cpu = host.text("cpu");
+    run.kernel = host.text("kernel");
+    run.cores =
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(host.count("cores"), UINT32_MAX));
+    in.take(host, "host");
+    section_error(in, "run");
+}
+
+void ProfileParser::read_sampling(JsonFields in) {
+    SamplingStats& sampling = file_.profile.sampling;
+    sampling.mode = in.text("mode");
+    sampling.samples = in.count("samples");
+    sampling.instructions = in.count("instructions");
+    sampling.emulation_seconds = in.number("emulation_seconds");
+    sampling.target_instructions = in.optional_count("target_instructions");
+    sampling.ended = count_map(in, "ended");
+    sampling.single_stepped = in.count("single_stepped");
+    if (in.json().contains("counters")) sampling.counters = count_map(in, "counters");
+    section_error(in, "sampling");
+}
+
+DurationStats duration(JsonFields& in, const char* name) {
+    JsonFields fields = in.object(name);
+    DurationStats stats{fields.number("p50"), fields.number("p99"), fields.number("max")};
+    in.take(fields, name);
+    return stats;
+}
+
+void ProfileParser::read_overhead(JsonFields in) {
+    Overhead& overhead = file_.profile.overhead;
+    overhead.stops = in.count("stops");
+    overhead.stopped_seconds = in.number("stopped_seconds");
+    overhead.pause = duration(in, "pause_us");
+    overhead.forks = in.count("forks");
+    overhead.fork = duration(in, "fork_us");
+    overhead.induced_faults = in.count("induced_faults");
+    overhead.profiler_cpu_seconds = in.number("profiler_cpu_seconds");
+    overhead.budget_percent = in.number("budget_percent");
+    overhead.estimated_slowdown_percent = in.number("estimated_slowdown_percent");
+    section_error(in, "overhead");
+}
+
+void ProfileParser::read_syscalls(JsonFields in) {
+    for (const char* name : {"benign", "output", "input", "misc", "unsafe"})
+        file_.profile.syscalls.by_class[name] = in.count(name);
+    file_.profile.syscalls.by_name = count_map(in, "by_name");
+    section_error(in, "syscalls");
+}
+
+}  // namespace
+
+Result<ProfileFile> parse_profile(std::string_view text) {
+    return ProfileParser().parse(text);
+}
+
+Result<ProfileFile> read_profile(const std::string& path) {
+    constexpr std::uint64_t most_bytes = std::uint64_t{1} << 33;
+    TRY_ASSIGN(std::string text, read_file_text(path, most_bytes));
+    auto file = parse_profile(text);
+    if (!file)
+        return std::move(file).error().with_context(
+            fmt::format("cannot use the profile '{}'", path));
+    return file;
+}
+
+}  // namespace shadowprof

@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+"""Validates a profile that the writer made against the schema, then breaks it in every way that
+the schema must notice: usage: profile_schema_test.py SCHEMA PROGRAM_THAT_WRITES_A_PROFILE"""
+
+import copy
+import json
+import subprocess
+import sys
+
+from jsonschema import Draft202012Validator
+
+REMOVED = object()
+
+
+def changed(profile, path, value):
+    """A copy of `profile` with what stands at `path` replaced, or removed."""
+    result = copy.deepcopy(profile)
+    parent = result
+    for step in path[:-1]:
+        parent = parent[step]
+    if value is REMOVED:
+        del parent[path[-1]]
+    else:
+        parent[path[-1]] = value
+    return result
+
+
+def required_fields(node, path=()):
+    """Paths of the fields of the first element of each list and of each plain object."""
+    if isinstance(node, dict):
+        for key, child in node.items():
+            yield path + (key,)
+            yield from required_fields(child, path + (key,))
+    elif isinstance(node, list) and node:
+        yield from required_fields(node[0], path + (0,))
+
+
+def is_optional(path):
+    maps = {("run", "options"), ("sampling", "ended"), ("sampling", "counters"),
+            ("syscalls", "by_name"), ("run", "exit")}
+    return path[:2] in maps and len(path) == 3 or path == ("sampling", "counters") \
+        or path[-1] == "top_tnv"
+
+
+WRONG = [
+    (("schema",), "shadowprof/2"),
+    (("tool", "name"), "perf"),
+    (("run", "pid"), "4711"),
+    (("run", "seed"), 12),
+    (("run", "exit"), {"status": 0, "signal": 9}),
+    (("run", "options", "mode"), 7),
+    (("modules", 0, "build_id"), "XY"),
+    (("modules", 0, "build_id"), "abc"),
+    (("modules", 0, "size"), -1),
+    (("locations", 0, "address"), 4096),
+    (("locations", 0, "address"), "0X1F"),
+    (("locations", 0, "address"), "0x00"),
+    (("locations", 0, "address"), "0x12345678901234567"),
+    (("locations", 0, "line"), 0),
+    (("locations", 0, "function"), ""),
+    (("locations", 0, "inlined"), [{"function": "f"}]),
+    (("sampling", "samples"), 1.5),
+    (("sampling", "target_instructions"), "many"),
+    (("sampling", "ended", "size"), "14"),
+    (("overhead", "pause_us", "p99"), None),
+    (("syscalls", "by_name", "write"), -4),
+    (("edges", 0, "kind"), "fall_through"),
+    (("edges", 0, "from"), -1),
+    (("edges", 0, "count"), "900000"),
+    (("paths", 0, "blocks", 0), "0x1000"),
+    (("stacks", 0, "frames"), 3),
+    (("methods", 0, "instructions"), -1),
+    (("values", 0, "type"), "i32"),
+    (("values", 0, "invariance"), 1.2),
+    (("values", 0, "top", 0, "value"), 7),
+    (("values", 0, "top", 0, "text"), 7),
+    (("latency",), [{"at": 0}]),
+    (("hazards",), [{"kind": "alias", "count": 1, "store": 0, "second": 1}]),
+    (("streams",), [{"heat": 4, "length": 2, "occurrences": 2, "references": [[0, 16]]}]),
+    (("notes", 0), 3),
+]
+
+RIGHT = [
+    (("run", "exit"), {}),
+    (("run", "exit"), {"signal": 9}),
+    (("sampling", "target_instructions"), None),
+    (("some_new_field",), {"x": 1}),
+    (("edges", 0, "some_new_field"), True),
+    (("latency",), [{"at": 0, "count": 2, "median_cycles": 78, "levels": {"L1": 2},
+                     "histogram": [[52, 1], [78, 1]]}]),
+    (("hazards",), [{"kind": "4k-aliasing", "count": 1, "first": 0, "second": 1}]),
+    (("streams",), [{"heat": 4, "length": 2, "occurrences": 2, "references": [[0, "0x10"]]}]),
+]
+
+
+def main():
+    schema_path, program = sys.argv[1:]
+    with open(schema_path, encoding="utf-8") as file:
+        schema = json.load(file)
+    Draft202012Validator.check_schema(schema)
+    validator = Draft202012Validator(schema)
+    profile = json.loads(subprocess.run([program], stdout=subprocess.PIPE, check=True).stdout)
+
+    failures = [f"a profile of the writer is refused: {error.json_path}: {error.message}"
+                for error in validator.iter_errors(profile)]
+    for path, value in RIGHT:
+        if not validator.is_valid(changed(profile, path, value)):
+            failures.append(f"refused though right: {path} = {value!r}")
+    for path, value in WRONG:
+        if validator.is_valid(changed(profile, path, value)):
+            failures.append(f"accepted though wrong: {path} = {value!r}")
+    fields = [path for path in required_fields(profile) if not is_optional(path)]
+    for path in fields:
+        if validator.is_valid(changed(profile, path, REMOVED)):
+            failures.append(f"accepted without {path}")
+    if len(fields) < 90:
+        failures.append(f"only {len(fields)} required fields seen: is the profile empty?")
+    for failure in failures:
+        print(failure)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

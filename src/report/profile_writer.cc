@@ -1,0 +1,341 @@
+#include "report/profile_writer.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "report/json_writer.h"
+#include "report/location_lists.h"
+#include "report/methods.h"
+#include "report/value_text.h"
+
+namespace shadowprof {
+namespace {
+
+constexpr const char* uncollected_note = "not collected: latency, hazards, streams";
+
+class ProfileWriter {
+  public:
+    // `methods` stand for those of `profile`.
+    ProfileWriter(const Profile& profile, const std::vector<Method>& methods, SymbolSource& symbols,
+                  ByteSink& sink)
+        : profile_(profile), methods_(methods), symbols_(symbols), json_(sink) {
+        number_locations();
+    }
+
+    Result<void> write() {
+        json_.begin_object();
+        json_.member("schema", profile_schema);
+        write_tool();
+        write_run();
+        write_modules();
+        write_locations();
+        write_sampling();
+        write_overhead();
+        write_syscalls();
+        write_edges();
+        write_paths();
+        write_stacks();
+        write_calls();
+        write_methods();
+        write_values();
+        for (const char* uncollected : {"latency", "hazards", "streams"})
+            list(uncollected, std::vector<int>{}, [](int) {});
+        write_notes();
+        json_.end_object();
+        return json_.finish();
+    }
+
+  private:
+    void number_locations() {
+        for_each_location(profile_, [&](CodeLocation l) { numbers_.try_emplace(l); });
+        for (const Method& method : methods_) numbers_.try_emplace(method.entry);
+        for (const auto& [location, number] : numbers_) locations_.push_back(location);
+        std::sort(locations_.begin(), locations_.end());
+        for (std::size_t i = 0; i < locations_.size(); ++i) numbers_[locations_[i]] = i;
+    }
+
+    // "name": [ element(item), ... ]
+    template <typename List, typename Element>
+    void list(std::string_view name, const List& items, Element element) {
+        json_.key(name);
+        json_.begin_array();
+        for (const auto& item : items) element(item);
+        json_.end_array();
+    }
+    void location(std::string_view name, CodeLocation l) { json_.member(name, numbers_.at(l)); }
+    void locations(std::string_view name, const std::vector<CodeLocation>& items) {
+        list(name, items, [&](CodeLocation l) { json_.value(numbers_.at(l)); });
+    }
+    template <typename Value>
+    void map(std::string_view name, const std::map<std::string, Value>& items) {
+        json_.key(name);
+        json_.begin_object();
+        for (const auto& [key, value] : items) json_.member(key, value);
+        json_.end_object();
+    }
+    void text_or_null(std::string_view name, std::string_view text) {
+        json_.key(name);
+        if (text.empty())
+            json_.null();
+        else
+            json_.value(text);
+    }
+    void line_or_null(std::uint32_t line) {
+        json_.member("line", line != 0 ? std::optional(line) : std::nullopt);
+    }
+
+    void write_tool() {
+        json_.key("tool");
+        json_.begin_object();
+        json_.member("name", "shadowprof");
+        json_.member("version", SHADOWPROF_VERSION);
+        json_.end_object();
+    }
+
+    void write_run() {
+        const RunInfo& run = profile_.run;
+        json_.key("run");
+        json_.begin_object();
+        list("command", run.command, [&](const std::string& word) { json_.value(word); });
+        json_.member("pid", run.pid);
+        json_.member("started", run.started);
+        json_.member("seconds", run.seconds);
+        json_.key("exit");
+        json_.begin_object();
+        if (run.exit_status) json_.member("status", *run.exit_status);
+        if (run.exit_signal) json_.member("signal", *run.exit_signal);
+        json_.end_object();
+        json_.member("seed", hex_text(run.seed));
+        map("options", run.options);
+        json_.key("host");
+        json_.begin_object();
+        json_.member("cpu", run.cpu);
+        json_.member("cores", run.cores);
+        json_.member("kernel", run.kernel);
+        json_.end_object();
+        json_.end_object();
+    }
+
+    void write_modules() {
+        list("modules", profile_.modules, [&](const Module& module) {
+            json_.begin_object();
+            json_.member("path", module.path);
+            json_.member("build_id", module.build_id);
+            json_.member("size", module.size_bytes);
+            json_.end_object();
+        });
+    }
+
+    void write_locations() {
+        list("locations", locations_, [&](CodeLocation l) {
+            const CodeSymbol& symbol = symbols_.symbol(l);
+            std::optional<std::uint64_t> offset;
+            if (symbol.function_start) offset = l.address - *symbol.function_start;
+            json_.begin_object();
+            json_.member("module", l.module);
+            json_.member("address", hex_text(l.address));
+            text_or_null("function", symbol.function);
+            json_.member("offset", offset);
+            text_or_null("file", symbol.file);
+            line_or_null(symbol.line);
+            list("inlined", symbol.inlined, [&](const InlinedFrame& frame) { inlined(frame); });
+            text_or_null("text", symbols_.instruction_text(l));
+            json_.end_object();
+        });
+    }
+
+    void inlined(const InlinedFrame& frame) {
+        json_.begin_object();
+        text_or_null("function", frame.function);
+        text_or_null("file", frame.file);
+        line_or_null(frame.line);
+        json_.end_object();
+    }
+
+    void write_sampling() {
+        const SamplingStats& s = profile_.sampling;
+        json_.key("sampling");
+        json_.begin_object();
+        json_.member("mode", s.mode);
+        json_.member("samples", s.samples);
+        json_.member("instructions", s.instructions);
+        json_.member("emulation_seconds", s.emulation_seconds);
+        json_.member("target_instructions", s.target_instructions);
+        map("ended", s.ended);
+        json_.member("single_stepped", s.single_stepped);
+        map("counters", s.counters);
+        json_.end_object();
+    }
+
+    void duration(std::string_view name, const DurationStats& d) {
+        json_.key(name);
+        json_.begin_object();
+        json_.member("p50", d.p50_us);
+        json_.member("p99", d.p99_us);
+        json_.member("max", d.max_us);
+        json_.end_object();
+    }
+
+    void write_overhead() {
+        const Overhead& o = profile_.overhead;
+        json_.key("overhead");
+        json_.begin_object();
+        json_.member("stops", o.stops);
+        json_.member("stopped_seconds", o.stopped_seconds);
+        duration("pause_us", o.pause);
+        json_.member("forks", o.forks);
+        duration("fork_us", o.fork);
+        json_.member("induced_faults", o.induced_faults);
+        json_.member("profiler_cpu_seconds", o.profiler_cpu_seconds);
+        json_.member("budget_percent", o.budget_percent);
+        json_.member("estimated_slowdown_percent", o.estimated_slowdown_percent);
+        json_.end_object();
+    }
+
+    void write_syscalls() {
+        json_.key("syscalls");
+        json_.begin_object();
+        for (const char* name : {"benign", "output", "input", "misc", "unsafe"}) {
+            auto it = profile_.syscalls.by_class.find(name);
+            json_.member(name, it != profile_.syscalls.by_class.end() ? it->second : 0);
+        }
+        map("by_name", profile_.syscalls.by_name);
+        json_.end_object();
+    }
+
+    void write_edges() {
+        list("edges", profile_.edges, [&](const Edge& edge) {
+            json_.begin_object();
+            location("from", edge.from);
+            location("to", edge.to);
+            json_.member("kind", edge_kind_names[static_cast<std::size_t>(edge.kind)]);
+            json_.member("count", edge.count);
+            json_.end_object();
+        });
+    }
+
+    void write_paths() {
+        list("paths", profile_.paths, [&](const Path& path) {
+            json_.begin_object();
+            json_.member("count", path.count);
+            json_.member("instructions", path.instructions);
+            locations("blocks", path.blocks);
+            json_.end_object();
+        });
+    }
+
+    void write_stacks() {
+        list("stacks", profile_.stacks, [&](const Stack& stack) {
+            json_.begin_object();
+            locations("frames", stack.frames);
+            json_.member("instructions", stack.instructions);
+            json_.member("samples", stack.samples);
+            json_.end_object();
+        });
+    }
+
+    void write_calls() {
+        list("calls", profile_.calls, [&](const CallPair& call) {
+            json_.begin_object();
+            location("site", call.site);
+            location("callee", call.callee);
+            json_.member("count", call.count);
+            json_.end_object();
+        });
+    }
+
+    void write_methods() {
+        list("methods", methods_, [&](const Method& method) {
+            json_.begin_object();
+            location("entry", method.entry);
+            json_.member("entries", method.entries);
+            json_.member("back_edges", method.back_edges);
+            json_.member("instructions", method.instructions);
+            json_.end_object();
+        });
+    }
+
+    void top_values(std::string_view name, const std::vector<TopValue>& top) {
+        list(name, top, [&](const TopValue& value) {
+            json_.begin_object();
+            json_.member("value", value_hex(value.value));
+            json_.member("text", value_text(value.value));
+            json_.member("count", value.count);
+            json_.member("error", value.error);
+            json_.end_object();
+        });
+    }
+
+    void write_values() {
+        list("values", profile_.values, [&](const ValueProfile& value) {
+            json_.begin_object();
+            location("at", value.at);
+            json_.member("operand", value.operand);
+            json_.member("type", value_type(value.width_bytes));
+            json_.member("count", value.count);
+            json_.member("invariance", value.invariance);
+            top_values("top", value.top);
+            top_values("top_tnv", value.top_tnv);
+            json_.end_object();
+        });
+    }
+
+    void write_notes() {
+        std::vector<std::string> notes = profile_.notes;
+        auto add = [&](std::string note) {
+            if (std::find(notes.begin(), notes.end(), note) == notes.end())
+                notes.push_back(std::move(note));
+        };
+        add(uncollected_note);
+        for (std::string& note : symbols_.notes()) add(std::move(note));
+        list("notes", notes, [&](const std::string& note) { json_.value(note); });
+    }
+
+    const Profile& profile_;
+    const std::vector<Method>& methods_;
+    SymbolSource& symbols_;
+    JsonWriter json_;
+    std::vector<CodeLocation> locations_;
+    std::unordered_map<CodeLocation, std::size_t, CodeLocationHash> numbers_;
+};
+
+// A copy of `items`, cut to its first `top`, which `notes` then say.
+template <typename T>
+std::vector<T> hottest(const std::vector<T>& items, std::size_t top, std::string_view name,
+                       std::vector<std::string>& notes) {
+    if (items.size() <= top) return items;
+    notes.push_back(
+        fmt::format("{}: only the {} hottest of {} are listed", name, top, items.size()));
+    return {items.begin(), items.begin() + static_cast<std::ptrdiff_t>(top)};
+}
+
+Profile with_short_lists(const Profile& profile, std::size_t top) {
+    Profile cut{.run = profile.run,
+                .modules = profile.modules,
+                .sampling = profile.sampling,
+                .overhead = profile.overhead,
+                .syscalls = profile.syscalls,
+                .notes = profile.notes};
+    cut.edges = hottest(profile.edges, top, "edges", cut.notes);
+    cut.paths = hottest(profile.paths, top, "paths", cut.notes);
+    cut.stacks = hottest(profile.stacks, top, "stacks", cut.notes);
+    cut.calls = hottest(profile.calls, top, "calls", cut.notes);
+    cut.values = hottest(profile.values, top, "values", cut.notes);
+    return cut;
+}
+
+}  // namespace
+
+Result<void> write_profile(const Profile& profile, SymbolSource& symbols, ByteSink& sink,
+                           const WriteOptions& options) {
+    std::vector<Method> derived;
+    if (profile.methods.empty()) derived = derive_methods(profile, symbols);
+    const std::vector<Method>& methods = profile.methods.empty() ? derived : profile.methods;
+    if (options.top == WriteOptions{}.top)
+        return ProfileWriter(profile, methods, symbols, sink).write();
+    Profile cut = with_short_lists(profile, options.top);
+    cut.methods = hottest(methods, options.top, "methods", cut.notes);
+    return ProfileWriter(cut, cut.methods, symbols, sink).write();
+}
+
+}  // namespace shadowprof

@@ -1,0 +1,284 @@
+#include "report/summary.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstring>
+
+#include "report/hot_lists.h"
+#include "report/location_name.h"
+#include "report/path_text.h"
+#include "report/text_format.h"
+#include "report/value_text.h"
+
+namespace shadowprof {
+namespace {
+
+constexpr std::size_t least_width = 60;
+// Together with heads and blank lines, never more than 50 lines.
+constexpr std::size_t most_functions = 8, most_paths = 5, most_branches = 6, most_values = 6,
+                      most_notes = 4, most_names = 5;
+
+double ratio(double part, double whole) {
+    return whole > 0 ? part / whole : 0;
+}
+
+std::string counted(std::uint64_t count, std::string_view singular) {
+    return fmt::format("{} {}{}", short_count(static_cast<double>(count)), singular,
+                       count == 1 ? "" : "s");
+}
+
+// "write 12, read 4, ...", most frequent first.
+std::string most_frequent(const std::map<std::string, std::uint64_t>& counts) {
+    std::vector<std::pair<std::string, std::uint64_t>> list(counts.begin(), counts.end());
+    std::erase_if(list, [](const auto& entry) { return entry.second == 0; });
+    std::stable_sort(list.begin(), list.end(),
+                     [](const auto& a, const auto& b) { return a.second > b.second; });
+    std::string text;
+    for (std::size_t i = 0; i < std::min(list.size(), most_names); ++i)
+        text += fmt::format("{}{} {}", i == 0 ? "" : ", ", list[i].first,
+                            short_count(static_cast<double>(list[i].second)));
+    if (list.size() > most_names) text += ", ...";
+    return text;
+}
+
+std::string how_it_ended(const RunInfo& run) {
+    if (run.exit_signal) {
+        const char* name = ::sigabbrev_np(*run.exit_signal);
+        return name != nullptr ? fmt::format("killed by SIG{}", name)
+                               : fmt::format("killed by signal {}", *run.exit_signal);
+    }
+    if (run.exit_status) return fmt::format("exit status {}", *run.exit_status);
+    return "still running";
+}
+
+class Summary {
+  public:
+    Summary(const Profile& profile, SymbolSource& symbols, const SummaryOptions& options,
+            std::FILE* out)
+        : profile_(profile),
+          symbols_(symbols),
+          width_(std::max(options.width, least_width)),
+          colour_(options.colour),
+          out_(out) {}
+
+    void print() {
+        head();
+        sampled();
+        cost();
+        functions();
+        paths();
+        branches();
+        values();
+        syscalls();
+        notes();
+    }
+
+  private:
+    // `left` is cut where the line is too short; `right` stands at its end.
+    void line(std::string_view left, std::string_view right = {}) {
+        std::string tail = right.empty() ? "" : "  " + fit(right, right_width());
+        std::size_t room = width_ - columns(tail);
+        std::string shown = fit(left, room);
+        fmt::print(out_, "{}{}\n", tail.empty() ? shown : pad(shown, room), dim(tail));
+    }
+    std::size_t right_width() const { return width_ / 4; }
+    // The place in the source, for lines that have room for it only on wider terminals.
+    std::string source_if_wide(CodeLocation l) { return width_ < 80 ? "" : source(l); }
+    void title(std::string_view text) { fmt::print(out_, "\n{}\n", bold(fit(text, width_))); }
+    std::string bold(const std::string& text) const {
+        return colour_ ? fmt::format("\x1b[1m{}\x1b[0m", text) : text;
+    }
+    std::string dim(const std::string& text) const {
+        return colour_ && !text.empty() ? fmt::format("\x1b[2m{}\x1b[0m", text) : text;
+    }
+    // Room for the name of a location that other columns follow.
+    std::size_t name_column() const { return width_ / 3 - 4; }
+    std::string name(CodeLocation l) { return location_name(profile_.modules, symbols_, l); }
+    std::string source(CodeLocation l) { return source_name(symbols_.symbol(l)); }
+
+    void head() {
+        const RunInfo& run = profile_.run;
+        std::string command;
+        for (const std::string& word : run.command)
+            command += (command.empty() ? "" : " ") + printable(word);
+        fmt::print(out_, "{}\n", bold(fit(command.empty() ? "(no command)" : command, width_)));
+        line(fmt::format("pid {}, {}, {}, {}", run.pid, short_duration(run.seconds),
+                         how_it_ended(run), printable(run.started)));
+    }
+
+    void sampled() {
+        const SamplingStats& s = profile_.sampling;
+        std::string text = fmt::format("sampled  {}, {} instructions", counted(s.samples, "sample"),
+                                       short_count(static_cast<double>(s.instructions)));
+        if (s.target_instructions)
+            text += fmt::format(" ({} of {})",
+                                percent(ratio(static_cast<double>(s.instructions),
+                                              static_cast<double>(*s.target_instructions))),
+                                short_count(static_cast<double>(*s.target_instructions)));
+        line(text);
+        std::string ended = most_frequent(s.ended);
+        line(fmt::format("         mode {}{}{}", s.mode.empty() ? "unknown" : printable(s.mode),
+                         ended.empty() ? "" : "; ended by ", printable(ended)));
+        if (s.single_stepped > 0)
+            line(fmt::format("         {} single-stepped",
+                             counted(s.single_stepped, "instruction")));
+    }
+
+    void cost() {
+        const Overhead& o = profile_.overhead;
+        line(fmt::format("cost     {}, {} in all; {}; {} induced", counted(o.stops, "stop"),
+                         short_duration(o.stopped_seconds), counted(o.forks, "fork"),
+                         counted(o.induced_faults, "fault")));
+        line(fmt::format(
+            "         pause p50 {}, p99 {}, longest {}", short_duration(o.pause.p50_us * 1e-6),
+            short_duration(o.pause.p99_us * 1e-6), short_duration(o.pause.max_us * 1e-6)));
+        std::string text =
+            fmt::format("         slowdown about {}", percent(o.estimated_slowdown_percent / 100));
+        if (o.budget_percent > 0)
+            text += fmt::format(" of {} allowed", percent(o.budget_percent / 100));
+        line(text);
+    }
+
+    void functions() {
+        HotFunctions hot = hot_functions(profile_, symbols_);
+        if (hot.list.empty()) return;
+        title(hot.unit == FunctionWeight::instructions
+                  ? "Hottest functions, by instructions of their own"
+                  : "Hottest functions, by basic blocks entered");
+        for (std::size_t i = 0; i < std::min(hot.list.size(), most_functions); ++i) {
+            const HotFunction& f = hot.list[i];
+            line(fmt::format("{:>7} {:>8}  {}", percent(f.share),
+                             short_count(static_cast<double>(f.weight)),
+                             function_name(profile_.modules, symbols_, f.at)),
+                 module_name(profile_.modules, f.at.module));
+        }
+    }
+
+    void paths() {
+        auto hot = hot_paths(profile_, most_paths);
+        if (hot.empty()) return;
+        title("Hottest paths, by instructions");
+        for (const HotPath& path : hot) {
+            std::string left =
+                fmt::format("{:>7} {:>8} x {} insns, {}: ", percent(path.share),
+                            short_count(static_cast<double>(path.path->count)),
+                            path.path->instructions, counted(path.path->blocks.size(), "block"));
+            std::string where = path.path->blocks.empty() ? "" : source(path.path->blocks.front());
+            std::size_t tail = std::min(columns(where), right_width());
+            std::size_t taken = columns(left) + (tail == 0 ? 0 : tail + 2);
+            std::size_t room = taken < width_ ? width_ - taken : 0;
+            left += path_text(path.path->blocks, profile_.modules, symbols_, room);
+            line(left, where);
+        }
+    }
+
+    std::string outcome(const HotBranch& branch) {
+        if (branch.conditional()) {
+            double share =
+                ratio(static_cast<double>(branch.taken), static_cast<double>(branch.count));
+            return fmt::format("taken {}", percent(share));
+        }
+        if (branch.targets == 1) return fmt::format("-> {}", name(branch.to));
+        return fmt::format(
+            "{} targets, {} -> {}", branch.targets,
+            percent(ratio(static_cast<double>(branch.to_count), static_cast<double>(branch.count))),
+            name(branch.to));
+    }
+
+    void branches() {
+        auto hot = hot_branches(profile_, most_branches);
+        if (hot.empty()) return;
+        double total = 0;
+        for (const Edge& edge : profile_.edges) total += static_cast<double>(edge.count);
+        title("Hottest branches, by executions");
+        std::size_t name_width = name_column();
+        for (const HotBranch& branch : hot)
+            line(fmt::format("{:>7} {:>8}  {}  {}",
+                             percent(ratio(static_cast<double>(branch.count), total)),
+                             short_count(static_cast<double>(branch.count)),
+                             pad(fit(name(branch.from), name_width), name_width), outcome(branch)),
+                 source_if_wide(branch.from));
+    }
+
+    std::string value_share(const ValueProfile& value) {
+        double error = ratio(value.top.front().error, static_cast<double>(value.count));
+        std::string text = percent(value.invariance);
+        return error > 0 ? fmt::format("{} +-{:.1f}", text, 100 * error) : text;
+    }
+
+    void values() {
+        auto hot = invariant_values(profile_, symbols_, most_values);
+        if (hot.empty()) return;
+        title("Most invariant values, constants left out");
+        std::size_t name_width = name_column();
+        for (const ValueProfile* value : hot) {
+            std::string left =
+                fmt::format("{:>8}  {}", short_count(static_cast<double>(value->count)),
+                            pad(fit(name(value->at), name_width), name_width));
+            std::string result =
+                fmt::format("  {} = {} ({})", printable(value->operand),
+                            short_value(value->top.front().value), value_share(*value));
+            std::string where = source_if_wide(value->at);
+            std::size_t tail = where.empty() ? 0 : 2 + std::min(columns(where), right_width());
+            std::size_t taken = columns(left) + columns(result) + tail + 2;
+            constexpr std::size_t least_useful = 12;
+            if (taken + least_useful <= width_)
+                left += "  " + fit(symbols_.instruction_text(value->at), width_ - taken);
+            line(left + result, where);
+        }
+    }
+
+    // Small numbers in decimal, small negative ones too; addresses, masks and vectors as they are.
+    static std::string short_value(const std::vector<std::byte>& value) {
+        constexpr std::int64_t small = 100'000;
+        if (value.size() != 4 && value.size() != 8)
+            return value.size() < 4 ? value_text(value) : value_hex(value);
+        std::int64_t number = 0;
+        if (value.size() == 4) {
+            std::int32_t narrow = 0;
+            std::memcpy(&narrow, value.data(), sizeof narrow);
+            number = narrow;
+        } else {
+            std::memcpy(&number, value.data(), sizeof number);
+        }
+        return number > -small && number < small ? std::to_string(number) : value_hex(value);
+    }
+
+    void syscalls() {
+        std::string classes = most_frequent(profile_.syscalls.by_class);
+        if (classes.empty()) return;
+        title("System calls in samples");
+        std::string names = most_frequent(profile_.syscalls.by_name);
+        line(fmt::format("  {}{}{}", classes, names.empty() ? "" : ": ", printable(names)));
+    }
+
+    void notes() {
+        std::vector<std::string> notes = profile_.notes;
+        for (std::string& note : symbols_.notes())
+            if (std::find(notes.begin(), notes.end(), note) == notes.end())
+                notes.push_back(std::move(note));
+        if (notes.empty()) return;
+        title("Notes");
+        bool too_many = notes.size() > most_notes;
+        std::size_t shown = too_many ? most_notes - 1 : notes.size();
+        for (std::size_t i = 0; i < shown; ++i) line("  " + printable(notes[i]));
+        if (too_many) line(fmt::format("  and {} more in the profile", notes.size() - shown));
+    }
+
+    const Profile& profile_;
+    SymbolSource& symbols_;
+    std::size_t width_;
+    bool colour_;
+    std::FILE* out_;
+};
+
+}  // namespace
+
+void print_summary(const Profile& profile, SymbolSource& symbols, const SummaryOptions& options,
+                   std::FILE* out) {
+    Summary(profile, symbols, options, out).print();
+}
+
+}  // namespace shadowprof

@@ -1,0 +1,231 @@
+#include "report/summary.h"
+
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <memory>
+#include <sstream>
+
+#include "report/hot_lists.h"
+#include "report/location_name.h"
+#include "report/path_text.h"
+#include "report/testdata/sample_profile.h"
+#include "report/text_format.h"
+
+using namespace shadowprof;
+
+namespace {
+
+std::string summary(const Profile& profile, SymbolSource& symbols, SummaryOptions options = {}) {
+    char* text = nullptr;
+    std::size_t size = 0;
+    std::FILE* out = ::open_memstream(&text, &size);
+    print_summary(profile, symbols, options, out);
+    std::fclose(out);
+    std::unique_ptr<char, decltype(&std::free)> owner(text, &std::free);
+    return {text, size};
+}
+
+std::string sample_summary(SummaryOptions options = {}) {
+    auto symbols = sample_symbols();
+    return summary(sample_profile(), symbols, options);
+}
+
+// The first line that holds `part`; empty if there is none.
+std::string line_with(const std::string& text, std::string_view part) {
+    std::istringstream in(text);
+    for (std::string line; std::getline(in, line);)
+        if (line.find(part) != std::string::npos) return line;
+    return {};
+}
+
+void check_size(const std::string& text, std::size_t width) {
+    std::istringstream in(text);
+    std::size_t lines = 0;
+    for (std::string line; std::getline(in, line); ++lines)
+        CHECK_MESSAGE(columns(line) <= width, line);
+    CHECK(lines <= 50);
+}
+
+// More of everything than the summary has room for, under long names.
+Profile crowded_profile() {
+    Profile profile = sample_profile();
+    std::string long_name(400, 'x');
+    profile.run.command.push_back(long_name);
+    for (std::uint64_t i = 0; i < 300; ++i) {
+        CodeLocation here{0, 0x10000 + 16 * i}, there{0, 0x10008 + 16 * i};
+        profile.edges.push_back({here, there, EdgeKind::call, 1000 - i});
+        profile.paths.push_back({std::vector<CodeLocation>(100, here), 500, 1000 - i});
+        profile.stacks.push_back({{here}, 1000 - i, 1});
+        profile.values.push_back({.at = here,
+                                  .operand = "rax",
+                                  .count = 1000,
+                                  .invariance = 1,
+                                  .top = {{little_endian(i, 8), 1000, 0}}});
+        profile.notes.push_back(long_name);
+        profile.sampling.ended["reason" + std::to_string(i)] = i;
+        profile.syscalls.by_name["call" + std::to_string(i)] = i;
+    }
+    return profile;
+}
+
+RecordedSymbols crowded_symbols() {
+    auto symbols = sample_symbols();
+    for (std::uint64_t i = 0; i < 300; ++i) {
+        std::string name = "space::" + std::string(200, 'f') + std::to_string(i) + "(int)";
+        std::string file = "/src/" + std::string(100, 'g') + ".cc";
+        CodeSymbol symbol{
+            .function = name, .function_start = 0x10000 + 16 * i, .file = file, .line = 1};
+        symbols.add({0, 0x10000 + 16 * i}, symbol, "mov rax, [rbx+rcx*8+0x12345678]");
+    }
+    return symbols;
+}
+
+}  // namespace
+
+TEST_CASE("the summary says what ran, what was seen and what it cost") {
+    std::string text = sample_summary();
+    CHECK(text.starts_with("./victim --name=a?b bad utf-8"));
+    CHECK(line_with(text, "4711").find("12.5 s, exit status 3") != std::string::npos);
+    CHECK(line_with(text, "sampled").find("16 samples, 16.0 M instructions (0.3% of 5.00 G)") !=
+          std::string::npos);
+    CHECK(line_with(text, "ended by").find("size 14, idle 2") != std::string::npos);
+    CHECK(line_with(text, "32 stops, 4.00 ms in all; 16 forks; 1234 faults induced") != "");
+    CHECK(line_with(text, "pause p50 41 us, p99 180 us, longest 420 us") != "");
+    CHECK(line_with(text, "slowdown about 0.6% of 1.0% allowed") != "");
+    CHECK(line_with(text, "write 4").find("output 4, benign 3: write 4, getpid 3") !=
+          std::string::npos);
+    CHECK(!line_with(text, "a note that was there before").empty());
+}
+
+TEST_CASE("functions, paths, branches and values come with their shares and places") {
+    std::string text = sample_summary();
+    CHECK(line_with(text, "93.8%").find("15.0 M  work") != std::string::npos);
+    CHECK(line_with(text, "93.8%").find("victim") != std::string::npos);
+    std::string path = line_with(text, "76.9%");
+    CHECK(path.find("800 k x 5 insns, 2 blocks: work+0x4..+0x10") != std::string::npos);
+    CHECK(path.find("victim.cc:21") != std::string::npos);
+    CHECK(line_with(text, "4 blocks").find("work..+0x12 -> main+0x15") != std::string::npos);
+    std::string branch = line_with(text, "taken");
+    CHECK(branch.find("1.00 M  work+0x10") != std::string::npos);
+    CHECK(branch.find("taken 90.0%") != std::string::npos);
+    std::string value = line_with(text, "mov eax, [rdi+0x8]");
+    CHECK(value.find("mov eax, [rdi+0x8]  eax = 7 (98.2% +-0.4)") != std::string::npos);
+    CHECK(!line_with(text, "libplain.so+0x500").empty());
+}
+
+TEST_CASE("the summary keeps to its width and to one screen, whatever the profile holds") {
+    for (std::size_t width : {60, 80, 100, 200}) {
+        check_size(sample_summary({.width = width}), width);
+        auto symbols = crowded_symbols();
+        check_size(summary(crowded_profile(), symbols, {.width = width}), width);
+    }
+    check_size(sample_summary({.width = 10}), 60);
+    RecordedSymbols nothing;
+    check_size(summary(Profile{}, nothing), 100);
+}
+
+TEST_CASE("escape sequences appear only if colour is wanted, and names cannot bring their own") {
+    CHECK(sample_summary().find('\x1b') == std::string::npos);
+    CHECK(sample_summary({.colour = true}).find("\x1b[1m") != std::string::npos);
+    Profile profile = sample_profile();
+    profile.run.command = {"\x1b[31mred\xc2\x9b"};
+    profile.notes = {"\x1b]0;title\a"};
+    profile.modules[1].path = "/tmp/\x1b[2J";
+    auto symbols = sample_symbols();
+    std::string text = summary(profile, symbols);
+    CHECK(text.find('\x1b') == std::string::npos);
+    CHECK(text.find("\xc2\x9b") == std::string::npos);
+}
+
+TEST_CASE("without stacks functions are ranked by blocks, and the summary says so") {
+    Profile profile = sample_profile();
+    profile.stacks.clear();
+    auto symbols = sample_symbols();
+    CHECK(hot_functions(profile, symbols).unit == FunctionWeight::blocks);
+    std::string text = summary(profile, symbols);
+    CHECK(!line_with(text, "Hottest functions, by basic blocks entered").empty());
+}
+
+TEST_CASE("instructions that can make only one value are no discovery") {
+    for (const char* constant : {"mov eax, 0x7", "xor eax, eax", "lea rax, [rip+0x10]",
+                                 "pxor xmm0, xmm0", "vpxor xmm0, xmm1, xmm1", "sub rax, rax"})
+        CHECK_MESSAGE(is_constant_by_design(constant), constant);
+    for (const char* variable : {"mov eax, [rdi+0x8]", "mov eax, ebx", "xor eax, ebx", "ret", "",
+                                 "lea rax, [rdi+0x10]", "vpxor xmm0, xmm0, xmm1", "pop rax"})
+        CHECK_MESSAGE(!is_constant_by_design(variable), variable);
+}
+
+TEST_CASE("a branch's edges are one branch") {
+    auto branches = hot_branches(sample_profile(), 10);
+    REQUIRE(branches.size() == 5);
+    CHECK(branches[0].conditional());
+    CHECK(branches[0].count == 1'000'000);
+    CHECK(branches[0].taken == 900'000);
+    CHECK(branches[0].to == CodeLocation{0, 0x2004});
+    Profile fan;
+    fan.edges = {{{0, 1}, {0, 10}, EdgeKind::indirect, 5},
+                 {{0, 1}, {0, 20}, EdgeKind::indirect, 3}};
+    auto fanned = hot_branches(fan, 10);
+    REQUIRE(fanned.size() == 1);
+    CHECK(fanned[0].targets == 2);
+    CHECK(fanned[0].to == CodeLocation{0, 10});
+    CHECK(fanned[0].to_count == 5);
+    // A conditional branch that was never taken is still one.
+    fan.edges = {{{0, 1}, {0, 2}, EdgeKind::fall_through, 5}};
+    CHECK(hot_branches(fan, 10).at(0).conditional());
+}
+
+TEST_CASE("numbers are shown with the digits that mean something") {
+    CHECK(short_count(0) == "0");
+    CHECK(short_count(9999) == "9999");
+    CHECK(short_count(12'345) == "12.3 k");
+    CHECK(short_count(999'400) == "999 k");
+    CHECK(short_count(999'600) == "1.00 M");
+    CHECK(short_count(5e9) == "5.00 G");
+    CHECK(percent(0) == "0%");
+    CHECK(percent(0.0001) == "<0.1%");
+    CHECK(percent(0.431) == "43.1%");
+    CHECK(short_duration(0) == "0");
+    CHECK(short_duration(41e-6) == "41 us");
+    CHECK(short_duration(1.234e-3) == "1.23 ms");
+    CHECK(short_duration(12.5) == "12.5 s");
+    CHECK(short_duration(3600) == "60 min");
+    CHECK(short_duration(86400) == "24 h");
+}
+
+TEST_CASE("text is cut between characters") {
+    CHECK(fit("short", 10) == "short");
+    CHECK(fit("abcdefghijklmnop", 11) == "abcdef..nop");
+    CHECK(fit("\xc3\xa4\xc3\xb6\xc3\xbc\xc3\xa4\xc3\xb6\xc3\xbc", 5) ==
+          "\xc3\xa4\xc3\xb6..\xc3\xbc");
+    CHECK(pad("\xc3\xa4", 3) == "\xc3\xa4  ");
+    CHECK(printable("a\nb\x7f") == "a?b?");
+}
+
+TEST_CASE("argument lists are left out of names, other parentheses stay") {
+    CHECK(without_arguments("work(int)") == "work");
+    CHECK(without_arguments("main") == "main");
+    CHECK(without_arguments("std::function<int (char)>::operator()(char) const") ==
+          "std::function<int (char)>::operator()");
+    CHECK(without_arguments("(anonymous namespace)::f(void (*)(int))") ==
+          "(anonymous namespace)::f");
+    CHECK(without_arguments("a::(anonymous namespace)::g()") == "a::(anonymous namespace)::g");
+}
+
+TEST_CASE("a path that is too long keeps its ends") {
+    auto symbols = crowded_symbols();
+    Profile profile = crowded_profile();
+    std::vector<CodeLocation> blocks;
+    for (std::uint64_t i = 0; i < 20; ++i) blocks.push_back({1, 0x1000 + i});
+    RecordedSymbols named;
+    for (const CodeLocation& l : blocks) {
+        std::string name = fmt::format("f{}", l.address - 0x1000);
+        named.add(l, {.function = name, .function_start = l.address}, "");
+    }
+    std::string text = path_text(blocks, profile.modules, named, 40);
+    CHECK(columns(text) <= 40);
+    CHECK(text.starts_with("f0 -> f1 -> "));
+    CHECK(text.ends_with(" -> f19"));
+    CHECK(text.find(" .. ") != std::string::npos);
+}

@@ -1,0 +1,54 @@
+// Names for locations, from the files of the profiled program.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "report/disassembly.h"
+#include "report/module_symbols.h"
+#include "report/symbol_source.h"
+
+namespace shadowprof {
+
+struct SymbolizerOptions {
+    // Goes in front of module paths: "/proc/PID/root" for a target in another mount namespace.
+    std::string root;
+    // The perf map of the target's just-in-time compiler, for code in "[anon]"; empty for none. See
+    // perf_map_path().
+    std::string perf_map;
+};
+
+// Where a compiler in process `pid` writes its map.
+std::string perf_map_path(std::int64_t pid);
+
+// Opens modules when they are first asked about and remembers every answer. Not for use by several
+// threads at once. Reading needs neither the process nor the network.
+class Symbolizer final : public SymbolSource {
+  public:
+    explicit Symbolizer(std::vector<Module> modules, SymbolizerOptions options = {});
+
+    const CodeSymbol& symbol(CodeLocation location) override;
+    std::string instruction_text(CodeLocation location) override;
+    std::vector<std::string> notes() const override { return notes_; }
+
+  private:
+    struct State {
+        bool tried = false;
+        std::unique_ptr<ModuleSymbols> symbols;
+    };
+    // Null if the module is unknown or unusable.
+    ModuleSymbols* module(std::uint32_t index);
+    std::unique_ptr<ModuleSymbols> open_module(const Module& module);
+
+    std::vector<Module> modules_;
+    SymbolizerOptions options_;
+    StringPool strings_;
+    std::vector<State> states_;  // one a module
+    std::unordered_map<CodeLocation, CodeSymbol, CodeLocationHash> cache_;
+    std::vector<std::string> notes_;
+    Disassembler disassembler_;
+};
+
+}  // namespace shadowprof

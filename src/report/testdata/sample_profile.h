@@ -1,0 +1,100 @@
+// A profile with something in every part, and awkward things in some.
+#pragma once
+
+#include "report/symbol_source.h"
+
+namespace shadowprof {
+
+inline std::vector<std::byte> little_endian(std::uint64_t value, std::size_t bytes) {
+    std::vector<std::byte> out(bytes);
+    for (std::size_t i = 0; i < std::min<std::size_t>(bytes, 8); ++i)
+        out[i] = static_cast<std::byte>(value >> (8 * i));
+    return out;
+}
+
+// Module 0 is a program with functions `main` at 0x1000 and `work(int)` at 0x2000, module 1 a
+// library without symbols.
+inline Profile sample_profile() {
+    Profile p;
+    p.run.command = {"./victim", "--name=a\nb", "bad utf-8: \xff\xfe"};
+    p.run.pid = 4711;
+    p.run.started = "2024-05-06T07:08:09Z";
+    p.run.seconds = 12.5;
+    p.run.exit_status = 3;
+    p.run.seed = 0xfedcba9876543210;
+    p.run.options = {{"mode", "auto"}, {"budget", "1%"}};
+    p.run.cpu = "Some \"CPU\" @ 3 GHz";
+    p.run.kernel = "6.1.0";
+    p.run.cores = 2;
+    p.modules = {{"/usr/bin/victim", "00ff10", 12345}, {"/usr/lib/libplain.so", "", 999}};
+    p.sampling.mode = "shadow";
+    p.sampling.samples = 16;
+    p.sampling.instructions = 16'000'000;
+    p.sampling.emulation_seconds = 0.25;
+    p.sampling.target_instructions = 5'000'000'000;
+    p.sampling.ended = {{"size", 14}, {"idle", 2}};
+    p.sampling.single_stepped = 1;
+    p.sampling.counters = {{"blocks_translated", 321}};
+    p.overhead = {.stops = 32,
+                  .stopped_seconds = 0.004,
+                  .pause = {41, 180.5, 420},
+                  .forks = 16,
+                  .fork = {80, 90, 95},
+                  .induced_faults = 1234,
+                  .profiler_cpu_seconds = 0.5,
+                  .budget_percent = 1,
+                  .estimated_slowdown_percent = 0.6};
+    p.syscalls.by_class = {{"benign", 3}, {"output", 4}};
+    p.syscalls.by_name = {{"write", 4}, {"getpid", 3}};
+    const CodeLocation call{0, 0x1010}, work{0, 0x2000}, loop{0, 0x2004}, branch{0, 0x2010},
+        after{0, 0x2012}, plain{1, 0x500};
+    p.edges = {{branch, loop, EdgeKind::taken, 900'000},
+               {branch, after, EdgeKind::fall_through, 100'000},
+               {call, work, EdgeKind::call, 100'000},
+               {after, {0, 0x1015}, EdgeKind::ret, 100'000},
+               {plain, {1, 0x600}, EdgeKind::indirect, 7},
+               {{1, 0x604}, plain, EdgeKind::jump, 7}};
+    p.paths = {{{loop, branch}, 5, 800'000}, {{work, loop, after, {0, 0x1015}}, 12, 100'000}};
+    p.stacks = {{{call, work}, 15'000'000, 15}, {{{0, 0x1000}}, 1'000'000, 1}};
+    p.calls = {{call, work, 100'000}};
+    p.values = {{.at = loop,
+                 .operand = "eax",
+                 .width_bytes = 4,
+                 .count = 1'000'000,
+                 .invariance = 0.982,
+                 .top = {{little_endian(7, 4), 982'000, 4000.5},
+                         {little_endian(0xffffffff, 4), 18'000, 600}},
+                 .top_tnv = {{little_endian(7, 4), 981'000, 0}}},
+                {.at = branch,
+                 .operand = "xmm1",
+                 .width_bytes = 16,
+                 .count = 500,
+                 .invariance = 0.5,
+                 .top = {{little_endian(0x3ff0000000000000, 16), 250, 0}}}};
+    p.notes = {"a note that was there before"};
+    return p;
+}
+
+inline RecordedSymbols sample_symbols() {
+    RecordedSymbols symbols;
+    auto add = [&](std::uint64_t address, std::uint64_t start, const char* function,
+                   std::uint32_t line, const char* text) {
+        CodeSymbol symbol;
+        symbol.function = function;
+        symbol.function_start = start;
+        symbol.file = "/src/victim.cc";
+        symbol.line = line;
+        if (address == 0x2004) symbol.inlined = {{"step(int)", "/src/victim.cc", 40}, {"", "", 0}};
+        symbols.add({0, address}, symbol, text);
+    };
+    add(0x1000, 0x1000, "main", 10, "push rbp");
+    add(0x1010, 0x1000, "main", 11, "call 0x2000");
+    add(0x1015, 0x1000, "main", 12, "nop");
+    add(0x2000, 0x2000, "work(int)", 20, "push rbx");
+    add(0x2004, 0x2000, "work(int)", 21, "mov eax, [rdi+0x8]");
+    add(0x2010, 0x2000, "work(int)", 22, "jne 0x2004");
+    add(0x2012, 0x2000, "work(int)", 23, "ret");
+    return symbols;
+}
+
+}  // namespace shadowprof

@@ -1,0 +1,100 @@
+#include "shadow/cost_account.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <csignal>
+#include <numeric>
+
+#include "base/guest_address.h"
+
+namespace shadowprof {
+namespace {
+
+// The value below which `share` of the sorted list lies (nearest rank).
+double percentile_us(const std::vector<std::uint64_t>& sorted_ns, double share) {
+    if (sorted_ns.empty()) return 0;
+    const auto rank = static_cast<std::size_t>(std::ceil(share * static_cast<double>(sorted_ns.size())));
+    return static_cast<double>(sorted_ns[std::max<std::size_t>(rank, 1) - 1]) / 1e3;
+}
+
+// Nanoseconds per write to pages that a forked child shares.
+double time_shared_writes(volatile char* memory, std::size_t pages) {
+    const auto start = std::chrono::steady_clock::now();
+    for (std::size_t i = 0; i < pages; ++i) memory[i * page_bytes] = 2;
+    const std::chrono::duration<double, std::nano> spent =
+        std::chrono::steady_clock::now() - start;
+    return spent.count() / static_cast<double>(pages);
+}
+
+}  // namespace
+
+void CostAccount::add_faults(bool with_replica, std::uint64_t faults, std::uint64_t nanoseconds) {
+    auto& sum = with_replica ? with_replica_ : without_replica_;
+    sum.count += faults;
+    sum.nanoseconds += nanoseconds;
+}
+
+std::uint64_t CostAccount::induced_faults() const {
+    if (!without_replica_.nanoseconds) return with_replica_.count;
+    const auto natural = static_cast<double>(without_replica_.count) *
+                         static_cast<double>(with_replica_.nanoseconds) /
+                         static_cast<double>(without_replica_.nanoseconds);
+    return static_cast<std::uint64_t>(
+        std::max(0.0, static_cast<double>(with_replica_.count) - natural));
+}
+
+double CostAccount::stopped_seconds() const {
+    const auto sum = std::accumulate(pauses_ns_.begin(), pauses_ns_.end(), std::uint64_t{0});
+    return static_cast<double>(sum) / 1e9;
+}
+
+double CostAccount::estimated_slowdown_percent(double target_seconds) const {
+    const auto cost =
+        stopped_seconds() + static_cast<double>(induced_faults()) * fault_price_ns_ / 1e9;
+    return target_seconds > cost ? 100 * cost / (target_seconds - cost) : 0;
+}
+
+void CostAccount::fill(Overhead& overhead, double target_seconds) const {
+    overhead.stops = pauses_ns_.size();
+    overhead.stopped_seconds = stopped_seconds();
+    overhead.pause = duration_stats(pauses_ns_);
+    overhead.forks = forks_ns_.size();
+    overhead.fork = duration_stats(forks_ns_);
+    overhead.induced_faults = induced_faults();
+    overhead.estimated_slowdown_percent = estimated_slowdown_percent(target_seconds);
+}
+
+DurationStats duration_stats(std::vector<std::uint64_t> nanoseconds) {
+    std::sort(nanoseconds.begin(), nanoseconds.end());
+    return {.p50_us = percentile_us(nanoseconds, 0.5),
+            .p99_us = percentile_us(nanoseconds, 0.99),
+            .max_us = percentile_us(nanoseconds, 1)};
+}
+
+double measure_fault_price_ns(WaitHub& hub) {
+    constexpr std::size_t pages = 256;
+    void* memory = mmap(nullptr, pages * page_bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    if (memory == MAP_FAILED) return 0;
+    madvise(memory, pages * page_bytes, MADV_NOHUGEPAGE);
+    auto* bytes = static_cast<volatile char*>(memory);
+    for (std::size_t i = 0; i < pages; ++i) bytes[i * page_bytes] = 1;
+    double price = 0;
+    const pid_t child = fork();
+    if (child == 0) {
+        while (true) pause();
+    }
+    if (child > 0) {
+        price = time_shared_writes(bytes, pages);
+        kill(child, SIGKILL);
+        (void)hub.reap(child);
+    }
+    munmap(memory, pages * page_bytes);
+    return price;
+}
+
+}  // namespace shadowprof

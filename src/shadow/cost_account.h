@@ -1,0 +1,50 @@
+// What profiling costs the target, measured while it happens.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "profile/profile.h"
+#include "ptrace/wait_hub.h"
+
+namespace shadowprof {
+
+class CostAccount {
+  public:
+    // `fault_price_ns`: of one copy-on-write fault on this machine.
+    explicit CostAccount(double fault_price_ns) : fault_price_ns_(fault_price_ns) {}
+
+    // One stop of the target, from the first thread stopped to the last resumed.
+    void add_pause(std::uint64_t nanoseconds) { pauses_ns_.push_back(nanoseconds); }
+    // The part of a pause in which a replica was forked.
+    void add_fork(std::uint64_t nanoseconds) { forks_ns_.push_back(nanoseconds); }
+    // The target's minor faults in a span of its life with or without a living replica.
+    void add_faults(bool with_replica, std::uint64_t faults, std::uint64_t nanoseconds);
+
+    // Faults beyond those that the target has without a replica.
+    std::uint64_t induced_faults() const;
+    // Stops and induced faults, as a share of the time that the target would have needed alone.
+    double estimated_slowdown_percent(double target_seconds) const;
+    void fill(Overhead& overhead, double target_seconds) const;
+
+  private:
+    struct Faults {
+        std::uint64_t count = 0;
+        std::uint64_t nanoseconds = 0;
+    };
+    double stopped_seconds() const;
+
+    double fault_price_ns_;
+    std::vector<std::uint64_t> pauses_ns_;
+    std::vector<std::uint64_t> forks_ns_;
+    Faults with_replica_, without_replica_;
+};
+
+// Median, 99th percentile and maximum; zeroes for an empty list.
+DurationStats duration_stats(std::vector<std::uint64_t> nanoseconds);
+
+// The price of one copy-on-write fault after a fork, in nanoseconds, measured in a child of this
+// process; 0 if that was not possible.
+double measure_fault_price_ns(WaitHub& hub);
+
+}  // namespace shadowprof

@@ -1,0 +1,119 @@
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "shadow/environment_proc.h"
+#include "shadow/environment_proc_text.h"
+
+namespace shadowprof {
+namespace {
+
+std::int64_t now_ns(clockid_t clock) {
+    timespec time{};
+    ::clock_gettime(clock, &time);
+    return time.tv_sec * 1'000'000'000 + time.tv_nsec;
+}
+
+// The kernel's encoding of the processor-time clock of a process (2) or a thread (6):
+// clock_getcpuclockid(3).
+clockid_t cpu_clock(pid_t id, int kind) {
+    return static_cast<clockid_t>(~static_cast<unsigned>(id) << 3 | static_cast<unsigned>(kind));
+}
+
+void capture_clocks(CapturedProcess& captured) {
+    for (std::size_t id = 0; id < clock_count; ++id) {
+        if (id == CLOCK_PROCESS_CPUTIME_ID)
+            captured.clock_ns[id] = now_ns(cpu_clock(captured.pid, 2));
+        else if (id == CLOCK_THREAD_CPUTIME_ID)
+            captured.clock_ns[id] = now_ns(cpu_clock(captured.tid, 6));
+        else
+            captured.clock_ns[id] = now_ns(static_cast<clockid_t>(id));
+    }
+}
+
+void capture_signal_mask(CapturedProcess& captured) {
+    std::uint64_t mask = 0;
+    if (::ptrace(PTRACE_GETSIGMASK, captured.tid, sizeof mask, &mask) == 0)
+        captured.blocked_signals = mask;
+}
+
+bool read_fdinfo(int fdinfo_directory, const char* number, DescriptorFacts& facts) {
+    UniqueFd file(::openat(fdinfo_directory, number, O_RDONLY | O_CLOEXEC));
+    if (!file) return false;
+    std::array<char, 256> text;
+    ssize_t got = ::read(file.get(), text.data(), text.size());
+    return got > 0 && parse_fdinfo({text.data(), static_cast<std::size_t>(got)}, facts);
+}
+
+std::vector<int> list_numbers(int directory, bool& complete) {
+    std::vector<int> numbers;
+    // Enough for about 150 descriptors; the rest is described later.
+    alignas(dirent64) std::array<char, 4096> buffer;
+    long got = ::syscall(SYS_getdents64, directory, buffer.data(), buffer.size());
+    for (std::size_t at = 0; got > 0 && at < static_cast<std::size_t>(got);) {
+        auto* entry = reinterpret_cast<const dirent64*>(&buffer[at]);
+        std::string_view name = entry->d_name;
+        int number = 0;
+        if (std::from_chars(name.data(), name.data() + name.size(), number).ec == std::errc{})
+            numbers.push_back(number);
+        at += entry->d_reclen;
+    }
+    // An entry takes at most 32 bytes: this much room left means that there were no more.
+    complete = got >= 0 && static_cast<std::size_t>(got) + 32 < buffer.size();
+    std::sort(numbers.begin(), numbers.end());
+    return numbers;
+}
+
+Result<void> capture_descriptors(CapturedProcess& captured) {
+    std::string base = fmt::format("/proc/{}/", captured.pid);
+    UniqueFd links(::open((base + "fd").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!links) return errno_error(base + "fd", errno == ENOENT ? ESRCH : errno);
+    UniqueFd infos(::open((base + "fdinfo").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    std::int64_t deadline_ns = now_ns(CLOCK_MONOTONIC) + CapturedProcess::descriptor_time_ns;
+    for (int fd : list_numbers(links.get(), captured.all_descriptors)) {
+        if (now_ns(CLOCK_MONOTONIC) > deadline_ns) {
+            captured.all_descriptors = false;
+            break;
+        }
+        std::string number = std::to_string(fd);
+        auto status = status_at(links.get(), number.c_str());
+        if (!status) continue;
+        CapturedProcess::Descriptor descriptor{fd, {.status = *status}, false};
+        if (status->is_regular() && infos) {
+            descriptor.flags_known = read_fdinfo(infos.get(), number.c_str(), descriptor.facts);
+            descriptor.facts.offset_known = descriptor.flags_known;
+        }
+        captured.descriptors.push_back(descriptor);
+    }
+    return {};
+}
+
+}  // namespace
+
+bool parse_fdinfo(std::string_view text, DescriptorFacts& facts) {
+    auto offset = parse_numbers(status_field(text, "pos"));
+    auto flags = parse_numbers(status_field(text, "flags"), 8);
+    if (offset.empty() || flags.empty()) return false;
+    facts.offset = offset[0];
+    facts.close_on_exec = (flags[0] & O_CLOEXEC) != 0;
+    facts.flags = static_cast<std::uint32_t>(flags[0] & ~static_cast<std::uint64_t>(O_CLOEXEC));
+    return true;
+}
+
+Result<CapturedProcess> CapturedProcess::take(pid_t pid, pid_t tid) {
+    CapturedProcess captured;
+    captured.pid = pid;
+    captured.tid = tid;
+    capture_clocks(captured);
+    capture_signal_mask(captured);
+    TRY(capture_descriptors(captured));
+    return captured;
+}
+
+}  // namespace shadowprof

@@ -1,0 +1,301 @@
+#include "shadow/environment_proc.h"
+
+#include <fcntl.h>
+#include <linux/kcmp.h>
+#include <linux/magic.h>
+#include <linux/openat2.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "shadow/environment_proc_text.h"
+
+namespace shadowprof {
+namespace {
+
+// File systems whose files are questions to the kernel: reading one may do something, and tells
+// about the reader.
+constexpr std::array<long, 20> pseudo_file_systems = {PROC_SUPER_MAGIC,
+                                                      SYSFS_MAGIC,
+                                                      DEBUGFS_MAGIC,
+                                                      TRACEFS_MAGIC,
+                                                      CGROUP_SUPER_MAGIC,
+                                                      CGROUP2_SUPER_MAGIC,
+                                                      SECURITYFS_MAGIC,
+                                                      SELINUX_MAGIC,
+                                                      SMACK_MAGIC,
+                                                      BPF_FS_MAGIC,
+                                                      BINFMTFS_MAGIC,
+                                                      EFIVARFS_MAGIC,
+                                                      PSTOREFS_MAGIC,
+                                                      DEVPTS_SUPER_MAGIC,
+                                                      NSFS_MAGIC,
+                                                      USBDEVICE_SUPER_MAGIC,
+                                                      RDTGROUP_SUPER_MAGIC,
+                                                      0x65735543 /* fusectl */,
+                                                      0x62656570 /* configfs */,
+                                                      0x19800202 /* mqueue */};
+
+Error unknowable(std::string_view what) {
+    return {ErrorCode::unsupported, 0, std::string(what)};
+}
+
+Error refusal(int errno_value, std::string_view what) {
+    return errno_error(what, errno_value);
+}
+
+FileTime file_time(const statx_timestamp& time) {
+    return {time.tv_sec, time.tv_nsec, 0};
+}
+
+FileStatus file_status(const struct statx& x) {
+    return {.device = makedev(x.stx_dev_major, x.stx_dev_minor),
+            .inode = x.stx_ino,
+            .links = x.stx_nlink,
+            .size_bytes = x.stx_size,
+            .blocks = x.stx_blocks,
+            .raw_device = makedev(x.stx_rdev_major, x.stx_rdev_minor),
+            .mode = x.stx_mode,
+            .uid = x.stx_uid,
+            .gid = x.stx_gid,
+            .block_size = x.stx_blksize,
+            .accessed = file_time(x.stx_atime),
+            .modified = file_time(x.stx_mtime),
+            .changed = file_time(x.stx_ctime),
+            .born = x.stx_mask & STATX_BTIME ? file_time(x.stx_btime) : FileTime{}};
+}
+
+// No synchronisation with a server: the target may be waiting for us.
+Result<FileStatus> status_of(int directory, const char* name, int flags) {
+    struct statx x {};
+    if (::statx(directory, name, flags | AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT,
+                STATX_BASIC_STATS | STATX_BTIME, &x) != 0)
+        return errno_error("statx");
+    return file_status(x);
+}
+
+bool is_pseudo_file(int fd) {
+    struct statfs fs {};
+    if (::fstatfs(fd, &fs) != 0) return true;
+    return std::find(pseudo_file_systems.begin(), pseudo_file_systems.end(), fs.f_type) !=
+           pseudo_file_systems.end();
+}
+
+Result<UniqueFd> open_location(int base, const char* path, bool follow, std::uint64_t resolve) {
+    open_how how{};
+    how.flags = O_PATH | O_CLOEXEC;
+    if (!follow) how.flags |= O_NOFOLLOW;
+    how.resolve = resolve;
+    UniqueFd fd(static_cast<int>(::syscall(SYS_openat2, base, path, &how, sizeof how)));
+    if (fd) return fd;
+    // A magic link, or a way out of the tree that cannot be followed as the process would.
+    if (errno == ELOOP || errno == EXDEV || errno == EAGAIN || errno == ENOSYS)
+        return unknowable(path);
+    return errno_error(path);
+}
+
+// Opens what `location`, an O_PATH descriptor of a regular file, stands for.
+Result<UniqueFd> open_for_reading(const UniqueFd& location) {
+    auto link = fmt::format("/proc/self/fd/{}", location.get());
+    constexpr int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+    UniqueFd fd(::open(link.c_str(), flags | O_NOATIME));
+    if (!fd && errno == EPERM) fd.reset(::open(link.c_str(), flags));
+    if (!fd) return unknowable("a file that shadowprof may not read");
+    return fd;
+}
+
+bool same_file(const FileStatus& a, const FileStatus& b) {
+    return a.device == b.device && a.inode == b.inode;
+}
+
+bool same_root_directory(const std::string& root) {
+    auto theirs = status_at(AT_FDCWD, root.c_str());
+    auto ours = status_at(AT_FDCWD, "/");
+    return theirs && ours && same_file(*theirs, *ours);
+}
+
+}  // namespace
+
+Result<FileStatus> status_of_fd(int fd) {
+    return status_of(fd, "", AT_EMPTY_PATH);
+}
+
+Result<FileStatus> status_at(int directory, const char* name) {
+    return status_of(directory, name, 0);
+}
+
+std::string ProcEnvironment::proc_path(std::string_view name) const {
+    return fmt::format("/proc/{}/{}", frozen_, name);
+}
+
+const CapturedProcess::Descriptor* ProcEnvironment::captured(int fd) const {
+    const auto& all = captured_.descriptors;
+    auto it = std::lower_bound(all.begin(), all.end(), fd,
+                               [](const auto& descriptor, int n) { return descriptor.fd < n; });
+    return it != all.end() && it->fd == fd ? &*it : nullptr;
+}
+
+bool ProcEnvironment::is_newer_than_snapshot(const FileTime& time) const {
+    if (kind_ == Frozen::process) return false;
+    // The kernel stamps files with a clock that is never behind the coarse one.
+    return time.seconds * 1'000'000'000 + time.nanoseconds >=
+           captured_.clock_ns[CLOCK_REALTIME_COARSE];
+}
+
+Result<SampleFacts> ProcEnvironment::facts() {
+    if (!facts_) {
+        TRY_ASSIGN(facts_, read_sample_facts(captured_, frozen_));
+    }
+    return *facts_;
+}
+
+Result<DescriptorFacts> ProcEnvironment::describe(int fd) {
+    const auto* known = captured(fd);
+    if (!known && captured_.all_descriptors) return refusal(EBADF, "descriptor");
+    if (known && known->flags_known) return known->facts;
+    auto text = read_proc_file(proc_path(fmt::format("fdinfo/{}", fd)));
+    if (!text) {
+        if (::access(proc_path("fd").c_str(), F_OK) == 0) return refusal(EBADF, "descriptor");
+        return std::move(text).error();
+    }
+    DescriptorFacts facts;
+    if (!parse_fdinfo(*text, facts)) return unknowable("/proc/PID/fdinfo");
+    TRY_ASSIGN(facts.status, status_at(AT_FDCWD, proc_path(fmt::format("fd/{}", fd)).c_str()));
+    facts.offset_known = !facts.status.is_regular() || kind_ == Frozen::process;
+    return facts;
+}
+
+Result<bool> ProcEnvironment::same_description(int fd_a, int fd_b) {
+    long order = ::syscall(SYS_kcmp, frozen_, frozen_, KCMP_FILE, fd_a, fd_b);
+    if (order < 0) return unknowable("kcmp");
+    return order == 0;
+}
+
+Result<TerminalFacts> ProcEnvironment::terminal(int fd) {
+    // Opening a terminal has effects; a duplicate of the open descriptor has none.
+    UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, frozen_, 0)));
+    if (!process) return errno_error("pidfd_open");
+    UniqueFd copy(static_cast<int>(::syscall(SYS_pidfd_getfd, process.get(), fd, 0)));
+    if (!copy) return unknowable("pidfd_getfd");
+    TerminalFacts facts;
+    // The system call and not tcgetattr(3), whose structure is another.
+    if (::syscall(SYS_ioctl, copy.get(), TCGETS, facts.termios.data()) != 0)
+        return errno_error("TCGETS");
+    if (::ioctl(copy.get(), TIOCGWINSZ, facts.window_size.data()) != 0)
+        return errno_error("TIOCGWINSZ");
+    return facts;
+}
+
+// Resolves a path without opening what it names: no device, pipe or magic link is touched.
+Result<UniqueFd> ProcEnvironment::locate(const PathRef& ref) const {
+    if (ref.path.empty() || ref.path.find('\0') != std::string::npos)
+        return refusal(ENOENT, "empty path");
+    bool absolute = ref.path.front() == '/';
+    std::string base_path = proc_path(absolute               ? "root"
+                                      : ref.base == AT_FDCWD ? std::string("cwd")
+                                                             : fmt::format("fd/{}", ref.base));
+    UniqueFd base(::open(base_path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!base) {
+        if (errno == ENOTDIR) return refusal(ENOTDIR, "base directory");
+        return unknowable("base directory");
+    }
+    std::uint64_t resolve = RESOLVE_NO_MAGICLINKS;
+    if (!same_root_directory(proc_path("root")))
+        resolve |= absolute ? RESOLVE_IN_ROOT : RESOLVE_BENEATH;
+    TRY_ASSIGN(UniqueFd location, open_location(base.get(), ref.path.c_str(), ref.follow, resolve));
+    if (is_pseudo_file(location.get())) return unknowable("a file made by the kernel");
+    return location;
+}
+
+// A file that appeared after the snapshot does not exist for the sample.
+Result<FileStatus> ProcEnvironment::located_status(const UniqueFd& file) const {
+    TRY_ASSIGN(FileStatus status, status_of_fd(file.get()));
+    if (status.born.seconds != 0 && is_newer_than_snapshot(status.born))
+        return refusal(ENOENT, "made after the snapshot");
+    return status;
+}
+
+Result<OpenedFile> ProcEnvironment::keep_open(UniqueFd location) {
+    TRY_ASSIGN(FileStatus status, status_of_fd(location.get()));
+    if (!status.is_regular() || is_pseudo_file(location.get()))
+        return unknowable("not a regular file that stores data");
+    if (files_.size() >= max_open_files) return unknowable("too many open files in one sample");
+    TRY_ASSIGN(UniqueFd file, open_for_reading(location));
+    FileHandle handle{static_cast<std::uint32_t>(files_.size()) + 1};
+    files_.emplace(handle, std::move(file));
+    return OpenedFile{handle, status};
+}
+
+Result<OpenedFile> ProcEnvironment::open_descriptor(int fd) {
+    auto path = proc_path(fmt::format("fd/{}", fd));
+    UniqueFd location(::open(path.c_str(), O_PATH | O_CLOEXEC));
+    if (!location) return unknowable("a descriptor that is no longer open");
+    if (auto it = handles_of_descriptors_.find(fd); it != handles_of_descriptors_.end()) {
+        TRY_ASSIGN(FileStatus status, status_of_fd(files_.at(it->second).get()));
+        return OpenedFile{it->second, status};
+    }
+    TRY_ASSIGN(FileStatus status, status_of_fd(location.get()));
+    const auto* known = captured(fd);
+    if (known && !same_file(known->facts.status, status))
+        return unknowable("a descriptor that was opened anew");
+    TRY_ASSIGN(OpenedFile opened, keep_open(std::move(location)));
+    handles_of_descriptors_.emplace(fd, opened.handle);
+    return opened;
+}
+
+Result<OpenedFile> ProcEnvironment::open_path(const PathRef& path) {
+    TRY_ASSIGN(UniqueFd location, locate(path));
+    TRY_ASSIGN(FileStatus status, located_status(location));
+    TRY_ASSIGN(SampleFacts process, facts());
+    if (!may_access(process, status, R_OK, false)) return refusal(EACCES, path.path);
+    return keep_open(std::move(location));
+}
+
+Result<FileRead> ProcEnvironment::read(FileHandle handle, std::uint64_t offset,
+                                       std::span<std::byte> to) {
+    auto it = files_.find(handle);
+    if (it == files_.end()) return Error{ErrorCode::invalid, 0, "no such file handle"};
+    constexpr std::uint64_t max_offset = INT64_MAX;
+    if (offset > max_offset || to.size() > max_offset - offset) return FileRead{};
+    FileRead result;
+    while (result.bytes < to.size()) {
+        ssize_t got = ::pread(it->second.get(), to.data() + result.bytes, to.size() - result.bytes,
+                              static_cast<off_t>(offset + result.bytes));
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return unknowable("pread");
+        if (got == 0) break;
+        result.bytes += static_cast<std::size_t>(got);
+    }
+    // After the read, so that a write in between is seen.
+    TRY_ASSIGN(FileStatus status, status_of_fd(it->second.get()));
+    result.changed = is_newer_than_snapshot(status.modified);
+    return result;
+}
+
+Result<FileStatus> ProcEnvironment::stat_path(const PathRef& path) {
+    TRY_ASSIGN(UniqueFd location, locate(path));
+    return located_status(location);
+}
+
+Result<std::string> ProcEnvironment::read_link(const PathRef& ref) {
+    std::string target(SampleFacts::max_path_bytes, '\0');
+    ssize_t length = -1;
+    if (ref.path == "/proc/self/exe" || ref.path == "/proc/thread-self/exe") {
+        if (!same_root_directory(proc_path("root"))) return unknowable("another root directory");
+        length = ::readlink(proc_path("exe").c_str(), target.data(), target.size());
+    } else {
+        TRY_ASSIGN(UniqueFd location, locate({ref.base, ref.path, false}));
+        TRY_ASSIGN(FileStatus status, located_status(location));
+        if (!S_ISLNK(status.mode)) return refusal(EINVAL, "not a link");
+        length = ::readlinkat(location.get(), "", target.data(), target.size());
+    }
+    if (length < 0) return unknowable("readlink");
+    target.resize(static_cast<std::size_t>(length));
+    return target;
+}
+
+}  // namespace shadowprof

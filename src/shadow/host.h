@@ -1,0 +1,15 @@
+// What the profile says about the machine and the time.
+#pragma once
+
+#include <string>
+
+#include "profile/profile.h"
+
+namespace shadowprof {
+
+// Sets cpu, kernel and cores.
+void describe_host(RunInfo& run);
+// The present time, in UTC, as RFC 3339.
+std::string rfc3339_now();
+
+}  // namespace shadowprof

@@ -1,0 +1,53 @@
+// What a user asks of `shadowprof run`, as plain values: no parsing, no defaults from outside.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace shadowprof {
+
+// How samples are taken.
+enum class SamplingMode : std::uint8_t {
+    automatic,  // shadowprof chooses; in this version that is always `shadow`
+    shadow,     // fork a replica, emulate it while the target goes on
+};
+
+// Whose instructions are sampled.
+enum class ThreadScope : std::uint8_t {
+    all,   // each sample follows one of the target's threads
+    main,  // only the thread whose id is the process id
+};
+
+// Which profiles are collected. At least one is.
+struct ProfileKinds {
+    bool edges = true;
+    bool paths = true;
+    bool values = true;
+    bool calls = true;
+
+    constexpr bool any() const { return edges || paths || values || calls; }
+    friend bool operator==(const ProfileKinds&, const ProfileKinds&) = default;
+};
+
+struct RunOptions {
+    // The program, searched for along PATH if it has no slash, and its arguments. Never empty.
+    std::vector<std::string> command;
+
+    SamplingMode mode = SamplingMode::automatic;
+    ProfileKinds profiles;
+    ThreadScope threads = ThreadScope::all;
+    std::uint64_t sample_size = 1'000'000;  // instructions per sample, at least 1000
+    double load = 0.25;                     // average number of active shadows
+    std::chrono::nanoseconds delay{0};      // from the target's start to the first sample
+    std::optional<std::chrono::nanoseconds> duration;  // of sampling, after `delay`
+    std::optional<std::uint64_t> max_samples;
+    std::optional<std::uint64_t> seed;  // of every random choice; else from the clock
+    bool verbose = false;               // collect counters and say more
+
+    friend bool operator==(const RunOptions&, const RunOptions&) = default;
+};
+
+}  // namespace shadowprof

@@ -1,0 +1,38 @@
+// Runs a program and profiles it: the supervisor's whole work.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string_view>
+
+#include "base/result.h"
+#include "profile/profile.h"
+#include "shadow/run_options.h"
+
+namespace shadowprof {
+
+// The hidden subcommand with which shadowprof starts its own worker processes.
+inline constexpr std::string_view worker_subcommand = "emulation-worker";
+
+// What a progress line shows.
+struct RunProgress {
+    double seconds = 0;
+    std::uint64_t samples = 0;
+    std::uint64_t instructions = 0;
+};
+
+// Called now and then while the target runs, in the calling thread.
+using ProgressListener = std::function<void(const RunProgress&)>;
+
+struct RunOutcome {
+    Profile profile;  // run.exit_status or run.exit_signal say how the target ended
+};
+
+// Starts the program and returns when it has ended and all samples are done. The caller must have
+// no children or tracees that it wants to wait for, and no other threads.
+//
+// Errors: not_found and permission for the program; unsupported with reason and remedy; system.
+// After an error nothing of the target or of shadowprof is left running.
+Result<RunOutcome> run_target(const RunOptions& options, const ProgressListener& on_progress = {});
+
+}  // namespace shadowprof

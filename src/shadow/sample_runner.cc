@@ -1,0 +1,214 @@
+#include "shadow/sample_runner.h"
+
+#include <sys/eventfd.h>
+#include <time.h>
+
+#include <array>
+#include <csignal>
+
+#include "ptrace/proc.h"
+#include "ptrace/process_memory.h"
+#include "shadow/environment_remote.h"
+#include "shadow/run_target.h"
+
+namespace shadowprof {
+namespace {
+
+std::uint64_t thread_cpu_ns() {
+    timespec now = {};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
+           static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+std::string to_text(const MemoryMap& map) {
+    std::string text;
+    for (const auto& m : map.mappings())
+        fmt::format_to(std::back_inserter(text), "{:x}-{:x} {}{}{}{} {:x} {:x}:{:x} {} {}\n",
+                       m.start.value, m.end.value, m.readable ? 'r' : '-', m.writable ? 'w' : '-',
+                       m.executable ? 'x' : '-', m.shared ? 's' : 'p', m.file_offset,
+                       m.device >> 32, m.device & 0xffffffff, m.inode, m.name);
+    return text;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<RunnerEvents>> RunnerEvents::create() {
+    UniqueFd fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (!fd) return errno_error("eventfd");
+    return std::unique_ptr<RunnerEvents>(new RunnerEvents(std::move(fd)));
+}
+
+void RunnerEvents::post(const RunnerEvent& event) {
+    {
+        const std::lock_guard lock(mutex_);
+        events_.push_back(event);
+    }
+    eventfd_write(fd_.get(), 1);
+}
+
+std::optional<RunnerEvent> RunnerEvents::take() {
+    const std::lock_guard lock(mutex_);
+    if (events_.empty()) {
+        eventfd_t count = 0;
+        eventfd_read(fd_.get(), &count);
+        return std::nullopt;
+    }
+    const auto event = events_.front();
+    events_.pop_front();
+    return event;
+}
+
+// One sample's traces and questions.
+class SampleRunner::Listener final : public SampleListener {
+  public:
+    Listener(SampleRunner& runner, SampleEnvironment& environment, SampleReport& report)
+        : runner_(runner), environment_(environment), report_(report) {}
+
+    void on_trace(std::span<const std::uint64_t> words, const BlockTable& table) override {
+        const auto batch = runner_.collector_.add(words, table);
+        report_.instructions += batch.instructions;
+        report_.trace_damaged |= batch.damaged;
+    }
+    void on_emulated() override {
+        runner_.events_.post({&runner_, RunnerEvent::Kind::emulated});
+    }
+    std::vector<std::byte> on_request(std::span<const std::byte> request) override {
+        return answer_environment_request(request, environment_);
+    }
+    std::optional<SampleEnd> on_step(CpuState& cpu, std::span<const StepPage> pages) override {
+        std::unique_lock lock(runner_.mutex_);
+        if (runner_.quit_) return SampleEnd::stopped;
+        runner_.step_ = {cpu, pages};
+        runner_.step_answered_ = false;
+        runner_.events_.post({&runner_, RunnerEvent::Kind::step});
+        runner_.changed_.wait(lock, [&] { return runner_.step_answered_ || runner_.quit_; });
+        if (!runner_.step_answered_) return SampleEnd::stopped;
+        cpu = runner_.step_.cpu;
+        return runner_.step_end_;
+    }
+
+  private:
+    SampleRunner& runner_;
+    SampleEnvironment& environment_;
+    SampleReport& report_;
+};
+
+Result<WorkerProcess> SampleRunner::start_worker() {
+    static constexpr std::array arguments = {"shadowprof", worker_subcommand.data()};
+    return WorkerProcess::start(arguments);
+}
+
+Result<std::unique_ptr<SampleRunner>> SampleRunner::start(RunnerEvents& events,
+                                                          SampleCollector& collector,
+                                                          ModuleTable& modules) {
+    std::unique_ptr<SampleRunner> runner(new SampleRunner(events, collector, modules));
+    TRY_ASSIGN(runner->worker_, start_worker());
+    // Signals are the main thread's.
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    runner->thread_ = std::thread([self = runner.get()] { self->work(); });
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    return runner;
+}
+
+SampleRunner::~SampleRunner() {
+    {
+        const std::lock_guard lock(mutex_);
+        quit_ = true;
+    }
+    changed_.notify_all();
+    if (worker_) kill(worker_->pid(), SIGKILL);
+    if (thread_.joinable()) thread_.join();
+}
+
+void SampleRunner::begin(SampleJob job) {
+    {
+        const std::lock_guard lock(mutex_);
+        job_ = std::move(job);
+    }
+    idle_ = false;
+    changed_.notify_all();
+}
+
+void SampleRunner::answer_step(const CpuState& cpu, std::optional<SampleEnd> end) {
+    {
+        const std::lock_guard lock(mutex_);
+        step_.cpu = cpu;
+        step_end_ = end;
+        step_answered_ = true;
+    }
+    changed_.notify_all();
+}
+
+SampleReport SampleRunner::take_report() {
+    const std::lock_guard lock(mutex_);
+    idle_ = true;
+    auto report = std::move(report_).value_or(SampleReport{});
+    report_.reset();
+    return report;
+}
+
+Result<void> SampleRunner::replace_worker() {
+    kill(worker_->pid(), SIGKILL);
+    TRY_ASSIGN(worker_, start_worker());
+    collector_.new_emulator();
+    return {};
+}
+
+void SampleRunner::work() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+        changed_.wait(lock, [&] { return job_ || quit_; });
+        if (quit_) return;
+        auto job = std::move(*job_);
+        job_.reset();
+        lock.unlock();
+        auto report = run(job);
+        lock.lock();
+        report_ = std::move(report);
+        events_.post({this, RunnerEvent::Kind::finished});
+    }
+}
+
+SampleReport SampleRunner::run(SampleJob& job) {
+    SampleReport report;
+    const auto cpu_before = thread_cpu_ns();
+    const auto map = read_memory_map(job.replica);
+    if (!map) {
+        report.end = SampleEnd::replica_lost;
+        return report;
+    }
+    ProcessMemory memory(job.replica);
+    const auto stack = unwinder_.unwind(job.cpu, *map, memory);
+    MapResolver resolver(*map, modules_);
+    ProcEnvironment environment(std::move(job.captured), job.replica,
+                                ProcEnvironment::Frozen::replica);
+    Listener listener(*this, environment, report);
+    const SyscallSeed facts{job.seed};
+    const auto maps_text = to_text(*map);
+
+    collector_.begin({.resolver = resolver, .stack = stack});
+    auto outcome = worker_->run_sample({.cpu = job.cpu,
+                                        .limits = job.limits,
+                                        .maps_text = maps_text,
+                                        .facts = std::as_bytes(std::span(&facts, 1)),
+                                        .memory_fd = job.memory_fd},
+                                       listener);
+    collector_.end();
+    report.collector_cpu_ns = thread_cpu_ns() - cpu_before;
+    if (!outcome) {
+        report.error = outcome.error().message;
+        report.replace_worker = true;
+        return report;
+    }
+    report.end = outcome->result.end;
+    report.single_stepped = outcome->result.single_stepped;
+    report.counters = outcome->counters;
+    report.syscalls = SyscallReport::parse(outcome->syscall_report);
+    report.replace_worker = outcome->worker_exhausted || report.trace_damaged;
+    return report;
+}
+
+}  // namespace shadowprof

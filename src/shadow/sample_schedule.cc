@@ -1,0 +1,48 @@
+#include "shadow/sample_schedule.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace shadowprof {
+namespace {
+
+// What a sample's lifetime is taken to be before one is known.
+constexpr double first_lifetime_seconds = 0.006;
+constexpr double smoothing = 0.3;
+constexpr double longest_refusal_seconds = 1.0;
+
+std::chrono::steady_clock::duration to_duration(double seconds) {
+    return std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+        std::chrono::duration<double>(seconds));
+}
+
+}  // namespace
+
+SampleSchedule::SampleSchedule(double load, std::uint64_t seed, Clock::time_point start)
+    : load_(load),
+      max_active_(static_cast<std::size_t>(std::ceil(load)) + 1),
+      random_(seed),
+      lifetime_seconds_(first_lifetime_seconds),
+      next_start_(start + to_duration(jitter() * first_lifetime_seconds / load / 2)) {}
+
+// Uniform between one half and one and a half: no period of the program stays in step with it.
+double SampleSchedule::jitter() { return std::uniform_real_distribution(0.5, 1.5)(random_); }
+
+void SampleSchedule::on_start(Clock::time_point now) {
+    refusals_ = 0;
+    next_start_ = now + to_duration(jitter() * lifetime_seconds_ / load_);
+}
+
+void SampleSchedule::on_end(Clock::duration lifetime) {
+    const auto seconds = std::chrono::duration<double>(lifetime).count();
+    lifetime_seconds_ += smoothing * (seconds - lifetime_seconds_);
+}
+
+void SampleSchedule::on_refusal(Clock::time_point now) {
+    refusals_ = std::min(refusals_ + 1, 16u);
+    const auto wait = std::min(longest_refusal_seconds,
+                               lifetime_seconds_ / load_ * static_cast<double>(1u << refusals_));
+    next_start_ = now + to_duration(jitter() * wait);
+}
+
+}  // namespace shadowprof

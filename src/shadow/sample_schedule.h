@@ -1,0 +1,39 @@
+// When the next sample starts: at random moments, so many that on average `load` replicas live.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <random>
+
+namespace shadowprof {
+
+class SampleSchedule {
+  public:
+    using Clock = std::chrono::steady_clock;
+
+    // The first sample is due at a random moment soon after `start`.
+    SampleSchedule(double load, std::uint64_t seed, Clock::time_point start);
+
+    Clock::time_point next_start() const { return next_start_; }
+    // A sample was started, or was due and could not be taken.
+    void on_start(Clock::time_point now);
+    // A replica lived for so long.
+    void on_end(Clock::duration lifetime);
+    // The program cannot be sampled now: try again, each time later.
+    void on_refusal(Clock::time_point now);
+
+    // How many replicas may live at once: one more than the load asks for.
+    std::size_t max_active() const { return max_active_; }
+
+  private:
+    double jitter();
+
+    double load_;
+    std::size_t max_active_;
+    std::mt19937_64 random_;
+    double lifetime_seconds_;  // smoothed
+    unsigned refusals_ = 0;
+    Clock::time_point next_start_;
+};
+
+}  // namespace shadowprof

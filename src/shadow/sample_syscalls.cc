@@ -1,0 +1,62 @@
+#include "shadow/sample_syscalls.h"
+
+#include <cstring>
+
+#include "shadow/environment_remote.h"
+
+namespace shadowprof {
+namespace {
+
+constexpr std::size_t max_reason_bytes = 200;
+
+// A handler with the environment that it asks.
+class RemoteSyscalls final : public SyscallHandler {
+  public:
+    RemoteSyscalls(OutsideChannel& outside, std::uint64_t seed)
+        : environment_(outside), emulator_(environment_, seed) {}
+
+    std::optional<SampleEnd> on_syscall(CpuState& cpu, GuestSpace& space,
+                                        std::uint64_t elapsed_ns) override {
+        return emulator_.on_syscall(cpu, space, elapsed_ns);
+    }
+    std::optional<SampleEnd> on_vdso(VdsoFunction function, CpuState& cpu, GuestSpace& space,
+                                     std::uint64_t elapsed_ns) override {
+        return emulator_.on_vdso(function, cpu, space, elapsed_ns);
+    }
+    const SyscallEmulator& emulator() const { return emulator_; }
+
+  private:
+    RemoteEnvironment environment_;
+    SyscallEmulator emulator_;
+};
+
+}  // namespace
+
+std::unique_ptr<SyscallHandler> EmulatedSyscalls::begin(std::span<const std::byte> facts,
+                                                        OutsideChannel& outside) {
+    SyscallSeed seed;
+    if (facts.size() != sizeof seed) return nullptr;
+    std::memcpy(&seed, facts.data(), sizeof seed);
+    return std::make_unique<RemoteSyscalls>(outside, seed.random_seed);
+}
+
+std::vector<std::byte> EmulatedSyscalls::report(const SyscallHandler& handler) {
+    const auto& emulator = static_cast<const RemoteSyscalls&>(handler).emulator();
+    const auto counts = std::as_bytes(std::span(&emulator.counts(), 1));
+    const auto reason = std::as_bytes(std::span(emulator.end_reason()));
+    std::vector<std::byte> bytes(counts.begin(), counts.end());
+    bytes.insert(bytes.end(), reason.begin(), reason.end());
+    return bytes;
+}
+
+std::optional<SyscallReport> SyscallReport::parse(std::span<const std::byte> bytes) {
+    SyscallReport report;
+    if (bytes.size() < sizeof report.counts) return std::nullopt;
+    std::memcpy(&report.counts, bytes.data(), sizeof report.counts);
+    const auto reason = bytes.subspan(sizeof report.counts);
+    if (reason.size() > max_reason_bytes) return std::nullopt;
+    report.end_reason.assign(reinterpret_cast<const char*>(reason.data()), reason.size());
+    return report;
+}
+
+}  // namespace shadowprof

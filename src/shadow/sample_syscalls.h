@@ -1,0 +1,34 @@
+// The system calls of samples, inside a worker process.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "emu/worker_main.h"
+#include "shadow/syscall_emulator.h"
+
+namespace shadowprof {
+
+// Facts that the supervisor sends with a sample; everything else is asked for when it is needed.
+struct SyscallSeed {
+    std::uint64_t random_seed = 0;
+};
+
+class EmulatedSyscalls final : public SampleSyscalls {
+  public:
+    std::unique_ptr<SyscallHandler> begin(std::span<const std::byte> facts,
+                                          OutsideChannel& outside) override;
+    std::vector<std::byte> report(const SyscallHandler& handler) override;
+};
+
+// What a worker reports of a sample's system calls. Hostile where it is read.
+struct SyscallReport {
+    SyscallCounts counts;
+    std::string end_reason;  // "NAME: reason" if a call ended the sample
+
+    static std::optional<SyscallReport> parse(std::span<const std::byte> bytes);
+};
+
+}  // namespace shadowprof

@@ -1,0 +1,332 @@
+#include "shadow/sampler.h"
+
+#include <poll.h>
+#include <sys/signalfd.h>
+
+#include <algorithm>
+#include <csignal>
+
+#include "ptrace/proc.h"
+
+namespace shadowprof {
+namespace {
+
+using std::chrono::duration_cast;
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+// Of 16 instructions one is traced with its values, in bursts.
+constexpr std::uint64_t value_period = 320'000;
+constexpr std::uint64_t value_instructions = 20'000;
+
+// How long samples may go on after the target's end, and workers after the last sample.
+constexpr milliseconds drain_limit{5000};
+constexpr milliseconds progress_period{250};
+constexpr int longest_sleep_ms = 250;
+
+std::uint64_t to_ns(Sampler::Clock::duration d) {
+    return static_cast<std::uint64_t>(duration_cast<nanoseconds>(d).count());
+}
+
+void add(std::map<std::string, std::uint64_t>& counters, const WorkerCounters& c) {
+    counters["translated_blocks"] += c.translated_blocks;
+    counters["translated_instructions"] += c.translated_instructions;
+    counters["untranslatable_instructions"] += c.untranslatable_instructions;
+    counters["retired_blocks"] += c.retired_blocks;
+    counters["translation_ns"] += c.translation_ns;
+    counters["page_fetches"] += c.page_fetches;
+    counters["pages_fetched"] += c.pages_fetched;
+    counters["code_writes"] += c.code_writes;
+}
+
+}  // namespace
+
+Sampler::Sampler(const RunOptions& options, std::uint64_t seed, WaitHub& hub, ModuleTable& modules,
+                 ProcessProfile& profile)
+    : options_(options),
+      hub_(hub),
+      modules_(modules),
+      profile_(profile),
+      random_(seed),
+      schedule_(options.load, random_(), Clock::now()),
+      costs_(measure_fault_price_ns(hub)) {
+    stats_.mode = "shadow";
+}
+
+Result<std::unique_ptr<Sampler>> Sampler::create(const RunOptions& options, std::uint64_t seed,
+                                                 WaitHub& hub, ModuleTable& modules,
+                                                 ProcessProfile& profile) {
+    std::unique_ptr<Sampler> sampler(new Sampler(options, seed, hub, modules, profile));
+    TRY_ASSIGN(sampler->events_, RunnerEvents::create());
+    sigset_t children;
+    sigemptyset(&children);
+    sigaddset(&children, SIGCHLD);
+    sampler->child_signals_.reset(signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK));
+    if (!sampler->child_signals_) return errno_error("signalfd");
+    TRY(sampler->add_runner());
+    return sampler;
+}
+
+Sampler::~Sampler() {
+    active_.clear();
+    for (auto& runner : runners_) {
+        const pid_t worker = runner->worker_pid();
+        runner.reset();
+        hub_.discard(worker);
+    }
+    const auto limit = Clock::now() + drain_limit;
+    while (hub_.discarded() && Clock::now() < limit) {
+        hub_.reap_discarded();
+        if (hub_.discarded()) poll(nullptr, 0, 1);
+    }
+}
+
+Result<void> Sampler::add_runner() {
+    TRY_ASSIGN(auto runner,
+               SampleRunner::start(*events_, profile_.add_collector(), modules_));
+    runners_.push_back(std::move(runner));
+    return {};
+}
+
+Result<void> Sampler::run(Target& target, const ProgressListener& on_progress) {
+    target_pid_ = target.pid();
+    begin_ = faults_since_ = Clock::now();
+    schedule_ = SampleSchedule(options_.load, random_(), begin_ + options_.delay);
+    const auto result = loop(target, on_progress);
+    end_ = Clock::now();
+    drain();
+    return result;
+}
+
+Result<void> Sampler::loop(Target& target, const ProgressListener& on_progress) {
+    auto next_progress = begin_ + progress_period;
+    while (true) {
+        take_statuses(target);
+        take_runner_events();
+        if (target.end()) return {};
+        if (!target.is_supported() && !dissolved_) {
+            dissolved_ = true;
+            ++refusals_["the target executed a program that is not for x86-64"];
+            active_.clear();
+            TRY(target.detach());
+        }
+        const auto now = Clock::now();
+        if (wants_sample(now)) {
+            try_sample(target);
+            continue;
+        }
+        if (on_progress && now >= next_progress) {
+            next_progress = now + progress_period;
+            on_progress({std::chrono::duration<double>(now - begin_).count(), stats_.samples,
+                         stats_.instructions});
+        }
+        pollfd waiting[] = {{child_signals_.get(), POLLIN, 0}, {events_->fd(), POLLIN, 0}};
+        poll(waiting, 2, sleep_ms(now));
+        signalfd_siginfo seen;
+        while (read(child_signals_.get(), &seen, sizeof seen) > 0) {
+        }
+    }
+}
+
+int Sampler::sleep_ms(Clock::time_point now) const {
+    if (dissolved_) return longest_sleep_ms;
+    const auto left = duration_cast<milliseconds>(schedule_.next_start() - now).count() + 1;
+    return static_cast<int>(std::clamp<long>(left, 1, longest_sleep_ms));
+}
+
+void Sampler::take_statuses(Target& target) {
+    // Statuses that are not the target's are of workers, whose end their runners notice.
+    while (const auto event = hub_.poll()) (void)target.handle(*event);
+}
+
+void Sampler::take_runner_events() {
+    while (const auto event = events_->take()) {
+        switch (event->kind) {
+            case RunnerEvent::Kind::emulated: on_emulated(*event->runner); break;
+            case RunnerEvent::Kind::step: on_step(*event->runner); break;
+            case RunnerEvent::Kind::finished: on_finished(*event->runner); break;
+        }
+    }
+}
+
+// The replica dies as soon as nobody reads it: until then the target pays for what it writes.
+void Sampler::release(SampleRunner& runner) {
+    const auto it = std::find_if(active_.begin(), active_.end(),
+                                 [&](const auto& sample) { return sample.runner == &runner; });
+    if (it == active_.end()) return;
+    schedule_.on_end(Clock::now() - it->start);
+    active_.erase(it);
+    if (active_.empty()) count_faults(true);
+}
+
+void Sampler::on_emulated(SampleRunner& runner) { release(runner); }
+
+void Sampler::on_step(SampleRunner& runner) {
+    auto cpu = runner.step().cpu;
+    const auto it = std::find_if(active_.begin(), active_.end(),
+                                 [&](const auto& sample) { return sample.runner == &runner; });
+    if (it == active_.end()) return runner.answer_step(cpu, SampleEnd::replica_lost);
+    auto& replica = it->replica;
+    for (const auto& page : runner.step().pages)
+        if (!replica.write(page.address, page.bytes))
+            return runner.answer_step(cpu, SampleEnd::replica_lost);
+    const auto stepped = replica.single_step(cpu);
+    if (!stepped) return runner.answer_step(cpu, SampleEnd::replica_lost);
+    switch (stepped->end) {
+        case StepEnd::done: return runner.answer_step(cpu, std::nullopt);
+        case StepEnd::syscall: return runner.answer_step(cpu, SampleEnd::unsafe_syscall);
+        case StepEnd::fault: return runner.answer_step(cpu, SampleEnd::fault);
+    }
+}
+
+void Sampler::on_finished(SampleRunner& runner) {
+    release(runner);
+    const auto report = runner.take_report();
+    ++stats_.samples;
+    stats_.instructions += report.instructions;
+    stats_.single_stepped += report.single_stepped;
+    stats_.emulation_seconds +=
+        static_cast<double>(report.counters.cpu_ns + report.collector_cpu_ns) / 1e9;
+    stats_.counters["worker_cpu_ns"] += report.counters.cpu_ns;
+    stats_.counters["collector_cpu_ns"] += report.collector_cpu_ns;
+    ++stats_.ended[std::string(name(report.end))];
+    add(stats_.counters, report.counters);
+    damaged_ += report.trace_damaged;
+    if (report.syscalls) {
+        add_counts(report.syscalls->counts, syscalls_);
+        if (!report.syscalls->end_reason.empty()) ++end_reasons_[report.syscalls->end_reason];
+    }
+    if (!report.error.empty()) ++end_reasons_["worker lost: " + report.error];
+    if (!report.replace_worker) return;
+    hub_.discard(runner.worker_pid());
+    if (const auto replaced = runner.replace_worker(); !replaced) note_refusal(replaced.error());
+}
+
+bool Sampler::wants_sample(Clock::time_point now) const {
+    if (dissolved_ || now < schedule_.next_start()) return false;
+    if (options_.duration && now >= begin_ + options_.delay + *options_.duration) return false;
+    if (options_.max_samples && started_ >= *options_.max_samples) return false;
+    return true;
+}
+
+SampleRunner* Sampler::idle_runner() {
+    for (auto& runner : runners_)
+        if (runner->is_idle()) return runner.get();
+    if (runners_.size() >= schedule_.max_active()) return nullptr;
+    if (const auto added = add_runner(); !added) {
+        note_refusal(added.error());
+        return nullptr;
+    }
+    return runners_.back().get();
+}
+
+void Sampler::try_sample(Target& target) {
+    auto* runner = idle_runner();
+    if (!runner) return schedule_.on_start(Clock::now());
+    const auto taken = take_sample(target, *runner);
+    if (taken) {
+        schedule_.on_start(Clock::now());
+    } else {
+        note_refusal(taken.error());
+        schedule_.on_refusal(Clock::now());
+    }
+}
+
+// True: a sample is under way. False: there was nothing to sample.
+Result<bool> Sampler::take_sample(Target& target, SampleRunner& runner) {
+    const auto start = Clock::now();
+    SampleJob job;
+    std::optional<Replica> replica;
+    {
+        TRY_ASSIGN(auto stop, target.stop());
+        const auto thread =
+            stop.in_group_stop() ? std::nullopt : choose_thread(stop, target.pid());
+        if (thread) {
+            job.cpu = thread->cpu;
+            TRY_ASSIGN(job.captured, CapturedProcess::take(target.pid(), thread->tid));
+            const auto fork_start = Clock::now();
+            TRY_ASSIGN(auto forked, Replica::fork(stop));
+            replica.emplace(std::move(forked));
+            costs_.add_fork(to_ns(Clock::now() - fork_start));
+        }
+    }
+    costs_.add_pause(to_ns(Clock::now() - start));
+    if (!replica) {
+        ++stats_.samples;
+        ++stats_.ended[std::string(name(SampleEnd::idle))];
+        return false;
+    }
+    if (active_.empty()) count_faults(false);
+    job.replica = replica->pid();
+    job.memory_fd = replica->memory_fd();
+    job.seed = random_();
+    job.limits = {.instructions = options_.sample_size,
+                  .value_period = options_.profiles.values ? value_period : 0,
+                  .value_instructions = options_.profiles.values ? value_instructions : 0,
+                  .seed = random_()};
+    active_.push_back({std::move(*replica), Clock::now(), &runner});
+    ++started_;
+    runner.begin(std::move(job));
+    return true;
+}
+
+// A random one of the threads that execute instructions now.
+std::optional<ThreadSnapshot> Sampler::choose_thread(ScopedStop& stop, pid_t leader) {
+    auto& threads = stop.threads();
+    std::vector<std::size_t> order(threads.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::shuffle(order.begin(), order.end(), random_);
+    for (auto i : order) {
+        if (options_.threads == ThreadScope::main && threads[i].tid() != leader) continue;
+        auto snapshot = threads[i].snapshot();
+        if (snapshot && !snapshot->blocked_syscall) return std::move(*snapshot);
+    }
+    return std::nullopt;
+}
+
+void Sampler::note_refusal(const Error& error) {
+    if (error.code != ErrorCode::gone) ++refusals_[error.message];
+}
+
+void Sampler::count_faults(bool with_replica) {
+    const auto stat = read_proc_stat(target_pid_);
+    if (!stat) return;
+    const auto now = Clock::now();
+    // The faults of the program's start say nothing about those of its work.
+    if (faults_at_ && stat->minor_faults >= faults_at_)
+        costs_.add_faults(with_replica, stat->minor_faults - faults_at_, to_ns(now - faults_since_));
+    faults_at_ = stat->minor_faults;
+    faults_since_ = now;
+}
+
+void Sampler::drain() {
+    const auto limit = Clock::now() + drain_limit;
+    const auto busy = [&] {
+        return std::any_of(runners_.begin(), runners_.end(),
+                           [](const auto& runner) { return !runner->is_idle(); });
+    };
+    while (busy() && Clock::now() < limit) {
+        pollfd waiting = {events_->fd(), POLLIN, 0};
+        poll(&waiting, 1, 10);
+        take_runner_events();
+    }
+    active_.clear();
+}
+
+void Sampler::fill(Profile& profile) const {
+    const auto seconds = std::chrono::duration<double>(end_ - begin_).count();
+    const auto counters = profile.sampling.counters;
+    profile.sampling = stats_;
+    profile.sampling.counters.insert(counters.begin(), counters.end());
+    profile.syscalls = syscalls_;
+    costs_.fill(profile.overhead, seconds);
+    profile.run.seconds = seconds;
+    for (const auto& [reason, times] : end_reasons_)
+        profile.notes.push_back(fmt::format("{} samples ended by {}", times, reason));
+    for (const auto& [reason, times] : refusals_)
+        profile.notes.push_back(fmt::format("{} samples were not taken: {}", times, reason));
+    if (damaged_)
+        profile.notes.push_back(fmt::format("{} samples had a damaged trace", damaged_));
+}
+
+}  // namespace shadowprof

@@ -1,0 +1,97 @@
+// Takes samples of a running target until it ends: stops it, forks a replica, lets it go on, and
+// has the replica emulated by a runner.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <random>
+#include <vector>
+
+#include "base/result.h"
+#include "profile/process_profile.h"
+#include "ptrace/replica.h"
+#include "ptrace/target.h"
+#include "shadow/cost_account.h"
+#include "shadow/run_target.h"
+#include "shadow/sample_runner.h"
+#include "shadow/sample_schedule.h"
+
+namespace shadowprof {
+
+class Sampler {
+  public:
+    using Clock = std::chrono::steady_clock;
+
+    // `modules` and `profile` must outlive it.
+    static Result<std::unique_ptr<Sampler>> create(const RunOptions& options, std::uint64_t seed,
+                                                   WaitHub& hub, ModuleTable& modules,
+                                                   ProcessProfile& profile);
+    // Kills and reaps every replica and worker.
+    ~Sampler();
+
+    // Samples the target, which has just started to run, until it ends. Samples that are under way
+    // then are finished.
+    Result<void> run(Target& target, const ProgressListener& on_progress);
+
+    // Adds what was measured to sampling, overhead, syscalls and notes.
+    void fill(Profile& profile) const;
+
+  private:
+    struct ActiveSample {
+        Replica replica;
+        Clock::time_point start;
+        SampleRunner* runner = nullptr;
+    };
+
+    Sampler(const RunOptions& options, std::uint64_t seed, WaitHub& hub, ModuleTable& modules,
+            ProcessProfile& profile);
+    Result<void> add_runner();
+    Result<void> loop(Target& target, const ProgressListener& on_progress);
+    void take_statuses(Target& target);
+    void take_runner_events();
+    void on_emulated(SampleRunner& runner);
+    void on_step(SampleRunner& runner);
+    void on_finished(SampleRunner& runner);
+    bool wants_sample(Clock::time_point now) const;
+    void try_sample(Target& target);
+    Result<bool> take_sample(Target& target, SampleRunner& runner);
+    std::optional<ThreadSnapshot> choose_thread(ScopedStop& stop, pid_t leader);
+    void note_refusal(const Error& error);
+    void release(SampleRunner& runner);
+    void count_faults(bool with_replica);
+    int sleep_ms(Clock::time_point now) const;
+    void drain();
+    SampleRunner* idle_runner();
+
+    const RunOptions options_;
+    WaitHub& hub_;
+    ModuleTable& modules_;
+    ProcessProfile& profile_;
+    std::mt19937_64 random_;
+    SampleSchedule schedule_;
+    CostAccount costs_;
+    std::unique_ptr<RunnerEvents> events_;
+    UniqueFd child_signals_;
+    std::vector<std::unique_ptr<SampleRunner>> runners_;
+    std::list<ActiveSample> active_;
+
+    pid_t target_pid_ = 0;
+    Clock::time_point begin_, end_;
+    Clock::time_point faults_since_;
+    std::uint64_t faults_at_ = 0;
+    std::uint64_t started_ = 0;
+    bool dissolved_ = false;  // the target is no longer ours to sample
+
+    SamplingStats stats_;
+    SyscallStats syscalls_;
+    std::uint64_t profiler_cpu_ns_ = 0;
+    std::map<std::string, std::uint64_t> end_reasons_;
+    std::map<std::string, std::uint64_t> refusals_;
+    std::uint64_t damaged_ = 0;
+};
+
+}  // namespace shadowprof

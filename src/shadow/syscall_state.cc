@@ -1,0 +1,50 @@
+#include "shadow/syscall_state.h"
+
+#include <sys/resource.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace shadowprof {
+namespace {
+
+constexpr std::uint64_t usual_descriptor_limit = 1024;
+
+bool is_coarse(std::size_t clock) {
+    return clock == CLOCK_REALTIME_COARSE || clock == CLOCK_MONOTONIC_COARSE;
+}
+
+}  // namespace
+
+void SampleRandom::fill(std::span<std::byte> to) {
+    while (!to.empty()) {
+        std::uint64_t word = next();
+        std::size_t size = std::min(to.size(), sizeof word);
+        std::memcpy(to.data(), &word, size);
+        to = to.subspan(size);
+    }
+}
+
+Emulated<const SampleFacts*> SampleState::facts() {
+    if (!facts_) {
+        TRY_ASSIGN(facts_, emulated(outside.facts()));
+    }
+    return &*facts_;
+}
+
+Emulated<std::uint64_t> SampleState::descriptor_limit() {
+    auto changed = process.limits.find(RLIMIT_NOFILE);
+    if (changed != process.limits.end()) return changed->second.soft;
+    TRY_ASSIGN(const SampleFacts* known, facts());
+    return known->limits_known ? known->limits[RLIMIT_NOFILE].soft : usual_descriptor_limit;
+}
+
+Emulated<std::int64_t> SampleState::clock_ns(std::size_t id, std::uint64_t elapsed_ns) {
+    TRY_ASSIGN(const SampleFacts* known, facts());
+    auto passed = static_cast<std::int64_t>(std::min<std::uint64_t>(elapsed_ns, INT64_MAX / 4));
+    if (is_coarse(id)) passed -= passed % known->coarse_resolution_ns;
+    return known->clock_ns[id] + passed;
+}
+
+}  // namespace shadowprof

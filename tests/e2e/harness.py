@@ -1,0 +1,269 @@
+"""What the end-to-end tests share: running shadowprof and its victims, reading profiles."""
+
+import contextlib
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+import uuid
+
+import jsonschema
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+SHADOWPROF = os.environ.get("SHADOWPROF", str(SOURCE / "build/src/cli/shadowprof"))
+VICTIMS = pathlib.Path(os.environ.get("VICTIMS", SOURCE / "build/tests/victims"))
+INPUTS = pathlib.Path(os.environ.get("INPUTS", SOURCE / "build/tests/workloads"))
+SCHEMA = SOURCE / "docs/profile.schema.json"
+SELF_EXEC = SOURCE / "tests/victims/self_exec.sh"
+
+# A run that takes longer than this hangs. Generous: sanitizer builds on a busy machine.
+HANG_SECONDS = 240
+
+# The variable by which a run's processes are known, whatever becomes of their parents.
+TAG = "SHADOWPROF_TEST_RUN"
+
+
+def victim(name):
+    return str(VICTIMS / name)
+
+
+class Completed:
+    """A finished process: exit status, or minus the signal that killed it; outputs."""
+
+    def __init__(self, wait_status, stdout, stderr):
+        self.code = os.waitstatus_to_exitcode(wait_status)
+        self.dumped_core = os.WIFSIGNALED(wait_status) and os.WCOREDUMP(wait_status)
+        self.stdout = stdout
+        self.stderr = stderr.decode(errors="replace")
+
+
+def tagged_processes(tag):
+    """The ids of live processes that carry the tag. A zombie carries nothing; see zombies()."""
+    wanted = f"{TAG}={tag}".encode()
+    found = []
+    for folder in pathlib.Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if wanted in (folder / "environ").read_bytes().split(b"\0"):
+                found.append(int(folder.name))
+    return found
+
+
+def zombies(session):
+    """The ids of zombies in a session."""
+    found = set()
+    for folder in pathlib.Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            fields = (folder / "stat").read_text().rpartition(")")[2].split()
+            if fields[0] == "Z" and int(fields[3]) == session:
+                found.add(int(folder.name))
+    return found
+
+
+class ZombieWatch:
+    """Looks, while a run lasts, for zombies that nobody reaps."""
+
+    PERIOD_SECONDS = 0.25
+    # A zombie seen this often in a row has been forgotten.
+    FORGOTTEN = 8
+
+    def __init__(self, session):
+        self.session = session
+        self.forgotten = set()
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._watch)
+
+    def __enter__(self):
+        self._thread.start()
+        return self
+
+    def __exit__(self, *unused):
+        self._done.set()
+        self._thread.join()
+
+    def _watch(self):
+        ages = {}
+        while not self._done.wait(self.PERIOD_SECONDS):
+            # The run's own leader is a zombie until we wait for it.
+            ages = {pid: ages.get(pid, 0) + 1
+                    for pid in zombies(self.session) - {self.session}}
+            self.forgotten |= {pid for pid, age in ages.items() if age >= self.FORGOTTEN}
+
+
+class Profile:
+    """A profile with its locations resolved to addresses of one module's symbols."""
+
+    def __init__(self, data, module_path=None):
+        self.data = data
+        self.locations = data["locations"]
+        self.module = None
+        self.symbols = {}
+        if module_path is not None:
+            self.symbols = read_symbols(module_path)
+            wanted = os.path.realpath(module_path)
+            self.module = next((i for i, module in enumerate(data["modules"])
+                                if os.path.realpath(module["path"]) == wanted), None)
+        self._names = {}
+        for name, address in self.symbols.items():
+            self._names.setdefault(address, name)
+
+    def __getitem__(self, key):
+        return self.data[key]
+
+    @property
+    def samples(self):
+        return self.data["sampling"]["samples"]
+
+    def name(self, location):
+        """The symbol that starts at a location of the module, else None."""
+        entry = self.locations[location]
+        if entry["module"] != self.module:
+            return None
+        return self._names.get(int(entry["address"], 16))
+
+    def edge_counts(self):
+        """{(from address, to name): count} for edges inside the module."""
+        counts = {}
+        for edge in self.data["edges"]:
+            source = self.locations[edge["from"]]
+            target = self.name(edge["to"])
+            if source["module"] == self.module and target is not None:
+                key = (int(source["address"], 16), target)
+                counts[key] = counts.get(key, 0) + edge["count"]
+        return counts
+
+    def value(self, label, operand):
+        """The value profile of the instruction at a label, else None."""
+        for entry in self.data["values"]:
+            if self.name(entry["at"]) == label and entry["operand"] == operand:
+                return entry
+        return None
+
+
+def read_symbols(path):
+    """{name: address} of an ELF file's symbol table."""
+    lines = subprocess.run(["nm", "--defined-only", path], check=True, capture_output=True,
+                           text=True).stdout.splitlines()
+    fields = [line.split() for line in lines]
+    return {name: int(address, 16) for address, _, name in (f for f in fields if len(f) == 3)}
+
+
+class TestCase(unittest.TestCase):
+    """Each test has a folder of its own; what it leaves running is a failure."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.validator = jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text()))
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="shadowprof-e2e-"))
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.profile_path = self.folder / "profile.json"
+
+    def start(self, command, cwd=None, env=None, **options):
+        """Starts a command in a session of its own, tagged. Returns (Popen, tag)."""
+        tag = uuid.uuid4().hex
+        environment = dict(os.environ, **{TAG: tag}, **(env or {}))
+        environment.setdefault("SHADOWPROF_OPTIONS", "")
+        process = subprocess.Popen(command, cwd=cwd or self.folder, env=environment,
+                                   start_new_session=True, **options)
+        return process, tag
+
+    def finish(self, process, tag):
+        """Waits for a started process. Fails if it hangs or leaves anything behind."""
+        outputs = {}
+
+        def drain(name, stream):
+            outputs[name] = stream.read()
+
+        streams = {name: stream for name, stream in
+                   (("stdout", process.stdout), ("stderr", process.stderr)) if stream}
+        drains = [threading.Thread(target=drain, args=item) for item in streams.items()]
+        for thread in drains:
+            thread.start()
+        alarm = threading.Timer(HANG_SECONDS, self._kill_all, (process.pid, tag))
+        alarm.start()
+        with ZombieWatch(process.pid) as watch:
+            # Not Popen.wait: it hides whether a core was dumped.
+            wait_status = os.waitpid(process.pid, 0)[1]
+            process.returncode = os.waitstatus_to_exitcode(wait_status)
+        hung = not alarm.is_alive()
+        alarm.cancel()
+        self.assertFalse(hung, f"{process.args} did not end")
+        self.assert_nothing_left(process.pid, tag)
+        for thread, stream in zip(drains, streams.values()):
+            thread.join()
+            stream.close()
+        self.assertEqual(watch.forgotten, set(), "zombies that nobody reaped during the run")
+        return Completed(wait_status, outputs.get("stdout", b""), outputs.get("stderr", b""))
+
+    def run_command(self, command, **options):
+        options.setdefault("stdin", subprocess.DEVNULL)
+        options.setdefault("stdout", subprocess.PIPE)
+        options.setdefault("stderr", subprocess.PIPE)
+        return self.finish(*self.start(command, **options))
+
+    def shadowprof(self, *words, **options):
+        return self.run_command([SHADOWPROF, *map(str, words)], **options)
+
+    def profile(self, *command, options=(), module=None, **more):
+        """Runs `shadowprof run` on a command. Returns (Completed, checked Profile)."""
+        done = self.shadowprof("run", "-q", "-o", self.profile_path, *options, "--", *command,
+                               **more)
+        self.assertTrue(self.profile_path.exists(), f"no profile; {done.code}; {done.stderr}")
+        return done, self.read_profile(module)
+
+    def read_profile(self, module=None, text=None):
+        """The profile that a run wrote, valid against the schema and in itself."""
+        data = json.loads(self.profile_path.read_text() if text is None else text)
+        self.assert_valid(data)
+        return Profile(data, module)
+
+    def assert_valid(self, data):
+        errors = sorted(self.validator.iter_errors(data), key=str)
+        self.assertEqual([error.message[:300] for error in errors[:3]], [])
+        sampling = data["sampling"]
+        self.assertEqual(sum(sampling["ended"].values()), sampling["samples"])
+        for key in ("edges", "paths", "calls", "values"):
+            counts = [entry["count"] for entry in data.get(key, [])]
+            self.assertEqual(counts, sorted(counts, reverse=True), f"{key}: not hottest first")
+        for entry in data.get("values", []):
+            self.assertLessEqual(entry["invariance"], 1.0)
+            self.assertGreaterEqual(entry["invariance"], 0.0)
+
+    def assert_sampled_well(self, profile, samples=20):
+        """The acceptance figures of any run that is long enough."""
+        sampling = profile["sampling"]
+        self.assertGreaterEqual(sampling["samples"], samples)
+        self.assertGreaterEqual(sampling["ended"].get("size", 0), 0.9 * sampling["samples"],
+                                f"samples ended early: {sampling['ended']}")
+        self.assertLess(sampling["single_stepped"], sampling["instructions"] / 1000)
+
+    def assert_nothing_left(self, session, tag):
+        """No process of a run survives it. What is being reaped gets a moment."""
+        for _ in range(50):
+            left, dead = tagged_processes(tag), zombies(session)
+            if not left and not dead:
+                return
+            time.sleep(0.1)
+        self._kill_all(session, tag)
+        self.fail(f"left behind: processes {left}, zombies {dead}")
+
+    @staticmethod
+    def _kill_all(session, tag):
+        for pid in {session, *tagged_processes(tag)}:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+
+def require_programs(*names):
+    missing = [name for name in names if shutil.which(name) is None]
+    if missing:
+        sys.exit(f"not installed: {' '.join(missing)} (./setup installs what the tests need)")

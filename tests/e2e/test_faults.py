@@ -1,0 +1,296 @@
+"""Bad options, bad programs, bad places: said clearly, found before the target starts."""
+
+import json
+import os
+import pathlib
+import shutil
+import struct
+import unittest
+
+from harness import SHADOWPROF, TestCase, victim
+
+OWN_FAILURE, NOT_EXECUTABLE, NOT_FOUND = 125, 126, 127
+
+
+class Refused(TestCase):
+    """Nothing may have run and nothing may have been written."""
+
+    def setUp(self):
+        super().setUp()
+        self.trace = self.folder / "the-target-ran"
+
+    def refuse(self, code, mentions, *words, **options):
+        before = sorted(self.folder.iterdir())
+        done = self.shadowprof(*words, **options)
+        self.assertEqual((done.code, done.stdout), (code, b""), done.stderr)
+        for mention in mentions:
+            self.assertIn(mention, done.stderr)
+        for line in done.stderr.splitlines():
+            self.assertTrue(line.startswith("shadowprof: "), line)
+        self.assertFalse(self.trace.exists(), "the target ran")
+        self.assertEqual(sorted(self.folder.iterdir()), before)
+
+    def refuse_run(self, code, mentions, *options, **more):
+        self.refuse(code, mentions, "run", *options, "touch", self.trace, **more)
+
+
+class BadOptions(Refused):
+    OPTIONS = [
+        (["--load=fast"], ["--load", "'fast'", "0.0625"]),
+        (["--load=0"], ["--load", "'0'", "0.0625"]),
+        (["--sample-size=1.5"], ["--sample-size", "'1.5'", "k, M or G"]),
+        (["--sample-size", "10"], ["--sample-size", "'10'", "1000"]),
+        (["--duration=5"], ["--duration", "'5'", "us, ms, s or m"]),
+        (["--delay=soon"], ["--delay", "'soon'"]),
+        (["--max-samples=-3"], ["--max-samples", "'-3'"]),
+        (["--threads=some"], ["--threads", "'some'", "all, main"]),
+        (["--seed=lucky"], ["--seed", "'lucky'"]),
+        (["--mode=fast"], ["--mode", "'fast'", "auto"]),
+        (["--engine=qemu"], ["--engine", "'qemu'", "emulator"]),
+        (["--profiles=edges"], ["--profiles", "'edges'", "edge"]),
+        (["--follow-forks=maybe"], ["--follow-forks", "'maybe'"]),
+        (["--budget=lots"], ["--budget", "'lots'"]),
+        (["--profile=edge"], ["'--profile'", "'--profiles'"]),
+        (["-x"], ["'-x'"]),
+    ]
+    LATER = [["--mode=burst"], ["--mode=exact"], ["--engine=step"], ["--profiles=latency"],
+             ["--profiles=edge,stream"], ["--profiles=hazard"],
+             ["--follow-forks=yes"], ["--budget=1%"], ["--burst=2ms/1s"], ["--every=1000"],
+             ["--until-converged"]]
+
+    def test_bad_values_name_option_value_and_what_is_accepted(self):
+        for options, mentions in self.OPTIONS:
+            with self.subTest(options=options):
+                self.refuse_run(OWN_FAILURE, mentions, *options)
+
+    def test_what_is_not_in_this_version_says_so(self):
+        for options in self.LATER:
+            with self.subTest(options=options):
+                name = options[0].partition("=")[0]
+                self.refuse_run(OWN_FAILURE, [name, "not in this version"], *options)
+
+    def test_bad_options_in_the_environment_name_it(self):
+        for value in ("--load=fast", "--nonsense", "stray", "'open"):
+            with self.subTest(value=value):
+                self.refuse_run(OWN_FAILURE, ["SHADOWPROF_OPTIONS"],
+                                env={"SHADOWPROF_OPTIONS": value})
+
+    def test_no_program(self):
+        self.refuse(OWN_FAILURE, ["no program"], "run")
+        self.refuse(OWN_FAILURE, ["no program"], "run", "-q", "--")
+
+
+class BadPrograms(Refused):
+    def executable(self, name, content, mode=0o755):
+        path = self.folder / name
+        path.write_bytes(content)
+        path.chmod(mode)
+        return path
+
+    def test_missing(self):
+        for name in ("no-such-program-anywhere", "./no-such-program", ""):
+            with self.subTest(name=name):
+                self.refuse(NOT_FOUND, [f"{name}'"], "run", "--", name)
+        script = self.executable("script", b"#!/no/such/interpreter\n")
+        self.refuse(NOT_FOUND, ["script", "/no/such/interpreter"], "run", script)
+
+    def test_not_executable(self):
+        for path in (self.executable("plain", b"#!/bin/sh\n", 0o644), self.folder):
+            with self.subTest(path=path):
+                self.refuse(NOT_EXECUTABLE, [path.name], "run", path)
+
+    def test_of_32_bits(self):
+        """A whole i386 program: its entry calls exit(0)."""
+        code = bytes.fromhex("b801000000" "31db" "cd80")  # mov eax, 1; xor ebx, ebx; int 0x80
+        base, headers = 0x08048000, 52 + 32
+        header = b"\x7fELF\x01\x01\x01".ljust(16, b"\0") + struct.pack(
+            "<HHIIIIIHHHHHH", 2, 3, 1, base + headers, 52, 0, 0, 52, 32, 1, 0, 0, 0)
+        segment = struct.pack("<IIIIIIII", 1, 0, base, base, headers + len(code),
+                              headers + len(code), 5, 4096)
+        path = self.executable("i386", header + segment + code)
+        self.refuse(OWN_FAILURE, ["i386"], "run", path)
+
+    def test_set_user_id_without_the_right_to_keep_it(self):
+        """Run by an ordinary user, the program would lose its privileges: not a faithful run."""
+        if os.geteuid() != 0:
+            self.skipTest("needs root to make a set-user-ID program of another user")
+        shutil.copy(SHADOWPROF, self.folder / "shadowprof")
+        program = self.folder / "as-root"
+        shutil.copy(victim("dies"), program)
+        program.chmod(0o4755)
+        self.folder.chmod(0o777)
+        done = self.run_command([self.folder / "shadowprof", "run", program, "exit=5"],
+                                user=65534, group=65534, extra_groups=[])
+        self.assertEqual(done.code, OWN_FAILURE, done.stderr)
+        self.assertIn("as-root", done.stderr)
+        self.assertFalse((self.folder / "shadowprof.json").exists())
+
+
+class BadPlaces(Refused):
+    def test_output_that_cannot_be_written_is_found_before_the_target_starts(self):
+        for place in (self.folder / "none/p.json", self.folder, "/proc/p.json",
+                      self.folder / "%p/p.json"):
+            with self.subTest(place=place):
+                self.refuse_run(OWN_FAILURE, [str(place)], "-o", place)
+
+    def test_folder_without_permission(self):
+        if os.geteuid() != 0:
+            self.skipTest("needs root to become another user")
+        shutil.copy(SHADOWPROF, self.folder / "shadowprof")
+        closed = self.folder / "closed"
+        closed.mkdir()
+        self.folder.chmod(0o777)
+        done = self.run_command([self.folder / "shadowprof", "run", "-o", closed / "p.json",
+                                 "touch", self.trace], user=65534, group=65534, extra_groups=[])
+        self.assertEqual(done.code, OWN_FAILURE, done.stderr)
+        self.assertIn(str(closed), done.stderr)
+        self.assertFalse(self.trace.exists())
+
+    def test_profile_to_a_closed_standard_output(self):
+        done = self.run_command(["sh", "-c", 'exec "$@" >&-', "sh", SHADOWPROF, "run", "-o", "-",
+                                 "touch", str(self.trace)])
+        self.assertEqual(done.code, OWN_FAILURE)
+        self.assertIn("standard output", done.stderr)
+        self.assertFalse(self.trace.exists())
+
+
+class Places(TestCase):
+    """Where the profile goes when all is well."""
+
+    TARGET = ["sh", "-c", "exit 3"]
+
+    def test_default_name_and_the_older_profile_kept(self):
+        for _ in range(2):
+            done = self.shadowprof("run", "-q", *self.TARGET)
+            self.assertEqual((done.code, done.stderr), (3, ""))
+        self.assertEqual({path.name for path in self.folder.iterdir()},
+                         {"shadowprof.json", "shadowprof.json.old"})
+        for path in self.folder.iterdir():
+            self.read_profile(text=path.read_text())
+
+    def test_pid_in_the_name(self):
+        self.shadowprof("run", "-q", "-o", "p-%p.json", *self.TARGET)
+        path, = self.folder.iterdir()
+        profile = self.read_profile(text=path.read_text())
+        self.assertEqual(path.name, f"p-{profile['run']['pid']}.json")
+
+    def test_standard_output_behind_the_targets_own(self):
+        done = self.shadowprof("run", "-q", "-o", "-", "echo", "hello")
+        first, _, rest = done.stdout.partition(b"\n")
+        self.assertEqual((done.code, first), (0, b"hello"))
+        self.read_profile(text=rest.decode())
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_device(self):
+        done = self.shadowprof("run", "-q", "-o", "/dev/null", *self.TARGET)
+        self.assertEqual((done.code, done.stderr), (3, ""))
+        self.assertTrue(pathlib.Path("/dev/null").is_char_device())
+
+    def test_full_device_is_a_failure(self):
+        done = self.shadowprof("run", "-q", "-o", "/dev/full", *self.TARGET)
+        self.assertEqual(done.code, OWN_FAILURE)
+        self.assertIn("/dev/full", done.stderr)
+
+    def test_messages_go_to_standard_error(self):
+        done = self.shadowprof("run", *self.TARGET)
+        self.assertEqual((done.code, done.stdout), (3, b""))
+        self.assertIn("shadowprof.json", done.stderr)
+        for line in done.stderr.splitlines():
+            self.assertTrue(line.startswith("shadowprof: "), line)
+
+
+class Options(TestCase):
+    """Options whose effect shows in the profile."""
+
+    def options_of(self, *options, **more):
+        done, profile = self.profile(victim("edges"), "5000000", options=options, **more)
+        self.assertEqual((done.code, done.stderr), (0, ""))
+        return profile
+
+    def test_max_samples(self):
+        self.assertEqual(self.options_of("--max-samples=3").samples, 3)
+
+    def test_sample_size(self):
+        sampling = self.options_of("--sample-size=50k")["sampling"]
+        self.assertGreater(sampling["samples"], 0)
+        self.assertLessEqual(sampling["instructions"], 1.01 * 50_000 * sampling["samples"])
+
+    def test_no_sample_before_the_delay_or_after_the_duration(self):
+        self.assertEqual(self.options_of("--delay=60m").samples, 0)
+        self.assertEqual(self.options_of("--duration=0s").samples, 0)
+
+    def test_kinds_left_out_are_empty(self):
+        lists = {"edge": "edges", "path": "paths", "value": "values", "call": "calls"}
+        for kind, name in lists.items():
+            with self.subTest(kind=kind):
+                profile = self.options_of(f"--profiles={kind}", "--max-samples=5")
+                self.assertGreater(len(profile[name]), 0)
+                for other in set(lists.values()) - {name}:
+                    self.assertEqual(profile.data.get(other, []), [], other)
+
+    def test_all_kinds_are_what_there_is_and_a_note_about_the_rest(self):
+        profile = self.options_of("--profiles=all", "--max-samples=5")
+        self.assertTrue(any("latency" in note for note in profile["notes"]), profile["notes"])
+
+    def test_seed_is_written_down(self):
+        self.assertEqual(self.options_of("--seed=77", "--max-samples=1")["run"]["seed"], "0x4d")
+
+    def test_environment_gives_options_and_the_command_line_wins(self):
+        profile = self.options_of("--seed=2", "--max-samples=1",
+                                  env={"SHADOWPROF_OPTIONS": "--seed=1 --load 0.5"})
+        self.assertEqual(profile["run"]["seed"], "0x2")
+        self.assertEqual(profile["run"]["options"]["load"], "0.5")
+
+
+class Commands(TestCase):
+    LATER = ["attach", "verify", "report", "annotate", "diff", "merge", "accuracy", "export"]
+
+    def test_help(self):
+        for words in (["--help"], ["help"], ["-h"], ["run", "--help"], ["help", "run"],
+                      ["help", "syscalls"]):
+            with self.subTest(words=words):
+                done = self.shadowprof(*words)
+                self.assertEqual((done.code, done.stderr), (0, ""))
+                self.assertIn(b"Usage: shadowprof", done.stdout)
+
+    def test_version(self):
+        done = self.shadowprof("--version")
+        self.assertEqual(done.code, 0)
+        self.assertRegex(done.stdout.decode(), r"^shadowprof \d+\.\d+\.\d+\n$")
+
+    def test_nothing_to_do(self):
+        done = self.shadowprof()
+        self.assertEqual((done.code, done.stdout), (OWN_FAILURE, b""))
+        self.assertIn("Usage", done.stderr)
+
+    def test_unknown_command(self):
+        for typed, meant in (("rum", "run"), ("reprot", "report"), ("frobnicate", "help")):
+            with self.subTest(typed=typed):
+                done = self.shadowprof(typed)
+                self.assertEqual((done.code, done.stdout), (OWN_FAILURE, b""))
+                self.assertIn(f"'{typed}'", done.stderr)
+                self.assertIn(meant, done.stderr)
+
+    def test_commands_of_later_versions_say_so(self):
+        for command in self.LATER:
+            with self.subTest(command=command):
+                done = self.shadowprof(command)
+                self.assertEqual((done.code, done.stdout), (OWN_FAILURE, b""))
+                self.assertIn("not in this version", done.stderr)
+
+    def test_syscalls(self):
+        done = self.shadowprof("syscalls", "--json")
+        self.assertEqual((done.code, done.stderr), (0, ""))
+        json.loads(done.stdout)
+        self.assertIn(b"clock_gettime", self.shadowprof("syscalls").stdout)
+
+    def test_output_that_cannot_be_written_is_a_failure(self):
+        with open("/dev/full", "wb") as full:
+            done = self.run_command([SHADOWPROF, "--help"], stdout=full)
+        self.assertEqual(done.code, OWN_FAILURE)
+
+
+del Refused  # unittest would run it as well
+
+if __name__ == "__main__":
+    unittest.main()

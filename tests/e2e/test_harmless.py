@@ -1,0 +1,169 @@
+"""The target must not notice: same output, same ending, nothing done twice, nothing left."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import time
+import unittest
+
+from harness import SELF_EXEC, SHADOWPROF, TestCase, tagged_processes, victim
+
+
+class Harmless(TestCase):
+    def test_effects_happen_once(self):
+        world = self.folder / "world"
+        world.mkdir()
+        rounds = 15000
+        done, profile = self.profile(victim("effects"), world, str(rounds))
+        self.assertEqual((done.code, done.stderr), (0, ""), done.stdout)
+        self.assertIn(b"each once", done.stdout)
+        self.assertEqual((world / "log").read_text(),
+                         "".join(f"round {i}\n" for i in range(1, rounds + 1)))
+        mapped = (world / "mapped").read_bytes()
+        self.assertEqual(int.from_bytes(mapped[:8], "little"), rounds)
+        self.assertEqual(mapped[8:], bytes(4088))
+        self.assertEqual({path.name for path in world.iterdir()},
+                         {"log", "mapped", f"final-{rounds}"})
+        # The samples did meet the calls: otherwise nothing was proved.
+        self.assertGreater(profile["syscalls"]["output"], 0)
+        self.assertGreater(sum(profile["syscalls"]["by_name"].get(name, 0)
+                               for name in ("write", "rename", "unlink", "sendto")), 20)
+
+    def test_a_parent_sees_no_child_that_is_not_its_own(self):
+        done, profile = self.profile(victim("children"))
+        self.assertEqual((done.code, done.stdout), (0, b"children: 80 rounds, 320 children\n"))
+        self.assertGreaterEqual(profile.samples, 5)
+
+    def test_registers_and_memory_stay_as_they_were(self):
+        for threads in (1, 3):
+            with self.subTest(threads=threads):
+                command = [victim("checksum"), str(threads)]
+                plain = self.run_command(command)
+                self.assertEqual(plain.code, 0, plain.stdout)
+                done, profile = self.profile(*command)
+                self.assertEqual((done.code, done.stdout), (0, plain.stdout))
+                self.assertGreaterEqual(profile.samples, 20)
+
+    def test_time_goes_forward(self):
+        done, profile = self.profile(victim("clock"))
+        self.assertEqual(done.code, 0, done.stdout)
+        self.assert_sampled_well(profile)
+
+    def test_a_wrapper_that_executes_itself_is_followed(self):
+        target = [victim("checksum"), "1", "200"]
+        plain = self.run_command(target)
+        done, profile = self.profile(SELF_EXEC, "3", *target, module=victim("checksum"))
+        self.assertEqual((done.code, done.stdout), (0, plain.stdout))
+        self.assertGreaterEqual(profile.samples, 5)
+        self.assertIsNotNone(profile.module, "nothing was seen of the program behind the wrapper")
+
+    def test_standard_input_is_the_targets_own(self):
+        text = b"one\ntwo\n" * 5000
+        path = self.folder / "input"
+        path.write_bytes(text)
+        with open(path, "rb") as stdin:
+            done, _ = self.profile("cat", stdin=stdin)
+        self.assertEqual((done.code, done.stdout), (0, text))
+
+    def test_closed_descriptors_stay_closed(self):
+        script = "ls -l /proc/self/fd | sed -n 's/.* \\([0-9]*\\) -> .*/\\1/p'"
+        for closing in ("<&-", ">&2 2>&-"):
+            with self.subTest(closing=closing):
+                def run(command):
+                    return self.run_command(["sh", "-c", f'exec "$@" {closing}', "sh", *command])
+                plain = run(["sh", "-c", script])
+                done = run([SHADOWPROF, "run", "-q", "-o", str(self.profile_path), "--", "sh",
+                            "-c", script])
+                self.assertEqual((done.code, done.stdout), (plain.code, plain.stdout))
+                self.read_profile()
+
+
+class Endings(TestCase):
+    HOW = [["exit=0"], ["exit=9"], ["exit=255"], ["signal=15"], ["signal=9"], ["signal=34"],
+           ["abort"], ["segv"], ["trap"], ["thread"]]
+
+    def test_exit_status_and_signal_are_the_targets(self):
+        for how in self.HOW:
+            for milliseconds in ("0", "300"):
+                with self.subTest(how=how, milliseconds=milliseconds):
+                    command = [victim("dies"), *how, milliseconds]
+                    plain = self.run_command(command)
+                    done, profile = self.profile(*command)
+                    self.assertEqual((done.code, done.stdout, done.stderr),
+                                     (plain.code, plain.stdout, ""))
+                    self.assertFalse(done.dumped_core, "a second core, of shadowprof")
+                    ending = ({"signal": -plain.code} if plain.code < 0
+                              else {"status": plain.code})
+                    self.assertEqual(profile["run"]["exit"], ending)
+
+    def test_a_program_killed_from_outside(self):
+        process, tag = self.start([SHADOWPROF, "run", "-q", "-o", self.profile_path, "--",
+                                   victim("interrupted")], stdout=subprocess.PIPE)
+        self.assertEqual(process.stdout.read(6), b"ready\n")
+        os.kill(self.pid_of("interrupted", tag), signal.SIGKILL)
+        done = self.finish(process, tag)
+        self.assertEqual(done.code, -signal.SIGKILL)
+        self.assertEqual(self.read_profile()["run"]["exit"], {"signal": signal.SIGKILL})
+
+    def pid_of(self, program, tag):
+        """The target: of all processes that run the program's file, the one that is no replica."""
+        pids = []
+        for pid in tagged_processes(tag):
+            with contextlib.suppress(OSError):
+                if os.readlink(f"/proc/{pid}/exe") == os.path.realpath(victim(program)):
+                    pids.append(pid)
+        self.assertTrue(pids, f"{program} does not run")
+        return min(pids)
+
+
+class Interrupts(TestCase):
+    def interrupt(self, *arguments):
+        process, tag = self.start([SHADOWPROF, "run", "-q", "-o", self.profile_path, "--",
+                                   victim("interrupted"), *arguments], stdout=subprocess.PIPE)
+        self.assertEqual(process.stdout.read(6), b"ready\n")
+        time.sleep(0.5)
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does at Ctrl-C
+        return self.finish(process, tag)
+
+    def test_ctrl_c_reaches_the_target_once_and_the_profile_is_written(self):
+        done = self.interrupt("count")
+        self.assertEqual((done.code, done.stdout), (41, b"interrupts: 1\n"))
+        self.assertGreaterEqual(self.read_profile().samples, 1)
+
+    def test_ctrl_c_that_kills_the_target_ends_shadowprof_in_the_same_way(self):
+        done = self.interrupt()
+        self.assertEqual(done.code, -signal.SIGINT)
+        self.assertEqual(self.read_profile()["run"]["exit"], {"signal": signal.SIGINT})
+
+
+class Orphans(TestCase):
+    """Whatever happens to shadowprof, the target goes on as if nothing had been."""
+
+    def test_shadowprof_killed_at_any_moment(self):
+        command = [victim("checksum"), "2", "150"]
+        plain = self.run_command(command)
+        for delay in (0.003, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35):
+            with self.subTest(delay=delay):
+                output = self.folder / "output"
+                with open(output, "wb") as stdout:
+                    process, tag = self.start([SHADOWPROF, "run", "-q", "--load=4", "-o",
+                                               self.profile_path, "--", *command], stdout=stdout)
+                time.sleep(delay)
+                process.kill()
+                process.wait()
+                self.wait_for_end(tag)
+                text = output.read_bytes()
+                # Killed before the program began, there is no program.
+                self.assertIn(text, (plain.stdout, b"") if delay < 0.05 else (plain.stdout,))
+                self.assert_nothing_left(process.pid, tag)
+
+    def wait_for_end(self, tag):
+        for _ in range(600):
+            if not tagged_processes(tag):
+                return
+            time.sleep(0.1)
+
+
+if __name__ == "__main__":
+    unittest.main()

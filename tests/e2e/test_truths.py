@@ -1,0 +1,222 @@
+"""Profiles of victims whose truth is known by construction: see the comments in tests/victims."""
+
+import unittest
+
+import bounds
+from harness import TestCase, victim
+
+
+class Truth(TestCase):
+    """Profiles the victim `program` once for all tests of a class."""
+
+    program = None
+    profile_of = {}
+
+    def setUp(self):
+        super().setUp()
+        if self.program not in self.profile_of:
+            done, profile = self.profile(victim(self.program), module=victim(self.program))
+            self.assertEqual(done.code, 0, done.stderr)
+            self.profile_of[self.program] = profile
+        self.seen = self.profile_of[self.program]
+
+    def assert_periodic(self, counts, per_period):
+        """`counts`: [(what, count, how often it happens per period)]."""
+        first, first_count, first_rate = counts[0]
+        self.assertGreater(first_count, 0, f"{first} was never seen")
+        for what, count, rate in counts[1:]:
+            off = abs(count * first_rate - first_count * rate)
+            self.assertLessEqual(off, bounds.periodic(self.seen.samples, per_period) * first_rate,
+                                 f"{what} {count} against {first} {first_count}")
+
+
+class Edges(Truth):
+    program = "edges"
+
+    def edge(self, source, target):
+        return self.seen.edge_counts().get((self.seen.symbols[source], target), 0)
+
+    def test_sampled_well(self):
+        self.assert_sampled_well(self.seen)
+
+    def test_branch_taken_three_times_in_four(self):
+        self.assert_periodic([
+            ("not taken", self.edge("edges_periodic", "edges_periodic_not"), 2),
+            ("taken", self.edge("edges_periodic", "edges_periodic_taken"), 6),
+            ("back-edge", self.edge("edges_back", "edges_loop"), 8)], 8)
+
+    def test_indirect_jump_has_its_four_targets_in_their_proportion(self):
+        self.assert_periodic(
+            [(f"case {i}", self.edge("edges_switch", f"edges_case{i}"), rate)
+             for i, rate in ((3, 1), (2, 1), (1, 2), (0, 4))], 8)
+
+    def test_random_branch_is_within_the_sampling_error(self):
+        taken = self.edge("edges_random", "edges_random_taken")
+        executions = taken + self.edge("edges_random", "edges_random_not")
+        self.assertGreater(executions, 100_000)
+        self.assertLessEqual(abs(taken - 0.75 * executions), bounds.binomial(executions, 0.75))
+
+    def test_branch_that_is_never_taken_never_is(self):
+        self.assertGreater(self.edge("edges_never", "edges_dispatch"), 0)
+        self.assertEqual(self.edge("edges_never", "edges_unreachable"), 0)
+
+    def test_calls_and_returns(self):
+        self.assert_periodic([
+            ("odd", self.edge("edges_indirect_call", "edges_odd"), 4),
+            ("even", self.edge("edges_indirect_call", "edges_even"), 4),
+            ("call", self.edge("edges_call", "edges_leaf"), 8),
+            ("return", self.edge("edges_leaf_return", "edges_after_call"), 8)], 8)
+
+    def test_kinds(self):
+        kinds = {}
+        for edge in self.seen["edges"]:
+            source = self.seen.name(edge["from"])
+            if source is not None:
+                kinds.setdefault(source, set()).add((self.seen.name(edge["to"]), edge["kind"]))
+        self.assertEqual(kinds["edges_random"], {("edges_random_taken", "taken"),
+                                                 ("edges_random_not", "fall-through")})
+        self.assertEqual(kinds["edges_switch"],
+                         {(f"edges_case{i}", "indirect") for i in range(4)})
+        self.assertEqual(kinds["edges_call"], {("edges_leaf", "call")})
+        self.assertEqual(kinds["edges_leaf_return"], {("edges_after_call", "return")})
+
+    def test_what_enters_a_block_leaves_it(self):
+        inflow, outflow = {}, {}
+        for (source, target), count in self.seen.edge_counts().items():
+            inflow[target] = inflow.get(target, 0) + count
+            outflow[source] = outflow.get(source, 0) + count
+        for start, branch in (("edges_loop", "edges_periodic"), ("edges_middle", "edges_random"),
+                              ("edges_choose", "edges_never"), ("edges_calls", "edges_call"),
+                              ("edges_after_call", "edges_indirect_call"),
+                              ("edges_end", "edges_back")):
+            with self.subTest(block=start):
+                entered, left = inflow[start], outflow[self.seen.symbols[branch]]
+                self.assertLessEqual(abs(entered - left), self.seen.samples)
+
+    def test_call_pairs_agree_with_the_edges(self):
+        pairs = {(self.seen.name(call["site"]), self.seen.name(call["callee"])): call["count"]
+                 for call in self.seen["calls"]}
+        for site, callee in (("edges_call", "edges_leaf"), ("edges_indirect_call", "edges_odd"),
+                             ("edges_indirect_call", "edges_even")):
+            with self.subTest(callee=callee):
+                self.assertEqual(pairs[site, callee], self.edge(site, callee))
+
+    def test_stacks_hold_the_instructions_of_each_function(self):
+        """Per iteration edges_run executes 37 instructions, edges_leaf 2, edges_odd or _even 2."""
+        inside = {}
+        for stack in self.seen["stacks"]:
+            functions = [self.seen.locations[frame].get("function") for frame in stack["frames"]]
+            inside[functions[-1]] = inside.get(functions[-1], 0) + stack["instructions"]
+            if functions[-1] == "edges_leaf":
+                self.assertEqual(functions[-3:-1], ["main", "edges_run"])
+        self.assert_periodic([("edges_leaf", inside["edges_leaf"], 2),
+                              ("edges_run", inside["edges_run"], 37),
+                              ("edges_odd", inside["edges_odd"], 1),
+                              ("edges_even", inside["edges_even"], 1)], 8 * 41)
+
+
+class Paths(Truth):
+    program = "paths"
+
+    # Name: the blocks, instructions of one execution, executions per 8 iterations.
+    PATHS = {
+        "short": (("paths_loop", "paths_short", "paths_join"), 7, 6),
+        "low": (("paths_loop", "paths_long", "paths_callee", "paths_low", "paths_after_call",
+                 "paths_join"), 13, 1),
+        "high": (("paths_loop", "paths_long", "paths_callee", "paths_high", "paths_after_call",
+                  "paths_join"), 13, 1),
+    }
+
+    def paths_in_loop(self):
+        found = {}
+        for path in self.seen["paths"]:
+            blocks = tuple(self.seen.name(block) for block in path["blocks"])
+            if any(name and name.startswith("paths_") for name in blocks):
+                found[blocks] = path
+        return found
+
+    def test_sampled_well(self):
+        self.assert_sampled_well(self.seen)
+
+    def test_paths_have_their_frequencies(self):
+        found = self.paths_in_loop()
+        self.assert_periodic([(name, found[blocks]["count"], rate) for name, (blocks, _, rate)
+                              in sorted(self.PATHS.items())], 8)
+
+    def test_paths_count_their_instructions(self):
+        found = self.paths_in_loop()
+        for name, (blocks, instructions, _) in self.PATHS.items():
+            with self.subTest(path=name):
+                self.assertEqual(found[blocks]["instructions"], instructions)
+
+    def test_there_are_no_other_paths_but_the_cut_ones(self):
+        whole = {blocks for blocks, _, _ in self.PATHS.values()}
+        others = {blocks: path["count"] for blocks, path in self.paths_in_loop().items()
+                  if blocks not in whole}
+        # A sample begins in the middle of a path and ends in one.
+        self.assertLessEqual(sum(others.values()), 2 * self.seen.samples, others)
+
+
+class Values(Truth):
+    program = "values"
+
+    def shares(self, label, operand, least=10_000):
+        """{value: (estimated count, error)}, and executions recorded."""
+        entry = self.seen.value(label, operand)
+        self.assertIsNotNone(entry, f"no values of {operand} at {label}")
+        self.assertGreater(entry["count"], least)
+        return ({int(top["value"], 16): (top["count"], top.get("error", 0))
+                 for top in entry["top"]}, entry["count"], entry)
+
+    def assert_shares(self, label, operand, truth):
+        """`truth`: {value: probability}."""
+        top, executions, _ = self.shares(label, operand)
+        for value, probability in truth.items():
+            count, error = top.get(value, (0, 0))
+            self.assertLessEqual(abs(count - probability * executions),
+                                 bounds.binomial(executions, probability, error),
+                                 f"{label}: {value:#x} {count} of {executions}")
+
+    def test_sampled_well(self):
+        self.assert_sampled_well(self.seen)
+
+    def test_load_with_two_frequent_values(self):
+        self.assert_shares("values_load", "edx", {7: 717 / 1024, 9: 205 / 1024})
+
+    def test_load_has_only_values_that_are_in_the_table(self):
+        top, _, entry = self.shares("values_load", "edx")
+        self.assertLessEqual(set(top), {7, 9, *range(1000, 1102)})
+        self.assertAlmostEqual(entry["invariance"], 717 / 1024, delta=0.02)
+
+    def test_constant(self):
+        top, executions, entry = self.shares("values_constant", "r8")
+        self.assertEqual(set(top), {42})
+        self.assertEqual(entry["invariance"], 1.0)
+        self.assertLessEqual(abs(top[42][0] - executions), 6.9 / 1.96 * top[42][1])
+
+    def test_counter_has_no_frequent_value(self):
+        _, _, entry = self.shares("values_counter", "r9")
+        self.assertLess(entry["invariance"], 0.01)
+
+    def test_four_values_in_turn(self):
+        self.assert_shares("values_periodic", "r11d", {value: 0.25 for value in range(4)})
+
+    def test_byte_register(self):
+        self.assert_shares("values_byte", "r11b", {0: 0.5, 1: 0.5})
+
+    def test_vector_register(self):
+        top, _, _ = self.shares("values_vector", "xmm3")
+        self.assertEqual(set(top), {0x0f0e0d0c0b0a09080706050403020100})
+
+    def test_the_instructions_of_one_loop_are_recorded_equally_often(self):
+        counts = [self.seen.value(label, operand)["count"] for label, operand in
+                  (("values_load", "edx"), ("values_constant", "r8"), ("values_counter", "r9"),
+                   ("values_byte", "r11b"))]
+        # Recording begins and ends inside an iteration, at most once per burst.
+        self.assertLessEqual(max(counts) - min(counts), max(counts) / 100)
+
+
+del Truth  # unittest would run it as well
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,47 @@
+"""Real programs: the same output as a plain run, and a profile that holds up."""
+
+import unittest
+
+import workloads
+from harness import INPUTS, TestCase, require_programs
+
+
+class Workloads(TestCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        require_programs(*workloads.PROGRAMS)
+        workloads.make_inputs(INPUTS)
+
+    def check(self, name):
+        command = workloads.COMMANDS[name]
+        plain = self.run_command(command, cwd=INPUTS)
+        done, profile = self.profile(*command, cwd=INPUTS)
+        self.assertEqual(done.code, plain.code)
+        self.assertTrue(done.stdout == plain.stdout, "the output differs from a plain run's")
+        self.assertEqual(done.stderr, plain.stderr)
+        self.assertEqual(plain.code, 0, plain.stderr)
+        self.assertEqual(profile["run"]["command"], command)
+        self.assert_sampled_well(profile)
+        for kind in ("edges", "paths", "values", "calls", "stacks"):
+            self.assertGreater(len(profile[kind]), 0, f"no {kind}")
+        self.assert_flow_is_conserved(profile)
+
+    def assert_flow_is_conserved(self, profile):
+        """Returns match calls but for those that samples cut off and those that longjmp skips."""
+        totals = {}
+        for edge in profile["edges"]:
+            totals[edge["kind"]] = totals.get(edge["kind"], 0) + edge["count"]
+        calls, returns = totals.get("call", 0), totals.get("return", 0)
+        self.assertLessEqual(abs(calls - returns), 0.02 * (calls + returns) + 50 * profile.samples)
+
+
+def add_test(name):
+    setattr(Workloads, f"test_{name}", lambda self: self.check(name))
+
+
+for each in workloads.COMMANDS:
+    add_test(each)
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,22 @@
+"""The six real programs that tests and benchmarks run, and their inputs."""
+
+import pathlib
+import subprocess
+import sys
+
+COMMANDS = {
+    "gzip": ["gzip", "-9", "-c", "text.txt"],
+    "bzip2": ["bzip2", "-9", "-k", "-c", "text.txt"],
+    "perl": ["perl", "words.pl", "text.txt"],
+    "sqlite": ["sqlite3", ":memory:", ".read queries.sql"],
+    "lua": ["lua5.4", "work.lua"],
+    "xz": ["xz", "-2", "-T1", "-c", "text.txt"],
+}
+
+PROGRAMS = sorted({command[0] for command in COMMANDS.values()})
+
+MAKE_INPUTS = pathlib.Path(__file__).resolve().parents[1] / "workloads/make-inputs"
+
+
+def make_inputs(folder):
+    subprocess.run([sys.executable, MAKE_INPUTS, folder], check=True)

@@ -1,0 +1,2 @@
+/* Labels that tests find by name. */
+#define PLACE(name) .globl name; name:
