@@ -16,11 +16,14 @@ TracePacer::TracePacer(const RunLimits& limits, const BlockTables& tables)
       tables_(tables),
       random_(static_cast<std::minstd_rand::result_type>(limits.seed)) {
     // The first phase is a part of a whole one, so that periods do not align with samples.
-    if (limits_.value_period && limits_.value_instructions)
-        phase_left_ = 1 + random_() % limits_.value_period;
-    else
+    if (limits_.value_instructions == 0) {
         phase_left_ = limits_.instructions;
-    values_next_ = false;
+    } else if (limits_.value_instructions >= limits_.value_period) {
+        values_next_ = true;
+        phase_left_ = limits_.instructions;
+    } else {
+        phase_left_ = 1 + random_() % limits_.value_period;
+    }
 }
 
 bool TracePacer::finished() const {
@@ -35,7 +38,8 @@ std::uint64_t TracePacer::jittered(std::uint64_t instructions) {
 
 std::size_t TracePacer::next_words(std::size_t room) {
     if (phase_left_ == 0) {
-        values_next_ = !values_next_ && limits_.value_instructions != 0;
+        const bool always = limits_.value_instructions >= limits_.value_period;
+        values_next_ = limits_.value_instructions != 0 && (always || !values_next_);
         phase_left_ = values_next_ ? jittered(limits_.value_instructions)
                                    : jittered(std::max<std::uint64_t>(
                                          1, limits_.value_period - limits_.value_instructions));

@@ -15,7 +15,7 @@ struct RunLimits {
     // The run ends at the first block boundary where about this many instructions have run.
     std::uint64_t instructions = 0;
     // Of each period of about this many instructions, about `value_instructions` run at
-    // TraceLevel::values; 0 means none.
+    // TraceLevel::values; 0 means none, as many as the period all.
     std::uint64_t value_period = 0;
     std::uint64_t value_instructions = 0;
     std::uint64_t seed = 0;

@@ -1,0 +1,167 @@
+// A guest for tests: this process itself. Functions of the test program are emulated over a copy of
+// its memory, and what they return, write and trace is compared with what they do natively.
+#pragma once
+
+#include <sys/mman.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "emu/emulator.h"
+
+namespace shadowprof {
+
+class OwnMemory final : public PageSource {
+  public:
+    bool read_pages(GuestAddress from, std::span<std::byte> to) override {
+        const iovec local{to.data(), to.size()};
+        const iovec remote{reinterpret_cast<void*>(from.value), to.size()};
+        return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) ==
+               static_cast<ssize_t>(to.size());
+    }
+};
+
+// Keeps all trace words in the order of execution, from a buffer of any size.
+class RecordingSink final : public TraceSink {
+  public:
+    explicit RecordingSink(std::size_t words) : bytes_(words * 8 + TraceBuffer::guard_bytes) {
+        memory_ = static_cast<std::byte*>(mmap(nullptr, bytes_, PROT_READ | PROT_WRITE,
+                                               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+        mprotect(memory_, TraceBuffer::guard_bytes, PROT_NONE);
+    }
+    ~RecordingSink() override { munmap(memory_, bytes_); }
+
+    TraceBuffer acquire() override {
+        return {reinterpret_cast<std::uint64_t*>(memory_ + TraceBuffer::guard_bytes),
+                reinterpret_cast<std::uint64_t*>(memory_ + bytes_)};
+    }
+    void submit(std::span<const std::uint64_t> words) override {
+        for (auto i = words.size(); i-- > 0;) recorded.push_back(words[i]);
+    }
+
+    std::vector<std::uint64_t> recorded;
+
+  private:
+    std::size_t bytes_;
+    std::byte* memory_;
+};
+
+class ScriptedSyscalls final : public SyscallHandler {
+  public:
+    std::function<std::optional<SampleEnd>(CpuState&, GuestSpace&)> on_call =
+        [](CpuState&, GuestSpace&) { return SampleEnd::unsafe_syscall; };
+    std::vector<VdsoFunction> vdso_calls;
+
+    std::optional<SampleEnd> on_syscall(CpuState& cpu, GuestSpace& space, std::uint64_t) override {
+        return on_call(cpu, space);
+    }
+    std::optional<SampleEnd> on_vdso(VdsoFunction function, CpuState& cpu, GuestSpace&,
+                                     std::uint64_t) override {
+        vdso_calls.push_back(function);
+        cpu[Gpr::rax] = 0;
+        return std::nullopt;
+    }
+};
+
+// Emulates calls of functions.
+class TestGuest {
+  public:
+    // Where a called function returns to: nothing is mapped there.
+    static constexpr GuestAddress return_address{0x1230};
+    static constexpr std::size_t stack_bytes = 64 * 1024;
+
+    explicit TestGuest(std::size_t buffer_words = 1 << 16)
+        : blocks_(1 << 16), slots_(1 << 18), tables_(blocks_, slots_), sink(buffer_words) {
+        auto created = Emulator::create(tables_);
+        REQUIRE(created);
+        emulator_ = std::move(*created);
+        stack_ = static_cast<std::byte*>(mmap(nullptr, stack_bytes, PROT_READ | PROT_WRITE,
+                                              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+        cpu.fs_base = reinterpret_cast<std::uint64_t>(__builtin_thread_pointer());
+        cpu.rflags = 0x202;
+        // The initial state of the x87 unit and of MXCSR.
+        const std::uint16_t control = 0x37f;
+        const std::uint32_t mxcsr = 0x1f80;
+        std::memcpy(cpu.xsave.data(), &control, sizeof control);
+        std::memcpy(cpu.xsave.data() + 24, &mxcsr, sizeof mxcsr);
+    }
+    ~TestGuest() { munmap(stack_, stack_bytes); }
+
+    // Runs until the function returns, or as far as `limits` let it.
+    template <typename... Arguments>
+    RunResult call(const void* function, Arguments... arguments) {
+        const std::uint64_t values[] = {std::uint64_t(arguments)..., 0};
+        constexpr Gpr places[] = {Gpr::rdi, Gpr::rsi, Gpr::rdx, Gpr::rcx, Gpr::r8, Gpr::r9};
+        for (std::size_t i = 0; i < sizeof...(arguments); ++i) cpu[places[i]] = values[i];
+        cpu.rip = {reinterpret_cast<std::uint64_t>(function)};
+        auto top = reinterpret_cast<std::uint64_t>(stack_ + stack_bytes - 256) - 8;
+        std::memcpy(reinterpret_cast<void*>(top), &return_address, sizeof return_address);
+        cpu[Gpr::rsp] = top;
+        return go();
+    }
+    // Continues from `cpu`, over the memory as it is now.
+    RunResult go() {
+        REQUIRE(emulator_->begin_sample(own_map(), memory_));
+        return emulator_->run(cpu, limits, syscalls, sink, nullptr);
+    }
+    static bool returned(const RunResult& result) {
+        return result.end == SampleEnd::fault && result.fault_address == return_address;
+    }
+
+    // The block that a trace word names.
+    const BlockInfo& block(std::uint64_t word) const {
+        return tables_[static_cast<BlockId>(word)];
+    }
+    // Starts of all executed blocks.
+    std::vector<std::uint64_t> starts() const {
+        std::vector<std::uint64_t> result;
+        for (std::size_t i = 0; i < sink.recorded.size(); i += 1 + block(sink.recorded[i]).value_words)
+            result.push_back(block(sink.recorded[i]).start.value);
+        return result;
+    }
+    std::uint64_t traced_instructions() const {
+        std::uint64_t sum = 0;
+        for (std::size_t i = 0; i < sink.recorded.size(); i += 1 + block(sink.recorded[i]).value_words)
+            sum += block(sink.recorded[i]).instructions;
+        return sum;
+    }
+    GuestMemory& memory() { return emulator_->memory(); }
+    const Emulator& emulator() const { return *emulator_; }
+    const BlockTables& tables() const { return tables_; }
+
+  private:
+    // Without the huge regions that a sanitizer reserves: they leave no room for a copy.
+    static MemoryMap own_map() {
+        std::ifstream in("/proc/self/maps");
+        const std::string text{std::istreambuf_iterator<char>(in), {}};
+        auto map = MemoryMap::parse(text);
+        REQUIRE(map);
+        std::vector<Mapping> kept;
+        for (const auto& m : map->mappings())
+            if (m.size_bytes() < std::uint64_t{1} << 33 && m.start.value > 0x1000'0000'0000)
+                kept.push_back(m);
+        return MemoryMap(std::move(kept));
+    }
+
+    std::vector<BlockInfo> blocks_;
+    std::vector<ValueSlot> slots_;
+    BlockTables tables_;
+    OwnMemory memory_;
+    std::unique_ptr<Emulator> emulator_;
+    std::byte* stack_;
+
+  public:
+    CpuState cpu;
+    RunLimits limits{.instructions = 100'000'000};
+    ScriptedSyscalls syscalls;
+    RecordingSink sink;
+};
+
+}  // namespace shadowprof
