@@ -18,11 +18,11 @@ namespace {
 
 // System calls that are allowed whatever their arguments are.
 constexpr std::array always_allowed = {
-    SCMP_SYS(pread64),    SCMP_SYS(close),        SCMP_SYS(munmap),       SCMP_SYS(mprotect),
-    SCMP_SYS(mremap),     SCMP_SYS(madvise),      SCMP_SYS(brk),          SCMP_SYS(rt_sigaction),
+    SCMP_SYS(pread64),        SCMP_SYS(close),        SCMP_SYS(munmap),      SCMP_SYS(mprotect),
+    SCMP_SYS(mremap),         SCMP_SYS(madvise),      SCMP_SYS(brk),         SCMP_SYS(rt_sigaction),
     SCMP_SYS(rt_sigprocmask), SCMP_SYS(rt_sigreturn), SCMP_SYS(sigaltstack), SCMP_SYS(futex),
-    SCMP_SYS(clock_gettime), SCMP_SYS(sched_yield), SCMP_SYS(getpid),      SCMP_SYS(gettid),
-    SCMP_SYS(tgkill),     SCMP_SYS(exit),         SCMP_SYS(exit_group),
+    SCMP_SYS(clock_gettime),  SCMP_SYS(sched_yield),  SCMP_SYS(getpid),      SCMP_SYS(gettid),
+    SCMP_SYS(tgkill),         SCMP_SYS(exit),         SCMP_SYS(exit_group),
 };
 
 // Calls of which only those on one descriptor are allowed, which is their first argument.

@@ -33,15 +33,14 @@ namespace {
 // The same call, natively and emulated at each level, over the same initial data.
 template <typename... Arguments>
 void check_same(std::uint64_t (*function)(Arguments...), Arguments... arguments) {
-    const std::array<std::uint64_t, 8> table = {
-        test_table[0], test_table[1], test_table[2], test_table[3],
-        test_table[4], test_table[5], test_table[6], test_table[7]};
+    const std::array<std::uint64_t, 8> table = {test_table[0], test_table[1], test_table[2],
+                                                test_table[3], test_table[4], test_table[5],
+                                                test_table[6], test_table[7]};
     for (const bool values : {false, true}) {
         CAPTURE(values);
         TestGuest guest;
         if (values) guest.limits.value_period = guest.limits.value_instructions = 1'000'000'000;
-        const auto result =
-            guest.call(reinterpret_cast<const void*>(function), arguments...);
+        const auto result = guest.call(reinterpret_cast<const void*>(function), arguments...);
         REQUIRE(TestGuest::returned(result));
         const auto emulated = guest.cpu[Gpr::rax];
         const auto native = function(arguments...);
@@ -79,7 +78,9 @@ TEST_CASE("the stack is the guest's, the flags are on it") {
 TEST_CASE("high bytes beside displaced registers") {
     check_same(test_high_bytes, std::uint64_t{0x1234}, std::uint64_t{0x5678});
 }
-TEST_CASE("calls and returns") { check_same(test_fibonacci, std::uint64_t{15}); }
+TEST_CASE("calls and returns") {
+    check_same(test_fibonacci, std::uint64_t{15});
+}
 TEST_CASE("indirect jumps and calls, and returns that are jumps") {
     check_same(test_indirect, std::uint64_t{4001});
 }
@@ -91,7 +92,9 @@ TEST_CASE("vector and x87 registers are the guest's own") {
     static const std::uint64_t bytes[8] = {1234567, 2, 3, 4, 5, 6, 7, 8};
     check_same<const void*>(test_vectors, bytes);
 }
-TEST_CASE("thread-local storage is the guest thread's") { check_same(test_thread_pointer); }
+TEST_CASE("thread-local storage is the guest thread's") {
+    check_same(test_thread_pointer);
+}
 
 TEST_CASE("what the guest writes stays in the sample") {
     TestGuest guest;
@@ -104,8 +107,8 @@ TEST_CASE("what the guest writes stays in the sample") {
 TEST_CASE("a trace names every executed block") {
     constexpr std::uint64_t iterations = 1000;
     TestGuest guest;
-    REQUIRE(TestGuest::returned(
-        guest.call(reinterpret_cast<const void*>(test_counter), iterations)));
+    REQUIRE(
+        TestGuest::returned(guest.call(reinterpret_cast<const void*>(test_counter), iterations)));
     const auto starts = guest.starts();
     const auto loop = reinterpret_cast<std::uint64_t>(test_counter_loop);
     // The first iteration belongs to the function's first block.
@@ -195,13 +198,12 @@ TEST_CASE("a system call goes to the handler and on behind itself") {
     CHECK(guest.cpu[Gpr::rax] == 42);
 
     TestGuest ended;
-    CHECK(ended.call(reinterpret_cast<const void*>(test_syscall)).end ==
-          SampleEnd::unsafe_syscall);
+    CHECK(ended.call(reinterpret_cast<const void*>(test_syscall)).end == SampleEnd::unsafe_syscall);
 }
 
 TEST_CASE("code that rewrites itself runs as rewritten") {
     // mov byte [rip + 1], 42 ; mov eax, 1 (its immediate is what is written) ; ret
-    static constexpr std::array<std::uint8_t, 13> code = {0xc6, 0x05, 0x01, 0, 0, 0, 42,
+    static constexpr std::array<std::uint8_t, 13> code = {0xc6, 0x05, 0x01, 0, 0, 0,   42,
                                                           0xb8, 0x01, 0,    0, 0, 0xc3};
     void* page = mmap(nullptr, page_bytes, PROT_READ | PROT_WRITE | PROT_EXEC,
                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -35,7 +35,9 @@ class SharedArea {
     ~SharedArea();
 
     TraceBuffer segment(std::size_t index) const;
-    std::span<BlockInfo> blocks() const { return {reinterpret_cast<BlockInfo*>(base_), max_blocks}; }
+    std::span<BlockInfo> blocks() const {
+        return {reinterpret_cast<BlockInfo*>(base_), max_blocks};
+    }
     std::span<ValueSlot> slots() const {
         return {reinterpret_cast<ValueSlot*>(base_ + slots_offset), max_slots};
     }

@@ -2,6 +2,7 @@
 // its memory, and what they return, write and trace is compared with what they do natively.
 #pragma once
 
+#include <doctest/doctest.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -11,8 +12,6 @@
 #include <functional>
 #include <iterator>
 #include <vector>
-
-#include <doctest/doctest.h>
 
 #include "emu/emulator.h"
 
@@ -32,8 +31,8 @@ class OwnMemory final : public PageSource {
 class RecordingSink final : public TraceSink {
   public:
     explicit RecordingSink(std::size_t words) : bytes_(words * 8 + TraceBuffer::guard_bytes) {
-        memory_ = static_cast<std::byte*>(mmap(nullptr, bytes_, PROT_READ | PROT_WRITE,
-                                               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+        memory_ = static_cast<std::byte*>(
+            mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
         mprotect(memory_, TraceBuffer::guard_bytes, PROT_NONE);
     }
     ~RecordingSink() override { munmap(memory_, bytes_); }
@@ -82,8 +81,8 @@ class TestGuest {
         auto created = Emulator::create(tables_);
         REQUIRE(created);
         emulator_ = std::move(*created);
-        stack_ = static_cast<std::byte*>(mmap(nullptr, stack_bytes, PROT_READ | PROT_WRITE,
-                                              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+        stack_ = static_cast<std::byte*>(
+            mmap(nullptr, stack_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
         cpu.fs_base = reinterpret_cast<std::uint64_t>(__builtin_thread_pointer());
         cpu.rflags = 0x202;
         // The initial state of the x87 unit and of MXCSR.
@@ -116,19 +115,19 @@ class TestGuest {
     }
 
     // The block that a trace word names.
-    const BlockInfo& block(std::uint64_t word) const {
-        return tables_[static_cast<BlockId>(word)];
-    }
+    const BlockInfo& block(std::uint64_t word) const { return tables_[static_cast<BlockId>(word)]; }
     // Starts of all executed blocks.
     std::vector<std::uint64_t> starts() const {
         std::vector<std::uint64_t> result;
-        for (std::size_t i = 0; i < sink.recorded.size(); i += 1 + block(sink.recorded[i]).value_words)
+        for (std::size_t i = 0; i < sink.recorded.size();
+             i += 1 + block(sink.recorded[i]).value_words)
             result.push_back(block(sink.recorded[i]).start.value);
         return result;
     }
     std::uint64_t traced_instructions() const {
         std::uint64_t sum = 0;
-        for (std::size_t i = 0; i < sink.recorded.size(); i += 1 + block(sink.recorded[i]).value_words)
+        for (std::size_t i = 0; i < sink.recorded.size();
+             i += 1 + block(sink.recorded[i]).value_words)
             sum += block(sink.recorded[i]).instructions;
         return sum;
     }

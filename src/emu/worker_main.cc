@@ -53,8 +53,7 @@ class Conversation final : public TraceSink, public OutsideChannel, public Stepp
             free_.push_front(current_);
             return;
         }
-        const auto first =
-            static_cast<std::uint64_t>(words.data() - area_.segment(current_).base);
+        const auto first = static_cast<std::uint64_t>(words.data() - area_.segment(current_).base);
         const SegmentMessage message{current_, first, first + words.size()};
         if (!socket_.send(MessageKind::segment_full, message)) lost_ = true;
     }
@@ -123,8 +122,11 @@ class Conversation final : public TraceSink, public OutsideChannel, public Stepp
 class Worker {
   public:
     Worker(WorkerSocket socket, SharedArea area, SampleSyscalls& syscalls)
-        : socket_(std::move(socket)), area_(std::move(area)), syscalls_(syscalls),
-          tables_(area_.blocks(), area_.slots()), conversation_(socket_, area_) {}
+        : socket_(std::move(socket)),
+          area_(std::move(area)),
+          syscalls_(syscalls),
+          tables_(area_.blocks(), area_.slots()),
+          conversation_(socket_, area_) {}
 
     Result<void> prepare() {
         TRY_ASSIGN(emulator_, Emulator::create(tables_));
@@ -169,17 +171,17 @@ WorkerCounters Worker::counters() const {
 
 // Every field is a count that only grows.
 WorkerCounters operator-(const WorkerCounters& after, const WorkerCounters& before) {
-    return {.translated_blocks = after.translated_blocks - before.translated_blocks,
-            .translated_instructions =
-                after.translated_instructions - before.translated_instructions,
-            .untranslatable_instructions =
-                after.untranslatable_instructions - before.untranslatable_instructions,
-            .retired_blocks = after.retired_blocks - before.retired_blocks,
-            .translation_ns = after.translation_ns - before.translation_ns,
-            .page_fetches = after.page_fetches - before.page_fetches,
-            .pages_fetched = after.pages_fetched - before.pages_fetched,
-            .code_writes = after.code_writes - before.code_writes,
-            .cpu_ns = after.cpu_ns - before.cpu_ns};
+    return {
+        .translated_blocks = after.translated_blocks - before.translated_blocks,
+        .translated_instructions = after.translated_instructions - before.translated_instructions,
+        .untranslatable_instructions =
+            after.untranslatable_instructions - before.untranslatable_instructions,
+        .retired_blocks = after.retired_blocks - before.retired_blocks,
+        .translation_ns = after.translation_ns - before.translation_ns,
+        .page_fetches = after.page_fetches - before.page_fetches,
+        .pages_fetched = after.pages_fetched - before.pages_fetched,
+        .code_writes = after.code_writes - before.code_writes,
+        .cpu_ns = after.cpu_ns - before.cpu_ns};
 }
 
 bool Worker::run_sample(WorkerSocket::Message& message) {
@@ -196,8 +198,8 @@ bool Worker::run_sample(WorkerSocket::Message& message) {
     if (!map || !handler || !emulator_->begin_sample(std::move(*map), pages))
         done.result.end = SampleEnd::unsupported_instruction;
     else
-        done.result = emulator_->run(start->cpu, start->limits, *handler, conversation_,
-                                     &conversation_);
+        done.result =
+            emulator_->run(start->cpu, start->limits, *handler, conversation_, &conversation_);
     emulator_->end_sample();
     done.counters = counters() - before;
     done.exhausted = emulator_->exhausted();

@@ -30,7 +30,9 @@ std::vector<char*> worker_environment() {
     return kept;
 }
 
-Error nonsense() { return {ErrorCode::invalid, 0, "a worker sent a message that makes no sense"}; }
+Error nonsense() {
+    return {ErrorCode::invalid, 0, "a worker sent a message that makes no sense"};
+}
 
 }  // namespace
 
@@ -63,8 +65,7 @@ Result<WorkerProcess> WorkerProcess::start(std::span<const char* const> argument
     for (const char* argument : arguments) argv.push_back(const_cast<char*>(argument));
     argv.push_back(nullptr);
     pid_t pid = -1;
-    const int error =
-        posix_spawn(&pid, "/proc/self/exe", &actions, &attributes, argv.data(),
+    const int error = posix_spawn(&pid, "/proc/self/exe", &actions, &attributes, argv.data(),
                                   worker_environment().data());
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);
@@ -90,13 +91,19 @@ Result<SampleOutcome> WorkerProcess::run_sample(const SampleRequest& request,
         const auto message = std::move(queue.front());
         queue.pop_front();
         switch (message.kind) {
-            case MessageKind::segment_full: TRY(on_segment(message, listener)); break;
+            case MessageKind::segment_full:
+                TRY(on_segment(message, listener));
+                break;
             case MessageKind::request:
                 TRY(socket_.send(MessageKind::answer, {}, listener.on_request(message.bytes)));
                 break;
-            case MessageKind::step: TRY(on_step(message, listener)); break;
-            case MessageKind::done: return conclude(message);
-            default: return nonsense();
+            case MessageKind::step:
+                TRY(on_step(message, listener));
+                break;
+            case MessageKind::done:
+                return conclude(message);
+            default:
+                return nonsense();
         }
     }
 }
@@ -124,7 +131,8 @@ Result<void> WorkerProcess::fetch_messages(std::deque<WorkerSocket::Message>& qu
 Result<SampleOutcome> WorkerProcess::conclude(const WorkerSocket::Message& message) const {
     const auto done = body_of<DoneMessage>(message);
     if (!done || done->result.end >= SampleEnd::count) return nonsense();
-    return SampleOutcome{done->result, done->counters,
+    return SampleOutcome{done->result,
+                         done->counters,
                          {message.bytes.begin() + sizeof *done, message.bytes.end()},
                          done->exhausted != 0};
 }

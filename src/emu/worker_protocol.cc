@@ -41,8 +41,7 @@ Result<void> WorkerSocket::send(MessageKind kind, std::span<const std::byte> bod
     while (sendmsg(fd_.get(), &message, MSG_NOSIGNAL) < 0) {
         if (errno == EINTR) continue;
         auto error = errno_error("worker socket");
-        if (error.sys_errno == EPIPE || error.sys_errno == ECONNRESET)
-            error.code = ErrorCode::gone;
+        if (error.sys_errno == EPIPE || error.sys_errno == ECONNRESET) error.code = ErrorCode::gone;
         return error;
     }
     return {};

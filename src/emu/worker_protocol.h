@@ -44,9 +44,9 @@ struct SegmentMessage {
 
 struct StepMessage {
     CpuState cpu;
-    std::uint64_t pages;    // in the mailbox: a StepPage each
-    std::uint32_t ok;       // in `stepped`
-    std::uint32_t end;      // SampleEnd, where not ok
+    std::uint64_t pages;  // in the mailbox: a StepPage each
+    std::uint32_t ok;     // in `stepped`
+    std::uint32_t end;    // SampleEnd, where not ok
 };
 
 // A page that the sample has written to.

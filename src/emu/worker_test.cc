@@ -1,0 +1,315 @@
+// Worker processes: this test program starts itself as a worker.
+#define DOCTEST_CONFIG_IMPLEMENT
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <csignal>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+#include "emu/worker_main.h"
+#include "emu/worker_process.h"
+
+using namespace shadowprof;
+
+namespace {
+
+constexpr const char* worker_argument = "worker-of-the-test";
+
+// Asks the supervisor about every call, and reports how many there were.
+class AskingSyscalls final : public SampleSyscalls {
+    struct Handler final : SyscallHandler {
+        explicit Handler(OutsideChannel& channel) : outside(channel) {}
+        std::optional<SampleEnd> on_syscall(CpuState& cpu, GuestSpace&, std::uint64_t) override {
+            ++calls;
+            const auto number = static_cast<std::uint64_t>(cpu[Gpr::rax]);
+            const auto answer = outside.call(std::as_bytes(std::span(&number, 1)));
+            if (!answer || answer->size() != sizeof number) return SampleEnd::unsafe_syscall;
+            std::memcpy(&cpu[Gpr::rax], answer->data(), sizeof number);
+            return std::nullopt;
+        }
+        std::optional<SampleEnd> on_vdso(VdsoFunction, CpuState&, GuestSpace&,
+                                         std::uint64_t) override {
+            return SampleEnd::unsafe_syscall;
+        }
+        OutsideChannel& outside;
+        std::uint64_t calls = 0;
+    };
+
+  public:
+    std::unique_ptr<SyscallHandler> begin(std::span<const std::byte>,
+                                          OutsideChannel& outside) override {
+        return std::make_unique<Handler>(outside);
+    }
+    std::vector<std::byte> report(const SyscallHandler& handler) override {
+        const auto calls = std::as_bytes(std::span(&static_cast<const Handler&>(handler).calls, 1));
+        return {calls.begin(), calls.end()};
+    }
+};
+
+class Collecting final : public SampleListener {
+  public:
+    void on_trace(std::span<const std::uint64_t> words, const BlockTable& table) override {
+        for (auto i = words.size(); i-- > 0;) {
+            const auto* block = table.find(words[i]);
+            if (!block || !block->instructions) {
+                ++unknown;
+                return;
+            }
+            instructions += block->instructions;
+            i -= std::min<std::size_t>(i, block->value_words);
+        }
+    }
+    void on_emulated() override { ++emulated; }
+    std::vector<std::byte> on_request(std::span<const std::byte> request) override {
+        ++requests;
+        return {request.begin(), request.end()};
+    }
+    std::optional<SampleEnd> on_step(CpuState& cpu, std::span<const StepPage> pages) override {
+        ++steps;
+        dirty_pages = pages.size();
+        if (!step_length) return SampleEnd::unsupported_instruction;
+        cpu.rip = cpu.rip + step_length;
+        return std::nullopt;
+    }
+
+    std::uint64_t instructions = 0, unknown = 0;
+    int emulated = 0, requests = 0, steps = 0;
+    std::uint64_t step_length = 0;
+    std::size_t dirty_pages = 0;
+};
+
+// A process that only holds memory: `code` at a fixed place, a stack above it.
+class Snapshot {
+  public:
+    static constexpr std::uint64_t code_at = 0x5000'0000'0000;
+    static constexpr std::uint64_t data_at = code_at + 0x10000;
+    static constexpr std::uint64_t stack_top = data_at + 0x8000;
+
+    explicit Snapshot(std::span<const std::uint8_t> code) {
+        place(code_at, page_bytes, PROT_READ | PROT_WRITE | PROT_EXEC);
+        place(data_at, 0x10000, PROT_READ | PROT_WRITE);
+        std::memcpy(reinterpret_cast<void*>(code_at), code.data(), code.size());
+        pid_ = fork();
+        if (pid_ == 0)
+            while (true) pause();
+        munmap(reinterpret_cast<void*>(code_at), page_bytes);
+        munmap(reinterpret_cast<void*>(data_at), 0x10000);
+        memory_.reset(open(fmt::format("/proc/{}/mem", pid_).c_str(), O_RDONLY | O_CLOEXEC));
+        // Only what was placed: the rest of this program is of no interest.
+        maps_ = fmt::format("{:x}-{:x} rwxp 0 0:0 0 \n{:x}-{:x} rw-p 0 0:0 0 \n", code_at,
+                            code_at + page_bytes, data_at, data_at + 0x10000);
+    }
+    ~Snapshot() {
+        kill(pid_, SIGKILL);
+        waitpid(pid_, nullptr, 0);
+    }
+
+    SampleRequest request(std::uint64_t instructions = 1'000'000) const {
+        SampleRequest result{.cpu = {},
+                             .limits = {.instructions = instructions},
+                             .maps_text = maps_,
+                             .facts = {},
+                             .memory_fd = memory_.get()};
+        result.cpu.rip = {code_at};
+        result.cpu[Gpr::rsp] = stack_top;
+        return result;
+    }
+
+  private:
+    static void place(std::uint64_t at, std::size_t bytes, int protection) {
+        REQUIRE(mmap(reinterpret_cast<void*>(at), bytes, protection,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) != MAP_FAILED);
+    }
+    pid_t pid_ = -1;
+    UniqueFd memory_;
+    std::string maps_;
+};
+
+// A worker, and how it ended.
+class TestWorker {
+  public:
+    TestWorker() : process_(start()) {}
+    ~TestWorker() {
+        kill(process_.pid(), SIGKILL);
+        waitpid(process_.pid(), nullptr, 0);
+    }
+    WorkerProcess& operator*() { return process_; }
+    WorkerProcess* operator->() { return &process_; }
+    int wait_for_end() const {
+        int status = 0;
+        siginfo_t info = {};
+        waitid(P_PID, static_cast<id_t>(process_.pid()), &info, WEXITED | WNOWAIT);
+        status = info.si_code == CLD_EXITED ? -info.si_status : info.si_status;
+        return status;
+    }
+
+  private:
+    static WorkerProcess start() {
+        const std::array arguments = {"worker_test", worker_argument};
+        auto started = WorkerProcess::start(arguments);
+        REQUIRE(started);
+        return std::move(*started);
+    }
+    WorkerProcess process_;
+};
+
+// loop: inc rax ; jmp loop
+constexpr std::array<std::uint8_t, 5> endless = {0x48, 0xff, 0xc0, 0xeb, 0xfb};
+
+// Writable mappings of a process, and those that are executable too.
+std::vector<Mapping> writable_mappings(pid_t pid) {
+    std::ifstream in(fmt::format("/proc/{}/maps", pid));
+    const std::string text{std::istreambuf_iterator<char>(in), {}};
+    std::vector<Mapping> result;
+    const auto map = MemoryMap::parse(text);
+    REQUIRE(map);
+    for (const auto& m : map->mappings())
+        if (m.writable) result.push_back(m);
+    return result;
+}
+
+}  // namespace
+
+TEST_CASE("a worker emulates samples one after the other") {
+    TestWorker worker;
+    const Snapshot snapshot(endless);
+    for (int i = 0; i < 5; ++i) {
+        Collecting listener;
+        const auto outcome = worker->run_sample(snapshot.request(), listener);
+        REQUIRE(outcome);
+        CHECK(outcome->result.end == SampleEnd::size);
+        CHECK(listener.unknown == 0);
+        CHECK(listener.emulated == 1);
+        CHECK(listener.instructions >= 990'000);
+        CHECK(listener.instructions <= 1'010'000);
+        // Translated once, for the first sample.
+        CHECK((outcome->counters.translated_blocks == 0) == (i > 0));
+    }
+}
+
+TEST_CASE("more trace than all segments hold goes through") {
+    TestWorker worker;
+    const Snapshot snapshot(endless);
+    Collecting listener;
+    const auto outcome = worker->run_sample(snapshot.request(20'000'000), listener);
+    REQUIRE(outcome);
+    CHECK(listener.instructions >= 19'800'000);
+    CHECK(listener.instructions <= 20'200'000);
+}
+
+TEST_CASE("questions are answered by the supervisor") {
+    // mov eax, 77 ; syscall ; cmp eax, 77 ; je back to the start ; ud2
+    constexpr std::array<std::uint8_t, 14> code = {0xb8, 77,   0,  0,    0,    0x0f, 0x05,
+                                                   0x83, 0xf8, 77, 0x74, 0xf4, 0x0f, 0x0b};
+    TestWorker worker;
+    const Snapshot snapshot(code);
+    Collecting listener;
+    const auto outcome = worker->run_sample(snapshot.request(4000), listener);
+    REQUIRE(outcome);
+    CHECK(outcome->result.end == SampleEnd::size);
+    CHECK(listener.requests > 900);
+    REQUIRE(outcome->syscall_report.size() == 8);
+    std::uint64_t calls = 0;
+    std::memcpy(&calls, outcome->syscall_report.data(), sizeof calls);
+    CHECK(calls == static_cast<std::uint64_t>(listener.requests));
+}
+
+TEST_CASE("what cannot be translated is stepped outside, with the dirty pages in place") {
+    // mov [rsp - 8], rax ; int 0x80 ; inc rax ; jmp to the inc
+    constexpr std::array<std::uint8_t, 12> code = {0x48, 0x89, 0x44, 0x24, 0xf8, 0xcd,
+                                                   0x80, 0x48, 0xff, 0xc0, 0xeb, 0xfb};
+    TestWorker worker;
+    const Snapshot snapshot(code);
+    Collecting listener;
+    listener.step_length = 2;
+    const auto outcome = worker->run_sample(snapshot.request(1000), listener);
+    REQUIRE(outcome);
+    CHECK(listener.steps == 1);
+    CHECK(listener.dirty_pages >= 1);
+    CHECK(outcome->result.end == SampleEnd::size);
+    CHECK(outcome->result.single_stepped == 1);
+}
+
+TEST_CASE("a guest that writes all over the worker costs its sample and no more") {
+    // rep stosq at rdi, rcx times ; then an endless loop
+    constexpr std::array<std::uint8_t, 8> code = {0xf3, 0x48, 0xab, 0x48, 0xff, 0xc0, 0xeb, 0xfb};
+    const Snapshot snapshot(code);
+    std::size_t attacked = 0, lost = 0;
+    for (std::size_t nth = 0;; ++nth) {
+        TestWorker worker;
+        Collecting warm_up;
+        auto request = snapshot.request(10'000);
+        request.cpu[Gpr::rcx] = 0;
+        REQUIRE(worker->run_sample(request, warm_up));
+        const auto targets = writable_mappings(worker->pid());
+        if (nth >= targets.size()) break;
+        // The distance that the worker chooses for a program linked this high.
+        constexpr std::uint64_t delta = 0 - std::uint64_t{0x2000'0000'0000};
+        const auto& target = targets[nth];
+        CAPTURE(target.name);
+        request.cpu[Gpr::rdi] = target.start.value - delta;
+        request.cpu[Gpr::rcx] = std::min<std::uint64_t>(target.size_bytes(), 1 << 20) / 8;
+        request.cpu[Gpr::rax] = 0x4141414141414141;
+        Collecting listener;
+        const auto outcome = worker->run_sample(request, listener);
+        ++attacked;
+        if (!outcome) ++lost;
+    }
+    CHECK(attacked > 5);
+    MESSAGE(attacked << " mappings written over, " << lost << " workers lost");
+    // A new worker is as good as ever.
+    TestWorker worker;
+    Collecting listener;
+    const Snapshot healthy(endless);
+    const auto outcome = worker->run_sample(healthy.request(), listener);
+    REQUIRE(outcome);
+    CHECK(listener.instructions >= 990'000);
+}
+
+TEST_CASE("a system call from subverted code kills the worker, before it is made") {
+    constexpr std::array<std::uint8_t, 8> code = {0xf3, 0x48, 0xab, 0x48, 0xff, 0xc0, 0xeb, 0xfb};
+    const Snapshot snapshot(code);
+    TestWorker worker;
+    Collecting warm_up;
+    auto request = snapshot.request(10'000);
+    request.cpu[Gpr::rcx] = 0;
+    REQUIRE(worker->run_sample(request, warm_up));
+    for (const auto& m : writable_mappings(worker->pid())) {
+        if (!m.executable) continue;
+        constexpr std::uint64_t delta = 0 - std::uint64_t{0x2000'0000'0000};
+        // Bytes b8 02 00 00 00 0f 05 90: open(2), which no worker may make.
+        request.cpu[Gpr::rax] = 0x90050f00000002b8;
+        // Over everything that was translated, this very instruction included.
+        request.cpu[Gpr::rdi] = m.start.value - delta;
+        request.cpu[Gpr::rcx] = (std::uint64_t{1} << 20) / 8;
+        Collecting listener;
+        CHECK(!worker->run_sample(request, listener));
+        CHECK(worker.wait_for_end() == SIGSYS);
+        return;
+    }
+    FAIL("the worker has no memory for code");
+}
+
+TEST_CASE("nonsense from the supervisor or its end ends a worker") {
+    std::optional<TestWorker> worker(std::in_place);
+    const Snapshot snapshot(endless);
+    Collecting listener;
+    auto request = snapshot.request();
+    request.maps_text = "no mappings\n";
+    const auto outcome = (*worker)->run_sample(request, listener);
+    REQUIRE(outcome);
+    CHECK(outcome->result.end == SampleEnd::unsupported_instruction);
+}
+
+int main(int argc, char** argv) {
+    if (argc == 2 && std::strcmp(argv[1], worker_argument) == 0) {
+        AskingSyscalls syscalls;
+        return run_worker(syscalls);
+    }
+    return doctest::Context(argc, argv).run();
+}
