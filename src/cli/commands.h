@@ -11,5 +11,6 @@ using CommandMain = int (*)(std::span<const std::string> words);
 
 int run_main(std::span<const std::string> words);
 int syscalls_main(std::span<const std::string> words);
+int verify_main(std::span<const std::string> words);
 
 }  // namespace shadowprof

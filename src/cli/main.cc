@@ -26,7 +26,7 @@ constexpr Command commands[] = {
     {"run", "profile a program from its start", run_main},
     {"syscalls", "show how system calls inside samples are treated", syscalls_main},
     {"attach", "profile a running process", nullptr},
-    {"verify", "prove the emulator against the hardware", nullptr},
+    {"verify", "prove the emulator against the hardware", verify_main},
     {"report", "read a profile", nullptr},
     {"annotate", "show disassembly with counts and values", nullptr},
     {"diff", "compare two profiles", nullptr},

@@ -28,7 +28,7 @@ std::string as_json() {
         rows.push_back({{"number", row.number},
                         {"name", row.name},
                         {"class", name(row.syscall_class)},
-                        {"emulated", row.handler != nullptr},
+                        {"emulated", static_cast<bool>(row.handler)},
                         {"remark", row.remark}});
     return rows.dump(1) + "\n";
 }

@@ -171,17 +171,33 @@ GprUses Instruction::gpr_uses() const {
 }
 
 std::uint32_t Instruction::flags_read() const {
+    // SYSCALL saves them in R11; what else leaves the ordinary may look at them as well.
+    if (flow_ == Flow::syscall || flow_ == Flow::other) return status_flags;
     return zydis_.cpu_flags ? zydis_.cpu_flags->tested & status_flags : 0;
 }
 
 std::uint32_t Instruction::flags_killed() const {
-    if (!zydis_.cpu_flags || is_repeated()) return 0;
+    if (!zydis_.cpu_flags || is_repeated() || flow_ == Flow::syscall || flow_ == Flow::other)
+        return 0;
     // A count of zero leaves the flags alone.
     if (is_shift_or_rotate(zydis_.meta.category, mnemonic())) return 0;
     const auto& flags = *zydis_.cpu_flags;
     const auto defined = flags.modified | flags.set_0 | flags.set_1;
     // AF is the one flag that logic instructions leave undefined, and none keeps it.
     return (defined | (defined ? flags.undefined & ZYDIS_CPUFLAG_AF : 0)) & status_flags;
+}
+
+bool Instruction::is_nondeterministic() const {
+    switch (mnemonic()) {
+        case ZYDIS_MNEMONIC_RDTSC:
+        case ZYDIS_MNEMONIC_RDTSCP:
+        case ZYDIS_MNEMONIC_RDPID:
+        case ZYDIS_MNEMONIC_RDPMC:
+        case ZYDIS_MNEMONIC_RDRAND:
+        case ZYDIS_MNEMONIC_RDSEED:
+        case ZYDIS_MNEMONIC_CPUID: return true;
+        default: return false;
+    }
 }
 
 bool Instruction::is_repeated() const {

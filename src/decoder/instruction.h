@@ -86,6 +86,9 @@ class Instruction {
     bool has_attribute(ZydisInstructionAttributes mask) const {
         return (zydis_.attributes & mask) != 0;
     }
+    // Its result depends on more than the registers and memory: time-stamp counter, random numbers,
+    // the processor that happens to execute it.
+    bool is_nondeterministic() const;
     // REP, REPE or REPNE in front of a string instruction.
     bool is_repeated() const;
 

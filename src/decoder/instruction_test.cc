@@ -85,5 +85,7 @@ TEST_CASE("flags: a shift and a repeated string instruction kill none") {
     CHECK(decode({0x48, 0xff, 0xc0})->flags_killed() ==
           (status_flags & ~std::uint32_t{ZYDIS_CPUFLAG_CF}));             // inc
     CHECK(decode({0x48, 0x11, 0xd8})->flags_read() == ZYDIS_CPUFLAG_CF);  // adc
+    CHECK(decode({0x0f, 0x05})->flags_read() == status_flags);            // syscall
+    CHECK(decode({0x0f, 0x05})->flags_killed() == 0);
     CHECK(decode({0x72, 0})->flags_read() == ZYDIS_CPUFLAG_CF);           // jb
 }

@@ -100,7 +100,7 @@ class Emulator::Run {
     void enter_entry(const std::uint8_t* entry, GuestAddress pc);
     void new_buffer();
     void submit_trace();
-    std::uint64_t elapsed_ns() const;
+    std::uint64_t elapsed_ns();
 
     void on_exit();
     void on_direct_branch();
@@ -123,6 +123,7 @@ class Emulator::Run {
     RunResult result_;
     std::uint64_t* start_ = nullptr;  // where the words begin that are not submitted yet
     GuestAddress pc_;                 // where the guest is when it is not in translated code
+    std::uint64_t elapsed_ns_ = 0;
     bool ended_ = false;
 };
 
@@ -205,10 +206,13 @@ void Emulator::Run::submit_trace() {
     start_ = nullptr;
 }
 
-std::uint64_t Emulator::Run::elapsed_ns() const {
+// From estimates that are corrected now and then; but time never goes backwards.
+std::uint64_t Emulator::Run::elapsed_ns() {
     const auto* cursor = reinterpret_cast<std::uint64_t*>(context_.trace_cursor);
-    return pacer_.instructions_with(static_cast<std::uint64_t>(start_ - cursor)) /
-           instructions_per_ns;
+    const auto instructions =
+        pacer_.instructions_with(static_cast<std::uint64_t>(start_ - cursor));
+    elapsed_ns_ = std::max(elapsed_ns_ + 1, instructions / instructions_per_ns);
+    return elapsed_ns_;
 }
 
 void Emulator::Run::on_exit() {
@@ -262,7 +266,8 @@ void Emulator::Run::on_syscall() {
 
 void Emulator::Run::on_vdso_call() {
     store_registers();
-    const auto function = static_cast<VdsoFunction>(context_.exit_info);
+    pc_ = cpu_.rip = e_.tables_[context_.exit_info].start;
+    const auto function = e_.translator_.vdso_function(pc_);
     const auto reason = syscalls_.on_vdso(function, cpu_, e_.memory_, elapsed_ns());
     if (reason) return end(*reason);
     const auto return_address = guest_load<GuestAddress>(e_.memory_, {cpu_[Gpr::rsp]});
@@ -346,10 +351,11 @@ Result<std::unique_ptr<Emulator>> Emulator::create(BlockTables& tables) {
     return std::unique_ptr<Emulator>(new Emulator(tables, std::move(self), std::move(cache)));
 }
 
-Result<void> Emulator::begin_sample(MemoryMap map, PageSource& source) {
+Result<void> Emulator::begin_sample(MemoryMap map, PageSource& source,
+                                    Nondeterminism nondeterminism) {
     const MemoryMap layout = map;
     TRY(memory_.begin(std::move(map), source));
-    translator_.begin_sample(find_vdso_functions(memory_, layout));
+    translator_.begin_sample(find_vdso_functions(memory_, layout), nondeterminism);
     return {};
 }
 

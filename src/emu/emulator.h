@@ -71,7 +71,8 @@ class Emulator {
     Emulator& operator=(const Emulator&) = delete;
 
     // Shows the guest a new snapshot. Translated code that still holds is kept.
-    Result<void> begin_sample(MemoryMap map, PageSource& source);
+    Result<void> begin_sample(MemoryMap map, PageSource& source,
+                              Nondeterminism nondeterminism = Nondeterminism::native);
     // Runs from `cpu` on, and leaves the state at the end in it. `stepper` may be null: then what
     // cannot be translated ends the run.
     RunResult run(CpuState& cpu, const RunLimits& limits, SyscallHandler& syscalls, TraceSink& sink,

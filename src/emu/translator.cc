@@ -164,7 +164,10 @@ bool Translator::draft_block(GuestAddress start, std::uint32_t limit) {
     while (draft_.instructions.size() < limit) {
         auto in = decode_at(draft_.end);
         if (!in) break;
-        const auto terminator = terminator_of(in->flow());
+        const bool given_up =
+            nondeterminism_ == Nondeterminism::handed_over && in->is_nondeterministic();
+        const auto terminator =
+            given_up ? Terminator::handed_over : terminator_of(in->flow());
         // What is handed over stands alone: the state before it must be precise.
         if (terminator == Terminator::handed_over && !draft_.instructions.empty()) break;
         draft_.instructions.push_back(*in);
@@ -264,9 +267,10 @@ bool Translator::still_valid(GuestAddress page, const CodePage& code) {
     return true;
 }
 
-void Translator::begin_sample(VdsoEntries vdso) {
-    if (vdso != vdso_) clear();
+void Translator::begin_sample(VdsoEntries vdso, Nondeterminism nondeterminism) {
+    if (vdso != vdso_ || nondeterminism != nondeterminism_) clear();
     vdso_ = std::move(vdso);
+    nondeterminism_ = nondeterminism;
     std::vector<GuestAddress> gone;
     for (const auto& [page, code] : pages_)
         if (!still_valid(page, code)) gone.push_back(page);

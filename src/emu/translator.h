@@ -34,6 +34,13 @@ struct GuestPosition {
     Recovery recovery = Recovery::none;
 };
 
+// What is done with instructions whose result is not a function of the guest's state: RDTSC, RDRAND,
+// CPUID and the like.
+enum class Nondeterminism : std::uint8_t {
+    native,       // executed where the guest is emulated
+    handed_over,  // treated like what cannot be translated
+};
+
 class Translator {
   public:
     using VdsoEntries = std::unordered_map<GuestAddress, VdsoFunction>;
@@ -44,7 +51,9 @@ class Translator {
     // Called when the guest memory shows a new snapshot: drops the code that is no longer there.
     // Code from a file mapping that nobody can write to is known by the file; other code is
     // compared by its content.
-    void begin_sample(VdsoEntries vdso);
+    void begin_sample(VdsoEntries vdso, Nondeterminism nondeterminism);
+    // The vDSO function that begins at `start`; it must be one.
+    VdsoFunction vdso_function(GuestAddress start) const { return vdso_.at(start); }
 
     // Host code for the block that starts at `address`; null if no instruction can be read there or
     // the block tables are full.
@@ -154,6 +163,7 @@ class Translator {
     GuestMemory& memory_;
     BlockTables& tables_;
     VdsoEntries vdso_;
+    Nondeterminism nondeterminism_ = Nondeterminism::native;
     std::unordered_map<GuestAddress, std::uint32_t> by_start_[trace_levels];
     std::vector<Block> blocks_;  // in the order of their code
     std::vector<Position> positions_;

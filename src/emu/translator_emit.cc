@@ -191,7 +191,7 @@ bool Translator::emit_branch_operand(const Instruction& in, CodeBuffer& out) {
 
 void Translator::emit_terminator(TraceLevel level, BlockId id, CodeBuffer& out) {
     if (draft_.vdso) {
-        emit_exit(ExitReason::vdso_call, static_cast<std::uint32_t>(*draft_.vdso), out);
+        emit_exit(ExitReason::vdso_call, id, out);
         return;
     }
     const auto& in = draft_.last();

@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <deque>
 #include <string_view>
@@ -138,13 +139,17 @@ class Worker {
             auto message = socket_.receive();
             if (!message) return message.error().code == ErrorCode::gone ? 0 : 1;
             if (message->kind == MessageKind::segment_free) continue;
-            if (message->kind != MessageKind::start || !run_sample(*message)) return 1;
+            const bool served = message->kind == MessageKind::start     ? run_sample(*message)
+                                : message->kind == MessageKind::compare ? compare(*message)
+                                                                        : false;
+            if (!served) return 1;
         }
         return 0;
     }
 
   private:
     bool run_sample(WorkerSocket::Message& message);
+    bool compare(const WorkerSocket::Message& message);
     WorkerCounters counters() const;
 
     WorkerSocket socket_;
@@ -153,6 +158,7 @@ class Worker {
     BlockTables tables_;
     Conversation conversation_;
     std::unique_ptr<Emulator> emulator_;
+    std::unique_ptr<DescriptorPages> pages_;  // of the last exact run
 };
 
 WorkerCounters Worker::counters() const {
@@ -193,18 +199,54 @@ bool Worker::run_sample(WorkerSocket::Message& message) {
                                 start->maps_bytes);
     auto map = MemoryMap::parse(maps);
     auto handler = syscalls_.begin(std::span(message.bytes).subspan(sizeof *start), conversation_);
-    DescriptorPages pages(std::move(message.fd));
+    pages_ = std::make_unique<DescriptorPages>(std::move(message.fd));
+    const auto nondeterminism =
+        start->exact ? Nondeterminism::handed_over : Nondeterminism::native;
     DoneMessage done = {};
-    if (!map || !handler || !emulator_->begin_sample(std::move(*map), pages))
+    if (!map || !handler ||
+        !emulator_->begin_sample(std::move(*map), *pages_, nondeterminism))
         done.result.end = SampleEnd::unsupported_instruction;
     else
-        done.result =
-            emulator_->run(start->cpu, start->limits, *handler, conversation_, &conversation_);
-    emulator_->end_sample();
+        done.result = emulator_->run(start->cpu, start->limits, *handler, conversation_,
+                                     start->exact ? nullptr : &conversation_);
+    if (!start->exact) {
+        emulator_->end_sample();
+        pages_.reset();
+    }
+    done.cpu = start->cpu;
     done.counters = counters() - before;
     done.exhausted = emulator_->exhausted();
     const auto report = handler ? syscalls_.report(*handler) : std::vector<std::byte>{};
     return socket_.send(MessageKind::done, done, report).has_value();
+}
+
+bool Worker::compare(const WorkerSocket::Message& message) {
+    const auto request = body_of<CompareMessage>(message);
+    if (!request || !pages_) return false;
+    ComparedMessage result = {};
+    emulator_->memory().for_each_dirty_page(
+        [&](GuestAddress page, std::span<const std::byte> emulated) {
+            std::array<std::byte, page_bytes> native;
+            ++result.pages_compared;
+            if (!pages_->read_pages(page, native)) {
+                ++result.pages_unreadable;
+                return;
+            }
+            if (std::equal(native.begin(), native.end(), emulated.begin())) return;
+            for (std::size_t i = 0; i < page_bytes; ++i) {
+                const auto at = page + i;
+                if (native[i] == emulated[i] ||
+                    (request->excluded_start <= at && at < request->excluded_end))
+                    continue;
+                if (result.pages_different < ComparedMessage::max_differences)
+                    result.differences[result.pages_different] = {
+                        at, static_cast<std::uint8_t>(emulated[i]),
+                        static_cast<std::uint8_t>(native[i])};
+                ++result.pages_different;
+                return;
+            }
+        });
+    return socket_.send(MessageKind::compared, result).has_value();
 }
 
 Result<int> serve(SampleSyscalls& syscalls) {

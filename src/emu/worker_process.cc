@@ -78,7 +78,8 @@ Result<SampleOutcome> WorkerProcess::run_sample(const SampleRequest& request,
     if (request.maps_text.size() > area_.mailbox().size())
         return Error{ErrorCode::unsupported, 0, "the program has too many memory mappings"};
     std::memcpy(area_.mailbox().data(), request.maps_text.data(), request.maps_text.size());
-    const StartMessage start{request.cpu, request.limits, request.maps_text.size()};
+    const StartMessage start{request.cpu, request.limits, request.maps_text.size(),
+                             request.exact};
     TRY(socket_.send(MessageKind::start, start, request.facts, request.memory_fd));
     std::deque<WorkerSocket::Message> queue;
     bool emulated = false;
@@ -132,9 +133,18 @@ Result<SampleOutcome> WorkerProcess::conclude(const WorkerSocket::Message& messa
     const auto done = body_of<DoneMessage>(message);
     if (!done || done->result.end >= SampleEnd::count) return nonsense();
     return SampleOutcome{done->result,
+                         done->cpu,
                          done->counters,
                          {message.bytes.begin() + sizeof *done, message.bytes.end()},
                          done->exhausted != 0};
+}
+
+Result<ComparedMessage> WorkerProcess::compare_memory(const CompareMessage& request) {
+    TRY(socket_.send(MessageKind::compare, request));
+    TRY_ASSIGN(const auto message, socket_.receive(silence_limit_ms));
+    const auto compared = body_of<ComparedMessage>(message);
+    if (message.kind != MessageKind::compared || !compared) return nonsense();
+    return *compared;
 }
 
 Result<void> WorkerProcess::on_segment(const WorkerSocket::Message& message,

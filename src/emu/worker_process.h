@@ -21,6 +21,7 @@ struct SampleRequest {
     std::string_view maps_text;        // /proc/PID/maps of the snapshot
     std::span<const std::byte> facts;  // for SampleSyscalls::begin()
     int memory_fd = -1;                // the snapshot's memory, open for reading
+    bool exact = false;                // see StartMessage
 };
 
 // What a sample leads to while it runs. Called in the thread that runs the sample.
@@ -40,6 +41,7 @@ class SampleListener {
 
 struct SampleOutcome {
     RunResult result;
+    CpuState cpu;  // at the end
     WorkerCounters counters = {};
     std::vector<std::byte> syscall_report;
     bool worker_exhausted = false;
@@ -55,6 +57,8 @@ class WorkerProcess {
     // Runs one sample to its end; blocks. An error means that the worker is lost: kill and replace
     // it.
     Result<SampleOutcome> run_sample(const SampleRequest& request, SampleListener& listener);
+    // After an exact run: compares the memory that it wrote with what its descriptor shows now.
+    Result<ComparedMessage> compare_memory(const CompareMessage& request);
 
   private:
     WorkerProcess(pid_t pid, WorkerSocket socket, SharedArea area)

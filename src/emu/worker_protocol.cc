@@ -11,7 +11,7 @@ namespace shadowprof {
 namespace {
 
 constexpr std::size_t max_packet_bytes = OutsideChannel::max_bytes + 16 * 1024;
-constexpr auto last_kind = MessageKind::done;
+constexpr auto last_kind = MessageKind::compared;
 
 union DescriptorControl {
     cmsghdr header;

@@ -23,17 +23,44 @@ enum class MessageKind : std::uint32_t {
     segment_free,  // SegmentMessage
     answer,        // payload: the answer to a request
     stepped,       // StepMessage
+    compare,       // CompareMessage; only after an exact run
     // worker to supervisor
     segment_full,  // SegmentMessage
     request,       // payload: what OutsideChannel::call() was given
     step,          // StepMessage; the dirty pages are in the mailbox
     done,          // DoneMessage, payload: report of the system calls
+    compared,      // ComparedMessage
 };
 
 struct StartMessage {
     CpuState cpu;
     RunLimits limits;
     std::uint64_t maps_bytes;  // of /proc/PID/maps text in the mailbox
+    // The run ends at every system call, vDSO call and nondeterministic instruction, and its memory
+    // is kept to be compared.
+    std::uint32_t exact;
+};
+
+// Compare every page that the run wrote to with what the memory descriptor shows now, but for a
+// range that the kernel writes to on its own (struct rseq).
+struct CompareMessage {
+    GuestAddress excluded_start;
+    GuestAddress excluded_end;
+};
+
+struct ComparedMessage {
+    static constexpr std::size_t max_differences = 16;
+
+    struct Difference {
+        GuestAddress address;  // of the first byte that differs in its page
+        std::uint8_t emulated;
+        std::uint8_t native;
+    };
+
+    std::uint64_t pages_compared;
+    std::uint64_t pages_different;
+    std::uint64_t pages_unreadable;
+    Difference differences[max_differences];
 };
 
 struct SegmentMessage {
@@ -69,6 +96,7 @@ struct WorkerCounters {
 
 struct DoneMessage {
     RunResult result;
+    CpuState cpu;             // at the end
     WorkerCounters counters;  // of this sample alone
     std::uint32_t exhausted;  // the worker wants to be replaced
 };

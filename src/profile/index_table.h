@@ -11,7 +11,7 @@
 namespace shadowprof {
 
 // Finds elements of a vector by their content: maps hashes to indices, and leaves the elements, and
-// the comparing, to the caller.
+// the comparing, to the caller. Of a hash only the upper 32 bits count.
 class IndexTable {
   public:
     // The index put in under `hash` for which `equal(index)` holds.

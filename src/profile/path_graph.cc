@@ -84,10 +84,6 @@ bool PathGraph::full() const {
            tokens_.size() >= max_tokens || stacks_.size() >= max_contexts;
 }
 
-bool PathGraph::empty() const {
-    return links_.size() == 1;
-}
-
 std::span<const BlockToken> PathGraph::tokens_of(const PathInfo& path) const {
     return std::span(tokens_).subspan(path.offset, path.length);
 }

@@ -74,7 +74,6 @@ class PathGraph {
     std::uint64_t instructions() const { return instructions_; }
     // The graph has grown to its limit: fold_into() and clear() before going on.
     bool full() const;
-    bool empty() const;
 
     // Adds all counts to `totals` and sets them to zero.
     void fold_into(FlowTotals& totals);

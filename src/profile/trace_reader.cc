@@ -29,7 +29,7 @@ TraceReader::TraceReader(BlockRegistry& registry, BlockView& blocks, ValueBank* 
 
 void TraceReader::new_emulator() {
     meanings_.assign(1, 0);
-    plans_.clear();
+    plans_.assign(1, {});
     slots_.clear();
     pending_.clear();
 }
@@ -65,7 +65,7 @@ void TraceReader::read_plain(Cursor& cursor) const {
         for (std::ptrdiff_t i = 0; i < group; ++i) {
             const std::uint64_t id = end[-1 - i];
             const Meaning meaning = meanings[id < beyond ? id : beyond];
-            special |= meaning - 1;  // sets the top bit for 0 and for those with values
+            special |= meaning - 1;  // has the top bit for 0, and for plans other than number 0
             out[i] = meaning;
         }
         if (special & has_values) break;

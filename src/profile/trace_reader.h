@@ -76,7 +76,7 @@ class TraceReader {
     ValueBank* values_;
     AddressResolver* resolver_ = nullptr;
     std::vector<Meaning> meanings_;  // by id, and one 0 behind: the meaning of every larger id
-    std::vector<RecordPlan> plans_;
+    std::vector<RecordPlan> plans_;  // number 0 is not used
     std::vector<SlotPlan> slots_;
     std::vector<std::uint64_t> pending_;  // a record that is not complete, as in memory, id last
     std::uint32_t pending_plan_ = 0;

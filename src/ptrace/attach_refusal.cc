@@ -37,7 +37,9 @@ Result<void> check_attachable(pid_t pid) {
     if (pid == ::getpid()) return refuse("it is shadowprof itself");
     if (status->tgid != pid)
         return refuse(fmt::format("it is a thread of process {}; name that one", status->tgid));
-    if (status->state == 'Z') return refuse("it is a zombie, it has already ended");
+    const auto tids = read_thread_ids(pid);
+    const bool has_threads = tids && tids->size() > 1;  // they outlive a leader that ends first
+    if (status->state == 'Z' && !has_threads) return refuse("it is a zombie, it has already ended");
     if (status->kernel_thread) return refuse("it is a kernel thread");
     if (status->tracer_pid != 0)
         return refuse(

@@ -182,6 +182,11 @@ TEST_CASE("a 32-bit program that the target executes is reported, and runs on af
         pump_until(hub, **target, [&] { return !(*target)->is_supported() || (*target)->end(); }));
     if ((*target)->end() && (*target)->exec_count() == 0) return;
     CHECK(!(*target)->is_supported());
+    CHECK((*target)->detach());
+    const auto end = (*target)->end();  // it may have been quicker
+    const auto status = end ? Result<WaitStatus>(*end) : hub.reap(child.pid());
+    REQUIRE(status);
+    CHECK(status->exit_code() == 7);
 }
 
 TEST_CASE("programs that would lose privileges under a tracer are refused with a reason") {

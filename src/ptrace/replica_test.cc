@@ -164,6 +164,7 @@ TEST_CASE("a replica executes single instructions from given registers and memor
     };
 
     cpu.rip = address_of(step_code);
+    cpu[Gpr::rax] = static_cast<std::uint64_t>(-512);  // looks like a call to be restarted
     cpu[Gpr::r12] = 0x1234;
     CHECK(step().end == StepEnd::done);
     CHECK(cpu[Gpr::rax] == 5);
@@ -178,7 +179,6 @@ TEST_CASE("a replica executes single instructions from given registers and memor
     const GuestAddress place = address_of(words.data());
     REQUIRE(replica->write(place, std::as_bytes(std::span(&value, 1))));
     cpu[Gpr::rdi] = place.value;
-    cpu[Gpr::rax] = static_cast<std::uint64_t>(-512);  // looks like a call to be restarted
     CHECK(step().end == StepEnd::done);
     CHECK(cpu[Gpr::rbx] == value);
     ProcessMemory memory(child.pid());

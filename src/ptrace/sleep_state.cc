@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
 
 #include "base/fd.h"
@@ -42,6 +43,16 @@ bool sleeps_undisturbed(pid_t pid, pid_t tid) {
     std::array<char, 256> text;
     const ssize_t count = ::read(fd.get(), text.data(), text.size());
     return count > 0 && sleeps_undisturbed({text.data(), static_cast<std::size_t>(count)});
+}
+
+Result<void> restart_interrupted_call(StoppedThread& thread) {
+    // ERESTARTNOHAND of the kernel's errno.h.
+    constexpr auto restart_unless_handled = static_cast<unsigned long long>(-514);
+    TRY_ASSIGN(user_regs_struct registers, thread.registers());
+    if (registers.rax != static_cast<unsigned long long>(-EINTR)) return {};
+    if (!stop_is_visible_to(registers.orig_rax)) return {};
+    registers.rax = restart_unless_handled;
+    return thread.set_registers(registers);
 }
 
 }  // namespace shadowprof

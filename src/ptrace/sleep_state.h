@@ -6,6 +6,9 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/result.h"
+#include "ptrace/stopped_thread.h"
+
 namespace shadowprof {
 
 // Most blocking calls restart after a stop as if nothing had happened. These do not: any stop makes
@@ -19,5 +22,10 @@ bool sleeps_undisturbed(pid_t pid, pid_t tid);
 
 // The part of that which reads the file's text.
 bool sleeps_undisturbed(std::string_view syscall_text);
+
+// For a thread that fell asleep in such a call just before it was stopped: lets the call, which is
+// about to return EINTR, restart instead unless a signal handler runs. The thread must be in a
+// trap.
+Result<void> restart_interrupted_call(StoppedThread& thread);
 
 }  // namespace shadowprof

@@ -7,7 +7,6 @@
 #include <thread>
 #include <utility>
 
-#include "ptrace/attach_refusal.h"
 #include "ptrace/proc.h"
 #include "ptrace/process_memory.h"
 #include "ptrace/ptrace_call.h"
@@ -70,13 +69,6 @@ Target::~Target() {
     static_cast<void>(detach());
 }
 
-Result<std::unique_ptr<Target>> Target::attach(WaitHub& hub, pid_t pid) {
-    TRY(check_attachable(pid));
-    std::unique_ptr<Target> target(new Target(hub, pid));
-    TRY(target->seize_all());
-    return target;
-}
-
 std::unique_ptr<Target> Target::adopt(WaitHub& hub, const StoppedThread& leader) {
     std::unique_ptr<Target> target(new Target(hub, leader.tid()));
     target->threads_[leader.tid()].stop = leader.status();
@@ -87,28 +79,6 @@ std::unique_ptr<Target> Target::adopt(WaitHub& hub, const StoppedThread& leader)
 void Target::resume() {
     std::vector<StoppedThread> none;
     resume_all(none);
-}
-
-// Threads are born while we look; those of seized threads come seized. A pass without a new thread
-// has seen them all.
-Result<void> Target::seize_all() {
-    for (bool found_new = true; found_new;) {
-        found_new = false;
-        TRY_ASSIGN(const auto tids, read_thread_ids(pid_));
-        for (const pid_t tid : tids) {
-            if (threads_.contains(tid)) continue;
-            const auto seized =
-                ptrace_call(PTRACE_SEIZE, tid, 0, target_ptrace_options(), "PTRACE_SEIZE");
-            const int error_number = seized ? 0 : seized.error().sys_errno;
-            // A new thread may already be ours, or be no more.
-            const bool ours = error_number == EPERM && !threads_.empty() && tid != pid_;
-            if (error_number == ESRCH && tid != pid_) continue;
-            if (!seized && !ours) return explain_seize_failure(pid_, error_number);
-            threads_[tid];
-            found_new = true;
-        }
-    }
-    return {};
 }
 
 bool Target::handle(const WaitEvent& event) {
@@ -138,6 +108,8 @@ void Target::take_status(pid_t tid, const WaitStatus& status, bool stopping) {
     if (status.is_end()) return note_end(tid, status);
     if (status.kind() == WaitStatus::Kind::event_stop) take_event(tid, status.event());
     if (stopping && status.is_trap()) {
+        StoppedThread thread(*hub_, tid, status);
+        static_cast<void>(restart_interrupted_call(thread));
         threads_[tid].stop = status;
         return;
     }
@@ -183,7 +155,9 @@ void Target::note_program() {
 
 void Target::note_end(pid_t tid, const WaitStatus& status) {
     threads_.erase(tid);
-    if (tid != pid_) return;
+    // A leader that is not seized does not report its end; the last thread's stands for it.
+    const bool last = tid == pid_ || (!leader_seized_ && threads_.size() == 1);
+    if (!last) return;
     end_ = status;
     threads_.clear();
 }
@@ -240,7 +214,9 @@ Result<void> Target::settle_one(pid_t tid) {
         if (thread.left_out) return {};
         wait = std::min<WaitHub::Duration>(2 * wait, longest_wait);
     }
-    return Error{ErrorCode::system, 0, fmt::format("thread {} of the target does not stop", tid)};
+    const char state = read_thread_state(pid_, tid).value_or('X');
+    return Error{ErrorCode::system, 0,
+                 fmt::format("thread {} of the target does not stop (state {})", tid, state)};
 }
 
 void Target::resume_all(std::vector<StoppedThread>& threads) {
@@ -261,9 +237,11 @@ Result<void> Target::detach() {
         hub_->reap_discarded();
         if (hub_->discarded() == 0 || dead_replicas_->empty() || Clock::now() > deadline) break;
     }
-    TRY_ASSIGN(ScopedStop stop, this->stop());
-    TRY(reap_replicas(stop));
-    std::move(stop).detach();
+    auto stop = this->stop();
+    if (end_) return {};
+    if (!stop) return std::move(stop).error();
+    TRY(reap_replicas(*stop));
+    (*std::move(stop)).detach();
     return {};
 }
 
@@ -286,11 +264,17 @@ void Target::detach_all(std::vector<StoppedThread>& threads) {
     threads_.clear();
 }
 
+pid_t Target::live_thread_id() const {
+    const auto live = std::find_if(threads_.begin(), threads_.end(),
+                                   [](const auto& entry) { return !entry.second.dead; });
+    return live == threads_.end() ? pid_ : live->first;
+}
+
 Result<GuestAddress> Target::syscall_instruction() {
-    ProcessMemory memory(pid_);
+    ProcessMemory memory(live_thread_id());
     if (syscall_instruction_ && is_syscall_instruction(memory, *syscall_instruction_))
         return *syscall_instruction_;
-    TRY_ASSIGN(const MemoryMap map, read_memory_map(pid_));
+    TRY_ASSIGN(const MemoryMap map, read_memory_map(live_thread_id()));
     syscall_instruction_ = find_syscall_instruction(map, memory);
     if (syscall_instruction_) return *syscall_instruction_;
     return Error{ErrorCode::unsupported, 0, "the target maps no syscall instruction"};

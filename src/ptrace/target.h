@@ -53,7 +53,7 @@ class ScopedStop {
 
 class Target {
   public:
-    // Attaches to every thread of a running process. The process runs on.
+    // Attaches to every thread of a running process, which is stopped once and then runs on.
     // Errors say why and what to do: not_found, permission, unsupported.
     static Result<std::unique_ptr<Target>> attach(WaitHub& hub, pid_t pid);
 
@@ -70,6 +70,10 @@ class Target {
     WaitHub& hub() const { return *hub_; }
     // shadowprof is the target's real parent.
     bool is_own_child() const { return is_own_child_; }
+
+    // A thread through which /proc and memory of the process can be read: the leader, or where that
+    // has ended before its threads, another.
+    pid_t live_thread_id() const;
 
     // Deals with a status from the hub. False if it is of a process that is not this target's.
     bool handle(const WaitEvent& event);
@@ -111,6 +115,10 @@ class Target {
 
     Target(WaitHub& hub, pid_t pid);
     Result<void> seize_all();
+    Result<bool> seize_those_in_the_making();
+    Result<bool> seize_new();
+    Result<void> seize(pid_t tid);
+    bool has_uninterruptible() const;
     void take_status(pid_t tid, const WaitStatus& status, bool stopping);
     void take_event(pid_t tid, int event);
     void note_birth(pid_t parent);
@@ -129,6 +137,7 @@ class Target {
     pid_t pid_;
     bool is_own_child_;
     bool is_supported_ = true;
+    bool leader_seized_ = true;
     bool held_ = false;  // a ScopedStop lives
     bool detached_ = false;
     std::uint64_t exec_count_ = 0;

@@ -1,5 +1,7 @@
 #include "ptrace/unwind.h"
 
+#include <elf.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -106,6 +108,92 @@ class ConstantMemory : public MemoryReader {
     std::uint64_t word_;
 };
 
+// A file mapped at `base`, made of an ELF header and an unwind table for one function that has all
+// of the file for its own. Every other readable byte is 0.
+class SyntheticModule : public MemoryReader {
+  public:
+    static constexpr std::uint64_t base = 0x400000, stack = 0x10000;
+
+    // The function's frame is `frame_bytes` large; its FDE claims to be `fde_bytes` long.
+    SyntheticModule(std::uint8_t frame_bytes, std::uint32_t fde_bytes) {
+        const auto put = [this]<typename T>(std::size_t at, T value) {
+            std::memcpy(file_.data() + at, &value, sizeof value);
+        };
+        Elf64_Ehdr elf{};
+        std::memcpy(elf.e_ident, ELFMAG, SELFMAG);
+        elf.e_ident[EI_CLASS] = ELFCLASS64;
+        elf.e_phoff = sizeof elf;
+        elf.e_phentsize = sizeof(Elf64_Phdr);
+        elf.e_phnum = 2;
+        put(0, elf);
+        put(sizeof elf, Elf64_Phdr{.p_type = PT_LOAD, .p_vaddr = base, .p_memsz = 4096});
+        put(sizeof elf + sizeof(Elf64_Phdr),
+            Elf64_Phdr{.p_type = PT_GNU_EH_FRAME, .p_vaddr = base + header_at, .p_memsz = 20});
+        // .eh_frame_hdr: version, encodings, .eh_frame, one entry, function 0 and its FDE.
+        put(header_at, std::array<std::uint8_t, 4>{1, 0x1b, 0x03, 0x3b});
+        put(header_at + 8, std::uint32_t{1});
+        put(header_at + 12, -static_cast<std::int32_t>(header_at));
+        put(header_at + 16, static_cast<std::int32_t>(fde_at - header_at));
+        // CIE: version 1, no augmentation, factors 1 and -8, return address in column 16; the frame
+        // is at rsp + frame_bytes, the return address right below it.
+        put(cie_at, std::uint32_t{fde_at - cie_at - 4});
+        put(cie_at + 8,
+            std::array<std::uint8_t, 10>{1, 0, 1, 0x78, 16, 0x0c, 7, frame_bytes, 0x90, 1});
+        put(fde_at, fde_bytes);
+        put(fde_at + 4, std::uint32_t{fde_at + 4 - cie_at});
+        put(fde_at + 8, base);
+        put(fde_at + 16, std::uint64_t{4096});
+        for (std::size_t i = 0; i < stack_.size(); ++i) stack_[i] = base + 0x800 + i;
+    }
+
+    bool read(GuestAddress from, std::span<std::byte> to) override {
+        ++reads;
+        std::fill(to.begin(), to.end(), std::byte{0});
+        copy(base, std::as_bytes(std::span(file_)), from, to);
+        copy(stack, std::as_bytes(std::span(stack_)), from, to);
+        return true;
+    }
+
+    static MemoryMap map(std::uint64_t inode) {
+        return MemoryMap(
+            {{.start = {base},
+              .end = {base + 4096},
+              .readable = true,
+              .executable = true,
+              .device = 1,
+              .inode = inode,
+              .name = "/synthetic"},
+             {.start = {stack}, .end = {stack + 4096}, .readable = true, .writable = true}});
+    }
+    static CpuState cpu() {
+        CpuState cpu;
+        cpu.rip = {base + 0x900};
+        cpu[Gpr::rsp] = stack;
+        return cpu;
+    }
+    // The word of the stack that is the return address of a frame of `frame_bytes`.
+    std::uint64_t return_address(std::size_t frame_bytes) const {
+        return stack_[frame_bytes / 8 - 1];
+    }
+
+    std::size_t reads = 0;
+
+  private:
+    static constexpr std::uint32_t header_at = 0x200, cie_at = 0x300, fde_at = 0x318;
+
+    static void copy(std::uint64_t at, std::span<const std::byte> bytes, GuestAddress from,
+                     std::span<std::byte> to) {
+        const std::uint64_t first = std::max(at, from.value);
+        const std::uint64_t last = std::min(at + bytes.size(), from.value + to.size());
+        if (first < last)
+            std::memcpy(to.data() + (first - from.value), bytes.data() + (first - at),
+                        last - first);
+    }
+
+    std::array<std::byte, 4096> file_{};
+    std::array<std::uint64_t, 512> stack_{};
+};
+
 }  // namespace
 
 TEST_CASE("a known recursion is unwound frame by frame") {
@@ -169,6 +257,27 @@ TEST_CASE("hostile memory ends the unwinding, not the unwinder") {
         CHECK(stack.size() >= 1);
         CHECK(stack.size() <= Unwinder::max_frames);
     }
+}
+
+TEST_CASE("unwind tables of code that was replaced are forgotten") {
+    constexpr std::uint32_t fde_bytes = 20;
+    SyntheticModule small(16, fde_bytes), large(48, fde_bytes);
+    Unwinder unwinder;
+    for (int round = 0; round < 2; ++round) {
+        const auto first = unwinder.unwind(small.cpu(), small.map(1), small);
+        REQUIRE(first.size() > 1);
+        CHECK(first[1].value == small.return_address(16));
+        const auto second = unwinder.unwind(large.cpu(), large.map(2), large);
+        REQUIRE(second.size() > 1);
+        CHECK(second[1].value == large.return_address(48));
+    }
+}
+
+TEST_CASE("an unwind table that keeps the unwinder busy is given up") {
+    SyntheticModule endless(16, 0x70000000);
+    Unwinder unwinder;
+    CHECK(unwinder.unwind(endless.cpu(), endless.map(1), endless).size() <= Unwinder::max_frames);
+    CHECK(endless.reads < 10'000);
 }
 
 TEST_CASE("a stack that never ends is cut off") {

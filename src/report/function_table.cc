@@ -109,7 +109,7 @@ bool starts_before(std::uint64_t address, const FunctionRange& f) {
 
 FunctionTable::FunctionTable(std::vector<FunctionRange> named,
                              std::span<const AddressRange> unnamed)
-    : functions_(std::move(named)), named_(!functions_.empty()) {
+    : functions_(std::move(named)) {
     std::sort(functions_.begin(), functions_.end(),
               [](const FunctionRange& a, const FunctionRange& b) { return a.start < b.start; });
     build_index();
@@ -136,6 +136,12 @@ void FunctionTable::build_index() {
 const FunctionRange* FunctionTable::find(std::uint64_t address) const {
     auto owner = index_.find(address);
     return owner ? &functions_[*owner] : nullptr;
+}
+
+bool FunctionTable::has_names() const {
+    return std::any_of(functions_.begin(), functions_.end(), [](const FunctionRange& f) {
+        return !f.name.empty() && !f.name.ends_with(plt_suffix);
+    });
 }
 
 FunctionTable read_functions(const ElfFile& file) {

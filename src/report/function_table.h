@@ -27,14 +27,14 @@ class FunctionTable {
 
     // The function that contains `address`, or null.
     const FunctionRange* find(std::uint64_t address) const;
-    bool has_names() const { return named_; }
+    // Whether any function has a name that does not come from the PLT.
+    bool has_names() const;
 
   private:
     void build_index();
 
     std::vector<FunctionRange> functions_;
     RangeIndex index_;  // owners are indices into functions_
-    bool named_ = false;
 };
 
 // Everything that a file says about its functions: symbol tables (its own, its debug file's, the

@@ -12,7 +12,9 @@ std::string step_text(CodeLocation first, CodeLocation last, const std::vector<M
                       SymbolSource& symbols) {
     std::string text = location_name(modules, symbols, first);
     if (last == first) return text;
-    std::uint64_t base = symbols.symbol(first).function_start.value_or(0);
+    const CodeSymbol& symbol = symbols.symbol(first);
+    // Counted as location_name() counts: from the function, or where it has no name from address 0.
+    std::uint64_t base = symbol.function.empty() ? 0 : symbol.function_start.value_or(0);
     return fmt::format("{}..+{:#x}", text, last.address - base);
 }
 

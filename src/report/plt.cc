@@ -92,7 +92,7 @@ std::vector<FunctionRange> plt_functions(const ElfFile& file) {
             auto slot = jump_slot(decoder, code.subspan(at, step), address);
             auto name = slot ? names.find(*slot) : names.end();
             if (name == names.end()) continue;
-            functions.push_back({address, address + step, name->second + "@plt"});
+            functions.push_back({address, address + step, name->second + std::string(plt_suffix)});
         }
     }
     return functions;

@@ -1,11 +1,14 @@
 // The procedure linkage table: which entry calls which imported function.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "report/function_table.h"
 
 namespace shadowprof {
+
+inline constexpr std::string_view plt_suffix = "@plt";
 
 // The entries of .plt, .plt.sec and .plt.got, named `function@plt` by the relocation of the slot
 // that each jumps through. Entries that jump through no relocated slot are left out.

@@ -1,10 +1,10 @@
 #include "report/profile_writer.h"
 
 #include <algorithm>
-#include <unordered_map>
 
 #include "report/json_writer.h"
 #include "report/location_lists.h"
+#include "report/location_numbers.h"
 #include "report/methods.h"
 #include "report/value_text.h"
 
@@ -47,11 +47,9 @@ class ProfileWriter {
 
   private:
     void number_locations() {
-        for_each_location(profile_, [&](CodeLocation l) { numbers_.try_emplace(l); });
-        for (const Method& method : methods_) numbers_.try_emplace(method.entry);
-        for (const auto& [location, number] : numbers_) locations_.push_back(location);
-        std::sort(locations_.begin(), locations_.end());
-        for (std::size_t i = 0; i < locations_.size(); ++i) numbers_[locations_[i]] = i;
+        for_each_location(profile_, [&](CodeLocation l) { numbers_.add(l); });
+        for (const Method& method : methods_) numbers_.add(method.entry);
+        numbers_.sort();
     }
 
     // "name": [ element(item), ... ]
@@ -62,9 +60,9 @@ class ProfileWriter {
         for (const auto& item : items) element(item);
         json_.end_array();
     }
-    void location(std::string_view name, CodeLocation l) { json_.member(name, numbers_.at(l)); }
+    void location(std::string_view name, CodeLocation l) { json_.member(name, numbers_.of(l)); }
     void locations(std::string_view name, const std::vector<CodeLocation>& items) {
-        list(name, items, [&](CodeLocation l) { json_.value(numbers_.at(l)); });
+        list(name, items, [&](CodeLocation l) { json_.value(numbers_.of(l)); });
     }
     template <typename Value>
     void map(std::string_view name, const std::map<std::string, Value>& items) {
@@ -127,7 +125,7 @@ class ProfileWriter {
     }
 
     void write_locations() {
-        list("locations", locations_, [&](CodeLocation l) {
+        list("locations", numbers_.sorted(), [&](CodeLocation l) {
             const CodeSymbol& symbol = symbols_.symbol(l);
             std::optional<std::uint64_t> offset;
             if (symbol.function_start) offset = l.address - *symbol.function_start;
@@ -295,8 +293,7 @@ class ProfileWriter {
     const std::vector<Method>& methods_;
     SymbolSource& symbols_;
     JsonWriter json_;
-    std::vector<CodeLocation> locations_;
-    std::unordered_map<CodeLocation, std::size_t, CodeLocationHash> numbers_;
+    LocationNumbers numbers_;
 };
 
 // A copy of `items`, cut to its first `top`, which `notes` then say.

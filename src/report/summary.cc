@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t least_width = 60;
 // Together with heads and blank lines, never more than 50 lines.
-constexpr std::size_t most_functions = 8, most_paths = 5, most_branches = 6, most_values = 6,
+constexpr std::size_t most_functions = 7, most_paths = 4, most_branches = 5, most_values = 5,
                       most_notes = 4, most_names = 5;
 
 double ratio(double part, double whole) {
@@ -160,18 +160,23 @@ class Summary {
         auto hot = hot_paths(profile_, most_paths);
         if (hot.empty()) return;
         title("Hottest paths, by instructions");
-        for (const HotPath& path : hot) {
-            std::string left =
-                fmt::format("{:>7} {:>8} x {} insns, {}: ", percent(path.share),
-                            short_count(static_cast<double>(path.path->count)),
-                            path.path->instructions, counted(path.path->blocks.size(), "block"));
-            std::string where = path.path->blocks.empty() ? "" : source(path.path->blocks.front());
-            std::size_t tail = std::min(columns(where), right_width());
-            std::size_t taken = columns(left) + (tail == 0 ? 0 : tail + 2);
-            std::size_t room = taken < width_ ? width_ - taken : 0;
-            left += path_text(path.path->blocks, profile_.modules, symbols_, room);
-            line(left, where);
-        }
+        for (const HotPath& path : hot) path_lines(*path.path, path.share);
+    }
+
+    // One line if all of the path fits in it, else two.
+    void path_lines(const Path& path, double share) {
+        std::string left = fmt::format("{:>7} {:>8} x {} insns, {}", percent(share),
+                                       short_count(static_cast<double>(path.count)),
+                                       path.instructions, counted(path.blocks.size(), "block"));
+        std::string where = path.blocks.empty() ? "" : source(path.blocks.front());
+        std::size_t tail = where.empty() ? 0 : 2 + std::min(columns(where), right_width());
+        std::string indent(18, ' ');
+        std::string chain =
+            path_text(path.blocks, profile_.modules, symbols_, width_ - indent.size());
+        if (columns(left) + 2 + columns(chain) + tail <= width_)
+            return line(fmt::format("{}: {}", left, chain), where);
+        line(left, where);
+        line(indent + chain);
     }
 
     std::string outcome(const HotBranch& branch) {

@@ -115,7 +115,7 @@ TEST_CASE("functions, paths, branches and values come with their shares and plac
 }
 
 TEST_CASE("the summary keeps to its width and to one screen, whatever the profile holds") {
-    for (std::size_t width : {60, 80, 100, 200}) {
+    for (std::size_t width : {60u, 80u, 100u, 200u}) {
         check_size(sample_summary({.width = width}), width);
         auto symbols = crowded_symbols();
         check_size(summary(crowded_profile(), symbols, {.width = width}), width);
@@ -213,19 +213,34 @@ TEST_CASE("argument lists are left out of names, other parentheses stay") {
     CHECK(without_arguments("a::(anonymous namespace)::g()") == "a::(anonymous namespace)::g");
 }
 
-TEST_CASE("a path that is too long keeps its ends") {
-    auto symbols = crowded_symbols();
-    Profile profile = crowded_profile();
-    std::vector<CodeLocation> blocks;
-    for (std::uint64_t i = 0; i < 20; ++i) blocks.push_back({1, 0x1000 + i});
+TEST_CASE("a path that does not fit in a line gets one of its own, and keeps its ends") {
+    Profile profile;
+    profile.modules = {{"/usr/bin/many", "", 0}};
     RecordedSymbols named;
-    for (const CodeLocation& l : blocks) {
-        std::string name = fmt::format("f{}", l.address - 0x1000);
-        named.add(l, {.function = name, .function_start = l.address}, "");
+    Path path{{}, 200, 10};
+    for (std::uint64_t i = 0; i < 40; ++i) {
+        std::string name = fmt::format("f{}", i);
+        CodeLocation location{0, 0x1000 + i};
+        named.add(location, {.function = name, .function_start = location.address}, "");
+        path.blocks.push_back(location);
     }
-    std::string text = path_text(blocks, profile.modules, named, 40);
-    CHECK(columns(text) <= 40);
-    CHECK(text.starts_with("f0 -> f1 -> "));
-    CHECK(text.ends_with(" -> f19"));
-    CHECK(text.find(" .. ") != std::string::npos);
+    profile.paths = {path};
+    std::string text = summary(profile, named);
+    CHECK(line_with(text, "10 x 200 insns").ends_with("40 blocks"));
+    CHECK(line_with(text, " f0 -> f1 -> ").ends_with(" -> f39"));
+
+    std::string narrow = path_text(path.blocks, profile.modules, named, 40);
+    CHECK(columns(narrow) <= 40);
+    CHECK(narrow.starts_with("f0 -> f1 -> "));
+    CHECK(narrow.ends_with(" -> f39"));
+    CHECK(narrow.find(" .. ") != std::string::npos);
+}
+
+TEST_CASE("blocks of code without names are told by their addresses") {
+    RecordedSymbols bounds;
+    for (std::uint64_t address : {0x4308u, 0x4324u})
+        bounds.add({0, address}, {.function_start = 0x4290}, "");
+    std::vector<Module> modules{{"/bin/gzip", "", 0}};
+    CHECK(path_text({{0, 0x4308}, {0, 0x4324}}, modules, bounds, 80) == "gzip+0x4308..+0x4324");
+    CHECK(function_name(modules, bounds, {0, 0x4308}) == "gzip+0x4290");
 }

@@ -1,6 +1,7 @@
 #include "report/symbolizer.h"
 
 #include "report/perf_map.h"
+#include "report/vdso_image.h"
 
 namespace shadowprof {
 
@@ -37,12 +38,22 @@ ModuleSymbols* Symbolizer::module(std::uint32_t index) {
     return state.symbols.get();
 }
 
+Result<std::unique_ptr<ModuleSymbols>> Symbolizer::open_pseudo_module(const Module& module) {
+    if (module.path == "[vdso]") {
+        TRY_ASSIGN(UniqueFd image, vdso_image());
+        return ModuleSymbols::open(fmt::format("/proc/self/fd/{}", image.get()), {}, strings_);
+    }
+    if (module.path != "[anon]" || options_.perf_map.empty())
+        return Error{ErrorCode::not_found, 0, "no file"};
+    TRY_ASSIGN(auto functions, read_perf_map(options_.perf_map));
+    return std::make_unique<ModuleSymbols>(std::move(functions), strings_);
+}
+
 std::unique_ptr<ModuleSymbols> Symbolizer::open_module(const Module& module) {
     if (module.path.starts_with('[')) {
-        if (module.path != "[anon]" || options_.perf_map.empty()) return nullptr;
-        auto functions = read_perf_map(options_.perf_map);
-        if (!functions) return nullptr;  // no just-in-time compiler, or one that writes no map
-        return std::make_unique<ModuleSymbols>(std::move(*functions), strings_);
+        // That nobody named code without a file is the usual case, and no news.
+        auto opened = open_pseudo_module(module);
+        return opened ? std::move(*opened) : nullptr;
     }
     auto opened = ModuleSymbols::open(options_.root + module.path, module.build_id, strings_);
     if (!opened) {

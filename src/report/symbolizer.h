@@ -24,7 +24,8 @@ struct SymbolizerOptions {
 std::string perf_map_path(std::int64_t pid);
 
 // Opens modules when they are first asked about and remembers every answer. Not for use by several
-// threads at once. Reading needs neither the process nor the network.
+// threads at once. Needs neither the process nor the network. For "[vdso]" it is the running
+// kernel's that counts.
 class Symbolizer final : public SymbolSource {
   public:
     explicit Symbolizer(std::vector<Module> modules, SymbolizerOptions options = {});
@@ -41,6 +42,7 @@ class Symbolizer final : public SymbolSource {
     // Null if the module is unknown or unusable.
     ModuleSymbols* module(std::uint32_t index);
     std::unique_ptr<ModuleSymbols> open_module(const Module& module);
+    Result<std::unique_ptr<ModuleSymbols>> open_pseudo_module(const Module& module);
 
     std::vector<Module> modules_;
     SymbolizerOptions options_;

@@ -8,6 +8,7 @@
 #include "report/demangle.h"
 #include "report/perf_map.h"
 #include "report/testdata/files.h"
+#include "report/vdso_image.h"
 
 using namespace shadowprof;
 
@@ -98,6 +99,8 @@ TEST_CASE("a stripped program still shows where its functions begin") {
         CHECK(symbol.line == 0);
     }
     CHECK(symbolizer.instruction_text({0, facts["probe"]}).starts_with("lea r"));
+    REQUIRE(symbolizer.notes().size() == 1);
+    CHECK(contains(symbolizer.notes()[0], "stripped"));
 }
 
 TEST_CASE("a separate debug file beside the program is found, unless it is another one's") {
@@ -140,7 +143,7 @@ TEST_CASE("modules that are no programs give no names, and a note each") {
                            {dir.path("text"), "", 0},
                            {dir.path("empty"), "", 0},
                            {dir.path(), "", 0},
-                           {"[vdso]", "", 0},
+                           {"[stack]", "", 0},
                            {"[anon]", "", 0}});
     for (std::uint32_t module = 0; module < 8; ++module) {
         CHECK(symbolizer.symbol({module, 0x1000}) == CodeSymbol{});
@@ -190,6 +193,20 @@ TEST_CASE("code of a just-in-time compiler has the names of its perf map") {
     CHECK(symbolizer.symbol({0, 0x7f0000001020}).function == "other name");
     CHECK(symbolizer.symbol({0, 0x7f0000001030}).function.empty());
     CHECK(symbolizer.notes().empty());
+}
+
+TEST_CASE("the kernel's own code in the program has its names") {
+    auto image = vdso_image();
+    REQUIRE(image);
+    auto file = ElfFile::open(fmt::format("/proc/self/fd/{}", image->get()));
+    REQUIRE(file);
+    auto text = (*file)->section(".text");
+    REQUIRE(text);
+    Symbolizer symbolizer({{"[vdso]", "", 0}});
+    std::string found;
+    for (std::uint64_t at = 0; at < text->size_bytes; at += 16)
+        found += function_at(symbolizer, text->address + at) + " ";
+    CHECK_MESSAGE(contains(found, "clock_gettime"), found);
 }
 
 TEST_CASE("a perf map's later entries take the place of older ones") {

@@ -17,7 +17,8 @@ namespace {
 // The value below which `share` of the sorted list lies (nearest rank).
 double percentile_us(const std::vector<std::uint64_t>& sorted_ns, double share) {
     if (sorted_ns.empty()) return 0;
-    const auto rank = static_cast<std::size_t>(std::ceil(share * static_cast<double>(sorted_ns.size())));
+    const auto rank =
+        static_cast<std::size_t>(std::ceil(share * static_cast<double>(sorted_ns.size())));
     return static_cast<double>(sorted_ns[std::max<std::size_t>(rank, 1) - 1]) / 1e3;
 }
 
@@ -25,8 +26,7 @@ double percentile_us(const std::vector<std::uint64_t>& sorted_ns, double share) 
 double time_shared_writes(volatile char* memory, std::size_t pages) {
     const auto start = std::chrono::steady_clock::now();
     for (std::size_t i = 0; i < pages; ++i) memory[i * page_bytes] = 2;
-    const std::chrono::duration<double, std::nano> spent =
-        std::chrono::steady_clock::now() - start;
+    const std::chrono::duration<double, std::nano> spent = std::chrono::steady_clock::now() - start;
     return spent.count() / static_cast<double>(pages);
 }
 

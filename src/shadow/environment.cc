@@ -35,13 +35,16 @@ void sanitize(SampleFacts& facts) {
         std::min<std::uint32_t>(facts.affinity_bytes & ~7u, sizeof facts.affinity);
     facts.cpu = std::min(facts.cpu, facts.affinity_bytes ? facts.affinity_bytes * 8 - 1 : 0);
     // Room above for the time that passes in a sample.
-    for (std::int64_t& clock : facts.clock_ns)
-        clock = std::clamp<std::int64_t>(clock, 0, std::int64_t{1} << 62);
     facts.ticks = std::clamp<std::int64_t>(facts.ticks, 0, std::int64_t{1} << 62);
     facts.user_ns = std::min(facts.user_ns, std::uint64_t{1} << 62);
     facts.system_ns = std::min(facts.system_ns, std::uint64_t{1} << 62);
-    facts.coarse_resolution_ns =
-        std::clamp<std::int64_t>(facts.coarse_resolution_ns, 1, 1'000'000'000);
+}
+
+void sanitize(SampleClocks& clocks) {
+    for (std::int64_t& clock : clocks.ns)
+        clock = std::clamp<std::int64_t>(clock, 0, std::int64_t{1} << 62);
+    clocks.coarse_resolution_ns =
+        std::clamp<std::int64_t>(clocks.coarse_resolution_ns, 1, 1'000'000'000);
 }
 
 }  // namespace shadowprof

@@ -19,6 +19,13 @@ namespace shadowprof {
 // The clocks of clock_gettime(2), indexed by their ids 0 (realtime) to 11 (TAI).
 inline constexpr std::size_t clock_count = 12;
 
+// Apart from SampleFacts, because almost every program asks for these and they cost nothing.
+struct SampleClocks {
+    std::array<std::int64_t, clock_count> ns{};
+    std::int64_t coarse_resolution_ns = 0;
+};
+static_assert(std::is_trivially_copyable_v<SampleClocks>);
+
 // The process at snapshot time, as its own system calls would report it (ids in its own
 // namespaces). Trivially copyable: it crosses process boundaries as bytes.
 struct SampleFacts {
@@ -34,9 +41,6 @@ struct SampleFacts {
     std::uint32_t gid = 0, effective_gid = 0, saved_gid = 0, fs_gid = 0;
     std::uint32_t group_count = 0;  // may exceed max_groups: the rest is then not known
     std::array<std::uint32_t, max_groups> groups{};
-
-    std::array<std::int64_t, clock_count> clock_ns{};
-    std::int64_t coarse_resolution_ns = 0;
     std::int64_t ticks = 0;                    // what times(2) returned
     std::uint64_t user_ns = 0, system_ns = 0;  // processor time of the process
     std::uint64_t minor_faults = 0, major_faults = 0, max_resident_kib = 0;
@@ -121,6 +125,7 @@ class SampleEnvironment {
   public:
     virtual ~SampleEnvironment() = default;
 
+    virtual Result<SampleClocks> clocks() = 0;
     virtual Result<SampleFacts> facts() = 0;
     // EBADF for a descriptor that was not open.
     virtual Result<DescriptorFacts> describe(int fd) = 0;
@@ -146,5 +151,6 @@ bool may_access(const SampleFacts& facts, const FileStatus& file, int wanted, bo
 
 // Makes facts that came from another process safe to use: terminates strings, clamps counts.
 void sanitize(SampleFacts& facts);
+void sanitize(SampleClocks& clocks);
 
 }  // namespace shadowprof

@@ -75,9 +75,10 @@ Result<void> capture_descriptors(CapturedProcess& captured) {
     UniqueFd links(::open((base + "fd").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!links) return errno_error(base + "fd", errno == ENOENT ? ESRCH : errno);
     UniqueFd infos(::open((base + "fdinfo").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    std::int64_t deadline_ns = now_ns(CLOCK_MONOTONIC) + CapturedProcess::descriptor_time_ns;
+    std::size_t files = 0;
     for (int fd : list_numbers(links.get(), captured.all_descriptors)) {
-        if (now_ns(CLOCK_MONOTONIC) > deadline_ns) {
+        if (captured.descriptors.size() == CapturedProcess::max_descriptors ||
+            files == CapturedProcess::max_files) {
             captured.all_descriptors = false;
             break;
         }
@@ -86,6 +87,7 @@ Result<void> capture_descriptors(CapturedProcess& captured) {
         if (!status) continue;
         CapturedProcess::Descriptor descriptor{fd, {.status = *status}, false};
         if (status->is_regular() && infos) {
+            ++files;
             descriptor.flags_known = read_fdinfo(infos.get(), number.c_str(), descriptor.facts);
             descriptor.facts.offset_known = descriptor.flags_known;
         }
@@ -114,6 +116,15 @@ Result<CapturedProcess> CapturedProcess::take(pid_t pid, pid_t tid) {
     capture_signal_mask(captured);
     TRY(capture_descriptors(captured));
     return captured;
+}
+
+CapturedProcess CapturedProcess::of_thread(pid_t other_tid) const {
+    CapturedProcess other = *this;
+    other.tid = other_tid;
+    other.blocked_signals.reset();
+    other.clock_ns[CLOCK_THREAD_CPUTIME_ID] = now_ns(cpu_clock(other_tid, 6));
+    capture_signal_mask(other);
+    return other;
 }
 
 }  // namespace shadowprof

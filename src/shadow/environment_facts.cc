@@ -95,10 +95,6 @@ std::int64_t ticks_at_snapshot(const CapturedProcess& captured) {
 }
 
 void fill_times(SampleFacts& facts, const CapturedProcess& captured, std::string_view stat) {
-    facts.clock_ns = captured.clock_ns;
-    timespec resolution{};
-    ::clock_getres(CLOCK_REALTIME_COARSE, &resolution);
-    facts.coarse_resolution_ns = resolution.tv_sec * 1'000'000'000 + resolution.tv_nsec;
     facts.ticks = ticks_at_snapshot(captured);
     // The clock is exact, the split into user and system time is in ticks.
     auto user = static_cast<double>(stat_field(stat, 14).value_or(0));

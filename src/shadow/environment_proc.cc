@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -144,6 +145,12 @@ bool ProcEnvironment::is_newer_than_snapshot(const FileTime& time) const {
     // The kernel stamps files with a clock that is never behind the coarse one.
     return time.seconds * 1'000'000'000 + time.nanoseconds >=
            captured_.clock_ns[CLOCK_REALTIME_COARSE];
+}
+
+Result<SampleClocks> ProcEnvironment::clocks() {
+    timespec resolution{};
+    ::clock_getres(CLOCK_REALTIME_COARSE, &resolution);
+    return SampleClocks{captured_.clock_ns, resolution.tv_sec * 1'000'000'000 + resolution.tv_nsec};
 }
 
 Result<SampleFacts> ProcEnvironment::facts() {

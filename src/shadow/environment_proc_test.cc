@@ -87,16 +87,20 @@ TEST_CASE("facts are what the process's own system calls say") {
     ::uname(&name);
     CHECK(std::memcmp(facts->uname.data(), &name, sizeof name) == 0);
     CHECK(facts->limits_known == 1);
-    CHECK(facts->working_directory.data() == std::string(::get_current_dir_name()));
+    std::array<char, 4096> directory{};
+    REQUIRE(::getcwd(directory.data(), directory.size()) != nullptr);
+    CHECK(facts->working_directory.data() == std::string(directory.data()));
     CHECK(facts->start_brk != 0);
     mode_t mask = ::umask(0);
     ::umask(mask);
     CHECK(facts->umask == mask);
     CHECK(facts->affinity_bytes > 0);
-    CHECK(facts->clock_ns[CLOCK_PROCESS_CPUTIME_ID] > 0);
+    auto clocks = environment.clocks();
+    REQUIRE(clocks);
+    CHECK(clocks->ns[CLOCK_PROCESS_CPUTIME_ID] > 0);
     timespec now{};
     ::clock_gettime(CLOCK_MONOTONIC, &now);
-    CHECK(facts->clock_ns[CLOCK_MONOTONIC] <= now.tv_sec * 1'000'000'000 + now.tv_nsec);
+    CHECK(clocks->ns[CLOCK_MONOTONIC] <= now.tv_sec * 1'000'000'000 + now.tv_nsec);
 }
 
 TEST_CASE("a descriptor's offset and flags are captured, and reading moves nothing") {
@@ -131,6 +135,25 @@ TEST_CASE("a descriptor opened after the capture is not the snapshot's") {
     auto facts = environment.describe(fd.get());
     REQUIRE(!facts);
     CHECK(facts.error().sys_errno == EBADF);
+}
+
+TEST_CASE("more descriptors than a capture takes are described later") {
+    TemporaryDirectory directory;
+    auto path = directory.file("f", "0123456789");
+    std::vector<UniqueFd> many;
+    for (std::size_t i = 0; i < CapturedProcess::max_descriptors + 8; ++i)
+        many.emplace_back(::open(path.c_str(), O_RDONLY));
+    ::lseek(many.back().get(), 4, SEEK_SET);
+    auto stopped = own_environment(ProcEnvironment::Frozen::process);
+    auto facts = stopped.describe(many.back().get());
+    REQUIRE(facts);
+    CHECK(facts->offset == 4);
+    CHECK(facts->offset_known);
+    // Where the process goes on, the offset may have moved since.
+    auto running = own_environment(ProcEnvironment::Frozen::replica);
+    auto later = running.describe(many.back().get());
+    REQUIRE(later);
+    CHECK(!later->offset_known);
 }
 
 TEST_CASE("a file that was deleted can still be read through its descriptor") {

@@ -7,6 +7,7 @@ namespace shadowprof {
 namespace {
 
 enum class Operation : std::uint32_t {
+    clocks,
     facts,
     describe,
     same_description,
@@ -147,6 +148,8 @@ Result<Bytes> answer(std::span<const std::byte> bytes, SampleEnvironment& enviro
     PathRef path{request.fd, std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()),
                  request.follow != 0};
     switch (request.operation) {
+        case Operation::clocks:
+            return as_bytes(environment.clocks());
         case Operation::facts:
             return as_bytes(environment.facts());
         case Operation::describe:
@@ -170,6 +173,12 @@ Result<Bytes> answer(std::span<const std::byte> bytes, SampleEnvironment& enviro
 }
 
 }  // namespace
+
+Result<SampleClocks> RemoteEnvironment::clocks() {
+    TRY_ASSIGN(auto clocks, ask_for<SampleClocks>(channel_, {.operation = Operation::clocks}));
+    sanitize(clocks);
+    return clocks;
+}
 
 Result<SampleFacts> RemoteEnvironment::facts() {
     TRY_ASSIGN(auto facts, ask_for<SampleFacts>(channel_, {.operation = Operation::facts}));

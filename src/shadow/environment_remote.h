@@ -17,6 +17,8 @@ class RemoteEnvironment : public SampleEnvironment {
   public:
     explicit RemoteEnvironment(OutsideChannel& channel) : channel_(channel) {}
 
+    Result<SampleClocks> clocks() override;
+
     Result<SampleFacts> facts() override;
     Result<DescriptorFacts> describe(int fd) override;
     Result<bool> same_description(int fd_a, int fd_b) override;

@@ -49,6 +49,8 @@ void ask_everything(SampleEnvironment& environment) {
         CHECK(facts->affinity_bytes <= sizeof facts->affinity);
         CHECK(std::memchr(facts->working_directory.data(), 0, facts->working_directory.size()));
     }
+    auto clocks = environment.clocks();
+    if (clocks) CHECK(clocks->coarse_resolution_ns > 0);
     (void)environment.describe(3);
     (void)environment.same_description(3, 4);
     (void)environment.terminal(0);
@@ -71,6 +73,7 @@ TEST_CASE("every question arrives and every answer comes back") {
     outside.shared.emplace_back(3, 4);
     DirectChannel channel(outside);
     RemoteEnvironment remote(channel);
+    CHECK(remote.clocks()->ns[1] == 2'000'000'000'000);
     CHECK(remote.facts()->pid == 4711);
     CHECK(remote.facts()->working_directory.data() == std::string("/home/user"));
     CHECK(remote.describe(3)->offset == 17);
@@ -113,7 +116,7 @@ TEST_CASE("the supervisor survives any request and answers within the limit") {
     for (int i = 0; i < 20'000; ++i) {
         auto request = random_bytes(random, random() % 80);
         // Half of them get past the first check.
-        auto operation = static_cast<std::uint32_t>(random() % 12);
+        auto operation = static_cast<std::uint32_t>(random() % 13);
         if (request.size() >= 40 && random() % 2) {
             auto path_bytes = static_cast<std::uint32_t>(request.size() - 40);
             std::memcpy(request.data(), &operation, sizeof operation);

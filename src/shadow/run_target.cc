@@ -69,7 +69,8 @@ Result<RunOutcome> run_target(const RunOptions& options, const ProgressListener&
         sampler->fill(profile);
     }
     keep_wanted(options.profiles, profile);
-    profile.overhead.profiler_cpu_seconds = cpu_seconds(RUSAGE_SELF) +
+    profile.overhead.profiler_cpu_seconds =
+        cpu_seconds(RUSAGE_SELF) +
         static_cast<double>(profile.sampling.counters["worker_cpu_ns"]) / 1e9;
     return outcome;
 }

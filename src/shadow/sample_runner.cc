@@ -9,6 +9,7 @@
 #include "ptrace/proc.h"
 #include "ptrace/process_memory.h"
 #include "shadow/environment_remote.h"
+#include "shadow/map_text.h"
 #include "shadow/run_target.h"
 
 namespace shadowprof {
@@ -19,16 +20,6 @@ std::uint64_t thread_cpu_ns() {
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
     return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
            static_cast<std::uint64_t>(now.tv_nsec);
-}
-
-std::string to_text(const MemoryMap& map) {
-    std::string text;
-    for (const auto& m : map.mappings())
-        fmt::format_to(std::back_inserter(text), "{:x}-{:x} {}{}{}{} {:x} {:x}:{:x} {} {}\n",
-                       m.start.value, m.end.value, m.readable ? 'r' : '-', m.writable ? 'w' : '-',
-                       m.executable ? 'x' : '-', m.shared ? 's' : 'p', m.file_offset,
-                       m.device >> 32, m.device & 0xffffffff, m.inode, m.name);
-    return text;
 }
 
 }  // namespace
@@ -70,9 +61,7 @@ class SampleRunner::Listener final : public SampleListener {
         report_.instructions += batch.instructions;
         report_.trace_damaged |= batch.damaged;
     }
-    void on_emulated() override {
-        runner_.events_.post({&runner_, RunnerEvent::Kind::emulated});
-    }
+    void on_emulated() override { runner_.events_.post({&runner_, RunnerEvent::Kind::emulated}); }
     std::vector<std::byte> on_request(std::span<const std::byte> request) override {
         return answer_environment_request(request, environment_);
     }

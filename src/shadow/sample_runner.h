@@ -24,8 +24,8 @@ namespace shadowprof {
 // A snapshot to emulate.
 struct SampleJob {
     CpuState cpu;
-    pid_t replica = 0;    // stands still until RunnerEvent::Kind::emulated
-    int memory_fd = -1;   // the replica's memory; valid as long
+    pid_t replica = 0;   // stands still until RunnerEvent::Kind::emulated
+    int memory_fd = -1;  // the replica's memory; valid as long
     CapturedProcess captured;
     RunLimits limits;
     std::uint64_t seed = 0;
@@ -34,14 +34,14 @@ struct SampleJob {
 // What came of it.
 struct SampleReport {
     SampleEnd end = SampleEnd::worker_lost;
-    std::uint64_t instructions = 0;   // counted in the profile
+    std::uint64_t instructions = 0;  // counted in the profile
     std::uint64_t single_stepped = 0;
     WorkerCounters counters = {};
     std::uint64_t collector_cpu_ns = 0;
     std::optional<SyscallReport> syscalls;
     bool trace_damaged = false;
-    bool replace_worker = false;      // it is lost, or cannot translate any more
-    std::string error;                // why it is lost
+    bool replace_worker = false;  // it is lost, or cannot translate any more
+    std::string error;            // why it is lost
 };
 
 class SampleRunner;

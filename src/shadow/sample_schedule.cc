@@ -26,7 +26,9 @@ SampleSchedule::SampleSchedule(double load, std::uint64_t seed, Clock::time_poin
       next_start_(start + to_duration(jitter() * first_lifetime_seconds / load / 2)) {}
 
 // Uniform between one half and one and a half: no period of the program stays in step with it.
-double SampleSchedule::jitter() { return std::uniform_real_distribution(0.5, 1.5)(random_); }
+double SampleSchedule::jitter() {
+    return std::uniform_real_distribution(0.5, 1.5)(random_);
+}
 
 void SampleSchedule::on_start(Clock::time_point now) {
     refusals_ = 0;

@@ -11,7 +11,8 @@
 
 namespace shadowprof {
 
-// Facts that the supervisor sends with a sample; everything else is asked for when it is needed.
+// Facts that the supervisor sends with a sample; everything else is asked for when it is needed. A
+// sample without them ends at its first call.
 struct SyscallSeed {
     std::uint64_t random_seed = 0;
 };

@@ -82,8 +82,7 @@ Sampler::~Sampler() {
 }
 
 Result<void> Sampler::add_runner() {
-    TRY_ASSIGN(auto runner,
-               SampleRunner::start(*events_, profile_.add_collector(), modules_));
+    TRY_ASSIGN(auto runner, SampleRunner::start(*events_, profile_.add_collector(), modules_));
     runners_.push_back(std::move(runner));
     return {};
 }
@@ -142,9 +141,15 @@ void Sampler::take_statuses(Target& target) {
 void Sampler::take_runner_events() {
     while (const auto event = events_->take()) {
         switch (event->kind) {
-            case RunnerEvent::Kind::emulated: on_emulated(*event->runner); break;
-            case RunnerEvent::Kind::step: on_step(*event->runner); break;
-            case RunnerEvent::Kind::finished: on_finished(*event->runner); break;
+            case RunnerEvent::Kind::emulated:
+                on_emulated(*event->runner);
+                break;
+            case RunnerEvent::Kind::step:
+                on_step(*event->runner);
+                break;
+            case RunnerEvent::Kind::finished:
+                on_finished(*event->runner);
+                break;
         }
     }
 }
@@ -159,7 +164,9 @@ void Sampler::release(SampleRunner& runner) {
     if (active_.empty()) count_faults(true);
 }
 
-void Sampler::on_emulated(SampleRunner& runner) { release(runner); }
+void Sampler::on_emulated(SampleRunner& runner) {
+    release(runner);
+}
 
 void Sampler::on_step(SampleRunner& runner) {
     auto cpu = runner.step().cpu;
@@ -173,9 +180,12 @@ void Sampler::on_step(SampleRunner& runner) {
     const auto stepped = replica.single_step(cpu);
     if (!stepped) return runner.answer_step(cpu, SampleEnd::replica_lost);
     switch (stepped->end) {
-        case StepEnd::done: return runner.answer_step(cpu, std::nullopt);
-        case StepEnd::syscall: return runner.answer_step(cpu, SampleEnd::unsafe_syscall);
-        case StepEnd::fault: return runner.answer_step(cpu, SampleEnd::fault);
+        case StepEnd::done:
+            return runner.answer_step(cpu, std::nullopt);
+        case StepEnd::syscall:
+            return runner.answer_step(cpu, SampleEnd::unsafe_syscall);
+        case StepEnd::fault:
+            return runner.answer_step(cpu, SampleEnd::fault);
     }
 }
 
@@ -239,8 +249,7 @@ Result<bool> Sampler::take_sample(Target& target, SampleRunner& runner) {
     std::optional<Replica> replica;
     {
         TRY_ASSIGN(auto stop, target.stop());
-        const auto thread =
-            stop.in_group_stop() ? std::nullopt : choose_thread(stop, target.pid());
+        const auto thread = stop.in_group_stop() ? std::nullopt : choose_thread(stop, target.pid());
         if (thread) {
             job.cpu = thread->cpu;
             TRY_ASSIGN(job.captured, CapturedProcess::take(target.pid(), thread->tid));
@@ -294,7 +303,8 @@ void Sampler::count_faults(bool with_replica) {
     const auto now = Clock::now();
     // The faults of the program's start say nothing about those of its work.
     if (faults_at_ && stat->minor_faults >= faults_at_)
-        costs_.add_faults(with_replica, stat->minor_faults - faults_at_, to_ns(now - faults_since_));
+        costs_.add_faults(with_replica, stat->minor_faults - faults_at_,
+                          to_ns(now - faults_since_));
     faults_at_ = stat->minor_faults;
     faults_since_ = now;
 }
@@ -325,8 +335,7 @@ void Sampler::fill(Profile& profile) const {
         profile.notes.push_back(fmt::format("{} samples ended by {}", times, reason));
     for (const auto& [reason, times] : refusals_)
         profile.notes.push_back(fmt::format("{} samples were not taken: {}", times, reason));
-    if (damaged_)
-        profile.notes.push_back(fmt::format("{} samples had a damaged trace", damaged_));
+    if (damaged_) profile.notes.push_back(fmt::format("{} samples had a damaged trace", damaged_));
 }
 
 }  // namespace shadowprof

@@ -122,7 +122,8 @@ SyscallOutcome sys_dup2(SyscallCall& call) {
 
 SyscallOutcome sys_dup3(SyscallCall& call) {
     std::uint32_t flags = call.uint_arg(2);
-    if (call.int_arg(0) == call.int_arg(1) || (flags & ~O_CLOEXEC) != 0) return failure(EINVAL);
+    if (call.int_arg(0) == call.int_arg(1) || (flags & ~static_cast<std::uint32_t>(O_CLOEXEC)) != 0)
+        return failure(EINVAL);
     return duplicate_to(call, call.int_arg(0), call.int_arg(1), flags != 0);
 }
 
@@ -257,9 +258,8 @@ SyscallOutcome sys_memfd_create(SyscallCall& call) {
     TRY(load_path(call, call.address(0)));
     if ((flags & ~(MFD_CLOEXEC | MFD_ALLOW_SEALING)) != 0)
         return ends(SampleEnd::unsafe_syscall, "flags of memfd_create");
-    TRY_ASSIGN(const SampleFacts* facts, call.sample.facts());
     auto file = std::make_shared<OpenFile>();
-    file->node = call.sample.files.create(S_IFREG | 0777, *facts);
+    TRY_ASSIGN(file->node, call.sample.create_file(S_IFREG | 0777, call.elapsed_ns));
     file->flags = O_RDWR | large_file_flag;
     TRY_ASSIGN(std::uint64_t limit, call.sample.descriptor_limit());
     TRY_ASSIGN(int fd, call.sample.descriptors.add({std::move(file), (flags & MFD_CLOEXEC) != 0}, 0,

@@ -26,14 +26,13 @@ FileNodeRef FileStore::node_for(const FileStatus& status, FileSource source) {
     return node;
 }
 
-FileNodeRef FileStore::create(std::uint32_t mode, const SampleFacts& facts) {
+FileNodeRef FileStore::create(std::uint32_t mode, const SampleFacts& facts, std::int64_t now_ns) {
     FileStatus status{.inode = first_created_inode + created_++,
                       .links = 1,
                       .mode = mode,
                       .uid = facts.fs_uid,
                       .gid = facts.fs_gid,
                       .block_size = 4096};
-    auto now_ns = facts.clock_ns[0];
     status.born = {now_ns / 1'000'000'000, static_cast<std::uint32_t>(now_ns % 1'000'000'000)};
     status.accessed = status.modified = status.changed = status.born;
     return node_for(status, std::monostate{});

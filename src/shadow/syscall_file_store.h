@@ -50,7 +50,7 @@ class FileStore {
     // The node of a real file: the same for the same device and inode, if it is a regular one.
     FileNodeRef node_for(const FileStatus& status, FileSource source);
     // A file that exists in the sample only.
-    FileNodeRef create(std::uint32_t mode, const SampleFacts& facts);
+    FileNodeRef create(std::uint32_t mode, const SampleFacts& facts, std::int64_t now_ns);
     // `status` as the sample changed it, where it did.
     Emulated<FileStatus> current_status(const FileStatus& status) const;
 

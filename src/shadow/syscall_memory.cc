@@ -138,7 +138,6 @@ SyscallOutcome protect(SyscallCall& call) {
     if (mapped != 0 && !call.space.protect({start}, mapped, protection_of(flags)))
         return no_room_in_worker();
     return mapped == size ? answer(0) : failure(ENOMEM);
-}, size, protection_of(flags)) ? answer(0) : failure(ENOMEM);
 }
 
 // The end of the heap at snapshot time, in whole pages: what /proc shows of it.

@@ -123,7 +123,7 @@ MemoryMap maps_of_this_process() {
 
 TEST_CASE("random mmap, munmap, mprotect, madvise and mremap calls do what the kernel does") {
     std::mt19937 random(7);
-    for (int round = 0; round < 40; ++round) {
+    for (std::uint64_t round = 0; round < 40; ++round) {
         Arena arena;
         Guest g;
         for (std::uint64_t step = 1; step <= 40; ++step) {
@@ -132,7 +132,7 @@ TEST_CASE("random mmap, munmap, mprotect, madvise and mremap calls do what the k
             bool remaps = c.number == SYS_mremap;
             if (remaps && (c.args[1] % page_bytes || spans_mappings(before, c.args[0], c.args[1])))
                 continue;
-            write_marks(before, g.guest.space, round * 1000ull + step);
+            write_marks(before, g.guest.space, round * 1000 + step);
             auto [a, b, d, e, f] = c.args;
             auto expected = Arena::call(c.number, a, b, d, e, f, 0);
             auto got = g.guest.call(c.number, a, b, d, e, f, 0);

@@ -29,7 +29,8 @@ SyscallOutcome make_directory(SyscallCall& call, int directory, GuestAddress add
     if (check.end || check.value != 0) return check;
     TRY_ASSIGN(const SampleFacts* facts, call.sample.facts());
     std::uint32_t umask = call.sample.process.umask.value_or(facts->umask);
-    auto node = call.sample.files.create(S_IFDIR | (mode & 01777 & ~umask), *facts);
+    TRY_ASSIGN(FileNodeRef node,
+               call.sample.create_file(S_IFDIR | (mode & 01777 & ~umask), call.elapsed_ns));
     call.sample.names.set(path.key, {State::present, std::move(node)});
     return answer(0);
 }
@@ -49,7 +50,8 @@ SyscallOutcome remove_name(SyscallCall& call, int directory, GuestAddress addres
 
 SyscallOutcome move_name(SyscallCall& call, int from_directory, GuestAddress from_address,
                          int to_directory, GuestAddress to_address, std::uint32_t flags) {
-    if (flags & ~RENAME_NOREPLACE) return ends(SampleEnd::unsafe_syscall, "flags of a rename");
+    if (flags & ~static_cast<std::uint32_t>(RENAME_NOREPLACE))
+        return ends(SampleEnd::unsafe_syscall, "flags of a rename");
     TRY_ASSIGN(SamplePath from, sample_path(call, from_directory, from_address, false));
     TRY_ASSIGN(SamplePath to, sample_path(call, to_directory, to_address, false));
     TRY_ASSIGN(FoundFile found, find_file(call, from));

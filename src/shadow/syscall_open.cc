@@ -34,9 +34,9 @@ std::uint32_t umask_of(const SampleState& sample, const SampleFacts& facts) {
     return sample.process.umask.value_or(facts.umask);
 }
 
-FileNodeRef new_file(SyscallCall& call, const SampleFacts& facts, std::uint32_t mode) {
+Emulated<FileNodeRef> new_file(SyscallCall& call, const SampleFacts& facts, std::uint32_t mode) {
     mode &= 07777 & ~umask_of(call.sample, facts);
-    return call.sample.files.create(S_IFREG | mode, facts);
+    return call.sample.create_file(S_IFREG | mode, call.elapsed_ns);
 }
 
 Emulated<FileNodeRef> create_file(SyscallCall& call, const SamplePath& path,
@@ -46,7 +46,7 @@ Emulated<FileNodeRef> create_file(SyscallCall& call, const SamplePath& path,
     TRY_ASSIGN(FoundFile parent, find_file(call, parent_of(path)));
     if (!parent.status.is_directory()) return failure(ENOTDIR);
     if (!may_access(*facts, parent.status, W_OK | X_OK, false)) return failure(EACCES);
-    auto node = new_file(call, *facts, request.mode);
+    TRY_ASSIGN(FileNodeRef node, new_file(call, *facts, request.mode));
     call.sample.names.set(path.key, {PathOverlay::State::present, node});
     return node;
 }

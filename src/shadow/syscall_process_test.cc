@@ -189,7 +189,7 @@ TEST_CASE("each class does what it says at the end of a sample") {
         long number;
         std::optional<SampleEnd> end;
     };
-    for (auto [number, end] :
+    for (const Expectation& expected :
          {Expectation{SYS_fork, SampleEnd::unsafe_syscall},
           Expectation{SYS_execve, SampleEnd::unsafe_syscall},
           Expectation{SYS_kill, SampleEnd::unsafe_syscall},
@@ -197,10 +197,10 @@ TEST_CASE("each class does what it says at the end of a sample") {
           Expectation{SYS_wait4, SampleEnd::idle}, Expectation{SYS_epoll_wait, SampleEnd::input},
           Expectation{SYS_sync, std::nullopt}, Expectation{SYS_getpid, std::nullopt}}) {
         Guest g;
-        CAPTURE(number);
-        g.guest.call(number);
-        CHECK(g.guest.end == end);
-        CHECK(g.guest.emulator.end_reason().empty() == !end.has_value());
+        CAPTURE(expected.number);
+        g.guest.call(expected.number);
+        CHECK(g.guest.end == expected.end);
+        CHECK(g.guest.emulator.end_reason().empty() == !expected.end.has_value());
     }
 }
 

@@ -40,11 +40,24 @@ Emulated<std::uint64_t> SampleState::descriptor_limit() {
     return known->limits_known ? known->limits[RLIMIT_NOFILE].soft : usual_descriptor_limit;
 }
 
+Emulated<const SampleClocks*> SampleState::clocks() {
+    if (!clocks_) {
+        TRY_ASSIGN(clocks_, emulated(outside.clocks()));
+    }
+    return &*clocks_;
+}
+
 Emulated<std::int64_t> SampleState::clock_ns(std::size_t id, std::uint64_t elapsed_ns) {
-    TRY_ASSIGN(const SampleFacts* known, facts());
+    TRY_ASSIGN(const SampleClocks* known, clocks());
     auto passed = static_cast<std::int64_t>(std::min<std::uint64_t>(elapsed_ns, INT64_MAX / 4));
     if (is_coarse(id)) passed -= passed % known->coarse_resolution_ns;
-    return known->clock_ns[id] + passed;
+    return known->ns[id] + passed;
+}
+
+Emulated<FileNodeRef> SampleState::create_file(std::uint32_t mode, std::uint64_t elapsed_ns) {
+    TRY_ASSIGN(const SampleFacts* known, facts());
+    TRY_ASSIGN(std::int64_t now_ns, clock_ns(CLOCK_REALTIME_COARSE, elapsed_ns));
+    return files.create(mode, *known, now_ns);
 }
 
 }  // namespace shadowprof

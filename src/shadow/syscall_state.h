@@ -63,10 +63,13 @@ class SampleState {
 
     // Asked for once, at the first call that needs them.
     Emulated<const SampleFacts*> facts();
+    Emulated<const SampleClocks*> clocks();
     // RLIMIT_NOFILE; a usual one if the limits are not known.
     Emulated<std::uint64_t> descriptor_limit();
     // Clock `id` (0 to clock_count - 1) at this time of the sample.
     Emulated<std::int64_t> clock_ns(std::size_t id, std::uint64_t elapsed_ns);
+    // A file that exists in the sample only, made at this time.
+    Emulated<FileNodeRef> create_file(std::uint32_t mode, std::uint64_t elapsed_ns);
 
     SampleEnvironment& outside;
     FileStore files;
@@ -81,6 +84,7 @@ class SampleState {
 
   private:
     std::optional<SampleFacts> facts_;
+    std::optional<SampleClocks> clocks_;
 };
 
 }  // namespace shadowprof

@@ -421,7 +421,8 @@ consteval bool names_are_unique() {
 
 consteval bool unsafe_means_without_handler() {
     return std::all_of(std::begin(rows), std::end(rows), [](const SyscallRow& row) {
-        return (row.handler == nullptr) == (row.syscall_class == unsafe) && !row.remark.empty();
+        return static_cast<bool>(row.handler) != (row.syscall_class == unsafe) &&
+               !row.remark.empty();
     });
 }
 
@@ -430,6 +431,10 @@ static_assert(names_are_unique(), "two rows with one name");
 static_assert(unsafe_means_without_handler(), "a class that does not fit its handler");
 
 }  // namespace
+
+SyscallOutcome SyscallFunction::operator()(SyscallCall& call) const {
+    return function_(call);
+}
 
 std::span<const SyscallRow> syscall_table() {
     return rows;

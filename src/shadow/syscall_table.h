@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -28,14 +29,29 @@ constexpr std::string_view name(SyscallClass syscall_class) {
     return syscall_class_names[static_cast<std::size_t>(syscall_class)];
 }
 
-// Emulates one call; never reached for a row without a handler.
-using SyscallFunction = SyscallOutcome (*)(SyscallCall&);
+// The function that emulates a call, or none. It knows which without comparing addresses, which is
+// no constant expression in a sanitizer build.
+class SyscallFunction {
+  public:
+    using Pointer = SyscallOutcome (*)(SyscallCall&);
+
+    constexpr SyscallFunction(std::nullptr_t) {}
+    constexpr SyscallFunction(Pointer function) : function_(function), present_(true) {}
+
+    constexpr explicit operator bool() const { return present_; }
+    // Only if there is one.
+    SyscallOutcome operator()(SyscallCall& call) const;
+
+  private:
+    Pointer function_ = nullptr;
+    bool present_ = false;
+};
 
 struct SyscallRow {
     std::uint16_t number;
     std::string_view name;  // as in <asm/unistd_64.h>, without __NR_
     SyscallClass syscall_class;
-    SyscallFunction handler;  // null: the sample ends
+    SyscallFunction handler;  // none: the sample ends
     std::string_view remark;  // what is done, or why the sample ends
 };
 

@@ -30,7 +30,9 @@ std::map<std::uint64_t, std::string> numbers_of_header() {
 TEST_CASE("every system call of the kernel headers is in the table under its name") {
     auto names = numbers_of_header();
     REQUIRE(names.size() > 350);
-    for (const auto& [number, name] : names) {
+    for (const auto& entry : names) {
+        const std::uint64_t number = entry.first;
+        const std::string& name = entry.second;
         CAPTURE(number);
         CAPTURE(name);
         const SyscallRow* row = find_syscall(number);

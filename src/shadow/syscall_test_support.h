@@ -116,8 +116,8 @@ class FakeEnvironment : public SampleEnvironment {
         std::strcpy(process.working_directory.data(), "/home/user");
         std::strcpy(process.command.data(), "program");
         for (std::size_t i = 0; i < clock_count; ++i)
-            process.clock_ns[i] = static_cast<std::int64_t>(i + 1) * 1'000'000'000'000;
-        process.coarse_resolution_ns = 4'000'000;
+            times.ns[i] = static_cast<std::int64_t>(i + 1) * 1'000'000'000'000;
+        times.coarse_resolution_ns = 4'000'000;
         process.membarrier_commands = 0x1ff;
         add_directory("/home/user");
         add_directory("/tmp");
@@ -154,6 +154,8 @@ class FakeEnvironment : public SampleEnvironment {
             .offset_known = 1};
         descriptors[fd] = {facts, ""};
     }
+
+    Result<SampleClocks> clocks() override { return times; }
 
     Result<SampleFacts> facts() override { return process; }
     Result<DescriptorFacts> describe(int fd) override {
@@ -206,6 +208,7 @@ class FakeEnvironment : public SampleEnvironment {
         std::string path;
     };
     SampleFacts process;
+    SampleClocks times;
     std::map<std::string, File> files;
     std::map<int, Descriptor> descriptors;
     std::vector<std::pair<int, int>> shared;  // pairs of descriptors that dup(2) made

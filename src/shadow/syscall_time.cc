@@ -19,7 +19,7 @@ struct KernelTimes {  // struct tms
 
 // Clock ids below 0 are processor-time clocks: the id of a process or thread, inverted, above three
 // bits of kind (clock_getcpuclockid(3)).
-Emulated<std::size_t> own_cpu_clock(const SampleFacts& facts, std::int32_t id) {
+Emulated<std::size_t> own_cpu_clock(SyscallCall& call, std::int32_t id) {
     constexpr std::uint32_t per_thread = 4, scheduler_clock = 2, file_clock = 3;
     auto bits = static_cast<std::uint32_t>(id);
     if ((bits & 3) == file_clock) return failure(EINVAL);
@@ -27,7 +27,8 @@ Emulated<std::size_t> own_cpu_clock(const SampleFacts& facts, std::int32_t id) {
         return ends(SampleEnd::unsafe_syscall, "a clock that is not in the snapshot");
     auto owner = static_cast<std::int32_t>(~(id >> 3));
     bool thread = (bits & per_thread) != 0;
-    if (owner == 0 || owner == (thread ? facts.tid : facts.pid))
+    TRY_ASSIGN(const SampleFacts* facts, call.sample.facts());
+    if (owner == 0 || owner == (thread ? facts->tid : facts->pid))
         return std::size_t{thread ? std::size_t{CLOCK_THREAD_CPUTIME_ID}
                                   : std::size_t{CLOCK_PROCESS_CPUTIME_ID}};
     return ends(SampleEnd::unsafe_syscall, "the clock of another process or thread");
@@ -36,8 +37,7 @@ Emulated<std::size_t> own_cpu_clock(const SampleFacts& facts, std::int32_t id) {
 constexpr int retired_clock = 10;  // CLOCK_SGI_CYCLE
 
 Emulated<std::size_t> clock_index(SyscallCall& call, std::int32_t id) {
-    TRY_ASSIGN(const SampleFacts* facts, call.sample.facts());
-    if (id < 0) return own_cpu_clock(*facts, id);
+    if (id < 0) return own_cpu_clock(call, id);
     if (id >= static_cast<std::int32_t>(clock_count) || id == retired_clock) return failure(EINVAL);
     return static_cast<std::size_t>(id);
 }
@@ -57,10 +57,10 @@ SyscallOutcome sys_clock_gettime(SyscallCall& call) {
 
 SyscallOutcome sys_clock_getres(SyscallCall& call) {
     TRY_ASSIGN(std::size_t clock, clock_index(call, call.int_arg(0)));
-    TRY_ASSIGN(const SampleFacts* facts, call.sample.facts());
+    TRY_ASSIGN(const SampleClocks* clocks, call.sample.clocks());
     bool coarse = clock == CLOCK_REALTIME_COARSE || clock == CLOCK_MONOTONIC_COARSE;
     return call.store_result(call.address(1),
-                             to_timespec(coarse ? facts->coarse_resolution_ns : 1));
+                             to_timespec(coarse ? clocks->coarse_resolution_ns : 1));
 }
 
 SyscallOutcome sys_gettimeofday(SyscallCall& call) {

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t ns_per_second = 1'000'000'000;
 constexpr std::uint32_t max_polled = 65536;
-constexpr std::uint32_t futex_operation_mask = FUTEX_CMD_MASK;
+constexpr auto futex_operation_mask = static_cast<std::uint32_t>(FUTEX_CMD_MASK);
 
 SyscallOutcome waits(std::string reason) {
     return ends(SampleEnd::idle, std::move(reason));

@@ -15,7 +15,13 @@ def binomial(executions, probability, hotlist_error=0.0):
     """Allowed distance of a count from executions * probability, when each execution decides
     independently. `hotlist_error` is the half width of the count's own 95% interval."""
     sigma = math.sqrt(OVERLAP_VARIANCE * executions * probability * (1 - probability))
-    return SIGMAS * math.hypot(sigma, hotlist_error / 1.96) + 1
+    return math.hypot(SIGMAS * sigma, hotlist(hotlist_error)) + 1
+
+
+def hotlist(error):
+    """Allowed distance of a hotlist's estimate from the count that it estimates; `error` is the
+    half width of its 95% interval."""
+    return SIGMAS / 1.96 * error
 
 
 def periodic(windows, per_period):

@@ -192,11 +192,14 @@ class Values(Truth):
         top, executions, entry = self.shares("values_constant", "r8")
         self.assertEqual(set(top), {42})
         self.assertEqual(entry["invariance"], 1.0)
-        self.assertLessEqual(abs(top[42][0] - executions), 6.9 / 1.96 * top[42][1])
+        self.assertLessEqual(abs(top[42][0] - executions), bounds.hotlist(top[42][1]))
 
     def test_counter_has_no_frequent_value(self):
-        _, _, entry = self.shares("values_counter", "r9")
-        self.assertLess(entry["invariance"], 0.01)
+        """Each value comes once: what a hotlist makes of it may be off by its own error only."""
+        top, _, entry = self.shares("values_counter", "r9")
+        for value, (count, error) in top.items():
+            self.assertLessEqual(abs(count - 1), bounds.hotlist(error), hex(value))
+        self.assertLess(entry["invariance"], 0.1)
 
     def test_four_values_in_turn(self):
         self.assert_shares("values_periodic", "r11d", {value: 0.25 for value in range(4)})

@@ -13,8 +13,13 @@
     .type edges_run, @function
 /* uint64_t edges_run(uint64_t iterations, uint64_t random_state) */
 edges_run:
+    .cfi_startproc
     push %rbx
+    .cfi_adjust_cfa_offset 8
+    .cfi_rel_offset %rbx, 0
     push %r12
+    .cfi_adjust_cfa_offset 8
+    .cfi_rel_offset %r12, 0
     mov %rdi, %r12
     mov %rsi, %r8
     xor %ebx, %ebx
@@ -97,8 +102,13 @@ PLACE(edges_back)
     jnz edges_loop
 PLACE(edges_leave)
     pop %r12
+    .cfi_adjust_cfa_offset -8
+    .cfi_restore %r12
     pop %rbx
+    .cfi_adjust_cfa_offset -8
+    .cfi_restore %rbx
     ret
+    .cfi_endproc
     .size edges_run, . - edges_run
 
     .globl edges_leaf, edges_odd, edges_even
@@ -106,17 +116,23 @@ PLACE(edges_leave)
     .type edges_odd, @function
     .type edges_even, @function
 edges_leaf:
+    .cfi_startproc
     add $23, %rax
 PLACE(edges_leaf_return)
     ret
+    .cfi_endproc
     .size edges_leaf, . - edges_leaf
 edges_odd:
+    .cfi_startproc
     add $29, %rax
     ret
+    .cfi_endproc
     .size edges_odd, . - edges_odd
 edges_even:
+    .cfi_startproc
     add $31, %rax
     ret
+    .cfi_endproc
     .size edges_even, . - edges_even
 
     .section .rodata

@@ -12,6 +12,7 @@
     .type paths_run, @function
 /* uint64_t paths_run(uint64_t iterations) */
 paths_run:
+    .cfi_startproc
     xor %eax, %eax
     xor %ecx, %ecx
     jmp paths_loop
@@ -35,11 +36,13 @@ PLACE(paths_back)
     jne paths_loop
 PLACE(paths_leave)
     ret
+    .cfi_endproc
     .size paths_run, . - paths_run
 
     .globl paths_callee
     .type paths_callee, @function
 paths_callee:                       /* 2 */
+    .cfi_startproc
     test $4, %cl
     jnz paths_high
 PLACE(paths_low)                    /* 2 */
@@ -48,6 +51,7 @@ PLACE(paths_low)                    /* 2 */
 PLACE(paths_high)                   /* 2 */
     add $7, %rax
     ret
+    .cfi_endproc
     .size paths_callee, . - paths_callee
 
     .section .note.GNU-stack, "", @progbits

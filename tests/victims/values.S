@@ -12,6 +12,7 @@
     .type values_run, @function
 /* uint64_t values_run(uint64_t iterations, uint64_t random_state, const uint32_t* table) */
 values_run:
+    .cfi_startproc
     mov %rdx, %r10
     xor %r9d, %r9d
     xor %eax, %eax
@@ -51,6 +52,7 @@ PLACE(values_back)
     jne values_loop
 PLACE(values_leave)
     ret
+    .cfi_endproc
     .size values_run, . - values_run
 
     .section .rodata

@@ -28,7 +28,9 @@ extern "C" [[gnu::noinline]] int plain_c_function(int x) {
     return x + 1;
 }
 
-extern "C" [[gnu::noinline]] int caller(int x) { return plain_c_function(x) * 3; }
+extern "C" [[gnu::noinline]] int caller(int x) {
+    return plain_c_function(x) * 3;
+}
 
 static int first_load_address(dl_phdr_info* info, std::size_t, void* out) {
     *static_cast<std::uintptr_t*>(out) = info->dlpi_addr;

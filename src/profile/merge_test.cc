@@ -1,0 +1,137 @@
+// Adding profiles together.
+#include "profile/merge.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+
+namespace shadowprof {
+namespace {
+
+TopValue top(int value, std::uint64_t count, double error = 0) {
+    return {{static_cast<std::byte>(value)}, count, error};
+}
+
+TEST_CASE("a profile added to an empty one is the same profile") {
+    Profile more;
+    more.modules = {{"/bin/a", "aa", 10}};
+    more.edges = {{{0, 1}, {0, 2}, EdgeKind::taken, 5}};
+    more.sampling.samples = 3;
+    more.notes = {"a note"};
+    Profile sum;
+    sum.sampling.mode = more.sampling.mode;
+    merge_into(sum, more);
+    REQUIRE(sum.modules.size() == 1);
+    REQUIRE(sum.edges.size() == 1);
+    CHECK(sum.edges[0].count == 5);
+    CHECK(sum.sampling.samples == 3);
+    CHECK(sum.notes == more.notes);
+}
+
+TEST_CASE("items are the same where module and address are, wherever the module is listed") {
+    Profile sum, more;
+    sum.modules = {{"/bin/a", "aa", 10}, {"/lib/b", "bb", 20}};
+    more.modules = {{"/elsewhere/b", "bb", 20}, {"/bin/a", "aa", 10}, {"[anon]", "", 0}};
+    sum.edges = {{{0, 1}, {1, 2}, EdgeKind::call, 5}};
+    more.edges = {{{1, 1}, {0, 2}, EdgeKind::call, 7}, {{2, 1}, {2, 2}, EdgeKind::jump, 100}};
+    sum.stacks = {{{{0, 1}, {1, 2}}, 10, 1}};
+    more.stacks = {{{{1, 1}, {0, 2}}, 20, 2}};
+    sum.paths = {{{{0, 1}}, 4, 1}};
+    more.paths = {{{{1, 1}}, 4, 2}, {{{1, 1}}, 5, 1}};
+    sum.calls = {{{0, 1}, {1, 2}, 5}};
+    more.calls = {{{1, 1}, {0, 2}, 6}};
+    merge_into(sum, more);
+    CHECK(sum.modules.size() == 3);
+    REQUIRE(sum.edges.size() == 2);
+    CHECK(sum.edges[0].count == 100);  // the hottest first
+    CHECK(sum.edges[0].from == CodeLocation{2, 1});
+    CHECK(sum.edges[1].count == 12);
+    REQUIRE(sum.stacks.size() == 1);
+    CHECK(sum.stacks[0].instructions == 30);
+    CHECK(sum.stacks[0].samples == 3);
+    REQUIRE(sum.paths.size() == 2);
+    CHECK(sum.paths[0].count == 3);
+    CHECK(sum.calls[0].count == 11);
+}
+
+TEST_CASE("modules with different build-ids differ, those without one go by path") {
+    Profile sum, more;
+    sum.modules = {{"/bin/a", "aa", 10}, {"/bin/b", "", 10}};
+    more.modules = {{"/bin/a", "ff", 10}, {"/bin/b", "bb", 10}};
+    merge_into(sum, more);
+    CHECK(sum.modules.size() == 3);
+}
+
+TEST_CASE("items of modules that are not there are left out and noted") {
+    Profile sum, more;
+    more.modules = {{"/bin/a", "aa", 10}};
+    more.edges = {{{0, 1}, {5, 2}, EdgeKind::call, 7}};
+    more.paths = {{{{0, 1}, {~0u, 1}}, 1, 1}};
+    merge_into(sum, more);
+    CHECK(sum.edges.empty());
+    CHECK(sum.paths.empty());
+    REQUIRE(sum.notes.size() == 1);
+    CHECK(sum.notes[0].find("2 items") != std::string::npos);
+}
+
+TEST_CASE("value counts add up, and errors by squares") {
+    Profile sum, more;
+    sum.modules = more.modules = {{"/bin/a", "aa", 10}};
+    sum.values = {{.at = {0, 1},
+                   .operand = "al",
+                   .width_bytes = 1,
+                   .count = 100,
+                   .top = {top(1, 60, 3), top(2, 30, 3)}}};
+    more.values = {{.at = {0, 1},
+                    .operand = "al",
+                    .width_bytes = 1,
+                    .count = 300,
+                    .top = {top(2, 200, 4), top(3, 50, 4)}}};
+    merge_into(sum, more);
+    REQUIRE(sum.values.size() == 1);
+    const ValueProfile& v = sum.values[0];
+    CHECK(v.count == 400);
+    REQUIRE(v.top.size() == 3);
+    CHECK(v.top[0].value == top(2, 0).value);
+    CHECK(v.top[0].count == 230);
+    CHECK(v.top[0].error == doctest::Approx(5));
+    CHECK(v.invariance == doctest::Approx(230.0 / 400));
+    // What one list does not name may still have been there.
+    CHECK(v.top[1].count == 60);
+    CHECK(v.top[1].error > 4);
+}
+
+TEST_CASE("what is known of one profile only is not made up") {
+    Profile sum, more;
+    sum.sampling.target_instructions = 100;
+    more.sampling.target_instructions = std::nullopt;
+    sum.sampling.mode = "burst";
+    more.sampling.mode = "shadow";
+    sum.overhead.pause = {1, 2, 30};
+    more.overhead.pause = {2, 9, 10};
+    more.sampling.ended["size"] = 4;
+    merge_into(sum, more);
+    CHECK_FALSE(sum.sampling.target_instructions.has_value());
+    CHECK(sum.sampling.mode == "mixed");
+    CHECK(sum.overhead.pause.p99_us == 9);
+    CHECK(sum.overhead.pause.max_us == 30);
+    CHECK(sum.sampling.ended["size"] == 4);
+}
+
+TEST_CASE("counts from a forged file do no harm") {
+    constexpr auto huge = std::numeric_limits<std::uint64_t>::max();
+    Profile sum, more;
+    sum.modules = more.modules = {{"/bin/a", "aa", 10}};
+    sum.values = more.values = {{.at = {0, 1},
+                                 .operand = "al",
+                                 .width_bytes = 1,
+                                 .count = huge,
+                                 .top = {top(1, huge, std::nan("")), top(1, huge, -1e308)}}};
+    merge_into(sum, more);
+    CHECK(sum.values.size() == 1);
+    CHECK(sum.values[0].invariance <= 1);
+}
+
+}  // namespace
+}  // namespace shadowprof
