@@ -8,6 +8,7 @@ namespace {
 
 // What a sample's lifetime is taken to be before one is known.
 constexpr double first_lifetime_seconds = 0.006;
+constexpr double moment_seconds = 300e-6;
 constexpr double smoothing = 0.3;
 constexpr double longest_refusal_seconds = 1.0;
 
@@ -33,6 +34,10 @@ double SampleSchedule::jitter() {
 void SampleSchedule::on_start(Clock::time_point now) {
     refusals_ = 0;
     next_start_ = now + to_duration(jitter() * lifetime_seconds_ / load_);
+}
+
+void SampleSchedule::soon(Clock::time_point now) {
+    next_start_ = now + to_duration(jitter() * moment_seconds);
 }
 
 void SampleSchedule::on_end(Clock::duration lifetime) {

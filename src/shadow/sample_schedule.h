@@ -17,6 +17,8 @@ class SampleSchedule {
     Clock::time_point next_start() const { return next_start_; }
     // A sample was started, or was due and could not be taken.
     void on_start(Clock::time_point now);
+    // A sample was due, but a moment later will do.
+    void soon(Clock::time_point now);
     // A replica lived for so long.
     void on_end(Clock::duration lifetime);
     // The program cannot be sampled now: try again, each time later.

@@ -235,22 +235,23 @@ void Sampler::try_sample(Target& target) {
     if (!runner) return schedule_.on_start(Clock::now());
     const auto taken = take_sample(target, *runner);
     if (taken) {
-        schedule_.on_start(Clock::now());
+        *taken == Taken::later ? schedule_.soon(Clock::now()) : schedule_.on_start(Clock::now());
     } else {
         note_refusal(taken.error());
         schedule_.on_refusal(Clock::now());
     }
 }
 
-// True: a sample is under way. False: there was nothing to sample.
-Result<bool> Sampler::take_sample(Target& target, SampleRunner& runner) {
+Result<Sampler::Taken> Sampler::take_sample(Target& target, SampleRunner& runner) {
     const auto start = Clock::now();
     SampleJob job;
     std::optional<Replica> replica;
+    bool in_vdso = false;
     {
         TRY_ASSIGN(auto stop, target.stop());
         const auto thread = stop.in_group_stop() ? std::nullopt : choose_thread(stop, target.pid());
-        if (thread) {
+        in_vdso = thread && is_in_vdso(target, thread->cpu.rip);
+        if (thread && !in_vdso) {
             job.cpu = thread->cpu;
             TRY_ASSIGN(job.captured, CapturedProcess::take(target.pid(), thread->tid));
             const auto fork_start = Clock::now();
@@ -260,10 +261,11 @@ Result<bool> Sampler::take_sample(Target& target, SampleRunner& runner) {
         }
     }
     costs_.add_pause(to_ns(Clock::now() - start));
+    if (in_vdso) return Taken::later;
     if (!replica) {
         ++stats_.samples;
         ++stats_.ended[std::string(name(SampleEnd::idle))];
-        return false;
+        return Taken::idle;
     }
     if (active_.empty()) count_faults(false);
     job.replica = replica->pid();
@@ -276,7 +278,18 @@ Result<bool> Sampler::take_sample(Target& target, SampleRunner& runner) {
     active_.push_back({std::move(*replica), Clock::now(), &runner});
     ++started_;
     runner.begin(std::move(job));
-    return true;
+    return Taken::yes;
+}
+
+bool Sampler::is_in_vdso(const Target& target, GuestAddress pc) {
+    if (!vdso_ || vdso_exec_count_ != target.exec_count()) {
+        const auto map = read_memory_map(target.pid());
+        if (!map) return false;
+        vdso_exec_count_ = target.exec_count();
+        for (const auto& mapping : map->mappings())
+            if (mapping.name == "[vdso]") vdso_ = mapping;
+    }
+    return vdso_ && vdso_->contains(pc);
 }
 
 // A random one of the threads that execute instructions now.

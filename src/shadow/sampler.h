@@ -58,8 +58,14 @@ class Sampler {
     void on_finished(SampleRunner& runner);
     bool wants_sample(Clock::time_point now) const;
     void try_sample(Target& target);
-    Result<bool> take_sample(Target& target, SampleRunner& runner);
+    enum class Taken : std::uint8_t {
+        yes,
+        idle,   // no thread executes instructions
+        later,  // try again at once: the thread is in the vDSO, whose data no sample can read
+    };
+    Result<Taken> take_sample(Target& target, SampleRunner& runner);
     std::optional<ThreadSnapshot> choose_thread(ScopedStop& stop, pid_t leader);
+    bool is_in_vdso(const Target& target, GuestAddress pc);
     void note_refusal(const Error& error);
     void release(SampleRunner& runner);
     void count_faults(bool with_replica);
@@ -84,6 +90,8 @@ class Sampler {
     Clock::time_point faults_since_;
     std::uint64_t faults_at_ = 0;
     std::uint64_t started_ = 0;
+    std::optional<Mapping> vdso_;        // of the program executed last
+    std::uint64_t vdso_exec_count_ = 0;
     bool dissolved_ = false;  // the target is no longer ours to sample
 
     SamplingStats stats_;
