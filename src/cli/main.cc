@@ -27,7 +27,7 @@ constexpr Command commands[] = {
     {"syscalls", "show how system calls inside samples are treated", syscalls_main},
     {"attach", "profile a running process", nullptr},
     {"verify", "prove the emulator against the hardware", verify_main},
-    {"report", "read a profile", nullptr},
+    {"report", "show the summary of a profile", report_main},
     {"annotate", "show disassembly with counts and values", nullptr},
     {"diff", "compare two profiles", nullptr},
     {"merge", "add profiles together", nullptr},

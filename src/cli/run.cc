@@ -10,9 +10,11 @@
 #include "cli/messages.h"
 #include "cli/options.h"
 #include "cli/progress.h"
+#include "cli/terminal.h"
 #include "ptrace/program_check.h"
 #include "report/profile_writer.h"
 #include "report/safe_output.h"
+#include "report/summary.h"
 #include "report/symbolizer.h"
 #include "shadow/run_target.h"
 
@@ -74,9 +76,7 @@ Result<void> check_command(const std::string& name) {
 }
 
 // Writes the profile. Returns the name of the file.
-Result<std::string> save(const Profile& profile, SafeOutput output) {
-    const SymbolizerOptions options{.root = "", .perf_map = perf_map_path(profile.run.pid)};
-    Symbolizer symbols(profile.modules, options);
+Result<std::string> save(const Profile& profile, SymbolSource& symbols, SafeOutput output) {
     TRY(write_profile(profile, symbols, output));
     return output.commit(static_cast<pid_t>(profile.run.pid));
 }
@@ -102,12 +102,15 @@ Ending run(const RunRequest& request) {
     Profile& profile = outcome->profile;
     profile.run.options = describe(request);
     profile.notes.insert(profile.notes.end(), request.notes.begin(), request.notes.end());
-    auto name = save(profile, std::move(output).value());
+    Symbolizer symbols(profile.modules, {.root = "", .perf_map = perf_map_path(profile.run.pid)});
+    auto name = save(profile, symbols, std::move(output).value());
     if (!name) return failed(name.error());
-    if (!request.quiet)
+    if (!request.quiet) {
+        print_summary(profile, symbols, summary_options(STDERR_FILENO), stderr);
         say("{} samples, {:.1f} million instructions; profile in {}", profile.sampling.samples,
             static_cast<double>(profile.sampling.instructions) / 1e6,
             *name == "-" ? "standard output" : *name);
+    }
     return {profile.run.exit_status.value_or(0), profile.run.exit_signal};
 }
 

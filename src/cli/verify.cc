@@ -31,8 +31,7 @@ void report(const VerifyOutcome& outcome) {
 }  // namespace
 
 int verify_main(std::span<const std::string> words) {
-    CLI::App app("Proves the emulator against the hardware on this program.",
-                 "shadowprof verify");
+    CLI::App app("Proves the emulator against the hardware on this program.", "shadowprof verify");
     VerifyOptions options;
     std::string limit = "0";
     app.add_option("--max-instructions", limit,

@@ -184,7 +184,7 @@ bool is_asleep(pid_t pid) {
 
 }  // namespace
 
-TEST_CASE("a thread that sleeps in epoll_wait is left alone, and sees no EINTR") {
+TEST_CASE("a thread that sleeps in epoll_wait is left alone, and sees no EINTR at a detach") {
     Shared<Counters> counters;
     TestHub hub;
     const int event_fd = ::eventfd(0, EFD_CLOEXEC);
@@ -196,9 +196,13 @@ TEST_CASE("a thread that sleeps in epoll_wait is left alone, and sees no EINTR")
         auto stop = (*target)->stop();
         CHECK(need(stop).threads().empty());
     }
+    CHECK((*target)->detach());
+    CHECK(!is_traced(child.pid()));
+    REQUIRE(wait_until([&] { return counters->stop || is_asleep(child.pid()); }));
+    CHECK(!counters->stop);
     REQUIRE(::eventfd_write(event_fd, 1) == 0);
     ::close(event_fd);
-    REQUIRE(pump_to_end(hub, **target));
+    CHECK(wait_until([&] { return counters->stop.load(); }));
     CHECK(counters->result == 1);
 }
 

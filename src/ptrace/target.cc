@@ -144,6 +144,7 @@ void Target::note_birth(pid_t parent) {
 void Target::note_exec() {
     threads_.clear();
     threads_[pid_];
+    leader_seized_ = true;
     ++exec_count_;
     syscall_instruction_.reset();
     note_program();
@@ -163,9 +164,11 @@ void Target::note_end(pid_t tid, const WaitStatus& status) {
     threads_.clear();
 }
 
-Result<ScopedStop> Target::stop() {
+Result<ScopedStop> Target::stop(Sleepers sleepers) {
+    const bool leave_sleepers = sleepers == Sleepers::leave_alone;
     for (auto& [tid, thread] : threads_) {
-        thread.left_out = thread.dead || (!thread.stop && sleeps_undisturbed(pid_, tid));
+        const bool may_sleep = leave_sleepers && !thread.stop;
+        thread.left_out = thread.dead || (may_sleep && sleeps_undisturbed(pid_, tid));
     }
     for (auto& [tid, thread] : threads_) {
         if (!thread.left_out && !thread.stop) interrupt(tid);
@@ -220,13 +223,18 @@ Result<void> Target::settle_one(pid_t tid) {
 }
 
 void Target::resume_all(std::vector<StoppedThread>& threads) {
+    take_back(threads);
+    for (auto& [tid, thread] : threads_) {
+        if (const auto stop = std::exchange(thread.stop, std::nullopt)) let_go_on(tid, *stop);
+    }
+}
+
+// The threads of a ScopedStop that ends: their stops may have become others.
+void Target::take_back(std::vector<StoppedThread>& threads) {
     held_ = false;
     for (const StoppedThread& thread : threads) {
         const auto it = threads_.find(thread.tid());
         if (it != threads_.end()) it->second.stop = thread.status();
-    }
-    for (auto& [tid, thread] : threads_) {
-        if (const auto stop = std::exchange(thread.stop, std::nullopt)) let_go_on(tid, *stop);
     }
 }
 
@@ -237,7 +245,7 @@ Result<void> Target::detach() {
         hub_->reap_discarded();
         if (hub_->discarded() == 0 || dead_replicas_->empty() || Clock::now() > deadline) break;
     }
-    auto stop = this->stop();
+    auto stop = this->stop(Sleepers::stop);
     if (end_) return {};
     if (!stop) return std::move(stop).error();
     TRY(reap_replicas(*stop));
@@ -258,9 +266,11 @@ Result<void> Target::reap_replicas(ScopedStop& stop) {
 }
 
 void Target::detach_all(std::vector<StoppedThread>& threads) {
-    held_ = false;
+    take_back(threads);
     detached_ = true;
-    for (StoppedThread& thread : threads) static_cast<void>(thread.detach());
+    for (const auto& [tid, thread] : threads_) {
+        if (thread.stop) static_cast<void>(StoppedThread(*hub_, tid, *thread.stop).detach());
+    }
     threads_.clear();
 }
 

@@ -86,9 +86,15 @@ class Target {
     bool is_supported() const { return is_supported_; }
     std::size_t thread_count() const { return threads_.size(); }
 
+    // What to do about threads asleep in a call to which a stop would be visible (sleep_state.h).
+    enum class Sleepers : std::uint8_t {
+        leave_alone,
+        stop,  // their call restarts, but a time-out that it has begins anew
+    };
+
     // Stops all threads. Not while another ScopedStop lives.
     // Errors: gone (the process has ended or is about to); system (a thread does not stop).
-    Result<ScopedStop> stop();
+    Result<ScopedStop> stop(Sleepers sleepers = Sleepers::leave_alone);
 
     // Lets threads go that stand still since launch() or adopt().
     void resume();
@@ -131,6 +137,7 @@ class Target {
     Result<void> settle_one(pid_t tid);
     Result<void> reap_replicas(ScopedStop& stop);
     void resume_all(std::vector<StoppedThread>& threads);
+    void take_back(std::vector<StoppedThread>& threads);
     void detach_all(std::vector<StoppedThread>& threads);
 
     WaitHub* hub_;

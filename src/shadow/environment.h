@@ -120,7 +120,8 @@ struct FileRead {
 
 // Errors: a refusal that the process itself would get (no such file, not a directory, no
 // permission...) has its errno in `sys_errno`; ErrorCode::unsupported means that the answer cannot
-// be known and the sample has to end; ErrorCode::gone that the snapshot's process is gone.
+// be known and the sample has to end, for the reason in the message, one of few; ErrorCode::gone
+// that the snapshot's process is gone.
 class SampleEnvironment {
   public:
     virtual ~SampleEnvironment() = default;

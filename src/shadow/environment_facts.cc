@@ -43,13 +43,20 @@ std::int32_t parent_of(std::string_view status) {
                                                    : 0;
 }
 
-void fill_ids(SampleFacts& facts, const CapturedProcess& captured, std::string_view status) {
+// A process that ended while its replica is still emulated has the ids that it had; those that only
+// its own /proc directory tells are known if it lived in our namespace.
+Result<void> fill_ids(SampleFacts& facts, const CapturedProcess& captured,
+                      std::string_view frozen_status) {
+    auto status = read_proc_file(proc(captured.pid, "status"));
     auto thread = read_proc_file(proc(captured.pid, fmt::format("task/{}/status", captured.tid)));
-    facts.pid = innermost(status, "NSpid");
-    facts.tid = thread ? innermost(*thread, "NSpid") : facts.pid;
-    facts.process_group = innermost(status, "NSpgid");
-    facts.session = innermost(status, "NSsid");
-    facts.parent_pid = parent_of(status);
+    bool ours = parse_numbers(status_field(frozen_status, "NSpid")).size() == 1;
+    if (!status && !ours) return std::move(status).error();
+    facts.pid = status ? innermost(*status, "NSpid") : captured.pid;
+    facts.tid = thread ? innermost(*thread, "NSpid") : status ? facts.pid : captured.tid;
+    facts.process_group = innermost(frozen_status, "NSpgid");
+    facts.session = innermost(frozen_status, "NSsid");
+    facts.parent_pid = parent_of(status ? *status : frozen_status);
+    return {};
 }
 
 void fill_credentials(SampleFacts& facts, pid_t pid, std::string_view status) {
@@ -164,7 +171,7 @@ void fill_names(SampleFacts& facts, const CapturedProcess& captured, pid_t froze
     // Paths of another root directory mean nothing to the process: it stays unknown.
     struct stat theirs {
     }, ours{};
-    bool same_root = ::stat(proc(captured.pid, "root").c_str(), &theirs) == 0 &&
+    bool same_root = ::stat(proc(frozen, "root").c_str(), &theirs) == 0 &&
                      ::stat("/", &ours) == 0 && theirs.st_ino == ours.st_ino &&
                      theirs.st_dev == ours.st_dev;
     if (!same_root) return;
@@ -179,22 +186,21 @@ void fill_names(SampleFacts& facts, const CapturedProcess& captured, pid_t froze
 
 Result<SampleFacts> read_sample_facts(const CapturedProcess& captured, pid_t frozen) {
     SampleFacts facts;
-    TRY_ASSIGN(std::string status, read_proc_file(proc(captured.pid, "status")));
-    TRY_ASSIGN(std::string stat, read_proc_file(proc(captured.pid, "stat")));
     TRY_ASSIGN(std::string frozen_status, read_proc_file(proc(frozen, "status")));
     TRY_ASSIGN(std::string frozen_stat, read_proc_file(proc(frozen, "stat")));
-    fill_ids(facts, captured, status);
-    fill_credentials(facts, captured.pid, status);
-    fill_signals(facts, captured, frozen_status);
-    fill_times(facts, captured, stat);
+    std::string stat = read_proc_file(proc(captured.pid, "stat")).value_or(frozen_stat);
     auto thread_stat =
         read_proc_file(proc(captured.pid, fmt::format("task/{}/stat", captured.tid)));
-    fill_scheduling(facts, captured.tid, thread_stat ? *thread_stat : stat);
-    fill_limits(facts, captured.pid);
-    fill_uname(facts, captured.pid);
+    TRY(fill_ids(facts, captured, frozen_status));
+    fill_credentials(facts, frozen, frozen_status);
+    fill_signals(facts, captured, frozen_status);
+    fill_times(facts, captured, stat);
+    fill_scheduling(facts, captured.tid, thread_stat.value_or(stat));
+    fill_limits(facts, frozen);
+    fill_uname(facts, frozen);
     fill_machine(facts);
     fill_names(facts, captured, frozen);
-    facts.max_resident_kib = number_of(status, "VmHWM");
+    facts.max_resident_kib = number_of(frozen_status, "VmHWM");
     facts.start_brk = stat_field(frozen_stat, 47).value_or(0);
     sanitize(facts);
     return facts;

@@ -95,7 +95,7 @@ Result<UniqueFd> open_location(int base, const char* path, bool follow, std::uin
     if (fd) return fd;
     // A magic link, or a way out of the tree that cannot be followed as the process would.
     if (errno == ELOOP || errno == EXDEV || errno == EAGAIN || errno == ENOSYS)
-        return unknowable(path);
+        return unknowable("a path that only the process itself can follow");
     return errno_error(path);
 }
 
@@ -133,6 +133,14 @@ std::string ProcEnvironment::proc_path(std::string_view name) const {
     return fmt::format("/proc/{}/{}", frozen_, name);
 }
 
+Error ProcEnvironment::missing(std::string_view what) const {
+    // A zombie still has a directory, but no working directory any more.
+    char byte = 0;
+    if (::readlink(proc_path("cwd").c_str(), &byte, 1) < 0 && errno != EACCES)
+        return {ErrorCode::gone, ESRCH, fmt::format("process {} is gone", frozen_)};
+    return unknowable(what);
+}
+
 const CapturedProcess::Descriptor* ProcEnvironment::captured(int fd) const {
     const auto& all = captured_.descriptors;
     auto it = std::lower_bound(all.begin(), all.end(), fd,
@@ -155,6 +163,8 @@ Result<SampleClocks> ProcEnvironment::clocks() {
 
 Result<SampleFacts> ProcEnvironment::facts() {
     if (!facts_) {
+        Error error = missing("facts");
+        if (error.code == ErrorCode::gone) return error;
         TRY_ASSIGN(facts_, read_sample_facts(captured_, frozen_));
     }
     return *facts_;
@@ -166,11 +176,11 @@ Result<DescriptorFacts> ProcEnvironment::describe(int fd) {
     if (known && known->flags_known) return known->facts;
     auto text = read_proc_file(proc_path(fmt::format("fdinfo/{}", fd)));
     if (!text) {
-        if (::access(proc_path("fd").c_str(), F_OK) == 0) return refusal(EBADF, "descriptor");
-        return std::move(text).error();
+        Error error = missing("/proc/PID/fdinfo");
+        return error.code == ErrorCode::gone ? error : refusal(EBADF, "descriptor");
     }
     DescriptorFacts facts;
-    if (!parse_fdinfo(*text, facts)) return unknowable("/proc/PID/fdinfo");
+    if (!parse_fdinfo(*text, facts)) return missing("/proc/PID/fdinfo");
     TRY_ASSIGN(facts.status, status_at(AT_FDCWD, proc_path(fmt::format("fd/{}", fd)).c_str()));
     facts.offset_known = !facts.status.is_regular() || kind_ == Frozen::process;
     return facts;
@@ -178,7 +188,7 @@ Result<DescriptorFacts> ProcEnvironment::describe(int fd) {
 
 Result<bool> ProcEnvironment::same_description(int fd_a, int fd_b) {
     long order = ::syscall(SYS_kcmp, frozen_, frozen_, KCMP_FILE, fd_a, fd_b);
-    if (order < 0) return unknowable("kcmp");
+    if (order < 0) return missing("kcmp");
     return order == 0;
 }
 
@@ -187,7 +197,7 @@ Result<TerminalFacts> ProcEnvironment::terminal(int fd) {
     UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, frozen_, 0)));
     if (!process) return errno_error("pidfd_open");
     UniqueFd copy(static_cast<int>(::syscall(SYS_pidfd_getfd, process.get(), fd, 0)));
-    if (!copy) return unknowable("pidfd_getfd");
+    if (!copy) return missing("pidfd_getfd");
     TerminalFacts facts;
     // The system call and not tcgetattr(3), whose structure is another.
     if (::syscall(SYS_ioctl, copy.get(), TCGETS, facts.termios.data()) != 0)
@@ -208,7 +218,7 @@ Result<UniqueFd> ProcEnvironment::locate(const PathRef& ref) const {
     UniqueFd base(::open(base_path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (!base) {
         if (errno == ENOTDIR) return refusal(ENOTDIR, "base directory");
-        return unknowable("base directory");
+        return missing("base directory");
     }
     std::uint64_t resolve = RESOLVE_NO_MAGICLINKS;
     if (!same_root_directory(proc_path("root")))
@@ -240,7 +250,7 @@ Result<OpenedFile> ProcEnvironment::keep_open(UniqueFd location) {
 Result<OpenedFile> ProcEnvironment::open_descriptor(int fd) {
     auto path = proc_path(fmt::format("fd/{}", fd));
     UniqueFd location(::open(path.c_str(), O_PATH | O_CLOEXEC));
-    if (!location) return unknowable("a descriptor that is no longer open");
+    if (!location) return missing("a descriptor that is no longer open");
     if (auto it = handles_of_descriptors_.find(fd); it != handles_of_descriptors_.end()) {
         TRY_ASSIGN(FileStatus status, status_of_fd(files_.at(it->second).get()));
         return OpenedFile{it->second, status};

@@ -73,6 +73,8 @@ class ProcEnvironment : public SampleEnvironment {
 
     const CapturedProcess::Descriptor* captured(int fd) const;
     std::string proc_path(std::string_view name) const;
+    // What to answer where something of the frozen process is not there.
+    Error missing(std::string_view what) const;
     Result<UniqueFd> locate(const PathRef& path) const;
     Result<FileStatus> located_status(const UniqueFd& file) const;
     Result<OpenedFile> keep_open(UniqueFd location);
@@ -86,8 +88,7 @@ class ProcEnvironment : public SampleEnvironment {
     std::map<int, FileHandle> handles_of_descriptors_;
 };
 
-// The facts that are not in `captured`: ids and limits from the process, what it may change at any
-// time from `frozen`.
+// The facts that are not in `captured`: from `frozen`, but for what only the process itself has.
 Result<SampleFacts> read_sample_facts(const CapturedProcess& captured, pid_t frozen);
 
 // statx(2) of what an open descriptor, also one with O_PATH, stands for.

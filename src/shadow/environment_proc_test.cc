@@ -2,10 +2,12 @@
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -263,6 +265,37 @@ TEST_CASE("a process that is gone is an error of its own kind") {
     auto captured = CapturedProcess::take(0x3fffff, 0x3fffff);
     REQUIRE(!captured);
     CHECK(captured.error().code == ErrorCode::gone);
+}
+
+TEST_CASE("a replica that died is gone, one whose process died is not") {
+    // Stands for the replica: it holds still, then it is a zombie.
+    pid_t replica = ::fork();
+    if (replica == 0) {
+        ::pause();
+        ::_exit(0);
+    }
+    pid_t process = ::fork();
+    if (process == 0) {
+        ::pause();
+        ::_exit(0);
+    }
+    auto captured = CapturedProcess::take(process, process);
+    REQUIRE(captured);
+    ::kill(process, SIGKILL);
+    ::waitpid(process, nullptr, 0);
+    ProcEnvironment orphan(*captured, replica, ProcEnvironment::Frozen::replica);
+    auto facts = orphan.facts();
+    REQUIRE(facts);
+    CHECK(facts->pid == process);
+    CHECK(facts->start_brk != 0);
+    ::kill(replica, SIGKILL);
+    siginfo_t info{};
+    ::waitid(P_PID, static_cast<id_t>(replica), &info, WEXITED | WNOWAIT);
+    ProcEnvironment dead(*captured, replica, ProcEnvironment::Frozen::replica);
+    CHECK(dead.facts().error().code == ErrorCode::gone);
+    CHECK(dead.open_descriptor(0).error().code == ErrorCode::gone);
+    CHECK(dead.stat_path({AT_FDCWD, ".", true}).error().code == ErrorCode::gone);
+    ::waitpid(replica, nullptr, 0);
 }
 
 TEST_CASE("an emulated sample over real files leaves them and their offsets untouched") {

@@ -36,8 +36,7 @@ class EndAtCalls final : public SyscallHandler {
     std::optional<SampleEnd> on_syscall(CpuState&, GuestSpace&, std::uint64_t) override {
         return SampleEnd::stopped;
     }
-    std::optional<SampleEnd> on_vdso(VdsoFunction, CpuState&, GuestSpace&,
-                                     std::uint64_t) override {
+    std::optional<SampleEnd> on_vdso(VdsoFunction, CpuState&, GuestSpace&, std::uint64_t) override {
         return SampleEnd::stopped;
     }
 };

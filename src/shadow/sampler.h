@@ -90,7 +90,7 @@ class Sampler {
     Clock::time_point faults_since_;
     std::uint64_t faults_at_ = 0;
     std::uint64_t started_ = 0;
-    std::optional<Mapping> vdso_;        // of the program executed last
+    std::optional<Mapping> vdso_;  // of the program executed last
     std::uint64_t vdso_exec_count_ = 0;
     bool dissolved_ = false;  // the target is no longer ours to sample
 

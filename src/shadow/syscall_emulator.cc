@@ -41,7 +41,8 @@ SyscallOutcome from_error(const Error& error) {
     for (int errno_value : guest_errors)
         if (error.code != ErrorCode::unsupported && error.sys_errno == errno_value)
             return failure(errno_value);
-    return ends(SampleEnd::unsafe_syscall, "the outside has no answer");
+    bool says_why = error.code == ErrorCode::unsupported;
+    return ends(SampleEnd::unsafe_syscall, says_why ? error.message : "the outside has no answer");
 }
 
 void add_counts(const SyscallCounts& counts, SyscallStats& stats) {

@@ -9,6 +9,13 @@ constexpr std::uint64_t stat_block_bytes = 512;
 // Inode numbers of files that do not exist: above any that a file system gives.
 constexpr std::uint64_t first_created_inode = std::uint64_t{1} << 62;
 
+// The process itself could read the file: whatever the error, it is not the guest's.
+SyscallOutcome unreadable(const Error& error) {
+    if (error.code == ErrorCode::unsupported) return ends(SampleEnd::input, error.message);
+    if (error.code == ErrorCode::gone) return from_error(error);
+    return ends(SampleEnd::input, "a file that cannot be read from outside");
+}
+
 }  // namespace
 
 FileStatus FileNode::current_status() const {
@@ -53,8 +60,7 @@ Emulated<FileHandle> FileStore::handle_of(FileNode& node) {
         opened = environment_.open_descriptor(descriptor->fd);
     else if (const auto* path = std::get_if<PathRef>(&node.source))
         opened = environment_.open_path(*path);
-    if (!opened && opened.error().code == ErrorCode::gone) return from_error(opened.error());
-    if (!opened) return ends(SampleEnd::input, "a file that cannot be read from outside");
+    if (!opened) return unreadable(opened.error());
     if (opened->status.device != node.status.device || opened->status.inode != node.status.inode)
         return ends(SampleEnd::input, "a file that was replaced");
     node.handle = opened->handle;
@@ -65,8 +71,7 @@ Emulated<std::size_t> FileStore::read_base(FileNode& node, std::uint64_t offset,
                                            std::span<std::byte> to) {
     TRY_ASSIGN(FileHandle handle, handle_of(node));
     auto got = environment_.read(handle, offset, to);
-    if (!got && got.error().code == ErrorCode::gone) return from_error(got.error());
-    if (!got) return ends(SampleEnd::input, "a file that cannot be read from outside");
+    if (!got) return unreadable(got.error());
     if (got->changed || got->bytes != to.size())
         return ends(SampleEnd::input, "a file that changed since the snapshot");
     return to.size();

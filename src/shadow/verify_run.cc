@@ -60,8 +60,7 @@ class Verification {
   public:
     Verification(Target& target, StoppedThread& thread, WorkerProcess& worker,
                  const VerifyOptions& options, VerifyOutcome& outcome)
-        : target_(target), thread_(thread), worker_(worker), options_(options),
-          outcome_(outcome) {}
+        : target_(target), thread_(thread), worker_(worker), options_(options), outcome_(outcome) {}
 
     // Until the program ends (ErrorCode::gone) or cannot be verified any further.
     Result<void> run();
@@ -111,8 +110,8 @@ Result<bool> Verification::interval() {
     TRY_ASSIGN(const auto start, thread_.snapshot());
     TRY_ASSIGN(const auto emulated, emulate(start.cpu));
     const auto boundary = boundary_of(emulated);
-    if (!boundary) return stop_early("the emulation ended by " +
-                                     std::string(name(emulated.result.end)));
+    if (!boundary)
+        return stop_early("the emulation ended by " + std::string(name(emulated.result.end)));
     TRY_ASSIGN(const bool arrived, run_natively_to(*boundary, emulated));
     if (!arrived) return outcome_.stopped_early.empty();
     TRY(compare(*boundary, emulated));
@@ -140,9 +139,12 @@ std::optional<Boundary> Verification::boundary_of(const SampleOutcome& emulated)
     switch (emulated.result.end) {
         case SampleEnd::stopped:
             return emulated.result.syscalls ? Boundary::syscall : Boundary::vdso_call;
-        case SampleEnd::unsupported_instruction: return Boundary::instruction;
-        case SampleEnd::fault: return Boundary::fault;
-        default: return std::nullopt;
+        case SampleEnd::unsupported_instruction:
+            return Boundary::instruction;
+        case SampleEnd::fault:
+            return Boundary::fault;
+        default:
+            return std::nullopt;
     }
 }
 
@@ -202,9 +204,8 @@ Result<void> Verification::compare(Boundary boundary, const SampleOutcome& emula
     }
     auto found = differences(native.cpu, emulated.cpu);
     TRY_ASSIGN(const auto memory, worker_.compare_memory(kernel_written_range(thread_)));
-    for (std::size_t i = 0; i < std::min<std::size_t>(memory.pages_different,
-                                                      ComparedMessage::max_differences);
-         ++i) {
+    for (std::size_t i = 0;
+         i < std::min<std::size_t>(memory.pages_different, ComparedMessage::max_differences); ++i) {
         const auto& d = memory.differences[i];
         found.push_back(fmt::format("memory at {:#x}: native {:#04x}, emulated {:#04x}",
                                     d.address.value, d.native, d.emulated));
@@ -223,13 +224,16 @@ Result<void> Verification::compare(Boundary boundary, const SampleOutcome& emula
 
 Result<bool> Verification::pass(Boundary boundary, const SampleOutcome& emulated) {
     switch (boundary) {
-        case Boundary::syscall: ++outcome_.boundaries["system call"]; return pass_syscall();
-        case Boundary::vdso_call: ++outcome_.boundaries["vDSO call"]; return pass_vdso_call();
+        case Boundary::syscall:
+            ++outcome_.boundaries["system call"];
+            return pass_syscall();
+        case Boundary::vdso_call:
+            ++outcome_.boundaries["vDSO call"];
+            return pass_vdso_call();
         case Boundary::instruction: {
             ++outcome_.boundaries["instruction"];
             ++outcome_.native_instructions;
-            TRY_ASSIGN(const auto status,
-                       thread_.advance(StoppedThread::Advance::one_instruction));
+            TRY_ASSIGN(const auto status, thread_.advance(StoppedThread::Advance::one_instruction));
             // What the instruction raises is the program's, unless it is the step itself.
             if (status.kind() == WaitStatus::Kind::signal_stop && status.signal() != SIGTRAP)
                 TRY(thread_.advance(StoppedThread::Advance::one_instruction, status.signal()));

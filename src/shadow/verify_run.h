@@ -26,16 +26,16 @@ struct Divergence {
 };
 
 struct VerifyOutcome {
-    std::uint64_t intervals = 0;           // compared
+    std::uint64_t intervals = 0;  // compared
     std::uint64_t diverged = 0;
-    std::uint64_t instructions = 0;        // emulated in compared intervals
+    std::uint64_t instructions = 0;  // emulated in compared intervals
     std::uint64_t pages_compared = 0;
-    std::vector<Divergence> divergences;   // the first ones
+    std::vector<Divergence> divergences;              // the first ones
     std::map<std::string, std::uint64_t> excluded;    // intervals not compared, by reason
     std::map<std::string, std::uint64_t> boundaries;  // what ended the intervals
-    std::uint64_t native_instructions = 0; // executed by hardware alone: handed over
+    std::uint64_t native_instructions = 0;            // executed by hardware alone: handed over
     double emulation_seconds = 0;
-    std::string stopped_early;             // why the program was not verified to its end
+    std::string stopped_early;  // why the program was not verified to its end
     WaitStatus end = WaitStatus::decode(0);
 };
 

@@ -247,7 +247,7 @@ class Options(TestCase):
 
 
 class Commands(TestCase):
-    LATER = ["attach", "verify", "report", "annotate", "diff", "merge", "accuracy", "export"]
+    LATER = ["attach", "annotate", "diff", "merge", "accuracy", "export"]
 
     def test_help(self):
         for words in (["--help"], ["help"], ["-h"], ["run", "--help"], ["help", "run"],
