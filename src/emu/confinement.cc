@@ -10,6 +10,7 @@
 #include <array>
 #include <csignal>
 #include <memory>
+#include <optional>
 
 #include "base/fd.h"
 
@@ -38,20 +39,18 @@ Result<void> install_filter(int socket_fd) {
     std::unique_ptr<void, ReleaseFilter> filter(seccomp_init(SCMP_ACT_KILL_PROCESS));
     if (!filter) return Error{ErrorCode::system, ENOMEM, "worker: cannot make a seccomp filter"};
     int error = 0;
-    for (int call : always_allowed)
-        if (!error) error = seccomp_rule_add(filter.get(), SCMP_ACT_ALLOW, call, 0);
-    for (int call : socket_calls)
+    const auto allow = [&](int call, std::optional<scmp_arg_cmp> condition = {}) {
         if (!error)
-            error = seccomp_rule_add(filter.get(), SCMP_ACT_ALLOW, call, 1,
-                                     SCMP_A0(SCMP_CMP_EQ, static_cast<scmp_datum_t>(socket_fd)));
+            error = seccomp_rule_add_array(filter.get(), SCMP_ACT_ALLOW, call, condition ? 1 : 0,
+                                           condition ? &*condition : nullptr);
+    };
+    for (int call : always_allowed) allow(call);
+    for (int call : socket_calls)
+        allow(call, scmp_arg_cmp{0, SCMP_CMP_EQ, static_cast<scmp_datum_t>(socket_fd), 0});
     // Memory without a file; the descriptor argument has 32 bits.
-    if (!error)
-        error = seccomp_rule_add(filter.get(), SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1,
-                                 SCMP_A4(SCMP_CMP_MASKED_EQ, 0xffffffff, no_descriptor));
+    allow(SCMP_SYS(mmap), scmp_arg_cmp{4, SCMP_CMP_MASKED_EQ, 0xffffffff, no_descriptor});
     // What a failing assertion writes goes to /dev/null.
-    if (!error)
-        error = seccomp_rule_add(filter.get(), SCMP_ACT_ALLOW, SCMP_SYS(write), 1,
-                                 SCMP_A0(SCMP_CMP_EQ, STDERR_FILENO));
+    allow(SCMP_SYS(write), scmp_arg_cmp{0, SCMP_CMP_EQ, STDERR_FILENO, 0});
     if (!error) error = seccomp_load(filter.get());
     if (error) return errno_error("worker: cannot confine itself by seccomp", -error);
     return {};

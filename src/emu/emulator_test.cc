@@ -119,7 +119,7 @@ TEST_CASE("a trace names every executed block") {
 TEST_CASE("a trace is the same whatever the size of its buffers") {
     TestGuest whole;
     whole.call(reinterpret_cast<const void*>(test_indirect), 3000);
-    for (const std::size_t words : {512, 513, 1024}) {
+    for (const std::size_t words : {512u, 513u, 1024u}) {
         TestGuest pieces(words);
         pieces.call(reinterpret_cast<const void*>(test_indirect), 3000);
         CHECK(pieces.starts() == whole.starts());

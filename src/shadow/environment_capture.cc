@@ -1,5 +1,6 @@
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/kcmp.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -70,6 +71,40 @@ std::vector<int> list_numbers(int directory, bool& complete) {
     return numbers;
 }
 
+// Descriptors that dup(2) or fork(2) made share an offset. Those that could are asked about.
+void find_shared_description(CapturedProcess& captured, CapturedProcess::Descriptor& descriptor) {
+    const DescriptorFacts& facts = descriptor.facts;
+    for (const auto& other : captured.descriptors) {
+        bool possible = other.facts.status.inode == facts.status.inode &&
+                        other.facts.status.device == facts.status.device &&
+                        other.facts.offset == facts.offset && other.facts.flags == facts.flags;
+        if (!possible || !other.facts.status.is_regular()) continue;
+        // Where the kernel does not tell, equal offsets and flags are not taken for a coincidence.
+        if (::syscall(SYS_kcmp, captured.pid, captured.pid, KCMP_FILE, other.fd, descriptor.fd) > 0)
+            continue;
+        descriptor.shares_with = other.fd;
+        return;
+    }
+}
+
+bool capture_descriptor(CapturedProcess& captured, int fd, int links, int infos) {
+    std::string number = std::to_string(fd);
+    auto location = std::make_shared<UniqueFd>(::openat(links, number.c_str(), O_PATH | O_CLOEXEC));
+    if (!*location) return false;
+    auto status = status_of_fd(location->get());
+    if (!status) return false;
+    CapturedProcess::Descriptor descriptor{.fd = fd, .facts = {.status = *status}};
+    bool regular = status->is_regular();
+    if (regular || status->is_directory()) descriptor.location = std::move(location);
+    if (regular) {
+        descriptor.flags_known = read_fdinfo(infos, number.c_str(), descriptor.facts);
+        descriptor.facts.offset_known = descriptor.flags_known;
+        find_shared_description(captured, descriptor);
+    }
+    captured.descriptors.push_back(std::move(descriptor));
+    return regular;
+}
+
 Result<void> capture_descriptors(CapturedProcess& captured) {
     std::string base = fmt::format("/proc/{}/", captured.pid);
     UniqueFd links(::open((base + "fd").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -82,16 +117,7 @@ Result<void> capture_descriptors(CapturedProcess& captured) {
             captured.all_descriptors = false;
             break;
         }
-        std::string number = std::to_string(fd);
-        auto status = status_at(links.get(), number.c_str());
-        if (!status) continue;
-        CapturedProcess::Descriptor descriptor{fd, {.status = *status}, false};
-        if (status->is_regular() && infos) {
-            ++files;
-            descriptor.flags_known = read_fdinfo(infos.get(), number.c_str(), descriptor.facts);
-            descriptor.facts.offset_known = descriptor.flags_known;
-        }
-        captured.descriptors.push_back(descriptor);
+        if (capture_descriptor(captured, fd, links.get(), infos.get())) ++files;
     }
     return {};
 }

@@ -170,23 +170,41 @@ Result<SampleFacts> ProcEnvironment::facts() {
     return *facts_;
 }
 
+bool ProcEnvironment::is_as_captured(int fd, const FileStatus& status) const {
+    const auto* known = captured(fd);
+    if (known)
+        return same_file(known->facts.status, status) &&
+               known->facts.status.raw_device == status.raw_device;
+    return kind_ == Frozen::process;
+}
+
 Result<DescriptorFacts> ProcEnvironment::describe(int fd) {
     const auto* known = captured(fd);
     if (!known && captured_.all_descriptors) return refusal(EBADF, "descriptor");
     if (known && known->flags_known) return known->facts;
     auto text = read_proc_file(proc_path(fmt::format("fdinfo/{}", fd)));
-    if (!text) {
-        Error error = missing("/proc/PID/fdinfo");
+    if (!text && !known && kind_ == Frozen::process) {
+        Error error = missing("descriptor");
         return error.code == ErrorCode::gone ? error : refusal(EBADF, "descriptor");
     }
+    auto status = status_at(AT_FDCWD, proc_path(fmt::format("fd/{}", fd)).c_str());
     DescriptorFacts facts;
-    if (!parse_fdinfo(*text, facts)) return missing("/proc/PID/fdinfo");
-    TRY_ASSIGN(facts.status, status_at(AT_FDCWD, proc_path(fmt::format("fd/{}", fd)).c_str()));
-    facts.offset_known = !facts.status.is_regular() || kind_ == Frozen::process;
+    if (!text || !parse_fdinfo(*text, facts) || !status || !is_as_captured(fd, *status))
+        return missing("a descriptor that was not taken with the snapshot");
+    facts.status = *status;
+    facts.offset_known = !status->is_regular() || kind_ == Frozen::process;
     return facts;
 }
 
 Result<bool> ProcEnvironment::same_description(int fd_a, int fd_b) {
+    const auto* a = captured(fd_a);
+    const auto* b = captured(fd_b);
+    if (a && b && a->flags_known && b->flags_known) {
+        int first_of_a = a->shares_with < 0 ? fd_a : a->shares_with;
+        int first_of_b = b->shares_with < 0 ? fd_b : b->shares_with;
+        return first_of_a == first_of_b;
+    }
+    if (kind_ == Frozen::replica) return unknowable("descriptors not taken with the snapshot");
     long order = ::syscall(SYS_kcmp, frozen_, frozen_, KCMP_FILE, fd_a, fd_b);
     if (order < 0) return missing("kcmp");
     return order == 0;
@@ -197,7 +215,8 @@ Result<TerminalFacts> ProcEnvironment::terminal(int fd) {
     UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, frozen_, 0)));
     if (!process) return errno_error("pidfd_open");
     UniqueFd copy(static_cast<int>(::syscall(SYS_pidfd_getfd, process.get(), fd, 0)));
-    if (!copy) return missing("pidfd_getfd");
+    auto status = status_of_fd(copy.get());
+    if (!copy || !status || !is_as_captured(fd, *status)) return missing("pidfd_getfd");
     TerminalFacts facts;
     // The system call and not tcgetattr(3), whose structure is another.
     if (::syscall(SYS_ioctl, copy.get(), TCGETS, facts.termios.data()) != 0)
@@ -207,22 +226,27 @@ Result<TerminalFacts> ProcEnvironment::terminal(int fd) {
     return facts;
 }
 
+Result<UniqueFd> ProcEnvironment::base_directory(const PathRef& ref) const {
+    std::string path = proc_path(ref.path.front() == '/' ? "root" : "cwd");
+    std::shared_ptr<const UniqueFd> location;
+    if (ref.path.front() != '/' && ref.base != AT_FDCWD) {
+        TRY_ASSIGN(location, location_of(ref.base));
+        path = fmt::format("/proc/self/fd/{}", location->get());
+    }
+    UniqueFd base(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!base && errno == ENOTDIR) return refusal(ENOTDIR, "base directory");
+    if (!base) return missing("base directory");
+    return base;
+}
+
 // Resolves a path without opening what it names: no device, pipe or magic link is touched.
 Result<UniqueFd> ProcEnvironment::locate(const PathRef& ref) const {
     if (ref.path.empty() || ref.path.find('\0') != std::string::npos)
         return refusal(ENOENT, "empty path");
-    bool absolute = ref.path.front() == '/';
-    std::string base_path = proc_path(absolute               ? "root"
-                                      : ref.base == AT_FDCWD ? std::string("cwd")
-                                                             : fmt::format("fd/{}", ref.base));
-    UniqueFd base(::open(base_path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    if (!base) {
-        if (errno == ENOTDIR) return refusal(ENOTDIR, "base directory");
-        return missing("base directory");
-    }
+    TRY_ASSIGN(UniqueFd base, base_directory(ref));
     std::uint64_t resolve = RESOLVE_NO_MAGICLINKS;
     if (!same_root_directory(proc_path("root")))
-        resolve |= absolute ? RESOLVE_IN_ROOT : RESOLVE_BENEATH;
+        resolve |= ref.path.front() == '/' ? RESOLVE_IN_ROOT : RESOLVE_BENEATH;
     TRY_ASSIGN(UniqueFd location, open_location(base.get(), ref.path.c_str(), ref.follow, resolve));
     if (is_pseudo_file(location.get())) return unknowable("a file made by the kernel");
     return location;
@@ -236,7 +260,7 @@ Result<FileStatus> ProcEnvironment::located_status(const UniqueFd& file) const {
     return status;
 }
 
-Result<OpenedFile> ProcEnvironment::keep_open(UniqueFd location) {
+Result<OpenedFile> ProcEnvironment::keep_open(const UniqueFd& location) {
     TRY_ASSIGN(FileStatus status, status_of_fd(location.get()));
     if (!status.is_regular() || is_pseudo_file(location.get()))
         return unknowable("not a regular file that stores data");
@@ -247,19 +271,24 @@ Result<OpenedFile> ProcEnvironment::keep_open(UniqueFd location) {
     return OpenedFile{handle, status};
 }
 
-Result<OpenedFile> ProcEnvironment::open_descriptor(int fd) {
+Result<std::shared_ptr<const UniqueFd>> ProcEnvironment::location_of(int fd) const {
+    const auto* known = captured(fd);
+    if (known && known->location) return known->location;
     auto path = proc_path(fmt::format("fd/{}", fd));
-    UniqueFd location(::open(path.c_str(), O_PATH | O_CLOEXEC));
-    if (!location) return missing("a descriptor that is no longer open");
+    auto location = std::make_shared<UniqueFd>(::open(path.c_str(), O_PATH | O_CLOEXEC));
+    if (!*location) return missing("a descriptor that is no longer open");
+    TRY_ASSIGN(FileStatus status, status_of_fd(location->get()));
+    if (!is_as_captured(fd, status)) return unknowable("a descriptor that was opened anew");
+    return std::shared_ptr<const UniqueFd>(std::move(location));
+}
+
+Result<OpenedFile> ProcEnvironment::open_descriptor(int fd) {
     if (auto it = handles_of_descriptors_.find(fd); it != handles_of_descriptors_.end()) {
         TRY_ASSIGN(FileStatus status, status_of_fd(files_.at(it->second).get()));
         return OpenedFile{it->second, status};
     }
-    TRY_ASSIGN(FileStatus status, status_of_fd(location.get()));
-    const auto* known = captured(fd);
-    if (known && !same_file(known->facts.status, status))
-        return unknowable("a descriptor that was opened anew");
-    TRY_ASSIGN(OpenedFile opened, keep_open(std::move(location)));
+    TRY_ASSIGN(auto location, location_of(fd));
+    TRY_ASSIGN(OpenedFile opened, keep_open(*location));
     handles_of_descriptors_.emplace(fd, opened.handle);
     return opened;
 }
@@ -269,7 +298,7 @@ Result<OpenedFile> ProcEnvironment::open_path(const PathRef& path) {
     TRY_ASSIGN(FileStatus status, located_status(location));
     TRY_ASSIGN(SampleFacts process, facts());
     if (!may_access(process, status, R_OK, false)) return refusal(EACCES, path.path);
-    return keep_open(std::move(location));
+    return keep_open(location);
 }
 
 Result<FileRead> ProcEnvironment::read(FileHandle handle, std::uint64_t offset,

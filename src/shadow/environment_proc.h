@@ -5,6 +5,7 @@
 
 #include <array>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,17 +16,22 @@
 namespace shadowprof {
 
 // What changes as soon as the process goes on, and so must be taken while it is stopped: clocks,
-// the thread's signal mask, the offsets and sizes of open regular files. Everything else is read
-// later, where it stands still: from the replica, or from the process while it stays stopped.
+// the thread's signal mask, its open files. Everything else is read later, where it stands still:
+// from the replica, or from the process while it stays stopped. A replica may share the table of
+// descriptors with the process, so that none of it stands still there.
 struct CapturedProcess {
     struct Descriptor {
         int fd = -1;
         DescriptorFacts facts;
         bool flags_known = false;
+        int shares_with = -1;  // the lowest descriptor of the same open file description
+        // Of a regular file or directory, opened with O_PATH: keeps the file, but neither locks nor
+        // the open file description.
+        std::shared_ptr<const UniqueFd> location;
     };
 
-    // What is taken while the process is stopped; further descriptors are described later, without
-    // an offset if the process has gone on by then.
+    // What is taken while the process is stopped. Of further descriptors nothing can be said later,
+    // unless the process stays stopped.
     static constexpr std::size_t max_descriptors = 64;
     static constexpr std::size_t max_files = 24;
 
@@ -36,7 +42,7 @@ struct CapturedProcess {
     bool all_descriptors = false;         // false: there are more
 
     // Needs the process stopped; the signal mask also needs the caller to be the tracer of `tid`.
-    // Reads only. About 12 microseconds, 2 for each descriptor and 4 more for each regular file.
+    // Reads only. About 12 microseconds, 4 for each descriptor and 4 more for each regular file.
     static Result<CapturedProcess> take(pid_t pid, pid_t tid);
     // The same for another thread that is stopped as well: only what is its own is taken again.
     CapturedProcess of_thread(pid_t other_tid) const;
@@ -55,7 +61,6 @@ class ProcEnvironment : public SampleEnvironment {
         : captured_(std::move(captured)), frozen_(frozen), kind_(kind) {}
 
     Result<SampleClocks> clocks() override;
-
     Result<SampleFacts> facts() override;
     Result<DescriptorFacts> describe(int fd) override;
     Result<bool> same_description(int fd_a, int fd_b) override;
@@ -73,11 +78,15 @@ class ProcEnvironment : public SampleEnvironment {
 
     const CapturedProcess::Descriptor* captured(int fd) const;
     std::string proc_path(std::string_view name) const;
+    bool is_as_captured(int fd, const FileStatus& status) const;
+    // The file of a descriptor of the snapshot, as an O_PATH descriptor.
+    Result<std::shared_ptr<const UniqueFd>> location_of(int fd) const;
+    Result<UniqueFd> base_directory(const PathRef& path) const;
     // What to answer where something of the frozen process is not there.
     Error missing(std::string_view what) const;
     Result<UniqueFd> locate(const PathRef& path) const;
     Result<FileStatus> located_status(const UniqueFd& file) const;
-    Result<OpenedFile> keep_open(UniqueFd location);
+    Result<OpenedFile> keep_open(const UniqueFd& location);
     bool is_newer_than_snapshot(const FileTime& time) const;
 
     CapturedProcess captured_;

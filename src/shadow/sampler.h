@@ -96,7 +96,6 @@ class Sampler {
 
     SamplingStats stats_;
     SyscallStats syscalls_;
-    std::uint64_t profiler_cpu_ns_ = 0;
     std::map<std::string, std::uint64_t> end_reasons_;
     std::map<std::string, std::uint64_t> refusals_;
     std::uint64_t damaged_ = 0;
