@@ -106,7 +106,9 @@ Ending run(const RunRequest& request) {
     auto name = save(profile, symbols, std::move(output).value());
     if (!name) return failed(name.error());
     if (!request.quiet) {
-        print_summary(profile, symbols, summary_options(STDERR_FILENO), stderr);
+        // A log gets one line; `shadowprof report` shows it the rest.
+        if (isatty(STDERR_FILENO))
+            print_summary(profile, symbols, summary_options(STDERR_FILENO), stderr);
         say("{} samples, {:.1f} million instructions; profile in {}", profile.sampling.samples,
             static_cast<double>(profile.sampling.instructions) / 1e6,
             *name == "-" ? "standard output" : *name);

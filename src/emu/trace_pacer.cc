@@ -5,9 +5,11 @@
 namespace shadowprof {
 namespace {
 
-constexpr std::size_t stride = 8;
+constexpr std::size_t stride = 8;  // on average
 // The longest record at TraceLevel::values must fit.
 constexpr std::size_t least_value_words = 4096;
+constexpr std::size_t first_words = 512;
+constexpr std::size_t growth = 4;
 
 }  // namespace
 
@@ -48,12 +50,17 @@ std::size_t TracePacer::next_words(std::size_t room) {
     level_ = values_next_ ? TraceLevel::values : TraceLevel::blocks;
     const auto left = limits_.instructions - std::min(instructions_, limits_.instructions);
     const auto wanted = static_cast<double>(std::min(phase_left_, left)) * words_per_instruction();
+    // Until its rate is known, a level gets ever larger parts.
+    auto& traced = traced_words_[level_ == TraceLevel::values];
+    const auto most_words = std::min<std::size_t>(room, first_words + growth * traced);
     const auto least = level_ == TraceLevel::values ? least_value_words : std::size_t{1};
-    return std::min(room, std::max(least, static_cast<std::size_t>(std::min(wanted, 1e12))));
+    return std::min(std::max(most_words, least),
+                    std::max(least, static_cast<std::size_t>(std::min(wanted, 1e12))));
 }
 
 void TracePacer::account(std::span<const std::uint64_t> words) {
     const auto count = estimate(words);
+    traced_words_[level_ == TraceLevel::values] += words.size();
     instructions_ += count;
     phase_left_ -= std::min(phase_left_, std::max<std::uint64_t>(count, 1));
     if (count)
@@ -77,10 +84,15 @@ std::uint64_t TracePacer::estimate(std::span<const std::uint64_t> words) const {
         }
         return sum;
     }
-    const auto step = words.size() > stride * 64 ? stride : 1;
+    // Steps of 1 to 15, so that no loop of the program is in step with them.
+    const bool all = words.size() <= stride * 64;
+    std::uint32_t state = 1;
     std::size_t seen = 0;
-    for (std::size_t i = 0; i < words.size(); i += step, ++seen)
+    for (std::size_t i = 0; i < words.size(); ++seen) {
         sum += tables_[static_cast<BlockId>(words[i])].instructions;
+        state = state * 1664525 + 1013904223;
+        i += all ? 1 : 1 + (state >> 24) % (2 * stride - 1);
+    }
     return seen ? sum * words.size() / seen : 0;
 }
 

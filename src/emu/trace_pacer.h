@@ -32,7 +32,7 @@ class TracePacer {
     // Counts what was traced since next_words().
     void account(std::span<const std::uint64_t> words);
 
-    // Instructions so far, estimated from every eighth record.
+    // Instructions so far, estimated from about every eighth record.
     std::uint64_t instructions() const { return instructions_; }
     // The same, with `words` more at the current level.
     std::uint64_t instructions_with(std::uint64_t words) const;
@@ -50,6 +50,7 @@ class TracePacer {
     std::uint64_t instructions_ = 0;
     std::uint64_t phase_left_ = 0;  // instructions until the level changes
     bool values_next_ = false;
+    std::size_t traced_words_[2] = {};              // by level
     double words_per_instruction_[2] = {0.2, 1.2};  // by level; follows what is seen
 };
 

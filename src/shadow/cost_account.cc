@@ -1,6 +1,7 @@
 #include "shadow/cost_account.h"
 
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -84,9 +85,12 @@ double measure_fault_price_ns(WaitHub& hub) {
     auto* bytes = static_cast<volatile char*>(memory);
     for (std::size_t i = 0; i < pages; ++i) bytes[i * page_bytes] = 1;
     double price = 0;
+    const pid_t parent = getpid();
     const pid_t child = fork();
     if (child == 0) {
-        while (true) pause();
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        while (getppid() == parent) pause();
+        _exit(0);
     }
     if (child > 0) {
         price = time_shared_writes(bytes, pages);

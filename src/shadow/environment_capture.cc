@@ -96,11 +96,10 @@ bool capture_descriptor(CapturedProcess& captured, int fd, int links, int infos)
     CapturedProcess::Descriptor descriptor{.fd = fd, .facts = {.status = *status}};
     bool regular = status->is_regular();
     if (regular || status->is_directory()) descriptor.location = std::move(location);
-    if (regular) {
+    if (regular || fd <= STDERR_FILENO)
         descriptor.flags_known = read_fdinfo(infos, number.c_str(), descriptor.facts);
-        descriptor.facts.offset_known = descriptor.flags_known;
-        find_shared_description(captured, descriptor);
-    }
+    descriptor.facts.offset_known = descriptor.flags_known;
+    if (regular) find_shared_description(captured, descriptor);
     captured.descriptors.push_back(std::move(descriptor));
     return regular;
 }

@@ -42,7 +42,8 @@ struct CapturedProcess {
     bool all_descriptors = false;         // false: there are more
 
     // Needs the process stopped; the signal mask also needs the caller to be the tracer of `tid`.
-    // Reads only. About 12 microseconds, 4 for each descriptor and 4 more for each regular file.
+    // Reads only. About 12 microseconds, 4 for each descriptor, 4 more for each regular file
+    // and each of the first three.
     static Result<CapturedProcess> take(pid_t pid, pid_t tid);
     // The same for another thread that is stopped as well: only what is its own is taken again.
     CapturedProcess of_thread(pid_t other_tid) const;
