@@ -18,6 +18,9 @@ namespace {
 // A worker that says nothing for so long is taken for hung.
 constexpr int silence_limit_ms = 20'000;
 
+// Trace words that are consumed between two looks at the socket.
+constexpr std::uint64_t slice_words = 8192;
+
 // What the user put into the environment is meant for the target, not for a worker.
 std::vector<char*> worker_environment() {
     std::vector<char*> kept;
@@ -73,27 +76,28 @@ Result<WorkerProcess> WorkerProcess::start(std::span<const char* const> argument
     return WorkerProcess(pid, WorkerSocket(std::move(ours)), std::move(area));
 }
 
-Result<SampleOutcome> WorkerProcess::run_sample(const SampleRequest& request,
-                                                SampleListener& listener) {
+Result<void> WorkerProcess::begin_sample(const SampleRequest& request) {
     if (request.maps_text.size() > area_.mailbox().size())
         return Error{ErrorCode::unsupported, 0, "the program has too many memory mappings"};
     std::memcpy(area_.mailbox().data(), request.maps_text.data(), request.maps_text.size());
-    const StartMessage start{request.cpu, request.limits, request.maps_text.size(),
-                             request.exact};
-    TRY(socket_.send(MessageKind::start, start, request.facts, request.memory_fd));
-    std::deque<WorkerSocket::Message> queue;
-    bool emulated = false;
+    const StartMessage start{request.cpu, request.limits, request.maps_text.size(), request.exact};
+    return socket_.send(MessageKind::start, start, request.facts, request.memory_fd);
+}
+
+Result<SampleOutcome> WorkerProcess::finish_sample(SampleListener& listener) {
+    Inbox inbox{.listener = listener};
     while (true) {
-        TRY(fetch_messages(queue));
-        if (!emulated && queue.back().kind == MessageKind::done) {
-            emulated = true;
-            listener.on_emulated();
+        TRY(fetch_messages(inbox));
+        if (inbox.messages.empty()) {
+            TRY_ASSIGN(auto first, socket_.receive(silence_limit_ms));
+            inbox.messages.push_back(std::move(first));
+            continue;
         }
-        const auto message = std::move(queue.front());
-        queue.pop_front();
+        const auto message = std::move(inbox.messages.front());
+        inbox.messages.pop_front();
         switch (message.kind) {
             case MessageKind::segment_full:
-                TRY(on_segment(message, listener));
+                TRY(on_segment(message, inbox));
                 break;
             case MessageKind::request:
                 TRY(socket_.send(MessageKind::answer, {}, listener.on_request(message.bytes)));
@@ -109,22 +113,23 @@ Result<SampleOutcome> WorkerProcess::run_sample(const SampleRequest& request,
     }
 }
 
-// Waits for at least one message, and takes all that are there: the end of the emulation may be
-// known before the last of its trace is consumed.
-Result<void> WorkerProcess::fetch_messages(std::deque<WorkerSocket::Message>& queue) {
-    if (queue.empty()) {
-        TRY_ASSIGN(auto message, socket_.receive(silence_limit_ms));
-        queue.push_back(std::move(message));
-    }
-    while (queue.back().kind != MessageKind::done) {
-        auto message = socket_.receive(0);
-        if (!message) {
-            if (message.error().code == ErrorCode::interrupted) return {};
-            return std::move(message).error();
+// Takes all messages that are there: the end of the emulation is to be known as soon as it comes,
+// not when the last of the trace is consumed.
+Result<void> WorkerProcess::fetch_messages(Inbox& inbox) {
+    while (!inbox.emulated) {
+        if (inbox.messages.empty() || inbox.messages.back().kind != MessageKind::done) {
+            auto message = socket_.receive(0);
+            if (!message) {
+                if (message.error().code == ErrorCode::interrupted) return {};
+                return std::move(message).error();
+            }
+            inbox.messages.push_back(std::move(*message));
         }
-        queue.push_back(std::move(*message));
         // A worker has no more segments than these, and asks one question at a time.
-        if (queue.size() > SharedArea::segments + 2) return nonsense();
+        if (inbox.messages.size() > SharedArea::segments + 2) return nonsense();
+        if (inbox.messages.back().kind != MessageKind::done) continue;
+        inbox.emulated = true;
+        inbox.listener.on_emulated();
     }
     return {};
 }
@@ -147,15 +152,19 @@ Result<ComparedMessage> WorkerProcess::compare_memory(const CompareMessage& requ
     return *compared;
 }
 
-Result<void> WorkerProcess::on_segment(const WorkerSocket::Message& message,
-                                       SampleListener& listener) {
+Result<void> WorkerProcess::on_segment(const WorkerSocket::Message& message, Inbox& inbox) {
     const auto body = body_of<SegmentMessage>(message);
     if (!body || body->index >= SharedArea::segments || body->first_word > body->end_word ||
         body->end_word > SharedArea::segment_words)
         return nonsense();
     const auto segment = area_.segment(body->index);
-    listener.on_trace({segment.base + body->first_word, segment.base + body->end_word},
-                      BlockTable(area_.blocks(), area_.slots()));
+    for (auto end = body->end_word; end > body->first_word;) {
+        const auto first = end - std::min<std::uint64_t>(end - body->first_word, slice_words);
+        inbox.listener.on_trace({segment.base + first, segment.base + end},
+                                BlockTable(area_.blocks(), area_.slots()));
+        end = first;
+        TRY(fetch_messages(inbox));
+    }
     return socket_.send(MessageKind::segment_free, SegmentMessage{body->index, 0, 0});
 }
 

@@ -28,7 +28,8 @@ struct SampleRequest {
 class SampleListener {
   public:
     virtual ~SampleListener() = default;
-    // A batch of whole trace records, the oldest at its end. Hostile.
+    // The next words of the trace, the oldest at their end; a record may go on in the next batch.
+    // Hostile.
     virtual void on_trace(std::span<const std::uint64_t> words, const BlockTable& table) = 0;
     // The emulation is over: the snapshot's memory is no longer needed. Batches that were traced
     // before may still follow.
@@ -54,9 +55,16 @@ class WorkerProcess {
     static Result<WorkerProcess> start(std::span<const char* const> arguments);
 
     pid_t pid() const { return pid_; }
-    // Runs one sample to its end; blocks. An error means that the worker is lost: kill and replace
-    // it.
-    Result<SampleOutcome> run_sample(const SampleRequest& request, SampleListener& listener);
+    // Lets the worker begin with a sample. An error, here and below, means that the worker is lost:
+    // kill and replace it.
+    Result<void> begin_sample(const SampleRequest& request);
+    // Listens to the sample that was begun until its end; blocks.
+    Result<SampleOutcome> finish_sample(SampleListener& listener);
+    // Both.
+    Result<SampleOutcome> run_sample(const SampleRequest& request, SampleListener& listener) {
+        TRY(begin_sample(request));
+        return finish_sample(listener);
+    }
     // After an exact run: compares the memory that it wrote with what its descriptor shows now.
     Result<ComparedMessage> compare_memory(const CompareMessage& request);
 
@@ -64,8 +72,14 @@ class WorkerProcess {
     WorkerProcess(pid_t pid, WorkerSocket socket, SharedArea area)
         : pid_(pid), socket_(std::move(socket)), area_(std::move(area)) {}
     Result<SampleOutcome> conclude(const WorkerSocket::Message& message) const;
-    Result<void> fetch_messages(std::deque<WorkerSocket::Message>& queue);
-    Result<void> on_segment(const WorkerSocket::Message& message, SampleListener& listener);
+    // What a worker has said in a sample and is not yet dealt with.
+    struct Inbox {
+        SampleListener& listener;
+        std::deque<WorkerSocket::Message> messages = {};
+        bool emulated = false;
+    };
+    Result<void> fetch_messages(Inbox& inbox);
+    Result<void> on_segment(const WorkerSocket::Message& message, Inbox& inbox);
     Result<void> on_step(const WorkerSocket::Message& message, SampleListener& listener);
 
     pid_t pid_;

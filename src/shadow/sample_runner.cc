@@ -169,22 +169,23 @@ SampleReport SampleRunner::run(SampleJob& job) {
         report.end = SampleEnd::replica_lost;
         return report;
     }
+    const SyscallSeed facts{job.seed};
+    const auto maps_text = to_text(*map);
+    const auto begun = worker_->begin_sample({.cpu = job.cpu,
+                                              .limits = job.limits,
+                                              .maps_text = maps_text,
+                                              .facts = std::as_bytes(std::span(&facts, 1)),
+                                              .memory_fd = job.memory_fd});
+
+    // While the worker is under way already: the replica lives for as long as it takes.
     ProcessMemory memory(job.replica);
     const auto stack = unwinder_.unwind(job.cpu, *map, memory);
     MapResolver resolver(*map, modules_);
     ProcEnvironment environment(std::move(job.captured), job.replica,
                                 ProcEnvironment::Frozen::replica);
     Listener listener(*this, environment, report);
-    const SyscallSeed facts{job.seed};
-    const auto maps_text = to_text(*map);
-
     collector_.begin({.resolver = resolver, .stack = stack});
-    auto outcome = worker_->run_sample({.cpu = job.cpu,
-                                        .limits = job.limits,
-                                        .maps_text = maps_text,
-                                        .facts = std::as_bytes(std::span(&facts, 1)),
-                                        .memory_fd = job.memory_fd},
-                                       listener);
+    auto outcome = begun ? worker_->finish_sample(listener) : begun.error();
     collector_.end();
     report.collector_cpu_ns = thread_cpu_ns() - cpu_before;
     if (!outcome) {

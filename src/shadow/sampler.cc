@@ -159,7 +159,9 @@ void Sampler::release(SampleRunner& runner) {
     const auto it = std::find_if(active_.begin(), active_.end(),
                                  [&](const auto& sample) { return sample.runner == &runner; });
     if (it == active_.end()) return;
-    schedule_.on_end(Clock::now() - it->start);
+    const auto lifetime = Clock::now() - it->start;
+    schedule_.on_end(lifetime);
+    stats_.counters["replica_lifetime_ns"] += to_ns(lifetime);
     active_.erase(it);
     if (active_.empty()) count_faults(true);
 }
