@@ -89,6 +89,7 @@ Result<void> set_sample_size(RunRequest& request, string_view value) {
 
 Result<void> set_load(RunRequest& request, string_view value) {
     TRY_ASSIGN(request.options.load, parse_number(value, 0.0625, 64));
+    request.options.load_is_asked_for = true;
     return {};
 }
 

@@ -33,21 +33,6 @@ double time_shared_writes(volatile char* memory, std::size_t pages) {
 
 }  // namespace
 
-void CostAccount::add_faults(bool with_replica, std::uint64_t faults, std::uint64_t nanoseconds) {
-    auto& sum = with_replica ? with_replica_ : without_replica_;
-    sum.count += faults;
-    sum.nanoseconds += nanoseconds;
-}
-
-std::uint64_t CostAccount::induced_faults() const {
-    if (!without_replica_.nanoseconds) return with_replica_.count;
-    const auto natural = static_cast<double>(without_replica_.count) *
-                         static_cast<double>(with_replica_.nanoseconds) /
-                         static_cast<double>(without_replica_.nanoseconds);
-    return static_cast<std::uint64_t>(
-        std::max(0.0, static_cast<double>(with_replica_.count) - natural));
-}
-
 double CostAccount::stopped_seconds() const {
     const auto sum = std::accumulate(pauses_ns_.begin(), pauses_ns_.end(), std::uint64_t{0});
     return static_cast<double>(sum) / 1e9;

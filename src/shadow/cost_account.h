@@ -18,26 +18,24 @@ class CostAccount {
     void add_pause(std::uint64_t nanoseconds) { pauses_ns_.push_back(nanoseconds); }
     // The part of a pause in which a replica was forked.
     void add_fork(std::uint64_t nanoseconds) { forks_ns_.push_back(nanoseconds); }
-    // The target's minor faults in a span of its life with or without a living replica.
-    void add_faults(bool with_replica, std::uint64_t faults, std::uint64_t nanoseconds);
+    // The target's minor faults from one fork to the next, or to its end.
+    void add_faults(std::uint64_t faults) { induced_faults_ += faults; }
 
-    // Faults beyond those that the target has without a replica.
-    std::uint64_t induced_faults() const;
+    double fault_price_ns() const { return fault_price_ns_; }
+    // After a fork the target pays a fault for each page that it writes to, long after the replica
+    // died. Its own faults cannot be told from these: this is an upper bound.
+    std::uint64_t induced_faults() const { return induced_faults_; }
     // Stops and induced faults, as a share of the time that the target would have needed alone.
     double estimated_slowdown_percent(double target_seconds) const;
     void fill(Overhead& overhead, double target_seconds) const;
 
   private:
-    struct Faults {
-        std::uint64_t count = 0;
-        std::uint64_t nanoseconds = 0;
-    };
     double stopped_seconds() const;
 
     double fault_price_ns_;
     std::vector<std::uint64_t> pauses_ns_;
     std::vector<std::uint64_t> forks_ns_;
-    Faults with_replica_, without_replica_;
+    std::uint64_t induced_faults_ = 0;
 };
 
 // Median, 99th percentile and maximum; zeroes for an empty list.

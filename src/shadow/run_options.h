@@ -41,7 +41,10 @@ struct RunOptions {
     ThreadScope threads = ThreadScope::all;
     std::uint64_t sample_size = 1'000'000;  // instructions per sample, at least 1000
     double load = 0.25;                     // average number of active shadows
-    std::chrono::nanoseconds delay{0};      // from the target's start to the first sample
+    // `load` alone says how often. Else samples also keep so far apart that what they are measured
+    // to cost the target stays at about 1%, once it has had its first few.
+    bool load_is_asked_for = false;
+    std::chrono::nanoseconds delay{0};  // from the target's start to the first sample
     std::optional<std::chrono::nanoseconds> duration;  // of sampling, after `delay`
     std::optional<std::uint64_t> max_samples;
     std::optional<std::uint64_t> seed;  // of every random choice; else from the clock

@@ -10,8 +10,9 @@ namespace {
 constexpr double first_lifetime_seconds = 0.003;
 constexpr double moment_seconds = 300e-6;
 // So many samples are taken at twice the load: a program that soon ends is to have enough.
-constexpr unsigned eager_samples = 32;
+constexpr unsigned eager_samples = 24;
 constexpr double eagerness = 2;
+constexpr double cost_share = 0.01;
 constexpr double smoothing = 0.3;
 constexpr double longest_refusal_seconds = 1.0;
 
@@ -22,10 +23,12 @@ std::chrono::steady_clock::duration to_duration(double seconds) {
 
 }  // namespace
 
-SampleSchedule::SampleSchedule(double load, std::uint64_t seed, Clock::time_point start)
+SampleSchedule::SampleSchedule(double load, bool bounds_cost, std::uint64_t seed,
+                               Clock::time_point start)
     : load_(load),
       max_active_(static_cast<std::size_t>(std::ceil(load)) + 1),
       random_(seed),
+      bounds_cost_(bounds_cost),
       lifetime_seconds_(first_lifetime_seconds),
       next_start_(start + to_duration(jitter() * first_lifetime_seconds / load / 2)) {}
 
@@ -36,8 +39,15 @@ double SampleSchedule::jitter() {
 
 void SampleSchedule::on_start(Clock::time_point now) {
     refusals_ = 0;
-    const auto load = ++starts_ < eager_samples ? load_ * eagerness : load_;
-    next_start_ = now + to_duration(jitter() * lifetime_seconds_ / load);
+    const bool eager = ++starts_ < eager_samples;
+    auto interval = lifetime_seconds_ / (eager ? load_ * eagerness : load_);
+    if (bounds_cost_ && !eager) interval = std::max(interval, cost_seconds_ / cost_share);
+    next_start_ = now + to_duration(jitter() * interval);
+}
+
+void SampleSchedule::on_cost(Clock::duration cost) {
+    const auto seconds = std::chrono::duration<double>(cost).count();
+    cost_seconds_ += (cost_seconds_ == 0 ? 1 : smoothing) * (seconds - cost_seconds_);
 }
 
 void SampleSchedule::soon(Clock::time_point now) {

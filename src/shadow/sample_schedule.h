@@ -12,8 +12,9 @@ class SampleSchedule {
   public:
     using Clock = std::chrono::steady_clock;
 
-    // The first sample is due at a random moment soon after `start`.
-    SampleSchedule(double load, std::uint64_t seed, Clock::time_point start);
+    // The first sample is due at a random moment soon after `start`. If `bounds_cost`, samples
+    // after the first 24 keep so far apart that they cost the target about 1%.
+    SampleSchedule(double load, bool bounds_cost, std::uint64_t seed, Clock::time_point start);
 
     Clock::time_point next_start() const { return next_start_; }
     // A sample was started, or was due and could not be taken.
@@ -22,6 +23,8 @@ class SampleSchedule {
     void soon(Clock::time_point now);
     // A replica lived for so long.
     void on_end(Clock::duration lifetime);
+    // A sample cost the target so long: its pause and the faults that followed.
+    void on_cost(Clock::duration cost);
     // The program cannot be sampled now: try again, each time later.
     void on_refusal(Clock::time_point now);
 
@@ -34,7 +37,9 @@ class SampleSchedule {
     double load_;
     std::size_t max_active_;
     std::mt19937_64 random_;
+    bool bounds_cost_;
     double lifetime_seconds_;  // smoothed
+    double cost_seconds_ = 0;  // of one sample, smoothed
     unsigned refusals_ = 0;
     unsigned starts_ = 0;
     Clock::time_point next_start_;

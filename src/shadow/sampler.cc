@@ -48,7 +48,7 @@ Sampler::Sampler(const RunOptions& options, std::uint64_t seed, WaitHub& hub, Mo
       modules_(modules),
       profile_(profile),
       random_(seed),
-      schedule_(options.load, random_(), Clock::now()),
+      schedule_(options.load, !options.load_is_asked_for, random_(), Clock::now()),
       costs_(measure_fault_price_ns(hub)) {
     stats_.mode = "shadow";
 }
@@ -89,8 +89,9 @@ Result<void> Sampler::add_runner() {
 
 Result<void> Sampler::run(Target& target, const ProgressListener& on_progress) {
     target_pid_ = target.pid();
-    begin_ = faults_since_ = Clock::now();
-    schedule_ = SampleSchedule(options_.load, random_(), begin_ + options_.delay);
+    begin_ = Clock::now();
+    schedule_ = SampleSchedule(options_.load, !options_.load_is_asked_for, random_(),
+                               begin_ + options_.delay);
     const auto result = loop(target, on_progress);
     end_ = Clock::now();
     drain();
@@ -163,7 +164,6 @@ void Sampler::release(SampleRunner& runner) {
     schedule_.on_end(lifetime);
     stats_.counters["replica_lifetime_ns"] += to_ns(lifetime);
     active_.erase(it);
-    if (active_.empty()) count_faults(true);
 }
 
 void Sampler::on_emulated(SampleRunner& runner) {
@@ -269,7 +269,8 @@ Result<Sampler::Taken> Sampler::take_sample(Target& target, SampleRunner& runner
         ++stats_.ended[std::string(name(SampleEnd::idle))];
         return Taken::idle;
     }
-    if (active_.empty()) count_faults(false);
+    last_pause_ = Clock::now() - start;
+    count_faults();
     job.replica = replica->pid();
     job.memory_fd = replica->memory_fd();
     job.seed = random_();
@@ -312,16 +313,18 @@ void Sampler::note_refusal(const Error& error) {
     if (error.code != ErrorCode::gone) ++refusals_[error.message];
 }
 
-void Sampler::count_faults(bool with_replica) {
+// What the last fork has cost the target by now.
+void Sampler::count_faults() {
     const auto stat = read_proc_stat(target_pid_);
     if (!stat) return;
-    const auto now = Clock::now();
-    // The faults of the program's start say nothing about those of its work.
-    if (faults_at_ && stat->minor_faults >= faults_at_)
-        costs_.add_faults(with_replica, stat->minor_faults - faults_at_,
-                          to_ns(now - faults_since_));
-    faults_at_ = stat->minor_faults;
-    faults_since_ = now;
+    if (faults_at_fork_ && stat->minor_faults >= *faults_at_fork_) {
+        const auto faults = stat->minor_faults - *faults_at_fork_;
+        const std::chrono::duration<double, std::nano> price(static_cast<double>(faults) *
+                                                             costs_.fault_price_ns());
+        costs_.add_faults(faults);
+        schedule_.on_cost(last_pause_ + duration_cast<Clock::duration>(price));
+    }
+    faults_at_fork_ = stat->minor_faults;
 }
 
 void Sampler::drain() {

@@ -68,7 +68,7 @@ class Sampler {
     bool is_in_vdso(const Target& target, GuestAddress pc);
     void note_refusal(const Error& error);
     void release(SampleRunner& runner);
-    void count_faults(bool with_replica);
+    void count_faults();
     int sleep_ms(Clock::time_point now) const;
     void drain();
     SampleRunner* idle_runner();
@@ -87,8 +87,8 @@ class Sampler {
 
     pid_t target_pid_ = 0;
     Clock::time_point begin_, end_;
-    Clock::time_point faults_since_;
-    std::uint64_t faults_at_ = 0;
+    std::optional<std::uint64_t> faults_at_fork_;
+    Clock::duration last_pause_{};
     std::uint64_t started_ = 0;
     std::optional<Mapping> vdso_;  // of the program executed last
     std::uint64_t vdso_exec_count_ = 0;
