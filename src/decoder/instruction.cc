@@ -195,8 +195,17 @@ bool Instruction::is_nondeterministic() const {
         case ZYDIS_MNEMONIC_RDPMC:
         case ZYDIS_MNEMONIC_RDRAND:
         case ZYDIS_MNEMONIC_RDSEED:
-        case ZYDIS_MNEMONIC_CPUID: return true;
-        default: return false;
+        case ZYDIS_MNEMONIC_CPUID:
+        case ZYDIS_MNEMONIC_XGETBV:
+        case ZYDIS_MNEMONIC_XSAVE:
+        case ZYDIS_MNEMONIC_XSAVE64:
+        case ZYDIS_MNEMONIC_XSAVEC:
+        case ZYDIS_MNEMONIC_XSAVEC64:
+        case ZYDIS_MNEMONIC_XSAVEOPT:
+        case ZYDIS_MNEMONIC_XSAVEOPT64:
+            return true;
+        default:
+            return false;
     }
 }
 

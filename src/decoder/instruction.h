@@ -87,7 +87,8 @@ class Instruction {
         return (zydis_.attributes & mask) != 0;
     }
     // Its result depends on more than the registers and memory: time-stamp counter, random numbers,
-    // the processor that happens to execute it.
+    // the processor that happens to execute it, which state components it has in use (XINUSE, Intel
+    // SDM vol. 1, 13.6: a context switch may change that).
     bool is_nondeterministic() const;
     // REP, REPE or REPNE in front of a string instruction.
     bool is_repeated() const;
