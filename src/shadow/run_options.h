@@ -48,7 +48,7 @@ struct RunOptions {
     std::optional<std::chrono::nanoseconds> duration;  // of sampling, after `delay`
     std::optional<std::uint64_t> max_samples;
     std::optional<std::uint64_t> seed;  // of every random choice; else from the clock
-    bool verbose = false;               // collect counters and say more
+    bool verbose = false;               // also keep TNV tables of values, to compare with
 
     friend bool operator==(const RunOptions&, const RunOptions&) = default;
 };

@@ -50,8 +50,8 @@ Result<RunOutcome> run_target(const RunOptions& options, const ProgressListener&
 
     WaitHub hub;
     ModuleTable modules;
-    ProcessProfile collected({.values = options.profiles.values, .tnv = false, .seed = seed},
-                             modules);
+    ProcessProfile collected(
+        {.values = options.profiles.values, .tnv = options.verbose, .seed = seed}, modules);
     RunOutcome outcome;
     auto& profile = outcome.profile;
     {
