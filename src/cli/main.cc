@@ -11,8 +11,7 @@
 #include "cli/exit_status.h"
 #include "cli/messages.h"
 #include "cli/suggest.h"
-#include "shadow/run_target.h"
-#include "shadow/sample_syscalls.h"
+#include "shadow/emulation_worker.h"
 
 namespace shadowprof {
 namespace {
@@ -100,10 +99,7 @@ void reserve_standard_descriptors() {
 
 int main(int argc, char** argv) {
     using namespace shadowprof;
-    if (argc == 2 && argv[1] == worker_subcommand) {
-        EmulatedSyscalls syscalls;
-        return run_worker(syscalls);
-    }
+    if (argc == 2 && argv[1] == worker_subcommand) return run_emulation_worker();
     reserve_standard_descriptors();
     const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
     const int status = dispatch(words);

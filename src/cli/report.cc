@@ -1,12 +1,10 @@
 // shadowprof report: reads a profile and shows its summary.
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
-#include <vector>
-
 #include "cli/commands.h"
 #include "cli/exit_status.h"
 #include "cli/messages.h"
+#include "cli/parse_words.h"
 #include "cli/terminal.h"
 #include "report/report_command.h"
 
@@ -17,15 +15,7 @@ int report_main(std::span<const std::string> words) {
     std::string path;
     app.add_option("PROFILE", path, "a file that `shadowprof run` wrote; - is standard input")
         ->required();
-    std::vector<std::string> reversed(words.rbegin(), words.rend());
-    try {
-        app.parse(std::move(reversed));
-    } catch (const CLI::CallForHelp&) {
-        return fmt::print("{}", app.help()), 0;
-    } catch (const CLI::ParseError& error) {
-        say("report: {}", error.what());
-        return exit_own_failure;
-    }
+    if (const auto done = parse_words(app, "report", words)) return *done;
     const auto shown = report_profile(path, summary_options(STDOUT_FILENO), stdout);
     if (shown) return 0;
     say("report: {}", shown.error().message);

@@ -1,9 +1,8 @@
 // shadowprof verify: proves the emulator against the hardware on a program.
-#include <CLI/CLI.hpp>
-
 #include "cli/commands.h"
 #include "cli/exit_status.h"
 #include "cli/messages.h"
+#include "cli/parse_words.h"
 #include "cli/values.h"
 #include "shadow/verify_run.h"
 
@@ -39,15 +38,7 @@ int verify_main(std::span<const std::string> words) {
     app.add_option("command", options.command, "the program and its arguments")->required();
     app.positionals_at_end();
     app.prefix_command();
-    std::vector<std::string> reversed(words.rbegin(), words.rend());
-    try {
-        app.parse(std::move(reversed));
-    } catch (const CLI::CallForHelp&) {
-        return fmt::print("{}", app.help()), 0;
-    } catch (const CLI::ParseError& error) {
-        say("verify: {}", error.what());
-        return exit_own_failure;
-    }
+    if (const auto done = parse_words(app, "verify", words)) return *done;
     const auto parsed = parse_count(limit, 0);
     if (!parsed) {
         say("verify: --max-instructions: {}", parsed.error().message);

@@ -34,7 +34,6 @@ class CodeCache {
     // A buffer for all free code memory; what was appended is kept by commit().
     CodeBuffer open() { return {next_, code_end_, context_}; }
     void commit(const CodeBuffer& buffer) { next_ = buffer.position(); }
-    std::size_t used_bytes() const { return static_cast<std::size_t>(next_ - first_); }
     // Forgets all translated code and every indirect target.
     void clear();
 

@@ -209,8 +209,7 @@ void Emulator::Run::submit_trace() {
 // From estimates that are corrected now and then; but time never goes backwards.
 std::uint64_t Emulator::Run::elapsed_ns() {
     const auto* cursor = reinterpret_cast<std::uint64_t*>(context_.trace_cursor);
-    const auto instructions =
-        pacer_.instructions_with(static_cast<std::uint64_t>(start_ - cursor));
+    const auto instructions = pacer_.instructions_with(static_cast<std::uint64_t>(start_ - cursor));
     elapsed_ns_ = std::max(elapsed_ns_ + 1, instructions / instructions_per_ns);
     return elapsed_ns_;
 }
@@ -353,9 +352,16 @@ Result<std::unique_ptr<Emulator>> Emulator::create(BlockTables& tables) {
 
 Result<void> Emulator::begin_sample(MemoryMap map, PageSource& source,
                                     Nondeterminism nondeterminism) {
-    const MemoryMap layout = map;
     TRY(memory_.begin(std::move(map), source));
-    translator_.begin_sample(find_vdso_functions(memory_, layout), nondeterminism);
+    const auto& mappings = memory_.layout().mappings();
+    const auto vdso = std::find_if(mappings.begin(), mappings.end(),
+                                   [](const Mapping& m) { return m.name == "[vdso]"; });
+    // All of a program's snapshots show the same one.
+    if (vdso == mappings.end() || *vdso != vdso_) {
+        vdso_ = vdso == mappings.end() ? Mapping{} : *vdso;
+        vdso_functions_ = find_vdso_functions(memory_, vdso_);
+    }
+    translator_.begin_sample(vdso_functions_, nondeterminism);
     return {};
 }
 

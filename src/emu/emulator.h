@@ -106,6 +106,8 @@ class Emulator {
     std::unique_ptr<CodeCache> cache_;
     GuestMemory memory_;
     Translator translator_;
+    Mapping vdso_;  // of the last snapshot; empty if it had none
+    Translator::VdsoEntries vdso_functions_;
     FaultInfo fault_;
     TraceBuffer buffer_;
 };

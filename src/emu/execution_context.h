@@ -13,12 +13,12 @@ namespace shadowprof {
 // Why translated code came back. `ExecutionContext::exit_info` and `target` say more.
 enum class ExitReason : std::uint32_t {
     direct_branch,  // exit_info: index of the exit whose target is not linked yet
-    indirect_miss,  // target: guest address; exit_info: TraceLevel of the branch
+    indirect_miss,  // target: guest address
     syscall,        // exit_info: block
     vdso_call,      // exit_info: block at the function's entry
     handed_over,    // exit_info: block, whose one instruction cannot be translated
-    fault,          // set by the signal handler: see FaultInfo
-    trace_full,     // set by the signal handler; exit_info: block that was about to run
+    fault,          // set by the signal handler: fault_host_rip
+    trace_full,     // set by the signal handler: fault_host_rip, in the block about to run
     retired_block,  // exit_info: block that was invalidated and entered again
 };
 

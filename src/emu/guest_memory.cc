@@ -18,10 +18,6 @@ constexpr std::uint64_t mmap_minimum = 0x10000;
 // Kept free below a stack, as the kernel would let it grow (ulimit -s is 8 MiB by default).
 constexpr std::uint64_t stack_growth_bytes = std::uint64_t{8} << 20;
 
-int host_protection(const Mapping& m) {
-    return m.writable ? PROT_READ | PROT_WRITE : PROT_READ;
-}
-
 bool is_accessible(const Mapping& m) {
     return m.readable || m.writable || m.executable;
 }
@@ -176,7 +172,7 @@ bool GuestMemory::place_pages(const Mapping& mapping, GuestAddress first, std::u
     const bool ok = placed == at &&
                     (fresh_.contains(first) ||
                      source_->read_pages(first, {static_cast<std::byte*>(at), bytes})) &&
-                    (mapping.writable || mprotect(at, bytes, host_protection(mapping)) == 0);
+                    (mapping.writable || mprotect(at, bytes, PROT_READ) == 0);
     if (!ok) {
         munmap(placed, bytes);
         return false;

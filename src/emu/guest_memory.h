@@ -81,6 +81,7 @@ class GuestMemory final : public GuestSpace {
     // Calls `visit` for each page that was, or may have been, written to in this sample.
     void for_each_dirty_page(
         const std::function<void(GuestAddress, std::span<const std::byte>)>& visit) const;
+    const MemoryMap& layout() const { return map_; }
     // Whether the mapping list was changed in this sample.
     bool layout_changed() const { return layout_changed_; }
 

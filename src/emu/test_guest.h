@@ -132,7 +132,6 @@ class TestGuest {
         return sum;
     }
     GuestMemory& memory() { return emulator_->memory(); }
-    const Emulator& emulator() const { return *emulator_; }
     const BlockTables& tables() const { return tables_; }
 
   private:

@@ -34,8 +34,8 @@ struct GuestPosition {
     Recovery recovery = Recovery::none;
 };
 
-// What is done with instructions whose result is not a function of the guest's state: RDTSC, RDRAND,
-// CPUID and the like.
+// What is done with instructions whose result is not a function of the guest's state: RDTSC,
+// RDRAND, CPUID and the like.
 enum class Nondeterminism : std::uint8_t {
     native,       // executed where the guest is emulated
     handed_over,  // treated like what cannot be translated
@@ -144,7 +144,6 @@ class Translator {
     void emit_body(TraceLevel level, CodeBuffer& out);
     void emit_values(const Instruction& in, const Relocated& relocated, CodeBuffer& out);
     void emit_terminator(TraceLevel level, BlockId id, CodeBuffer& out);
-    bool emit_branch_operand(const Instruction& in, CodeBuffer& out);
     void emit_exit(ExitReason reason, std::uint32_t info, CodeBuffer& out);
     // A direct branch to `target` whose displacement is at `displacement`: linked at once if the
     // target is translated, else by its stub.

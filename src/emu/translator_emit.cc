@@ -185,10 +185,6 @@ void Translator::emit_values(const Instruction& in, const Relocated& relocated, 
     }
 }
 
-bool Translator::emit_branch_operand(const Instruction& in, CodeBuffer& out) {
-    return emit_load_operand(in, in.operands()[0], out);
-}
-
 void Translator::emit_terminator(TraceLevel level, BlockId id, CodeBuffer& out) {
     if (draft_.vdso) {
         emit_exit(ExitReason::vdso_call, id, out);
@@ -220,7 +216,7 @@ void Translator::emit_terminator(TraceLevel level, BlockId id, CodeBuffer& out) 
         case Terminator::indirect_jump:
         case Terminator::indirect_call: {
             const auto before = out;
-            if (!emit_branch_operand(in, out)) {
+            if (!emit_load_operand(in, in.operands()[0], out)) {
                 out = before;
                 draft_.terminator = Terminator::handed_over;
                 emit_exit(ExitReason::handed_over, id, out);

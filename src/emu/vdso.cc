@@ -50,25 +50,23 @@ std::optional<Elf64_Shdr> find_section(const std::vector<std::byte>& image, std:
 }  // namespace
 
 std::unordered_map<GuestAddress, VdsoFunction> find_vdso_functions(GuestSpace& space,
-                                                                   const MemoryMap& map) {
+                                                                   const Mapping& mapping) {
     std::unordered_map<GuestAddress, VdsoFunction> result;
-    for (const auto& mapping : map.mappings()) {
-        if (mapping.name != "[vdso]" || mapping.size_bytes() > image_limit_bytes) continue;
-        std::vector<std::byte> image(mapping.size_bytes());
-        if (!space.read(mapping.start, image)) continue;
-        const auto symbols = find_section(image, SHT_DYNSYM);
-        if (!symbols) continue;
-        const auto header = at<Elf64_Ehdr>(image, 0);
-        const auto strings = at<Elf64_Shdr>(
-            image, header->e_shoff + std::uint64_t{symbols->sh_link} * sizeof(Elf64_Shdr));
-        if (!strings) continue;
-        for (std::uint64_t at_byte = 0; at_byte < symbols->sh_size; at_byte += sizeof(Elf64_Sym)) {
-            const auto symbol = at<Elf64_Sym>(image, symbols->sh_offset + at_byte);
-            if (!symbol) break;
-            const auto symbol_name = string_at(image, strings->sh_offset + symbol->st_name);
-            for (const auto& [name, function] : names)
-                if (name == symbol_name) result[mapping.start + symbol->st_value] = function;
-        }
+    if (mapping.size_bytes() > image_limit_bytes) return result;
+    std::vector<std::byte> image(mapping.size_bytes());
+    if (!space.read(mapping.start, image)) return result;
+    const auto symbols = find_section(image, SHT_DYNSYM);
+    if (!symbols) return result;
+    const auto header = at<Elf64_Ehdr>(image, 0);
+    const auto strings = at<Elf64_Shdr>(
+        image, header->e_shoff + std::uint64_t{symbols->sh_link} * sizeof(Elf64_Shdr));
+    if (!strings) return result;
+    for (std::uint64_t at_byte = 0; at_byte < symbols->sh_size; at_byte += sizeof(Elf64_Sym)) {
+        const auto symbol = at<Elf64_Sym>(image, symbols->sh_offset + at_byte);
+        if (!symbol) break;
+        const auto symbol_name = string_at(image, strings->sh_offset + symbol->st_name);
+        for (const auto& [name, function] : names)
+            if (name == symbol_name) result[mapping.start + symbol->st_value] = function;
     }
     return result;
 }

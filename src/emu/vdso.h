@@ -8,9 +8,8 @@
 
 namespace shadowprof {
 
-// Entry points of the vDSO that `space` maps as "[vdso]"; empty if there is none or if its ELF
-// image makes no sense.
+// Entry points of the vDSO that `space` has at `mapping`; empty if its ELF image makes no sense.
 std::unordered_map<GuestAddress, VdsoFunction> find_vdso_functions(GuestSpace& space,
-                                                                   const MemoryMap& map);
+                                                                   const Mapping& mapping);
 
 }  // namespace shadowprof

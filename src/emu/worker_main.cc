@@ -1,13 +1,12 @@
 #include "emu/worker_main.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <deque>
 #include <string_view>
 
+#include "base/clock.h"
 #include "emu/confinement.h"
 #include "emu/shared_area.h"
 #include "emu/worker_protocol.h"
@@ -26,13 +25,6 @@ class DescriptorPages final : public PageSource {
   private:
     UniqueFd fd_;
 };
-
-std::uint64_t cpu_time_ns() {
-    timespec now = {};
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
-           static_cast<std::uint64_t>(now.tv_nsec);
-}
 
 // The worker's end of the conversation during a sample.
 class Conversation final : public TraceSink, public OutsideChannel, public Stepper {
@@ -172,22 +164,13 @@ WorkerCounters Worker::counters() const {
             .page_fetches = memory.fetches,
             .pages_fetched = memory.pages_fetched,
             .code_writes = memory.code_writes,
-            .cpu_ns = cpu_time_ns()};
+            .cpu_ns = static_cast<std::uint64_t>(read_clock_ns(CLOCK_PROCESS_CPUTIME_ID))};
 }
 
 // Every field is a count that only grows.
-WorkerCounters operator-(const WorkerCounters& after, const WorkerCounters& before) {
-    return {
-        .translated_blocks = after.translated_blocks - before.translated_blocks,
-        .translated_instructions = after.translated_instructions - before.translated_instructions,
-        .untranslatable_instructions =
-            after.untranslatable_instructions - before.untranslatable_instructions,
-        .retired_blocks = after.retired_blocks - before.retired_blocks,
-        .translation_ns = after.translation_ns - before.translation_ns,
-        .page_fetches = after.page_fetches - before.page_fetches,
-        .pages_fetched = after.pages_fetched - before.pages_fetched,
-        .code_writes = after.code_writes - before.code_writes,
-        .cpu_ns = after.cpu_ns - before.cpu_ns};
+WorkerCounters operator-(WorkerCounters after, const WorkerCounters& before) {
+    for (const auto& [name, counter] : worker_counters) after.*counter -= before.*counter;
+    return after;
 }
 
 bool Worker::run_sample(WorkerSocket::Message& message) {
@@ -200,11 +183,9 @@ bool Worker::run_sample(WorkerSocket::Message& message) {
     auto map = MemoryMap::parse(maps);
     auto handler = syscalls_.begin(std::span(message.bytes).subspan(sizeof *start), conversation_);
     pages_ = std::make_unique<DescriptorPages>(std::move(message.fd));
-    const auto nondeterminism =
-        start->exact ? Nondeterminism::handed_over : Nondeterminism::native;
+    const auto nondeterminism = start->exact ? Nondeterminism::handed_over : Nondeterminism::native;
     DoneMessage done = {};
-    if (!map || !handler ||
-        !emulator_->begin_sample(std::move(*map), *pages_, nondeterminism))
+    if (!map || !handler || !emulator_->begin_sample(std::move(*map), *pages_, nondeterminism))
         done.result.end = SampleEnd::unsupported_instruction;
     else
         done.result = emulator_->run(start->cpu, start->limits, *handler, conversation_,

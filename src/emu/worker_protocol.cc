@@ -53,9 +53,10 @@ Result<WorkerSocket::Message> WorkerSocket::receive(int timeout_ms) {
         const int ready = poll(&waiting, 1, timeout_ms);
         if (ready == 0) return Error{ErrorCode::interrupted, 0, "worker socket: no answer in time"};
     }
-    Message result{.kind = {}, .bytes = std::vector<std::byte>(max_packet_bytes), .fd = {}};
+    packet_.resize(max_packet_bytes);
+    Message result{};
     std::array<iovec, 2> parts = {
-        {{&result.kind, sizeof result.kind}, {result.bytes.data(), result.bytes.size()}}};
+        {{&result.kind, sizeof result.kind}, {packet_.data(), packet_.size()}}};
     DescriptorControl control = {};
     msghdr message = {};
     message.msg_iov = parts.data();
@@ -76,7 +77,8 @@ Result<WorkerSocket::Message> WorkerSocket::receive(int timeout_ms) {
     if (bytes < sizeof result.kind || result.kind > last_kind ||
         (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)))
         return Error{ErrorCode::invalid, 0, "worker socket: a packet that makes no sense"};
-    result.bytes.resize(bytes - sizeof result.kind);
+    const auto end = packet_.begin() + static_cast<std::ptrdiff_t>(bytes - sizeof result.kind);
+    result.bytes.assign(packet_.begin(), end);
     return result;
 }
 

@@ -2,11 +2,14 @@
 // some a payload behind the body, in one packet of a SOCK_SEQPACKET socket.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "base/cpu_state.h"
@@ -94,6 +97,21 @@ struct WorkerCounters {
     std::uint64_t cpu_ns;
 };
 
+// Every field of WorkerCounters, by the name that a profile gives it.
+inline constexpr std::array<std::pair<std::string_view, std::uint64_t WorkerCounters::*>, 9>
+    worker_counters = {{
+        {"translated_blocks", &WorkerCounters::translated_blocks},
+        {"translated_instructions", &WorkerCounters::translated_instructions},
+        {"untranslatable_instructions", &WorkerCounters::untranslatable_instructions},
+        {"retired_blocks", &WorkerCounters::retired_blocks},
+        {"translation_ns", &WorkerCounters::translation_ns},
+        {"page_fetches", &WorkerCounters::page_fetches},
+        {"pages_fetched", &WorkerCounters::pages_fetched},
+        {"code_writes", &WorkerCounters::code_writes},
+        {"worker_cpu_ns", &WorkerCounters::cpu_ns},
+    }};
+static_assert(sizeof(WorkerCounters) == worker_counters.size() * sizeof(std::uint64_t));
+
 struct DoneMessage {
     RunResult result;
     CpuState cpu;             // at the end
@@ -129,6 +147,7 @@ class WorkerSocket {
 
   private:
     UniqueFd fd_;
+    std::vector<std::byte> packet_;  // room for the longest
 };
 
 // The body at the beginning of a message; nothing if it is too short.

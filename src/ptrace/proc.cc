@@ -121,8 +121,12 @@ Result<ProcStat> ProcStat::parse(std::string_view text) {
     return ProcStat{fields[state].front(), *faults, *user * tick_ns, *system * tick_ns, *cpu};
 }
 
+Result<std::string> read_maps_text(pid_t pid) {
+    return read_proc_file(fmt::format("/proc/{}/maps", pid));
+}
+
 Result<MemoryMap> read_memory_map(pid_t pid) {
-    TRY_ASSIGN(const std::string text, read_proc_file(fmt::format("/proc/{}/maps", pid)));
+    TRY_ASSIGN(const std::string text, read_maps_text(pid));
     return MemoryMap::parse(text);
 }
 

@@ -47,6 +47,8 @@ struct AuxiliaryEntry {
     std::uint64_t value = 0;
 };
 
+// What MemoryMap::parse() reads.
+Result<std::string> read_maps_text(pid_t pid);
 Result<MemoryMap> read_memory_map(pid_t pid);
 Result<ProcStatus> read_proc_status(pid_t pid);
 Result<ProcStat> read_proc_stat(pid_t pid);

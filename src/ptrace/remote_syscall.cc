@@ -9,6 +9,7 @@
 #include "ptrace/proc.h"
 #include "ptrace/process_memory.h"
 #include "ptrace/ptrace_call.h"
+#include "ptrace/rseq_area.h"
 #include "ptrace/syscall_site.h"
 #include "ptrace/target.h"
 
@@ -33,17 +34,11 @@ Error unsupported(std::string_view reason) {
 // A restartable sequence (rseq(2)) has to be aborted when its thread was preempted; the kernel does
 // that by the rip with which the thread goes on, which would be ours.
 Result<bool> in_restartable_sequence(const StoppedThread& thread, std::uint64_t rip) {
-    __ptrace_rseq_configuration configuration{};
-    const auto size = ptrace_call(PTRACE_GET_RSEQ_CONFIGURATION, thread.tid(), sizeof configuration,
-                                  &configuration, "read the rseq configuration");
-    if (!size) {
-        if (size.error().code == ErrorCode::gone) return size.error();
-        return false;  // a kernel without it
-    }
-    if (configuration.rseq_abi_pointer == 0) return false;
+    TRY_ASSIGN(const RseqArea area, read_rseq_area(thread));
+    if (area.empty()) return false;
     ProcessMemory memory(thread.tid());
-    const GuestAddress field{configuration.rseq_abi_pointer + offsetof(struct rseq, rseq_cs)};
-    const auto sequence = read_value<std::uint64_t>(memory, field);
+    const auto sequence =
+        read_value<std::uint64_t>(memory, area.start + offsetof(struct rseq, rseq_cs));
     if (!sequence || *sequence == 0) return false;
     const auto bounds = read_value<struct rseq_cs>(memory, {*sequence});
     return bounds && rip - bounds->start_ip < bounds->post_commit_offset;

@@ -9,17 +9,12 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/clock.h"
 #include "shadow/environment_proc.h"
 #include "shadow/environment_proc_text.h"
 
 namespace shadowprof {
 namespace {
-
-std::int64_t now_ns(clockid_t clock) {
-    timespec time{};
-    ::clock_gettime(clock, &time);
-    return time.tv_sec * 1'000'000'000 + time.tv_nsec;
-}
 
 // The kernel's encoding of the processor-time clock of a process (2) or a thread (6):
 // clock_getcpuclockid(3).
@@ -30,11 +25,11 @@ clockid_t cpu_clock(pid_t id, int kind) {
 void capture_clocks(CapturedProcess& captured) {
     for (std::size_t id = 0; id < clock_count; ++id) {
         if (id == CLOCK_PROCESS_CPUTIME_ID)
-            captured.clock_ns[id] = now_ns(cpu_clock(captured.pid, 2));
+            captured.clock_ns[id] = read_clock_ns(cpu_clock(captured.pid, 2));
         else if (id == CLOCK_THREAD_CPUTIME_ID)
-            captured.clock_ns[id] = now_ns(cpu_clock(captured.tid, 6));
+            captured.clock_ns[id] = read_clock_ns(cpu_clock(captured.tid, 6));
         else
-            captured.clock_ns[id] = now_ns(static_cast<clockid_t>(id));
+            captured.clock_ns[id] = read_clock_ns(static_cast<clockid_t>(id));
     }
 }
 
@@ -147,7 +142,7 @@ CapturedProcess CapturedProcess::of_thread(pid_t other_tid) const {
     CapturedProcess other = *this;
     other.tid = other_tid;
     other.blocked_signals.reset();
-    other.clock_ns[CLOCK_THREAD_CPUTIME_ID] = now_ns(cpu_clock(other_tid, 6));
+    other.clock_ns[CLOCK_THREAD_CPUTIME_ID] = read_clock_ns(cpu_clock(other_tid, 6));
     capture_signal_mask(other);
     return other;
 }

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/clock.h"
 #include "shadow/environment_proc.h"
 #include "shadow/environment_proc_text.h"
 
@@ -94,10 +95,7 @@ void fill_signals(SampleFacts& facts, const CapturedProcess& captured, std::stri
 // times(2) counts from some moment of the past: its value at snapshot time is that of now, less
 // what passed since.
 std::int64_t ticks_at_snapshot(const CapturedProcess& captured) {
-    timespec now{};
-    ::clock_gettime(CLOCK_MONOTONIC, &now);
-    std::int64_t passed_ns =
-        now.tv_sec * 1'000'000'000 + now.tv_nsec - captured.clock_ns[CLOCK_MONOTONIC];
+    std::int64_t passed_ns = read_clock_ns(CLOCK_MONOTONIC) - captured.clock_ns[CLOCK_MONOTONIC];
     return ::times(nullptr) - passed_ns * ::sysconf(_SC_CLK_TCK) / 1'000'000'000;
 }
 

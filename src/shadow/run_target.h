@@ -3,16 +3,12 @@
 
 #include <cstdint>
 #include <functional>
-#include <string_view>
 
 #include "base/result.h"
 #include "profile/profile.h"
 #include "shadow/run_options.h"
 
 namespace shadowprof {
-
-// The hidden subcommand with which shadowprof starts its own worker processes.
-inline constexpr std::string_view worker_subcommand = "emulation-worker";
 
 // What a progress line shows.
 struct RunProgress {

@@ -1,25 +1,20 @@
 #include "shadow/sample_runner.h"
 
 #include <sys/eventfd.h>
-#include <time.h>
 
-#include <array>
 #include <csignal>
 
+#include "base/clock.h"
 #include "ptrace/proc.h"
 #include "ptrace/process_memory.h"
+#include "shadow/emulation_worker.h"
 #include "shadow/environment_remote.h"
-#include "shadow/map_text.h"
-#include "shadow/run_target.h"
 
 namespace shadowprof {
 namespace {
 
 std::uint64_t thread_cpu_ns() {
-    timespec now = {};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
-           static_cast<std::uint64_t>(now.tv_nsec);
+    return static_cast<std::uint64_t>(read_clock_ns(CLOCK_THREAD_CPUTIME_ID));
 }
 
 }  // namespace
@@ -83,16 +78,11 @@ class SampleRunner::Listener final : public SampleListener {
     SampleReport& report_;
 };
 
-Result<WorkerProcess> SampleRunner::start_worker() {
-    static constexpr std::array arguments = {"shadowprof", worker_subcommand.data()};
-    return WorkerProcess::start(arguments);
-}
-
 Result<std::unique_ptr<SampleRunner>> SampleRunner::start(RunnerEvents& events,
                                                           SampleCollector& collector,
                                                           ModuleTable& modules) {
     std::unique_ptr<SampleRunner> runner(new SampleRunner(events, collector, modules));
-    TRY_ASSIGN(runner->worker_, start_worker());
+    TRY_ASSIGN(runner->worker_, start_emulation_worker());
     // Signals are the main thread's.
     sigset_t all, before;
     sigfillset(&all);
@@ -141,7 +131,7 @@ SampleReport SampleRunner::take_report() {
 
 Result<void> SampleRunner::replace_worker() {
     kill(worker_->pid(), SIGKILL);
-    TRY_ASSIGN(worker_, start_worker());
+    TRY_ASSIGN(worker_, start_emulation_worker());
     collector_.new_emulator();
     return {};
 }
@@ -164,16 +154,16 @@ void SampleRunner::work() {
 SampleReport SampleRunner::run(SampleJob& job) {
     SampleReport report;
     const auto cpu_before = thread_cpu_ns();
-    const auto map = read_memory_map(job.replica);
+    const auto maps_text = read_maps_text(job.replica);
+    const auto map = maps_text ? MemoryMap::parse(*maps_text) : maps_text.error();
     if (!map) {
         report.end = SampleEnd::replica_lost;
         return report;
     }
     const SyscallSeed facts{job.seed};
-    const auto maps_text = to_text(*map);
     const auto begun = worker_->begin_sample({.cpu = job.cpu,
                                               .limits = job.limits,
-                                              .maps_text = maps_text,
+                                              .maps_text = *maps_text,
                                               .facts = std::as_bytes(std::span(&facts, 1)),
                                               .memory_fd = job.memory_fd});
 

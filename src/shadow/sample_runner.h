@@ -106,7 +106,6 @@ class SampleRunner {
 
     SampleRunner(RunnerEvents& events, SampleCollector& collector, ModuleTable& modules)
         : events_(events), collector_(collector), modules_(modules) {}
-    static Result<WorkerProcess> start_worker();
     void work();
     SampleReport run(SampleJob& job);
 

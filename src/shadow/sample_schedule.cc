@@ -23,14 +23,16 @@ std::chrono::steady_clock::duration to_duration(double seconds) {
 
 }  // namespace
 
-SampleSchedule::SampleSchedule(double load, bool bounds_cost, std::uint64_t seed,
-                               Clock::time_point start)
+SampleSchedule::SampleSchedule(double load, bool bounds_cost, std::uint64_t seed)
     : load_(load),
       max_active_(static_cast<std::size_t>(std::ceil(load)) + 1),
       random_(seed),
       bounds_cost_(bounds_cost),
-      lifetime_seconds_(first_lifetime_seconds),
-      next_start_(start + to_duration(jitter() * first_lifetime_seconds / load / 2)) {}
+      lifetime_seconds_(first_lifetime_seconds) {}
+
+void SampleSchedule::begin(Clock::time_point start) {
+    next_start_ = start + to_duration(jitter() * first_lifetime_seconds / load_ / 2);
+}
 
 // Uniform between one half and one and a half: no period of the program stays in step with it.
 double SampleSchedule::jitter() {

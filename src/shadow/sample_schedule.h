@@ -12,9 +12,12 @@ class SampleSchedule {
   public:
     using Clock = std::chrono::steady_clock;
 
-    // The first sample is due at a random moment soon after `start`. If `bounds_cost`, samples
-    // after the first 24 keep so far apart that they cost the target about 1%.
-    SampleSchedule(double load, bool bounds_cost, std::uint64_t seed, Clock::time_point start);
+    // If `bounds_cost`, samples after the first 24 keep so far apart that they cost the target
+    // about 1%. Nothing is due before begin().
+    SampleSchedule(double load, bool bounds_cost, std::uint64_t seed);
+
+    // The first sample is due at a random moment soon after `start`.
+    void begin(Clock::time_point start);
 
     Clock::time_point next_start() const { return next_start_; }
     // A sample was started, or was due and could not be taken.
@@ -42,7 +45,7 @@ class SampleSchedule {
     double cost_seconds_ = 0;  // of one sample, smoothed
     unsigned refusals_ = 0;
     unsigned starts_ = 0;
-    Clock::time_point next_start_;
+    Clock::time_point next_start_ = Clock::time_point::max();
 };
 
 }  // namespace shadowprof

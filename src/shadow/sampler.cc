@@ -28,15 +28,9 @@ std::uint64_t to_ns(Sampler::Clock::duration d) {
     return static_cast<std::uint64_t>(duration_cast<nanoseconds>(d).count());
 }
 
-void add(std::map<std::string, std::uint64_t>& counters, const WorkerCounters& c) {
-    counters["translated_blocks"] += c.translated_blocks;
-    counters["translated_instructions"] += c.translated_instructions;
-    counters["untranslatable_instructions"] += c.untranslatable_instructions;
-    counters["retired_blocks"] += c.retired_blocks;
-    counters["translation_ns"] += c.translation_ns;
-    counters["page_fetches"] += c.page_fetches;
-    counters["pages_fetched"] += c.pages_fetched;
-    counters["code_writes"] += c.code_writes;
+void add(std::map<std::string, std::uint64_t>& counters, const WorkerCounters& more) {
+    for (const auto& [name, counter] : worker_counters)
+        counters[std::string(name)] += more.*counter;
 }
 
 }  // namespace
@@ -48,7 +42,7 @@ Sampler::Sampler(const RunOptions& options, std::uint64_t seed, WaitHub& hub, Mo
       modules_(modules),
       profile_(profile),
       random_(seed),
-      schedule_(options.load, !options.load_is_asked_for, random_(), Clock::now()),
+      schedule_(options.load, !options.load_is_asked_for, random_()),
       costs_(measure_fault_price_ns(hub)) {
     stats_.mode = "shadow";
 }
@@ -90,8 +84,7 @@ Result<void> Sampler::add_runner() {
 Result<void> Sampler::run(Target& target, const ProgressListener& on_progress) {
     target_pid_ = target.pid();
     begin_ = Clock::now();
-    schedule_ = SampleSchedule(options_.load, !options_.load_is_asked_for, random_(),
-                               begin_ + options_.delay);
+    schedule_.begin(begin_ + options_.delay);
     const auto result = loop(target, on_progress);
     end_ = Clock::now();
     drain();
@@ -143,7 +136,7 @@ void Sampler::take_runner_events() {
     while (const auto event = events_->take()) {
         switch (event->kind) {
             case RunnerEvent::Kind::emulated:
-                on_emulated(*event->runner);
+                release(*event->runner);
                 break;
             case RunnerEvent::Kind::step:
                 on_step(*event->runner);
@@ -155,10 +148,14 @@ void Sampler::take_runner_events() {
     }
 }
 
+std::list<Sampler::ActiveSample>::iterator Sampler::find_active(const SampleRunner& runner) {
+    return std::find_if(active_.begin(), active_.end(),
+                        [&](const auto& sample) { return sample.runner == &runner; });
+}
+
 // The replica dies as soon as nobody reads it: until then the target pays for what it writes.
 void Sampler::release(SampleRunner& runner) {
-    const auto it = std::find_if(active_.begin(), active_.end(),
-                                 [&](const auto& sample) { return sample.runner == &runner; });
+    const auto it = find_active(runner);
     if (it == active_.end()) return;
     const auto lifetime = Clock::now() - it->start;
     schedule_.on_end(lifetime);
@@ -166,14 +163,9 @@ void Sampler::release(SampleRunner& runner) {
     active_.erase(it);
 }
 
-void Sampler::on_emulated(SampleRunner& runner) {
-    release(runner);
-}
-
 void Sampler::on_step(SampleRunner& runner) {
     auto cpu = runner.step().cpu;
-    const auto it = std::find_if(active_.begin(), active_.end(),
-                                 [&](const auto& sample) { return sample.runner == &runner; });
+    const auto it = find_active(runner);
     if (it == active_.end()) return runner.answer_step(cpu, SampleEnd::replica_lost);
     auto& replica = it->replica;
     for (const auto& page : runner.step().pages)
@@ -199,7 +191,6 @@ void Sampler::on_finished(SampleRunner& runner) {
     stats_.single_stepped += report.single_stepped;
     stats_.emulation_seconds +=
         static_cast<double>(report.counters.cpu_ns + report.collector_cpu_ns) / 1e9;
-    stats_.counters["worker_cpu_ns"] += report.counters.cpu_ns;
     stats_.counters["collector_cpu_ns"] += report.collector_cpu_ns;
     ++stats_.ended[std::string(name(report.end))];
     add(stats_.counters, report.counters);

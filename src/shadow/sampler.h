@@ -53,7 +53,6 @@ class Sampler {
     Result<void> loop(Target& target, const ProgressListener& on_progress);
     void take_statuses(Target& target);
     void take_runner_events();
-    void on_emulated(SampleRunner& runner);
     void on_step(SampleRunner& runner);
     void on_finished(SampleRunner& runner);
     bool wants_sample(Clock::time_point now) const;
@@ -67,6 +66,7 @@ class Sampler {
     std::optional<ThreadSnapshot> choose_thread(ScopedStop& stop, pid_t leader);
     bool is_in_vdso(const Target& target, GuestAddress pc);
     void note_refusal(const Error& error);
+    std::list<ActiveSample>::iterator find_active(const SampleRunner& runner);
     void release(SampleRunner& runner);
     void count_faults();
     int sleep_ms(Clock::time_point now) const;

@@ -3,8 +3,6 @@
 #include <fcntl.h>
 #include <sys/ptrace.h>
 
-#include <array>
-#include <chrono>
 #include <csignal>
 #include <optional>
 
@@ -13,10 +11,9 @@
 #include "ptrace/launch.h"
 #include "ptrace/proc.h"
 #include "ptrace/process_memory.h"
-#include "ptrace/ptrace_call.h"
+#include "ptrace/rseq_area.h"
 #include "ptrace/target.h"
-#include "shadow/map_text.h"
-#include "shadow/run_target.h"
+#include "shadow/emulation_worker.h"
 #include "shadow/state_comparison.h"
 
 namespace shadowprof {
@@ -44,18 +41,6 @@ class CountingListener final : public SampleListener {
 // What the emulation of an interval met at its end, and where the native run has to stop.
 enum class Boundary { syscall, vdso_call, instruction, fault };
 
-// Where the kernel keeps the thread's struct rseq, which it writes to when it preempts the thread.
-CompareMessage kernel_written_range(const StoppedThread& thread) {
-    struct {
-        std::uint64_t pointer;
-        std::uint32_t size, signature, flags, pad;
-    } rseq = {};
-    const auto size = ::ptrace(static_cast<PtraceRequest>(0x420f), thread.tid(), sizeof rseq,
-                               &rseq);  // PTRACE_GET_RSEQ_CONFIGURATION, Linux 5.13
-    if (size <= 0) return {};
-    return {{rseq.pointer}, {rseq.pointer + rseq.size}};
-}
-
 class Verification {
   public:
     Verification(Target& target, StoppedThread& thread, WorkerProcess& worker,
@@ -74,10 +59,11 @@ class Verification {
     Result<bool> pass(Boundary boundary, const SampleOutcome& emulated);
     Result<bool> pass_syscall();
     Result<bool> pass_vdso_call();
-    Result<bool> settle_after_surprise(const WaitStatus& status);
-    bool exclude(const std::string& reason) {
-        ++outcome_.excluded[reason];
-        return true;
+    Result<void> settle_after_surprise(const WaitStatus& status);
+    void note_divergence(std::vector<std::string> differences) {
+        ++outcome_.diverged;
+        if (outcome_.divergences.size() < kept_divergences)
+            outcome_.divergences.push_back({outcome_.intervals, std::move(differences)});
     }
     bool stop_early(std::string reason) {
         outcome_.stopped_early = std::move(reason);
@@ -119,10 +105,9 @@ Result<bool> Verification::interval() {
 }
 
 Result<SampleOutcome> Verification::emulate(const CpuState& cpu) {
-    TRY_ASSIGN(const auto map, read_memory_map(target_.pid()));
+    TRY_ASSIGN(const auto text, read_maps_text(target_.pid()));
     TRY_ASSIGN(memory_, open_process_memory(target_.pid(), O_RDONLY));
     CountingListener listener;
-    const auto text = to_text(map);
     auto outcome = worker_.run_sample({.cpu = cpu,
                                        .limits = {.instructions = no_limit},
                                        .maps_text = text,
@@ -131,7 +116,6 @@ Result<SampleOutcome> Verification::emulate(const CpuState& cpu) {
                                        .exact = true},
                                       listener);
     interval_instructions_ = listener.instructions;
-    if (outcome) outcome_.emulation_seconds += static_cast<double>(outcome->counters.cpu_ns) / 1e9;
     return outcome;
 }
 
@@ -169,30 +153,27 @@ Result<bool> Verification::run_natively_to(Boundary boundary, const SampleOutcom
             return true;
     }
     breakpoint.reset();
-    return settle_after_surprise(status);
+    TRY(settle_after_surprise(status));
+    return false;
 }
 
 // A signal from outside came first, or native and emulated execution took different ways.
-Result<bool> Verification::settle_after_surprise(const WaitStatus& status) {
+Result<void> Verification::settle_after_surprise(const WaitStatus& status) {
     if (status.kind() == WaitStatus::Kind::signal_stop) {
         TRY_ASSIGN(const auto info, thread_.signal_info());
         if (info.si_code <= 0 || status.signal() == SIGCHLD || status.signal() == SIGALRM) {
-            exclude(fmt::format("signal {} came from outside", status.signal()));
+            ++outcome_.excluded[fmt::format("signal {} came from outside", status.signal())];
             TRY(thread_.advance(StoppedThread::Advance::one_instruction, status.signal()));
-            return false;
+            return {};
         }
     }
-    ++outcome_.diverged;
-    if (outcome_.divergences.size() < kept_divergences)
-        outcome_.divergences.push_back(
-            {outcome_.intervals, {"the native run came to: " + status.describe()}});
+    note_divergence({"the native run came to: " + status.describe()});
     if (status.kind() == WaitStatus::Kind::syscall_stop) {
-        TRY_ASSIGN(const bool goes_on, pass_syscall());
-        (void)goes_on;
+        TRY(pass_syscall());
     } else if (status.kind() == WaitStatus::Kind::signal_stop) {
         TRY(thread_.advance(StoppedThread::Advance::one_instruction, status.signal()));
     }
-    return false;
+    return {};
 }
 
 Result<void> Verification::compare(Boundary boundary, const SampleOutcome& emulated) {
@@ -203,7 +184,9 @@ Result<void> Verification::compare(Boundary boundary, const SampleOutcome& emula
         native.cpu[Gpr::rax] = registers.orig_rax;
     }
     auto found = differences(native.cpu, emulated.cpu);
-    TRY_ASSIGN(const auto memory, worker_.compare_memory(kernel_written_range(thread_)));
+    // The kernel writes there when it preempts the thread.
+    TRY_ASSIGN(const auto rseq, read_rseq_area(thread_));
+    TRY_ASSIGN(const auto memory, worker_.compare_memory({rseq.start, rseq.end}));
     for (std::size_t i = 0;
          i < std::min<std::size_t>(memory.pages_different, ComparedMessage::max_differences); ++i) {
         const auto& d = memory.differences[i];
@@ -214,9 +197,7 @@ Result<void> Verification::compare(Boundary boundary, const SampleOutcome& emula
     outcome_.instructions += interval_instructions_;
     if (!found.empty()) {
         found.insert(found.begin(), fmt::format("ended at {:#x}", emulated.cpu.rip.value));
-        ++outcome_.diverged;
-        if (outcome_.divergences.size() < kept_divergences)
-            outcome_.divergences.push_back({outcome_.intervals, std::move(found)});
+        note_divergence(std::move(found));
     }
     ++outcome_.intervals;
     return {};
@@ -271,13 +252,11 @@ Result<bool> Verification::pass_vdso_call() {
     const auto return_address = read_value<std::uint64_t>(memory, {registers.rsp});
     if (!return_address) return stop_early("a vDSO function was called without a stack");
     TRY_ASSIGN(auto breakpoint, HardwareBreakpoint::set(thread_, {*return_address}));
-    while (true) {
-        TRY_ASSIGN(const auto status, thread_.advance(StoppedThread::Advance::run));
-        if (status.kind() != WaitStatus::Kind::signal_stop)
-            return stop_early("the program went astray in the vDSO");
-        if (status.signal() == SIGTRAP) return true;
-        return stop_early("a signal came within a vDSO call");
-    }
+    TRY_ASSIGN(const auto status, thread_.advance(StoppedThread::Advance::run));
+    if (status.kind() != WaitStatus::Kind::signal_stop)
+        return stop_early("the program went astray in the vDSO");
+    if (status.signal() != SIGTRAP) return stop_early("a signal came within a vDSO call");
+    return true;
 }
 
 Result<void> verify(Target& target, WorkerProcess& worker, const VerifyOptions& options,
@@ -289,6 +268,22 @@ Result<void> verify(Target& target, WorkerProcess& worker, const VerifyOptions& 
     if (!result && result.error().code != ErrorCode::gone) return result;
     return {};
 }
+
+// Kills a worker and waits for its end.
+class WorkerReaper {
+  public:
+    WorkerReaper(WaitHub& hub, pid_t worker) : hub_(hub), worker_(worker) {}
+    ~WorkerReaper() {
+        kill(worker_, SIGKILL);
+        (void)hub_.reap(worker_);
+    }
+    WorkerReaper(const WorkerReaper&) = delete;
+    WorkerReaper& operator=(const WorkerReaper&) = delete;
+
+  private:
+    WaitHub& hub_;
+    pid_t worker_;
+};
 
 void run_to_end(WaitHub& hub, Target& target) {
     while (!target.end()) {
@@ -305,22 +300,13 @@ Result<VerifyOutcome> verify_target(const VerifyOptions& options) {
     const auto signals = InheritedSignals::capture();
     prepare_sigchld();
     WaitHub hub;
-    static constexpr std::array arguments = {"shadowprof", worker_subcommand.data()};
-    TRY_ASSIGN(auto worker, WorkerProcess::start(arguments));
+    TRY_ASSIGN(auto worker, start_emulation_worker());
+    const WorkerReaper reaper(hub, worker.pid());
     VerifyOutcome outcome;
-    {
-        TRY_ASSIGN(auto target, launch(hub, {.command = options.command, .signals = signals}));
-        const auto verified = verify(*target, worker, options, outcome);
-        run_to_end(hub, *target);
-        if (target->end()) outcome.end = *target->end();
-        if (!verified) {
-            kill(worker.pid(), SIGKILL);
-            (void)hub.reap(worker.pid());
-            return verified.error();
-        }
-    }
-    kill(worker.pid(), SIGKILL);
-    (void)hub.reap(worker.pid());
+    TRY_ASSIGN(auto target, launch(hub, {.command = options.command, .signals = signals}));
+    const auto verified = verify(*target, worker, options, outcome);
+    run_to_end(hub, *target);
+    if (!verified) return verified.error();
     return outcome;
 }
 

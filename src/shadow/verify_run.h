@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "base/result.h"
-#include "ptrace/wait_status.h"
 
 namespace shadowprof {
 
@@ -34,9 +33,7 @@ struct VerifyOutcome {
     std::map<std::string, std::uint64_t> excluded;    // intervals not compared, by reason
     std::map<std::string, std::uint64_t> boundaries;  // what ended the intervals
     std::uint64_t native_instructions = 0;            // executed by hardware alone: handed over
-    double emulation_seconds = 0;
-    std::string stopped_early;  // why the program was not verified to its end
-    WaitStatus end = WaitStatus::decode(0);
+    std::string stopped_early;                        // why the program was not verified to its end
 };
 
 // Runs the program to its end. Errors as those of run_target().

@@ -1,0 +1,17 @@
+// Reading clocks.
+#pragma once
+
+#include <time.h>
+
+#include <cstdint>
+
+namespace shadowprof {
+
+// What clock_gettime(2) says, in nanoseconds; 0 for a clock that does not exist (any more).
+inline std::int64_t read_clock_ns(clockid_t clock) {
+    timespec now{};
+    ::clock_gettime(clock, &now);
+    return now.tv_sec * 1'000'000'000 + now.tv_nsec;
+}
+
+}  // namespace shadowprof

@@ -1,0 +1,21 @@
+// Where a thread and the kernel share its restartable sequences (rseq(2)).
+#pragma once
+
+#include "base/guest_address.h"
+#include "base/result.h"
+#include "ptrace/stopped_thread.h"
+
+namespace shadowprof {
+
+// The thread's struct rseq, which the kernel writes to when it preempts the thread.
+struct RseqArea {
+    GuestAddress start;
+    GuestAddress end;  // equal to `start` where the thread, or the kernel, has none
+
+    bool empty() const { return start == end; }
+};
+
+// Error: gone.
+Result<RseqArea> read_rseq_area(const StoppedThread& thread);
+
+}  // namespace shadowprof
