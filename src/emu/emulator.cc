@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstring>
 
 #include "emu/trace_pacer.h"
@@ -124,6 +125,7 @@ class Emulator::Run {
     std::uint64_t* start_ = nullptr;  // where the words begin that are not submitted yet
     GuestAddress pc_;                 // where the guest is when it is not in translated code
     std::uint64_t elapsed_ns_ = 0;
+    std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
     bool ended_ = false;
 };
 
@@ -208,6 +210,10 @@ void Emulator::Run::submit_trace() {
 
 // From estimates that are corrected now and then; but time never goes backwards.
 std::uint64_t Emulator::Run::elapsed_ns() {
+    if (pacer_.level() == TraceLevel::none) {
+        const auto passed = std::chrono::steady_clock::now() - began_;
+        return static_cast<std::uint64_t>(std::chrono::nanoseconds(passed).count());
+    }
     const auto* cursor = reinterpret_cast<std::uint64_t*>(context_.trace_cursor);
     const auto instructions = pacer_.instructions_with(static_cast<std::uint64_t>(start_ - cursor));
     elapsed_ns_ = std::max(elapsed_ns_ + 1, instructions / instructions_per_ns);

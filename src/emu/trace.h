@@ -15,8 +15,9 @@ namespace shadowprof {
 enum class TraceLevel : std::uint8_t {
     blocks,  // block ids
     values,  // block ids and the results of instructions
+    none,    // nothing
 };
-inline constexpr std::size_t trace_levels = 2;
+inline constexpr std::size_t trace_levels = 3;
 
 // How a basic block ends.
 enum class Terminator : std::uint8_t {

@@ -17,6 +17,10 @@ TracePacer::TracePacer(const RunLimits& limits, const BlockTables& tables)
     : limits_(limits),
       tables_(tables),
       random_(static_cast<std::minstd_rand::result_type>(limits.seed)) {
+    if (limits_.untraced) {
+        level_ = TraceLevel::none;
+        return;
+    }
     // The first phase is a part of a whole one, so that periods do not align with samples.
     if (limits_.value_instructions == 0) {
         phase_left_ = limits_.instructions;
@@ -29,6 +33,7 @@ TracePacer::TracePacer(const RunLimits& limits, const BlockTables& tables)
 }
 
 bool TracePacer::finished() const {
+    if (limits_.untraced) return false;
     const auto close_enough = std::max<std::uint64_t>(16, limits_.instructions / 1024);
     return instructions_ + close_enough >= limits_.instructions;
 }
@@ -39,6 +44,7 @@ std::uint64_t TracePacer::jittered(std::uint64_t instructions) {
 }
 
 std::size_t TracePacer::next_words(std::size_t room) {
+    if (limits_.untraced) return room;
     if (phase_left_ == 0) {
         const bool always = limits_.value_instructions >= limits_.value_period;
         values_next_ = limits_.value_instructions != 0 && (always || !values_next_);
@@ -59,6 +65,7 @@ std::size_t TracePacer::next_words(std::size_t room) {
 }
 
 void TracePacer::account(std::span<const std::uint64_t> words) {
+    if (limits_.untraced) return;
     const auto count = estimate(words);
     traced_words_[level_ == TraceLevel::values] += words.size();
     instructions_ += count;

@@ -19,6 +19,8 @@ struct RunLimits {
     std::uint64_t value_period = 0;
     std::uint64_t value_instructions = 0;
     std::uint64_t seed = 0;
+    // Runs at TraceLevel::none: the limits above do not hold, and no instruction is counted.
+    bool untraced = false;
 };
 
 class TracePacer {

@@ -7,6 +7,7 @@
 #include <csignal>
 
 #include "ptrace/proc.h"
+#include "shadow/value_bursts.h"
 
 namespace shadowprof {
 namespace {
@@ -14,10 +15,6 @@ namespace {
 using std::chrono::duration_cast;
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
-
-// Of 16 instructions one is traced with its values, in bursts.
-constexpr std::uint64_t value_period = 320'000;
-constexpr std::uint64_t value_instructions = 20'000;
 
 // How long samples may go on after the target's end, and workers after the last sample.
 constexpr milliseconds drain_limit{5000};
@@ -266,8 +263,8 @@ Result<Sampler::Taken> Sampler::take_sample(Target& target, SampleRunner& runner
     job.memory_fd = replica->memory_fd();
     job.seed = random_();
     job.limits = {.instructions = options_.sample_size,
-                  .value_period = options_.profiles.values ? value_period : 0,
-                  .value_instructions = options_.profiles.values ? value_instructions : 0,
+                  .value_period = options_.profiles.values ? value_burst_period : 0,
+                  .value_instructions = options_.profiles.values ? value_burst_instructions : 0,
                   .seed = random_()};
     active_.push_back({std::move(*replica), Clock::now(), &runner});
     ++started_;
