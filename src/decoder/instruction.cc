@@ -142,6 +142,14 @@ GuestAddress Instruction::branch_target() const {
     return next() + static_cast<std::uint64_t>(zydis_.raw.imm[0].value.s);
 }
 
+std::optional<std::uint8_t> Instruction::jcc_condition() const {
+    const bool near = zydis_.opcode_map == ZYDIS_OPCODE_MAP_0F && (zydis_.opcode & 0xf0) == 0x80;
+    const bool brief =
+        zydis_.opcode_map == ZYDIS_OPCODE_MAP_DEFAULT && (zydis_.opcode & 0xf0) == 0x70;
+    if (!near && !brief) return std::nullopt;
+    return static_cast<std::uint8_t>(zydis_.opcode & 0x0f);
+}
+
 const ZydisDecodedOperand* Instruction::modrm_memory() const {
     for (const auto& operand : operands())
         if (operand.type == ZYDIS_OPERAND_TYPE_MEMORY &&

@@ -72,6 +72,8 @@ class Instruction {
     Flow flow() const { return flow_; }
     // Of direct jumps, calls and conditional branches.
     GuestAddress branch_target() const;
+    // The condition code of a Jcc; its lowest bit inverts it. Nothing for LOOP and JRCXZ.
+    std::optional<std::uint8_t> jcc_condition() const;
 
     // The operand in memory that a ModRM byte names, LEA's address included; or null.
     const ZydisDecodedOperand* modrm_memory() const;

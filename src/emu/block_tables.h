@@ -1,6 +1,7 @@
 // The tables behind a trace, as their writer sees them. The memory may be shared with a reader.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <span>
 
@@ -10,9 +11,9 @@ namespace shadowprof {
 
 class BlockTables {
   public:
-    // Both spans must be zero-filled and outlive this.
-    BlockTables(std::span<BlockInfo> blocks, std::span<ValueSlot> slots)
-        : blocks_(blocks), slots_(slots) {}
+    // The spans must be zero-filled and outlive this.
+    BlockTables(std::span<BlockInfo> blocks, std::span<ValueSlot> slots, std::span<BlockId> parts)
+        : blocks_(blocks), slots_(slots), parts_(parts) {}
 
     // Appends a block and its slots; nothing if a table is full. Ids are never reused.
     std::optional<BlockId> add(BlockInfo info, std::span<const ValueSlot> slots) {
@@ -23,9 +24,39 @@ class BlockTables {
         blocks_[next_block_] = info;
         return next_block_++;
     }
+
+    // Appends a row for each beginning of a sequence of blocks, shortest first: the first has one
+    // part, the last has all. Returns the first row's id; nothing if a table is full. Needs ids of
+    // blocks without parts, at most max_sequence_parts.
+    std::optional<BlockId> add_sequence(std::span<const BlockId> parts) {
+        if (blocks_.size() - next_block_ < parts.size() ||
+            parts_.size() - next_part_ < parts.size())
+            return std::nullopt;
+        std::copy(parts.begin(), parts.end(), parts_.begin() + next_part_);
+        const auto first = next_block_;
+        BlockInfo row = blocks_[parts[0]];
+        row.instructions = 0;
+        row.first_part = next_part_;
+        for (auto part : parts) {
+            const auto& last = blocks_[part];
+            row.last = last.last;
+            row.end = last.end;
+            row.target = last.target;
+            row.terminator = last.terminator;
+            row.instructions += last.instructions;
+            ++row.parts;
+            blocks_[next_block_++] = row;
+        }
+        next_part_ += static_cast<std::uint32_t>(parts.size());
+        return first;
+    }
+
     const BlockInfo& operator[](BlockId id) const { return blocks_[id]; }
     std::span<const ValueSlot> slots_of(const BlockInfo& info) const {
         return slots_.subspan(info.first_slot, info.slots);
+    }
+    std::span<const BlockId> parts_of(const BlockInfo& sequence) const {
+        return parts_.subspan(sequence.first_part, sequence.parts);
     }
     std::uint32_t size() const { return next_block_; }
     bool full() const { return next_block_ == blocks_.size(); }
@@ -33,8 +64,10 @@ class BlockTables {
   private:
     std::span<BlockInfo> blocks_;
     std::span<ValueSlot> slots_;
+    std::span<BlockId> parts_;
     BlockId next_block_ = 0;
     std::uint32_t next_slot_ = 0;
+    std::uint32_t next_part_ = 0;
 };
 
 }  // namespace shadowprof

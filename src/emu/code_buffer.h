@@ -158,6 +158,12 @@ class CodeBuffer {
     std::uintptr_t context_;
 };
 
+// Makes a branch whose 32-bit displacement is at `displacement` go to `to`.
+inline void patch_branch(std::uint8_t* displacement, const std::uint8_t* to) {
+    const auto relative = static_cast<std::int32_t>(to - (displacement + 4));
+    std::memcpy(displacement, &relative, sizeof relative);
+}
+
 // Offset of a guest register's slot in the context.
 constexpr std::size_t gpr_slot(std::uint8_t guest_gpr) {
     return offsetof(ExecutionContext, gpr) + 8u * guest_gpr;

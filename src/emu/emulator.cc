@@ -204,6 +204,8 @@ void Emulator::Run::submit_trace() {
     auto* cursor = reinterpret_cast<std::uint64_t*>(context_.trace_cursor);
     const std::span<const std::uint64_t> words(cursor, start_);
     pacer_.account(words);
+    if (pacer_.level() == TraceLevel::blocks && e_.superblocks_.observe(words))
+        pacer_.expect_longer_records();
     sink_.submit(words);
     start_ = nullptr;
 }
@@ -307,8 +309,8 @@ void Emulator::Run::on_trace_full() {
 void Emulator::Run::cut_last_record(const GuestPosition& position) {
     auto* id = reinterpret_cast<std::uint64_t*>(context_.trace_cursor) + position.words_before;
     if (id >= start_) return;
-    if (const auto cut = e_.translator_.truncated(position.block, position.instruction))
-        *id = *cut;
+    if (const auto executed = e_.translator_.executed(position))
+        *id = *executed;
     else
         context_.trace_cursor = reinterpret_cast<std::uint64_t>(id + 1);
 }
@@ -344,7 +346,8 @@ Emulator::Emulator(BlockTables& tables, std::unique_ptr<Emulator*> self,
       cache_(std::move(cache)),
       memory_(
           [this](GuestAddress start, GuestAddress end) { translator_.retire_range(start, end); }),
-      translator_(*cache_, memory_, tables_) {
+      translator_(*cache_, memory_, tables_),
+      superblocks_(translator_, tables_) {
     *self_ = this;
 }
 

@@ -17,6 +17,7 @@
 #include "emu/code_cache.h"
 #include "emu/guest_memory.h"
 #include "emu/sample_end.h"
+#include "emu/superblock_finder.h"
 #include "emu/syscall_handler.h"
 #include "emu/trace_pacer.h"
 #include "emu/translator.h"
@@ -106,6 +107,7 @@ class Emulator {
     std::unique_ptr<CodeCache> cache_;
     GuestMemory memory_;
     Translator translator_;
+    SuperblockFinder superblocks_;
     Mapping vdso_;  // of the last snapshot; empty if it had none
     Translator::VdsoEntries vdso_functions_;
     FaultInfo fault_;

@@ -21,6 +21,7 @@ class SharedArea {
     static constexpr std::size_t segment_words = segment_bytes / sizeof(std::uint64_t);
     static constexpr std::size_t max_blocks = std::size_t{1} << 20;
     static constexpr std::size_t max_slots = std::size_t{4} << 20;
+    static constexpr std::size_t max_parts = std::size_t{4} << 20;
     static constexpr std::size_t mailbox_bytes = std::size_t{64} << 20;
 
     // An anonymous file of the right size, sealed against shrinking: memory is taken as it is used.
@@ -41,11 +42,15 @@ class SharedArea {
     std::span<ValueSlot> slots() const {
         return {reinterpret_cast<ValueSlot*>(base_ + slots_offset), max_slots};
     }
+    std::span<BlockId> parts() const {
+        return {reinterpret_cast<BlockId*>(base_ + parts_offset), max_parts};
+    }
     std::span<std::byte> mailbox() const { return {base_ + mailbox_offset, mailbox_bytes}; }
 
   private:
     static constexpr std::size_t slots_offset = max_blocks * sizeof(BlockInfo);
-    static constexpr std::size_t mailbox_offset = slots_offset + max_slots * sizeof(ValueSlot);
+    static constexpr std::size_t parts_offset = slots_offset + max_slots * sizeof(ValueSlot);
+    static constexpr std::size_t mailbox_offset = parts_offset + max_parts * sizeof(BlockId);
     static constexpr std::size_t segments_offset = mailbox_offset + mailbox_bytes;
     static constexpr std::size_t file_bytes = segments_offset + segments * segment_bytes;
 

@@ -301,6 +301,13 @@ bool emit_load_operand(const Instruction& in, const ZydisDecodedOperand& operand
     return true;
 }
 
+void emit_pop_return_address(const Instruction& ret, CodeBuffer& out) {
+    const auto& immediate = ret.zydis().raw.imm[0];
+    const auto extra = immediate.size ? immediate.value.u : 0;
+    out.guest_load(host::scratch_a, host::guest_rsp);
+    out.lea(host::guest_rsp, host::guest_rsp, static_cast<std::int32_t>(8 + extra));
+}
+
 void emit_push_return_address(GuestAddress address, CodeBuffer& out) {
     const auto value = static_cast<std::int64_t>(address.value);
     if (value == static_cast<std::int32_t>(value)) {

@@ -19,6 +19,9 @@ std::optional<Relocated> translate_special(const Instruction& instruction, CodeB
 bool emit_load_operand(const Instruction& instruction, const ZydisDecodedOperand& operand,
                        CodeBuffer& out);
 
+// Appends the pop of a return address into scratch_a that `ret`, a RET, does.
+void emit_pop_return_address(const Instruction& ret, CodeBuffer& out);
+
 // Appends the guest's push of a return address; uses scratch_b only.
 void emit_push_return_address(GuestAddress address, CodeBuffer& out);
 

@@ -267,6 +267,22 @@ test_counter_loop:
         ret
 END(test_counter)
 
+// rdi: 64-bit numbers, added up until there are no more. Each iteration has six instructions in three
+// blocks.
+FUNCTION(test_sum_until_fault)
+        xor eax, eax
+        .globl test_sum_access
+test_sum_access:
+        add rax, [rdi]
+        jmp 1f
+        ud2
+1:      add rdi, 8
+        test rdi, rdi
+        jz 2f
+        jmp test_sum_access
+2:      ret
+END(test_sum_until_fault)
+
 FUNCTION(test_writes)
         mov qword ptr [rip + test_scratch], 99
         mov rax, [rip + test_scratch]

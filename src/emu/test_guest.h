@@ -77,7 +77,11 @@ class TestGuest {
     static constexpr std::size_t stack_bytes = 64 * 1024;
 
     explicit TestGuest(std::size_t buffer_words = 1 << 16)
-        : blocks_(1 << 16), slots_(1 << 18), tables_(blocks_, slots_), sink(buffer_words) {
+        : blocks_(1 << 16),
+          slots_(1 << 18),
+          parts_(1 << 18),
+          tables_(blocks_, slots_, parts_),
+          sink(buffer_words) {
         auto created = Emulator::create(tables_);
         REQUIRE(created);
         emulator_ = std::move(*created);
@@ -120,8 +124,11 @@ class TestGuest {
     std::vector<std::uint64_t> starts() const {
         std::vector<std::uint64_t> result;
         for (std::size_t i = 0; i < sink.recorded.size();
-             i += 1 + block(sink.recorded[i]).value_words)
-            result.push_back(block(sink.recorded[i]).start.value);
+             i += 1 + block(sink.recorded[i]).value_words) {
+            const auto& row = block(sink.recorded[i]);
+            if (row.parts == 0) result.push_back(row.start.value);
+            for (auto part : tables_.parts_of(row)) result.push_back(block(part).start.value);
+        }
         return result;
     }
     std::uint64_t traced_instructions() const {
@@ -150,6 +157,7 @@ class TestGuest {
 
     std::vector<BlockInfo> blocks_;
     std::vector<ValueSlot> slots_;
+    std::vector<BlockId> parts_;
     BlockTables tables_;
     OwnMemory memory_;
     std::unique_ptr<Emulator> emulator_;

@@ -2,7 +2,8 @@
 //
 // A trace is a sequence of 64-bit words written from high addresses to low ones. Each executed
 // basic block appends one record: the block's id, then one or more words for each of the block's
-// value slots, in order. A block translated at TraceLevel::blocks has no slots.
+// value slots, in order. A block translated at TraceLevel::blocks has no slots. There, one record
+// may also stand for a sequence of several blocks: its id then names a row with parts.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +35,15 @@ enum class Terminator : std::uint8_t {
 
 using BlockId = std::uint32_t;
 
+// A sequence has at most so many blocks.
+inline constexpr std::size_t max_sequence_parts = 64;
+
 // What a block id means. Written once by the emulator, never changed. Hostile where it comes from a
 // worker process: readers check.
+//
+// A row with parts is a sequence: blocks that were executed one after the other, whose ids are its
+// parts and have no parts of their own. Its `start` is that of the first, the other addresses
+// and the terminator are those of the last; `instructions` is the sum.
 struct BlockInfo {
     GuestAddress start;   // first instruction
     GuestAddress last;    // last instruction: the branch, if there is one
@@ -43,13 +51,15 @@ struct BlockInfo {
     GuestAddress target;  // of a direct branch or call, else 0
     std::uint32_t instructions;
     std::uint32_t first_slot;  // index into the table of value slots
+    std::uint32_t first_part;  // index into the table of parts
     std::uint16_t slots;
     std::uint16_t value_words;  // words after the id in each record of this block
+    std::uint16_t parts;        // 0: a block, not a sequence
     Terminator terminator;
     TraceLevel level;
-    std::uint16_t unused;
+    std::uint32_t unused;
 };
-static_assert(sizeof(BlockInfo) == 48);
+static_assert(sizeof(BlockInfo) == 56);
 
 // One recorded result of one instruction of a block.
 struct ValueSlot {
@@ -61,12 +71,13 @@ struct ValueSlot {
 };
 static_assert(sizeof(ValueSlot) == 8);
 
-// Read access to the two tables of one emulator.
+// Read access to the tables of one emulator.
 class BlockTable {
   public:
     BlockTable() = default;
-    BlockTable(std::span<const BlockInfo> blocks, std::span<const ValueSlot> slots)
-        : blocks_(blocks), slots_(slots) {}
+    BlockTable(std::span<const BlockInfo> blocks, std::span<const ValueSlot> slots,
+               std::span<const BlockId> parts = {})
+        : blocks_(blocks), slots_(slots), parts_(parts) {}
 
     // Null for an id that cannot be: a trace from outside may hold any word.
     const BlockInfo* find(std::uint64_t id) const {
@@ -78,10 +89,18 @@ class BlockTable {
             return {};
         return slots_.subspan(block.first_slot, block.slots);
     }
+    // Empty if the sequence's range of parts cannot be.
+    std::span<const BlockId> parts_of(const BlockInfo& sequence) const {
+        if (sequence.first_part > parts_.size() ||
+            parts_.size() - sequence.first_part < sequence.parts)
+            return {};
+        return parts_.subspan(sequence.first_part, sequence.parts);
+    }
 
   private:
     std::span<const BlockInfo> blocks_;
     std::span<const ValueSlot> slots_;
+    std::span<const BlockId> parts_;
 };
 
 }  // namespace shadowprof

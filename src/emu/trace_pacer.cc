@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "emu/superblock_finder.h"
+
 namespace shadowprof {
 namespace {
 
@@ -56,6 +58,10 @@ std::size_t TracePacer::next_words(std::size_t room) {
     level_ = values_next_ ? TraceLevel::values : TraceLevel::blocks;
     const auto left = limits_.instructions - std::min(instructions_, limits_.instructions);
     const auto wanted = static_cast<double>(std::min(phase_left_, left)) * words_per_instruction();
+    if (level_ == TraceLevel::blocks && !block_rate_known_) {
+        const auto safe = std::min(phase_left_, left) / SuperblockFinder::most_instructions;
+        return std::clamp<std::size_t>(safe, 1, room);
+    }
     // Until its rate is known, a level gets ever larger parts.
     auto& traced = traced_words_[level_ == TraceLevel::values];
     const auto most_words = std::min<std::size_t>(room, first_words + growth * traced);
@@ -68,6 +74,7 @@ void TracePacer::account(std::span<const std::uint64_t> words) {
     if (limits_.untraced) return;
     const auto count = estimate(words);
     traced_words_[level_ == TraceLevel::values] += words.size();
+    if (level_ == TraceLevel::blocks) block_rate_known_ = true;
     instructions_ += count;
     phase_left_ -= std::min(phase_left_, std::max<std::uint64_t>(count, 1));
     if (count)

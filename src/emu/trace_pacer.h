@@ -34,6 +34,9 @@ class TracePacer {
     // Counts what was traced since next_words().
     void account(std::span<const std::uint64_t> words);
 
+    // From now on, records may stand for any number of instructions.
+    void expect_longer_records() { block_rate_known_ = false; }
+
     // Instructions so far, estimated from about every eighth record.
     std::uint64_t instructions() const { return instructions_; }
     // The same, with `words` more at the current level.
@@ -52,6 +55,7 @@ class TracePacer {
     std::uint64_t instructions_ = 0;
     std::uint64_t phase_left_ = 0;  // instructions until the level changes
     bool values_next_ = false;
+    bool block_rate_known_ = false;
     std::size_t traced_words_[2] = {};              // by level
     double words_per_instruction_[2] = {0.2, 1.2};  // by level; follows what is seen
 };

@@ -2,18 +2,16 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstring>
 #include <string_view>
+
+#include "base/stopwatch.h"
 
 namespace shadowprof {
 namespace {
 
 // Blocks placed behind each other in one go, so that falling through needs no jump.
 constexpr std::size_t chain_limit = 6;
-constexpr std::uint32_t block_limit = 128;  // instructions
-// More than any chain of blocks needs.
-constexpr std::size_t chain_room_bytes = std::size_t{1} << 20;
 
 std::uint64_t hash_bytes(std::span<const std::byte> bytes) {
     return std::hash<std::string_view>{}(
@@ -44,26 +42,6 @@ Terminator terminator_of(Flow flow) {
     return Terminator::handed_over;
 }
 
-void patch(std::uint8_t* displacement, const std::uint8_t* to) {
-    const auto relative = static_cast<std::int32_t>(to - (displacement + 4));
-    std::memcpy(displacement, &relative, sizeof relative);
-}
-
-// Adds the time from construction to destruction.
-class Stopwatch {
-  public:
-    explicit Stopwatch(std::uint64_t& nanoseconds) : nanoseconds_(nanoseconds) {}
-    ~Stopwatch() {
-        const auto spent = std::chrono::steady_clock::now() - start_;
-        nanoseconds_ += static_cast<std::uint64_t>(
-            std::chrono::duration_cast<std::chrono::nanoseconds>(spent).count());
-    }
-
-  private:
-    std::uint64_t& nanoseconds_;
-    std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
-
 }  // namespace
 
 const Translator::Block* Translator::lookup(TraceLevel level, GuestAddress address) const {
@@ -84,7 +62,7 @@ const std::uint8_t* Translator::indirect_entry_for(TraceLevel level, GuestAddres
     if (!block) return nullptr;
     if (!block->indirect_entry && draft_block(address, block_limit)) {
         auto out = cache_.open();
-        if (out.room_bytes() < chain_room_bytes) return block->entry;
+        if (out.room_bytes() < piece_room_bytes) return block->entry;
         blocks_[static_cast<std::size_t>(block - blocks_.data())].indirect_entry = out.position();
         emit_indirect_check(out);
         out.jump(block->entry);
@@ -98,7 +76,7 @@ const Translator::Block* Translator::translate(TraceLevel level, GuestAddress st
                                                bool indirect) {
     Stopwatch stopwatch(counters_.nanoseconds);
     if (tables_.full() || !draft_block(start, block_limit)) return nullptr;
-    if (cache_.open().room_bytes() < chain_room_bytes) clear();
+    if (cache_.open().room_bytes() < piece_room_bytes) clear();
     auto out = cache_.open();
     const auto first = emit_block(level, indirect, out);
     if (!first) {
@@ -117,18 +95,10 @@ const Translator::Block* Translator::translate(TraceLevel level, GuestAddress st
 // yet, at last a jump to what is, or an exit.
 void Translator::emit_chain(TraceLevel level, CodeBuffer& out) {
     for (std::size_t n = 1; auto next = follow(); ++n) {
-        if (const auto* existing = lookup(level, *next)) {
-            out.jump(existing->entry);
-            return;
-        }
-        const bool goes_on = n < chain_limit && draft_block(*next, block_limit);
+        const bool goes_on =
+            n < chain_limit && !lookup(level, *next) && draft_block(*next, block_limit);
         const auto index = goes_on ? emit_block(level, false, out) : std::nullopt;
-        if (!index) {
-            out.bytes({0xe9});
-            out.value(std::int32_t{0});
-            add_exit(level, out.position() - 4, *next);
-            return;
-        }
+        if (!index) return emit_branch(level, *next, out);
         by_start_[static_cast<std::size_t>(level)][*next] = *index;
         remember_pages(*index);
     }
@@ -136,15 +106,11 @@ void Translator::emit_chain(TraceLevel level, CodeBuffer& out) {
 
 const std::uint8_t* Translator::one_instruction(TraceLevel level, GuestAddress address) {
     if (tables_.full() || !draft_block(address, 1)) return nullptr;
-    if (cache_.open().room_bytes() < chain_room_bytes) clear();
+    if (cache_.open().room_bytes() < piece_room_bytes) clear();
     auto out = cache_.open();
     const auto index = emit_block(level, false, out);
     if (!index) return nullptr;
-    if (const auto next = follow()) {
-        out.bytes({0xe9});
-        out.value(std::int32_t{0});
-        add_exit(level, out.position() - 4, *next);
-    }
+    if (const auto next = follow()) emit_branch(level, *next, out);
     emit_pending_stubs(out);
     cache_.commit(out);
     return blocks_[*index].entry;
@@ -204,28 +170,33 @@ std::optional<GuestAddress> Translator::follow() const {
 }
 
 void Translator::add_exit(TraceLevel level, std::uint8_t* displacement, GuestAddress target) {
-    if (const auto* existing = lookup(level, target)) {
-        patch(displacement, existing->entry);
-        return;
-    }
-    pending_.push_back({displacement, static_cast<std::uint32_t>(exits_.size())});
-    exits_.push_back({displacement, target});
+    if (const auto* existing = lookup(level, target))
+        patch_branch(displacement, existing->entry);
+    else
+        pending_.push_back({displacement, static_cast<std::uint32_t>(exits_.size())});
+    exits_.push_back({displacement, target, level});
+}
+
+void Translator::emit_branch(TraceLevel level, GuestAddress target, CodeBuffer& out) {
+    out.bytes({0xe9});
+    out.value(std::int32_t{0});
+    add_exit(level, out.position() - 4, target);
 }
 
 void Translator::emit_pending_stubs(CodeBuffer& out) {
     for (const auto& stub : pending_) {
-        patch(stub.displacement, out.position());
+        patch_branch(stub.displacement, out.position());
         emit_exit(ExitReason::direct_branch, stub.exit, out);
     }
     pending_.clear();
 }
 
 void Translator::link(std::uint32_t exit, const std::uint8_t* entry) {
-    patch(exits_[exit].displacement, entry);
+    patch_branch(exits_[exit].displacement, entry);
 }
 
 void Translator::forward(std::uint32_t block, const std::uint8_t* entry) {
-    patch(blocks_[block].entry + 1, entry);
+    patch_branch(blocks_[block].entry + 1, entry);
 }
 
 void Translator::remember_pages(std::uint32_t index) {
@@ -278,7 +249,7 @@ void Translator::begin_sample(VdsoEntries vdso, Nondeterminism nondeterminism) {
 
 void Translator::retire_range(GuestAddress start, GuestAddress end) {
     // Each retired block gets a stub.
-    if (cache_.open().room_bytes() < chain_room_bytes / 2 + 16 * blocks_.size()) return clear();
+    if (cache_.open().room_bytes() < piece_room_bytes / 2 + 16 * blocks_.size()) return clear();
     const auto retire_page = [&](const CodePage& code) {
         for (auto block : code.blocks)
             if (!blocks_[block].retired) retire(block);
@@ -302,7 +273,7 @@ void Translator::retire(std::uint32_t index) {
     emit_exit(ExitReason::retired_block, index, out);
     cache_.commit(out);
     *block.entry = 0xe9;
-    patch(block.entry + 1, stub);
+    patch_branch(block.entry + 1, stub);
 }
 
 void Translator::clear() {
@@ -322,7 +293,7 @@ std::optional<GuestPosition> Translator::locate(std::uint64_t host_rip) const {
     if (it == blocks_.begin()) return std::nullopt;
     const Block& block = *--it;
     if (at >= block.code_end) return std::nullopt;
-    GuestPosition result{.block = block.id, .address = block.start};
+    GuestPosition result{.block = block.id, .before = block.before, .address = block.start};
     const auto offset = at - block.entry;
     for (std::uint32_t i = 0; i < block.instructions; ++i) {
         const auto& position = positions_[block.first_position + i];
@@ -335,6 +306,17 @@ std::optional<GuestPosition> Translator::locate(std::uint64_t host_rip) const {
     return result;
 }
 
+std::optional<BlockId> Translator::executed(const GuestPosition& position) {
+    const auto cut = truncated(position.block, position.instruction);
+    if (!cut || !position.before) return cut ? cut : position.before;
+    const auto before = tables_.parts_of(tables_[*position.before]);
+    std::vector<BlockId> parts(before.begin(), before.end());
+    parts.push_back(*cut);
+    const auto shortest = tables_.add_sequence(parts);
+    return shortest ? *shortest + static_cast<BlockId>(before.size()) : *position.before;
+}
+
+// A block that is like the first `instructions` of another.
 std::optional<BlockId> Translator::truncated(BlockId id, std::uint32_t instructions) {
     const auto it =
         std::find_if(blocks_.begin(), blocks_.end(), [&](const Block& b) { return b.id == id; });

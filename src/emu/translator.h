@@ -21,6 +21,7 @@ struct TranslationCounters {
     std::uint64_t instructions = 0;
     std::uint64_t untranslatable = 0;  // instructions that are handed over to ptrace
     std::uint64_t retired_blocks = 0;  // their code changed
+    std::uint64_t superblocks = 0;
     std::uint64_t cache_clears = 0;
     std::uint64_t nanoseconds = 0;
 };
@@ -28,6 +29,7 @@ struct TranslationCounters {
 // Where in the guest a host address of translated code is.
 struct GuestPosition {
     BlockId block = 0;
+    std::optional<BlockId> before;   // the sequence before it in the same record
     GuestAddress address;            // of the instruction
     std::uint32_t instruction = 0;   // its index in the block
     std::uint32_t words_before = 0;  // trace words of the block's record before it, less the id
@@ -76,14 +78,23 @@ class Translator {
     void retire_range(GuestAddress start, GuestAddress end);
     void clear();
 
+    // Translates blocks that are executed one after the other, at TraceLevel::blocks, once more, as
+    // a superblock: one piece of code that leaves one record. Whoever enters the first block goes
+    // there from now on. False if that cannot be done, or is not what their instructions allow.
+    bool form_superblock(std::span<const BlockId> blocks);
+
     std::optional<GuestPosition> locate(std::uint64_t host_rip) const;
-    // A block that is like the first `instructions` of another: what ran of one that was left in
-    // the middle.
-    std::optional<BlockId> truncated(BlockId block, std::uint32_t instructions);
+    // A block or sequence that is like what was executed of a record that was left at `position`;
+    // nothing if that is nothing.
+    std::optional<BlockId> executed(const GuestPosition& position);
 
     const TranslationCounters& counters() const { return counters_; }
 
   private:
+    static constexpr std::uint32_t block_limit = 128;  // instructions
+    // More than any chain of blocks, or a superblock with its exits, needs.
+    static constexpr std::size_t piece_room_bytes = std::size_t{1} << 20;
+
     struct Block {
         GuestAddress start;
         GuestAddress end;
@@ -91,6 +102,7 @@ class Translator {
         const std::uint8_t* indirect_entry = nullptr;
         const std::uint8_t* code_end = nullptr;
         BlockId id = 0;
+        std::optional<BlockId> before;     // in a superblock: the sequence before this block
         std::uint32_t first_position = 0;  // into positions_
         std::uint32_t instructions = 0;
         TraceLevel level = TraceLevel::blocks;
@@ -106,6 +118,7 @@ class Translator {
     struct DirectExit {
         std::uint8_t* displacement;  // the 32 bits to patch
         GuestAddress target;
+        TraceLevel level;
     };
     struct PendingStub {
         std::uint8_t* displacement;
@@ -132,11 +145,27 @@ class Translator {
         GuestAddress target() const;
     };
 
+    // A way out of the middle of a superblock.
+    struct SideExit {
+        std::uint8_t* displacement;
+        BlockId executed;                    // the sequence before it
+        std::optional<GuestAddress> target;  // nothing: it is in scratch_a
+    };
+
     const Block* lookup(TraceLevel level, GuestAddress address) const;
     const Block* translate(TraceLevel level, GuestAddress start, bool indirect);
     bool draft_block(GuestAddress start, std::uint32_t limit);
     std::optional<Instruction> decode_at(GuestAddress address);
-    bool flags_live_at_start() const;
+    static bool flags_live_at_start(const Draft& draft);
+    // A superblock; see translator_superblock.cc.
+    std::vector<Draft> draft_parts(std::span<const BlockId> blocks);
+    bool emit_parts(const std::vector<Draft>& parts, std::span<const BlockId> blocks,
+                    BlockId shortest, CodeBuffer& out);
+    bool emit_transition(const Draft& next, BlockId executed, CodeBuffer& out);
+    bool emit_indirect_transition(const Draft& next, BlockId executed, CodeBuffer& out);
+    void emit_target_guard(const Draft& next, BlockId executed, CodeBuffer& out);
+    void emit_side_exits(CodeBuffer& out);
+    void redirect(GuestAddress start, std::uint32_t from, std::uint32_t to);
     // Appends the drafted block; nothing if the block tables are full.
     std::optional<std::uint32_t> emit_block(TraceLevel level, bool indirect, CodeBuffer& out);
     void emit_indirect_check(CodeBuffer& out);
@@ -148,11 +177,14 @@ class Translator {
     // A direct branch to `target` whose displacement is at `displacement`: linked at once if the
     // target is translated, else by its stub.
     void add_exit(TraceLevel level, std::uint8_t* displacement, GuestAddress target);
+    // An unconditional one.
+    void emit_branch(TraceLevel level, GuestAddress target, CodeBuffer& out);
     // The address whose code is best placed right behind the drafted block.
     std::optional<GuestAddress> follow() const;
     void emit_chain(TraceLevel level, CodeBuffer& out);
     void emit_pending_stubs(CodeBuffer& out);
     void remember_pages(std::uint32_t block);
+    std::optional<BlockId> truncated(BlockId block, std::uint32_t instructions);
     std::uint64_t file_identity(GuestAddress page) const;
     std::uint64_t content_hash(GuestAddress page);
     bool still_valid(GuestAddress page, const CodePage& code);
@@ -168,6 +200,7 @@ class Translator {
     std::vector<Position> positions_;
     std::vector<DirectExit> exits_;
     std::vector<PendingStub> pending_;
+    std::vector<SideExit> side_exits_;
     Draft draft_;
     std::unordered_map<GuestAddress, CodePage> pages_;
     TranslationCounters counters_;

@@ -8,7 +8,6 @@
 namespace shadowprof {
 namespace {
 
-constexpr std::uint8_t condition_mask = 0x0f;
 constexpr std::uint8_t rsp_number = 4;
 
 // Whether a written register is recorded at TraceLevel::values: those that the instruction names,
@@ -58,12 +57,6 @@ std::uint8_t host_of(std::uint8_t guest, const Relocated& relocated, CodeBuffer&
     return host::scratch_a;
 }
 
-bool is_jcc(const Instruction& in) {
-    const auto& z = in.zydis();
-    return (z.opcode_map == ZYDIS_OPCODE_MAP_0F && (z.opcode & 0xf0) == 0x80) ||
-           (z.opcode_map == ZYDIS_OPCODE_MAP_DEFAULT && (z.opcode & 0xf0) == 0x70);
-}
-
 }  // namespace
 
 std::optional<std::uint32_t> Translator::emit_block(TraceLevel level, bool indirect,
@@ -108,7 +101,7 @@ std::optional<std::uint32_t> Translator::emit_block(TraceLevel level, bool indir
 void Translator::emit_indirect_check(CodeBuffer& out) {
     constexpr std::uint8_t rcx = 1;
     const auto target = offsetof(ExecutionContext, target);
-    if (!flags_live_at_start()) {
+    if (!flags_live_at_start(draft_)) {
         out.move_imm(host::scratch_a, draft_.start.value);
         out.context_bytes({0x4c, 0x39, 0x15}, target);  // cmp [target], r10
         out.jump_if(0x5, cache_.miss_stub());           // jne
@@ -201,9 +194,8 @@ void Translator::emit_terminator(TraceLevel level, BlockId id, CodeBuffer& out) 
         case Terminator::jump:
             break;  // what follows is placed behind
         case Terminator::conditional:
-            if (is_jcc(in)) {
-                out.bytes(
-                    {0x0f, static_cast<std::uint8_t>(0x80 | (in.zydis().opcode & condition_mask))});
+            if (const auto condition = in.jcc_condition()) {
+                out.bytes({0x0f, static_cast<std::uint8_t>(0x80 | *condition)});
             } else {
                 // LOOP and JRCXZ only have short forms: over a jump that is then the taken branch.
                 out.bytes(in.bytes().first(in.length() - 1));
@@ -232,13 +224,10 @@ void Translator::emit_terminator(TraceLevel level, BlockId id, CodeBuffer& out) 
             cache_.emit_indirect_branch(level, out);
             break;
         }
-        case Terminator::ret: {
-            const auto extra = in.zydis().raw.imm[0].size ? in.zydis().raw.imm[0].value.u : 0;
-            out.guest_load(host::scratch_a, host::guest_rsp);
-            out.lea(host::guest_rsp, host::guest_rsp, static_cast<std::int32_t>(8 + extra));
+        case Terminator::ret:
+            emit_pop_return_address(in, out);
             cache_.emit_indirect_branch(level, out);
             break;
-        }
         case Terminator::syscall:
             emit_exit(ExitReason::syscall, id, out);
             break;
@@ -254,9 +243,9 @@ void Translator::emit_exit(ExitReason reason, std::uint32_t info, CodeBuffer& ou
 }
 
 // Whether code before the block's first instruction must leave the status flags alone.
-bool Translator::flags_live_at_start() const {
+bool Translator::flags_live_at_start(const Draft& draft) {
     std::uint32_t unknown = status_flags;
-    for (const auto& in : draft_.instructions) {
+    for (const auto& in : draft.instructions) {
         if (in.flags_read() & unknown) return true;
         unknown &= ~in.flags_killed();
         if (!unknown) return false;

@@ -118,7 +118,7 @@ class Worker {
         : socket_(std::move(socket)),
           area_(std::move(area)),
           syscalls_(syscalls),
-          tables_(area_.blocks(), area_.slots()),
+          tables_(area_.blocks(), area_.slots(), area_.parts()),
           conversation_(socket_, area_) {}
 
     Result<void> prepare() {

@@ -161,7 +161,7 @@ Result<void> WorkerProcess::on_segment(const WorkerSocket::Message& message, Inb
     for (auto end = body->end_word; end > body->first_word;) {
         const auto first = end - std::min<std::uint64_t>(end - body->first_word, slice_words);
         inbox.listener.on_trace({segment.base + first, segment.base + end},
-                                BlockTable(area_.blocks(), area_.slots()));
+                                BlockTable(area_.blocks(), area_.slots(), area_.parts()));
         end = first;
         TRY(fetch_messages(inbox));
     }

@@ -36,24 +36,32 @@ struct Edge {
     CodeLocation to;    // the first instruction executed after it
     EdgeKind kind = EdgeKind::jump;
     std::uint64_t count = 0;
+
+    friend bool operator==(const Edge&, const Edge&) = default;
 };
 
 struct Path {
     std::vector<CodeLocation> blocks;  // starts of blocks, in the order of execution
     std::uint64_t instructions = 0;    // of one execution of the path
     std::uint64_t count = 0;
+
+    friend bool operator==(const Path&, const Path&) = default;
 };
 
 struct Stack {
     std::vector<CodeLocation> frames;  // outermost first; call sites, then the innermost function
     std::uint64_t instructions = 0;
     std::uint64_t samples = 0;  // samples that began here
+
+    friend bool operator==(const Stack&, const Stack&) = default;
 };
 
 struct CallPair {
     CodeLocation site;
     CodeLocation callee;
     std::uint64_t count = 0;
+
+    friend bool operator==(const CallPair&, const CallPair&) = default;
 };
 
 // A function's entries and loops. Known only where function bounds are: derived from the other

@@ -6,10 +6,6 @@
 namespace shadowprof {
 namespace {
 
-// Blocks translated at a time: few enough to stay in the first-level cache.
-constexpr std::size_t chunk_blocks = 4096;
-static_assert(chunk_blocks > 2 * max_path_blocks);
-
 // The stack's locations. Return addresses are looked up by the call they follow: a call that never
 // returns may be the last instruction of its module.
 std::vector<CodeLocation> locate(std::span<const GuestAddress> stack, AddressResolver& resolver) {
@@ -35,11 +31,14 @@ SampleCollector::SampleCollector(BlockRegistry& registry, SharedTotals& totals,
       bank_(options.seed, options.tnv),
       reader_(registry, blocks_, options.values ? &bank_ : nullptr),
       graph_(blocks_),
-      stream_(chunk_blocks + PathGraph::slack_tokens) {}
+      follower_(graph_, reader_.tokens()) {}
 
 void SampleCollector::new_emulator() {
     std::lock_guard lock(mutex_);
     assert(!in_sample_);
+    // The follower knows records by their ids, which mean something else from now on.
+    follower_.flush();
+    follower_.forget();
     reader_.new_emulator();
 }
 
@@ -48,33 +47,57 @@ void SampleCollector::begin(const SampleStart& start) {
     assert(!in_sample_);
     in_sample_ = true;
     reader_.begin(start.resolver);
-    graph_.start(locate(start.stack, start.resolver));
-    pending_ = 0;
+    follower_.start(graph_.start(locate(start.stack, start.resolver)), {});
+    skipped_.clear();
     skip_instructions_ = start.skip_instructions;
-    reported_instructions_ = 0;
+    instructions_ = reported_instructions_ = 0;
 }
 
 BatchResult SampleCollector::add(std::span<const std::uint64_t> batch, const BlockTable& table) {
     std::lock_guard lock(mutex_);
     assert(in_sample_);
-    const std::uint64_t before = instructions();
+    const std::uint64_t before = instructions_;
     while (!batch.empty() && !reader_.damaged()) {
-        const auto room = std::span(stream_).subspan(pending_, chunk_blocks - pending_);
-        pending_ += reader_.read(batch, table, room);
-        consume();
+        if (!reader_.in_record() && skip_instructions_ == 0)
+            instructions_ += follower_.follow(batch);
+        if (const auto record = reader_.read(batch, table)) take(*record);
     }
-    return {instructions() - before, reader_.damaged()};
+    return {instructions_ - before, reader_.damaged()};
+}
+
+void SampleCollector::take(const TraceRecord& record) {
+    if (skip_instructions_ != 0)
+        return skip(std::span(reader_.tokens()).subspan(record.first_block, record.blocks));
+    instructions_ += record.instructions;
+    follower_.take(record);
+    if (follower_.full() || graph_.full()) empty_graph();
+}
+
+void SampleCollector::skip(std::span<const BlockToken> blocks) {
+    skipped_.insert(skipped_.end(), blocks.begin(), blocks.end());
+    auto followed = graph_.skip(follower_.node(), skipped_, skip_instructions_);
+    const auto consume = [&] {
+        skipped_.erase(skipped_.begin(),
+                       skipped_.begin() + static_cast<std::ptrdiff_t>(followed.blocks));
+    };
+    consume();
+    if (skip_instructions_ != 0) return follower_.start(followed.node, {});
+    for (BlockToken token : skipped_) instructions_ += blocks_[token].instructions;
+    std::vector<PathGraph::LinkId> taken;
+    followed = graph_.follow(followed.node, skipped_, 0, taken);
+    for (auto link : taken) graph_.count(link, 1);
+    consume();
+    follower_.start(followed.node, skipped_);
 }
 
 void SampleCollector::end() {
     std::lock_guard lock(mutex_);
     assert(in_sample_);
     in_sample_ = false;
-    if (skip_instructions_ == 0) graph_.finish(std::span(stream_).first(pending_));
-    pending_ = 0;
+    if (skip_instructions_ == 0) follower_.finish();
     std::lock_guard totals_lock(totals_.mutex);
-    totals_.flow.add_instructions(graph_.instructions() - reported_instructions_);
-    reported_instructions_ = graph_.instructions();
+    totals_.flow.add_instructions(instructions_ - reported_instructions_);
+    reported_instructions_ = instructions_;
     ++totals_.samples;
     totals_.damaged_samples += reader_.damaged();
 }
@@ -85,40 +108,22 @@ void SampleCollector::add_to(ValueTotals& values) {
     values.add(bank_);
 }
 
-// Counted in this sample, those included that wait for their path to end.
-std::uint64_t SampleCollector::instructions() const {
-    std::uint64_t sum = graph_.instructions();
-    if (skip_instructions_ != 0) return sum;
-    for (BlockToken token : std::span(stream_).first(pending_)) sum += blocks_[token].instructions;
-    return sum;
-}
-
-void SampleCollector::consume() {
-    std::size_t at = 0;
-    if (skip_instructions_ != 0)
-        at = graph_.skip(std::span(stream_).first(pending_), skip_instructions_);
-    while (skip_instructions_ == 0) {
-        at += graph_.advance(std::span(stream_).subspan(at, pending_ - at));
-        if (!graph_.full()) break;
-        empty_graph();
-    }
-    std::copy(stream_.begin() + static_cast<std::ptrdiff_t>(at),
-              stream_.begin() + static_cast<std::ptrdiff_t>(pending_), stream_.begin());
-    pending_ -= at;
-}
-
 void SampleCollector::empty_graph() {
     fold();
-    graph_.clear();
+    const auto pending = follower_.pending();
+    const auto node = graph_.clear(follower_.node());
+    follower_.forget();
+    follower_.start(node, pending);
     std::lock_guard lock(totals_.mutex);
     ++totals_.graphs_emptied;
 }
 
 void SampleCollector::fold() {
+    follower_.flush();
     std::lock_guard lock(totals_.mutex);
     graph_.fold_into(totals_.flow);
-    totals_.flow.add_instructions(graph_.instructions() - reported_instructions_);
-    reported_instructions_ = graph_.instructions();
+    totals_.flow.add_instructions(instructions_ - reported_instructions_);
+    reported_instructions_ = instructions_;
 }
 
 }  // namespace shadowprof

@@ -11,6 +11,7 @@
 #include "profile/flow_totals.h"
 #include "profile/module_table.h"
 #include "profile/path_graph.h"
+#include "profile/record_follower.h"
 #include "profile/trace_reader.h"
 #include "profile/value_bank.h"
 
@@ -71,8 +72,8 @@ class SampleCollector {
     void add_to(ValueTotals& values);
 
   private:
-    std::uint64_t instructions() const;
-    void consume();
+    void take(const TraceRecord& record);
+    void skip(std::span<const BlockToken> blocks);
     void fold();
     void empty_graph();
 
@@ -82,9 +83,10 @@ class SampleCollector {
     ValueBank bank_;
     TraceReader reader_;
     PathGraph graph_;
-    std::vector<BlockToken> stream_;  // blocks that are not consumed yet, and room
-    std::size_t pending_ = 0;         // how many
+    RecordFollower follower_;
+    std::vector<BlockToken> skipped_;  // the last ones, not consumed yet
     std::uint64_t skip_instructions_ = 0;
+    std::uint64_t instructions_ = 0;           // of this sample
     std::uint64_t reported_instructions_ = 0;  // of this sample, by fold()
     bool in_sample_ = false;
 };

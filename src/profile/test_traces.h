@@ -52,10 +52,20 @@ class TestProgram {
         blocks.push_back(block);
         return static_cast<BlockId>(blocks.size() - 1);
     }
-    BlockTable table() const { return {blocks, slots}; }
+    // A sequence of blocks.
+    BlockId sequence(const std::vector<BlockId>& of) {
+        BlockInfo row = blocks[of[0]];
+        row.first_part = static_cast<std::uint32_t>(parts.size());
+        row.parts = static_cast<std::uint16_t>(of.size());
+        parts.insert(parts.end(), of.begin(), of.end());
+        blocks.push_back(row);
+        return static_cast<BlockId>(blocks.size() - 1);
+    }
+    BlockTable table() const { return {blocks, slots, parts}; }
 
     std::vector<BlockInfo> blocks;
     std::vector<ValueSlot> slots;
+    std::vector<BlockId> parts;
 };
 
 // A batch as the emulator leaves it: the oldest word last.

@@ -6,9 +6,6 @@
 namespace shadowprof {
 namespace {
 
-// Records that read_plain() looks at together.
-constexpr std::ptrdiff_t group = 8;
-
 constexpr std::uint64_t low_bytes(std::uint64_t word, unsigned bytes) {
     return bytes >= 8 ? word : word & ((std::uint64_t{1} << 8 * bytes) - 1);
 }
@@ -28,9 +25,10 @@ TraceReader::TraceReader(BlockRegistry& registry, BlockView& blocks, ValueBank* 
 }
 
 void TraceReader::new_emulator() {
-    meanings_.assign(1, 0);
+    plan_by_id_.clear();
     plans_.assign(1, {});
     slots_.clear();
+    tokens_.clear();
     pending_.clear();
 }
 
@@ -40,91 +38,39 @@ void TraceReader::begin(AddressResolver& resolver) {
     damaged_ = false;
 }
 
-std::size_t TraceReader::read(std::span<const std::uint64_t>& words, const BlockTable& table,
-                              std::span<BlockToken> out) {
-    Cursor cursor{words.data(), words.data() + words.size(), out.data(), out.data() + out.size()};
-    if (!pending_.empty()) finish_pending(cursor);
-    bool plain = true;
-    while (!damaged_ && cursor.end != cursor.begin && cursor.out != cursor.out_end) {
-        if (plain) read_plain(cursor);
-        if (cursor.end == cursor.begin || cursor.out == cursor.out_end) break;
-        plain = read_record(cursor, table);
-    }
-    words = words.first(static_cast<std::size_t>(cursor.end - cursor.begin));
-    return static_cast<std::size_t>(cursor.out - out.data());
-}
-
-// The fast way, for as long as records have no values and ids are known.
-void TraceReader::read_plain(Cursor& cursor) const {
-    const Meaning* const meanings = meanings_.data();
-    const std::uint64_t beyond = meanings_.size() - 1;
-    const std::uint64_t* end = cursor.end;
-    BlockToken* out = cursor.out;
-    while (end - cursor.begin >= group && cursor.out_end - out >= group) {
-        Meaning special = 0;
-        for (std::ptrdiff_t i = 0; i < group; ++i) {
-            const std::uint64_t id = end[-1 - i];
-            const Meaning meaning = meanings[id < beyond ? id : beyond];
-            special |= meaning - 1;  // has the top bit for 0, and for plans other than number 0
-            out[i] = meaning;
-        }
-        if (special & has_values) break;
-        end -= group;
-        out += group;
-    }
-    cursor.end = end;
-    cursor.out = out;
-}
-
-// Any record. True if it had no values. Needs words and room.
-bool TraceReader::read_record(Cursor& cursor, const BlockTable& table) {
-    const std::uint64_t id = *--cursor.end;
-    Meaning what = meaning(id);
-    if (what == 0) what = learn(id, table);
-    if (what == 0) {
+std::optional<TraceRecord> TraceReader::read(std::span<const std::uint64_t>& words,
+                                             const BlockTable& table) {
+    if (damaged_ || words.empty()) return std::nullopt;
+    const std::uint64_t id = pending_.empty() ? words.back() : pending_.back();
+    const auto number = plan_of(id, table);
+    if (number == 0) {
         damaged_ = true;
-        return false;
+        return std::nullopt;
     }
-    if (what & has_values) {
-        pending_plan_ = what & ~has_values;
-        read_values(cursor, plans_[pending_plan_]);
-        return false;
+    const RecordPlan& plan = plans_[number];
+    if (plan.words == 0) {
+        words = words.first(words.size() - 1);
+    } else {
+        const auto missing = 1 + plan.words - pending_.size();
+        const auto taken = std::min(missing, words.size());
+        pending_.insert(pending_.begin(), words.end() - static_cast<std::ptrdiff_t>(taken),
+                        words.end());
+        words = words.first(words.size() - taken);
+        if (taken < missing) return std::nullopt;
+        hand_on_values(plan);
+        pending_.clear();
     }
-    *cursor.out++ = what;
-    return true;
+    return TraceRecord{.id = static_cast<std::uint32_t>(id),
+                       .first_block = plan.first_block,
+                       .blocks = plan.blocks,
+                       .instructions = plan.instructions,
+                       .has_values = plan.words != 0};
 }
 
-void TraceReader::read_values(Cursor& cursor, const RecordPlan& plan) {
-    const auto available = static_cast<std::size_t>(cursor.end - cursor.begin);
-    if (available < plan.words) {
-        pending_.assign(cursor.begin, cursor.end);
-        pending_.push_back(0);  // where the id was
-        cursor.end = cursor.begin;
-        return;
-    }
-    record(plan, cursor.end);
-    cursor.end -= plan.words;
-    *cursor.out++ = plan.token;
-}
-
-void TraceReader::finish_pending(Cursor& cursor) {
-    if (cursor.out == cursor.out_end) return;
-    const RecordPlan& plan = plans_[pending_plan_];
-    const std::size_t missing = plan.words - (pending_.size() - 1);
-    const std::size_t available =
-        std::min(missing, static_cast<std::size_t>(cursor.end - cursor.begin));
-    cursor.end -= available;
-    pending_.insert(pending_.begin(), cursor.end, cursor.end + available);
-    if (available < missing) return;
-    record(plan, pending_.data() + plan.words);
-    pending_.clear();
-    *cursor.out++ = plan.token;
-}
-
-// Hands on the values of a record whose id is at `id`.
-void TraceReader::record(const RecordPlan& plan, const std::uint64_t* id) {
-    for (std::uint32_t i = 0; i < plan.slots; ++i) {
-        const SlotPlan& slot = slots_[plan.first_slot + i];
+// Those of the record in `pending_`.
+void TraceReader::hand_on_values(const RecordPlan& plan) {
+    const std::uint64_t* id = &pending_.back();
+    for (const SlotPlan& slot : std::span(slots_).subspan(plan.first_slot, plan.slots)) {
         const std::uint64_t* lowest = id - slot.lowest_word;
         if (slot.width_bytes <= ValueBank::narrow_bytes)
             values_->add_narrow(slot.index, low_bytes(*lowest, slot.width_bytes));
@@ -133,43 +79,66 @@ void TraceReader::record(const RecordPlan& plan, const std::uint64_t* id) {
     }
 }
 
-// The meaning of an id that is met for the first time; 0 if it has none.
-TraceReader::Meaning TraceReader::learn(std::uint64_t id, const BlockTable& table) {
+// The number of the plan for an id; 0 if it means nothing.
+std::uint32_t TraceReader::plan_of(std::uint64_t id, const BlockTable& table) {
+    if (id < plan_by_id_.size() && plan_by_id_[id] != 0) return plan_by_id_[id];
     const BlockInfo* row = table.find(id);
     if (!row || !resolver_) return 0;
-    const BlockInfo block = *row;
-    if (!is_plausible(block)) return 0;
-    const auto token = registry_.token(block, *resolver_);
-    if (!token) return 0;
-    blocks_.learn(*token);
-    Meaning what = *token;
-    if (block.value_words != 0) {
-        const auto slots = table.slots_of(block);
-        if (slots.size() != block.slots) return 0;
-        const auto plan = plan_values(*token, block, slots);
-        if (!plan) return 0;
-        what = *plan;
-    }
-    if (id >= meanings_.size() - 1) meanings_.resize(std::max(2 * meanings_.size(), id + 2));
-    return meanings_[id] = what;
+    const auto plan = learn(BlockInfo(*row), table);
+    if (!plan) return 0;
+    plans_.push_back(*plan);
+    if (id >= plan_by_id_.size())
+        plan_by_id_.resize(std::max<std::size_t>(id + 1, 2 * plan_by_id_.size()));
+    return plan_by_id_[id] = static_cast<std::uint32_t>(plans_.size() - 1);
 }
 
-std::optional<TraceReader::Meaning> TraceReader::plan_values(BlockToken token,
-                                                             const BlockInfo& block,
-                                                             std::span<const ValueSlot> slots) {
-    RecordPlan plan{token, block.value_words, static_cast<std::uint32_t>(slots_.size()), 0};
+std::optional<TraceReader::RecordPlan> TraceReader::learn(const BlockInfo& row,
+                                                          const BlockTable& table) {
+    RecordPlan plan{.first_block = static_cast<std::uint32_t>(tokens_.size())};
+    const bool good = row.parts != 0 ? learn_parts(row, table, plan)
+                                     : learn_block(row, plan) && learn_values(row, table, plan);
+    if (!good) return std::nullopt;
+    return plan;
+}
+
+bool TraceReader::learn_block(const BlockInfo& block, RecordPlan& plan) {
+    if (!is_plausible(block)) return false;
+    const auto token = registry_.token(block, *resolver_);
+    if (!token) return false;
+    blocks_.learn(*token);
+    tokens_.push_back(*token);
+    ++plan.blocks;
+    plan.instructions += block.instructions;
+    return true;
+}
+
+bool TraceReader::learn_parts(const BlockInfo& row, const BlockTable& table, RecordPlan& plan) {
+    const auto ids = table.parts_of(row);
+    if (ids.size() != row.parts || row.parts > max_sequence_parts) return false;
+    for (const BlockId& id : ids) {
+        const BlockInfo* part = table.find(id);
+        if (!part) return false;
+        const BlockInfo block = *part;
+        if (block.parts != 0 || block.value_words != 0 || !learn_block(block, plan)) return false;
+    }
+    return true;
+}
+
+bool TraceReader::learn_values(const BlockInfo& block, const BlockTable& table, RecordPlan& plan) {
+    plan.words = block.value_words;
+    plan.first_slot = static_cast<std::uint32_t>(slots_.size());
+    if (block.value_words == 0) return true;
+    const auto rows = table.slots_of(block);
+    if (rows.size() != block.slots) return false;
     std::uint32_t word = 0;
-    for (const ValueSlot& row : slots) {
+    for (const ValueSlot& row : rows) {
         const ValueSlot slot = row;
         word += slot.words;
-        if (!is_plausible(slot, block) || word > block.value_words) return std::nullopt;
-        const auto planned = plan_slot(slot, token, word);
-        if (values_ && planned) slots_.push_back(*planned);
+        if (!is_plausible(slot, block) || word > block.value_words) return false;
+        if (const auto planned = plan_slot(slot, tokens_.back(), word)) slots_.push_back(*planned);
     }
-    if (word != block.value_words) return std::nullopt;
     plan.slots = static_cast<std::uint32_t>(slots_.size()) - plan.first_slot;
-    plans_.push_back(plan);
-    return has_values | static_cast<Meaning>(plans_.size() - 1);
+    return word == block.value_words;
 }
 
 // Nothing if there are too many sites: this one goes unprofiled.

@@ -12,6 +12,7 @@
 #include "emu/trace.h"
 #include "profile/block_registry.h"
 #include "profile/path_graph.h"
+#include "profile/record_follower.h"
 #include "profile/value_bank.h"
 
 namespace shadowprof {
@@ -26,60 +27,50 @@ class TraceReader {
     // A sample starts in a layout that `resolver` knows.
     void begin(AddressResolver& resolver);
 
-    // Reads records, oldest (last) first, takes their words off the end of `words` and writes their
-    // blocks, oldest first, to `out`. Returns how many. Stops when `words` is empty, `out` is full
-    // or the trace is damaged(). A record may go on in the next batch.
-    std::size_t read(std::span<const std::uint64_t>& words, const BlockTable& table,
-                     std::span<BlockToken> out);
+    // A part of a record was read: read() must come next.
+    bool in_record() const { return !pending_.empty(); }
+    // Reads the oldest (last) record, takes its words off the end of `words` and hands on its
+    // values. Nothing if the record goes on in the next batch, or the trace is damaged(). The
+    // record's blocks are among tokens().
+    std::optional<TraceRecord> read(std::span<const std::uint64_t>& words, const BlockTable& table);
+
+    // Grows until new_emulator().
+    const std::vector<BlockToken>& tokens() const { return tokens_; }
 
     // An id or a block that cannot be was met since begin(): nothing more is read.
     bool damaged() const { return damaged_; }
 
   private:
-    // What an id stands for: 0 not known yet, else a token, or `has_values` and a plan's index.
-    using Meaning = std::uint32_t;
-    static constexpr Meaning has_values = 1u << 31;
-
     struct SlotPlan {
         std::uint32_t lowest_word = 0;  // distance from the id down to the value's lowest word
         std::uint8_t width_bytes = 0;
         ValueBank::Index index = 0;
     };
+    // What an id means.
     struct RecordPlan {
-        BlockToken token = 0;
-        std::uint32_t words = 0;                  // after the id
-        std::uint32_t first_slot = 0, slots = 0;  // in slots_
-    };
-    // The part of the batch that was not read yet, and of the output that was not written yet.
-    struct Cursor {
-        const std::uint64_t* begin;
-        const std::uint64_t* end;
-        BlockToken* out;
-        BlockToken* out_end;
+        std::uint32_t words = 0;                    // after the id
+        std::uint32_t first_slot = 0, slots = 0;    // in slots_
+        std::uint32_t first_block = 0, blocks = 0;  // in tokens_
+        std::uint32_t instructions = 0;
     };
 
-    Meaning meaning(std::uint64_t id) const {
-        return meanings_[id < meanings_.size() - 1 ? id : meanings_.size() - 1];
-    }
-    void read_plain(Cursor& cursor) const;
-    bool read_record(Cursor& cursor, const BlockTable& table);
-    void read_values(Cursor& cursor, const RecordPlan& plan);
-    void finish_pending(Cursor& cursor);
-    void record(const RecordPlan& plan, const std::uint64_t* id);
-    Meaning learn(std::uint64_t id, const BlockTable& table);
-    std::optional<Meaning> plan_values(BlockToken token, const BlockInfo& block,
-                                       std::span<const ValueSlot> slots);
+    void hand_on_values(const RecordPlan& plan);
+    std::uint32_t plan_of(std::uint64_t id, const BlockTable& table);
+    std::optional<RecordPlan> learn(const BlockInfo& row, const BlockTable& table);
+    bool learn_block(const BlockInfo& block, RecordPlan& plan);
+    bool learn_parts(const BlockInfo& row, const BlockTable& table, RecordPlan& plan);
+    bool learn_values(const BlockInfo& block, const BlockTable& table, RecordPlan& plan);
     std::optional<SlotPlan> plan_slot(const ValueSlot& slot, BlockToken token, std::uint32_t word);
 
     BlockRegistry& registry_;
     BlockView& blocks_;
     ValueBank* values_;
     AddressResolver* resolver_ = nullptr;
-    std::vector<Meaning> meanings_;  // by id, and one 0 behind: the meaning of every larger id
-    std::vector<RecordPlan> plans_;  // number 0 is not used
+    std::vector<std::uint32_t> plan_by_id_;  // 0: not known yet
+    std::vector<RecordPlan> plans_;          // number 0 is not used
     std::vector<SlotPlan> slots_;
-    std::vector<std::uint64_t> pending_;  // a record that is not complete, as in memory, id last
-    std::uint32_t pending_plan_ = 0;
+    std::vector<BlockToken> tokens_;
+    std::vector<std::uint64_t> pending_;  // a record as far as it was read, newest word first
     bool damaged_ = false;
 };
 

@@ -1,0 +1,42 @@
+// Finds, in the trace that was just written, blocks that often follow each other, and has them
+// translated as superblocks: the next executing tail of a hot block, as in Duesterwald and Bala,
+// "Software profiling for hot path prediction: less is more" (ASPLOS 2000), but sampled.
+#pragma once
+
+#include <cstdint>
+#include <random>
+#include <span>
+#include <vector>
+
+#include "emu/block_tables.h"
+#include "emu/translator.h"
+
+namespace shadowprof {
+
+class SuperblockFinder {
+  public:
+    SuperblockFinder(Translator& translator, const BlockTables& tables)
+        : translator_(translator), tables_(tables) {}
+
+    static constexpr std::uint32_t most_instructions = 256;  // of a superblock
+
+    // Looks at whole records at TraceLevel::blocks, the newest first. Translated code must not be
+    // running. True if there are new superblocks.
+    bool observe(std::span<const std::uint64_t> words);
+
+  private:
+    const BlockInfo& row(std::uint64_t word) const { return tables_[static_cast<BlockId>(word)]; }
+    bool follows_backwards(std::uint64_t word, std::uint64_t next) const;
+    std::size_t head_of(std::span<const std::uint64_t> words, std::size_t at) const;
+    bool note(std::span<const std::uint64_t> words, std::size_t head);
+    void collect(std::span<const std::uint64_t> words, std::size_t head);
+
+    Translator& translator_;
+    const BlockTables& tables_;
+    std::minstd_rand random_;
+    std::uint64_t words_seen_ = 0;
+    std::vector<std::uint8_t> heat_;  // by block id
+    std::vector<BlockId> parts_;
+};
+
+}  // namespace shadowprof

@@ -1,0 +1,107 @@
+// Superblocks run and are traced like the blocks that they are made of.
+#include <algorithm>
+
+#include "emu/test_guest.h"
+
+using namespace shadowprof;
+
+extern "C" {
+std::uint64_t test_fibonacci(std::uint64_t n);
+std::uint64_t test_indirect(std::uint64_t iterations);
+std::uint64_t test_sum_until_fault(const std::uint64_t* from);
+extern char test_sum_access[];
+}
+
+namespace {
+
+// A buffer so small that the trace is looked at often, and superblocks come early.
+constexpr std::size_t small_words = 512;
+// So large that no trace is looked at before the end.
+constexpr std::size_t large_words = std::size_t{1} << 22;
+
+std::size_t sequences(const TestGuest& guest) {
+    const auto& words = guest.sink.recorded;
+    return static_cast<std::size_t>(std::count_if(
+        words.begin(), words.end(), [&](std::uint64_t w) { return guest.block(w).parts != 0; }));
+}
+
+struct Trace {
+    std::vector<std::uint64_t> starts;
+    std::uint64_t instructions = 0;
+    std::uint64_t result = 0;
+    std::size_t records = 0, sequences = 0;
+};
+
+template <typename... Arguments>
+Trace trace_of(std::size_t buffer_words, std::uint64_t (*function)(Arguments...),
+               Arguments... arguments) {
+    TestGuest guest(buffer_words);
+    const auto* code = reinterpret_cast<const void*>(function);
+    REQUIRE(TestGuest::returned(guest.call(code, arguments...)));
+    return {guest.starts(), guest.traced_instructions(), guest.cpu[Gpr::rax],
+            guest.sink.recorded.size(), sequences(guest)};
+}
+
+template <typename... Arguments>
+void check_same_trace(std::uint64_t (*function)(Arguments...), Arguments... arguments) {
+    const auto plain = trace_of(large_words, function, arguments...);
+    const auto joined = trace_of(small_words, function, arguments...);
+    CHECK(plain.sequences == 0);
+    CHECK(joined.sequences > joined.records / 4);
+    CHECK(joined.result == plain.result);
+    CHECK(joined.starts == plain.starts);
+    CHECK(joined.instructions == plain.instructions);
+}
+
+}  // namespace
+
+TEST_CASE("superblocks leave the trace of their blocks") {
+    SUBCASE("calls and returns") {
+        check_same_trace(test_fibonacci, std::uint64_t{22});
+    }
+    SUBCASE("indirect branches") {
+        check_same_trace(test_indirect, std::uint64_t{40'001});
+    }
+}
+
+TEST_CASE("a superblock is left in the middle by a fault") {
+    constexpr std::size_t numbers = 40 * page_bytes / sizeof(std::uint64_t);
+    auto* memory = static_cast<std::byte*>(
+        mmap(nullptr, 41 * page_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    munmap(memory + 40 * page_bytes, page_bytes);
+    auto* values = reinterpret_cast<std::uint64_t*>(memory);
+    std::uint64_t sum = 0;
+    for (std::size_t i = 0; i < numbers; ++i) sum += values[i] = i * i;
+    TestGuest guest(small_words);
+    const auto result = guest.call(reinterpret_cast<const void*>(test_sum_until_fault), values);
+    CHECK(result.end == SampleEnd::fault);
+    CHECK(result.signal == SIGSEGV);
+    CHECK(result.fault_address.value == reinterpret_cast<std::uint64_t>(values + numbers));
+    CHECK(guest.cpu.rip.value == reinterpret_cast<std::uint64_t>(test_sum_access));
+    CHECK(guest.cpu[Gpr::rax] == sum);
+    CHECK(sequences(guest) > 0);
+    CHECK(guest.traced_instructions() == 1 + 6 * numbers);
+    munmap(memory, 40 * page_bytes);
+}
+
+TEST_CASE("superblocks go when their code is written to") {
+    // 0: sub edi, 1 ; 3: jnz +2 ; 5: jmp +5 ; 7: jmp 0 ; 12: mov eax, 1 ; ret
+    static constexpr std::array<std::uint8_t, 18> code = {0x83, 0xef, 0x01, 0x75, 0x02, 0xeb,
+                                                          0x05, 0xe9, 0xf4, 0xff, 0xff, 0xff,
+                                                          0xb8, 0x01, 0,    0,    0,    0xc3};
+    auto* page =
+        static_cast<std::uint8_t*>(mmap(nullptr, page_bytes, PROT_READ | PROT_WRITE | PROT_EXEC,
+                                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    std::memcpy(page, code.data(), code.size());
+    TestGuest guest(small_words);
+    REQUIRE(TestGuest::returned(guest.call(page, 100'000)));
+    CHECK(sequences(guest) > 0);
+    CHECK(guest.cpu[Gpr::rax] == 1);
+    page[2] = 2;   // sub edi, 2
+    page[13] = 7;  // mov eax, 7
+    const auto before = guest.traced_instructions();
+    REQUIRE(TestGuest::returned(guest.call(page, 100'000)));
+    CHECK(guest.cpu[Gpr::rax] == 7);
+    CHECK(guest.traced_instructions() - before == 3 * 50'000 + 2);
+    munmap(page, page_bytes);
+}

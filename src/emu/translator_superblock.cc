@@ -1,0 +1,187 @@
+// Superblocks: blocks that were seen to follow each other, translated in one piece with one record.
+// Where control leaves it early, the record is changed to say how far it came.
+#include <algorithm>
+
+#include "base/stopwatch.h"
+#include "emu/special.h"
+#include "emu/translator.h"
+
+namespace shadowprof {
+namespace {
+
+constexpr auto level = TraceLevel::blocks;
+constexpr std::uint8_t not_equal = 0x5;
+
+}  // namespace
+
+bool Translator::form_superblock(std::span<const BlockId> blocks) {
+    Stopwatch stopwatch(counters_.nanoseconds);
+    const auto parts = draft_parts(blocks);
+    if (parts.size() < 2 || cache_.open().room_bytes() < piece_room_bytes) return false;
+    const auto shortest = tables_.add_sequence(blocks);
+    if (!shortest) return false;
+    const auto first = static_cast<std::uint32_t>(blocks_.size());
+    const auto positions = positions_.size();
+    const auto exits = exits_.size();
+    const auto plain = by_start_[static_cast<std::size_t>(level)].at(parts[0].start);
+    auto out = cache_.open();
+    const bool done = emit_parts(parts, blocks, *shortest, out);
+    if (done) {
+        emit_side_exits(out);
+        emit_pending_stubs(out);
+        cache_.commit(out);
+        redirect(parts[0].start, plain, first);
+        ++counters_.superblocks;
+    } else {
+        by_start_[static_cast<std::size_t>(level)][parts[0].start] = plain;
+        blocks_.resize(first);
+        positions_.resize(positions);
+        exits_.resize(exits);
+        pending_.clear();
+    }
+    side_exits_.clear();
+    return done;
+}
+
+// The blocks' instructions; empty if a block is not what it was when it was traced.
+std::vector<Translator::Draft> Translator::draft_parts(std::span<const BlockId> blocks) {
+    std::vector<Draft> parts;
+    for (auto id : blocks) {
+        const BlockInfo& info = tables_[id];
+        const Block* current = lookup(level, info.start);
+        if (!current || current->id != id || !draft_block(info.start, block_limit) || draft_.vdso ||
+            draft_.end != info.end || draft_.terminator != info.terminator)
+            return {};
+        parts.push_back(draft_);
+    }
+    return parts;
+}
+
+// False: the caller drops what was emitted.
+bool Translator::emit_parts(const std::vector<Draft>& parts, std::span<const BlockId> blocks,
+                            BlockId shortest, CodeBuffer& out) {
+    const auto last = parts.size() - 1;
+    const bool indirect = lookup(level, parts[0].start)->indirect_entry != nullptr;
+    for (std::size_t i = 0; i <= last; ++i) {
+        draft_ = parts[i];
+        Block block{.start = draft_.start, .end = draft_.end, .id = blocks[i], .level = level};
+        if (i == 0 && indirect) {
+            block.indirect_entry = out.position();
+            emit_indirect_check(out);
+        }
+        if (i > 0) block.before = shortest + static_cast<BlockId>(i - 1);
+        block.entry = draft_.entry = out.position();
+        block.first_position = static_cast<std::uint32_t>(positions_.size());
+        if (i == 0) emit_record(level, shortest + static_cast<BlockId>(last), out);
+        emit_body(level, out);
+        if (draft_.end != parts[i].end) return false;
+        block.instructions = static_cast<std::uint32_t>(draft_.instructions.size());
+        blocks_.push_back(block);
+        if (i == 0)
+            by_start_[static_cast<std::size_t>(level)][block.start] =
+                static_cast<std::uint32_t>(blocks_.size() - 1);
+        if (i < last) {
+            if (!emit_transition(parts[i + 1], shortest + static_cast<BlockId>(i), out))
+                return false;
+        } else {
+            emit_terminator(level, blocks[i], out);
+            if (draft_.terminator != parts[i].terminator) return false;
+            if (const auto next = follow()) emit_branch(level, *next, out);
+        }
+        blocks_.back().code_end = out.position();
+    }
+    return true;
+}
+
+// From the drafted block to the next one, or out.
+bool Translator::emit_transition(const Draft& next, BlockId executed, CodeBuffer& out) {
+    switch (draft_.terminator) {
+        case Terminator::none:
+            return next.start == draft_.end;
+        case Terminator::jump:
+            return next.start == draft_.target();
+        case Terminator::call:
+            emit_push_return_address(draft_.end, out);
+            return next.start == draft_.target();
+        case Terminator::conditional: {
+            const auto condition = draft_.last().jcc_condition();
+            const bool falls_through = next.start == draft_.end;
+            if (!condition || (!falls_through && next.start != draft_.target())) return false;
+            out.bytes({0x0f, static_cast<std::uint8_t>(0x80 | (*condition ^ !falls_through))});
+            out.value(std::int32_t{0});
+            side_exits_.push_back(
+                {out.position() - 4, executed, falls_through ? draft_.target() : draft_.end});
+            return true;
+        }
+        case Terminator::indirect_jump:
+        case Terminator::indirect_call:
+        case Terminator::ret:
+            return emit_indirect_transition(next, executed, out);
+        case Terminator::syscall:
+        case Terminator::handed_over:
+            break;
+    }
+    return false;
+}
+
+bool Translator::emit_indirect_transition(const Draft& next, BlockId executed, CodeBuffer& out) {
+    const auto& in = draft_.last();
+    if (draft_.terminator == Terminator::ret)
+        emit_pop_return_address(in, out);
+    else if (!emit_load_operand(in, in.operands()[0], out))
+        return false;
+    if (draft_.terminator == Terminator::indirect_call) emit_push_return_address(in.next(), out);
+    emit_target_guard(next, executed, out);
+    return true;
+}
+
+// Leaves unless scratch_a is where the next block starts.
+void Translator::emit_target_guard(const Draft& next, BlockId executed, CodeBuffer& out) {
+    constexpr std::uint8_t rcx = 1;
+    const auto expected = next.start.value;
+    if (!flags_live_at_start(next)) {
+        out.move_imm(host::scratch_b, expected);
+        out.bytes({0x4d, 0x39, 0xda});  // cmp r10, r11
+        out.bytes({0x0f, 0x80 | not_equal});
+    } else {
+        out.move(host::scratch_b, rcx);
+        out.move_imm(rcx, 0 - expected);
+        out.lea_sum(rcx, rcx, host::scratch_a);
+        out.bytes({0xe3, 0x08});  // jrcxz over the next two
+        out.move(rcx, host::scratch_b);
+        out.bytes({0xe9});
+    }
+    out.value(std::int32_t{0});
+    side_exits_.push_back({out.position() - 4, executed, std::nullopt});
+    if (flags_live_at_start(next)) out.move(rcx, host::scratch_b);
+}
+
+void Translator::emit_side_exits(CodeBuffer& out) {
+    for (const auto& exit : side_exits_) {
+        patch_branch(exit.displacement, out.position());
+        out.bytes({0xc7, 0x04, 0x24});  // mov dword [rsp], id: the record's upper half is 0
+        out.value(exit.executed);
+        if (exit.target)
+            emit_branch(level, *exit.target, out);
+        else
+            cache_.emit_indirect_branch(level, out);
+    }
+}
+
+// Sends everybody who goes to the block `from` to the superblock `to`, which starts with it.
+void Translator::redirect(GuestAddress start, std::uint32_t from, std::uint32_t to) {
+    const auto* entry = blocks_[to].entry;
+    for (const auto& exit : exits_)
+        if (exit.target == start && exit.level == level) patch_branch(exit.displacement, entry);
+    *blocks_[from].entry = 0xe9;
+    patch_branch(blocks_[from].entry + 1, entry);
+    if (blocks_[to].indirect_entry) cache_.set_indirect(level, start, blocks_[to].indirect_entry);
+    for (auto part = to; part < blocks_.size(); ++part)
+        for (auto page = blocks_[part].start.page(); page < blocks_[part].end;
+             page = page + page_bytes) {
+            auto& code = pages_[page].blocks;
+            if (code.empty() || code.back() != to) code.push_back(to);
+        }
+}
+
+}  // namespace shadowprof

@@ -1,0 +1,181 @@
+#include "profile/record_follower.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "profile/path_store.h"
+
+namespace shadowprof {
+namespace {
+
+constexpr std::size_t least_places = 1 << 12;
+// 32 MiB of transitions: beyond, caches miss more than starting again costs.
+constexpr std::size_t max_transitions = 1 << 19;
+
+}  // namespace
+
+RecordFollower::RecordFollower(PathGraph& graph, const std::vector<BlockToken>& tokens)
+    : graph_(graph), tokens_(tokens) {
+    forget();
+}
+
+void RecordFollower::start(PathGraph::NodeId node, std::span<const BlockToken> pending) {
+    if (pending.empty()) {
+        state_ = state_id({.node = node});
+        return;
+    }
+    const auto size = static_cast<std::uint32_t>(pending.size());
+    states_.push_back(
+        {node, started, static_cast<std::uint32_t>(started_with_.size()), size, size});
+    started_with_.insert(started_with_.end(), pending.begin(), pending.end());
+    state_ = static_cast<StateId>(states_.size() - 1);
+}
+
+std::uint64_t RecordFollower::follow(std::span<const std::uint64_t>& words) {
+    const std::uint64_t* const begin = words.data();
+    const std::uint64_t* end = begin + words.size();
+    Transition* const table = table_.data();
+    const std::size_t last = table_.size() - 1;
+    std::uint64_t instructions = 0;
+    StateId state = state_;
+    while (end != begin) {
+        const std::uint64_t word = end[-1];
+        const auto place = place_of(state, static_cast<std::uint32_t>(word));
+        Transition* at = table + place;
+        if (at->from != state || at->id != word) {
+            // What collides mostly stands right behind.
+            at = table + (place == last ? 0 : place + 1);
+            if (at->from != state || at->id != word) break;
+        }
+        if (at->has_values) break;
+        ++at->count;
+        instructions += at->instructions;
+        state = at->to;
+        --end;
+    }
+    state_ = state;
+    words = words.first(static_cast<std::size_t>(end - begin));
+    return instructions;
+}
+
+void RecordFollower::take(const TraceRecord& record) {
+    Transition* known = find(state_, record.id);
+    Transition& transition = known ? *known : add(record);
+    ++transition.count;
+    state_ = transition.to;
+}
+
+void RecordFollower::finish() {
+    graph_.finish(node(), pending());
+}
+
+bool RecordFollower::full() const {
+    return used_ >= max_transitions;
+}
+
+void RecordFollower::flush() {
+    for (Transition& transition : table_) {
+        if (transition.count == 0) continue;
+        for (auto link : std::span(links_).subspan(transition.first_link, transition.links))
+            graph_.count(link, transition.count);
+        transition.count = 0;
+    }
+}
+
+void RecordFollower::forget() {
+    states_.assign(1, {});
+    state_index_.clear();
+    state_ = 0;
+    started_with_.clear();
+    links_.clear();
+    table_.assign(least_places, {});
+    used_ = 0;
+    shift_ = 32 - static_cast<unsigned>(std::countr_zero(least_places));
+}
+
+RecordFollower::Transition* RecordFollower::find(StateId from, std::uint32_t id) {
+    for (std::size_t place = place_of(from, id);; place = (place + 1) & (table_.size() - 1)) {
+        Transition& transition = table_[place];
+        if (transition.from == from && transition.id == id) return &transition;
+        if (transition.from == no_state) return nullptr;
+    }
+}
+
+RecordFollower::Transition& RecordFollower::add(const TraceRecord& record) {
+    stream_ = pending();
+    const auto open = stream_.size();
+    const auto blocks = std::span(tokens_).subspan(record.first_block, record.blocks);
+    stream_.insert(stream_.end(), blocks.begin(), blocks.end());
+    taken_.clear();
+    const auto followed = graph_.follow(node(), stream_, open, taken_);
+    const Transition transition{.from = state_,
+                                .id = record.id,
+                                .to = next_state(record, followed),
+                                .instructions = record.instructions,
+                                .first_link = static_cast<std::uint32_t>(links_.size()),
+                                .links = static_cast<std::uint16_t>(taken_.size()),
+                                .has_values = record.has_values};
+    links_.insert(links_.end(), taken_.begin(), taken_.end());
+    if (2 * (used_ + 1) > table_.size()) grow();
+    insert(transition);
+    ++used_;
+    return *find(transition.from, transition.id);
+}
+
+// The blocks that `followed` left are pending. They are all the record's own, unless no path ended:
+// then there are those from before, too.
+RecordFollower::StateId RecordFollower::next_state(const TraceRecord& record,
+                                                   const PathGraph::Followed& followed) {
+    const auto left = static_cast<std::uint32_t>(stream_.size() - followed.blocks);
+    if (left <= record.blocks)
+        return state_id({.node = followed.node,
+                         .first_block = record.first_block + record.blocks - left,
+                         .blocks = left,
+                         .pending = left});
+    states_.push_back({followed.node, state_, record.first_block, record.blocks, left});
+    return static_cast<StateId>(states_.size() - 1);
+}
+
+void RecordFollower::insert(const Transition& transition) {
+    auto place = place_of(transition.from, transition.id);
+    while (table_[place].from != no_state) place = (place + 1) & (table_.size() - 1);
+    table_[place] = transition;
+}
+
+void RecordFollower::grow() {
+    std::vector<Transition> old(4 * table_.size());
+    old.swap(table_);
+    shift_ -= 2;
+    for (const Transition& transition : old)
+        if (transition.from != no_state) insert(transition);
+}
+
+// A state with no blocks from before.
+RecordFollower::StateId RecordFollower::state_id(const State& state) {
+    const auto blocks = own_blocks(state);
+    const std::uint64_t hash = mix64(path_hash(blocks) ^ state.node);
+    const auto found = state_index_.find(hash, [&](std::uint32_t i) {
+        return states_[i].node == state.node && std::ranges::equal(own_blocks(states_[i]), blocks);
+    });
+    if (found) return *found;
+    state_index_.insert(hash, states_.size());
+    states_.push_back(state);
+    return static_cast<StateId>(states_.size() - 1);
+}
+
+std::span<const BlockToken> RecordFollower::own_blocks(const State& state) const {
+    const auto& tokens = state.before == started ? started_with_ : tokens_;
+    return std::span(tokens).subspan(state.first_block, state.blocks);
+}
+
+std::vector<BlockToken> RecordFollower::pending() const {
+    std::vector<BlockToken> result(states_[state_].pending);
+    auto end = result.end();
+    for (StateId id = state_; end != result.begin(); id = states_[id].before) {
+        const auto blocks = own_blocks(states_[id]);
+        end = std::copy_backward(blocks.begin(), blocks.end(), end);
+    }
+    return result;
+}
+
+}  // namespace shadowprof

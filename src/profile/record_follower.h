@@ -1,0 +1,101 @@
+// Follows the records of a trace through the path graph, without looking at their blocks where it
+// has been before: a finite automaton. A state is where the graph stands and the blocks of a path
+// that is not complete yet; a transition remembers which links of the graph a record completed in a
+// state, which state came next, and counts how often it was taken. Links get their counts from
+// that, exactly, when it is flushed.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "profile/block_registry.h"
+#include "profile/index_table.h"
+#include "profile/path_graph.h"
+
+namespace shadowprof {
+
+// One record, as the trace reader explains it.
+struct TraceRecord {
+    std::uint32_t id = 0;
+    std::uint32_t first_block = 0, blocks = 0;  // of the reader's tokens, in the order of execution
+    std::uint32_t instructions = 0;
+    bool has_values = false;
+};
+
+class RecordFollower {
+  public:
+    // `tokens` are the trace reader's: they may grow, but not change before forget().
+    RecordFollower(PathGraph& graph, const std::vector<BlockToken>& tokens);
+
+    // A sample starts at a node, with blocks executed that are part of no complete path yet.
+    void start(PathGraph::NodeId node, std::span<const BlockToken> pending);
+    // Takes records off the end of `words`, the oldest, for as long as they have no values and were
+    // met in this state before. Returns their instructions.
+    std::uint64_t follow(std::span<const std::uint64_t>& words);
+    // Follows any record.
+    void take(const TraceRecord& record);
+    // The sample ends, and its last path with it.
+    void finish();
+
+    // There are so many states or transitions that flush() and forget() are due.
+    bool full() const;
+    // Moves all counts to the graph's links.
+    void flush();
+    // Forgets every state and transition, of which the graph may then be cleared too. Needs counts
+    // that were flushed.
+    void forget();
+
+    // Where the sample stands.
+    PathGraph::NodeId node() const { return states_[state_].node; }
+    std::vector<BlockToken> pending() const;
+
+  private:
+    using StateId = std::uint32_t;
+    static constexpr StateId no_state = ~StateId{0};
+    static constexpr StateId started = no_state - 1;  // a state that a sample started in
+    struct State {
+        PathGraph::NodeId node = 0;
+        StateId before = no_state;                  // what it has pending comes first
+        std::uint32_t first_block = 0, blocks = 0;  // then these of the reader's tokens
+        std::uint32_t pending = 0;                  // in all
+    };
+    // Half a cache line, found by state and record.
+    struct Transition {
+        std::uint64_t count = 0;
+        StateId from = no_state;
+        std::uint32_t id = 0;
+        StateId to = no_state;
+        std::uint32_t instructions = 0;
+        std::uint32_t first_link = 0;  // in links_
+        std::uint16_t links = 0;
+        bool has_values = false;
+    };
+    static_assert(sizeof(Transition) == 32);
+
+    std::size_t place_of(StateId from, std::uint32_t id) const {
+        return (from * 0x9e3779b1u + id * 0x85ebca6bu) >> shift_;
+    }
+    Transition* find(StateId from, std::uint32_t id);
+    Transition& add(const TraceRecord& record);
+    void insert(const Transition& transition);
+    void grow();
+    StateId next_state(const TraceRecord& record, const PathGraph::Followed& followed);
+    StateId state_id(const State& state);
+    std::span<const BlockToken> own_blocks(const State& state) const;
+
+    PathGraph& graph_;
+    const std::vector<BlockToken>& tokens_;
+    std::vector<State> states_;
+    IndexTable state_index_;
+    std::vector<BlockToken> started_with_;  // the blocks of states before which is `started`
+    std::vector<PathGraph::LinkId> links_;
+    std::vector<Transition> table_;  // open addressing
+    std::size_t used_ = 0;
+    unsigned shift_ = 0;
+    StateId state_ = 0;
+    std::vector<BlockToken> stream_;  // scratch
+    std::vector<PathGraph::LinkId> taken_;
+};
+
+}  // namespace shadowprof
