@@ -34,6 +34,8 @@ class Conversation final : public TraceSink, public OutsideChannel, public Stepp
     }
 
     TraceBuffer acquire() override {
+        // The segment that came back last is the one that is in the caches.
+        while (auto message = socket_.receive(0)) take_back(*message);
         while (free_.empty())
             if (!wait_for(MessageKind::segment_free)) return {};
         current_ = free_.front();
@@ -90,6 +92,11 @@ class Conversation final : public TraceSink, public OutsideChannel, public Stepp
     }
 
   private:
+    void take_back(const WorkerSocket::Message& message) {
+        if (message.kind != MessageKind::segment_free) return;
+        if (const auto body = body_of<SegmentMessage>(message))
+            free_.push_front(std::min<std::size_t>(body->index, SharedArea::segments - 1));
+    }
     // Waits for a message of one kind, and takes back segments meanwhile.
     std::optional<WorkerSocket::Message> wait_for(MessageKind kind) {
         while (true) {
@@ -98,9 +105,7 @@ class Conversation final : public TraceSink, public OutsideChannel, public Stepp
                 lost_ = true;
                 return std::nullopt;
             }
-            if (message->kind == MessageKind::segment_free)
-                if (const auto body = body_of<SegmentMessage>(*message))
-                    free_.push_back(std::min<std::size_t>(body->index, SharedArea::segments - 1));
+            take_back(*message);
             if (message->kind == kind) return std::move(*message);
         }
     }

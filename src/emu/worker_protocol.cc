@@ -18,6 +18,10 @@ union DescriptorControl {
     char bytes[CMSG_SPACE(sizeof(int))];
 };
 
+Error nothing_came() {
+    return {ErrorCode::interrupted, 0, "worker socket: no answer in time"};
+}
+
 }  // namespace
 
 Result<void> WorkerSocket::send(MessageKind kind, std::span<const std::byte> body,
@@ -48,10 +52,10 @@ Result<void> WorkerSocket::send(MessageKind kind, std::span<const std::byte> bod
 }
 
 Result<WorkerSocket::Message> WorkerSocket::receive(int timeout_ms) {
-    if (timeout_ms >= 0) {
+    if (timeout_ms > 0) {
         pollfd waiting = {.fd = fd_.get(), .events = POLLIN, .revents = 0};
         const int ready = poll(&waiting, 1, timeout_ms);
-        if (ready == 0) return Error{ErrorCode::interrupted, 0, "worker socket: no answer in time"};
+        if (ready == 0) return nothing_came();
     }
     packet_.resize(max_packet_bytes);
     Message result{};
@@ -64,8 +68,12 @@ Result<WorkerSocket::Message> WorkerSocket::receive(int timeout_ms) {
     message.msg_control = &control;
     message.msg_controllen = sizeof control;
     ssize_t size = 0;
-    while ((size = recvmsg(fd_.get(), &message, MSG_CMSG_CLOEXEC)) < 0)
+    // A confined worker may not poll.
+    const int flags = MSG_CMSG_CLOEXEC | (timeout_ms == 0 ? MSG_DONTWAIT : 0);
+    while ((size = recvmsg(fd_.get(), &message, flags)) < 0) {
+        if (errno == EAGAIN) return nothing_came();
         if (errno != EINTR) return errno_error("worker socket");
+    }
     if (size == 0) return Error{ErrorCode::gone, 0, "worker socket: closed"};
     for (auto* h = CMSG_FIRSTHDR(&message); h; h = CMSG_NXTHDR(&message, h)) {
         if (h->cmsg_level != SOL_SOCKET || h->cmsg_type != SCM_RIGHTS) continue;
