@@ -22,7 +22,9 @@ bool is_near_relative(const ZydisDecodedInstruction& in) {
 Flow classify(const ZydisDecodedInstruction& in) {
     switch (in.meta.category) {
         case ZYDIS_CATEGORY_COND_BR:
-            return in.mnemonic == ZYDIS_MNEMONIC_XBEGIN ? Flow::other : Flow::conditional;
+            return in.mnemonic == ZYDIS_MNEMONIC_XBEGIN || in.mnemonic == ZYDIS_MNEMONIC_XEND
+                       ? Flow::other
+                       : Flow::conditional;
         case ZYDIS_CATEGORY_UNCOND_BR:
             if (in.mnemonic != ZYDIS_MNEMONIC_JMP || in.meta.branch_type == ZYDIS_BRANCH_TYPE_FAR)
                 return Flow::other;

@@ -137,9 +137,13 @@ Relocated translate_enter(const Instruction& in, CodeBuffer& out) {
     const auto frame_bytes = in.operands()[0].imm.value.u;
     const auto nesting = in.operands()[1].imm.value.u;
     if (in.zydis().operand_width != 64 || nesting != 0) return cannot;
-    emit_push(rbp, out);
-    out.move(rbp, host::guest_rsp);
-    out.lea(host::guest_rsp, host::guest_rsp, -static_cast<std::int32_t>(frame_bytes));
+    const auto final_rsp = -static_cast<std::int32_t>(8 + frame_bytes);
+    out.guest_store(host::guest_rsp, -8, rbp);
+    // It faults where a write at the final stack pointer would.
+    out.guest_load(host::scratch_a, host::guest_rsp, final_rsp);
+    out.guest_store(host::guest_rsp, final_rsp, host::scratch_a);
+    out.lea(rbp, host::guest_rsp, -8);
+    out.lea(host::guest_rsp, host::guest_rsp, final_rsp);
     return done;
 }
 
@@ -191,12 +195,14 @@ Relocated translate_segment_base(const Instruction& in, CodeBuffer& out) {
         out.move(host::scratch_a, from);
     else
         out.move32(host::scratch_a, from);
+    // WRFSBASE first: it faults if the processor does not accept the shifted base.
+    if (is_fs) {
+        out.load(host::scratch_b, offsetof(ExecutionContext, delta));
+        out.lea_sum(host::scratch_b, host::scratch_a, host::scratch_b);
+        out.bytes({0xf3, 0x49, 0x0f, 0xae, 0xd3});  // wrfsbase r11
+        out.store(offsetof(ExecutionContext, host_guest_fs), host::scratch_b);
+    }
     out.store(slot, host::scratch_a);
-    if (!is_fs) return done;
-    out.load(host::scratch_b, offsetof(ExecutionContext, delta));
-    out.lea_sum(host::scratch_a, host::scratch_a, host::scratch_b);
-    out.store(offsetof(ExecutionContext, host_guest_fs), host::scratch_a);
-    out.bytes({0xf3, 0x49, 0x0f, 0xae, 0xd2});  // wrfsbase r10
     return done;
 }
 
@@ -260,10 +266,14 @@ std::optional<Relocated> dispatch(const Instruction& in, CodeBuffer& out) {
         return translate_string(in, out);
     if (is_untranslatable(in)) return cannot;
     switch (in.mnemonic()) {
-        case ZYDIS_MNEMONIC_NOP:
         case ZYDIS_MNEMONIC_ENDBR64:
         case ZYDIS_MNEMONIC_ENDBR32:
             return done;
+        case ZYDIS_MNEMONIC_NOP:
+            // The other opcodes of this name are not instructions of every processor.
+            return in.zydis().opcode == 0x90 || in.zydis().opcode == 0x1f
+                       ? std::optional(done)
+                       : std::nullopt;
         case ZYDIS_MNEMONIC_PUSH:
             return translate_push(in, out);
         case ZYDIS_MNEMONIC_POP:
