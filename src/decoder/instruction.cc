@@ -22,7 +22,9 @@ bool is_near_relative(const ZydisDecodedInstruction& in) {
 Flow classify(const ZydisDecodedInstruction& in) {
     switch (in.meta.category) {
         case ZYDIS_CATEGORY_COND_BR:
-            return in.mnemonic == ZYDIS_MNEMONIC_XBEGIN || in.mnemonic == ZYDIS_MNEMONIC_XEND
+            // XBEGIN, XEND; JKZD and JKNZD, which have a VEX prefix.
+            return in.meta.isa_set == ZYDIS_ISA_SET_RTM ||
+                           in.encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY
                        ? Flow::other
                        : Flow::conditional;
         case ZYDIS_CATEGORY_UNCOND_BR:
@@ -79,9 +81,10 @@ std::optional<GprField> field_of(const ZydisDecodedOperand& operand) {
 }
 
 // BSF and BSR leave the destination as it was if the source is zero, on the processors that
-// document it and on the others.
+// document it and on the others. RDSSP does nothing without a shadow stack.
 bool may_keep_destination(ZydisMnemonic mnemonic) {
-    return mnemonic == ZYDIS_MNEMONIC_BSF || mnemonic == ZYDIS_MNEMONIC_BSR;
+    return mnemonic == ZYDIS_MNEMONIC_BSF || mnemonic == ZYDIS_MNEMONIC_BSR ||
+           mnemonic == ZYDIS_MNEMONIC_RDSSPD || mnemonic == ZYDIS_MNEMONIC_RDSSPQ;
 }
 
 GprUse register_use(const ZydisDecodedOperand& operand, GprField field, ZydisMnemonic mnemonic) {

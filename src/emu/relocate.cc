@@ -14,6 +14,24 @@ bool is_address_field(GprField field) {
     return field == GprField::base || field == GprField::index;
 }
 
+// Of the instructions whose memory operand no ModRM byte names: whether a segment prefix reaches it.
+bool takes_segment_override(ZydisMnemonic mnemonic) {
+    switch (mnemonic) {
+        case ZYDIS_MNEMONIC_MOV:  // with an absolute address
+        case ZYDIS_MNEMONIC_LODSB:
+        case ZYDIS_MNEMONIC_LODSW:
+        case ZYDIS_MNEMONIC_LODSD:
+        case ZYDIS_MNEMONIC_LODSQ:
+        case ZYDIS_MNEMONIC_XLAT:
+        case ZYDIS_MNEMONIC_MASKMOVQ:
+        case ZYDIS_MNEMONIC_MASKMOVDQU:
+        case ZYDIS_MNEMONIC_VMASKMOVDQU:
+            return true;
+        default:
+            return false;
+    }
+}
+
 // Which host register stands for each guest register while one instruction runs.
 class Assignment {
   public:
@@ -78,7 +96,10 @@ class Relocation {
 
   private:
     bool accesses_memory() const { return memory_ && memory_->mem.type != ZYDIS_MEMOP_TYPE_AGEN; }
-    bool is_rip_relative() const { return memory_ && memory_->mem.base == ZYDIS_REGISTER_RIP; }
+    bool is_rip_relative() const {
+        return memory_ && (memory_->mem.base == ZYDIS_REGISTER_RIP ||
+                           memory_->mem.base == ZYDIS_REGISTER_EIP);
+    }
     bool is_guest_gs() const { return bytes_->segment() == 0x65; }
     std::uint64_t rip_target() const {
         return (in_.next() + static_cast<std::uint64_t>(memory_->mem.disp.value)).value;
@@ -236,6 +257,7 @@ Relocated Relocation::run() {
         return memory_ && only_address ? with_borrowed_register() : Relocated{};
     }
 
+    if (implicit_memory && !takes_segment_override(in_.mnemonic())) return {};
     const bool guest_gs = is_guest_gs() && (accesses_memory() || implicit_memory);
     const bool vector_index = memory_ && memory_->mem.type == ZYDIS_MEMOP_TYPE_VSIB;
     if (guest_gs && (!memory_ || vector_index)) return {};

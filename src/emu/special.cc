@@ -238,6 +238,8 @@ bool is_ambiguous_string(const Instruction& in) {
 // state that a sample does not carry.
 bool is_untranslatable(const Instruction& in) {
     switch (in.mnemonic()) {
+        case ZYDIS_MNEMONIC_CLZERO:
+        case ZYDIS_MNEMONIC_MONITORX:
         case ZYDIS_MNEMONIC_MOVDIR64B:
         case ZYDIS_MNEMONIC_ENQCMD:
         case ZYDIS_MNEMONIC_ENQCMDS:

@@ -221,7 +221,7 @@ bool Variation::solve_modrm(Instance& instance, const ZydisDecodedOperand& memor
     const bool narrow = in.zydis().address_width == 32;
     // Not reachable in 32 bits: another attempt does without the prefix.
     if (narrow && offset > 0xffffffff) return random_.chance(10);
-    if (memory.mem.base == ZYDIS_REGISTER_RIP) {
+    if (memory.mem.base == ZYDIS_REGISTER_RIP || memory.mem.base == ZYDIS_REGISTER_EIP) {
         const auto displacement = offset - in.next().value;
         if (!narrow && static_cast<std::int64_t>(displacement) !=
                            static_cast<std::int32_t>(displacement))

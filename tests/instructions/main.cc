@@ -125,9 +125,9 @@ void Session::judge(const Slot& slot) {
         if (!differences.empty())
             return fail(slot, fmt::format(" at trace level {}:\n{}", level, differences));
         if (sequence) continue;
-        if (emulated.ending == Ending::handed_over)
+        if (emulated.ending == Ending::handed_over && native.signal != SIGILL)
             ++handed_over_[mnemonic_name(forms_[slot.test.form].mnemonic)];
-        else
+        else if (emulated.ending != Ending::handed_over)
             translated_.insert(slot.test.form);
     }
 }
