@@ -81,10 +81,14 @@ std::optional<GprField> field_of(const ZydisDecodedOperand& operand) {
 }
 
 // BSF and BSR leave the destination as it was if the source is zero, on the processors that
-// document it and on the others. RDSSP does nothing without a shadow stack.
+// document it and on the others. RDSSP does nothing without a shadow stack. SLDT, STR and SMSW
+// leave the upper half of a 32-bit destination as it was where the kernel emulates them (UMIP).
 bool may_keep_destination(ZydisMnemonic mnemonic) {
-    return mnemonic == ZYDIS_MNEMONIC_BSF || mnemonic == ZYDIS_MNEMONIC_BSR ||
-           mnemonic == ZYDIS_MNEMONIC_RDSSPD || mnemonic == ZYDIS_MNEMONIC_RDSSPQ;
+    static constexpr std::array list = {
+        ZYDIS_MNEMONIC_BSF,  ZYDIS_MNEMONIC_BSR, ZYDIS_MNEMONIC_RDSSPD, ZYDIS_MNEMONIC_RDSSPQ,
+        ZYDIS_MNEMONIC_SLDT, ZYDIS_MNEMONIC_STR, ZYDIS_MNEMONIC_SMSW,
+    };
+    return std::find(list.begin(), list.end(), mnemonic) != list.end();
 }
 
 GprUse register_use(const ZydisDecodedOperand& operand, GprField field, ZydisMnemonic mnemonic) {

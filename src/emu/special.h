@@ -19,6 +19,11 @@ std::optional<Relocated> translate_special(const Instruction& instruction, CodeB
 bool emit_load_operand(const Instruction& instruction, const ZydisDecodedOperand& operand,
                        CodeBuffer& out);
 
+// scratch_a = RFLAGS.
+void emit_flags_to_scratch(CodeBuffer& out);
+// RFLAGS, or its low 16 bits, = scratch_a.
+void emit_flags_from_scratch(bool narrow, CodeBuffer& out);
+
 // Appends the guest's push of a return address; uses scratch_b only.
 void emit_push_return_address(GuestAddress address, CodeBuffer& out);
 

@@ -175,8 +175,8 @@ void Effects::bit_offset() {
 
 // What no two executions agree on.
 void Effects::identify() {
-    static constexpr std::array<std::uint64_t, 8> leaves = {
-        0, 1, 2, 4, 7, 0x80000000, 0x80000001, 0x80000008};
+    static constexpr std::array<std::uint64_t, 8> leaves = {0, 1,          2,          4,
+                                                            7, 0x80000000, 0x80000001, 0x80000008};
     constexpr std::uint32_t a = 1u << rax, b = 1u << rbx, c = 1u << rcx, d = 1u << rdx;
     switch (in_.mnemonic()) {
         case ZYDIS_MNEMONIC_CPUID:

@@ -81,8 +81,8 @@ class CaseEmulator::Source final : public PageSource {
 class CaseEmulator::Sink final : public TraceSink {
   public:
     Sink() {
-        memory_ = static_cast<std::byte*>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                                               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+        memory_ = static_cast<std::byte*>(
+            mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
         mprotect(memory_, TraceBuffer::guard_bytes, PROT_NONE);
     }
     ~Sink() override { munmap(memory_, bytes); }
@@ -187,8 +187,10 @@ std::string CaseEmulator::check_values(const Slot& slot, std::size_t record) con
         const auto low = std::min<std::size_t>(value.width_bytes, 16);
         const std::byte* expected = nullptr;
         if (is_gpr(reg)) {
-            if (slot.test.unknown_gprs >> gpr_number(reg) & 1) expected = recorded;
-            else expected = reinterpret_cast<const std::byte*>(&cpu.gpr[gpr_number(reg)]);
+            if (slot.test.unknown_gprs >> gpr_number(reg) & 1)
+                expected = recorded;
+            else
+                expected = reinterpret_cast<const std::byte*>(&cpu.gpr[gpr_number(reg)]);
         } else if (const auto number = static_cast<std::size_t>(ZydisRegisterGetId(reg));
                    number < 16) {
             expected = cpu.xsave.data() + 160 + 16 * number;

@@ -50,9 +50,8 @@ bool is_not_opcode(std::uint8_t map, std::uint8_t byte) {
     if (map == 1) return byte == 0x38 || byte == 0x3a;
     if (map != 0) return false;
     if ((byte & 0xf0) == 0x40) return true;
-    static constexpr std::array<std::uint8_t, 15> list = {0x0f, 0x26, 0x2e, 0x36, 0x3e,
-                                                          0x62, 0x64, 0x65, 0x66, 0x67,
-                                                          0xc4, 0xc5, 0xf0, 0xf2, 0xf3};
+    static constexpr std::array<std::uint8_t, 15> list = {
+        0x0f, 0x26, 0x2e, 0x36, 0x3e, 0x62, 0x64, 0x65, 0x66, 0x67, 0xc4, 0xc5, 0xf0, 0xf2, 0xf3};
     return std::find(list.begin(), list.end(), byte) != list.end();
 }
 

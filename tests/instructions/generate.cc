@@ -142,9 +142,9 @@ void Sequence::add_reader() {
         append(test_, std::array<std::uint8_t, 3>{0x0f, static_cast<std::uint8_t>(0x90 | condition),
                                                   static_cast<std::uint8_t>(0xc0 | (reg & 3))});
     else
-        append(test_, std::array<std::uint8_t, 4>{0x4d, 0x0f,
-                                                  static_cast<std::uint8_t>(0x40 | condition),
-                                                  static_cast<std::uint8_t>(0xc1 | reg << 3)});
+        append(test_,
+               std::array<std::uint8_t, 4>{0x4d, 0x0f, static_cast<std::uint8_t>(0x40 | condition),
+                                           static_cast<std::uint8_t>(0xc1 | reg << 3)});
     ++test_.instructions;
 }
 
@@ -163,8 +163,8 @@ void Sequence::add_branch() {
     const auto rex = static_cast<std::uint8_t>(0x40 | number >> 3);
     const auto low = static_cast<std::uint8_t>(number & 7);
     if (by_return)
-        append(test_, std::array<std::uint8_t, 4>{rex, static_cast<std::uint8_t>(0x50 | low), 0x40,
-                                                  0xc3});
+        append(test_,
+               std::array<std::uint8_t, 4>{rex, static_cast<std::uint8_t>(0x50 | low), 0x40, 0xc3});
     else
         append(test_,
                std::array<std::uint8_t, 3>{rex, 0xff, static_cast<std::uint8_t>(0xe0 | low)});

@@ -215,16 +215,16 @@ bool Variation::solve_modrm(Instance& instance, const ZydisDecodedOperand& memor
     const bool state_area = in.zydis().meta.category == ZYDIS_CATEGORY_XSAVE ||
                             in.zydis().meta.category == ZYDIS_CATEGORY_XSAVEOPT;
     const auto size = std::max<std::size_t>(1, memory.size / 8u);
-    instance.target = choose_target(where_.base, state_area ? 2816 : size, state_area ? 64 : 0,
-                                    random_);
+    instance.target =
+        choose_target(where_.base, state_area ? 2816 : size, state_area ? 64 : 0, random_);
     auto offset = instance.target - segment_base(memory);
     const bool narrow = in.zydis().address_width == 32;
     // Not reachable in 32 bits: another attempt does without the prefix.
     if (narrow && offset > 0xffffffff) return random_.chance(10);
     if (memory.mem.base == ZYDIS_REGISTER_RIP || memory.mem.base == ZYDIS_REGISTER_EIP) {
         const auto displacement = offset - in.next().value;
-        if (!narrow && static_cast<std::int64_t>(displacement) !=
-                           static_cast<std::int32_t>(displacement))
+        if (!narrow &&
+            static_cast<std::int64_t>(displacement) != static_cast<std::int32_t>(displacement))
             return random_.chance(5);
         set_displacement(instance, displacement);
         return true;
@@ -263,8 +263,8 @@ bool Variation::solve_modrm(Instance& instance, const ZydisDecodedOperand& memor
 void Variation::solve_implicit(Instance& instance, const ZydisDecodedOperand& memory) {
     const auto& in = *instance.instruction;
     const auto base = memory.mem.base;
-    const bool narrow = in.zydis().address_width == 32 && base != ZYDIS_REGISTER_RSP &&
-                        base != ZYDIS_REGISTER_RBP;
+    const bool narrow =
+        in.zydis().address_width == 32 && base != ZYDIS_REGISTER_RSP && base != ZYDIS_REGISTER_RBP;
     const auto size = std::max<std::size_t>(1, memory.size / 8u);
     if (base == ZYDIS_REGISTER_NONE) {
         instance.target = choose_target(where_.base, size, 0, random_);

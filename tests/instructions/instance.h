@@ -38,9 +38,9 @@ struct Instance {
     std::vector<Assignment> gprs;  // at most one for each register
     std::vector<Patch> memory;
     std::vector<VectorLane> lanes;
-    std::uint64_t target = 0;          // of its memory operand, or 0
-    std::uint32_t unknown_gprs = 0;    // registers whose result is not a function of the state
-    std::uint32_t unknown_flags = 0;   // likewise
+    std::uint64_t target = 0;         // of its memory operand, or 0
+    std::uint32_t unknown_gprs = 0;   // registers whose result is not a function of the state
+    std::uint32_t unknown_flags = 0;  // likewise
     std::uint32_t unknown_at = 0, unknown_bytes = 0;  // likewise, relative to `target`
 
     void assign(std::uint8_t reg, std::uint64_t value);

@@ -15,13 +15,13 @@ constexpr std::string_view hypervisor = "calls the hypervisor";
 constexpr std::string_view segment = "loads a segment register, which CpuState does not carry";
 
 constexpr Row rows[] = {
-    {ZYDIS_MNEMONIC_SYSCALL, kernel},     {ZYDIS_MNEMONIC_SYSENTER, kernel},
-    {ZYDIS_MNEMONIC_INT, kernel},         {ZYDIS_MNEMONIC_INT3, marker},
-    {ZYDIS_MNEMONIC_INT1, marker},        {ZYDIS_MNEMONIC_IRET, far},
-    {ZYDIS_MNEMONIC_IRETD, far},          {ZYDIS_MNEMONIC_IRETQ, far},
-    {ZYDIS_MNEMONIC_VMCALL, hypervisor},  {ZYDIS_MNEMONIC_VMMCALL, hypervisor},
-    {ZYDIS_MNEMONIC_LFS, segment},
-    {ZYDIS_MNEMONIC_LGS, segment},        {ZYDIS_MNEMONIC_LSS, segment},
+    {ZYDIS_MNEMONIC_SYSCALL, kernel},    {ZYDIS_MNEMONIC_SYSENTER, kernel},
+    {ZYDIS_MNEMONIC_INT, kernel},        {ZYDIS_MNEMONIC_INT3, marker},
+    {ZYDIS_MNEMONIC_INT1, marker},       {ZYDIS_MNEMONIC_IRET, far},
+    {ZYDIS_MNEMONIC_IRETD, far},         {ZYDIS_MNEMONIC_IRETQ, far},
+    {ZYDIS_MNEMONIC_VMCALL, hypervisor}, {ZYDIS_MNEMONIC_VMMCALL, hypervisor},
+    {ZYDIS_MNEMONIC_LFS, segment},       {ZYDIS_MNEMONIC_LGS, segment},
+    {ZYDIS_MNEMONIC_LSS, segment},
 };
 
 bool loads_segment(const Instruction& in) {

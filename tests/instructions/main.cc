@@ -61,7 +61,7 @@ class Session {
 
     const Options& options_;
     std::vector<Form> forms_;
-    std::vector<std::size_t> tested_;       // indexes of forms
+    std::vector<std::size_t> tested_;  // indexes of forms
     std::vector<std::size_t> in_sequences_;
     std::map<std::string, std::set<std::string>> left_out_;  // reason to mnemonics
     std::span<Slot> slots_;
@@ -137,8 +137,8 @@ void Session::fail(const Slot& slot, const std::string& what) {
     const bool sequence = slot.test.form >= forms_.size();
     const auto name = sequence ? "sequence" : mnemonic_name(forms_[slot.test.form].mnemonic);
     if (!sequence) failed_.insert(slot.test.form);
-    fmt::print("FAILED {} --seed {} --first {}{}\n{}", name, options_.seed, slot.test.instance, what,
-               print_case(slot.test));
+    fmt::print("FAILED {} --seed {} --first {}{}\n{}", name, options_.seed, slot.test.instance,
+               what, print_case(slot.test));
     if (!options_.verbose) return;
     Outcome start;
     start.cpu = slot.test.start;

@@ -59,11 +59,11 @@ void randomize_x87(CpuState& cpu, Random& random) {
     put(cpu, fcw_at, usual_control);
     if (random.chance(30))
         put(cpu, fcw_at, static_cast<std::uint16_t>((random.next() & 0xf40) | 0x7f));
-    if (random.chance(5)) put(cpu, fcw_at, static_cast<std::uint16_t>((random.next() & 0xf3f) | 0x40));
+    if (random.chance(5))
+        put(cpu, fcw_at, static_cast<std::uint16_t>((random.next() & 0xf3f) | 0x40));
     // With exceptions pending now and then; the summary bits follow from them.
     put(cpu, fsw_at, static_cast<std::uint16_t>(random.next() & 0x7f00));
-    if (random.chance(10))
-        put(cpu, fsw_at, static_cast<std::uint16_t>(random.next() & 0x7f7f));
+    if (random.chance(10)) put(cpu, fsw_at, static_cast<std::uint16_t>(random.next() & 0x7f7f));
     settle_summary(cpu);
     put(cpu, ftw_at, random.chance(50) ? std::uint8_t{0xff} : random.byte());
     for (std::size_t i = 0; i < 8; ++i) {
@@ -71,7 +71,8 @@ void randomize_x87(CpuState& cpu, Random& random) {
         // Mostly a normal number, whose integer bit is set.
         if (random.chance(70)) {
             put(cpu, st_at + 16 * i, random.next() | 1ull << 63);
-            put(cpu, st_at + 16 * i + 8, static_cast<std::uint16_t>(random.between(0x3fc0, 0x4040)));
+            put(cpu, st_at + 16 * i + 8,
+                static_cast<std::uint16_t>(random.between(0x3fc0, 0x4040)));
         }
     }
 }
