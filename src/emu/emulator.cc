@@ -402,6 +402,8 @@ void Emulator::handle_signal(int signal, const siginfo_t& info, ucontext_t& cont
             return;
         }
         fault.address = {address - memory_.delta()};
+        // Not a page fault where the guest runs natively.
+        if (!is_canonical(fault.address.value)) return leave_by_fault({.signal = signal}, context);
         const bool is_write =
             (static_cast<std::uint64_t>(registers[REG_ERR]) & page_fault_write) != 0;
         switch (memory_.on_fault(fault.address, is_write)) {

@@ -285,7 +285,7 @@ Relocated Relocation::run() {
     bytes_ = InstructionBytes::parse(in_);
     if (!bytes_) return {};
     const bool displaced =
-        is_rip_relative() || std::any_of(uses_.begin(), uses_.end(), [](const GprUse& use) {
+        is_rip_relative() || is_guest_gs() || std::any_of(uses_.begin(), uses_.end(), [](const GprUse& use) {
             return use.number == rsp_number || lives_in_context(use.number);
         });
     const bool implicit_memory = !memory_ && in_.has_memory_operand();
