@@ -7,7 +7,6 @@ namespace shadowprof {
 namespace {
 
 constexpr std::uint8_t rax = 0, rcx = 1, rdx = 2, rbx = 3;
-constexpr std::uint64_t valid_mxcsr_mask = 0x1ff80;  // all exceptions masked
 
 class Effects {
   public:

@@ -188,7 +188,8 @@ std::string CaseEmulator::check_trace(const Slot& slot, const Outcome& outcome) 
     }
     if (!slot.test.has_branch && instructions != executed)
         return fmt::format("the trace has {} instructions, not {}", instructions, executed);
-    return outcome.ending == Ending::marker && slot.test.instructions == 1 ? check_values(slot, 0) : std::string{};
+    return outcome.ending == Ending::marker && slot.test.instructions == 1 ? check_values(slot, 0)
+                                                                           : std::string{};
 }
 
 std::string CaseEmulator::check_values(const Slot& slot, std::size_t record) const {

@@ -73,6 +73,10 @@ bool changes_surroundings(ZydisMnemonic mnemonic) {
         case ZYDIS_MNEMONIC_XGETBV:
         case ZYDIS_MNEMONIC_POPF:
         case ZYDIS_MNEMONIC_POPFQ:
+        // Emulated by the kernel, whose faults are not quite the processor's (UMIP).
+        case ZYDIS_MNEMONIC_SLDT:
+        case ZYDIS_MNEMONIC_SMSW:
+        case ZYDIS_MNEMONIC_STR:
             return true;
         default:
             return false;
