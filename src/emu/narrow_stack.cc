@@ -58,9 +58,7 @@ Relocated push(const Instruction& in, CodeBuffer& out) {
 Relocated pop(const Instruction& in, CodeBuffer& out) {
     const auto& operand = in.operands()[0];
     if (operand.type == ZYDIS_OPERAND_TYPE_MEMORY) {
-        if (!emit_operand_address(in, out)) return cannot;
-        // POP computes an address that is based on RSP after it has moved RSP.
-        if (operand.mem.base == ZYDIS_REGISTER_RSP) out.lea(host::scratch_a, host::scratch_a, 2);
+        if (!emit_pop_address(in, 2, out)) return cannot;
         emit_word(load, host::scratch_b, host::guest_rsp, 0, out);
         emit_word(store, host::scratch_b, host::scratch_a, 0, out, segment_of(operand));
         out.lea(host::guest_rsp, host::guest_rsp, 2);

@@ -109,6 +109,7 @@ class Relocation {
     // BT, BTS, BTR and BTC: the number of the bit, in a register, counts in the address.
     bool moves_address_by_register() const;
     bool needs_fold() const;
+    bool may_grow_too_long() const;
     void place_address_fields(InstructionBytes& bytes) const;
     void place_register_fields();
     void load_address_registers();
@@ -152,7 +153,14 @@ bool Relocation::needs_fold() const {
     for (const auto& use : uses_)
         if (lives_in_context(use.number) && use.read)
             inputs = static_cast<std::uint16_t>(inputs | 1u << use.number);
-    return __builtin_popcount(inputs) > 2;
+    return __builtin_popcount(inputs) > 2 || may_grow_too_long();
+}
+
+// A segment and a REX prefix may come to the bytes; without its index and displacement the
+// instruction has room for them.
+bool Relocation::may_grow_too_long() const {
+    return accesses_memory() && in_.length() + 2 > Instruction::max_length &&
+           memory_->mem.type != ZYDIS_MEMOP_TYPE_VSIB;
 }
 
 void Relocation::place_address_fields(InstructionBytes& bytes) const {
@@ -284,10 +292,10 @@ bool Relocation::operand_address() {
 Relocated Relocation::run() {
     bytes_ = InstructionBytes::parse(in_);
     if (!bytes_) return {};
-    const bool displaced =
-        is_rip_relative() || is_guest_gs() || std::any_of(uses_.begin(), uses_.end(), [](const GprUse& use) {
-            return use.number == rsp_number || lives_in_context(use.number);
-        });
+    const bool displaced = is_rip_relative() || is_guest_gs() ||
+                           std::any_of(uses_.begin(), uses_.end(), [](const GprUse& use) {
+                               return use.number == rsp_number || lives_in_context(use.number);
+                           });
     const bool implicit_memory = !memory_ && in_.has_memory_operand();
     if (names_high_byte() && displaced) {
         const bool only_address = std::all_of(uses_.begin(), uses_.end(), [](const GprUse& use) {

@@ -74,9 +74,7 @@ Relocated translate_pop(const Instruction& in, CodeBuffer& out) {
     if (in.zydis().operand_width != 64) return cannot;
     const auto& operand = in.operands()[0];
     if (operand.type == ZYDIS_OPERAND_TYPE_MEMORY) {
-        if (!emit_operand_address(in, out)) return cannot;
-        // POP computes an address that is based on RSP after it has moved RSP.
-        if (operand.mem.base == ZYDIS_REGISTER_RSP) out.lea(host::scratch_a, host::scratch_a, 8);
+        if (!emit_pop_address(in, 8, out)) return cannot;
         out.guest_load(host::scratch_b, host::guest_rsp);
         emit_operand_access(operand, 0x89, host::scratch_b, out);
         out.lea(host::guest_rsp, host::guest_rsp, 8);
@@ -145,7 +143,9 @@ Relocated translate_enter(const Instruction& in, CodeBuffer& out) {
 // The ES:RDI side takes no segment override: the pointer itself is shifted around the instruction.
 Relocated translate_string(const Instruction& in, CodeBuffer& out) {
     auto bytes = InstructionBytes::parse(in);
-    if (!bytes || bytes->has_address_size_prefix() || bytes->segment() == 0x65) return cannot;
+    if (!bytes || bytes->has_address_size_prefix() || in.has_attribute(ZYDIS_ATTRIB_HAS_SEGMENT_GS))
+        return cannot;
+    // Where there is no other operand in memory, a prefix means nothing.
     if (!bytes->segment()) bytes->set_segment(0x65);
     out.load(host::scratch_a, offsetof(ExecutionContext, delta));
     out.lea_sum(rdi, rdi, host::scratch_a);
@@ -317,6 +317,19 @@ void emit_flags_from_scratch(bool narrow, CodeBuffer& out) {
     if (narrow) out.bytes({0x66});
     out.bytes({0x9d});  // popfq
     out.load(rsp, offsetof(ExecutionContext, trace_cursor));
+}
+
+// POP computes an address that is based on RSP after it has moved RSP.
+bool emit_pop_address(const Instruction& in, std::int32_t popped_bytes, CodeBuffer& out) {
+    const auto& memory = in.modrm_memory()->mem;
+    const bool narrow = in.zydis().address_width == 32;
+    const bool moves = is_gpr(memory.base) && gpr_number(memory.base) == rsp;
+    if (!emit_operand_address(in, out)) return false;
+    if (!moves) return true;
+    if (narrow && memory.segment == ZYDIS_REGISTER_GS) return false;
+    out.lea(host::scratch_a, host::scratch_a, popped_bytes);
+    if (narrow) out.move32(host::scratch_a, host::scratch_a);
+    return true;
 }
 
 bool emit_load_operand(const Instruction& in, const ZydisDecodedOperand& operand, CodeBuffer& out) {

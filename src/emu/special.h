@@ -19,6 +19,10 @@ std::optional<Relocated> translate_special(const Instruction& instruction, CodeB
 bool emit_load_operand(const Instruction& instruction, const ZydisDecodedOperand& operand,
                        CodeBuffer& out);
 
+// scratch_a = the address of a POP's memory operand, where POP moves RSP by so many bytes; uses
+// scratch_b. False if that cannot be done.
+bool emit_pop_address(const Instruction& instruction, std::int32_t popped_bytes, CodeBuffer& out);
+
 // scratch_a = RFLAGS.
 void emit_flags_to_scratch(CodeBuffer& out);
 // RFLAGS, or its low 16 bits, = scratch_a.

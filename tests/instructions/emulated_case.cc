@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "decoder/instruction.h"
+#include "start_state.h"
 
 namespace shadowprof {
 namespace {
@@ -199,24 +200,16 @@ std::string CaseEmulator::check_values(const Slot& slot, std::size_t record) con
     std::size_t at = record + 1;
     for (const auto& value : tables_.slots_of(block)) {
         const auto reg = static_cast<ZydisRegister>(value.reg);
-        const auto* recorded = reinterpret_cast<const std::byte*>(&words[at]);
-        const auto low = std::min<std::size_t>(value.width_bytes, 16);
-        const std::byte* expected = nullptr;
-        if (is_gpr(reg)) {
-            if (slot.test.unknown_gprs >> gpr_number(reg) & 1)
-                expected = recorded;
-            else
-                expected = reinterpret_cast<const std::byte*>(&cpu.gpr[gpr_number(reg)]);
-        } else if (const auto number = static_cast<std::size_t>(ZydisRegisterGetId(reg));
-                   number < 16) {
-            expected = cpu.xsave.data() + 160 + 16 * number;
-        }
         // The words of a wide value go down in memory, so the last recorded is its lowest.
-        std::array<std::byte, 64> joined{};
+        std::array<std::byte, 64> recorded{}, expected{};
         for (std::size_t w = 0; w < value.words; ++w)
-            std::memcpy(&joined[8 * (value.words - 1 - w)], recorded + 8 * w, 8);
-        if (expected == recorded) expected = joined.data();
-        if (expected && std::memcmp(joined.data(), expected, low) != 0)
+            std::memcpy(&recorded[8 * (value.words - 1u - w)], &words[at + w], 8);
+        if (is_gpr(reg))
+            std::memcpy(expected.data(), &cpu.gpr[gpr_number(reg)], 8);
+        else
+            expected = vector_register(cpu, static_cast<unsigned>(ZydisRegisterGetId(reg)));
+        const bool known = !is_gpr(reg) || !(slot.test.unknown_gprs >> gpr_number(reg) & 1);
+        if (known && std::memcmp(recorded.data(), expected.data(), value.width_bytes) != 0)
             return fmt::format("recorded value of {} is wrong", ZydisRegisterGetString(reg));
         at += value.words;
     }

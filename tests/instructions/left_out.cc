@@ -34,7 +34,59 @@ bool loads_segment(const Instruction& in) {
     return false;
 }
 
+bool is_rare(ZydisMnemonic mnemonic) {
+    switch (mnemonic) {
+        case ZYDIS_MNEMONIC_CLZERO:
+        case ZYDIS_MNEMONIC_MONITORX:
+        case ZYDIS_MNEMONIC_MOVDIR64B:
+        case ZYDIS_MNEMONIC_ENQCMD:
+        case ZYDIS_MNEMONIC_ENQCMDS:
+        case ZYDIS_MNEMONIC_UMONITOR:
+            return true;
+        default:
+            return false;
+    }
+}
+
+bool uses_gs(const Instruction& in) {
+    return in.has_attribute(ZYDIS_ATTRIB_HAS_SEGMENT_GS);
+}
+
+bool names_high_byte(const Instruction& in) {
+    for (const auto& use : in.gpr_uses())
+        if (use.high_byte) return true;
+    return false;
+}
+
+bool names_segment(const Instruction& in) {
+    return !in.operands().empty() && in.operands()[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+           ZydisRegisterGetClass(in.operands()[0].reg.value) == ZYDIS_REGCLASS_SEGMENT;
+}
+
 }  // namespace
+
+std::optional<std::string_view> why_handed_over(const Instruction& in) {
+    const auto& z = in.zydis();
+    const bool narrow_address = z.address_width == 32;
+    const auto* memory = in.modrm_memory();
+    if (in.flow() == Flow::other || z.meta.category == ZYDIS_CATEGORY_IOSTRINGOP)
+        return "privileged, far or transactional";
+    if (is_rare(in.mnemonic())) return "addresses memory in a way that no segment prefix reaches";
+    if (in.mnemonic() == ZYDIS_MNEMONIC_SGDT || in.mnemonic() == ZYDIS_MNEMONIC_SIDT)
+        return "shows the kernel's tables";
+    if (z.meta.category == ZYDIS_CATEGORY_STRINGOP && (narrow_address || uses_gs(in)))
+        return "string instruction with 32-bit addresses or GS";
+    if (!memory && in.has_memory_operand() && uses_gs(in)) return "GS without a ModRM operand";
+    if (names_segment(in)) return "reads a segment register";
+    if (in.mnemonic() == ZYDIS_MNEMONIC_ENTER && z.operand_width == 16) return "16-bit ENTER";
+    if (names_high_byte(in)) return "AH to BH beside RSP, or with nothing to lend";
+    if (memory && narrow_address && in.mnemonic() >= ZYDIS_MNEMONIC_BT &&
+        in.mnemonic() <= ZYDIS_MNEMONIC_BTS)
+        return "bit number in a register counts within a 32-bit address";
+    if (memory && memory->mem.type == ZYDIS_MEMOP_TYPE_VSIB && uses_gs(in))
+        return "gather or scatter through GS with 32-bit addresses or without a base";
+    return std::nullopt;
+}
 
 std::optional<std::string_view> why_left_out(const Form& form) {
     for (const auto& row : rows)

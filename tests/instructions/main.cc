@@ -1,5 +1,6 @@
 // Generated instruction tests: random instructions of every form, natively and emulated.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/mman.h>
 
 #include <CLI/CLI.hpp>
@@ -56,6 +57,7 @@ class Session {
     void flush();
     void judge(const Slot& slot);
     void fail(const Slot& slot, const std::string& what);
+    std::size_t translated_in_part() const;
     void summarize() const;
     bool enough() const { return failures_ >= options_.max_failures; }
 
@@ -70,8 +72,9 @@ class Session {
     EmulatedRunner emulated_;
     CaseEmulator own_emulator_;  // for a debugger
     std::size_t cases_ = 0, failures_ = 0, faults_ = 0, not_made_ = 0;
-    std::set<std::uint64_t> not_here_, translated_, failed_;
-    std::map<std::string, std::size_t> handed_over_;  // mnemonic to cases
+    std::set<std::uint64_t> here_, translated_;                 // forms
+    std::map<std::string, std::set<std::string>> handed_over_;  // reason to mnemonics
+    std::size_t cases_handed_over_ = 0;
 };
 
 void Session::choose_forms() {
@@ -88,7 +91,8 @@ void Session::choose_forms() {
 void Session::list() const {
     for (const auto& form : forms_)
         if (options_.only.empty() || options_.only == mnemonic_name(form.mnemonic))
-            fmt::print("{:016x} {}\n", form.key, describe(form));
+            fmt::print("{:016x} {} {}\n", form.key,
+                       encodable_by_zydis(form) ? "encodable" : "not-encodable", describe(form));
 }
 
 void Session::add(const std::optional<Case>& test) {
@@ -117,18 +121,25 @@ void Session::judge(const Slot& slot) {
     const auto& native = slot.native;
     if (native.ending == Ending::fault) ++faults_;
     const bool sequence = slot.test.form >= forms_.size();
-    if (native.ending == Ending::fault && native.signal == SIGILL && !sequence)
-        not_here_.insert(slot.test.form);
+    if (!sequence && !(native.ending == Ending::fault && native.signal == SIGILL))
+        here_.insert(slot.test.form);
     for (std::size_t level = 0; level < trace_levels; ++level) {
         const auto& emulated = slot.emulated[level];
         const auto differences = compare(slot.test, native, emulated);
         if (!differences.empty())
             return fail(slot, fmt::format(" at trace level {}:\n{}", level, differences));
         if (sequence) continue;
-        if (emulated.ending == Ending::handed_over && native.signal != SIGILL)
-            ++handed_over_[mnemonic_name(forms_[slot.test.form].mnemonic)];
-        else if (emulated.ending != Ending::handed_over)
+        if (emulated.ending != Ending::handed_over) {
             translated_.insert(slot.test.form);
+        } else if (native.signal != SIGILL) {
+            const auto in = decode(slot.test.code_span(), slot.test.code_start());
+            const auto reason = why_handed_over(*in);
+            if (!reason)
+                return fail(slot, ":\n  handed over to the hardware for no known reason\n");
+            handed_over_[std::string(*reason)].insert(mnemonic_name(in->mnemonic()));
+            ++cases_handed_over_;
+            return;
+        }
     }
 }
 
@@ -136,7 +147,6 @@ void Session::fail(const Slot& slot, const std::string& what) {
     ++failures_;
     const bool sequence = slot.test.form >= forms_.size();
     const auto name = sequence ? "sequence" : mnemonic_name(forms_[slot.test.form].mnemonic);
-    if (!sequence) failed_.insert(slot.test.form);
     fmt::print("FAILED {} --seed {} --first {}{}\n{}", name, options_.seed, slot.test.instance,
                what, print_case(slot.test));
     if (!options_.verbose) return;
@@ -178,22 +188,30 @@ void Session::run_sequences() {
     flush();
 }
 
+void print_reasons(const char* what, const std::map<std::string, std::set<std::string>>& reasons) {
+    for (const auto& [reason, names] : reasons)
+        fmt::print("{}: {}: {}\n", what, reason, fmt::join(names, " "));
+}
+
+// Forms of which at least one case ran in translated code.
+std::size_t Session::translated_in_part() const {
+    return static_cast<std::size_t>(std::count_if(
+        here_.begin(), here_.end(), [&](auto form) { return translated_.count(form) != 0; }));
+}
+
 void Session::summarize() const {
-    std::size_t never = 0;
-    for (const auto form : not_here_) never += !translated_.count(form);
-    fmt::print("{} forms, {} tested, {} left out, {} not on this host\n", forms_.size(),
-               tested_.size(), forms_.size() - tested_.size(), not_here_.size());
+    std::set<ZydisMnemonic> mnemonics;
+    for (const auto& form : forms_) mnemonics.insert(form.mnemonic);
+    fmt::print(
+        "{} forms of {} mnemonics: {} left out, {} not on this host, {} of the others translated\n",
+        forms_.size(), mnemonics.size(), forms_.size() - tested_.size(),
+        tested_.size() - here_.size(), translated_in_part());
     fmt::print("{} cases, {} of them ended by a fault; {} could not be made; {} failed\n", cases_,
                faults_, not_made_, failures_);
-    fmt::print("handed over to the hardware (cases):");
-    for (const auto& [name, count] : handed_over_) fmt::print(" {} ({})", name, count);
-    fmt::print("\n");
+    fmt::print("{} cases handed over to the hardware\n", cases_handed_over_);
     if (!options_.list_left_out) return;
-    for (const auto& [reason, names] : left_out_) {
-        fmt::print("left out, {}:", reason);
-        for (const auto& name : names) fmt::print(" {}", name);
-        fmt::print("\n");
-    }
+    print_reasons("handed over", handed_over_);
+    print_reasons("left out", left_out_);
 }
 
 int Session::run() {
@@ -232,7 +250,8 @@ int main(int argc, char** argv) {
     app.add_option("--only", options.only, "One mnemonic, or 'sequence'");
     app.add_option("--failures", options.max_failures, "Failures to stop after");
     app.add_flag("--list-forms", options.list_forms, "Print all forms");
-    app.add_flag("--list-left-out", options.list_left_out, "Print the forms that are not tested");
+    app.add_flag("--list-left-out", options.list_left_out,
+                 "Print what is not tested or not translated, and why");
     app.add_flag("--verbose", options.verbose, "Print the states of failing cases");
     app.add_flag("--in-process", options.in_process, "Emulate in this process, for a debugger");
     CLI11_PARSE(app, argc, argv);

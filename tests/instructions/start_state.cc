@@ -34,6 +34,14 @@ Component component(unsigned number) {
     return all[number];
 }
 
+// Where a byte of a vector register is: in which component depends on both.
+std::size_t vector_at(unsigned reg, unsigned byte) {
+    if (reg >= 16) return component(zmm_16_up).at + 64 * (reg - 16) + byte;
+    if (byte < 16) return xmm_at + 16 * reg + byte;
+    if (byte < 32) return component(avx).at + 16 * reg + byte - 16;
+    return component(zmm_high).at + 32 * reg + byte - 32;
+}
+
 template <typename T>
 void put(CpuState& cpu, std::size_t at, T value) {
     std::memcpy(cpu.xsave.data() + at, &value, sizeof value);
@@ -118,17 +126,15 @@ void randomize_state(Case& test, Random& random) {
 
 void set_vector_bytes(CpuState& cpu, unsigned reg, unsigned byte,
                       std::span<const std::byte> value) {
-    Component c;
-    if (reg >= 16)
-        c = {component(zmm_16_up).at + 64 * (reg - 16) + byte, 64};
-    else if (byte < 16)
-        c = {xmm_at + 16 * reg + byte, 16};
-    else if (byte < 32)
-        c = {component(avx).at + 16 * reg + byte - 16, 16};
-    else
-        c = {component(zmm_high).at + 32 * reg + byte - 32, 32};
-    if (c.at + value.size() <= cpu.xsave.size())
-        std::memcpy(cpu.xsave.data() + c.at, value.data(), value.size());
+    const auto at = vector_at(reg, byte);
+    if (at + value.size() <= cpu.xsave.size())
+        std::memcpy(cpu.xsave.data() + at, value.data(), value.size());
+}
+
+std::array<std::byte, 64> vector_register(const CpuState& cpu, unsigned reg) {
+    std::array<std::byte, 64> result;
+    for (unsigned i = 0; i < result.size(); ++i) result[i] = cpu.xsave[vector_at(reg, i)];
+    return result;
 }
 
 }  // namespace shadowprof

@@ -74,8 +74,7 @@ MUTATIONS = {
         "static_cast<std::int32_t>(8 + 0 * extra)"),
     "POP to an RSP-based address does not see RSP moved": (
         "src/emu/special.cc",
-        "if (operand.mem.base == ZYDIS_REGISTER_RSP) out.lea(host::scratch_a, host::scratch_a, 8);",
-        ""),
+        "if (!moves) return true;", "return true;"),
     "RCX destroyed by the check of an indirect branch": (
         "src/emu/translator_emit.cc",
         "out.jump(cache_.miss_stub());\n    out.move(rcx, host::scratch_b);",
