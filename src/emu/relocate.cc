@@ -292,7 +292,7 @@ bool Relocation::operand_address() {
 Relocated Relocation::run() {
     bytes_ = InstructionBytes::parse(in_);
     if (!bytes_) return {};
-    const bool displaced = is_rip_relative() || is_guest_gs() ||
+    const bool displaced = is_rip_relative() || is_guest_gs() || may_grow_too_long() ||
                            std::any_of(uses_.begin(), uses_.end(), [](const GprUse& use) {
                                return use.number == rsp_number || lives_in_context(use.number);
                            });

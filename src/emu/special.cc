@@ -239,6 +239,7 @@ bool is_ambiguous_string(const Instruction& in) {
 bool is_untranslatable(const Instruction& in) {
     switch (in.mnemonic()) {
         case ZYDIS_MNEMONIC_CLZERO:
+        case ZYDIS_MNEMONIC_MONITOR:
         case ZYDIS_MNEMONIC_MONITORX:
         case ZYDIS_MNEMONIC_MOVDIR64B:
         case ZYDIS_MNEMONIC_ENQCMD:

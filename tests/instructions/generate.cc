@@ -120,7 +120,7 @@ std::optional<Case> Sequence::make() {
 // A random instruction, mostly behind moves that put into registers what it needs there.
 void Sequence::add_random() {
     const auto& form = forms_[random_.pick(usable_)];
-    const bool prepared = random_.chance(85);
+    const bool prepared = random_.chance(94);
     auto again = random_;
     auto instance = make_instance(form, surroundings(test_, test_.code_length), again);
     if (!instance || test_.code_length > test_.code.size() - 200) return;

@@ -37,6 +37,7 @@ bool loads_segment(const Instruction& in) {
 bool is_rare(ZydisMnemonic mnemonic) {
     switch (mnemonic) {
         case ZYDIS_MNEMONIC_CLZERO:
+        case ZYDIS_MNEMONIC_MONITOR:
         case ZYDIS_MNEMONIC_MONITORX:
         case ZYDIS_MNEMONIC_MOVDIR64B:
         case ZYDIS_MNEMONIC_ENQCMD:
