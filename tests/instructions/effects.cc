@@ -6,7 +6,7 @@
 namespace shadowprof {
 namespace {
 
-constexpr std::uint8_t rax = 0, rcx = 1, rdx = 2, rbx = 3;
+constexpr std::uint8_t rax = 0, rcx = 1, rdx = 2, rbx = 3, rbp = 5;
 
 class Effects {
   public:
@@ -79,6 +79,8 @@ void Effects::by_mnemonic() {
         case ZYDIS_MNEMONIC_JECXZ:
             return i_.assign(rcx, random_.chance(30) ? random_.next() << 32
                                                      : random_.below(3) + (random_.below(2) << 32));
+        case ZYDIS_MNEMONIC_ENTER:
+            return unless_assigned(rbp, choose_target(where_.base, 64, 8, random_));
         case ZYDIS_MNEMONIC_LDMXCSR:
         case ZYDIS_MNEMONIC_VLDMXCSR:
             return patch(0, mxcsr());

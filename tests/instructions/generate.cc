@@ -13,11 +13,12 @@ Random random_for(std::uint64_t seed, std::uint64_t what, std::uint64_t instance
     return Random(Random::mix(seed + 1) ^ Random::mix(what + 2) ^ Random::mix(instance + 3));
 }
 
-Surroundings surroundings(const Case& test, std::uint64_t at) {
+Surroundings surroundings(const Case& test, std::uint64_t at, const Manner& manner) {
     return {.base = test.base(),
             .address = test.code_start().value + at,
             .fs_base = test.start.fs_base,
-            .gs_base = test.start.gs_base};
+            .gs_base = test.start.gs_base,
+            .tame = manner.tame};
 }
 
 void append(Case& test, std::span<const std::uint8_t> bytes) {
@@ -86,18 +87,21 @@ bool changes_surroundings(ZydisMnemonic mnemonic) {
 // A sequence as it is being made.
 class Sequence {
   public:
-    Sequence(const std::vector<Form>& forms, const std::vector<std::size_t>& usable, Random random)
-        : forms_(forms), usable_(usable), random_(random) {}
+    Sequence(const std::vector<Form>& forms, const Ingredients& ingredients, const Manner& manner,
+             Random random)
+        : forms_(forms), ingredients_(ingredients), manner_(manner), random_(random) {}
 
     std::optional<Case> make();
 
   private:
-    void add_random();
+    void add_one_of(const std::vector<std::size_t>& indexes);
+    void add_random() { add_one_of(ingredients_.any); }
     void add_reader();
     void add_branch();
 
     const std::vector<Form>& forms_;
-    const std::vector<std::size_t>& usable_;
+    const Ingredients& ingredients_;
+    const Manner& manner_;
     Random random_;
     Case test_;
 };
@@ -110,7 +114,9 @@ std::optional<Case> Sequence::make() {
     for (std::uint64_t i = 0; i < before; ++i) add_random();
     if (random_.chance(60)) {
         add_branch();
-        if (random_.chance(40)) add_reader();
+        const bool writer = random_.chance(40);
+        if (writer) add_one_of(ingredients_.flags);
+        if (writer || random_.chance(40)) add_reader();
     }
     for (std::uint64_t i = 0; i < after; ++i) add_random();
     if (test_.instructions == 0) return std::nullopt;
@@ -118,15 +124,15 @@ std::optional<Case> Sequence::make() {
 }
 
 // A random instruction, mostly behind moves that put into registers what it needs there.
-void Sequence::add_random() {
-    const auto& form = forms_[random_.pick(usable_)];
-    const bool prepared = random_.chance(94);
+void Sequence::add_one_of(const std::vector<std::size_t>& indexes) {
+    const auto& form = forms_[random_.pick(indexes)];
+    const bool prepared = manner_.tame || random_.chance(94);
     auto again = random_;
-    auto instance = make_instance(form, surroundings(test_, test_.code_length), again);
+    auto instance = make_instance(form, surroundings(test_, test_.code_length, manner_), again);
     if (!instance || test_.code_length > test_.code.size() - 200) return;
     if (prepared && !instance->gprs.empty()) {
         const auto moves = test_.code_length + 10 * instance->gprs.size();
-        instance = make_instance(form, surroundings(test_, moves), random_);
+        instance = make_instance(form, surroundings(test_, moves, manner_), random_);
         if (!instance || instance->gprs.size() * 10 + test_.code_length != moves) return;
         for (const auto& set : instance->gprs) append_set(test_, set.reg, set.value);
     } else {
@@ -178,14 +184,14 @@ void Sequence::add_branch() {
 
 }  // namespace
 
-std::optional<Case> make_case(const Form& form, std::uint64_t index, std::uint64_t seed,
+std::optional<Case> make_case(const Form& form, std::uint64_t index, const Manner& manner,
                               std::uint64_t number) {
-    auto random = random_for(seed, form.key, number);
+    auto random = random_for(manner.seed, form.key, number);
     Case test;
     randomize_state(test, random);
     test.form = index;
     test.instance = number;
-    const auto instance = make_instance(form, surroundings(test, 0), random);
+    const auto instance = make_instance(form, surroundings(test, 0, manner), random);
     if (!instance) return std::nullopt;
     for (const auto& set : instance->gprs) test.start.gpr[set.reg] = set.value;
     for (const auto& lane : instance->lanes)
@@ -199,12 +205,21 @@ std::optional<Case> make_case(const Form& form, std::uint64_t index, std::uint64
     return test;
 }
 
-std::optional<Case> make_sequence(const std::vector<Form>& forms,
-                                  const std::vector<std::size_t>& usable, std::uint64_t seed,
-                                  std::uint64_t number) {
-    auto test = Sequence(forms, usable, random_for(seed, 0x5e90e9ce, number)).make();
+std::optional<Case> make_sequence(const std::vector<Form>& forms, const Ingredients& ingredients,
+                                  const Manner& manner, std::uint64_t number) {
+    auto random = random_for(manner.seed, 0x5e90e9ce, number);
+    auto test = Sequence(forms, ingredients, manner, random).make();
     if (test) test->instance = number;
     return test;
+}
+
+void Ingredients::add(const std::vector<Form>& forms, std::size_t index) {
+    any.push_back(index);
+    const auto in = decode(assemble(forms[index].sample).span(), {0});
+    const auto category = in->zydis().meta.category;
+    if (category == ZYDIS_CATEGORY_SHIFT || category == ZYDIS_CATEGORY_ROTATE ||
+        in->has_attribute(ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE))
+        flags.push_back(index);
 }
 
 bool fits_sequence(const Form& form) {

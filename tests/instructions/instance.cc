@@ -43,6 +43,7 @@ class Variation {
     void solve_vector_index(Instance& instance, const ZydisDecodedOperand& memory);
     void set_displacement(Instance& instance, std::uint64_t value);
     void set_relative(Instance& instance);
+    bool may_be_wild(unsigned percent) { return !where_.tame && random_.chance(percent); }
     std::uint8_t gpr() { return random_.pick(pool_); }
     std::uint64_t segment_base(const ZydisDecodedOperand& memory) const;
 
@@ -220,19 +221,19 @@ bool Variation::solve_modrm(Instance& instance, const ZydisDecodedOperand& memor
     auto offset = instance.target - segment_base(memory);
     const bool narrow = in.zydis().address_width == 32;
     // Not reachable in 32 bits: another attempt does without the prefix.
-    if (narrow && offset > 0xffffffff) return random_.chance(10);
+    if (narrow && offset > 0xffffffff) return may_be_wild(10);
     if (memory.mem.base == ZYDIS_REGISTER_RIP || memory.mem.base == ZYDIS_REGISTER_EIP) {
         const auto displacement = offset - in.next().value;
         if (!narrow &&
             static_cast<std::int64_t>(displacement) != static_cast<std::int32_t>(displacement))
-            return random_.chance(5);
+            return may_be_wild(5);
         set_displacement(instance, displacement);
         return true;
     }
     const bool has_base = is_gpr(memory.mem.base), has_index = is_gpr(memory.mem.index);
     if (!has_base && !has_index) {
         if (!narrow && static_cast<std::int64_t>(offset) != static_cast<std::int32_t>(offset))
-            return random_.chance(5);
+            return may_be_wild(5);
         set_displacement(instance, offset);
         return true;
     }
@@ -285,7 +286,7 @@ void Variation::solve_vector_index(Instance& instance, const ZydisDecodedOperand
     const auto rest = middle - static_cast<std::uint64_t>(memory.mem.disp.value);
     if (is_gpr(memory.mem.base)) instance.assign(gpr_number(memory.mem.base), rest);
     const auto reg = static_cast<std::uint8_t>(ZydisRegisterGetId(memory.mem.index));
-    const bool wild = random_.chance(15);
+    const bool wild = !where_.tame && random_.chance(15);
     // The element size of the index is not told: mostly one that is right for both.
     const std::uint8_t bytes = random_.chance(50) ? 4 : 8;
     for (unsigned at = 0; at < 64; at += bytes) {
@@ -342,7 +343,7 @@ std::uint64_t choose_target(std::uint64_t base, std::size_t bytes, std::size_t a
 }
 
 std::uint64_t choose_code_target(const Surroundings& where, Random& random) {
-    if (where.may_branch_out && random.chance(4)) return where.base + code_bytes + 0x3000;
+    if (random.chance(4)) return where.base + code_bytes + 0x3000;
     std::uint64_t at;
     do at = where.base + random.below(code_bytes - 1);
     while (at + 256 > where.address && at < where.address + 1024);

@@ -17,7 +17,7 @@ struct Surroundings {
     std::uint64_t base;     // of the placement
     std::uint64_t address;  // of the instruction
     std::uint64_t fs_base, gs_base;
-    bool may_branch_out = true;  // also to where nothing is mapped
+    bool tame = false;  // see Manner
 };
 
 struct Instance {

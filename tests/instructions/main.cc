@@ -25,7 +25,7 @@ namespace {
 constexpr std::size_t batch_cases = 256;
 
 struct Options {
-    std::uint64_t seed = 1;
+    Manner manner;
     std::uint64_t cases = 4;
     std::uint64_t sequences = 20'000;
     std::uint64_t first_case = 0;
@@ -64,7 +64,7 @@ class Session {
     const Options& options_;
     std::vector<Form> forms_;
     std::vector<std::size_t> tested_;  // indexes of forms
-    std::vector<std::size_t> in_sequences_;
+    Ingredients ingredients_;
     std::map<std::string, std::set<std::string>> left_out_;  // reason to mnemonics
     std::span<Slot> slots_;
     std::size_t filled_ = 0;
@@ -147,8 +147,8 @@ void Session::fail(const Slot& slot, const std::string& what) {
     ++failures_;
     const bool sequence = slot.test.form >= forms_.size();
     const auto name = sequence ? "sequence" : mnemonic_name(forms_[slot.test.form].mnemonic);
-    fmt::print("FAILED {} --seed {} --first {}{}\n{}", name, options_.seed, slot.test.instance,
-               what, print_case(slot.test));
+    fmt::print("FAILED {} --seed {} --first {}{}\n{}", name, options_.manner.seed,
+               slot.test.instance, what, print_case(slot.test));
     if (!options_.verbose) return;
     Outcome start;
     start.cpu = slot.test.start;
@@ -161,7 +161,7 @@ void Session::fail(const Slot& slot, const std::string& what) {
 void Session::run_forms() {
     for (const auto index : tested_) {
         for (std::uint64_t i = 0; i < options_.cases && !enough(); ++i)
-            add(make_case(forms_[index], index, options_.seed, options_.first_case + i));
+            add(make_case(forms_[index], index, options_.manner, options_.first_case + i));
     }
     flush();
 }
@@ -171,20 +171,20 @@ void Session::probe() {
     Outcome outcome;
     for (const auto index : tested_) {
         if (!fits_sequence(forms_[index])) continue;
-        const auto test = make_case(forms_[index], index, 0, 0);
+        const auto test = make_case(forms_[index], index, Manner{}, 0);
         if (!test) continue;
         native_.run(*test, outcome);
         if (outcome.ending == Ending::fault && outcome.signal == SIGILL) continue;
-        in_sequences_.push_back(index);
+        ingredients_.add(forms_, index);
     }
 }
 
 void Session::run_sequences() {
     if (!options_.sequences || (!options_.only.empty() && options_.only != "sequence")) return;
     probe();
-    if (in_sequences_.empty()) return;
+    if (ingredients_.any.empty() || ingredients_.flags.empty()) return;
     for (std::uint64_t i = 0; i < options_.sequences && !enough(); ++i)
-        add(make_sequence(forms_, in_sequences_, options_.seed, options_.first_case + i));
+        add(make_sequence(forms_, ingredients_, options_.manner, options_.first_case + i));
     flush();
 }
 
@@ -243,7 +243,7 @@ int Session::run() {
 int main(int argc, char** argv) {
     Options options;
     CLI::App app("Runs random instructions natively and emulated, and compares.");
-    app.add_option("--seed", options.seed, "What the cases are made from");
+    app.add_option("--seed", options.manner.seed, "What the cases are made from");
     app.add_option("--cases", options.cases, "Cases of each form");
     app.add_option("--sequences", options.sequences, "Cases of several instructions");
     app.add_option("--first", options.first_case, "The number of the first case of each form");
@@ -252,6 +252,7 @@ int main(int argc, char** argv) {
     app.add_flag("--list-forms", options.list_forms, "Print all forms");
     app.add_flag("--list-left-out", options.list_left_out,
                  "Print what is not tested or not translated, and why");
+    app.add_flag("--tame", options.manner.tame, "No accesses far from the guest's memory");
     app.add_flag("--verbose", options.verbose, "Print the states of failing cases");
     app.add_flag("--in-process", options.in_process, "Emulate in this process, for a debugger");
     CLI11_PARSE(app, argc, argv);

@@ -7,11 +7,15 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/rseq.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <csignal>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -39,12 +43,11 @@ void map_at(std::uint64_t at, std::size_t bytes, int protection, int fd, std::si
         give_up("mmap of the guest");
 }
 
-void forbid_system_calls() {
-    sock_filter kill[] = {BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)};
-    const sock_fprog program = {1, kill};
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
-        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
-        _exit(3);
+// The kernel would write to the C library's area, which is about to vanish.
+void unregister_rseq() {
+    constexpr unsigned flag_unregister = 1, signature = 0x53053053, area_bytes = 32;
+    auto* area = static_cast<std::byte*>(__builtin_thread_pointer()) + __rseq_offset;
+    syscall(SYS_rseq, area, area_bytes, flag_unregister, signature);
 }
 
 // Waits until the process stops; false if it ended.
@@ -86,10 +89,9 @@ void NativeRunner::start() {
             map_at(base + data_offset, data_bytes, PROT_READ | PROT_WRITE, memory, 0);
             map_at(base + constant_offset, constant_bytes, PROT_READ, memory, data_bytes);
         }
+        unregister_rseq();
         ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
         raise(SIGSTOP);
-        forbid_system_calls();
-        asm volatile("int3");
         _exit(3);
     }
     close(code);
@@ -97,8 +99,48 @@ void NativeRunner::start() {
     int signal = 0;
     if (!wait_stop(pid_, signal)) give_up("the native process");
     ptrace(PTRACE_SETOPTIONS, pid_, nullptr, PTRACE_O_EXITKILL);
+    isolate();
+}
+
+// A system call of the stopped process, from its code pages.
+void NativeRunner::call(std::uint64_t number, std::array<std::uint64_t, 3> arguments) {
+    constexpr std::array<std::uint8_t, 3> code = {0x0f, 0x05, end_marker};
+    std::memcpy(code_, code.data(), code.size());
+    user_regs_struct registers;
+    ptrace(PTRACE_GETREGS, pid_, nullptr, &registers);
+    registers.rip = placements[0];
+    registers.orig_rax = ~0ull;
+    registers.rax = number;
+    registers.rdi = arguments[0];
+    registers.rsi = arguments[1];
+    registers.rdx = arguments[2];
+    registers.r10 = registers.r8 = 0;
+    ptrace(PTRACE_SETREGS, pid_, nullptr, &registers);
     ptrace(PTRACE_CONT, pid_, nullptr, nullptr);
+    int signal = 0;
     if (!wait_stop(pid_, signal) || signal != SIGTRAP) give_up("the native process");
+    ptrace(PTRACE_GETREGS, pid_, nullptr, &registers);
+    if (registers.rax != 0) give_up("a system call of the native process");
+}
+
+// Leaves the process nothing but the guest's memory, and forbids it every system call.
+void NativeRunner::isolate() {
+    constexpr std::uint64_t user_end = 0x7fff'ffff'f000;
+    std::uint64_t from = page_bytes;
+    for (const auto base : placements) {
+        call(SYS_munmap, {from, base - from, 0});
+        from = base + constant_offset + constant_bytes;
+    }
+    call(SYS_munmap, {from, user_end - from, 0});
+    const sock_filter kill = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
+    const auto data = placements[0] + data_offset;
+    sock_fprog program = {1, nullptr};
+    const auto filter = data + sizeof program;
+    std::memcpy(memory_, &program, sizeof program);
+    std::memcpy(memory_ + offsetof(sock_fprog, filter), &filter, sizeof filter);
+    std::memcpy(memory_ + sizeof program, &kill, sizeof kill);
+    call(SYS_prctl, {PR_SET_NO_NEW_PRIVS, 1, 0});
+    call(SYS_seccomp, {SECCOMP_SET_MODE_FILTER, 0, data});
 }
 
 void NativeRunner::stop() {

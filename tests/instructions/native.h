@@ -22,6 +22,8 @@ class NativeRunner {
   private:
     void start();
     void stop();
+    void call(std::uint64_t number, std::array<std::uint64_t, 3> arguments);
+    void isolate();
     bool set_state(const CpuState& cpu);
     bool get_state(CpuState& cpu);
 

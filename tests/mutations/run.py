@@ -64,8 +64,8 @@ MUTATIONS = {
         "fold_address(host::scratch_a);"),
     "RDI still shifted after a fault": (
         "src/emu/special.cc", ".recovery = Recovery::rdi_shifted", ".recovery = Recovery::none"),
-    "borrowed RSI not given back after a fault": (
-        "src/emu/emulator.cc", "registers[REG_RSI] = borrowed;", "break;"),
+    "borrowed RBX not given back after a fault": (
+        "src/emu/emulator.cc", "registers[REG_RBX] = borrowed;", ""),
     "instruction across two pages cut": (
         "src/emu/translator.cc", "std::min(more.size(), joined.size() - size)",
         "std::min<std::size_t>(0, joined.size() - size + more.size())"),
