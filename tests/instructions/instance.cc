@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string_view>
 
 namespace shadowprof {
 namespace {
@@ -10,6 +11,14 @@ constexpr std::uint8_t rsp = 4, rbp = 5;
 constexpr std::uint8_t no_index = 4;
 
 using Registers = std::vector<std::uint8_t>;
+
+// Of gathers and scatters: only the name says how wide the elements of the index are.
+std::uint8_t index_bytes(ZydisMnemonic mnemonic) {
+    std::string_view name = ZydisMnemonicGetString(mnemonic);
+    for (const std::string_view part : {"gather", "scatter", "pf0", "pf1"})
+        if (const auto at = name.find(part); at != name.npos) name.remove_prefix(at + part.size());
+    return name.starts_with('q') ? 8 : 4;
+}
 
 // Numbers to name registers by: a few, so that operands often are the same one.
 Registers choose_pool(Random& random) {
@@ -287,8 +296,7 @@ void Variation::solve_vector_index(Instance& instance, const ZydisDecodedOperand
     if (is_gpr(memory.mem.base)) instance.assign(gpr_number(memory.mem.base), rest);
     const auto reg = static_cast<std::uint8_t>(ZydisRegisterGetId(memory.mem.index));
     const bool wild = !where_.tame && random_.chance(15);
-    // The element size of the index is not told: mostly one that is right for both.
-    const std::uint8_t bytes = random_.chance(50) ? 4 : 8;
+    const auto bytes = index_bytes(form_.mnemonic);
     for (unsigned at = 0; at < 64; at += bytes) {
         auto value = static_cast<std::uint64_t>(random_.between(-500, 500));
         if (wild && random_.chance(15)) value = random_.next();
