@@ -22,7 +22,11 @@ bool is_near_relative(const ZydisDecodedInstruction& in) {
 Flow classify(const ZydisDecodedInstruction& in) {
     switch (in.meta.category) {
         case ZYDIS_CATEGORY_COND_BR:
-            return in.mnemonic == ZYDIS_MNEMONIC_XBEGIN ? Flow::other : Flow::conditional;
+            // XBEGIN, XEND; JKZD and JKNZD, which have a VEX prefix.
+            return in.meta.isa_set == ZYDIS_ISA_SET_RTM ||
+                           in.encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY
+                       ? Flow::other
+                       : Flow::conditional;
         case ZYDIS_CATEGORY_UNCOND_BR:
             if (in.mnemonic != ZYDIS_MNEMONIC_JMP || in.meta.branch_type == ZYDIS_BRANCH_TYPE_FAR)
                 return Flow::other;
@@ -77,9 +81,14 @@ std::optional<GprField> field_of(const ZydisDecodedOperand& operand) {
 }
 
 // BSF and BSR leave the destination as it was if the source is zero, on the processors that
-// document it and on the others.
+// document it and on the others. RDSSP does nothing without a shadow stack. SLDT, STR and SMSW
+// leave the upper half of a 32-bit destination as it was where the kernel emulates them (UMIP).
 bool may_keep_destination(ZydisMnemonic mnemonic) {
-    return mnemonic == ZYDIS_MNEMONIC_BSF || mnemonic == ZYDIS_MNEMONIC_BSR;
+    static constexpr std::array list = {
+        ZYDIS_MNEMONIC_BSF,  ZYDIS_MNEMONIC_BSR, ZYDIS_MNEMONIC_RDSSPD, ZYDIS_MNEMONIC_RDSSPQ,
+        ZYDIS_MNEMONIC_SLDT, ZYDIS_MNEMONIC_STR, ZYDIS_MNEMONIC_SMSW,
+    };
+    return std::find(list.begin(), list.end(), mnemonic) != list.end();
 }
 
 GprUse register_use(const ZydisDecodedOperand& operand, GprField field, ZydisMnemonic mnemonic) {

@@ -26,6 +26,11 @@ constexpr std::size_t mxcsr_offset = 24;
 constexpr std::uint32_t mxcsr_valid = 0xffff;
 constexpr std::size_t xsave_header_offset = 512;
 
+// With 4-level paging, and what WRFSBASE accepts.
+bool is_canonical(std::uint64_t address) {
+    return static_cast<std::int64_t>(address << 16) >> 16 == static_cast<std::int64_t>(address);
+}
+
 // How fast time goes by in a sample.
 constexpr std::uint64_t instructions_per_ns = 3;
 
@@ -130,8 +135,8 @@ class Emulator::Run {
 };
 
 RunResult Emulator::Run::execute() {
-    load_state();
     pc_ = cpu_.rip;
+    load_state();
     new_buffer();
     if (!ended_) enter_at(pc_);
     {
@@ -161,6 +166,7 @@ void Emulator::Run::load_registers() {
     context_.guest_fs = cpu_.fs_base;
     context_.host_guest_fs = cpu_.fs_base + context_.delta;
     context_.guest_gs = cpu_.gs_base;
+    if (!is_canonical(context_.host_guest_fs)) end(SampleEnd::unsupported_instruction);
 }
 
 void Emulator::Run::store_state() {
@@ -405,6 +411,8 @@ void Emulator::handle_signal(int signal, const siginfo_t& info, ucontext_t& cont
             return;
         }
         fault.address = {address - memory_.delta()};
+        // Not a page fault where the guest runs natively.
+        if (!is_canonical(fault.address.value)) return leave_by_fault({.signal = signal}, context);
         const bool is_write =
             (static_cast<std::uint64_t>(registers[REG_ERR]) & page_fault_write) != 0;
         switch (memory_.on_fault(fault.address, is_write)) {

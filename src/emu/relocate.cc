@@ -14,6 +14,25 @@ bool is_address_field(GprField field) {
     return field == GprField::base || field == GprField::index;
 }
 
+// Of the instructions whose memory operand no ModRM byte names: whether a segment prefix reaches
+// it.
+bool takes_segment_override(ZydisMnemonic mnemonic) {
+    switch (mnemonic) {
+        case ZYDIS_MNEMONIC_MOV:  // with an absolute address
+        case ZYDIS_MNEMONIC_LODSB:
+        case ZYDIS_MNEMONIC_LODSW:
+        case ZYDIS_MNEMONIC_LODSD:
+        case ZYDIS_MNEMONIC_LODSQ:
+        case ZYDIS_MNEMONIC_XLAT:
+        case ZYDIS_MNEMONIC_MASKMOVQ:
+        case ZYDIS_MNEMONIC_MASKMOVDQU:
+        case ZYDIS_MNEMONIC_VMASKMOVDQU:
+            return true;
+        default:
+            return false;
+    }
+}
+
 // Which host register stands for each guest register while one instruction runs.
 class Assignment {
   public:
@@ -78,17 +97,26 @@ class Relocation {
 
   private:
     bool accesses_memory() const { return memory_ && memory_->mem.type != ZYDIS_MEMOP_TYPE_AGEN; }
-    bool is_rip_relative() const { return memory_ && memory_->mem.base == ZYDIS_REGISTER_RIP; }
+    bool is_rip_relative() const {
+        return memory_ &&
+               (memory_->mem.base == ZYDIS_REGISTER_RIP || memory_->mem.base == ZYDIS_REGISTER_EIP);
+    }
     bool is_guest_gs() const { return bytes_->segment() == 0x65; }
     std::uint64_t rip_target() const {
         return (in_.next() + static_cast<std::uint64_t>(memory_->mem.disp.value)).value;
     }
     bool names_high_byte() const;
+    // BT, BTS, BTR and BTC: the number of the bit, in a register, counts in the address.
+    bool moves_address_by_register() const;
     bool needs_fold() const;
+    bool may_grow_too_long() const;
     void place_address_fields(InstructionBytes& bytes) const;
     void place_register_fields();
     void load_address_registers();
     void fold_address(std::uint8_t into);
+    // Puts the guest's GS base on top of a folded address; uses scratch_b.
+    void add_guest_gs(std::uint8_t into);
+    bool shift_vector_base();
     bool assign_data();
     Relocated finish();
     Relocated with_borrowed_register();
@@ -106,6 +134,18 @@ bool Relocation::names_high_byte() const {
     return std::any_of(uses_.begin(), uses_.end(), [](const auto& use) { return use.high_byte; });
 }
 
+bool Relocation::moves_address_by_register() const {
+    switch (in_.mnemonic()) {
+        case ZYDIS_MNEMONIC_BT:
+        case ZYDIS_MNEMONIC_BTC:
+        case ZYDIS_MNEMONIC_BTR:
+        case ZYDIS_MNEMONIC_BTS:
+            return in_.operands()[1].type == ZYDIS_OPERAND_TYPE_REGISTER;
+        default:
+            return false;
+    }
+}
+
 // Whether address and data registers together do not fit the two scratch registers, so that the
 // address must first be summed up in one.
 bool Relocation::needs_fold() const {
@@ -113,7 +153,14 @@ bool Relocation::needs_fold() const {
     for (const auto& use : uses_)
         if (lives_in_context(use.number) && use.read)
             inputs = static_cast<std::uint16_t>(inputs | 1u << use.number);
-    return __builtin_popcount(inputs) > 2;
+    return __builtin_popcount(inputs) > 2 || may_grow_too_long();
+}
+
+// A segment and a REX prefix may come to the bytes; without its index and displacement the
+// instruction has room for them.
+bool Relocation::may_grow_too_long() const {
+    return accesses_memory() && in_.length() + 2 > Instruction::max_length &&
+           memory_->mem.type != ZYDIS_MEMOP_TYPE_VSIB;
 }
 
 void Relocation::place_address_fields(InstructionBytes& bytes) const {
@@ -154,6 +201,25 @@ void Relocation::fold_address(std::uint8_t into) {
     assigned_ = {};
     pool_ = {};
     if (into == host::scratch_a || into == host::scratch_b) pool_.reserve(into);
+}
+
+void Relocation::add_guest_gs(std::uint8_t into) {
+    out_.load(host::scratch_b, offsetof(ExecutionContext, guest_gs));
+    out_.lea_sum(into, into, host::scratch_b);
+}
+
+// Gathers and scatters: the guest's GS base is added to the base register, in scratch_a.
+bool Relocation::shift_vector_base() {
+    if (!is_gpr(memory_->mem.base) || bytes_->has_address_size_prefix()) return false;
+    const auto base = gpr_number(memory_->mem.base);
+    if (lives_in_context(base))
+        out_.load(host::scratch_a, gpr_slot(base));
+    else
+        out_.move(host::scratch_a, assigned_.home(base));
+    add_guest_gs(host::scratch_a);
+    // In bytes that a base of RBP or R13 needs a displacement for, another base may have one too.
+    bytes_->set_gpr(GprField::base, host::scratch_a);
+    return true;
 }
 
 // Gives every data register that lives in the context a scratch register and loads the read ones.
@@ -202,10 +268,11 @@ Relocated Relocation::with_borrowed_register() {
         return std::none_of(uses_.begin(), uses_.end(),
                             [&](const auto& use) { return use.number == candidate.first; });
     });
-    if (lender == lendable.end() || is_guest_gs()) return {};
+    if (lender == lendable.end()) return {};
     const auto borrowed = offsetof(ExecutionContext, borrowed);
     out_.store(borrowed, lender->first);
     fold_address(lender->first);
+    if (is_guest_gs()) add_guest_gs(lender->first);
     bytes_->set_memory_base_only(lender->first);
     bytes_->drop_address_size_prefix();
     if (!bytes_->segment()) bytes_->set_segment(0x65);
@@ -216,18 +283,19 @@ Relocated Relocation::with_borrowed_register() {
 
 bool Relocation::operand_address() {
     bytes_ = InstructionBytes::parse(in_);
-    if (!bytes_ || !memory_ || is_guest_gs()) return false;
+    if (!bytes_ || !memory_) return false;
     fold_address(host::scratch_a);
+    if (is_guest_gs()) add_guest_gs(host::scratch_a);
     return true;
 }
 
 Relocated Relocation::run() {
     bytes_ = InstructionBytes::parse(in_);
     if (!bytes_) return {};
-    const bool displaced =
-        is_rip_relative() || std::any_of(uses_.begin(), uses_.end(), [](const GprUse& use) {
-            return use.number == rsp_number || lives_in_context(use.number);
-        });
+    const bool displaced = is_rip_relative() || is_guest_gs() || may_grow_too_long() ||
+                           std::any_of(uses_.begin(), uses_.end(), [](const GprUse& use) {
+                               return use.number == rsp_number || lives_in_context(use.number);
+                           });
     const bool implicit_memory = !memory_ && in_.has_memory_operand();
     if (names_high_byte() && displaced) {
         const bool only_address = std::all_of(uses_.begin(), uses_.end(), [](const GprUse& use) {
@@ -236,18 +304,18 @@ Relocated Relocation::run() {
         return memory_ && only_address ? with_borrowed_register() : Relocated{};
     }
 
+    if (implicit_memory && !takes_segment_override(in_.mnemonic())) return {};
     const bool guest_gs = is_guest_gs() && (accesses_memory() || implicit_memory);
     const bool vector_index = memory_ && memory_->mem.type == ZYDIS_MEMOP_TYPE_VSIB;
-    if (guest_gs && (!memory_ || vector_index)) return {};
+    if (guest_gs && !memory_) return {};
     if ((accesses_memory() || implicit_memory) && !bytes_->segment()) bytes_->set_segment(0x65);
 
-    if (guest_gs || needs_fold()) {
-        if (vector_index) return {};
+    if (vector_index && guest_gs) {
+        if (!shift_vector_base()) return {};
+    } else if (guest_gs || needs_fold()) {
+        if (moves_address_by_register() && bytes_->has_address_size_prefix()) return {};
         fold_address(host::scratch_a);
-        if (guest_gs) {
-            out_.load(host::scratch_b, offsetof(ExecutionContext, guest_gs));
-            out_.lea_sum(host::scratch_a, host::scratch_a, host::scratch_b);
-        }
+        if (guest_gs) add_guest_gs(host::scratch_a);
         bytes_->set_memory_base_only(host::scratch_a);
         bytes_->drop_address_size_prefix();
     } else if (is_rip_relative()) {

@@ -32,8 +32,8 @@ struct Relocated {
 // The guest state is precise at its fault: nothing is changed before the instruction itself.
 Relocated relocate(const Instruction& instruction, CodeBuffer& out);
 
-// Appends code that puts the address of the instruction's ModRM memory operand, segment base left
-// out, in scratch_a. Uses scratch_b. False if that cannot be done.
+// Appends code that puts the address of the instruction's ModRM memory operand in scratch_a: with
+// the base of GS, without that of FS. Uses scratch_b. False if that cannot be done.
 bool emit_operand_address(const Instruction& instruction, CodeBuffer& out);
 
 }  // namespace shadowprof

@@ -3,16 +3,19 @@
 #include <array>
 
 #include "emu/instruction_bytes.h"
+#include "emu/narrow_stack.h"
 
 namespace shadowprof {
 namespace {
 
+constexpr std::uint8_t rsp = 4;
 constexpr std::uint8_t rbp = 5;
 constexpr std::uint8_t rdi = 7;
 constexpr Relocated done{.ok = true};
 constexpr Relocated cannot{};
 
-// mov to, segment:[scratch_a], or the store the other way round.
+// mov to, segment:[scratch_a], or the store the other way round. The guest's GS base is in the
+// address already.
 void emit_operand_access(const ZydisDecodedOperand& operand, std::uint8_t opcode, std::uint8_t reg,
                          CodeBuffer& out) {
     const std::uint8_t segment = operand.mem.segment == ZYDIS_REGISTER_FS ? 0x64 : 0x65;
@@ -71,10 +74,7 @@ Relocated translate_pop(const Instruction& in, CodeBuffer& out) {
     if (in.zydis().operand_width != 64) return cannot;
     const auto& operand = in.operands()[0];
     if (operand.type == ZYDIS_OPERAND_TYPE_MEMORY) {
-        if (operand.mem.segment == ZYDIS_REGISTER_GS || !emit_operand_address(in, out))
-            return cannot;
-        // POP computes an address that is based on RSP after it has moved RSP.
-        if (operand.mem.base == ZYDIS_REGISTER_RSP) out.lea(host::scratch_a, host::scratch_a, 8);
+        if (!emit_pop_address(in, 8, out)) return cannot;
         out.guest_load(host::scratch_b, host::guest_rsp);
         emit_operand_access(operand, 0x89, host::scratch_b, out);
         out.lea(host::guest_rsp, host::guest_rsp, 8);
@@ -95,21 +95,9 @@ Relocated translate_pop(const Instruction& in, CodeBuffer& out) {
             .context_home = {host::scratch_a, host::scratch_a, host::scratch_a}};
 }
 
-// Moves host RSP from the trace to the little stack in the context, and back.
-void emit_enter_flag_stack(CodeBuffer& out) {
-    out.store(offsetof(ExecutionContext, trace_cursor), 4);
-    out.context_bytes({0x48, 0x8d, 0x25}, offsetof(ExecutionContext, flag_stack) + 16);
-}
-void emit_leave_flag_stack(CodeBuffer& out) {
-    out.load(4, offsetof(ExecutionContext, trace_cursor));
-}
-
 Relocated translate_pushf(const Instruction& in, CodeBuffer& out) {
     if (in.zydis().operand_width != 64) return cannot;
-    emit_enter_flag_stack(out);
-    out.bytes({0x9c});
-    out.pop(host::scratch_a);
-    emit_leave_flag_stack(out);
+    emit_flags_to_scratch(out);
     emit_push(host::scratch_a, out);
     return done;
 }
@@ -117,10 +105,7 @@ Relocated translate_pushf(const Instruction& in, CodeBuffer& out) {
 Relocated translate_popf(const Instruction& in, CodeBuffer& out) {
     if (in.zydis().operand_width != 64) return cannot;
     out.guest_load(host::scratch_a, host::guest_rsp);
-    emit_enter_flag_stack(out);
-    out.push(host::scratch_a);
-    out.bytes({0x9d});
-    emit_leave_flag_stack(out);
+    emit_flags_from_scratch(false, out);
     out.lea(host::guest_rsp, host::guest_rsp, 8);
     return done;
 }
@@ -134,19 +119,33 @@ Relocated translate_leave(const Instruction& in, CodeBuffer& out) {
 }
 
 Relocated translate_enter(const Instruction& in, CodeBuffer& out) {
-    const auto frame_bytes = in.operands()[0].imm.value.u;
-    const auto nesting = in.operands()[1].imm.value.u;
-    if (in.zydis().operand_width != 64 || nesting != 0) return cannot;
-    emit_push(rbp, out);
-    out.move(rbp, host::guest_rsp);
-    out.lea(host::guest_rsp, host::guest_rsp, -static_cast<std::int32_t>(frame_bytes));
+    const auto frame_bytes = static_cast<std::int32_t>(in.operands()[0].imm.value.u & 0xffff);
+    const auto nesting = static_cast<std::int32_t>(in.operands()[1].imm.value.u & 31);
+    if (in.zydis().operand_width != 64) return cannot;
+    const auto final_rsp = -8 * (nesting + 1) - frame_bytes;
+    out.guest_store(host::guest_rsp, -8, rbp);
+    for (std::int32_t i = 1; i < nesting; ++i) {
+        out.guest_load(host::scratch_a, rbp, -8 * i);
+        out.guest_store(host::guest_rsp, -8 * (i + 1), host::scratch_a);
+    }
+    if (nesting) {
+        out.lea(host::scratch_a, host::guest_rsp, -8);
+        out.guest_store(host::guest_rsp, -8 * (nesting + 1), host::scratch_a);
+    }
+    // It faults where a write at the final stack pointer would.
+    out.guest_load(host::scratch_a, host::guest_rsp, final_rsp);
+    out.guest_store(host::guest_rsp, final_rsp, host::scratch_a);
+    out.lea(rbp, host::guest_rsp, -8);
+    out.lea(host::guest_rsp, host::guest_rsp, final_rsp);
     return done;
 }
 
 // The ES:RDI side takes no segment override: the pointer itself is shifted around the instruction.
 Relocated translate_string(const Instruction& in, CodeBuffer& out) {
     auto bytes = InstructionBytes::parse(in);
-    if (!bytes || bytes->has_address_size_prefix() || bytes->segment() == 0x65) return cannot;
+    if (!bytes || bytes->has_address_size_prefix() || in.has_attribute(ZYDIS_ATTRIB_HAS_SEGMENT_GS))
+        return cannot;
+    // Where there is no other operand in memory, a prefix means nothing.
     if (!bytes->segment()) bytes->set_segment(0x65);
     out.load(host::scratch_a, offsetof(ExecutionContext, delta));
     out.lea_sum(rdi, rdi, host::scratch_a);
@@ -191,12 +190,19 @@ Relocated translate_segment_base(const Instruction& in, CodeBuffer& out) {
         out.move(host::scratch_a, from);
     else
         out.move32(host::scratch_a, from);
+    // First, as it faults if the processor does not accept the base, shifted or not.
+    if (!is_fs) {
+        out.bytes({0xf3, 0x49, 0x0f, 0xae, 0xda});  // wrgsbase r10
+        out.load(host::scratch_b, offsetof(ExecutionContext, delta));
+        out.bytes({0xf3, 0x49, 0x0f, 0xae, 0xdb});  // wrgsbase r11
+    } else {
+        out.bytes({0xf3, 0x49, 0x0f, 0xae, 0xd2});  // wrfsbase r10
+        out.load(host::scratch_b, offsetof(ExecutionContext, delta));
+        out.lea_sum(host::scratch_b, host::scratch_a, host::scratch_b);
+        out.bytes({0xf3, 0x49, 0x0f, 0xae, 0xd3});  // wrfsbase r11
+        out.store(offsetof(ExecutionContext, host_guest_fs), host::scratch_b);
+    }
     out.store(slot, host::scratch_a);
-    if (!is_fs) return done;
-    out.load(host::scratch_b, offsetof(ExecutionContext, delta));
-    out.lea_sum(host::scratch_a, host::scratch_a, host::scratch_b);
-    out.store(offsetof(ExecutionContext, host_guest_fs), host::scratch_a);
-    out.bytes({0xf3, 0x49, 0x0f, 0xae, 0xd2});  // wrfsbase r10
     return done;
 }
 
@@ -232,6 +238,9 @@ bool is_ambiguous_string(const Instruction& in) {
 // state that a sample does not carry.
 bool is_untranslatable(const Instruction& in) {
     switch (in.mnemonic()) {
+        case ZYDIS_MNEMONIC_CLZERO:
+        case ZYDIS_MNEMONIC_MONITOR:
+        case ZYDIS_MNEMONIC_MONITORX:
         case ZYDIS_MNEMONIC_MOVDIR64B:
         case ZYDIS_MNEMONIC_ENQCMD:
         case ZYDIS_MNEMONIC_ENQCMDS:
@@ -242,8 +251,6 @@ bool is_untranslatable(const Instruction& in) {
         case ZYDIS_MNEMONIC_LGS:
         case ZYDIS_MNEMONIC_LSS:
         case ZYDIS_MNEMONIC_PUSHFD:
-        case ZYDIS_MNEMONIC_PUSHF:
-        case ZYDIS_MNEMONIC_POPF:
         case ZYDIS_MNEMONIC_SGDT:
         case ZYDIS_MNEMONIC_SIDT:
             return true;
@@ -259,11 +266,16 @@ std::optional<Relocated> dispatch(const Instruction& in, CodeBuffer& out) {
     if (is_string_with_es(in.mnemonic()) || is_ambiguous_string(in))
         return translate_string(in, out);
     if (is_untranslatable(in)) return cannot;
+    if (in.zydis().operand_width == 16)
+        if (const auto narrow = translate_narrow_stack(in, out)) return narrow;
     switch (in.mnemonic()) {
-        case ZYDIS_MNEMONIC_NOP:
         case ZYDIS_MNEMONIC_ENDBR64:
         case ZYDIS_MNEMONIC_ENDBR32:
             return done;
+        case ZYDIS_MNEMONIC_NOP:
+            // The other opcodes of this name are not instructions of every processor.
+            return in.zydis().opcode == 0x90 || in.zydis().opcode == 0x1f ? std::optional(done)
+                                                                          : std::nullopt;
         case ZYDIS_MNEMONIC_PUSH:
             return translate_push(in, out);
         case ZYDIS_MNEMONIC_POP:
@@ -290,13 +302,44 @@ std::optional<Relocated> dispatch(const Instruction& in, CodeBuffer& out) {
 
 }  // namespace
 
+// Both move host RSP from the trace to the little stack in the context, and back.
+void emit_flags_to_scratch(CodeBuffer& out) {
+    out.store(offsetof(ExecutionContext, trace_cursor), rsp);
+    out.context_bytes({0x48, 0x8d, 0x25}, offsetof(ExecutionContext, flag_stack) + 16);  // lea
+    out.bytes({0x9c});                                                                   // pushfq
+    out.pop(host::scratch_a);
+    out.load(rsp, offsetof(ExecutionContext, trace_cursor));
+}
+
+void emit_flags_from_scratch(bool narrow, CodeBuffer& out) {
+    out.store(offsetof(ExecutionContext, trace_cursor), rsp);
+    out.context_bytes({0x48, 0x8d, 0x25}, offsetof(ExecutionContext, flag_stack) + 16);  // lea
+    out.push(host::scratch_a);
+    if (narrow) out.bytes({0x66});
+    out.bytes({0x9d});  // popfq
+    out.load(rsp, offsetof(ExecutionContext, trace_cursor));
+}
+
+// POP computes an address that is based on RSP after it has moved RSP.
+bool emit_pop_address(const Instruction& in, std::int32_t popped_bytes, CodeBuffer& out) {
+    const auto& memory = in.modrm_memory()->mem;
+    const bool narrow = in.zydis().address_width == 32;
+    const bool moves = is_gpr(memory.base) && gpr_number(memory.base) == rsp;
+    if (!emit_operand_address(in, out)) return false;
+    if (!moves) return true;
+    if (narrow && memory.segment == ZYDIS_REGISTER_GS) return false;
+    out.lea(host::scratch_a, host::scratch_a, popped_bytes);
+    if (narrow) out.move32(host::scratch_a, host::scratch_a);
+    return true;
+}
+
 bool emit_load_operand(const Instruction& in, const ZydisDecodedOperand& operand, CodeBuffer& out) {
     if (operand.type == ZYDIS_OPERAND_TYPE_REGISTER) {
         const auto reg = emit_read_gpr(gpr_number(operand.reg.value), host::scratch_a, out);
         if (reg != host::scratch_a) out.move(host::scratch_a, reg);
         return true;
     }
-    if (operand.mem.segment == ZYDIS_REGISTER_GS || !emit_operand_address(in, out)) return false;
+    if (!emit_operand_address(in, out)) return false;
     emit_operand_access(operand, 0x8b, host::scratch_a, out);
     return true;
 }

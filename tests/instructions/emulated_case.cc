@@ -1,0 +1,219 @@
+#include "emulated_case.h"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "decoder/instruction.h"
+#include "start_state.h"
+
+namespace shadowprof {
+namespace {
+
+constexpr std::size_t buffer_words = 1 << 14;
+constexpr std::uint64_t instruction_limit = 1'000'000;
+
+RunLimits limits_for(TraceLevel level) {
+    RunLimits limits{.instructions = instruction_limit};
+    if (level == TraceLevel::values)
+        limits.value_period = limits.value_instructions = instruction_limit;
+    return limits;
+}
+
+// With a place at the top that nobody can access, as a stack would be there: it keeps the emulator
+// from placing the rest where addresses end.
+MemoryMap memory_map(std::uint64_t base) {
+    constexpr std::uint64_t top = 0x7ffd'0000'0000;
+    const auto mapping = [](std::uint64_t start, std::size_t bytes, bool write, bool execute) {
+        Mapping m;
+        m.start = {start};
+        m.end = {start + bytes};
+        m.readable = start != top;
+        m.writable = write;
+        m.executable = execute;
+        return m;
+    };
+    return MemoryMap({mapping(base, code_bytes, false, true),
+                      mapping(base + data_offset, data_bytes, true, false),
+                      mapping(base + constant_offset, constant_bytes, false, false),
+                      mapping(top, page_bytes, false, false)});
+}
+
+// How many instructions of a case without branches ran, the end marker included, which stands in a
+// block of its own.
+std::uint64_t count_executed(const Case& test, const Outcome& outcome) {
+    std::uint64_t count = 0;
+    for (std::size_t at = 0; test.code_start() + at < outcome.cpu.rip; ++count) {
+        const auto in = Instruction::decode(std::as_bytes(test.code_span()).subspan(at),
+                                            test.code_start() + at);
+        if (!in) break;
+        at += in->length();
+    }
+    return count + (outcome.ending == Ending::marker ? 1 : 0);
+}
+
+class NoSyscalls final : public SyscallHandler {
+  public:
+    std::optional<SampleEnd> on_syscall(CpuState&, GuestSpace&, std::uint64_t) override {
+        return SampleEnd::unsafe_syscall;
+    }
+    std::optional<SampleEnd> on_vdso(VdsoFunction, CpuState&, GuestSpace&, std::uint64_t) override {
+        return SampleEnd::unsafe_syscall;
+    }
+};
+
+}  // namespace
+
+// The memory of one case.
+class CaseEmulator::Source final : public PageSource {
+  public:
+    const Case* test = nullptr;
+
+    bool read_pages(GuestAddress from, std::span<std::byte> to) override {
+        const auto offset = from.value - test->base();
+        if (offset < code_bytes) {
+            fill_code(*test, std::span(code_));
+            std::memcpy(to.data(), code_.data() + offset, to.size());
+            return true;
+        }
+        fill_memory(*test, memory_);
+        const auto at =
+            offset < constant_offset ? offset - data_offset : offset - constant_offset + data_bytes;
+        std::memcpy(to.data(), memory_.data() + at, to.size());
+        return true;
+    }
+
+  private:
+    std::array<std::byte, code_bytes> code_;
+    std::array<std::byte, memory_bytes> memory_;
+};
+
+class CaseEmulator::Sink final : public TraceSink {
+  public:
+    Sink() {
+        memory_ = static_cast<std::byte*>(
+            mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+        mprotect(memory_, TraceBuffer::guard_bytes, PROT_NONE);
+    }
+    ~Sink() override { munmap(memory_, bytes); }
+    TraceBuffer acquire() override {
+        return {reinterpret_cast<std::uint64_t*>(memory_ + TraceBuffer::guard_bytes),
+                reinterpret_cast<std::uint64_t*>(memory_ + bytes)};
+    }
+    void submit(std::span<const std::uint64_t> words) override {
+        recorded.insert(recorded.end(), words.rbegin(), words.rend());
+    }
+    std::vector<std::uint64_t> recorded;
+
+  private:
+    static constexpr std::size_t bytes = buffer_words * 8 + TraceBuffer::guard_bytes;
+    std::byte* memory_;
+};
+
+CaseEmulator::CaseEmulator()
+    : blocks_(1 << 18),
+      value_slots_(1 << 19),
+      tables_(blocks_, value_slots_),
+      source_(std::make_unique<Source>()),
+      sink_(std::make_unique<Sink>()) {
+    auto created = Emulator::create(tables_);
+    if (!created) {
+        std::fputs(created.error().message.c_str(), stderr);
+        std::exit(2);
+    }
+    emulator_ = std::move(*created);
+}
+
+CaseEmulator::~CaseEmulator() = default;
+
+void CaseEmulator::run(Slot& slot) {
+    for (auto& outcome : slot.emulated) outcome.ending = Ending::lost;
+    for (std::size_t level = 0; level < trace_levels; ++level) {
+        // Indirect branches only find their targets by themselves the second time.
+        for (int times = slot.test.has_branch ? 2 : 1; times-- > 0;)
+            run_level(slot, static_cast<TraceLevel>(level), slot.emulated[level]);
+    }
+}
+
+void CaseEmulator::run_level(const Slot& slot, TraceLevel level, Outcome& outcome) {
+    const auto& test = slot.test;
+    outcome.ending = Ending::lost;
+    source_->test = &test;
+    sink_->recorded.clear();
+    outcome.cpu = test.start;
+    NoSyscalls syscalls;
+    const auto begun = emulator_->begin_sample(memory_map(test.base()), *source_);
+    if (!begun) {
+        std::fprintf(stderr, "%s\n", begun.error().message.c_str());
+        return;
+    }
+    const auto result = emulator_->run(outcome.cpu, limits_for(level), syscalls, *sink_);
+    outcome.signal = result.signal;
+    outcome.fault_address = result.signal == SIGSEGV ? result.fault_address : GuestAddress{};
+    auto& memory = emulator_->memory();
+    memory.read(test.data(), std::span(outcome.memory).first(data_bytes));
+    memory.read({test.base() + constant_offset}, std::span(outcome.memory).subspan(data_bytes));
+    if (result.end == SampleEnd::fault) outcome.ending = Ending::fault;
+    if (result.end == SampleEnd::unsupported_instruction) {
+        const auto at = memory.readable_bytes(outcome.cpu.rip);
+        const bool marker = !at.empty() && at[0] == std::byte{end_marker};
+        outcome.ending = marker ? Ending::marker : Ending::handed_over;
+    }
+    const auto problem = check_trace(slot, outcome);
+    outcome.trace_problem.fill(0);
+    std::copy_n(problem.begin(), std::min(problem.size(), outcome.trace_problem.size() - 1),
+                outcome.trace_problem.begin());
+}
+
+std::string CaseEmulator::check_trace(const Slot& slot, const Outcome& outcome) const {
+    const auto& words = sink_->recorded;
+    const auto executed = count_executed(slot.test, outcome);
+    if (outcome.ending == Ending::fault && executed == 0)
+        return words.empty() ? std::string{} : "the trace has a block that faulted at once";
+    if (outcome.ending != Ending::marker && outcome.ending != Ending::fault) return {};
+    if (words.empty()) return "the trace is empty";
+    std::uint64_t instructions = 0;
+    for (std::size_t i = 0; i < words.size();) {
+        if (words[i] >= tables_.size())
+            return fmt::format("word {} of the trace is not a block: {:#x}", i, words[i]);
+        const auto& block = tables_[static_cast<BlockId>(words[i])];
+        if (i == 0 && block.start != slot.test.code_start())
+            return fmt::format("the trace begins at {:#x}", block.start.value);
+        instructions += block.instructions;
+        i += 1u + block.value_words;
+        if (i > words.size()) return "the trace ends within a record";
+    }
+    if (!slot.test.has_branch && instructions != executed)
+        return fmt::format("the trace has {} instructions, not {}", instructions, executed);
+    return outcome.ending == Ending::marker && slot.test.instructions == 1 ? check_values(slot, 0)
+                                                                           : std::string{};
+}
+
+std::string CaseEmulator::check_values(const Slot& slot, std::size_t record) const {
+    const auto& words = sink_->recorded;
+    const auto& block = tables_[static_cast<BlockId>(words[record])];
+    const auto& cpu = slot.native.cpu;
+    std::size_t at = record + 1;
+    for (const auto& value : tables_.slots_of(block)) {
+        const auto reg = static_cast<ZydisRegister>(value.reg);
+        // The words of a wide value go down in memory, so the last recorded is its lowest.
+        std::array<std::byte, 64> recorded{}, expected{};
+        for (std::size_t w = 0; w < value.words; ++w)
+            std::memcpy(&recorded[8 * (value.words - 1u - w)], &words[at + w], 8);
+        if (is_gpr(reg))
+            std::memcpy(expected.data(), &cpu.gpr[gpr_number(reg)], 8);
+        else
+            expected = vector_register(cpu, static_cast<unsigned>(ZydisRegisterGetId(reg)));
+        const bool known = !is_gpr(reg) || !(slot.test.unknown_gprs >> gpr_number(reg) & 1);
+        if (known && std::memcmp(recorded.data(), expected.data(), value.width_bytes) != 0)
+            return fmt::format("recorded value of {} is wrong", ZydisRegisterGetString(reg));
+        at += value.words;
+    }
+    return {};
+}
+
+}  // namespace shadowprof

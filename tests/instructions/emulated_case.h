@@ -1,0 +1,37 @@
+// One case in an emulator in this process.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "case.h"
+#include "emu/emulator.h"
+
+namespace shadowprof {
+
+class CaseEmulator {
+  public:
+    CaseEmulator();
+    ~CaseEmulator();
+
+    // Sets the outcome of each level; Ending::lost for one that does not come to its end.
+    void run(Slot& slot);
+
+  private:
+    class Source;
+    class Sink;
+
+    void run_level(const Slot& slot, TraceLevel level, Outcome& outcome);
+    // What the trace says against what the case did, as text; empty if nothing is wrong.
+    std::string check_trace(const Slot& slot, const Outcome& outcome) const;
+    std::string check_values(const Slot& slot, std::size_t record) const;
+
+    std::vector<BlockInfo> blocks_;
+    std::vector<ValueSlot> value_slots_;
+    BlockTables tables_;
+    std::unique_ptr<Source> source_;
+    std::unique_ptr<Sink> sink_;
+    std::unique_ptr<Emulator> emulator_;
+};
+
+}  // namespace shadowprof

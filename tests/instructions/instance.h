@@ -1,0 +1,64 @@
+// One random instruction of a form, and what registers and memory must hold for it to do something.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "case.h"
+#include "form.h"
+#include "random.h"
+
+namespace shadowprof {
+
+// Where an instruction is to stand and what is around it.
+struct Surroundings {
+    std::uint64_t base;     // of the placement
+    std::uint64_t address;  // of the instruction
+    std::uint64_t fs_base, gs_base;
+    bool tame = false;  // see Manner
+};
+
+struct Instance {
+    struct Assignment {
+        std::uint8_t reg;
+        std::uint64_t value;
+    };
+    struct Patch {
+        std::uint64_t address;
+        std::uint64_t value;
+    };
+    struct VectorLane {
+        std::uint8_t reg, byte, bytes;
+        std::uint64_t value;
+    };
+    std::vector<std::uint8_t> bytes;
+    std::optional<Instruction> instruction;
+    std::vector<Assignment> gprs;  // at most one for each register
+    std::vector<Patch> memory;
+    std::vector<VectorLane> lanes;
+    std::uint64_t target = 0;         // of its memory operand, or 0
+    std::uint32_t unknown_gprs = 0;   // registers whose result is not a function of the state
+    std::uint32_t unknown_flags = 0;  // likewise
+    std::uint32_t unknown_at = 0, unknown_bytes = 0;  // likewise, relative to `target`
+
+    void assign(std::uint8_t reg, std::uint64_t value);
+    std::optional<std::uint64_t> assigned(std::uint8_t reg) const;
+};
+
+// Nothing if no variation of the form's sample that was tried is of that form.
+std::optional<Instance> make_instance(const Form& form, const Surroundings& where, Random& random);
+
+// An address in or about the data for an access of `bytes`: aligned or not, across lines, pages and
+// the ends of what is mapped.
+std::uint64_t choose_target(std::uint64_t base, std::size_t bytes, std::size_t alignment,
+                            Random& random);
+// An address in the code pages that holds an end marker.
+std::uint64_t choose_code_target(const Surroundings& where, Random& random);
+std::uint64_t interesting_number(Random& random);
+
+// What special instructions want beyond a valid address; called last.
+void prepare_effects(Instance& instance, const Surroundings& where, Random& random);
+
+}  // namespace shadowprof

@@ -1,0 +1,17 @@
+// Forms that no case is made of, instructions that the emulator does not translate, and why.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "form.h"
+
+namespace shadowprof {
+
+// Nothing for a form that is tested.
+std::optional<std::string_view> why_left_out(const Form& form);
+
+// Why the emulator may leave an instruction to the hardware; nothing if it should not.
+std::optional<std::string_view> why_handed_over(const Instruction& instruction);
+
+}  // namespace shadowprof

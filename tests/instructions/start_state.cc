@@ -1,0 +1,140 @@
+#include "start_state.h"
+
+#include <cpuid.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "instance.h"
+
+namespace shadowprof {
+namespace {
+
+// Offsets in the XSAVE area (Intel SDM vol. 1, 13.4).
+constexpr std::size_t fcw_at = 0, fsw_at = 2, ftw_at = 4, mxcsr_at = 24, st_at = 32, xmm_at = 160;
+constexpr std::size_t xstate_bv_at = 512;
+constexpr unsigned avx = 2, opmask = 5, zmm_high = 6, zmm_16_up = 7;
+
+struct Component {
+    std::size_t at = 0, bytes = 0;
+};
+
+Component component(unsigned number) {
+    static const auto all = [] {
+        std::array<Component, 8> found{};
+        for (unsigned i = 2; i < found.size(); ++i) {
+            unsigned size = 0, offset = 0, flags = 0, unused = 0;
+            if (CpuState::xsave_components >> i & 1 &&
+                __get_cpuid_count(0xd, i, &size, &offset, &flags, &unused) &&
+                offset + size <= CpuState::xsave_bytes)
+                found[i] = {offset, size};
+        }
+        return found;
+    }();
+    return all[number];
+}
+
+// Where a byte of a vector register is: in which component depends on both.
+std::size_t vector_at(unsigned reg, unsigned byte) {
+    if (reg >= 16) return component(zmm_16_up).at + 64 * (reg - 16) + byte;
+    if (byte < 16) return xmm_at + 16 * reg + byte;
+    if (byte < 32) return component(avx).at + 16 * reg + byte - 16;
+    return component(zmm_high).at + 32 * reg + byte - 32;
+}
+
+template <typename T>
+void put(CpuState& cpu, std::size_t at, T value) {
+    std::memcpy(cpu.xsave.data() + at, &value, sizeof value);
+}
+
+void fill(CpuState& cpu, Component where, Random& random) {
+    const auto pool = data_pool();
+    std::memcpy(cpu.xsave.data() + where.at, pool.data() + random.below(pool.size() - where.bytes),
+                where.bytes);
+}
+
+// The summary bits of the status word say whether an exception is pending that is not masked.
+void settle_summary(CpuState& cpu) {
+    std::uint16_t control, status;
+    std::memcpy(&control, cpu.xsave.data() + fcw_at, sizeof control);
+    std::memcpy(&status, cpu.xsave.data() + fsw_at, sizeof status);
+    const bool pending = status & ~control & 0x3f;
+    put(cpu, fsw_at, static_cast<std::uint16_t>((status & 0x7f7f) | (pending ? 0x8080 : 0)));
+}
+
+void randomize_x87(CpuState& cpu, Random& random) {
+    constexpr std::uint16_t usual_control = 0x37f;
+    put(cpu, fcw_at, usual_control);
+    if (random.chance(30))
+        put(cpu, fcw_at, static_cast<std::uint16_t>((random.next() & 0xf40) | 0x7f));
+    if (random.chance(5))
+        put(cpu, fcw_at, static_cast<std::uint16_t>((random.next() & 0xf3f) | 0x40));
+    // With exceptions pending now and then; the summary bits follow from them.
+    put(cpu, fsw_at, static_cast<std::uint16_t>(random.next() & 0x7f00));
+    if (random.chance(10)) put(cpu, fsw_at, static_cast<std::uint16_t>(random.next() & 0x7f7f));
+    settle_summary(cpu);
+    put(cpu, ftw_at, random.chance(50) ? std::uint8_t{0xff} : random.byte());
+    for (std::size_t i = 0; i < 8; ++i) {
+        fill(cpu, {st_at + 16 * i, 10}, random);
+        // Mostly a normal number, whose integer bit is set.
+        if (random.chance(70)) {
+            put(cpu, st_at + 16 * i, random.next() | 1ull << 63);
+            put(cpu, st_at + 16 * i + 8,
+                static_cast<std::uint16_t>(random.between(0x3fc0, 0x4040)));
+        }
+    }
+}
+
+void randomize_masks(CpuState& cpu, Random& random) {
+    const auto masks = component(opmask);
+    for (std::size_t i = 0; i + 8 <= masks.bytes; i += 8)
+        put(cpu, masks.at + i, interesting_number(random));
+}
+
+std::uint64_t segment_base(const Case& test, Random& random) {
+    // Not above the memory: shifted with it, a base must be one that the processor accepts.
+    if (random.chance(60)) return test.data().value - (random.next() >> 36);
+    return random.chance(40) ? 0 : random.next() >> 36;
+}
+
+}  // namespace
+
+void randomize_state(Case& test, Random& random) {
+    auto& cpu = test.start;
+    test.placement = random.byte() & 1;
+    test.pool_at = static_cast<std::uint32_t>(random.below(data_pool().size() - memory_bytes));
+    test.code_at = static_cast<std::uint32_t>(300 + random.below(code_bytes - 1400));
+    for (auto& reg : cpu.gpr) reg = interesting_number(random);
+    cpu[Gpr::rsp] = choose_target(test.base(), 64, 8, random);
+    cpu.rip = test.code_start();
+    cpu.rflags = 0x202 | (random.next() & 0x8d5);
+    if (random.chance(25)) cpu.rflags |= 0x400;
+    cpu.fs_base = segment_base(test, random);
+    cpu.gs_base = segment_base(test, random);
+
+    cpu.xsave.fill(std::byte{0});
+    put(cpu, mxcsr_at, std::uint32_t{0x1f80});
+    if (random.chance(30))
+        put(cpu, mxcsr_at, static_cast<std::uint32_t>((random.next() & 0xe07f) | 0x1f80));
+    if (random.chance(4)) put(cpu, mxcsr_at, static_cast<std::uint32_t>(random.next() & 0xffff));
+    put(cpu, xstate_bv_at, CpuState::xsave_components);
+    randomize_x87(cpu, random);
+    fill(cpu, {xmm_at, 256}, random);
+    for (const unsigned c : {avx, zmm_high, zmm_16_up}) fill(cpu, component(c), random);
+    randomize_masks(cpu, random);
+}
+
+void set_vector_bytes(CpuState& cpu, unsigned reg, unsigned byte,
+                      std::span<const std::byte> value) {
+    const auto at = vector_at(reg, byte);
+    if (at + value.size() <= cpu.xsave.size())
+        std::memcpy(cpu.xsave.data() + at, value.data(), value.size());
+}
+
+std::array<std::byte, 64> vector_register(const CpuState& cpu, unsigned reg) {
+    std::array<std::byte, 64> result;
+    for (unsigned i = 0; i < result.size(); ++i) result[i] = cpu.xsave[vector_at(reg, i)];
+    return result;
+}
+
+}  // namespace shadowprof

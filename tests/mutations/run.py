@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+"""Puts deliberate faults into a copy of the translator, one at a time, and requires that the generated
+instruction tests fail on each.
+
+usage: tests/mutations/run.py --work DIRECTORY [--only NAME] [--jobs N]
+"""
+import argparse
+import pathlib
+import shutil
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+TEST = "tests/instructions/instruction_test"
+
+# name: file, text that must be there, what it becomes
+MUTATIONS = {
+    "flags of a shift by zero taken for overwritten": (
+        "src/decoder/instruction.cc",
+        "if (is_shift_or_rotate(zydis_.meta.category, mnemonic())) return 0;", ""),
+    "flags of a repeated comparison taken for overwritten": (
+        "src/decoder/instruction.cc", "|| is_repeated() ||", "||"),
+    "flags that SETcc and CMOVcc read forgotten": (
+        "src/decoder/instruction.cc",
+        "return zydis_.cpu_flags ? zydis_.cpu_flags->tested & status_flags : 0;",
+        "return zydis_.cpu_flags ? zydis_.cpu_flags->tested & ZYDIS_CPUFLAG_CF : 0;"),
+    "result in R10 not written back": (
+        "src/emu/relocate.cc", "if (use.written && lives_in_context(use.number))",
+        "if (use.written && lives_in_context(use.number) && use.number != 10)"),
+    "upper part lost where 16 bits are written": (
+        "src/decoder/instruction.cc", "operand.size >= 32 &&", "operand.size >= 16 &&"),
+    "BSF of zero taken to write its destination": (
+        "src/decoder/instruction.cc", "!may_keep_destination(mnemonic)", "true"),
+    "wrong scratch register for a second address register": (
+        "src/emu/relocate.cc", "if (!entry.taken) {", "if (!entry.taken || entry.reg == 10) {"),
+    "RIP-relative from the instruction's start": (
+        "src/emu/relocate.cc", "return (in_.next() + static_cast",
+        "return (in_.address() + static_cast"),
+    "EIP-relative taken for absolute": (
+        "src/emu/relocate.cc", "memory_->mem.base == ZYDIS_REGISTER_EIP", "false"),
+    "8-bit displacement of EVEX not scaled": (
+        "src/emu/instruction_bytes.cc",
+        "std::memcpy(displacement_.data(), &effective_displacement_, 4);",
+        "const std::int32_t raw = static_cast<std::int8_t>(displacement_[0]);\n"
+        "            std::memcpy(displacement_.data(), &raw, 4);"),
+    "base RBP without displacement": (
+        "src/emu/instruction_bytes.cc", "if ((base & 7) == 5) {", "if (false) {"),
+    "VEX.vvvv not inverted": (
+        "src/emu/instruction_bytes.cc", "((~number & 15) << 3)", "((number & 15) << 3)"),
+    "REX.X kept for an address without index": (
+        "src/emu/instruction_bytes.cc",
+        "modrm_ = static_cast<std::uint8_t>(modrm_ & 0x38);\n"
+        "    set_extension(Extension::x, false);",
+        "modrm_ = static_cast<std::uint8_t>(modrm_ & 0x38);\n"
+        "    set_extension(Extension::x, true);"),
+    "segment override missing beside a borrowed register": (
+        "src/emu/relocate.cc",
+        "bytes_->drop_address_size_prefix();\n    if (!bytes_->segment()) bytes_->set_segment(0x65);",
+        "bytes_->drop_address_size_prefix();"),
+    "the guest's GS base forgotten in PUSH and JMP": (
+        "src/emu/relocate.cc",
+        "fold_address(host::scratch_a);\n    if (is_guest_gs()) add_guest_gs(host::scratch_a);",
+        "fold_address(host::scratch_a);"),
+    "RDI still shifted after a fault": (
+        "src/emu/special.cc", ".recovery = Recovery::rdi_shifted", ".recovery = Recovery::none"),
+    "borrowed RBX not given back after a fault": (
+        "src/emu/emulator.cc", "registers[REG_RBX] = borrowed;", ""),
+    "instruction across two pages cut": (
+        "src/emu/translator.cc", "std::min(more.size(), joined.size() - size)",
+        "std::min<std::size_t>(0, joined.size() - size + more.size())"),
+    "RET n does not drop its arguments": (
+        "src/emu/translator_emit.cc", "static_cast<std::int32_t>(8 + extra)",
+        "static_cast<std::int32_t>(8 + 0 * extra)"),
+    "POP to an RSP-based address does not see RSP moved": (
+        "src/emu/special.cc",
+        "if (!moves) return true;", "return true;"),
+    "RCX destroyed by the check of an indirect branch": (
+        "src/emu/translator_emit.cc",
+        "out.jump(cache_.miss_stub());\n    out.move(rcx, host::scratch_b);",
+        "out.jump(cache_.miss_stub());"),
+    "recorded values in the wrong order": (
+        "src/emu/translator_emit.cc", "const bool high = (number & 8) != 0;",
+        "const bool high = (number & 4) != 0;"),
+    "words of a record miscounted at a fault": (
+        "src/emu/translator_emit.cc",
+        ".words_before = static_cast<std::uint16_t>(draft_.words)", ".words_before = 0"),
+    "LOOP taken for its opposite": (
+        "src/emu/translator_emit.cc", "out.bytes({0x02, 0xeb, 0x05, 0xe9});",
+        "out.bytes({0x00, 0xeb, 0x05, 0xe9});"),
+    "XSAVE components of the guest's ZMM16 to ZMM31 lost": (
+        "src/emu/code_cache.cc",
+        "out.move_imm(rax, CpuState::xsave_components);\n    out.move_imm(rdx, 0);\n"
+        "    out.context_bytes({0x48, 0x0f, 0xae, 0x25}",
+        "out.move_imm(rax, CpuState::xsave_components & 0x7f);\n    out.move_imm(rdx, 0);\n"
+        "    out.context_bytes({0x48, 0x0f, 0xae, 0x25}"),
+}
+
+
+def copy_tree(work):
+    tree = work / "tree"
+    if tree.exists():
+        shutil.rmtree(tree)
+    shutil.copytree(ROOT, tree, ignore=shutil.ignore_patterns(".git", "build*"))
+    return tree
+
+
+def build(work, jobs):
+    return subprocess.run(["ninja", "-C", work / "build", f"-j{jobs}", TEST],
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def run_test(work):
+    started = time.monotonic()
+    try:
+        done = subprocess.run([work / "build" / TEST, "--failures", "1"], stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, timeout=600)
+    except subprocess.TimeoutExpired:
+        return True, "no end", 600.0
+    first = next((line for line in done.stdout.splitlines() if line.startswith("FAILED")),
+                 done.stdout.strip().splitlines()[-1])
+    return done.returncode != 0, first, time.monotonic() - started
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--work", type=pathlib.Path, required=True, help="for a copy and its build")
+    parser.add_argument("--only", help="a part of a fault's name")
+    parser.add_argument("--jobs", type=int, default=2)
+    arguments = parser.parse_args()
+    work = arguments.work.resolve()
+    work.mkdir(parents=True, exist_ok=True)
+    tree = copy_tree(work)
+    if not (work / "build").exists():
+        subprocess.run(["meson", "setup", "-Dwerror=false", work / "build", tree], check=True,
+                       stdout=subprocess.DEVNULL)
+    chosen = {name: m for name, m in MUTATIONS.items() if (arguments.only or "") in name}
+    for name, (file, old, _) in chosen.items():
+        found = (tree / file).read_text().count(old)
+        if found != 1:
+            sys.exit(f"'{name}': its text stands {found} times in {file}")
+
+    sound = build(work, arguments.jobs)
+    if sound.returncode != 0:
+        sys.exit(sound.stdout)
+    if run_test(work)[0]:
+        sys.exit("the instruction tests fail without a fault")
+    print("| fault | caught | first failing case | seconds |\n|---|---|---|---|", flush=True)
+    missed = 0
+    for name, (file, old, new) in chosen.items():
+        path = tree / file
+        text = path.read_text()
+        path.write_text(text.replace(old, new))
+        built = build(work, arguments.jobs)
+        if built.returncode != 0:
+            print(f"| {name} | does not compile | | |", flush=True)
+            print(built.stdout, file=sys.stderr)
+            missed += 1
+        else:
+            caught, first, seconds = run_test(work)
+            missed += not caught
+            shown = first.split(" at trace")[0].replace("FAILED ", "")
+            print(f"| {name} | {'yes' if caught else 'NO'} | `{shown}` | {seconds:.1f} |",
+                  flush=True)
+        path.write_text(text)
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
