@@ -13,6 +13,9 @@ namespace {
 
 using std::string_view;
 
+// By SamplingMode.
+constexpr const char* mode_names[] = {"auto", "shadow", "exact"};
+
 Error not_yet(string_view what) {
     return {ErrorCode::unsupported, 0, fmt::format("{} is not in this version", what)};
 }
@@ -24,8 +27,9 @@ Result<void> set_output(RunRequest& request, string_view value) {
 }
 
 Result<void> set_mode(RunRequest& request, string_view value) {
-    constexpr SamplingMode modes[] = {SamplingMode::automatic, SamplingMode::shadow};
-    TRY_ASSIGN(const std::size_t mode, parse_choice(value, {"auto", "shadow", "burst", "exact"}));
+    constexpr SamplingMode modes[] = {SamplingMode::automatic, SamplingMode::shadow,
+                                      SamplingMode::exact};
+    TRY_ASSIGN(const std::size_t mode, parse_choice(value, {"auto", "shadow", "exact", "burst"}));
     if (mode >= std::size(modes)) return not_yet("this mode");
     request.options.mode = modes[mode];
     return {};
@@ -314,7 +318,7 @@ std::map<std::string, std::string> describe(const RunRequest& request) {
             kinds.push_back(row.name);
     std::map<std::string, std::string> text = {
         {"output", request.output},
-        {"mode", options.mode == SamplingMode::automatic ? "auto" : "shadow"},
+        {"mode", mode_names[static_cast<std::size_t>(options.mode)]},
         {"engine", "emulator"},
         {"profiles", fmt::format("{}", fmt::join(kinds, ","))},
         {"sample-size", std::to_string(options.sample_size)},

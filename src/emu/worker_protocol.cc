@@ -48,7 +48,7 @@ Result<void> WorkerSocket::send(MessageKind kind, std::span<const std::byte> bod
 }
 
 Result<WorkerSocket::Message> WorkerSocket::receive(int timeout_ms) {
-    if (timeout_ms >= 0) {
+    if (timeout_ms > 0) {
         pollfd waiting = {.fd = fd_.get(), .events = POLLIN, .revents = 0};
         const int ready = poll(&waiting, 1, timeout_ms);
         if (ready == 0) return Error{ErrorCode::interrupted, 0, "worker socket: no answer in time"};
@@ -64,8 +64,12 @@ Result<WorkerSocket::Message> WorkerSocket::receive(int timeout_ms) {
     message.msg_control = &control;
     message.msg_controllen = sizeof control;
     ssize_t size = 0;
-    while ((size = recvmsg(fd_.get(), &message, MSG_CMSG_CLOEXEC)) < 0)
+    const int flags = MSG_CMSG_CLOEXEC | (timeout_ms == 0 ? MSG_DONTWAIT : 0);
+    while ((size = recvmsg(fd_.get(), &message, flags)) < 0) {
+        if (errno == EAGAIN)
+            return Error{ErrorCode::interrupted, EAGAIN, "worker socket: no message is there"};
         if (errno != EINTR) return errno_error("worker socket");
+    }
     if (size == 0) return Error{ErrorCode::gone, 0, "worker socket: closed"};
     for (auto* h = CMSG_FIRSTHDR(&message); h; h = CMSG_NXTHDR(&message, h)) {
         if (h->cmsg_level != SOL_SOCKET || h->cmsg_type != SCM_RIGHTS) continue;

@@ -94,6 +94,11 @@ Result<siginfo_t> StoppedThread::signal_info() const {
     return info;
 }
 
+Result<void> StoppedThread::set_signal_info(const siginfo_t& info) {
+    TRY(ptrace_call(PTRACE_SETSIGINFO, tid_, 0, &info, "write signal information"));
+    return {};
+}
+
 Result<std::uint64_t> StoppedThread::event_message() const {
     unsigned long message = 0;
     TRY(ptrace_call(PTRACE_GETEVENTMSG, tid_, 0, &message, "read a ptrace event"));

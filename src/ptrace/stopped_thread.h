@@ -58,6 +58,8 @@ class StoppedThread {
     Result<void> set_signal_mask(std::uint64_t mask);
     // Of a signal stop.
     Result<siginfo_t> signal_info() const;
+    // Of a signal stop: what the program is told about the signal if it is delivered.
+    Result<void> set_signal_info(const siginfo_t& info);
     // Of an event stop: the new thread's id, ...
     Result<std::uint64_t> event_message() const;
 
