@@ -97,6 +97,10 @@ struct ExactStats {
     std::map<std::string, std::uint64_t> boundaries;  // what ended the intervals
     std::map<std::string, std::uint64_t> excluded;    // intervals not compared, by reason
     std::string stopped_early;                        // why the rest of the run is not covered
+
+    double diverged_share() const {
+        return intervals ? static_cast<double>(diverged) / static_cast<double>(intervals) : 0;
+    }
 };
 
 struct SamplingStats {

@@ -43,7 +43,7 @@ class ExactRun::Collecting final : public TraceUser {
         const auto batch = collector_.add(words, table);
         instructions_ += batch.instructions;
         damaged_ |= batch.damaged;
-        cpu_ns_ += read_clock_ns(CLOCK_THREAD_CPUTIME_ID) - start;
+        cpu_ns_ += static_cast<std::uint64_t>(read_clock_ns(CLOCK_THREAD_CPUTIME_ID) - start);
     }
     void new_emulator() override {
         end();
@@ -57,14 +57,14 @@ class ExactRun::Collecting final : public TraceUser {
     std::uint64_t instructions() const { return instructions_; }
     std::uint64_t parts() const { return parts_; }
     bool damaged() const { return damaged_; }
-    double cpu_seconds() const { return static_cast<double>(cpu_ns_) / 1e9; }
+    std::uint64_t cpu_ns() const { return cpu_ns_; }
 
   private:
     SampleCollector& collector_;
     LayoutResolver resolver_;
     std::atomic<std::uint64_t> instructions_ = 0;
     std::uint64_t parts_ = 0;
-    std::int64_t cpu_ns_ = 0;
+    std::uint64_t cpu_ns_ = 0;
     bool damaged_ = false;
     bool open_ = false;
 };
@@ -104,7 +104,7 @@ Result<void> ExactRun::follow(Target& target, const ProgressListener& on_progres
         const auto now = Clock::now();
         if (!on_progress || now < next_progress) return;
         next_progress = now + progress_period;
-        on_progress({seconds(), stats_.intervals, collecting_->instructions()});
+        on_progress({seconds(), stats_.intervals, collecting_->instructions(), "intervals"});
     };
     TRY_ASSIGN(auto stop, target.stop());
     if (stop.threads().empty()) return {};
@@ -112,6 +112,7 @@ Result<void> ExactRun::follow(Target& target, const ProgressListener& on_progres
     const auto result = intervals.run();
     consumer.drain();
     collecting_->end();
+    counters_ = intervals.counters();
     return result;
 }
 
@@ -120,7 +121,11 @@ void ExactRun::fill(Profile& profile) const {
     sampling.mode = "exact";
     sampling.samples = collecting_->parts();
     sampling.instructions = collecting_->instructions();
-    sampling.emulation_seconds = collecting_->cpu_seconds();
+    for (const auto& [name, counter] : worker_counters)
+        sampling.counters[std::string(name)] = counters_.*counter;
+    sampling.counters["collector_cpu_ns"] = collecting_->cpu_ns();
+    sampling.emulation_seconds =
+        static_cast<double>(counters_.cpu_ns + collecting_->cpu_ns()) / 1e9;
     sampling.ended[stats_.stopped_early.empty() ? "exit" : "stopped"] = 1;
     if (sampling.samples > 1) sampling.ended["interrupted"] = sampling.samples - 1;
     sampling.single_stepped = stats_.native_instructions;

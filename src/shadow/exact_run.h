@@ -42,7 +42,7 @@ class ExactRun {
     std::vector<Divergence> divergences_;
     Clock::time_point begin_;
     double seconds_ = 0;
-    double worker_seconds_ = 0;
+    WorkerCounters counters_ = {};
 };
 
 // Lets a target go that stands still, and waits for its end.

@@ -149,6 +149,8 @@ Result<void> IntervalRun::begin(const CpuState& cpu) {
 Result<SampleOutcome> IntervalRun::emulate(const CpuState& cpu) {
     TRY(begin(cpu));
     TRY_ASSIGN(auto emulated, follow_emulation());
+    for (const auto& [name, counter] : worker_counters)
+        counters_.*counter += emulated.counters.*counter;
     if (emulated.result.end == SampleEnd::size) return cut(std::move(emulated));
     return emulated;
 }

@@ -48,6 +48,8 @@ class IntervalRun {
     // Until the program ends (ErrorCode::gone) or cannot be followed any further, for which
     // ExactStats::stopped_early is the reason. It then stands where it can go on without us.
     Result<void> run();
+    // Of all intervals.
+    const WorkerCounters& counters() const { return counters_; }
 
   private:
     // What ended the emulation of an interval, and where the native run has to stop.
@@ -80,6 +82,7 @@ class IntervalRun {
     ExactStats& stats_;
     std::vector<Divergence>& divergences_;
     NativeRun native_;
+    WorkerCounters counters_ = {};
     Unwinder unwinder_;
 
     UniqueFd memory_;

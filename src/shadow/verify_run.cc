@@ -15,15 +15,24 @@ class CountingUser final : public TraceUser {
     void set_layout(MemoryMap) override {}
     void use(std::span<const std::uint64_t> words, const BlockTable& table) override {
         std::uint64_t sum = 0;
-        for (const auto id : words)
-            if (const auto* block = table.find(id)) sum += block->instructions;
+        for (const auto id : words) sum += id < sizes_.size() ? sizes_[id] : size_of(id, table);
         instructions_ += sum;
     }
-    void new_emulator() override {}
+    void new_emulator() override { sizes_.clear(); }
 
     std::uint64_t instructions() const { return instructions_; }
 
   private:
+    std::uint64_t size_of(std::uint64_t id, const BlockTable& table) {
+        const auto* block = table.find(id);
+        if (!block) return 0;
+        // Ids below were given before, so that their blocks are known by now.
+        for (auto known = sizes_.size(); known <= id; ++known)
+            sizes_.push_back(table.find(known)->instructions);
+        return block->instructions;
+    }
+
+    std::vector<std::uint32_t> sizes_;  // by id: close together, for the cache
     std::atomic<std::uint64_t> instructions_ = 0;
 };
 
