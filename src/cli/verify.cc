@@ -46,6 +46,13 @@ int verify_main(std::span<const std::string> words) {
     std::string limit = "0";
     app.add_option("--max-instructions", limit,
                    "verify about N instructions, then let the program run on (k, M, G)");
+    bool no_narrow = false;
+    app.add_flag("--no-narrow", no_narrow,
+                 "do not look for the first instruction that differs; faster");
+    std::string fault;
+    app.add_option(
+        "--fault", fault,
+        "for tests: the emulator sees the lowest bit of the byte at this address inverted");
     app.add_option("command", options.command, "the program and its arguments")->required();
     app.positionals_at_end();
     app.prefix_command();
@@ -56,6 +63,15 @@ int verify_main(std::span<const std::string> words) {
         return exit_own_failure;
     }
     options.max_instructions = *parsed;
+    options.narrow = !no_narrow;
+    if (!fault.empty()) {
+        const auto address = parse_u64(fault);
+        if (!address) {
+            say("verify: --fault: {}", address.error().message);
+            return exit_own_failure;
+        }
+        options.flipped = {*address};
+    }
     const auto outcome = verify_target(options);
     if (!outcome) {
         say("verify: {}", outcome.error().message);

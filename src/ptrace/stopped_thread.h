@@ -70,8 +70,9 @@ class StoppedThread {
 
     // Brings the thread from any kind of stop to a trap (see WaitStatus::is_trap) without one
     // instruction executed in user mode: a system call under way ends or is interrupted, a signal
-    // of the thread's own is delivered.
-    Result<void> settle();
+    // of the thread's own is delivered, or dropped where it is one that we caused.
+    enum class OwnSignal : std::uint8_t { delivered, dropped };
+    Result<void> settle(OwnSignal own = OwnSignal::delivered);
 
     // Lets the thread go. `signal` is delivered if it is in a signal stop. A group stop stays one.
     Result<void> resume(int signal = 0);

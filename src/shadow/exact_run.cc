@@ -6,6 +6,7 @@ namespace shadowprof {
 namespace {
 
 constexpr std::chrono::milliseconds progress_period{250};
+constexpr std::chrono::milliseconds look_period{50};
 constexpr std::size_t noted_divergences = 3;
 
 // Of a program whose mappings change while it is followed.
@@ -150,11 +151,13 @@ void ExactRun::fill(Profile& profile) const {
 
 void run_to_end(WaitHub& hub, Target& target) {
     target.resume();
-    while (!target.end()) {
-        const auto status = hub.wait_for(target.pid());
-        if (!status) return;
-        hub.put_back({target.pid(), *status});
+    while (true) {
+        // Of its threads too, which are not waited for.
         while (const auto event = hub.poll()) (void)target.handle(*event);
+        if (target.end()) return;
+        const auto status = hub.wait_for(target.pid(), look_period);
+        if (!status) return;
+        if (*status) hub.put_back({target.pid(), **status});
     }
 }
 

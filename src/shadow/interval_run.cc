@@ -10,6 +10,7 @@
 #include "ptrace/proc.h"
 #include "ptrace/process_memory.h"
 #include "ptrace/rseq_area.h"
+#include "shadow/narrowing.h"
 #include "shadow/state_comparison.h"
 
 namespace shadowprof {
@@ -60,7 +61,23 @@ Result<void> IntervalRun::run() {
 // False: the program cannot be followed any further.
 Result<bool> IntervalRun::interval() {
     TRY_ASSIGN(const auto start, thread_.snapshot());
-    TRY_ASSIGN(const auto emulated, emulate(start.cpu));
+    if (options_.narrow) {
+        // A signal that stopped it here is a breakpoint's or a step's.
+        TRY(thread_.settle(StoppedThread::OwnSignal::dropped));
+        TRY_ASSIGN(syscall_instruction_, stop_.target().syscall_instruction());
+        TRY_ASSIGN(auto replica, Replica::fork(stop_));
+        replica_.emplace(std::move(replica));
+    }
+    const auto diverged_before = stats_.diverged;
+    // The program may have died of what diverged.
+    auto result = interval_from(start.cpu);
+    if (stats_.diverged != diverged_before) narrow_down(start.cpu);
+    replica_.reset();
+    return result;
+}
+
+Result<bool> IntervalRun::interval_from(const CpuState& start) {
+    TRY_ASSIGN(const auto emulated, emulate(start));
     const auto boundary = boundary_of(emulated);
     if (!boundary) {
         stats_.stopped_early = fmt::format("the emulation ended at {:#x} by {}",
@@ -277,7 +294,12 @@ Result<std::vector<std::string>> IntervalRun::compare(Boundary boundary,
         TRY_ASSIGN(const auto registers, thread_.registers());
         native.cpu[Gpr::rax] = registers.orig_rax;
     }
-    auto found = differences(native.cpu, emulated.cpu);
+    auto emulated_cpu = emulated.cpu;
+    if (boundary == Boundary::cut) {
+        ProcessMemory memory(thread_.tid());
+        adopt_dead_flags(native.cpu, emulated_cpu, memory);
+    }
+    auto found = differences(native.cpu, emulated_cpu);
     // The kernel writes there when it preempts the thread.
     TRY_ASSIGN(const auto rseq, read_rseq_area(thread_));
     TRY_ASSIGN(const auto memory, worker_->compare_memory({rseq.start, rseq.end}));
@@ -295,6 +317,25 @@ Result<std::vector<std::string>> IntervalRun::compare(Boundary boundary,
     if (!found.empty())
         found.insert(found.begin(), fmt::format("ended at {:#x}", emulated.cpu.rip.value));
     return found;
+}
+
+// Only adds to what is said of the divergence.
+void IntervalRun::narrow_down(const CpuState& start) {
+    if (!replica_ || divergences_.size() != stats_.diverged) return;
+    auto& lines = divergences_.back().differences;
+    const auto& all = map_.mappings();
+    if (std::any_of(all.begin(), all.end(),
+                    [](const Mapping& m) { return m.shared && m.writable; })) {
+        lines.push_back("not narrowed down: the program shares memory with others");
+        return;
+    }
+    Narrowing narrowing(*worker_, std::move(*replica_), start, map_, syscall_instruction_,
+                        options_.flipped);
+    const auto found = narrowing.run();
+    if (found)
+        lines.insert(lines.end(), found->begin(), found->end());
+    else
+        lines.push_back("not narrowed down: " + found.error().message);
 }
 
 void IntervalRun::note_divergence(std::vector<std::string> differences) {

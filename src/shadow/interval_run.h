@@ -16,6 +16,7 @@
 #include "base/result.h"
 #include "emu/worker_process.h"
 #include "profile/profile.h"
+#include "ptrace/replica.h"
 #include "ptrace/target.h"
 #include "ptrace/unwind.h"
 #include "shadow/native_run.h"
@@ -33,6 +34,8 @@ struct Divergence {
 struct IntervalOptions {
     bool values = false;   // trace the results of all instructions
     GuestAddress flipped;  // see ExactRequest
+    // A divergence is narrowed down to an instruction, for which each interval needs a replica.
+    bool narrow = false;
     // Asked before each interval whether to go on; says why not.
     std::function<std::string()> stop_reason;
     std::function<void()> on_tick;  // called now and then
@@ -56,6 +59,7 @@ class IntervalRun {
     enum class Boundary : std::uint8_t { syscall, vdso_call, instruction, fault, cut };
 
     Result<bool> interval();
+    Result<bool> interval_from(const CpuState& start);
     Result<void> begin(const CpuState& cpu);
     Result<SampleOutcome> emulate(const CpuState& cpu);
     Result<SampleOutcome> follow_emulation();
@@ -72,6 +76,7 @@ class IntervalRun {
     Result<void> leave_to_hardware(std::string reason);
     Result<bool> prepare_next(Passage passage);
     Result<void> restart_trace();
+    void narrow_down(const CpuState& start);
     void note_divergence(std::vector<std::string> differences);
 
     ScopedStop& stop_;
@@ -85,6 +90,8 @@ class IntervalRun {
     WorkerCounters counters_ = {};
     Unwinder unwinder_;
 
+    std::optional<Replica> replica_;  // of the interval's start
+    GuestAddress syscall_instruction_;
     UniqueFd memory_;
     MemoryMap map_;
     std::vector<MemoryRange> changed_;  // since the last interval

@@ -40,7 +40,7 @@ Result<void> verify(Target& target, OwnedWorker& worker, const VerifyOptions& op
                     VerifyOutcome& outcome) {
     CountingUser counting;
     TraceConsumer consumer(counting);
-    IntervalOptions interval_options{.flipped = options.flipped};
+    IntervalOptions interval_options{.flipped = options.flipped, .narrow = options.narrow};
     interval_options.stop_reason = [&]() -> std::string {
         if (!options.max_instructions || counting.instructions() < options.max_instructions)
             return {};
