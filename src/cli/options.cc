@@ -13,6 +13,9 @@ namespace {
 
 using std::string_view;
 
+// By SamplingMode.
+constexpr const char* mode_names[] = {"auto", "shadow", "exact"};
+
 Error not_yet(string_view what) {
     return {ErrorCode::unsupported, 0, fmt::format("{} is not in this version", what)};
 }
@@ -24,8 +27,9 @@ Result<void> set_output(RunRequest& request, string_view value) {
 }
 
 Result<void> set_mode(RunRequest& request, string_view value) {
-    constexpr SamplingMode modes[] = {SamplingMode::automatic, SamplingMode::shadow};
-    TRY_ASSIGN(const std::size_t mode, parse_choice(value, {"auto", "shadow", "burst", "exact"}));
+    constexpr SamplingMode modes[] = {SamplingMode::automatic, SamplingMode::shadow,
+                                      SamplingMode::exact};
+    TRY_ASSIGN(const std::size_t mode, parse_choice(value, {"auto", "shadow", "exact", "burst"}));
     if (mode >= std::size(modes)) return not_yet("this mode");
     request.options.mode = modes[mode];
     return {};
@@ -62,6 +66,7 @@ ProfileKinds both(ProfileKinds a, ProfileKinds b) {
 
 Result<void> set_profiles(RunRequest& request, string_view value) {
     request.notes.clear();
+    request.profiles_are_asked_for = true;
     if (value == "all") {
         request.options.profiles = {};
         request.notes = {
@@ -171,7 +176,8 @@ struct OptionRow {
 constexpr OptionRow rows[] = {
     {"-o,--output", "FILE",
      "the profile; %p is the target's pid, - is standard output [shadowprof.json]", set_output},
-    {"--mode", "MODE", "auto or shadow; in this version auto is shadow [auto]", set_mode},
+    {"--mode", "MODE", "auto, shadow (samples) or exact (everything); auto is shadow [auto]",
+     set_mode},
     {"--engine", "ENGINE", "emulator, the only one in this version [emulator]", set_engine},
     {"--profiles", "LIST", "some of edge,path,value,call,method, or all [all]", set_profiles},
     {"--sample-size", "N", "instructions per sample, also with k, M or G [1M]", set_sample_size},
@@ -276,6 +282,18 @@ Result<std::vector<std::string>> environment_words(string_view environment) {
     return std::move(words).value();
 }
 
+// Where everything is followed, nothing is left to choose; and values cost much.
+Result<void> fit_exact_mode(RunRequest& request) {
+    RunOptions& options = request.options;
+    if (options.duration || options.max_samples || options.load_is_asked_for ||
+        options.delay.count() != 0)
+        return Error{ErrorCode::usage, 0,
+                     "--mode=exact follows the whole run: --load, --delay, --duration and "
+                     "--max-samples are for samples"};
+    if (!request.profiles_are_asked_for) options.profiles.values = false;
+    return {};
+}
+
 }  // namespace
 
 Result<RunRequest> parse_run(std::span<const std::string> words, std::string_view environment) {
@@ -284,6 +302,7 @@ Result<RunRequest> parse_run(std::span<const std::string> words, std::string_vie
     TRY_ASSIGN(RunRequest request, parse_words(all));
     if (request.options.command.empty() && !request.help)
         return Error{ErrorCode::usage, 0, "no program to run"};
+    if (request.options.mode == SamplingMode::exact) TRY(fit_exact_mode(request));
     return request;
 }
 
@@ -314,7 +333,7 @@ std::map<std::string, std::string> describe(const RunRequest& request) {
             kinds.push_back(row.name);
     std::map<std::string, std::string> text = {
         {"output", request.output},
-        {"mode", options.mode == SamplingMode::automatic ? "auto" : "shadow"},
+        {"mode", mode_names[static_cast<std::size_t>(options.mode)]},
         {"engine", "emulator"},
         {"profiles", fmt::format("{}", fmt::join(kinds, ","))},
         {"sample-size", std::to_string(options.sample_size)},

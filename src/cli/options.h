@@ -19,6 +19,7 @@ enum class Progress : std::uint8_t { on_terminal, always, never };
 // Everything that the user asked for.
 struct RunRequest {
     RunOptions options;
+    bool profiles_are_asked_for = false;
     std::string output = "shadowprof.json";
     bool quiet = false;
     Progress progress = Progress::on_terminal;

@@ -109,10 +109,10 @@ TEST_CASE("a bad value names the option, the value and what is accepted") {
 
 TEST_CASE("what a later version will do is refused as such, not as a typing error") {
     const std::vector<std::string> later[] = {
-        {"--mode=burst", "prog"},      {"--mode=exact", "prog"},        {"--engine=step", "prog"},
-        {"--profiles=latency", "p"},   {"--profiles=edge,stream", "p"}, {"--follow-forks=yes", "p"},
-        {"--budget=1%", "prog"},       {"--burst=2ms/1s", "prog"},      {"--every=100", "prog"},
-        {"--until-converged", "prog"}, {"--burst-length=edge:5", "p"},
+        {"--mode=burst", "prog"},        {"--engine=step", "prog"},   {"--profiles=latency", "p"},
+        {"--profiles=edge,stream", "p"}, {"--follow-forks=yes", "p"}, {"--budget=1%", "prog"},
+        {"--burst=2ms/1s", "prog"},      {"--every=100", "prog"},     {"--until-converged", "prog"},
+        {"--burst-length=edge:5", "p"},
     };
     for (const auto& words : later) {
         CAPTURE(words.front());

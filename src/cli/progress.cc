@@ -12,8 +12,9 @@ constexpr const char* erase_line = "\r\033[K";  // ECMA-48, EL
 }  // namespace
 
 std::string progress_text(const RunProgress& progress) {
-    return fmt::format("{:.1f} s, {} samples, {:.1f} million instructions", progress.seconds,
-                       progress.samples, static_cast<double>(progress.instructions) / 1e6);
+    return fmt::format("{:.1f} s, {} {}, {:.1f} million instructions", progress.seconds,
+                       progress.samples, progress.unit,
+                       static_cast<double>(progress.instructions) / 1e6);
 }
 
 ProgressLine::~ProgressLine() {

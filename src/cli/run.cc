@@ -81,6 +81,21 @@ Result<std::string> save(const Profile& profile, SymbolSource& symbols, SafeOutp
     return output.commit(static_cast<pid_t>(profile.run.pid));
 }
 
+std::string amount_followed(const SamplingStats& sampling) {
+    if (!sampling.exact) return fmt::format("{} samples", sampling.samples);
+    return fmt::format("{} intervals, {} diverged", sampling.exact->intervals,
+                       sampling.exact->diverged);
+}
+
+// What an exact profile does not have in it.
+void warn_of_gaps(const SamplingStats& sampling) {
+    if (!sampling.exact) return;
+    if (!sampling.exact->stopped_early.empty())
+        say("the rest of the run is not covered: {}", sampling.exact->stopped_early);
+    for (const auto& [reason, times] : sampling.exact->excluded)
+        say("{} intervals are not covered: {}", times, reason);
+}
+
 Result<RunOutcome> sample(const RunRequest& request) {
     const bool is_terminal = isatty(STDERR_FILENO) != 0;
     const bool wanted =
@@ -109,9 +124,10 @@ Ending run(const RunRequest& request) {
         // A log gets one line; `shadowprof report` shows it the rest.
         if (isatty(STDERR_FILENO))
             print_summary(profile, symbols, summary_options(STDERR_FILENO), stderr);
-        say("{} samples, {:.1f} million instructions; profile in {}", profile.sampling.samples,
+        say("{}, {:.1f} million instructions; profile in {}", amount_followed(profile.sampling),
             static_cast<double>(profile.sampling.instructions) / 1e6,
             *name == "-" ? "standard output" : *name);
+        warn_of_gaps(profile.sampling);
     }
     return {profile.run.exit_status.value_or(0), profile.run.exit_signal};
 }

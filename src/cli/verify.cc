@@ -12,19 +12,30 @@ namespace {
 constexpr int exit_diverged = 1;
 
 void report(const VerifyOutcome& outcome) {
+    const auto& stats = outcome.stats;
     say("verify: {} intervals of together {} instructions and {} pages compared, {} diverged",
-        outcome.intervals, outcome.instructions, outcome.pages_compared, outcome.diverged);
-    for (const auto& [what, times] : outcome.boundaries)
+        stats.intervals, outcome.instructions, stats.pages_compared, stats.diverged);
+    for (const auto& [what, times] : stats.boundaries)
         say("verify:   {} ended by a {}", times, what);
-    for (const auto& [reason, times] : outcome.excluded)
+    for (const auto& [reason, times] : stats.excluded)
         say("verify:   {} not compared: {}", times, reason);
-    if (outcome.native_instructions)
-        say("verify:   {} instructions left to the hardware", outcome.native_instructions);
+    if (stats.native_instructions)
+        say("verify:   {} instructions left to the hardware", stats.native_instructions);
+    if (stats.signals)
+        say("verify:   {} signals from outside held to the end of an interval", stats.signals);
     for (const auto& divergence : outcome.divergences)
         for (const auto& line : divergence.differences)
             say("verify: interval {}: {}", divergence.interval, line);
-    if (!outcome.stopped_early.empty())
-        say("verify: not verified to the end: {}", outcome.stopped_early);
+    if (!stats.stopped_early.empty())
+        say("verify: not verified to the end: {}", stats.stopped_early);
+}
+
+// 0 says that all of the program, or as much as the user wanted, was proven.
+int exit_status(const VerifyOutcome& outcome) {
+    const auto& stats = outcome.stats;
+    const bool whole = stats.stopped_early.empty() || outcome.limit_reached;
+    const bool proven = stats.diverged == 0 && stats.intervals != 0 && whole;
+    return proven ? 0 : exit_diverged;
 }
 
 }  // namespace
@@ -35,6 +46,13 @@ int verify_main(std::span<const std::string> words) {
     std::string limit = "0";
     app.add_option("--max-instructions", limit,
                    "verify about N instructions, then let the program run on (k, M, G)");
+    bool no_narrow = false;
+    app.add_flag("--no-narrow", no_narrow,
+                 "do not look for the first instruction that differs; faster");
+    std::string fault;
+    app.add_option(
+        "--fault", fault,
+        "for tests: the emulator sees the lowest bit of the byte at this address inverted");
     app.add_option("command", options.command, "the program and its arguments")->required();
     app.positionals_at_end();
     app.prefix_command();
@@ -45,13 +63,22 @@ int verify_main(std::span<const std::string> words) {
         return exit_own_failure;
     }
     options.max_instructions = *parsed;
+    options.narrow = !no_narrow;
+    if (!fault.empty()) {
+        const auto address = parse_u64(fault);
+        if (!address) {
+            say("verify: --fault: {}", address.error().message);
+            return exit_own_failure;
+        }
+        options.flipped = {*address};
+    }
     const auto outcome = verify_target(options);
     if (!outcome) {
         say("verify: {}", outcome.error().message);
         return exit_own_failure;
     }
     report(*outcome);
-    return outcome->diverged ? exit_diverged : 0;
+    return exit_status(*outcome);
 }
 
 }  // namespace shadowprof

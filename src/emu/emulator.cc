@@ -89,6 +89,7 @@ class Emulator::Run {
           syscalls_(syscalls),
           sink_(sink),
           stepper_(stepper),
+          limits_(limits),
           pacer_(limits, e_.tables_) {}
 
     RunResult execute();
@@ -125,6 +126,7 @@ class Emulator::Run {
     SyscallHandler& syscalls_;
     TraceSink& sink_;
     Stepper* stepper_;
+    const RunLimits limits_;
     TracePacer pacer_;
     RunResult result_;
     std::uint64_t* start_ = nullptr;  // where the words begin that are not submitted yet
@@ -135,10 +137,14 @@ class Emulator::Run {
 };
 
 RunResult Emulator::Run::execute() {
+    if (limits_.blocks != 0) e_.translator_.drop_superblocks();
     pc_ = cpu_.rip;
     load_state();
     new_buffer();
-    if (!ended_) enter_at(pc_);
+    if (!ended_ && limits_.one_instruction)
+        enter_entry(e_.translator_.one_instruction(pacer_.level(), pc_), pc_);
+    else if (!ended_)
+        enter_at(pc_);
     {
         SignalScope signals(*e_.cache_);
         while (!ended_) {
@@ -210,7 +216,8 @@ void Emulator::Run::submit_trace() {
     auto* cursor = reinterpret_cast<std::uint64_t*>(context_.trace_cursor);
     const std::span<const std::uint64_t> words(cursor, start_);
     pacer_.account(words);
-    if (pacer_.level() == TraceLevel::blocks && e_.superblocks_.observe(words))
+    if (pacer_.level() == TraceLevel::blocks && limits_.blocks == 0 &&
+        e_.superblocks_.observe(words))
         pacer_.expect_longer_records();
     sink_.submit(words);
     start_ = nullptr;
@@ -366,8 +373,27 @@ Result<std::unique_ptr<Emulator>> Emulator::create(BlockTables& tables) {
 }
 
 Result<void> Emulator::begin_sample(MemoryMap map, PageSource& source,
-                                    Nondeterminism nondeterminism) {
-    TRY(memory_.begin(std::move(map), source));
+                                    Nondeterminism nondeterminism, bool track_writes) {
+    nondeterminism_ = nondeterminism;
+    TRY(memory_.begin(std::move(map), source, track_writes));
+    begin_translator();
+    return {};
+}
+
+bool Emulator::next_interval(std::span<const MemoryRange> changed,
+                             std::optional<MemoryMap> layout) {
+    memory_.next_interval();
+    bool code_may_differ = layout.has_value();
+    if (layout && !memory_.change_layout(std::move(*layout))) return false;
+    for (const auto& range : changed) {
+        code_may_differ |= range.is_all();
+        range.is_all() ? memory_.refresh_writable() : memory_.refresh(range.start, range.end);
+    }
+    if (code_may_differ) begin_translator();
+    return true;
+}
+
+void Emulator::begin_translator() {
     const auto& mappings = memory_.layout().mappings();
     const auto vdso = std::find_if(mappings.begin(), mappings.end(),
                                    [](const Mapping& m) { return m.name == "[vdso]"; });
@@ -376,8 +402,7 @@ Result<void> Emulator::begin_sample(MemoryMap map, PageSource& source,
         vdso_ = vdso == mappings.end() ? Mapping{} : *vdso;
         vdso_functions_ = find_vdso_functions(memory_, vdso_);
     }
-    translator_.begin_sample(vdso_functions_, nondeterminism);
-    return {};
+    translator_.begin_sample(vdso_functions_, nondeterminism_);
 }
 
 RunResult Emulator::run(CpuState& cpu, const RunLimits& limits, SyscallHandler& syscalls,

@@ -35,6 +35,15 @@ struct TraceBuffer {
     std::size_t words() const { return static_cast<std::size_t>(top - base); }
 };
 
+// Part of a guest's memory. All of what it can write to: from 0 to the highest address.
+struct MemoryRange {
+    GuestAddress start, end;
+
+    constexpr bool is_all() const { return start.value == 0 && end.value == ~std::uint64_t{0}; }
+    static constexpr MemoryRange all() { return {{0}, {~std::uint64_t{0}}}; }
+    friend bool operator==(const MemoryRange&, const MemoryRange&) = default;
+};
+
 class TraceSink {
   public:
     virtual ~TraceSink() = default;
@@ -71,9 +80,14 @@ class Emulator {
     Emulator(const Emulator&) = delete;
     Emulator& operator=(const Emulator&) = delete;
 
-    // Shows the guest a new snapshot. Translated code that still holds is kept.
+    // Shows the guest a new snapshot. Translated code that still holds is kept. See GuestMemory for
+    // the tracking of writes.
     Result<void> begin_sample(MemoryMap map, PageSource& source,
-                              Nondeterminism nondeterminism = Nondeterminism::native);
+                              Nondeterminism nondeterminism = Nondeterminism::native,
+                              bool track_writes = false);
+    // The source has become what the guest's memory is, but for what changed since. False if its
+    // new mappings cannot be shown without beginning anew.
+    bool next_interval(std::span<const MemoryRange> changed, std::optional<MemoryMap> layout);
     // Runs from `cpu` on, and leaves the state at the end in it. `stepper` may be null: then what
     // cannot be translated ends the run.
     RunResult run(CpuState& cpu, const RunLimits& limits, SyscallHandler& syscalls, TraceSink& sink,
@@ -100,6 +114,7 @@ class Emulator {
     // `self` is the address of an Emulator*, which is set while one exists.
     static void on_signal(void* self, int signal, void* info, void* ucontext);
     void handle_signal(int signal, const siginfo_t& info, ucontext_t& context);
+    void begin_translator();
     void leave_by_fault(const FaultInfo& fault, ucontext_t& context);
 
     BlockTables& tables_;
@@ -110,6 +125,7 @@ class Emulator {
     SuperblockFinder superblocks_;
     Mapping vdso_;  // of the last snapshot; empty if it had none
     Translator::VdsoEntries vdso_functions_;
+    Nondeterminism nondeterminism_ = Nondeterminism::native;
     FaultInfo fault_;
     TraceBuffer buffer_;
 };

@@ -4,10 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstring>
 #include <fstream>
 #include <iterator>
+
+#include "emu/page_bits.h"
 
 namespace shadowprof {
 namespace {
@@ -27,21 +28,6 @@ MemoryMap read_own_map() {
     std::string text{std::istreambuf_iterator<char>(in), {}};
     auto map = MemoryMap::parse(text);
     return map ? std::move(map).value() : MemoryMap{};
-}
-
-// Calls visit(first, count) for each run of set bits.
-template <typename Visit>
-void for_each_run(std::uint32_t bits, Visit visit) {
-    while (bits) {
-        const auto first = static_cast<unsigned>(std::countr_zero(bits));
-        const auto count = static_cast<unsigned>(std::countr_one(bits >> first));
-        visit(first, count);
-        bits &= ~(((std::uint32_t{1} << count) - 1) << first);
-    }
-}
-
-std::uint16_t page_bit(GuestAddress address) {
-    return static_cast<std::uint16_t>(1u << (address.value / page_bytes % 16));
 }
 
 }  // namespace
@@ -71,10 +57,11 @@ GuestMemory::~GuestMemory() {
     end();
 }
 
-Result<void> GuestMemory::begin(MemoryMap map, PageSource& source) {
+Result<void> GuestMemory::begin(MemoryMap map, PageSource& source, bool track_writes) {
     end();
     map_ = std::move(map);
     source_ = &source;
+    track_writes_ = track_writes;
     layout_changed_ = false;
     const auto delta = choose_delta();
     if (!delta)
@@ -138,9 +125,14 @@ GuestMemory::Fault GuestMemory::on_fault(GuestAddress address, bool is_write) {
     if (!mapping) return grow_stack(address) ? Fault::resolved : Fault::guest;
     if (!is_accessible(*mapping) || (is_write && !mapping->writable)) return Fault::guest;
     auto* chunk = chunk_of(address);
-    if (!chunk || !(chunk->resident & page_bit(address)))
-        return fetch(*mapping, address) ? Fault::resolved : Fault::guest;
+    if (!chunk || !(chunk->resident & page_bit(address))) {
+        if (!fetch(*mapping, address)) return Fault::guest;
+        if (is_write && track_writes_) make_dirty(*chunk_of(address), address.page());
+        return Fault::resolved;
+    }
     if (is_write && (chunk->watched & page_bit(address))) return Fault::code_write;
+    if (is_write && !(chunk->dirty & page_bit(address)) && make_dirty(*chunk, address.page()))
+        return Fault::resolved;
     return Fault::guest;
 }
 
@@ -165,6 +157,7 @@ bool GuestMemory::fetch(const Mapping& mapping, GuestAddress address) {
 
 bool GuestMemory::place_pages(const Mapping& mapping, GuestAddress first, std::uint64_t pages) {
     const auto bytes = pages * page_bytes;
+    const bool starts_dirty = mapping.writable && !track_writes_;
     void* at = host(first);
     void* placed = mmap(at, bytes, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
@@ -172,7 +165,7 @@ bool GuestMemory::place_pages(const Mapping& mapping, GuestAddress first, std::u
     const bool ok = placed == at &&
                     (fresh_.contains(first) ||
                      source_->read_pages(first, {static_cast<std::byte*>(at), bytes})) &&
-                    (mapping.writable || mprotect(at, bytes, PROT_READ) == 0);
+                    (starts_dirty || mprotect(at, bytes, PROT_READ) == 0);
     if (!ok) {
         munmap(placed, bytes);
         return false;
@@ -182,7 +175,7 @@ bool GuestMemory::place_pages(const Mapping& mapping, GuestAddress first, std::u
     for (std::uint64_t i = 0; i < pages; ++i) {
         const auto bit = page_bit(first + i * page_bytes);
         chunk.resident = static_cast<std::uint16_t>(chunk.resident | bit);
-        if (mapping.writable) chunk.dirty = static_cast<std::uint16_t>(chunk.dirty | bit);
+        if (starts_dirty) chunk.dirty = static_cast<std::uint16_t>(chunk.dirty | bit);
     }
     return true;
 }
@@ -219,7 +212,7 @@ void GuestMemory::allow_code_write(GuestAddress page) {
     auto* chunk = chunk_of(page);
     if (!chunk || !(chunk->watched & page_bit(page))) return;
     ++counters_.code_writes;
-    if (mprotect(host(page.page()), page_bytes, PROT_READ | PROT_WRITE) == 0)
+    if (make_dirty(*chunk, page.page()))
         chunk->watched = static_cast<std::uint16_t>(chunk->watched & ~page_bit(page));
     if (listener_) listener_(page.page(), page.page() + page_bytes);
 }
@@ -255,6 +248,8 @@ bool GuestMemory::write(GuestAddress to, std::span<const std::byte> from) {
         if (mapping ? !mapping->writable : !grow_stack(to)) return false;
         if (readable_bytes(to).empty()) return false;
         allow_code_write(to);
+        auto* chunk = chunk_of(to);
+        if (!(chunk->dirty & page_bit(to)) && !make_dirty(*chunk, to.page())) return false;
         const auto count = std::min(page_bytes - to.value % page_bytes, from.size());
         std::memcpy(host(to), from.data(), count);
         from = from.subspan(count);

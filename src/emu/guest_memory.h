@@ -54,8 +54,19 @@ class GuestMemory final : public GuestSpace {
     GuestMemory& operator=(const GuestMemory&) = delete;
 
     // Begins a sample over a snapshot. Chooses the delta; unsupported if no distance is free.
-    // `source` must outlive the sample.
-    Result<void> begin(MemoryMap map, PageSource& source);
+    // `source` must outlive the sample. Where writes are tracked, a page is dirty only from its
+    // first write on.
+    Result<void> begin(MemoryMap map, PageSource& source, bool track_writes = false);
+    // The source has become what this memory is, and goes on from there: pages stay. Those that
+    // were written to a while ago are clean again.
+    void next_interval();
+    // The mappings of the source have changed: drops the pages that they show differently. False,
+    // and nothing is done, if one of them is where this process has something at this delta.
+    bool change_layout(MemoryMap map);
+    // The source has changed in this range.
+    void refresh(GuestAddress start, GuestAddress end);
+    // The source may have changed wherever it can be written to.
+    void refresh_writable();
     // Drops every page, also those written.
     void end();
     // Drops every page; they are fetched anew from the source, which has taken over all writes.
@@ -107,6 +118,11 @@ class GuestMemory final : public GuestSpace {
         std::uint16_t resident = 0;
         std::uint16_t dirty = 0;    // was mapped writable here at some time
         std::uint16_t watched = 0;  // see watch_code_page()
+        // Where writes are tracked: how many intervals dirty pages stay so, since when they are,
+        // and when they became clean.
+        std::uint16_t patience = 1;
+        std::uint64_t dirty_since = 0;
+        std::uint64_t clean_since = 0;
     };
 
     Chunk* chunk_of(GuestAddress address);
@@ -114,6 +130,8 @@ class GuestMemory final : public GuestSpace {
     bool fetch(const Mapping& mapping, GuestAddress address);
     bool place_pages(const Mapping& mapping, GuestAddress first, std::uint64_t pages);
     bool grow_stack(GuestAddress address);
+    bool make_dirty(Chunk& chunk, GuestAddress page);
+    void reread(Chunk& chunk, GuestAddress page);
     void drop_range(GuestAddress start, GuestAddress end);
     void set_layout(std::vector<Mapping> mappings);
     std::vector<Mapping> without(GuestAddress start, GuestAddress end) const;
@@ -129,6 +147,8 @@ class GuestMemory final : public GuestSpace {
     PageRanges fresh_;  // mapped in this sample: zero when first touched, not in the snapshot
     GuestMemoryCounters counters_;
     bool layout_changed_ = false;
+    bool track_writes_ = false;
+    std::uint64_t interval_ = 0;
 };
 
 }  // namespace shadowprof

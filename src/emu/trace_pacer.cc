@@ -36,6 +36,7 @@ TracePacer::TracePacer(const RunLimits& limits, const BlockTables& tables)
 
 bool TracePacer::finished() const {
     if (limits_.untraced) return false;
+    if (limits_.blocks != 0 && blocks_ >= limits_.blocks) return true;
     const auto close_enough = std::max<std::uint64_t>(16, limits_.instructions / 1024);
     return instructions_ + close_enough >= limits_.instructions;
 }
@@ -56,6 +57,8 @@ std::size_t TracePacer::next_words(std::size_t room) {
         phase_left_ = std::max<std::uint64_t>(1, phase_left_);
     }
     level_ = values_next_ ? TraceLevel::values : TraceLevel::blocks;
+    if (limits_.blocks != 0) return std::min<std::size_t>(room, limits_.blocks - blocks_);
+    if (limits_.instructions >= RunLimits::unlimited) return room;
     const auto left = limits_.instructions - std::min(instructions_, limits_.instructions);
     const auto wanted = static_cast<double>(std::min(phase_left_, left)) * words_per_instruction();
     if (level_ == TraceLevel::blocks && !block_rate_known_) {
@@ -72,6 +75,8 @@ std::size_t TracePacer::next_words(std::size_t room) {
 
 void TracePacer::account(std::span<const std::uint64_t> words) {
     if (limits_.untraced) return;
+    blocks_ += words.size();
+    if (limits_.instructions >= RunLimits::unlimited) return;
     const auto count = estimate(words);
     traced_words_[level_ == TraceLevel::values] += words.size();
     if (level_ == TraceLevel::blocks) block_rate_known_ = true;

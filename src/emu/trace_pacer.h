@@ -12,8 +12,15 @@
 namespace shadowprof {
 
 struct RunLimits {
+    // Runs until something else ends it, and its instructions are not estimated.
+    static constexpr std::uint64_t unlimited = std::uint64_t{1} << 62;
+
     // The run ends at the first block boundary where about this many instructions have run.
     std::uint64_t instructions = 0;
+    // At TraceLevel::blocks: the run ends behind exactly so many blocks; 0: whenever it does.
+    std::uint64_t blocks = 0;
+    // The first instruction is a block of its own.
+    bool one_instruction = false;
     // Of each period of about this many instructions, about `value_instructions` run at
     // TraceLevel::values; 0 means none, as many as the period all.
     std::uint64_t value_period = 0;
@@ -53,6 +60,7 @@ class TracePacer {
     std::minstd_rand random_;
     TraceLevel level_ = TraceLevel::blocks;
     std::uint64_t instructions_ = 0;
+    std::uint64_t blocks_ = 0;      // counted where they are limited
     std::uint64_t phase_left_ = 0;  // instructions until the level changes
     bool values_next_ = false;
     bool block_rate_known_ = false;

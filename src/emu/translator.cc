@@ -278,6 +278,7 @@ void Translator::retire(std::uint32_t index) {
 
 void Translator::clear() {
     ++counters_.cache_clears;
+    has_superblocks_ = false;
     cache_.clear();
     for (auto& map : by_start_) map.clear();
     blocks_.clear();

@@ -83,6 +83,11 @@ class Translator {
     // there from now on. False if that cannot be done, or is not what their instructions allow.
     bool form_superblock(std::span<const BlockId> blocks);
 
+    // Forgets all code if there are superblocks: from now on each block leaves a record again.
+    void drop_superblocks() {
+        if (has_superblocks_) clear();
+    }
+
     std::optional<GuestPosition> locate(std::uint64_t host_rip) const;
     // A block or sequence that is like what was executed of a record that was left at `position`;
     // nothing if that is nothing.
@@ -202,6 +207,7 @@ class Translator {
     std::vector<PendingStub> pending_;
     std::vector<SideExit> side_exits_;
     Draft draft_;
+    bool has_superblocks_ = false;
     std::unordered_map<GuestAddress, CodePage> pages_;
     TranslationCounters counters_;
 };

@@ -32,6 +32,7 @@ bool Translator::form_superblock(std::span<const BlockId> blocks) {
         cache_.commit(out);
         redirect(parts[0].start, plain, first);
         ++counters_.superblocks;
+        has_superblocks_ = true;
     } else {
         by_start_[static_cast<std::size_t>(level)][parts[0].start] = plain;
         blocks_.resize(first);

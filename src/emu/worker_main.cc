@@ -5,6 +5,7 @@
 #include <cstring>
 #include <deque>
 #include <string_view>
+#include <utility>
 
 #include "base/clock.h"
 #include "emu/confinement.h"
@@ -16,14 +17,18 @@ namespace {
 
 class DescriptorPages final : public PageSource {
   public:
-    explicit DescriptorPages(UniqueFd fd) : fd_(std::move(fd)) {}
+    explicit DescriptorPages(UniqueFd fd, GuestAddress flipped = {})
+        : fd_(std::move(fd)), flipped_(flipped) {}
     bool read_pages(GuestAddress from, std::span<std::byte> to) override {
         const auto got = pread(fd_.get(), to.data(), to.size(), static_cast<off_t>(from.value));
+        const auto offset = flipped_.value - from.value;
+        if (flipped_ != GuestAddress{} && offset < to.size()) to[offset] ^= std::byte{1};
         return got == static_cast<ssize_t>(to.size());
     }
 
   private:
     UniqueFd fd_;
+    GuestAddress flipped_;
 };
 
 // The worker's end of the conversation during a sample.
@@ -34,8 +39,7 @@ class Conversation final : public TraceSink, public OutsideChannel, public Stepp
     }
 
     TraceBuffer acquire() override {
-        // The segment that came back last is the one that is in the caches.
-        while (auto message = socket_.receive(0)) take_back(*message);
+        if (!take_in_all() || (look_for_stop_ && stopped_)) return {};
         while (free_.empty())
             if (!wait_for(MessageKind::segment_free)) return {};
         current_ = free_.front();
@@ -86,17 +90,41 @@ class Conversation final : public TraceSink, public OutsideChannel, public Stepp
 
     bool lost() const { return lost_; }
     // All segments are the worker's again when the supervisor has seen the sample's end.
-    void reset() {
+    void begin_sample() {
         free_.clear();
         for (std::size_t i = 0; i < SharedArea::segments; ++i) free_.push_back(i);
+        look_for_stop_ = stopped_ = false;
     }
-
-  private:
+    // Segments may still be the supervisor's.
+    void begin_exact() {
+        look_for_stop_ = true;
+        stopped_ = false;
+    }
+    bool stopped() const { return stopped_; }
+    // The segment that came back last is used first: it is in the caches.
     void take_back(const WorkerSocket::Message& message) {
-        if (message.kind != MessageKind::segment_free) return;
         if (const auto body = body_of<SegmentMessage>(message))
             free_.push_front(std::min<std::size_t>(body->index, SharedArea::segments - 1));
     }
+
+  private:
+    // What has come meanwhile. False if the supervisor is gone.
+    bool take_in_all() {
+        while (true) {
+            const auto message = socket_.receive(0);
+            if (!message) {
+                lost_ = message.error().code != ErrorCode::interrupted;
+                return !lost_;
+            }
+            take_in(*message);
+        }
+    }
+
+    void take_in(const WorkerSocket::Message& message) {
+        if (message.kind == MessageKind::segment_free) take_back(message);
+        if (message.kind == MessageKind::stop) stopped_ = true;
+    }
+
     // Waits for a message of one kind, and takes back segments meanwhile.
     std::optional<WorkerSocket::Message> wait_for(MessageKind kind) {
         while (true) {
@@ -105,7 +133,7 @@ class Conversation final : public TraceSink, public OutsideChannel, public Stepp
                 lost_ = true;
                 return std::nullopt;
             }
-            take_back(*message);
+            take_in(*message);
             if (message->kind == kind) return std::move(*message);
         }
     }
@@ -115,6 +143,8 @@ class Conversation final : public TraceSink, public OutsideChannel, public Stepp
     std::deque<std::size_t> free_;
     std::size_t current_ = 0;
     bool lost_ = false;
+    bool look_for_stop_ = false;
+    bool stopped_ = false;
 };
 
 class Worker {
@@ -135,18 +165,30 @@ class Worker {
         while (!conversation_.lost()) {
             auto message = socket_.receive();
             if (!message) return message.error().code == ErrorCode::gone ? 0 : 1;
-            if (message->kind == MessageKind::segment_free) continue;
-            const bool served = message->kind == MessageKind::start     ? run_sample(*message)
-                                : message->kind == MessageKind::compare ? compare(*message)
-                                                                        : false;
-            if (!served) return 1;
+            if (!serve(*message)) return 1;
         }
         return 0;
     }
 
   private:
+    bool serve(WorkerSocket::Message& message) {
+        switch (message.kind) {
+            case MessageKind::segment_free:
+                conversation_.take_back(message);
+                return true;
+            case MessageKind::stop:  // the run has ended already
+                return true;
+            case MessageKind::start:
+                return run_sample(message);
+            case MessageKind::compare:
+                return compare(message);
+            default:
+                return false;
+        }
+    }
     bool run_sample(WorkerSocket::Message& message);
-    bool compare(const WorkerSocket::Message& message);
+    bool begin(const StartMessage& start, WorkerSocket::Message& message);
+    bool compare(WorkerSocket::Message& message);
     WorkerCounters counters() const;
 
     WorkerSocket socket_;
@@ -178,24 +220,56 @@ WorkerCounters operator-(WorkerCounters after, const WorkerCounters& before) {
     return after;
 }
 
+// Ranges that a message lists; nothing if it ends within one.
+std::optional<std::vector<MemoryRange>> ranges_of(std::span<const std::byte> payload) {
+    if (payload.size() % sizeof(MemoryRange) != 0) return std::nullopt;
+    std::vector<MemoryRange> ranges(payload.size() / sizeof(MemoryRange));
+    std::memcpy(ranges.data(), payload.data(), payload.size());
+    return ranges;
+}
+
+// Shows the emulator what the run is to see. False: it cannot.
+bool Worker::begin(const StartMessage& start, WorkerSocket::Message& message) {
+    if (start.kind == RunKind::exact_onward) return pages_ != nullptr;
+    const std::string_view text(reinterpret_cast<const char*>(area_.mailbox().data()),
+                                start.maps_bytes);
+    std::optional<MemoryMap> map;
+    if (start.maps_bytes != 0) {
+        auto parsed = MemoryMap::parse(text);
+        if (!parsed) return false;
+        map = std::move(*parsed);
+    }
+    if (start.kind == RunKind::exact_next) {
+        const auto ranges = ranges_of(std::span(message.bytes).subspan(sizeof start));
+        return pages_ && ranges && emulator_->next_interval(*ranges, std::move(map));
+    }
+    if (!map || !message.fd) return false;
+    auto pages = std::make_unique<DescriptorPages>(std::move(message.fd), start.flipped);
+    const bool exact = start.kind == RunKind::exact;
+    const auto begun = emulator_->begin_sample(
+        std::move(*map), *pages, exact ? Nondeterminism::handed_over : Nondeterminism::native,
+        exact);
+    pages_ = std::move(pages);
+    return begun.has_value();
+}
+
 bool Worker::run_sample(WorkerSocket::Message& message) {
     auto start = body_of<StartMessage>(message);
-    if (!start || !message.fd || start->maps_bytes > area_.mailbox().size()) return false;
+    if (!start || start->maps_bytes > area_.mailbox().size()) return false;
     const auto before = counters();
-    conversation_.reset();
-    const std::string_view maps(reinterpret_cast<const char*>(area_.mailbox().data()),
-                                start->maps_bytes);
-    auto map = MemoryMap::parse(maps);
-    auto handler = syscalls_.begin(std::span(message.bytes).subspan(sizeof *start), conversation_);
-    pages_ = std::make_unique<DescriptorPages>(std::move(message.fd));
-    const auto nondeterminism = start->exact ? Nondeterminism::handed_over : Nondeterminism::native;
+    const bool exact = start->kind != RunKind::sample;
+    exact ? conversation_.begin_exact() : conversation_.begin_sample();
+    const auto payload = std::span(message.bytes).subspan(sizeof *start);
+    auto handler = syscalls_.begin(exact ? payload.first(0) : payload, conversation_);
     DoneMessage done = {};
-    if (!map || !handler || !emulator_->begin_sample(std::move(*map), *pages_, nondeterminism))
+    if (!handler || !begin(*start, message))
         done.result.end = SampleEnd::unsupported_instruction;
     else
         done.result = emulator_->run(start->cpu, start->limits, *handler, conversation_,
-                                     start->exact ? nullptr : &conversation_);
-    if (!start->exact) {
+                                     exact ? nullptr : &conversation_);
+    if (exact && conversation_.stopped() && done.result.end == SampleEnd::stopped)
+        done.result.end = SampleEnd::size;
+    if (!exact) {
         emulator_->end_sample();
         pages_.reset();
     }
@@ -206,33 +280,76 @@ bool Worker::run_sample(WorkerSocket::Message& message) {
     return socket_.send(MessageKind::done, done, report).has_value();
 }
 
-bool Worker::compare(const WorkerSocket::Message& message) {
+// Compares pages that lie behind each other at one go.
+class PageComparison {
+  public:
+    PageComparison(PageSource& source, const CompareMessage& request)
+        : source_(source), request_(request) {}
+
+    void add(GuestAddress page, std::span<const std::byte> emulated) {
+        if (count_ == most_pages || (count_ != 0 && page != first_ + count_ * page_bytes)) flush();
+        if (count_ == 0) first_ = page;
+        emulated_[count_++] = emulated.data();
+    }
+    const ComparedMessage& finish() {
+        flush();
+        return result_;
+    }
+
+  private:
+    static constexpr std::size_t most_pages = 16;
+
+    void flush() {
+        const auto count = std::exchange(count_, 0);
+        if (count == 0) return;
+        const bool all = source_.read_pages(first_, std::span(native_).first(count * page_bytes));
+        for (std::size_t i = 0; i < count; ++i) {
+            const auto native = std::span(native_).subspan(i * page_bytes, page_bytes);
+            const auto page = first_ + i * page_bytes;
+            ++result_.pages_compared;
+            if (all || source_.read_pages(page, native))
+                compare(page, native, {emulated_[i], page_bytes});
+            else
+                ++result_.pages_unreadable;
+        }
+    }
+
+    void compare(GuestAddress page, std::span<const std::byte> native,
+                 std::span<const std::byte> emulated) {
+        if (std::memcmp(native.data(), emulated.data(), page_bytes) == 0) return;
+        for (std::size_t i = 0; i < page_bytes; ++i) {
+            const auto at = page + i;
+            if (native[i] == emulated[i] ||
+                (request_.excluded_start <= at && at < request_.excluded_end))
+                continue;
+            if (result_.pages_different < ComparedMessage::max_differences)
+                result_.differences[result_.pages_different] = {
+                    at, static_cast<std::uint8_t>(emulated[i]),
+                    static_cast<std::uint8_t>(native[i])};
+            ++result_.pages_different;
+            return;
+        }
+    }
+
+    PageSource& source_;
+    const CompareMessage request_;
+    ComparedMessage result_ = {};
+    GuestAddress first_;
+    std::size_t count_ = 0;
+    std::array<const std::byte*, most_pages> emulated_;
+    std::array<std::byte, most_pages * page_bytes> native_;
+};
+
+bool Worker::compare(WorkerSocket::Message& message) {
     const auto request = body_of<CompareMessage>(message);
     if (!request || !pages_) return false;
-    ComparedMessage result = {};
+    const bool elsewhere = static_cast<bool>(message.fd);
+    DescriptorPages other(std::move(message.fd));
+    PageSource& native = elsewhere ? static_cast<PageSource&>(other) : *pages_;
+    PageComparison comparison(native, *request);
     emulator_->memory().for_each_dirty_page(
-        [&](GuestAddress page, std::span<const std::byte> emulated) {
-            std::array<std::byte, page_bytes> native;
-            ++result.pages_compared;
-            if (!pages_->read_pages(page, native)) {
-                ++result.pages_unreadable;
-                return;
-            }
-            if (std::equal(native.begin(), native.end(), emulated.begin())) return;
-            for (std::size_t i = 0; i < page_bytes; ++i) {
-                const auto at = page + i;
-                if (native[i] == emulated[i] ||
-                    (request->excluded_start <= at && at < request->excluded_end))
-                    continue;
-                if (result.pages_different < ComparedMessage::max_differences)
-                    result.differences[result.pages_different] = {
-                        at, static_cast<std::uint8_t>(emulated[i]),
-                        static_cast<std::uint8_t>(native[i])};
-                ++result.pages_different;
-                return;
-            }
-        });
-    return socket_.send(MessageKind::compared, result).has_value();
+        [&](GuestAddress page, std::span<const std::byte> bytes) { comparison.add(page, bytes); });
+    return socket_.send(MessageKind::compared, comparison.finish()).has_value();
 }
 
 Result<int> serve(SampleSyscalls& syscalls) {

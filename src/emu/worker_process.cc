@@ -80,7 +80,8 @@ Result<void> WorkerProcess::begin_sample(const SampleRequest& request) {
     if (request.maps_text.size() > area_.mailbox().size())
         return Error{ErrorCode::unsupported, 0, "the program has too many memory mappings"};
     std::memcpy(area_.mailbox().data(), request.maps_text.data(), request.maps_text.size());
-    const StartMessage start{request.cpu, request.limits, request.maps_text.size(), request.exact};
+    const StartMessage start{
+        request.cpu, request.limits, request.maps_text.size(), RunKind::sample, {}};
     return socket_.send(MessageKind::start, start, request.facts, request.memory_fd);
 }
 
@@ -144,28 +145,55 @@ Result<SampleOutcome> WorkerProcess::conclude(const WorkerSocket::Message& messa
                          done->exhausted != 0};
 }
 
-Result<ComparedMessage> WorkerProcess::compare_memory(const CompareMessage& request) {
-    TRY(socket_.send(MessageKind::compare, request));
+Result<void> WorkerProcess::begin_exact(const ExactRequest& request) {
+    if (request.maps_text.size() > area_.mailbox().size())
+        return Error{ErrorCode::unsupported, 0, "the program has too many memory mappings"};
+    std::memcpy(area_.mailbox().data(), request.maps_text.data(), request.maps_text.size());
+    const StartMessage start{request.cpu, request.limits, request.maps_text.size(), request.kind,
+                             request.flipped};
+    return socket_.send(MessageKind::start, start, std::as_bytes(request.changed),
+                        request.memory_fd);
+}
+
+Result<std::variant<TraceSegment, SampleOutcome>> WorkerProcess::next_of_exact(int timeout_ms) {
+    using Next = std::variant<TraceSegment, SampleOutcome>;
+    TRY_ASSIGN(const auto message, socket_.receive(timeout_ms));
+    if (message.kind == MessageKind::segment_full) {
+        TRY_ASSIGN(const auto segment, segment_of(message));
+        return Next(segment);
+    }
+    if (message.kind != MessageKind::done) return nonsense();
+    TRY_ASSIGN(auto outcome, conclude(message));
+    return Next(std::move(outcome));
+}
+
+Result<ComparedMessage> WorkerProcess::compare_memory(const CompareMessage& request,
+                                                      int memory_fd) {
+    TRY(socket_.send(MessageKind::compare, request, {}, memory_fd));
     TRY_ASSIGN(const auto message, socket_.receive(silence_limit_ms));
     const auto compared = body_of<ComparedMessage>(message);
     if (message.kind != MessageKind::compared || !compared) return nonsense();
     return *compared;
 }
 
-Result<void> WorkerProcess::on_segment(const WorkerSocket::Message& message, Inbox& inbox) {
+Result<TraceSegment> WorkerProcess::segment_of(const WorkerSocket::Message& message) const {
     const auto body = body_of<SegmentMessage>(message);
     if (!body || body->index >= SharedArea::segments || body->first_word > body->end_word ||
         body->end_word > SharedArea::segment_words)
         return nonsense();
-    const auto segment = area_.segment(body->index);
-    for (auto end = body->end_word; end > body->first_word;) {
-        const auto first = end - std::min<std::uint64_t>(end - body->first_word, slice_words);
-        inbox.listener.on_trace({segment.base + first, segment.base + end},
-                                BlockTable(area_.blocks(), area_.slots(), area_.parts()));
-        end = first;
+    const auto* base = area_.segment(body->index).base;
+    return TraceSegment{body->index, {base + body->first_word, base + body->end_word}};
+}
+
+Result<void> WorkerProcess::on_segment(const WorkerSocket::Message& message, Inbox& inbox) {
+    TRY_ASSIGN(const auto segment, segment_of(message));
+    for (auto words = segment.words; !words.empty();) {
+        const auto slice = words.last(std::min<std::size_t>(words.size(), slice_words));
+        inbox.listener.on_trace(slice, table());
+        words = words.first(words.size() - slice.size());
         TRY(fetch_messages(inbox));
     }
-    return socket_.send(MessageKind::segment_free, SegmentMessage{body->index, 0, 0});
+    return free_segment(segment.index);
 }
 
 Result<void> WorkerProcess::on_step(const WorkerSocket::Message& message,

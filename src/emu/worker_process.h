@@ -6,6 +6,7 @@
 #include <deque>
 #include <span>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "base/cpu_state.h"
@@ -21,7 +22,24 @@ struct SampleRequest {
     std::string_view maps_text;        // /proc/PID/maps of the snapshot
     std::span<const std::byte> facts;  // for SampleSyscalls::begin()
     int memory_fd = -1;                // the snapshot's memory, open for reading
-    bool exact = false;                // see StartMessage
+};
+
+// See RunKind. Where the run goes on from the last one, `maps_text` may be empty, no descriptor is
+// needed, and `changed` lists where the snapshot's memory differs from the last run's.
+struct ExactRequest {
+    RunKind kind = RunKind::exact;
+    CpuState cpu;
+    RunLimits limits = {.instructions = RunLimits::unlimited};
+    std::string_view maps_text = {};
+    std::span<const MemoryRange> changed = {};
+    int memory_fd = -1;
+    GuestAddress flipped = {};
+};
+
+// Trace words in a segment of the shared memory, the oldest at their end. Hostile.
+struct TraceSegment {
+    std::size_t index = 0;
+    std::span<const std::uint64_t> words;
 };
 
 // What a sample leads to while it runs. Called in the thread that runs the sample.
@@ -65,8 +83,20 @@ class WorkerProcess {
         TRY(begin_sample(request));
         return finish_sample(listener);
     }
-    // After an exact run: compares the memory that it wrote with what its descriptor shows now.
-    Result<ComparedMessage> compare_memory(const CompareMessage& request);
+    // An exact run. Its segments are not the worker's again before free_segment(), which another
+    // thread may call, also in later runs.
+    Result<void> begin_exact(const ExactRequest& request);
+    // What comes next of it; ErrorCode::interrupted if nothing came so long.
+    Result<std::variant<TraceSegment, SampleOutcome>> next_of_exact(int timeout_ms);
+    // Asks the run to end.
+    Result<void> stop_exact() { return socket_.send(MessageKind::stop, {}); }
+    Result<void> free_segment(std::size_t index) {
+        return socket_.send(MessageKind::segment_free, SegmentMessage{index, 0, 0});
+    }
+    BlockTable table() const { return {area_.blocks(), area_.slots(), area_.parts()}; }
+    // After an exact run: compares the memory that it wrote with what its descriptor, or another
+    // one, shows now.
+    Result<ComparedMessage> compare_memory(const CompareMessage& request, int memory_fd = -1);
 
   private:
     WorkerProcess(pid_t pid, WorkerSocket socket, SharedArea area)
@@ -79,6 +109,7 @@ class WorkerProcess {
         bool emulated = false;
     };
     Result<void> fetch_messages(Inbox& inbox);
+    Result<TraceSegment> segment_of(const WorkerSocket::Message& message) const;
     Result<void> on_segment(const WorkerSocket::Message& message, Inbox& inbox);
     Result<void> on_step(const WorkerSocket::Message& message, SampleListener& listener);
 

@@ -26,7 +26,8 @@ enum class MessageKind : std::uint32_t {
     segment_free,  // SegmentMessage
     answer,        // payload: the answer to a request
     stepped,       // StepMessage
-    compare,       // CompareMessage; only after an exact run
+    compare,       // CompareMessage; only after an exact run; may carry a descriptor
+    stop,          // the run is to end with SampleEnd::size as soon as a segment is full
     // worker to supervisor
     segment_full,  // SegmentMessage
     request,       // payload: what OutsideChannel::call() was given
@@ -35,13 +36,24 @@ enum class MessageKind : std::uint32_t {
     compared,      // ComparedMessage
 };
 
+// What a run begins with.
+enum class RunKind : std::uint32_t {
+    sample,
+    // Exact runs end at every system call, vDSO call and nondeterministic instruction, and their
+    // memory is kept to be compared, and for the next run:
+    exact,         // on a new snapshot
+    exact_next,    // on the memory of the last run, but for the ranges that the payload lists
+    exact_onward,  // where the last run stopped
+};
+
 struct StartMessage {
     CpuState cpu;
     RunLimits limits;
-    std::uint64_t maps_bytes;  // of /proc/PID/maps text in the mailbox
-    // The run ends at every system call, vDSO call and nondeterministic instruction, and its memory
-    // is kept to be compared.
-    std::uint32_t exact;
+    std::uint64_t
+        maps_bytes;  // of /proc/PID/maps text in the mailbox; 0: the mappings are as before
+    RunKind kind;
+    // For tests: if not 0, the run sees the lowest bit of this byte of its snapshot inverted.
+    GuestAddress flipped;
 };
 
 // Compare every page that the run wrote to with what the memory descriptor shows now, but for a

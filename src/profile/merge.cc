@@ -72,6 +72,17 @@ void keep_worse(DurationStats& sum, const DurationStats& more) {
     sum.max_us = std::max(sum.max_us, more.max_us);
 }
 
+void add_exact(ExactStats& sum, const ExactStats& more) {
+    sum.intervals += more.intervals;
+    sum.diverged += more.diverged;
+    sum.pages_compared += more.pages_compared;
+    sum.native_instructions += more.native_instructions;
+    sum.signals += more.signals;
+    add_counts(sum.boundaries, more.boundaries);
+    add_counts(sum.excluded, more.excluded);
+    if (sum.stopped_early.empty()) sum.stopped_early = more.stopped_early;
+}
+
 void add_sampling(SamplingStats& sum, const SamplingStats& more) {
     if (sum.mode != more.mode) sum.mode = "mixed";
     sum.samples += more.samples;
@@ -84,6 +95,10 @@ void add_sampling(SamplingStats& sum, const SamplingStats& more) {
     sum.single_stepped += more.single_stepped;
     add_counts(sum.ended, more.ended);
     add_counts(sum.counters, more.counters);
+    if (sum.exact && more.exact)
+        add_exact(*sum.exact, *more.exact);
+    else
+        sum.exact.reset();
 }
 
 void add_overhead(Overhead& sum, const Overhead& more) {

@@ -95,6 +95,22 @@ struct DurationStats {
     double p50_us = 0, p99_us = 0, max_us = 0;
 };
 
+// Of a run in which every instruction was followed, from one system call to the next.
+struct ExactStats {
+    std::uint64_t intervals = 0;  // followed
+    std::uint64_t diverged = 0;   // of these: emulation and hardware did not agree at the end
+    std::uint64_t pages_compared = 0;
+    std::uint64_t native_instructions = 0;  // executed by the hardware alone
+    std::uint64_t signals = 0;              // from outside, delivered at the end of an interval
+    std::map<std::string, std::uint64_t> boundaries;  // what ended the intervals
+    std::map<std::string, std::uint64_t> excluded;    // intervals not compared, by reason
+    std::string stopped_early;                        // why the rest of the run is not covered
+
+    double diverged_share() const {
+        return intervals ? static_cast<double>(diverged) / static_cast<double>(intervals) : 0;
+    }
+};
+
 struct SamplingStats {
     std::string mode;
     std::uint64_t samples = 0;
@@ -105,6 +121,7 @@ struct SamplingStats {
     std::uint64_t single_stepped = 0;
     // Counters that are always there: translated blocks and instructions, pages fetched, ...
     std::map<std::string, std::uint64_t> counters;
+    std::optional<ExactStats> exact;  // in exact mode
 };
 
 struct Overhead {

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <paths.h>
+#include <sys/personality.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -43,6 +44,7 @@ struct ChildPlan {
     char* const* shell_arguments;  // for a file that is no program but may be a shell script
     const InheritedSignals* signals;
     int go, report;
+    bool fixed_addresses;
 };
 
 // Only async-signal-safe calls: the fork may have been made with other threads running.
@@ -53,6 +55,7 @@ struct ChildPlan {
     while (count < 0 && errno == EINTR);
     if (count != 1) ::_exit(127);  // shadowprof is gone or could not attach
     plan.signals->restore();
+    if (plan.fixed_addresses) ::personality(ADDR_NO_RANDOMIZE);
     ::execv(plan.path, plan.arguments);
     if (errno == ENOEXEC) ::execv(_PATH_BSHELL, plan.shell_arguments);
     const int error_number = errno;
@@ -159,7 +162,7 @@ Result<std::unique_ptr<Target>> launch(WaitHub& hub, const LaunchOptions& option
         // Else the child would wait for a byte that it could itself still write.
         go.write_end.reset();
         run_child({path.c_str(), arguments.data(), shell_arguments.data(), &options.signals,
-                   go.read_end.get(), report.write_end.get()});
+                   go.read_end.get(), report.write_end.get(), options.fixed_addresses});
     }
     Fledgling child(hub, pid);
     report.write_end.reset();

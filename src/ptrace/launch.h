@@ -32,6 +32,7 @@ struct LaunchOptions {
     std::vector<std::string>
         command;  // the program, searched for as execvp does, and its arguments
     InheritedSignals signals;
+    bool fixed_addresses = false;  // without address space layout randomisation
 };
 
 // Starts a program that keeps our terminal, process group, standard files and environment. The

@@ -82,6 +82,13 @@ std::vector<std::string_view> stat_fields_from_state(std::string_view text) {
     return fields;
 }
 
+std::uint64_t signal_set(std::string_view text, std::string_view name) {
+    const auto field = status_field(text, name);
+    std::uint64_t set = 0;
+    std::from_chars(field.data(), field.data() + field.size(), set, 16);
+    return set;
+}
+
 Error invalid(std::string_view what) {
     return {ErrorCode::invalid, 0, fmt::format("{} makes no sense", what)};
 }
@@ -103,6 +110,8 @@ Result<ProcStatus> ProcStatus::parse(std::string_view text) {
             to_number<std::uint32_t>(effective.substr(effective.empty() ? 0 : 1)).value_or(0),
         .seccomp = status_number<int>(text, "Seccomp"),
         .seccomp_filters = status_number<int>(text, "Seccomp_filters"),
+        .pending_signals = signal_set(text, "SigPnd") | signal_set(text, "ShdPnd"),
+        .blocked_signals = signal_set(text, "SigBlk"),
         .kernel_thread = status_field(text, "VmSize").empty() && state.front() != 'Z',
     };
 }

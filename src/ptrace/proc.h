@@ -25,6 +25,8 @@ struct ProcStatus {
     std::uint32_t effective_uid = 0;
     int seccomp = 0;  // 0 none, 1 strict, 2 filters
     int seccomp_filters = 0;
+    std::uint64_t pending_signals = 0;  // of the thread or of the process; bit 0 is signal 1
+    std::uint64_t blocked_signals = 0;
     bool kernel_thread = false;
 
     // Fields that are missing keep their defaults; a text without State and Tgid is

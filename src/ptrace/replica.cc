@@ -22,9 +22,9 @@ constexpr std::uint64_t no_stack = 8;
 // CLONE_PTRACE: attached before its first instruction. CLONE_FILES: the replica is no second holder
 // of pipes and sockets, whose other ends would otherwise miss a close. No exit signal: the parent
 // is not told, and only waits for "all" children see it. CLONE_PARENT: the parent is ours.
-std::uint64_t fork_flags(const Target& target) {
+std::uint64_t fork_flags(bool is_own_child) {
     return CLONE_PTRACE | CLONE_FILES |
-           (target.is_own_child() ? static_cast<std::uint64_t>(CLONE_PARENT) : 0);
+           (is_own_child ? static_cast<std::uint64_t>(CLONE_PARENT) : 0);
 }
 
 Error fork_error(std::int64_t result) {
@@ -60,7 +60,8 @@ Result<Replica> Replica::fork(ScopedStop& stop) {
             last = std::move(session).error();
             continue;
         }
-        auto replica = fork_through(*session, target);
+        auto replica = fork_through(*session, target.hub(),
+                                    target.is_own_child() ? nullptr : target.dead_replicas());
         if (replica) TRY(reap_dead_replicas(*session, *target.dead_replicas()));
         TRY(session->finish());
         return replica;
@@ -68,25 +69,34 @@ Result<Replica> Replica::fork(ScopedStop& stop) {
     return last;
 }
 
-Result<Replica> Replica::fork_through(RemoteSyscall& session, Target& target) {
-    TRY_ASSIGN(const auto clone, session.clone(fork_flags(target), no_stack));
+Result<Replica> Replica::copy(GuestAddress instruction) {
+    TRY(thread_.settle(StoppedThread::OwnSignal::dropped));
+    TRY_ASSIGN(auto session, RemoteSyscall::begin(thread_, instruction));
+    auto replica = fork_through(session, *process_->hub, nullptr);
+    TRY(session.finish());
+    return replica;
+}
+
+Result<Replica> Replica::fork_through(RemoteSyscall& session, WaitHub& hub,
+                                      std::shared_ptr<std::vector<pid_t>> dead_replicas) {
+    TRY_ASSIGN(const auto clone, session.clone(fork_flags(!dead_replicas), no_stack));
     if (clone.child == 0) return fork_error(clone.result);
     auto process = std::make_unique<Process>();
-    process->hub = &target.hub();
+    process->hub = &hub;
     process->pid = clone.child;
     process->namespace_pid = static_cast<pid_t>(clone.result);
-    if (!target.is_own_child()) process->dead_replicas = target.dead_replicas();
+    process->dead_replicas = std::move(dead_replicas);
 
-    TRY_ASSIGN(const WaitStatus status, target.hub().wait_for(clone.child));
+    TRY_ASSIGN(const WaitStatus status, hub.wait_for(clone.child));
     if (!status.is_trap()) {
-        if (status.is_end()) target.hub().put_back({clone.child, status});
+        if (status.is_end()) hub.put_back({clone.child, status});
         return Error{ErrorCode::gone, ESRCH, fmt::format("the replica {}", status.describe())};
     }
     TRY(ptrace_call(PTRACE_SETOPTIONS, clone.child, 0,
                     std::uint64_t{PTRACE_O_EXITKILL | PTRACE_O_TRACESYSGOOD},
                     "set the options of a replica"));
     TRY_ASSIGN(UniqueFd memory, open_process_memory(clone.child, O_RDONLY));
-    const StoppedThread thread(target.hub(), clone.child, status);
+    const StoppedThread thread(hub, clone.child, status);
     return Replica(std::move(process), std::move(memory), thread);
 }
 

@@ -48,6 +48,12 @@ class Replica {
     // /proc/PID/mem, read-only, close-on-exec. Reads end when the replica dies.
     int memory_fd() const { return memory_.get(); }
 
+    // Another one as this one is now, made through a `syscall` instruction of its program. Only for
+    // replicas that are children of ours.
+    Result<Replica> copy(GuestAddress instruction);
+    // For running it on purpose.
+    StoppedThread& thread() { return thread_; }
+
     // Writes into the replica's own copy, also where it is read-only.
     Result<void> write(GuestAddress to, std::span<const std::byte> bytes);
     // Executes the one instruction at cpu.rip and reads the registers back. A repeated string
@@ -70,7 +76,8 @@ class Replica {
 
     Replica(std::unique_ptr<Process> process, UniqueFd memory, StoppedThread thread)
         : process_(std::move(process)), memory_(std::move(memory)), thread_(thread) {}
-    static Result<Replica> fork_through(RemoteSyscall& session, Target& target);
+    static Result<Replica> fork_through(RemoteSyscall& session, WaitHub& hub,
+                                        std::shared_ptr<std::vector<pid_t>> dead_replicas);
 
     std::unique_ptr<Process> process_;
     UniqueFd memory_;

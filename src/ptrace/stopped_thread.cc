@@ -94,6 +94,11 @@ Result<siginfo_t> StoppedThread::signal_info() const {
     return info;
 }
 
+Result<void> StoppedThread::set_signal_info(const siginfo_t& info) {
+    TRY(ptrace_call(PTRACE_SETSIGINFO, tid_, 0, &info, "write signal information"));
+    return {};
+}
+
 Result<std::uint64_t> StoppedThread::event_message() const {
     unsigned long message = 0;
     TRY(ptrace_call(PTRACE_GETEVENTMSG, tid_, 0, &message, "read a ptrace event"));
@@ -111,11 +116,13 @@ Result<WaitStatus> StoppedThread::advance(Advance how, int signal) {
     return status;
 }
 
-Result<void> StoppedThread::settle() {
+Result<void> StoppedThread::settle(OwnSignal own) {
     while (!status_.is_trap()) {
         TRY(ptrace_call(PTRACE_INTERRUPT, tid_, 0, std::uint64_t{0}, "interrupt"));
-        const bool own_signal = status_.kind() == WaitStatus::Kind::signal_stop;
-        TRY(advance(Advance::run, own_signal ? status_.signal() : 0));
+        const bool in_signal = status_.kind() == WaitStatus::Kind::signal_stop;
+        const bool delivered = in_signal && own == OwnSignal::delivered;
+        TRY(advance(Advance::run, delivered ? status_.signal() : 0));
+        own = OwnSignal::delivered;
     }
     return {};
 }

@@ -58,6 +58,8 @@ class StoppedThread {
     Result<void> set_signal_mask(std::uint64_t mask);
     // Of a signal stop.
     Result<siginfo_t> signal_info() const;
+    // Of a signal stop: what the program is told about the signal if it is delivered.
+    Result<void> set_signal_info(const siginfo_t& info);
     // Of an event stop: the new thread's id, ...
     Result<std::uint64_t> event_message() const;
 
@@ -68,8 +70,9 @@ class StoppedThread {
 
     // Brings the thread from any kind of stop to a trap (see WaitStatus::is_trap) without one
     // instruction executed in user mode: a system call under way ends or is interrupted, a signal
-    // of the thread's own is delivered.
-    Result<void> settle();
+    // of the thread's own is delivered, or dropped where it is one that we caused.
+    enum class OwnSignal : std::uint8_t { delivered, dropped };
+    Result<void> settle(OwnSignal own = OwnSignal::delivered);
 
     // Lets the thread go. `signal` is delivered if it is in a signal stop. A group stop stays one.
     Result<void> resume(int signal = 0);

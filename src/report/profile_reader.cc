@@ -300,6 +300,19 @@ void ProfileParser::read_run(JsonFields in) {
     section_error(in, "run");
 }
 
+ExactStats read_exact(JsonFields& in) {
+    ExactStats exact;
+    exact.intervals = in.count("intervals");
+    exact.diverged = in.count("diverged");
+    exact.pages_compared = in.count("pages_compared");
+    exact.native_instructions = in.count("native_instructions");
+    exact.signals = in.count("signals");
+    exact.boundaries = count_map(in, "boundaries");
+    exact.excluded = count_map(in, "excluded");
+    exact.stopped_early = in.optional_text("stopped_early");
+    return exact;
+}
+
 void ProfileParser::read_sampling(JsonFields in) {
     SamplingStats& sampling = file_.profile.sampling;
     sampling.mode = in.text("mode");
@@ -310,6 +323,11 @@ void ProfileParser::read_sampling(JsonFields in) {
     sampling.ended = count_map(in, "ended");
     sampling.single_stepped = in.count("single_stepped");
     if (in.json().contains("counters")) sampling.counters = count_map(in, "counters");
+    if (in.json().contains("exact")) {
+        JsonFields fields = in.object("exact");
+        sampling.exact = read_exact(fields);
+        in.take(fields, "exact");
+    }
     section_error(in, "sampling");
 }
 

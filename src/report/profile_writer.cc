@@ -162,6 +162,22 @@ class ProfileWriter {
         map("ended", s.ended);
         json_.member("single_stepped", s.single_stepped);
         map("counters", s.counters);
+        if (s.exact) write_exact(*s.exact);
+        json_.end_object();
+    }
+
+    void write_exact(const ExactStats& exact) {
+        json_.key("exact");
+        json_.begin_object();
+        json_.member("intervals", exact.intervals);
+        json_.member("diverged", exact.diverged);
+        json_.member("diverged_share", exact.diverged_share());
+        json_.member("pages_compared", exact.pages_compared);
+        json_.member("native_instructions", exact.native_instructions);
+        json_.member("signals", exact.signals);
+        map("boundaries", exact.boundaries);
+        map("excluded", exact.excluded);
+        text_or_null("stopped_early", exact.stopped_early);
         json_.end_object();
     }
 

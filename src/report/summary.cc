@@ -121,6 +121,12 @@ class Summary {
         std::string ended = most_frequent(s.ended);
         line(fmt::format("         mode {}{}{}", s.mode.empty() ? "unknown" : printable(s.mode),
                          ended.empty() ? "" : "; ended by ", printable(ended)));
+        if (s.exact)
+            line(fmt::format("         {}, {} diverged{}", counted(s.exact->intervals, "interval"),
+                             s.exact->diverged,
+                             s.exact->stopped_early.empty()
+                                 ? ""
+                                 : "; not to the end: " + printable(s.exact->stopped_early)));
         if (s.single_stepped > 0)
             line(fmt::format("         {} single-stepped",
                              counted(s.single_stepped, "instruction")));

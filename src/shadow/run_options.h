@@ -13,6 +13,7 @@ namespace shadowprof {
 enum class SamplingMode : std::uint8_t {
     automatic,  // shadowprof chooses; in this version that is always `shadow`
     shadow,     // fork a replica, emulate it while the target goes on
+    exact,      // emulate every instruction, and compare with the target
 };
 
 // Whose instructions are sampled.

@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "ptrace/launch.h"
+#include "shadow/exact_run.h"
 #include "shadow/host.h"
 #include "shadow/sampler.h"
 
@@ -55,18 +56,31 @@ Result<RunOutcome> run_target(const RunOptions& options, const ProgressListener&
     RunOutcome outcome;
     auto& profile = outcome.profile;
     {
-        TRY_ASSIGN(auto sampler, Sampler::create(options, seed, hub, modules, collected));
+        const bool exact = options.mode == SamplingMode::exact;
+        std::unique_ptr<Sampler> sampler;
+        std::unique_ptr<ExactRun> exact_run;
+        if (exact) {
+            TRY_ASSIGN(exact_run, ExactRun::create(options, hub, modules, collected));
+        } else {
+            TRY_ASSIGN(sampler, Sampler::create(options, seed, hub, modules, collected));
+        }
         profile.run.command = options.command;
         profile.run.started = rfc3339_now();
         profile.run.seed = seed;
         describe_host(profile.run);
-        TRY_ASSIGN(auto target, launch(hub, {.command = options.command, .signals = signals}));
+        TRY_ASSIGN(auto target, launch(hub, {.command = options.command,
+                                             .signals = signals,
+                                             .fixed_addresses = exact}));
         profile.run.pid = target->pid();
-        target->resume();
-        TRY(sampler->run(*target, on_progress));
+        if (exact) {
+            TRY(exact_run->run(*target, on_progress));
+        } else {
+            target->resume();
+            TRY(sampler->run(*target, on_progress));
+        }
         if (target->end()) set_exit(profile.run, *target->end());
         collected.fill(profile);
-        sampler->fill(profile);
+        exact ? exact_run->fill(profile) : sampler->fill(profile);
     }
     keep_wanted(options.profiles, profile);
     profile.overhead.profiler_cpu_seconds =

@@ -13,8 +13,9 @@ namespace shadowprof {
 // What a progress line shows.
 struct RunProgress {
     double seconds = 0;
-    std::uint64_t samples = 0;
+    std::uint64_t samples = 0;  // or `unit`
     std::uint64_t instructions = 0;
+    std::string_view unit = "samples";
 };
 
 // Called now and then while the target runs, in the calling thread.

@@ -6,6 +6,8 @@
 #include <array>
 #include <string_view>
 
+#include "decoder/instruction.h"
+
 namespace shadowprof {
 namespace {
 
@@ -57,6 +59,27 @@ std::vector<std::string> differences(const CpuState& native, const CpuState& emu
                                       static_cast<unsigned>(*at.second)));
     }
     return out;
+}
+
+void adopt_dead_flags(const CpuState& native, CpuState& emulated, MemoryReader& memory) {
+    std::uint64_t dead = 0, alive = 0;
+    for (auto at = native.rip; (dead | alive) != status_flags;) {
+        std::array<std::byte, Instruction::max_length> bytes;
+        const auto in = memory.read(at, bytes) ? Instruction::decode(bytes, at) : std::nullopt;
+        if (!in) break;
+        alive |= in->flags_read() & ~dead;
+        dead |= in->flags_killed() & ~alive;
+        if (in->flow() != Flow::next) break;
+        at = in->next();
+    }
+    emulated.rflags = (emulated.rflags & ~dead) | (native.rflags & dead);
+}
+
+std::string general_registers(const CpuState& cpu) {
+    std::string text;
+    for (std::size_t i = 0; i < gpr_names.size(); ++i)
+        text += fmt::format("{} {:#x} ", gpr_names[i], cpu.gpr[i]);
+    return text + fmt::format("rflags {:#x}", cpu.rflags & compared_flags);
 }
 
 }  // namespace shadowprof

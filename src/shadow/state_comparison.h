@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/cpu_state.h"
+#include "ptrace/memory_reader.h"
 
 namespace shadowprof {
 
@@ -12,5 +13,12 @@ namespace shadowprof {
 // and its operand, which are host addresses in one of them, and bits of the XSAVE header that only
 // say whether a component is in its initial state.
 std::vector<std::string> differences(const CpuState& native, const CpuState& emulated);
+
+// At the start of a block that no flag is read in before it is overwritten, an emulated state may
+// have others: takes those from `native` over into `emulated`.
+void adopt_dead_flags(const CpuState& native, CpuState& emulated, MemoryReader& memory);
+
+// "rax 0x1 rcx 0x2 ..."
+std::string general_registers(const CpuState& cpu);
 
 }  // namespace shadowprof

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <numeric>
 #include <vector>
 
 #include "emu/translator.h"
@@ -41,7 +42,8 @@ class Bench {
     Bench()
         : blocks_(1 << 16),
           slots_(1 << 18),
-          tables_(blocks_, slots_),
+          parts_(1 << 18),
+          tables_(blocks_, slots_, parts_),
           cache_(make_cache()),
           memory_([this](GuestAddress a, GuestAddress b) { translator_.retire_range(a, b); }),
           translator_(*cache_, memory_, tables_) {}
@@ -56,10 +58,13 @@ class Bench {
         return std::move(*cache);
     }
     void translate(TraceLevel level, GuestAddress at, unsigned how);
+    void join(BlockId first, unsigned how);
+    void check_what_was_added(const std::uint8_t* before, std::uint64_t clears);
     void look_up(std::span<const std::uint8_t> code);
 
     std::vector<BlockInfo> blocks_;
     std::vector<ValueSlot> slots_;
+    std::vector<BlockId> parts_;
     BlockTables tables_;
     std::unique_ptr<CodeCache> cache_;
     Pages pages_;
@@ -83,8 +88,10 @@ void Bench::run(std::span<const std::uint8_t> input) {
     translator_.begin_sample({},
                              choices & 4 ? Nondeterminism::handed_over : Nondeterminism::native);
     const GuestAddress at{code_start + offset};
-    for (std::size_t level = 0; level < trace_levels; ++level)
-        translate(static_cast<TraceLevel>(level), at, choices >> 3);
+    for (auto level : {TraceLevel::none, TraceLevel::values}) translate(level, at, choices >> 3);
+    const auto first = tables_.size();
+    translate(TraceLevel::blocks, at, choices >> 3);
+    join(first, choices >> 6);
     const std::byte nothing[1] = {};
     if (mapping.writable) memory_.write(at, nothing);
     for (std::size_t level = 0; level < trace_levels; ++level)
@@ -101,6 +108,23 @@ void Bench::translate(TraceLevel level, GuestAddress at, unsigned how) {
         translator_.indirect_entry_for(level, at);
     translator_.entry_for(level, at);
     if (how & 4) translator_.indirect_entry_for(level, at);
+    check_what_was_added(before, clears);
+}
+
+// Superblocks of blocks that were translated one after the other, as those are that may follow each
+// other.
+void Bench::join(BlockId first, unsigned how) {
+    for (std::size_t size = 2 + how % 3; first + size <= tables_.size(); ++first) {
+        std::vector<BlockId> parts(size);
+        std::iota(parts.begin(), parts.end(), first);
+        const auto* before = cache_->open().position();
+        const auto clears = translator_.counters().cache_clears;
+        translator_.form_superblock(parts);
+        check_what_was_added(before, clears);
+    }
+}
+
+void Bench::check_what_was_added(const std::uint8_t* before, std::uint64_t clears) {
     if (clears != translator_.counters().cache_clears) return;
     const std::span<const std::uint8_t> code(before, cache_->open().position());
     const auto wrong = check_host_code(*cache_, code);
@@ -117,7 +141,7 @@ void Bench::look_up(std::span<const std::uint8_t> code) {
         if (position->address < block.start || position->address >= block.end ||
             position->words_before > block.value_words)
             fail(fmt::format("a host address belongs to {:#x}", position->address.value));
-        if (&byte == &code.back()) translator_.truncated(position->block, position->instruction);
+        if (&byte == &code.back()) translator_.executed(*position);
     }
 }
 

@@ -18,7 +18,7 @@ constexpr std::size_t buffer_words = 1 << 14;
 constexpr std::uint64_t instruction_limit = 1'000'000;
 
 RunLimits limits_for(TraceLevel level) {
-    RunLimits limits{.instructions = instruction_limit};
+    RunLimits limits{.instructions = instruction_limit, .untraced = level == TraceLevel::none};
     if (level == TraceLevel::values)
         limits.value_period = limits.value_instructions = instruction_limit;
     return limits;
@@ -117,7 +117,8 @@ class CaseEmulator::Sink final : public TraceSink {
 CaseEmulator::CaseEmulator()
     : blocks_(1 << 18),
       value_slots_(1 << 19),
-      tables_(blocks_, value_slots_),
+      parts_(1 << 16),
+      tables_(blocks_, value_slots_, parts_),
       source_(std::make_unique<Source>()),
       sink_(std::make_unique<Sink>()) {
     auto created = Emulator::create(tables_);
@@ -163,7 +164,7 @@ void CaseEmulator::run_level(const Slot& slot, TraceLevel level, Outcome& outcom
         const bool marker = !at.empty() && at[0] == std::byte{end_marker};
         outcome.ending = marker ? Ending::marker : Ending::handed_over;
     }
-    const auto problem = check_trace(slot, outcome);
+    const auto problem = level == TraceLevel::none ? std::string{} : check_trace(slot, outcome);
     outcome.trace_problem.fill(0);
     std::copy_n(problem.begin(), std::min(problem.size(), outcome.trace_problem.size() - 1),
                 outcome.trace_problem.begin());

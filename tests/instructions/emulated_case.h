@@ -28,6 +28,7 @@ class CaseEmulator {
 
     std::vector<BlockInfo> blocks_;
     std::vector<ValueSlot> value_slots_;
+    std::vector<BlockId> parts_;
     BlockTables tables_;
     std::unique_ptr<Source> source_;
     std::unique_ptr<Sink> sink_;

@@ -1,0 +1,114 @@
+// How guest memory is kept from one interval to the next: which pages a run has written to, and
+// which of them still are what the source shows.
+#include <sys/mman.h>
+
+#include <algorithm>
+
+#include "emu/guest_memory.h"
+#include "emu/page_bits.h"
+
+namespace shadowprof {
+namespace {
+
+// A page that is written to again and again costs a fault each time that it was made clean, and a
+// comparison for each interval that it stays dirty.
+constexpr std::uint16_t longest_patience = 64;
+// What is larger is fetched anew when it is touched.
+constexpr std::uint64_t most_reread_bytes = 64 * page_bytes;
+
+// Whether two mappings show the same bytes in the same way where both are.
+bool show_alike(const Mapping& a, const Mapping& b) {
+    const bool same_rights = a.readable == b.readable && a.writable == b.writable &&
+                             a.executable == b.executable && a.shared == b.shared;
+    const bool same_place =
+        a.device == b.device && a.inode == b.inode &&
+        (!a.is_file() || a.start.value - a.file_offset == b.start.value - b.file_offset);
+    return same_rights && same_place;
+}
+
+// Calls visit(start, end) for each part of `m` that `map` does not show as `m` does.
+template <typename Visit>
+void for_each_changed_part(const Mapping& m, const MemoryMap& map, Visit visit) {
+    for (auto at = m.start; at < m.end;) {
+        const auto* next = map.find_at_or_after(at);
+        if (!next || m.end <= next->start) return visit(at, m.end);
+        if (at < next->start) {
+            visit(at, next->start);
+            at = next->start;
+        }
+        const auto end = std::min(next->end, m.end);
+        if (!show_alike(m, *next)) visit(at, end);
+        at = end;
+    }
+}
+
+}  // namespace
+
+void GuestMemory::next_interval() {
+    ++interval_;
+    fresh_.clear();
+    layout_changed_ = false;
+    for (auto& [number, chunk] : chunks_) {
+        if (!chunk.dirty || interval_ - chunk.dirty_since < chunk.patience) continue;
+        const GuestAddress base{number * chunk_bytes};
+        for_each_run(static_cast<std::uint32_t>(chunk.dirty & chunk.resident & ~chunk.watched),
+                     [&](unsigned first, unsigned count) {
+                         mprotect(host(base + first * page_bytes), count * page_bytes, PROT_READ);
+                     });
+        chunk.dirty = 0;
+        chunk.clean_since = interval_;
+    }
+}
+
+bool GuestMemory::make_dirty(Chunk& chunk, GuestAddress page) {
+    if (chunk.dirty & ~chunk.watched & page_bit(page)) return true;
+    if (mprotect(host(page), page_bytes, PROT_READ | PROT_WRITE) != 0) return false;
+    if (!chunk.dirty) {
+        const bool soon = interval_ - chunk.clean_since < 2u * chunk.patience;
+        chunk.patience = soon
+                             ? std::min<std::uint16_t>(
+                                   longest_patience, static_cast<std::uint16_t>(2 * chunk.patience))
+                             : std::uint16_t{1};
+        chunk.dirty_since = interval_;
+    }
+    chunk.dirty = static_cast<std::uint16_t>(chunk.dirty | page_bit(page));
+    return true;
+}
+
+bool GuestMemory::change_layout(MemoryMap map) {
+    std::swap(map_, map);
+    if (collides(delta_)) {
+        std::swap(map_, map);
+        return false;
+    }
+    for (const auto& mapping : map.mappings())
+        for_each_changed_part(mapping, map_, [&](GuestAddress start, GuestAddress end) {
+            if (listener_) listener_(start, end);
+            drop_range(start, end);
+        });
+    return true;
+}
+
+void GuestMemory::refresh(GuestAddress start, GuestAddress end) {
+    if (end - start > most_reread_bytes) {
+        drop_range(start.page(), end);
+        return;
+    }
+    for (auto page = start.page(); page < end; page = page + page_bytes) {
+        auto* chunk = chunk_of(page);
+        if (chunk && (chunk->resident & page_bit(page))) reread(*chunk, page);
+    }
+}
+
+void GuestMemory::refresh_writable() {
+    for (const auto& mapping : map_.mappings())
+        if (mapping.writable || mapping.shared) drop_range(mapping.start, mapping.end);
+}
+
+void GuestMemory::reread(Chunk& chunk, GuestAddress page) {
+    allow_code_write(page);
+    if (!make_dirty(chunk, page) || !source_->read_pages(page, {host(page), page_bytes}))
+        drop_range(page, page + page_bytes);
+}
+
+}  // namespace shadowprof

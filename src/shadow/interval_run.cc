@@ -1,0 +1,399 @@
+#include "shadow/interval_run.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "decoder/instruction.h"
+#include "ptrace/hardware_breakpoint.h"
+#include "ptrace/proc.h"
+#include "ptrace/process_memory.h"
+#include "ptrace/rseq_area.h"
+#include "shadow/narrowing.h"
+#include "shadow/state_comparison.h"
+
+namespace shadowprof {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr std::size_t kept_divergences = 20;
+// How often to look, while an interval is emulated, whether a signal waits for the program.
+constexpr milliseconds signal_period{20};
+// A worker that says nothing for so long is taken for hung.
+constexpr std::chrono::seconds silence_limit{20};
+// An interval is cut where a block begins that is rare among so many.
+constexpr std::uint64_t cut_window = 4096;
+// How long the program may take to come to where its interval was cut.
+constexpr std::chrono::seconds cut_limit{10};
+
+bool is_clock_page(const Mapping* mapping) {
+    return mapping && mapping->name.starts_with("[vvar");
+}
+
+}  // namespace
+
+IntervalRun::IntervalRun(ScopedStop& stop, OwnedWorker& worker, TraceConsumer& consumer,
+                         const IntervalOptions& options, ExactStats& stats,
+                         std::vector<Divergence>& divergences)
+    : stop_(stop),
+      thread_(stop.threads().front()),
+      worker_(worker),
+      consumer_(consumer),
+      options_(options),
+      stats_(stats),
+      divergences_(divergences),
+      native_(stop.target(), thread_) {}
+
+Result<void> IntervalRun::run() {
+    while (true) {
+        if (options_.stop_reason) stats_.stopped_early = options_.stop_reason();
+        if (options_.on_tick) options_.on_tick();
+        if (!stats_.stopped_early.empty()) return {};
+        TRY_ASSIGN(const bool goes_on, interval());
+        if (!goes_on) return {};
+    }
+}
+
+// Emulates to the next boundary, lets the program run there, compares, and passes the boundary.
+// False: the program cannot be followed any further.
+Result<bool> IntervalRun::interval() {
+    TRY_ASSIGN(const auto start, thread_.snapshot());
+    if (options_.narrow) {
+        // A signal that stopped it here is a breakpoint's or a step's.
+        TRY(thread_.settle(StoppedThread::OwnSignal::dropped));
+        TRY_ASSIGN(syscall_instruction_, stop_.target().syscall_instruction());
+        TRY_ASSIGN(auto replica, Replica::fork(stop_));
+        replica_.emplace(std::move(replica));
+    }
+    const auto diverged_before = stats_.diverged;
+    // The program may have died of what diverged.
+    auto result = interval_from(start.cpu);
+    if (stats_.diverged != diverged_before) narrow_down(start.cpu);
+    replica_.reset();
+    return result;
+}
+
+Result<bool> IntervalRun::interval_from(const CpuState& start) {
+    TRY_ASSIGN(const auto emulated, emulate(start));
+    const auto boundary = boundary_of(emulated);
+    if (!boundary) {
+        stats_.stopped_early = fmt::format("the emulation ended at {:#x} by {}",
+                                           emulated.cpu.rip.value, name(emulated.result.end));
+        return false;
+    }
+    TRY_ASSIGN(const bool arrived, run_natively_to(*boundary, emulated));
+    ++stats_.intervals;
+    if (!arrived && stands_at_breakpoint()) {
+        TRY(leave_to_hardware("a signal came in a loop too tight to be stopped in"));
+        TRY_ASSIGN(auto passage, native_.pass_whatever());
+        return prepare_next(std::move(passage));
+    }
+    if (!arrived) {
+        note_divergence({fmt::format("emulated to {:#x}, but the native run came to: {}",
+                                     emulated.cpu.rip.value, thread_.status().describe())});
+        TRY_ASSIGN(auto passage, native_.pass_whatever());
+        return prepare_next(std::move(passage));
+    }
+    TRY_ASSIGN(auto found, compare(*boundary, emulated));
+    if (!found.empty()) note_divergence(std::move(found));
+    TRY_ASSIGN(auto passage, pass(*boundary, emulated));
+    if (emulated.worker_exhausted) {
+        consumer_.drain();
+        TRY(worker_.replace());
+        consumer_.new_emulator();
+        anew_ = true;
+    }
+    return prepare_next(std::move(passage));
+}
+
+// What the next interval has to know of what happened in between.
+Result<bool> IntervalRun::prepare_next(Passage passage) {
+    stats_.signals = native_.signals_held();
+    if (!passage.blocked.empty()) {
+        stats_.stopped_early = std::move(passage.blocked);
+        return false;
+    }
+    const bool all = std::any_of(passage.writes.ranges.begin(), passage.writes.ranges.end(),
+                                 [](const MemoryRange& range) { return range.is_all(); });
+    changed_ = all ? std::vector{MemoryRange::all()} : std::move(passage.writes.ranges);
+    layout_changed_ |= passage.writes.layout;
+    anew_ |= passage.executed;
+    jumped_ |= passage.jumped || passage.executed;
+    return true;
+}
+
+Result<void> IntervalRun::restart_trace() {
+    TRY_ASSIGN(const auto snapshot, thread_.snapshot());
+    ProcessMemory memory(thread_.tid());
+    consumer_.restart(unwinder_.unwind(snapshot.cpu, map_, memory));
+    jumped_ = false;
+    return {};
+}
+
+// Shows the worker what has changed and lets it run.
+Result<void> IntervalRun::begin(const CpuState& cpu) {
+    std::string text;
+    if (anew_ || layout_changed_) {
+        TRY_ASSIGN(text, read_maps_text(thread_.tid()));
+        TRY_ASSIGN(map_, MemoryMap::parse(text));
+        consumer_.set_layout(map_);
+    }
+    if (anew_) {
+        TRY_ASSIGN(memory_, open_process_memory(thread_.tid(), O_RDONLY));
+    }
+    if (jumped_) TRY(restart_trace());
+    // Others write there: the kernel, or another process.
+    TRY_ASSIGN(const auto rseq, read_rseq_area(thread_));
+    if (!rseq.empty()) changed_.push_back({rseq.start, rseq.end});
+    for (const auto& mapping : map_.mappings())
+        if (mapping.shared) changed_.push_back({mapping.start, mapping.end});
+    ExactRequest request{.kind = anew_ ? RunKind::exact : RunKind::exact_next,
+                         .cpu = cpu,
+                         .maps_text = text,
+                         .changed = changed_,
+                         .memory_fd = anew_ ? memory_.get() : -1,
+                         .flipped = options_.flipped};
+    if (anew_) request.changed = {};
+    request.limits.value_instructions = options_.values ? RunLimits::unlimited : 0;
+    TRY(worker_->begin_exact(request));
+    anew_ = layout_changed_ = false;
+    return {};
+}
+
+Result<SampleOutcome> IntervalRun::emulate(const CpuState& cpu) {
+    TRY(begin(cpu));
+    TRY_ASSIGN(auto emulated, follow_emulation());
+    for (const auto& [name, counter] : worker_counters)
+        counters_.*counter += emulated.counters.*counter;
+    if (emulated.result.end == SampleEnd::size) return cut(std::move(emulated));
+    return emulated;
+}
+
+// To the end of the interval, or until a signal waits for the program: that must not wait longer.
+Result<SampleOutcome> IntervalRun::follow_emulation() {
+    auto next_look = Clock::now() + signal_period;
+    auto last_word = Clock::now();
+    bool stopping = false;
+    while (true) {
+        auto next = worker_->next_of_exact(static_cast<int>(signal_period.count()));
+        const auto now = Clock::now();
+        if (!next && next.error().code != ErrorCode::interrupted) return next.error();
+        if (next) {
+            last_word = now;
+            if (auto* outcome = std::get_if<SampleOutcome>(&*next)) return std::move(*outcome);
+            consumer_.segment(*worker_, std::get<TraceSegment>(*next));
+        } else if (now - last_word > silence_limit) {
+            return Error{ErrorCode::system, 0, "the emulator does not answer"};
+        }
+        if (stopping || now < next_look) continue;
+        if (options_.on_tick) options_.on_tick();
+        next_look = now + signal_period;
+        TRY_ASSIGN(stopping, native_.has_signal());
+        if (stopping) TRY(worker_->stop_exact());
+    }
+}
+
+// Goes on where the last run stopped, for some blocks at most.
+Result<SampleOutcome> IntervalRun::onward(const CpuState& cpu, std::uint64_t blocks,
+                                          std::vector<std::uint64_t>* seen) {
+    ExactRequest request{.kind = RunKind::exact_onward, .cpu = cpu};
+    request.limits.blocks = blocks;
+    TRY(worker_->begin_exact(request));
+    while (true) {
+        TRY_ASSIGN(auto next,
+                   worker_->next_of_exact(static_cast<int>(silence_limit.count()) * 1000));
+        if (auto* outcome = std::get_if<SampleOutcome>(&next)) return std::move(*outcome);
+        const auto& segment = std::get<TraceSegment>(next);
+        if (seen) seen->insert(seen->begin(), segment.words.begin(), segment.words.end());
+        consumer_.segment(*worker_, segment);
+    }
+}
+
+// The interval is to end soon, at a place that the hardware can find: before a block that is rarely
+// executed.
+Result<SampleOutcome> IntervalRun::cut(SampleOutcome emulated) {
+    std::vector<std::uint64_t> seen;
+    TRY_ASSIGN(emulated, onward(emulated.cpu, cut_window, &seen));
+    std::unordered_map<std::uint64_t, std::uint64_t> counts;
+    for (const auto id : seen) ++counts[id];
+    std::uint64_t fewest = ~std::uint64_t{0};
+    GuestAddress rarest;
+    for (const auto& [id, count] : counts) {
+        const auto* block = worker_->table().find(id);
+        if (!block || count >= fewest) continue;
+        fewest = count;
+        rarest = block->start;
+    }
+    for (std::uint64_t i = 0; i < cut_window; ++i) {
+        if (emulated.result.end != SampleEnd::size || emulated.cpu.rip == rarest) break;
+        TRY_ASSIGN(emulated, onward(emulated.cpu, 1, nullptr));
+    }
+    return emulated;
+}
+
+std::optional<IntervalRun::Boundary> IntervalRun::boundary_of(const SampleOutcome& emulated) const {
+    switch (emulated.result.end) {
+        case SampleEnd::stopped:
+            return emulated.result.syscalls ? Boundary::syscall : Boundary::vdso_call;
+        case SampleEnd::unsupported_instruction:
+            return Boundary::instruction;
+        case SampleEnd::fault:
+            // Only the hardware can read those.
+            if (is_clock_page(map_.find(emulated.result.fault_address)))
+                return Boundary::instruction;
+            return Boundary::fault;
+        case SampleEnd::size:
+            return Boundary::cut;
+        default:
+            return std::nullopt;
+    }
+}
+
+// True: the thread stands where the emulation ended. False: something else came first.
+Result<bool> IntervalRun::run_natively_to(Boundary boundary, const SampleOutcome& emulated) {
+    using Kind = NativeRun::Stop::Kind;
+    const auto rip = emulated.cpu.rip;
+    if (boundary == Boundary::syscall)
+        return native_.run_to({.kind = Kind::syscall, .address = rip});
+    if (boundary == Boundary::fault)
+        return native_.run_to(
+            {.kind = Kind::fault, .address = rip, .signal = emulated.result.signal});
+    if (boundary == Boundary::cut) return find_cut(emulated);
+    TRY_ASSIGN(const auto now, thread_.registers());
+    if (now.rip == rip.value) return true;
+    TRY_ASSIGN(const auto breakpoint, HardwareBreakpoint::set(thread_, rip));
+    return native_.run_to({.kind = Kind::breakpoint, .address = rip});
+}
+
+// The program comes by there again and again: it is there when its state is the same.
+Result<bool> IntervalRun::find_cut(const SampleOutcome& emulated) {
+    const auto limit = Clock::now() + cut_limit;
+    const auto rip = emulated.cpu.rip;
+    TRY_ASSIGN(const auto breakpoint, HardwareBreakpoint::set(thread_, rip));
+    while (Clock::now() < limit) {
+        TRY_ASSIGN(const bool there, native_.run_to({NativeRun::Stop::Kind::breakpoint, rip, 0}));
+        if (!there) return false;
+        TRY_ASSIGN(const auto now, thread_.registers());
+        if (now.rsp != emulated.cpu[Gpr::rsp] || now.rcx != emulated.cpu[Gpr::rcx] ||
+            now.rax != emulated.cpu[Gpr::rax] || now.rbx != emulated.cpu[Gpr::rbx])
+            continue;
+        TRY_ASSIGN(const auto found, compare(Boundary::cut, emulated));
+        if (found.empty()) return true;
+    }
+    return false;
+}
+
+Result<std::vector<std::string>> IntervalRun::compare(Boundary boundary,
+                                                      const SampleOutcome& emulated) {
+    TRY_ASSIGN(auto native, thread_.snapshot());
+    if (boundary == Boundary::syscall) {
+        // The kernel has put -ENOSYS into RAX already.
+        TRY_ASSIGN(const auto registers, thread_.registers());
+        native.cpu[Gpr::rax] = registers.orig_rax;
+    }
+    auto emulated_cpu = emulated.cpu;
+    if (boundary == Boundary::cut) {
+        ProcessMemory memory(thread_.tid());
+        adopt_dead_flags(native.cpu, emulated_cpu, memory);
+    }
+    auto found = differences(native.cpu, emulated_cpu);
+    // The kernel writes there when it preempts the thread.
+    TRY_ASSIGN(const auto rseq, read_rseq_area(thread_));
+    TRY_ASSIGN(const auto memory, worker_->compare_memory({rseq.start, rseq.end}));
+    const auto shown =
+        std::min<std::uint64_t>(memory.pages_different, ComparedMessage::max_differences);
+    for (std::size_t i = 0; i < shown; ++i) {
+        const auto& d = memory.differences[i];
+        found.push_back(fmt::format("memory at {:#x}: native {:#04x}, emulated {:#04x}",
+                                    d.address.value, d.native, d.emulated));
+    }
+    if (memory.pages_unreadable)
+        found.push_back(fmt::format("{} pages that were written to are not there natively",
+                                    memory.pages_unreadable));
+    stats_.pages_compared += memory.pages_compared;
+    if (!found.empty())
+        found.insert(found.begin(), fmt::format("ended at {:#x}", emulated.cpu.rip.value));
+    return found;
+}
+
+// Only adds to what is said of the divergence.
+void IntervalRun::narrow_down(const CpuState& start) {
+    if (!replica_ || divergences_.size() != stats_.diverged) return;
+    auto& lines = divergences_.back().differences;
+    const auto& all = map_.mappings();
+    if (std::any_of(all.begin(), all.end(),
+                    [](const Mapping& m) { return m.shared && m.writable; })) {
+        lines.push_back("not narrowed down: the program shares memory with others");
+        return;
+    }
+    Narrowing narrowing(*worker_, std::move(*replica_), start, map_, syscall_instruction_,
+                        options_.flipped);
+    const auto found = narrowing.run();
+    if (found)
+        lines.insert(lines.end(), found->begin(), found->end());
+    else
+        lines.push_back("not narrowed down: " + found.error().message);
+}
+
+void IntervalRun::note_divergence(std::vector<std::string> differences) {
+    ++stats_.diverged;
+    if (divergences_.size() < kept_divergences)
+        divergences_.push_back({stats_.intervals, std::move(differences)});
+    anew_ = jumped_ = true;
+}
+
+Result<Passage> IntervalRun::pass(Boundary boundary, const SampleOutcome& emulated) {
+    switch (boundary) {
+        case Boundary::syscall:
+            ++stats_.boundaries["system call"];
+            return native_.pass_syscall();
+        case Boundary::vdso_call:
+            ++stats_.boundaries["vDSO call"];
+            return native_.pass_vdso_call();
+        case Boundary::instruction:
+            ++stats_.boundaries["instruction"];
+            ++stats_.native_instructions;
+            // Its block was left before it.
+            jumped_ |= emulated.result.end == SampleEnd::fault;
+            return pass_instruction(emulated.cpu.rip);
+        case Boundary::fault:
+            ++stats_.boundaries["fault"];
+            return native_.pass_fault();
+        case Boundary::cut: {
+            ++stats_.boundaries["signal"];
+            Passage passage;
+            TRY(native_.deliver_held(passage));
+            return passage;
+        }
+    }
+    return Passage{};
+}
+
+Result<Passage> IntervalRun::pass_instruction(GuestAddress at) {
+    std::array<std::byte, Instruction::max_length> bytes;
+    ProcessMemory memory(thread_.tid());
+    const auto readable = memory.read(at, bytes);
+    const auto in = readable ? Instruction::decode(bytes, at) : std::nullopt;
+    const bool registers_only = in && in->is_nondeterministic() && !in->has_memory_operand();
+    return native_.pass_instruction(registers_only);
+}
+
+bool IntervalRun::stands_at_breakpoint() const {
+    const auto& status = thread_.status();
+    return status.kind() == WaitStatus::Kind::signal_stop && status.signal() == SIGTRAP;
+}
+
+// To the next place where the program can be followed again.
+Result<void> IntervalRun::leave_to_hardware(std::string reason) {
+    ++stats_.excluded[std::move(reason)];
+    anew_ = jumped_ = true;
+    Passage passage;
+    TRY(native_.deliver_held(passage));
+    TRY(native_.run_to({.kind = NativeRun::Stop::Kind::syscall}));
+    return {};
+}
+
+}  // namespace shadowprof
