@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "decoder/instruction.h"
 
@@ -40,6 +41,7 @@ class Check {
                !is_high_byte(operand.reg.value) && gpr_number(operand.reg.value) == rsp_number;
     }
     bool moves_rsp() const;
+    bool corrects_record() const;
     bool may_access(const ZydisDecodedOperand& operand) const;
     bool in_context(const ZydisDecodedOperand& operand) const {
         const auto at = in_.next().value + static_cast<std::uint64_t>(operand.mem.disp.value);
@@ -91,8 +93,17 @@ bool Check::moves_rsp() const {
     return in_.mnemonic() == ZYDIS_MNEMONIC_LEA && memory->mem.base == ZYDIS_REGISTER_RSP;
 }
 
+// MOV dword [RSP], immediate: how a superblock is left early.
+bool Check::corrects_record() const {
+    constexpr std::array<std::uint8_t, 3> opcode = {0xc7, 0x04, 0x24};
+    const auto bytes = in_.bytes();
+    return bytes.size() == 7 && std::equal(opcode.begin(), opcode.end(), bytes.begin());
+}
+
 bool Check::may_access(const ZydisDecodedOperand& operand) const {
     const auto& memory = operand.mem;
+    if (in_.mnemonic() == ZYDIS_MNEMONIC_NOP) return true;
+    if (corrects_record()) return true;
     if (memory.segment == ZYDIS_REGISTER_FS || memory.segment == ZYDIS_REGISTER_GS) return true;
     if (memory.base == ZYDIS_REGISTER_RIP) return in_context(operand);
     if (memory.base == ZYDIS_REGISTER_RSP) {
