@@ -30,6 +30,13 @@ MemoryMap read_own_map() {
     return map ? std::move(map).value() : MemoryMap{};
 }
 
+// A few pages of its chunk around an address.
+std::uint16_t first_touch_pages(GuestAddress address) {
+    constexpr unsigned pages = 4;
+    const auto place = address.value / page_bytes % 16 / pages * pages;
+    return static_cast<std::uint16_t>(((1u << pages) - 1) << place);
+}
+
 }  // namespace
 
 void PageRanges::add(GuestAddress start, GuestAddress end) {
@@ -147,6 +154,8 @@ bool GuestMemory::fetch(const Mapping& mapping, GuestAddress address) {
     for (auto page = first; page < last; page = page + page_bytes)
         if (fresh_.contains(page) == fresh)
             wanted = static_cast<std::uint16_t>(wanted | page_bit(page));
+    // The first touch of a chunk may well be the only one.
+    if (!chunk.resident) wanted = static_cast<std::uint16_t>(wanted & first_touch_pages(address));
     wanted = static_cast<std::uint16_t>(wanted & ~chunk.resident);
     for_each_run(wanted, [&](unsigned start, unsigned count) {
         place_pages(mapping, chunk_start + start * page_bytes, count);

@@ -158,6 +158,7 @@ class Worker {
 
     Result<void> prepare() {
         TRY_ASSIGN(emulator_, Emulator::create(tables_));
+        reported_ = counters();
         return confine_worker(socket_.fd());
     }
 
@@ -198,6 +199,7 @@ class Worker {
     Conversation conversation_;
     std::unique_ptr<Emulator> emulator_;
     std::unique_ptr<DescriptorPages> pages_;  // of the last exact run
+    WorkerCounters reported_ = {};
 };
 
 WorkerCounters Worker::counters() const {
@@ -256,7 +258,6 @@ bool Worker::begin(const StartMessage& start, WorkerSocket::Message& message) {
 bool Worker::run_sample(WorkerSocket::Message& message) {
     auto start = body_of<StartMessage>(message);
     if (!start || start->maps_bytes > area_.mailbox().size()) return false;
-    const auto before = counters();
     const bool exact = start->kind != RunKind::sample;
     exact ? conversation_.begin_exact() : conversation_.begin_sample();
     const auto payload = std::span(message.bytes).subspan(sizeof *start);
@@ -269,15 +270,18 @@ bool Worker::run_sample(WorkerSocket::Message& message) {
                                      exact ? nullptr : &conversation_);
     if (exact && conversation_.stopped() && done.result.end == SampleEnd::stopped)
         done.result.end = SampleEnd::size;
+    done.cpu = start->cpu;
+    const auto now = counters();
+    done.counters = now - std::exchange(reported_, now);
+    done.exhausted = emulator_->exhausted();
+    const auto report = handler ? syscalls_.report(*handler) : std::vector<std::byte>{};
+    const bool sent = socket_.send(MessageKind::done, done, report).has_value();
+    // Nobody waits for this any more; the next sample's counters have it.
     if (!exact) {
         emulator_->end_sample();
         pages_.reset();
     }
-    done.cpu = start->cpu;
-    done.counters = counters() - before;
-    done.exhausted = emulator_->exhausted();
-    const auto report = handler ? syscalls_.report(*handler) : std::vector<std::byte>{};
-    return socket_.send(MessageKind::done, done, report).has_value();
+    return sent;
 }
 
 // Compares pages that lie behind each other at one go.
