@@ -98,10 +98,16 @@ MUTATIONS = {
 
 
 def copy_tree(work):
+    """Copies what differs, so that a later run builds only what has changed."""
     tree = work / "tree"
-    if tree.exists():
-        shutil.rmtree(tree)
-    shutil.copytree(ROOT, tree, ignore=shutil.ignore_patterns(".git", "build*"))
+    listed = subprocess.run(["git", "-C", ROOT, "ls-files", "-z", "--cached", "--others",
+                             "--exclude-standard"], check=True, stdout=subprocess.PIPE).stdout
+    for name in listed.decode(errors="surrogateescape").split("\0"):
+        source, copy = ROOT / name, tree / name
+        if not source.is_file() or (copy.is_file() and copy.read_bytes() == source.read_bytes()):
+            continue
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(source, copy)
     return tree
 
 
