@@ -202,10 +202,12 @@ std::size_t Session::translated_in_part() const {
 void Session::summarize() const {
     std::set<ZydisMnemonic> mnemonics;
     for (const auto& form : forms_) mnemonics.insert(form.mnemonic);
-    fmt::print(
-        "{} forms of {} mnemonics: {} left out, {} not on this host, {} of the others translated\n",
-        forms_.size(), mnemonics.size(), forms_.size() - tested_.size(),
-        tested_.size() - here_.size(), translated_in_part());
+    if (!here_.empty())
+        fmt::print(
+            "{} forms of {} mnemonics: {} left out, {} not on this host, {} of the others "
+            "translated\n",
+            forms_.size(), mnemonics.size(), forms_.size() - tested_.size(),
+            tested_.size() - here_.size(), translated_in_part());
     fmt::print("{} cases, {} of them ended by a fault; {} could not be made; {} failed\n", cases_,
                faults_, not_made_, failures_);
     fmt::print("{} cases handed over to the hardware\n", cases_handed_over_);
