@@ -19,8 +19,6 @@ MUTATIONS = {
     "flags of a shift by zero taken for overwritten": (
         "src/decoder/instruction.cc",
         "if (is_shift_or_rotate(zydis_.meta.category, mnemonic())) return 0;", ""),
-    "flags of a repeated comparison taken for overwritten": (
-        "src/decoder/instruction.cc", "|| is_repeated() ||", "||"),
     "flags that SETcc and CMOVcc read forgotten": (
         "src/decoder/instruction.cc",
         "return zydis_.cpu_flags ? zydis_.cpu_flags->tested & status_flags : 0;",
@@ -75,6 +73,15 @@ MUTATIONS = {
     "POP to an RSP-based address does not see RSP moved": (
         "src/emu/special.cc",
         "if (!moves) return true;", "return true;"),
+    "16-bit PUSH moves the stack by eight": (
+        "src/emu/narrow_stack.cc",
+        "emit_word(store, host_reg, host::guest_rsp, -2, out);\n"
+        "    out.lea(host::guest_rsp, host::guest_rsp, -2);",
+        "emit_word(store, host_reg, host::guest_rsp, -2, out);\n"
+        "    out.lea(host::guest_rsp, host::guest_rsp, -8);"),
+    "ENTER does not probe its final stack pointer": (
+        "src/emu/special.cc",
+        "out.guest_store(host::guest_rsp, final_rsp, host::scratch_a);", ""),
     "RCX destroyed by the check of an indirect branch": (
         "src/emu/translator_emit.cc",
         "out.jump(cache_.miss_stub());\n    out.move(rcx, host::scratch_b);",
