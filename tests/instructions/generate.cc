@@ -243,9 +243,12 @@ void Ingredients::add(const std::vector<Form>& forms, std::size_t index) {
         flags.push_back(index);
 }
 
-bool fits_sequence(const Form& form) {
+bool fits_sequence(const Form& form, const Manner& manner) {
     const auto in = decode(assemble(form.sample).span(), {0});
     const auto category = in->zydis().meta.category;
+    // The index of a gather or scatter is whatever a vector register happens to hold.
+    const auto* memory = in->modrm_memory();
+    if (manner.tame && memory && memory->mem.type == ZYDIS_MEMOP_TYPE_VSIB) return false;
     return in->flow() == Flow::next && !changes_surroundings(form.mnemonic) &&
            category != ZYDIS_CATEGORY_XSAVE && category != ZYDIS_CATEGORY_XSAVEOPT;
 }

@@ -21,6 +21,16 @@ Registers choose_pool(Random& random) {
     return pool;
 }
 
+// BT and its kin: whether the register with the number of the bit has an address in it.
+bool may_test_far_bit(const Instance& instance) {
+    const auto& in = *instance.instruction;
+    if (in.mnemonic() < ZYDIS_MNEMONIC_BT || in.mnemonic() > ZYDIS_MNEMONIC_BTS) return false;
+    const auto& bit = in.operands()[1];
+    if (!in.modrm_memory() || bit.type != ZYDIS_OPERAND_TYPE_REGISTER) return false;
+    const auto number = instance.assigned(gpr_number(bit.reg.value));
+    return !number || *number + 0x10000 > 0x20000;
+}
+
 // Varies the fields of an encoding that its form leaves open.
 class Variation {
   public:
@@ -157,6 +167,7 @@ std::optional<Instance> Variation::finish() {
     prepare_effects(instance, where_, random_);
     instance.instruction = decode(instance.bytes, {where_.address});
     if (!instance.instruction || form_key(*instance.instruction) != form_.key) return std::nullopt;
+    if (where_.tame && may_test_far_bit(instance)) return std::nullopt;
     return instance;
 }
 

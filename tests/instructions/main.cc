@@ -170,7 +170,7 @@ void Session::run_forms() {
 void Session::probe() {
     Outcome outcome;
     for (const auto index : tested_) {
-        if (!fits_sequence(forms_[index])) continue;
+        if (!fits_sequence(forms_[index], options_.manner)) continue;
         const auto test = make_case(forms_[index], index, Manner{}, 0);
         if (!test) continue;
         native_.run(*test, outcome);
