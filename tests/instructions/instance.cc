@@ -143,6 +143,13 @@ void Variation::vary_prefixes() {
     if (e_.memory && random_.chance(12)) e_.address_size = true;
     e_.short_vex = random_.chance(50);
     e_.force_rex = random_.chance(25);
+    // Prefixes that mean nothing, as far as the form stays the same.
+    if (e_.kind == Encoding::Kind::legacy && random_.chance(6)) {
+        if (random_.chance(50))
+            e_.operand_size = true;
+        else if (!e_.repeat)
+            e_.repeat = random_.chance(50) ? 0xf2 : 0xf3;
+    }
 }
 
 void Variation::vary_tail(const Instruction&) {

@@ -81,12 +81,13 @@ MUTATIONS = {
         "    out.lea(host::guest_rsp, host::guest_rsp, -8);"),
     "ENTER does not probe its final stack pointer": (
         "src/emu/special.cc",
-        "out.guest_store(host::guest_rsp, final_rsp, host::scratch_a);", ""),
+        "out.guest_load(host::scratch_a, host::guest_rsp, final_rsp);\n"
+        "    out.guest_store(host::guest_rsp, final_rsp, host::scratch_a);", ""),
     "RCX destroyed by the check of an indirect branch": (
         "src/emu/translator_emit.cc",
         "out.jump(cache_.miss_stub());\n    out.move(rcx, host::scratch_b);",
         "out.jump(cache_.miss_stub());"),
-    "recorded values in the wrong order": (
+    "recorded vector register misnamed": (
         "src/emu/translator_emit.cc", "const bool high = (number & 8) != 0;",
         "const bool high = (number & 4) != 0;"),
     "words of a record miscounted at a fault": (
