@@ -173,7 +173,7 @@ def main():
         else:
             caught, first, seconds = run_test(work)
             missed += not caught
-            shown = first.split(" at trace")[0].replace("FAILED ", "")
+            shown = first.split(" at trace")[0].replace("FAILED ", "").rstrip(":")
             print(f"| {name} | {'yes' if caught else 'NO'} | `{shown}` | {seconds:.1f} |",
                   flush=True)
         path.write_text(text)
