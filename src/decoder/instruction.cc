@@ -1,15 +1,37 @@
 #include "decoder/instruction.h"
 
+#include <cpuid.h>
+
 #include <algorithm>
 #include <cstring>
+#include <string_view>
 
 namespace shadowprof {
 namespace {
+
+// On AMD's processors, and those made after them, a branch with an operand-size prefix has 16 bits
+// (AMD64 Architecture Programmer's Manual vol. 3, 1.2.2); Intel's ignore the prefix.
+bool read_narrow_branches() {
+    unsigned unused = 0, b = 0, c = 0, d = 0;
+    if (!__get_cpuid(0, &unused, &b, &c, &d)) return false;
+    std::array<char, 12> vendor;
+    std::memcpy(&vendor[0], &b, 4);
+    std::memcpy(&vendor[4], &d, 4);
+    std::memcpy(&vendor[8], &c, 4);
+    const std::string_view name(vendor.data(), vendor.size());
+    return name == "AuthenticAMD" || name == "HygonGenuine";
+}
+
+bool has_narrow_branches() {
+    static const bool value = read_narrow_branches();
+    return value;
+}
 
 const ZydisDecoder& decoder() {
     static const ZydisDecoder instance = [] {
         ZydisDecoder d;
         ZydisDecoderInit(&d, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+        ZydisDecoderEnableMode(&d, ZYDIS_DECODER_MODE_AMD_BRANCHES, has_narrow_branches());
         return d;
     }();
     return instance;
@@ -19,7 +41,17 @@ bool is_near_relative(const ZydisDecodedInstruction& in) {
     return in.raw.imm[0].is_relative && in.meta.branch_type != ZYDIS_BRANCH_TYPE_FAR;
 }
 
+// Zydis only tells of those with a 32-bit displacement.
+bool is_narrow_branch(const ZydisDecodedInstruction& in) {
+    const bool branches =
+        in.meta.branch_type != ZYDIS_BRANCH_TYPE_NONE || in.meta.category == ZYDIS_CATEGORY_RET;
+    if (!branches || !has_narrow_branches() || in.raw.rex.W) return false;
+    return std::any_of(in.raw.prefixes, in.raw.prefixes + in.raw.prefix_count,
+                       [](const auto& prefix) { return prefix.value == 0x66; });
+}
+
 Flow classify(const ZydisDecodedInstruction& in) {
+    if (is_narrow_branch(in)) return Flow::other;
     switch (in.meta.category) {
         case ZYDIS_CATEGORY_COND_BR:
             // XBEGIN, XEND; JKZD and JKNZD, which have a VEX prefix.

@@ -36,6 +36,8 @@ TEST_CASE("control flow is told apart") {
     CHECK(decode({0xf4})->flow() == Flow::other);                    // hlt
     CHECK(decode({0xff, 0x28})->flow() == Flow::other);              // far jmp
     CHECK(decode({0xc7, 0xf8, 0, 0, 0, 0})->flow() == Flow::other);  // xbegin
+    CHECK(decode({0x0f, 0x01, 0xd5})->flow() == Flow::other);        // xend
+    CHECK(decode({0xc5, 0xf8, 0x85, 0, 0, 0, 0})->flow() == Flow::other);  // jknzd
     CHECK(decode({0x0f, 0x31})->flow() == Flow::next);               // rdtsc
     CHECK(decode({0x0f, 0xa2})->flow() == Flow::next);               // cpuid
 }

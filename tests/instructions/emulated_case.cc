@@ -164,7 +164,8 @@ void CaseEmulator::run_level(const Slot& slot, TraceLevel level, Outcome& outcom
         const bool marker = !at.empty() && at[0] == std::byte{end_marker};
         outcome.ending = marker ? Ending::marker : Ending::handed_over;
     }
-    const auto problem = level == TraceLevel::none ? std::string{} : check_trace(slot, outcome);
+    const bool traced = level == TraceLevel::blocks || level == TraceLevel::values;
+    const auto problem = traced ? check_trace(slot, outcome) : std::string{};
     outcome.trace_problem.fill(0);
     std::copy_n(problem.begin(), std::min(problem.size(), outcome.trace_problem.size() - 1),
                 outcome.trace_problem.begin());

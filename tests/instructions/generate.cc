@@ -98,6 +98,7 @@ class Sequence {
     void add_random() { add_one_of(ingredients_.any); }
     void add_reader();
     void add_branch();
+    void add_direct_branch();
 
     const std::vector<Form>& forms_;
     const Ingredients& ingredients_;
@@ -111,7 +112,10 @@ std::optional<Case> Sequence::make() {
     test_.form = ~std::uint64_t{0};
     test_.instructions = 0;
     const auto before = random_.below(5), after = 1 + random_.below(5);
-    for (std::uint64_t i = 0; i < before; ++i) add_random();
+    for (std::uint64_t i = 0; i < before; ++i) {
+        add_random();
+        if (random_.chance(12)) add_direct_branch();
+    }
     if (random_.chance(60)) {
         add_branch();
         const bool writer = random_.chance(40);
@@ -182,6 +186,23 @@ void Sequence::add_branch() {
     test_.has_branch = true;
 }
 
+// Over a few bytes to what follows: Jcc or JRCXZ over a move, JMP or CALL over markers.
+void Sequence::add_direct_branch() {
+    test_.has_branch = true;
+    const auto kind = random_.below(4);
+    if (kind < 2) {
+        const auto opcode = static_cast<std::uint8_t>(kind ? 0xe3 : 0x70 | random_.below(16));
+        append(test_, std::array<std::uint8_t, 2>{opcode, 10});
+        return append_set(test_, static_cast<std::uint8_t>(random_.below(16)),
+                          interesting_number(random_));
+    }
+    const auto gap = static_cast<std::uint8_t>(random_.below(20));
+    if (kind == 3) append_set(test_, 4, test_.data().value + 0x1800);
+    append(test_, std::array<std::uint8_t, 5>{static_cast<std::uint8_t>(kind == 2 ? 0xe9 : 0xe8),
+                                              gap, 0, 0, 0});
+    for (unsigned i = 0; i < gap; ++i) append(test_, std::array<std::uint8_t, 1>{end_marker});
+}
+
 }  // namespace
 
 std::optional<Case> make_case(const Form& form, std::uint64_t index, const Manner& manner,
@@ -222,9 +243,12 @@ void Ingredients::add(const std::vector<Form>& forms, std::size_t index) {
         flags.push_back(index);
 }
 
-bool fits_sequence(const Form& form) {
+bool fits_sequence(const Form& form, const Manner& manner) {
     const auto in = decode(assemble(form.sample).span(), {0});
     const auto category = in->zydis().meta.category;
+    // The index of a gather or scatter is whatever a vector register happens to hold.
+    const auto* memory = in->modrm_memory();
+    if (manner.tame && memory && memory->mem.type == ZYDIS_MEMOP_TYPE_VSIB) return false;
     return in->flow() == Flow::next && !changes_surroundings(form.mnemonic) &&
            category != ZYDIS_CATEGORY_XSAVE && category != ZYDIS_CATEGORY_XSAVEOPT;
 }

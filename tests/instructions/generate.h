@@ -32,6 +32,6 @@ struct Ingredients {
 std::optional<Case> make_sequence(const std::vector<Form>& forms, const Ingredients& ingredients,
                                   const Manner& manner, std::uint64_t instance);
 // Whether a form's instructions can stand anywhere in a sequence.
-bool fits_sequence(const Form& form);
+bool fits_sequence(const Form& form, const Manner& manner);
 
 }  // namespace shadowprof

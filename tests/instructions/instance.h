@@ -58,6 +58,10 @@ std::uint64_t choose_target(std::uint64_t base, std::size_t bytes, std::size_t a
 std::uint64_t choose_code_target(const Surroundings& where, Random& random);
 std::uint64_t interesting_number(Random& random);
 
+// Chooses values for the registers that an instruction's addresses are made of, its displacement,
+// and where it branches to. False if there are none for it as it is encoded.
+bool solve_addresses(Instance& instance, const Surroundings& where, Random& random);
+
 // What special instructions want beyond a valid address; called last.
 void prepare_effects(Instance& instance, const Surroundings& where, Random& random);
 

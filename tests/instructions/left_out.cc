@@ -71,7 +71,7 @@ std::optional<std::string_view> why_handed_over(const Instruction& in) {
     const bool narrow_address = z.address_width == 32;
     const auto* memory = in.modrm_memory();
     if (in.flow() == Flow::other || z.meta.category == ZYDIS_CATEGORY_IOSTRINGOP)
-        return "privileged, far or transactional";
+        return "privileged, far, transactional, or a branch of 16 bits";
     if (is_rare(in.mnemonic())) return "addresses memory in a way that no segment prefix reaches";
     if (in.mnemonic() == ZYDIS_MNEMONIC_SGDT || in.mnemonic() == ZYDIS_MNEMONIC_SIDT)
         return "shows the kernel's tables";

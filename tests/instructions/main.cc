@@ -74,17 +74,19 @@ class Session {
     std::size_t cases_ = 0, failures_ = 0, faults_ = 0, not_made_ = 0;
     std::set<std::uint64_t> here_, translated_;                 // forms
     std::map<std::string, std::set<std::string>> handed_over_;  // reason to mnemonics
-    std::size_t cases_handed_over_ = 0;
+    std::size_t cases_handed_over_ = 0, forms_left_out_ = 0;
 };
 
 void Session::choose_forms() {
     for (std::size_t i = 0; i < forms_.size(); ++i) {
         const auto name = mnemonic_name(forms_[i].mnemonic);
         if (!options_.only.empty() && options_.only != name) continue;
-        if (const auto reason = why_left_out(forms_[i]))
+        if (const auto reason = why_left_out(forms_[i])) {
             left_out_[std::string(*reason)].insert(name);
-        else
+            ++forms_left_out_;
+        } else {
             tested_.push_back(i);
+        }
     }
 }
 
@@ -170,7 +172,7 @@ void Session::run_forms() {
 void Session::probe() {
     Outcome outcome;
     for (const auto index : tested_) {
-        if (!fits_sequence(forms_[index])) continue;
+        if (!fits_sequence(forms_[index], options_.manner)) continue;
         const auto test = make_case(forms_[index], index, Manner{}, 0);
         if (!test) continue;
         native_.run(*test, outcome);
@@ -202,10 +204,12 @@ std::size_t Session::translated_in_part() const {
 void Session::summarize() const {
     std::set<ZydisMnemonic> mnemonics;
     for (const auto& form : forms_) mnemonics.insert(form.mnemonic);
-    fmt::print(
-        "{} forms of {} mnemonics: {} left out, {} not on this host, {} of the others translated\n",
-        forms_.size(), mnemonics.size(), forms_.size() - tested_.size(),
-        tested_.size() - here_.size(), translated_in_part());
+    if (!here_.empty())
+        fmt::print(
+            "{} forms of {} mnemonics: {} left out, {} not on this host, {} of the others "
+            "translated\n",
+            forms_.size(), mnemonics.size(), forms_left_out_, tested_.size() - here_.size(),
+            translated_in_part());
     fmt::print("{} cases, {} of them ended by a fault; {} could not be made; {} failed\n", cases_,
                faults_, not_made_, failures_);
     fmt::print("{} cases handed over to the hardware\n", cases_handed_over_);
