@@ -25,7 +25,8 @@ constexpr milliseconds signal_period{20};
 // A worker that says nothing for so long is taken for hung.
 constexpr std::chrono::seconds silence_limit{20};
 // An interval is cut where a block begins that is rare among so many.
-constexpr std::uint64_t cut_window = 4096;
+constexpr std::uint64_t cut_window = std::uint64_t{4} << 20;
+constexpr std::uint64_t cut_slack = 256;
 // How long the program may take to come to where its interval was cut.
 constexpr std::chrono::seconds cut_limit{10};
 
@@ -61,13 +62,7 @@ Result<void> IntervalRun::run() {
 // False: the program cannot be followed any further.
 Result<bool> IntervalRun::interval() {
     TRY_ASSIGN(const auto start, thread_.snapshot());
-    if (options_.narrow) {
-        // A signal that stopped it here is a breakpoint's or a step's.
-        TRY(thread_.settle(StoppedThread::OwnSignal::dropped));
-        TRY_ASSIGN(syscall_instruction_, stop_.target().syscall_instruction());
-        TRY_ASSIGN(auto replica, Replica::fork(stop_));
-        replica_.emplace(std::move(replica));
-    }
+    if (wants_replica()) TRY(take_replica());
     const auto diverged_before = stats_.diverged;
     // The program may have died of what diverged.
     auto result = interval_from(start.cpu);
@@ -198,7 +193,7 @@ Result<SampleOutcome> IntervalRun::follow_emulation() {
 
 // Goes on where the last run stopped, for some blocks at most.
 Result<SampleOutcome> IntervalRun::onward(const CpuState& cpu, std::uint64_t blocks,
-                                          std::vector<std::uint64_t>* seen) {
+                                          const std::function<void(std::uint64_t)>& use) {
     ExactRequest request{.kind = RunKind::exact_onward, .cpu = cpu};
     request.limits.blocks = blocks;
     TRY(worker_->begin_exact(request));
@@ -207,29 +202,41 @@ Result<SampleOutcome> IntervalRun::onward(const CpuState& cpu, std::uint64_t blo
                    worker_->next_of_exact(static_cast<int>(silence_limit.count()) * 1000));
         if (auto* outcome = std::get_if<SampleOutcome>(&next)) return std::move(*outcome);
         const auto& segment = std::get<TraceSegment>(next);
-        if (seen) seen->insert(seen->begin(), segment.words.begin(), segment.words.end());
+        if (use) std::for_each(segment.words.rbegin(), segment.words.rend(), use);
         consumer_.segment(*worker_, segment);
     }
 }
 
 // The interval is to end soon, at a place that the hardware can find: before a block that is rarely
-// executed.
+// executed. Where loops are regular it comes again after as many blocks as the last time.
 Result<SampleOutcome> IntervalRun::cut(SampleOutcome emulated) {
-    std::vector<std::uint64_t> seen;
-    TRY_ASSIGN(emulated, onward(emulated.cpu, cut_window, &seen));
-    std::unordered_map<std::uint64_t, std::uint64_t> counts;
-    for (const auto id : seen) ++counts[id];
-    std::uint64_t fewest = ~std::uint64_t{0};
+    struct Seen {
+        std::uint64_t times = 0, last = 0, before = 0;  // indices from 1 on
+    };
+    std::unordered_map<std::uint64_t, Seen> seen;  // by block
+    std::uint64_t index = 0;
+    TRY_ASSIGN(emulated, onward(emulated.cpu, cut_window, [&](std::uint64_t id) {
+                   auto& block = seen[id];
+                   ++block.times;
+                   block.before = block.last;
+                   block.last = ++index;
+               }));
+    std::uint64_t fewest = ~std::uint64_t{0}, distance = 0;
     GuestAddress rarest;
-    for (const auto& [id, count] : counts) {
-        const auto* block = worker_->table().find(id);
-        if (!block || count >= fewest) continue;
-        fewest = count;
-        rarest = block->start;
+    for (const auto& [id, block] : seen) {
+        const auto* info = worker_->table().find(id);
+        if (!info || block.before == 0 || block.times >= fewest) continue;
+        const auto next = block.last + (block.last - block.before);
+        fewest = block.times;
+        rarest = info->start;
+        distance = next > index + 1 ? next - index - 1 : 0;
     }
-    for (std::uint64_t i = 0; i < cut_window; ++i) {
+    if (distance > cut_slack && emulated.result.end == SampleEnd::size) {
+        TRY_ASSIGN(emulated, onward(emulated.cpu, distance - cut_slack, {}));
+    }
+    for (std::uint64_t i = 0; i < 4 * cut_slack; ++i) {
         if (emulated.result.end != SampleEnd::size || emulated.cpu.rip == rarest) break;
-        TRY_ASSIGN(emulated, onward(emulated.cpu, 1, nullptr));
+        TRY_ASSIGN(emulated, onward(emulated.cpu, 1, {}));
     }
     return emulated;
 }
@@ -319,10 +326,27 @@ Result<std::vector<std::string>> IntervalRun::compare(Boundary boundary,
     return found;
 }
 
+bool IntervalRun::wants_replica() const {
+    return options_.narrow == Narrow::always ||
+           (options_.narrow == Narrow::after_the_first && stats_.diverged != 0);
+}
+
+Result<void> IntervalRun::take_replica() {
+    // A signal that stopped the thread here is a breakpoint's or a step's.
+    TRY(thread_.settle(StoppedThread::OwnSignal::dropped));
+    TRY_ASSIGN(syscall_instruction_, stop_.target().syscall_instruction());
+    TRY_ASSIGN(auto replica, Replica::fork(stop_));
+    replica_.emplace(std::move(replica));
+    return {};
+}
+
 // Only adds to what is said of the divergence.
 void IntervalRun::narrow_down(const CpuState& start) {
-    if (!replica_ || divergences_.size() != stats_.diverged) return;
+    if (divergences_.size() != stats_.diverged) return;
     auto& lines = divergences_.back().differences;
+    if (!replica_ && options_.narrow == Narrow::after_the_first)
+        lines.push_back("only later ones are narrowed down, but with --narrow");
+    if (!replica_) return;
     const auto& all = map_.mappings();
     if (std::any_of(all.begin(), all.end(),
                     [](const Mapping& m) { return m.shared && m.writable; })) {
