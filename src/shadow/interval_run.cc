@@ -10,6 +10,7 @@
 #include "ptrace/proc.h"
 #include "ptrace/process_memory.h"
 #include "ptrace/rseq_area.h"
+#include "ptrace/thread_registers.h"
 #include "shadow/narrowing.h"
 #include "shadow/state_comparison.h"
 
@@ -275,26 +276,35 @@ Result<bool> IntervalRun::run_natively_to(Boundary boundary, const SampleOutcome
     return native_.run_to({.kind = Kind::breakpoint, .address = rip});
 }
 
-// The program comes by there again and again: it is there when its state is the same.
+// The program comes by there again and again: it is there when its state is the same. Bytes that
+// told an earlier time from the right one, a counter's for instance, are looked at first.
 Result<bool> IntervalRun::find_cut(const SampleOutcome& emulated) {
     const auto limit = Clock::now() + cut_limit;
     const auto rip = emulated.cpu.rip;
+    ProcessMemory memory(thread_.tid());
+    std::vector<ComparedMessage::Difference> telling;
+    const auto tells = [&](const ComparedMessage::Difference& d) {
+        const auto byte = read_value<std::uint8_t>(memory, d.address);
+        return !byte || *byte != d.emulated;
+    };
     TRY_ASSIGN(const auto breakpoint, HardwareBreakpoint::set(thread_, rip));
     while (Clock::now() < limit) {
         TRY_ASSIGN(const bool there, native_.run_to({NativeRun::Stop::Kind::breakpoint, rip, 0}));
         if (!there) return false;
-        TRY_ASSIGN(const auto now, thread_.registers());
-        if (now.rsp != emulated.cpu[Gpr::rsp] || now.rcx != emulated.cpu[Gpr::rcx] ||
-            now.rax != emulated.cpu[Gpr::rax] || now.rbx != emulated.cpu[Gpr::rbx])
-            continue;
-        TRY_ASSIGN(const auto found, compare(Boundary::cut, emulated));
+        TRY_ASSIGN(const auto registers, thread_.registers());
+        CpuState now;
+        load_general(now, registers);
+        if (now.gpr != emulated.cpu.gpr) continue;
+        if (std::any_of(telling.begin(), telling.end(), tells)) continue;
+        TRY_ASSIGN(const auto found, compare(Boundary::cut, emulated, &telling));
         if (found.empty()) return true;
     }
     return false;
 }
 
-Result<std::vector<std::string>> IntervalRun::compare(Boundary boundary,
-                                                      const SampleOutcome& emulated) {
+Result<std::vector<std::string>> IntervalRun::compare(
+    Boundary boundary, const SampleOutcome& emulated,
+    std::vector<ComparedMessage::Difference>* bytes) {
     TRY_ASSIGN(auto native, thread_.snapshot());
     if (boundary == Boundary::syscall) {
         // The kernel has put -ENOSYS into RAX already.
@@ -314,6 +324,7 @@ Result<std::vector<std::string>> IntervalRun::compare(Boundary boundary,
         std::min<std::uint64_t>(memory.pages_different, ComparedMessage::max_differences);
     for (std::size_t i = 0; i < shown; ++i) {
         const auto& d = memory.differences[i];
+        if (bytes) bytes->push_back(d);
         found.push_back(fmt::format("memory at {:#x}: native {:#04x}, emulated {:#04x}",
                                     d.address.value, d.native, d.emulated));
     }

@@ -72,7 +72,9 @@ class IntervalRun {
     std::optional<Boundary> boundary_of(const SampleOutcome& emulated) const;
     Result<bool> run_natively_to(Boundary boundary, const SampleOutcome& emulated);
     Result<bool> find_cut(const SampleOutcome& emulated);
-    Result<std::vector<std::string>> compare(Boundary boundary, const SampleOutcome& emulated);
+    Result<std::vector<std::string>> compare(
+        Boundary boundary, const SampleOutcome& emulated,
+        std::vector<ComparedMessage::Difference>* bytes = nullptr);
     Result<Passage> pass(Boundary boundary, const SampleOutcome& emulated);
     Result<Passage> pass_instruction(GuestAddress at);
     bool stands_at_breakpoint() const;
