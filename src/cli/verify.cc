@@ -15,8 +15,7 @@ void report(const VerifyOutcome& outcome) {
     const auto& stats = outcome.stats;
     say("verify: {} intervals of together {} instructions and {} pages compared, {} diverged",
         stats.intervals, outcome.instructions, stats.pages_compared, stats.diverged);
-    for (const auto& [what, times] : stats.boundaries)
-        say("verify:   {} ended by a {}", times, what);
+    for (const auto& [what, times] : stats.boundaries) say("verify:   {} ended by {}", times, what);
     for (const auto& [reason, times] : stats.excluded)
         say("verify:   {} not compared: {}", times, reason);
     if (stats.native_instructions)

@@ -383,22 +383,21 @@ void IntervalRun::note_divergence(std::vector<std::string> differences) {
 Result<Passage> IntervalRun::pass(Boundary boundary, const SampleOutcome& emulated) {
     switch (boundary) {
         case Boundary::syscall:
-            ++stats_.boundaries["system call"];
+            ++stats_.boundaries["a system call"];
             return native_.pass_syscall();
         case Boundary::vdso_call:
-            ++stats_.boundaries["vDSO call"];
+            ++stats_.boundaries["a vDSO call"];
             return native_.pass_vdso_call();
         case Boundary::instruction:
-            ++stats_.boundaries["instruction"];
             ++stats_.native_instructions;
             // Its block was left before it.
             jumped_ |= emulated.result.end == SampleEnd::fault;
             return pass_instruction(emulated.cpu.rip);
         case Boundary::fault:
-            ++stats_.boundaries["fault"];
+            ++stats_.boundaries["a fault"];
             return native_.pass_fault();
         case Boundary::cut: {
-            ++stats_.boundaries["signal"];
+            ++stats_.boundaries["a signal"];
             Passage passage;
             TRY(native_.deliver_held(passage));
             return passage;
@@ -412,6 +411,7 @@ Result<Passage> IntervalRun::pass_instruction(GuestAddress at) {
     ProcessMemory memory(thread_.tid());
     const auto readable = memory.read(at, bytes);
     const auto in = readable ? Instruction::decode(bytes, at) : std::nullopt;
+    ++stats_.boundaries[in ? ZydisMnemonicGetString(in->mnemonic()) : "instruction"];
     const bool registers_only = in && in->is_nondeterministic() && !in->has_memory_operand();
     return native_.pass_instruction(registers_only);
 }
