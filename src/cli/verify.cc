@@ -15,8 +15,7 @@ void report(const VerifyOutcome& outcome) {
     const auto& stats = outcome.stats;
     say("verify: {} intervals of together {} instructions and {} pages compared, {} diverged",
         stats.intervals, outcome.instructions, stats.pages_compared, stats.diverged);
-    for (const auto& [what, times] : stats.boundaries)
-        say("verify:   {} ended by a {}", times, what);
+    for (const auto& [what, times] : stats.boundaries) say("verify:   {} ended by {}", times, what);
     for (const auto& [reason, times] : stats.excluded)
         say("verify:   {} not compared: {}", times, reason);
     if (stats.native_instructions)
@@ -46,9 +45,10 @@ int verify_main(std::span<const std::string> words) {
     std::string limit = "0";
     app.add_option("--max-instructions", limit,
                    "verify about N instructions, then let the program run on (k, M, G)");
-    bool no_narrow = false;
-    app.add_flag("--no-narrow", no_narrow,
-                 "do not look for the first instruction that differs; faster");
+    bool narrow = false;
+    app.add_flag("--narrow", narrow,
+                 "find the first wrong instruction of the first divergence too, not only of later "
+                 "ones; slower");
     std::string fault;
     app.add_option(
         "--fault", fault,
@@ -63,7 +63,7 @@ int verify_main(std::span<const std::string> words) {
         return exit_own_failure;
     }
     options.max_instructions = *parsed;
-    options.narrow = !no_narrow;
+    if (narrow) options.narrow = Narrow::always;
     if (!fault.empty()) {
         const auto address = parse_u64(fault);
         if (!address) {

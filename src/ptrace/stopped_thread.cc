@@ -88,6 +88,18 @@ Result<void> StoppedThread::set_signal_mask(std::uint64_t mask) {
     return {};
 }
 
+Result<bool> StoppedThread::has_queued_signal() const {
+    for (const std::uint32_t flags : {0u, std::uint32_t{PTRACE_PEEKSIGINFO_SHARED}}) {
+        const __ptrace_peeksiginfo_args first{.off = 0, .flags = flags, .nr = 1};
+        siginfo_t info;
+        TRY_ASSIGN(const long count,
+                   ptrace_call(PTRACE_PEEKSIGINFO, tid_, reinterpret_cast<std::uint64_t>(&first),
+                               &info, "look for signals"));
+        if (count > 0) return true;
+    }
+    return false;
+}
+
 Result<siginfo_t> StoppedThread::signal_info() const {
     siginfo_t info{};
     TRY(ptrace_call(PTRACE_GETSIGINFO, tid_, 0, &info, "read signal information"));

@@ -56,6 +56,8 @@ class StoppedThread {
     // The blocked signals, as the kernel's 64-bit set.
     Result<std::uint64_t> signal_mask() const;
     Result<void> set_signal_mask(std::uint64_t mask);
+    // A signal waits for the thread or for its process, blocked or not.
+    Result<bool> has_queued_signal() const;
     // Of a signal stop.
     Result<siginfo_t> signal_info() const;
     // Of a signal stop: what the program is told about the signal if it is delivered.

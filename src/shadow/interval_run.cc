@@ -1,13 +1,9 @@
 #include "shadow/interval_run.h"
 
-#include <fcntl.h>
-
 #include <algorithm>
-#include <unordered_map>
 
 #include "decoder/instruction.h"
 #include "ptrace/hardware_breakpoint.h"
-#include "ptrace/proc.h"
 #include "ptrace/process_memory.h"
 #include "ptrace/rseq_area.h"
 #include "shadow/narrowing.h"
@@ -16,18 +12,7 @@
 namespace shadowprof {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-using std::chrono::milliseconds;
-
 constexpr std::size_t kept_divergences = 20;
-// How often to look, while an interval is emulated, whether a signal waits for the program.
-constexpr milliseconds signal_period{20};
-// A worker that says nothing for so long is taken for hung.
-constexpr std::chrono::seconds silence_limit{20};
-// An interval is cut where a block begins that is rare among so many.
-constexpr std::uint64_t cut_window = 4096;
-// How long the program may take to come to where its interval was cut.
-constexpr std::chrono::seconds cut_limit{10};
 
 bool is_clock_page(const Mapping* mapping) {
     return mapping && mapping->name.starts_with("[vvar");
@@ -61,13 +46,7 @@ Result<void> IntervalRun::run() {
 // False: the program cannot be followed any further.
 Result<bool> IntervalRun::interval() {
     TRY_ASSIGN(const auto start, thread_.snapshot());
-    if (options_.narrow) {
-        // A signal that stopped it here is a breakpoint's or a step's.
-        TRY(thread_.settle(StoppedThread::OwnSignal::dropped));
-        TRY_ASSIGN(syscall_instruction_, stop_.target().syscall_instruction());
-        TRY_ASSIGN(auto replica, Replica::fork(stop_));
-        replica_.emplace(std::move(replica));
-    }
+    if (wants_replica()) TRY(take_replica());
     const auto diverged_before = stats_.diverged;
     // The program may have died of what diverged.
     auto result = interval_from(start.cpu);
@@ -125,115 +104,6 @@ Result<bool> IntervalRun::prepare_next(Passage passage) {
     return true;
 }
 
-Result<void> IntervalRun::restart_trace() {
-    TRY_ASSIGN(const auto snapshot, thread_.snapshot());
-    ProcessMemory memory(thread_.tid());
-    consumer_.restart(unwinder_.unwind(snapshot.cpu, map_, memory));
-    jumped_ = false;
-    return {};
-}
-
-// Shows the worker what has changed and lets it run.
-Result<void> IntervalRun::begin(const CpuState& cpu) {
-    std::string text;
-    if (anew_ || layout_changed_) {
-        TRY_ASSIGN(text, read_maps_text(thread_.tid()));
-        TRY_ASSIGN(map_, MemoryMap::parse(text));
-        consumer_.set_layout(map_);
-    }
-    if (anew_) {
-        TRY_ASSIGN(memory_, open_process_memory(thread_.tid(), O_RDONLY));
-    }
-    if (jumped_) TRY(restart_trace());
-    // Others write there: the kernel, or another process.
-    TRY_ASSIGN(const auto rseq, read_rseq_area(thread_));
-    if (!rseq.empty()) changed_.push_back({rseq.start, rseq.end});
-    for (const auto& mapping : map_.mappings())
-        if (mapping.shared) changed_.push_back({mapping.start, mapping.end});
-    ExactRequest request{.kind = anew_ ? RunKind::exact : RunKind::exact_next,
-                         .cpu = cpu,
-                         .maps_text = text,
-                         .changed = changed_,
-                         .memory_fd = anew_ ? memory_.get() : -1,
-                         .flipped = options_.flipped};
-    if (anew_) request.changed = {};
-    request.limits.value_instructions = options_.values ? RunLimits::unlimited : 0;
-    TRY(worker_->begin_exact(request));
-    anew_ = layout_changed_ = false;
-    return {};
-}
-
-Result<SampleOutcome> IntervalRun::emulate(const CpuState& cpu) {
-    TRY(begin(cpu));
-    TRY_ASSIGN(auto emulated, follow_emulation());
-    for (const auto& [name, counter] : worker_counters)
-        counters_.*counter += emulated.counters.*counter;
-    if (emulated.result.end == SampleEnd::size) return cut(std::move(emulated));
-    return emulated;
-}
-
-// To the end of the interval, or until a signal waits for the program: that must not wait longer.
-Result<SampleOutcome> IntervalRun::follow_emulation() {
-    auto next_look = Clock::now() + signal_period;
-    auto last_word = Clock::now();
-    bool stopping = false;
-    while (true) {
-        auto next = worker_->next_of_exact(static_cast<int>(signal_period.count()));
-        const auto now = Clock::now();
-        if (!next && next.error().code != ErrorCode::interrupted) return next.error();
-        if (next) {
-            last_word = now;
-            if (auto* outcome = std::get_if<SampleOutcome>(&*next)) return std::move(*outcome);
-            consumer_.segment(*worker_, std::get<TraceSegment>(*next));
-        } else if (now - last_word > silence_limit) {
-            return Error{ErrorCode::system, 0, "the emulator does not answer"};
-        }
-        if (stopping || now < next_look) continue;
-        if (options_.on_tick) options_.on_tick();
-        next_look = now + signal_period;
-        TRY_ASSIGN(stopping, native_.has_signal());
-        if (stopping) TRY(worker_->stop_exact());
-    }
-}
-
-// Goes on where the last run stopped, for some blocks at most.
-Result<SampleOutcome> IntervalRun::onward(const CpuState& cpu, std::uint64_t blocks,
-                                          std::vector<std::uint64_t>* seen) {
-    ExactRequest request{.kind = RunKind::exact_onward, .cpu = cpu};
-    request.limits.blocks = blocks;
-    TRY(worker_->begin_exact(request));
-    while (true) {
-        TRY_ASSIGN(auto next,
-                   worker_->next_of_exact(static_cast<int>(silence_limit.count()) * 1000));
-        if (auto* outcome = std::get_if<SampleOutcome>(&next)) return std::move(*outcome);
-        const auto& segment = std::get<TraceSegment>(next);
-        if (seen) seen->insert(seen->begin(), segment.words.begin(), segment.words.end());
-        consumer_.segment(*worker_, segment);
-    }
-}
-
-// The interval is to end soon, at a place that the hardware can find: before a block that is rarely
-// executed.
-Result<SampleOutcome> IntervalRun::cut(SampleOutcome emulated) {
-    std::vector<std::uint64_t> seen;
-    TRY_ASSIGN(emulated, onward(emulated.cpu, cut_window, &seen));
-    std::unordered_map<std::uint64_t, std::uint64_t> counts;
-    for (const auto id : seen) ++counts[id];
-    std::uint64_t fewest = ~std::uint64_t{0};
-    GuestAddress rarest;
-    for (const auto& [id, count] : counts) {
-        const auto* block = worker_->table().find(id);
-        if (!block || count >= fewest) continue;
-        fewest = count;
-        rarest = block->start;
-    }
-    for (std::uint64_t i = 0; i < cut_window; ++i) {
-        if (emulated.result.end != SampleEnd::size || emulated.cpu.rip == rarest) break;
-        TRY_ASSIGN(emulated, onward(emulated.cpu, 1, nullptr));
-    }
-    return emulated;
-}
-
 std::optional<IntervalRun::Boundary> IntervalRun::boundary_of(const SampleOutcome& emulated) const {
     switch (emulated.result.end) {
         case SampleEnd::stopped:
@@ -268,26 +138,9 @@ Result<bool> IntervalRun::run_natively_to(Boundary boundary, const SampleOutcome
     return native_.run_to({.kind = Kind::breakpoint, .address = rip});
 }
 
-// The program comes by there again and again: it is there when its state is the same.
-Result<bool> IntervalRun::find_cut(const SampleOutcome& emulated) {
-    const auto limit = Clock::now() + cut_limit;
-    const auto rip = emulated.cpu.rip;
-    TRY_ASSIGN(const auto breakpoint, HardwareBreakpoint::set(thread_, rip));
-    while (Clock::now() < limit) {
-        TRY_ASSIGN(const bool there, native_.run_to({NativeRun::Stop::Kind::breakpoint, rip, 0}));
-        if (!there) return false;
-        TRY_ASSIGN(const auto now, thread_.registers());
-        if (now.rsp != emulated.cpu[Gpr::rsp] || now.rcx != emulated.cpu[Gpr::rcx] ||
-            now.rax != emulated.cpu[Gpr::rax] || now.rbx != emulated.cpu[Gpr::rbx])
-            continue;
-        TRY_ASSIGN(const auto found, compare(Boundary::cut, emulated));
-        if (found.empty()) return true;
-    }
-    return false;
-}
-
-Result<std::vector<std::string>> IntervalRun::compare(Boundary boundary,
-                                                      const SampleOutcome& emulated) {
+Result<std::vector<std::string>> IntervalRun::compare(
+    Boundary boundary, const SampleOutcome& emulated,
+    std::vector<ComparedMessage::Difference>* bytes) {
     TRY_ASSIGN(auto native, thread_.snapshot());
     if (boundary == Boundary::syscall) {
         // The kernel has put -ENOSYS into RAX already.
@@ -307,6 +160,7 @@ Result<std::vector<std::string>> IntervalRun::compare(Boundary boundary,
         std::min<std::uint64_t>(memory.pages_different, ComparedMessage::max_differences);
     for (std::size_t i = 0; i < shown; ++i) {
         const auto& d = memory.differences[i];
+        if (bytes) bytes->push_back(d);
         found.push_back(fmt::format("memory at {:#x}: native {:#04x}, emulated {:#04x}",
                                     d.address.value, d.native, d.emulated));
     }
@@ -319,10 +173,27 @@ Result<std::vector<std::string>> IntervalRun::compare(Boundary boundary,
     return found;
 }
 
+bool IntervalRun::wants_replica() const {
+    return options_.narrow == Narrow::always ||
+           (options_.narrow == Narrow::after_the_first && stats_.diverged != 0);
+}
+
+Result<void> IntervalRun::take_replica() {
+    // A signal that stopped the thread here is a breakpoint's or a step's.
+    TRY(thread_.settle(StoppedThread::OwnSignal::dropped));
+    TRY_ASSIGN(syscall_instruction_, stop_.target().syscall_instruction());
+    TRY_ASSIGN(auto replica, Replica::fork(stop_));
+    replica_.emplace(std::move(replica));
+    return {};
+}
+
 // Only adds to what is said of the divergence.
 void IntervalRun::narrow_down(const CpuState& start) {
-    if (!replica_ || divergences_.size() != stats_.diverged) return;
+    if (divergences_.size() != stats_.diverged) return;
     auto& lines = divergences_.back().differences;
+    if (!replica_ && options_.narrow == Narrow::after_the_first)
+        lines.push_back("only later ones are narrowed down, but with --narrow");
+    if (!replica_) return;
     const auto& all = map_.mappings();
     if (std::any_of(all.begin(), all.end(),
                     [](const Mapping& m) { return m.shared && m.writable; })) {
@@ -348,22 +219,21 @@ void IntervalRun::note_divergence(std::vector<std::string> differences) {
 Result<Passage> IntervalRun::pass(Boundary boundary, const SampleOutcome& emulated) {
     switch (boundary) {
         case Boundary::syscall:
-            ++stats_.boundaries["system call"];
+            ++stats_.boundaries["a system call"];
             return native_.pass_syscall();
         case Boundary::vdso_call:
-            ++stats_.boundaries["vDSO call"];
+            ++stats_.boundaries["a vDSO call"];
             return native_.pass_vdso_call();
         case Boundary::instruction:
-            ++stats_.boundaries["instruction"];
             ++stats_.native_instructions;
             // Its block was left before it.
             jumped_ |= emulated.result.end == SampleEnd::fault;
             return pass_instruction(emulated.cpu.rip);
         case Boundary::fault:
-            ++stats_.boundaries["fault"];
+            ++stats_.boundaries["a fault"];
             return native_.pass_fault();
         case Boundary::cut: {
-            ++stats_.boundaries["signal"];
+            ++stats_.boundaries["a signal"];
             Passage passage;
             TRY(native_.deliver_held(passage));
             return passage;
@@ -377,6 +247,7 @@ Result<Passage> IntervalRun::pass_instruction(GuestAddress at) {
     ProcessMemory memory(thread_.tid());
     const auto readable = memory.read(at, bytes);
     const auto in = readable ? Instruction::decode(bytes, at) : std::nullopt;
+    ++stats_.boundaries[in ? ZydisMnemonicGetString(in->mnemonic()) : "instruction"];
     const bool registers_only = in && in->is_nondeterministic() && !in->has_memory_operand();
     return native_.pass_instruction(registers_only);
 }

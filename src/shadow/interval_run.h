@@ -31,11 +31,14 @@ struct Divergence {
     std::vector<std::string> differences;  // "rax: native 0x1, emulated 0x2", ...
 };
 
+// When a divergence is narrowed down to an instruction. Each interval then needs a replica, which
+// may cost as much as the rest.
+enum class Narrow : std::uint8_t { never, after_the_first, always };
+
 struct IntervalOptions {
     bool values = false;   // trace the results of all instructions
     GuestAddress flipped;  // see ExactRequest
-    // A divergence is narrowed down to an instruction, for which each interval needs a replica.
-    bool narrow = false;
+    Narrow narrow = Narrow::never;
     // Asked before each interval whether to go on; says why not.
     std::function<std::string()> stop_reason;
     std::function<void()> on_tick;  // called now and then
@@ -64,18 +67,22 @@ class IntervalRun {
     Result<SampleOutcome> emulate(const CpuState& cpu);
     Result<SampleOutcome> follow_emulation();
     Result<SampleOutcome> onward(const CpuState& cpu, std::uint64_t blocks,
-                                 std::vector<std::uint64_t>* seen);
+                                 const std::function<void(std::uint64_t)>& use);
     Result<SampleOutcome> cut(SampleOutcome emulated);
     std::optional<Boundary> boundary_of(const SampleOutcome& emulated) const;
     Result<bool> run_natively_to(Boundary boundary, const SampleOutcome& emulated);
     Result<bool> find_cut(const SampleOutcome& emulated);
-    Result<std::vector<std::string>> compare(Boundary boundary, const SampleOutcome& emulated);
+    Result<std::vector<std::string>> compare(
+        Boundary boundary, const SampleOutcome& emulated,
+        std::vector<ComparedMessage::Difference>* bytes = nullptr);
     Result<Passage> pass(Boundary boundary, const SampleOutcome& emulated);
     Result<Passage> pass_instruction(GuestAddress at);
     bool stands_at_breakpoint() const;
     Result<void> leave_to_hardware(std::string reason);
     Result<bool> prepare_next(Passage passage);
     Result<void> restart_trace();
+    bool wants_replica() const;
+    Result<void> take_replica();
     void narrow_down(const CpuState& start);
     void note_divergence(std::vector<std::string> differences);
 

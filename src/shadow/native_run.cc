@@ -17,6 +17,7 @@ namespace {
 using Advance = StoppedThread::Advance;
 using Kind = WaitStatus::Kind;
 
+constexpr std::uint64_t syscall_instruction_bytes = 2;
 // What a vDSO function may use of the stack, and what a signal's frame may take.
 constexpr std::uint64_t vdso_stack_bytes = 4096;
 constexpr std::uint64_t signal_frame_bytes = 16384;
@@ -74,6 +75,12 @@ Result<bool> NativeRun::run_to(const Stop& expected) {
 
 Result<bool> NativeRun::has_signal() const {
     if (!held_.empty()) return true;
+    return is_pending();
+}
+
+Result<bool> NativeRun::is_pending() const {
+    TRY_ASSIGN(const bool queued, thread_.has_queued_signal());
+    if (!queued) return false;
     TRY_ASSIGN(const auto status, read_proc_status(thread_.tid()));
     return (status.pending_signals & ~status.blocked_signals) != 0;
 }
@@ -102,8 +109,8 @@ Result<void> NativeRun::deliver_one(Passage& passage) {
 
 Result<void> NativeRun::deliver_pending(Passage& passage) {
     while (true) {
-        TRY_ASSIGN(const auto status, read_proc_status(thread_.tid()));
-        if ((status.pending_signals & ~status.blocked_signals) == 0) break;
+        TRY_ASSIGN(const bool pending, is_pending());
+        if (!pending) break;
         TRY_ASSIGN(const auto stop, thread_.advance(Advance::run));
         if (stop.kind() == Kind::signal_stop) TRY(deliver_one(passage));
     }
@@ -118,12 +125,27 @@ Result<void> NativeRun::deliver_held(Passage& passage) {
     return deliver_pending(passage);
 }
 
+// Signals that came before the call are to be delivered before it: a handler may wait for the child
+// that the call would wait for. The call is left, and made when the handler has returned.
+Result<Passage> NativeRun::leave_syscall() {
+    constexpr std::uint64_t no_call = ~std::uint64_t{0};
+    Passage passage;
+    TRY_ASSIGN(auto registers, thread_.registers());
+    registers.rip -= syscall_instruction_bytes;
+    registers.rax = registers.orig_rax;
+    registers.orig_rax = no_call;
+    TRY(thread_.set_registers(registers));
+    TRY(thread_.advance(Advance::to_syscall));
+    passage.jumped = true;
+    TRY(deliver_held(passage));
+    return passage;
+}
+
 Result<Passage> NativeRun::pass_syscall() {
+    if (!held_.empty()) return leave_syscall();
     Passage passage;
     TRY_ASSIGN(const auto entry, thread_.registers());
     auto call = entered_call(entry);
-    const bool raised = !held_.empty();
-    raise_held();
     while (true) {
         TRY_ASSIGN(const auto status, thread_.advance(Advance::to_syscall));
         if (status.kind() == Kind::syscall_stop) break;
@@ -133,7 +155,7 @@ Result<Passage> NativeRun::pass_syscall() {
     }
     if (!passage.blocked.empty()) return passage;
     TRY_ASSIGN(auto now, thread_.registers());
-    if (raised || is_restart(now)) TRY(deliver_pending(passage));
+    TRY(deliver_pending(passage));
     TRY_ASSIGN(now, thread_.registers());
     while (is_restart(now)) {
         // Nothing was delivered: the call goes on, or begins anew.

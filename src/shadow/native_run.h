@@ -40,7 +40,8 @@ class NativeRun {
     // False: something else came first, and the thread stands there.
     Result<bool> run_to(const Stop& expected);
 
-    // From the entry of a system call to behind it.
+    // From the entry of a system call to behind it; or with signals that are held, to their
+    // handlers, behind which it is entered anew.
     Result<Passage> pass_syscall();
     // From the entry of a vDSO function to behind its return.
     Result<Passage> pass_vdso_call();
@@ -60,6 +61,8 @@ class NativeRun {
   private:
     Result<bool> is_synchronous() const;
     Result<void> hold();
+    Result<bool> is_pending() const;
+    Result<Passage> leave_syscall();
     void raise_held();
     Result<void> finish_syscall(Passage& passage);
     Result<void> deliver_pending(Passage& passage);

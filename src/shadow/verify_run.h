@@ -13,7 +13,7 @@ namespace shadowprof {
 struct VerifyOptions {
     std::vector<std::string> command;
     std::uint64_t max_instructions = 0;  // then the program runs on unverified; 0: no limit
-    bool narrow = true;                  // divergences, to their first instruction
+    Narrow narrow = Narrow::after_the_first;
     // For tests: a byte of the program's memory that the emulator sees with its lowest bit
     // inverted.
     GuestAddress flipped;

@@ -1,0 +1,233 @@
+"""Exact mode and verify: counts are the truth itself, and what cannot be the same is said."""
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+import unittest
+
+from harness import SHADOWPROF, TestCase, read_symbols, victim
+
+# What edges.c starts its generator with.
+SEED = 0x9e3779b97f4a7c15
+# Where a position-independent program lies without address space layout randomisation.
+PIE_BASE = 0x555555554000
+
+
+def xorshift64(state):
+    state ^= state << 13 & 0xffffffffffffffff
+    state ^= state >> 7
+    return state ^ (state << 17 & 0xffffffffffffffff)
+
+
+class Exact(TestCase):
+    def exact(self, *command, options=(), **more):
+        done, profile = self.profile(*command, options=("--mode=exact", *options), **more)
+        exact = profile["sampling"]["exact"]
+        self.assertEqual(profile["sampling"]["mode"], "exact")
+        self.assertGreater(exact["intervals"], 0)
+        return done, profile, exact
+
+    def covered(self, *command, **more):
+        """An exact profile that has everything in it and did not diverge."""
+        done, profile, exact = self.exact(*command, **more)
+        self.assertEqual(done.code, 0, done.stderr)
+        self.assertEqual(exact["diverged"], 0, profile["notes"])
+        self.assertEqual(exact["excluded"], {})
+        self.assertIsNone(exact["stopped_early"])
+        sampling = profile["sampling"]
+        self.assertEqual(sampling["target_instructions"], sampling["instructions"])
+        return profile
+
+    def test_edges_calls_and_stacks_are_the_truth(self):
+        eights = 1250
+        rounds = 8 * eights
+        seen = self.covered(victim("edges"), str(eights), module=victim("edges"))
+        taken, state = 0, SEED
+        for _ in range(rounds):
+            state = xorshift64(state)
+            taken += state & 0xff < 192
+        truth = {("edges_periodic", "edges_periodic_taken"): 6 * eights,
+                 ("edges_periodic", "edges_periodic_not"): 2 * eights,
+                 ("edges_random", "edges_random_taken"): taken,
+                 ("edges_random", "edges_random_not"): rounds - taken,
+                 ("edges_switch", "edges_case0"): 4 * eights,
+                 ("edges_switch", "edges_case1"): 2 * eights,
+                 ("edges_switch", "edges_case2"): eights,
+                 ("edges_switch", "edges_case3"): eights,
+                 ("edges_call", "edges_leaf"): rounds,
+                 ("edges_leaf_return", "edges_after_call"): rounds,
+                 ("edges_indirect_call", "edges_odd"): 4 * eights,
+                 ("edges_indirect_call", "edges_even"): 4 * eights,
+                 ("edges_back", "edges_loop"): rounds - 1,
+                 ("edges_back", "edges_leave"): 1}
+        counts = seen.edge_counts()
+        for (source, target), count in truth.items():
+            with self.subTest(edge=f"{source} to {target}"):
+                self.assertEqual(counts.get((seen.symbols[source], target), 0), count)
+        pairs = {(seen.name(call["site"]), seen.name(call["callee"])): call["count"]
+                 for call in seen["calls"]}
+        self.assertEqual(pairs["edges_call", "edges_leaf"], rounds)
+        inside = {}
+        for stack in seen["stacks"]:
+            function = seen.locations[stack["frames"][-1]].get("function")
+            inside[function] = inside.get(function, 0) + stack["instructions"]
+        self.assertEqual(inside["edges_leaf"], 2 * rounds)
+        self.assertEqual(inside["edges_odd"] + inside["edges_even"], 2 * rounds)
+
+    def test_paths_are_the_truth(self):
+        eights = 1000
+        seen = self.covered(victim("paths"), str(eights), module=victim("paths"))
+        found = {}
+        for path in seen["paths"]:
+            blocks = tuple(seen.name(block) for block in path["blocks"])
+            found[blocks] = found.get(blocks, 0) + path["count"]
+        short = found["paths_loop", "paths_short", "paths_join"]
+        long = {end: found["paths_loop", "paths_long", "paths_callee", end, "paths_after_call",
+                           "paths_join"] for end in ("paths_low", "paths_high")}
+        # The first iteration's path begins before the loop, the last one's goes on behind it.
+        total = short + sum(long.values())
+        self.assertLessEqual(8 * eights - total, 2)
+        for count, rate in ((short, 6), (long["paths_low"], 1), (long["paths_high"], 1)):
+            self.assertLessEqual(abs(count - rate * eights), 1)
+
+    def test_every_value_is_recorded_if_values_are_asked_for(self):
+        fours = 5000
+        seen = self.covered(victim("values"), str(fours), module=victim("values"),
+                            options=("--profiles=all",))
+        for label, operand in (("values_load", "edx"), ("values_constant", "r8"),
+                               ("values_counter", "r9"), ("values_byte", "r11b")):
+            with self.subTest(label=label):
+                self.assertEqual(seen.value(label, operand)["count"], 4 * fours)
+        constant = seen.value("values_constant", "r8")
+        self.assertEqual([top["value"] for top in constant["top"]], ["0x2a"])
+
+    def test_values_are_left_out_otherwise(self):
+        self.assertEqual(self.covered(victim("edges"), "10")["values"], [])
+
+    def test_instruction_counts_repeat(self):
+        commands = [([victim("edges"), "100"], 10)]
+        if shutil.which("gzip"):
+            commands.append((["gzip", "-c", victim("edges")], 3))
+        for command, runs in commands:
+            counts = {self.covered(*command)["sampling"]["instructions"] for _ in range(runs)}
+            self.assertEqual(len(counts), 1, f"{command}: {counts}")
+
+    def test_signal_ends_an_interval_and_nothing_diverges(self):
+        process, tag = self.start([SHADOWPROF, "run", "-q", "--mode=exact", "-o",
+                                   self.profile_path, "--", victim("interrupted"), "count"],
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.assertEqual(process.stdout.readline(), b"ready\n")
+        time.sleep(0.5)
+        os.killpg(process.pid, signal.SIGINT)
+        done = self.finish(process, tag)
+        self.assertEqual(done.code, 41, done.stderr)
+        exact = self.read_profile()["sampling"]["exact"]
+        self.assertEqual(exact["diverged"], 0)
+        self.assertEqual(exact["signals"], 1)
+
+    def test_interrupt_that_kills_the_program_leaves_a_profile(self):
+        process, tag = self.start([SHADOWPROF, "run", "-q", "--mode=exact", "-o",
+                                   self.profile_path, "--", victim("interrupted")],
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.assertEqual(process.stdout.readline(), b"ready\n")
+        time.sleep(0.3)
+        os.killpg(process.pid, signal.SIGINT)
+        done = self.finish(process, tag)
+        self.assertEqual(done.code, -signal.SIGINT)
+        self.assertGreater(self.read_profile()["sampling"]["instructions"], 1_000_000)
+
+    def test_second_thread_ends_what_is_covered(self):
+        done = self.shadowprof("run", "--mode=exact", "-o", self.profile_path, "--",
+                               victim("checksum"), "2", "20", "1")
+        self.assertEqual(done.code, 0, done.stderr)
+        self.assertIn(b"unharmed", done.stdout)
+        self.assertIn("not covered: it started a second thread", done.stderr)
+        profile = self.read_profile()
+        self.assertIn("second thread", profile["sampling"]["exact"]["stopped_early"])
+        self.assertIsNone(profile["sampling"]["target_instructions"])
+
+    def test_system_calls_have_their_effects(self):
+        plain = self.run_command([victim("effects")])
+        done, _, exact = self.exact(victim("effects"))
+        self.assertEqual((done.code, done.stdout), (plain.code, plain.stdout))
+        self.assertEqual(exact["diverged"], 0)
+
+    def test_children_are_left_alone(self):
+        plain = self.run_command([victim("children")])
+        done, _, exact = self.exact(victim("children"))
+        self.assertEqual((done.code, done.stdout), (plain.code, plain.stdout))
+        self.assertEqual(exact["diverged"], 0)
+
+    def test_memory_that_others_write_to_diverges(self):
+        done, profile, exact = self.exact(victim("foreign"))
+        self.assertEqual(done.stdout, b"foreign: changed\n")
+        self.assertGreater(exact["diverged"], 0)
+        self.assertEqual(exact["diverged_share"], exact["diverged"] / exact["intervals"])
+        self.assertTrue(any("diverged" in note for note in profile["notes"]))
+
+    def test_options_of_sampling_are_refused(self):
+        for option in ("--load=1", "--delay=1s", "--duration=1s", "--max-samples=3"):
+            done = self.shadowprof("run", "--mode=exact", option, "--", "true")
+            self.assertEqual(done.code, 125)
+            self.assertIn("--mode=exact", done.stderr)
+
+
+class Verify(TestCase):
+    def verify(self, *words):
+        done = self.shadowprof("verify", *words)
+        return done.code, done.stderr
+
+    def test_proven_program(self):
+        code, text = self.verify("--", victim("edges"), "1000")
+        self.assertEqual(code, 0, text)
+        self.assertIn(" 0 diverged", text)
+
+    def test_divergence(self):
+        code, text = self.verify("--", victim("foreign"))
+        self.assertEqual(code, 1, text)
+        self.assertNotIn(" 0 diverged", text)
+
+    def test_clock_pages_are_left_to_the_hardware(self):
+        code, text = self.verify("--", victim("foreign"), "clock")
+        self.assertEqual(code, 0, text)
+
+    def test_not_to_the_end_is_no_proof(self):
+        code, text = self.verify("--", victim("checksum"), "2", "20", "1")
+        self.assertEqual(code, 1, text)
+        self.assertIn("not verified to the end: it started a second thread", text)
+
+    def test_limit_that_was_asked_for_is_a_proof(self):
+        code, text = self.verify("--max-instructions=100k", "--", victim("edges"), "100")
+        self.assertEqual(code, 0, text)
+        self.assertIn("not verified to the end: the limit", text)
+
+    def assert_found(self, text, address, instruction):
+        found = text.partition("first wrong instruction")[2]
+        self.assertIn(f"{address:#x} ", found, text)
+        self.assertIn(instruction, found)
+        self.assertIn("native 0x", found)
+        self.assertIn("emulated 0x", found)
+
+    def test_fault_is_narrowed_down_to_its_instruction(self):
+        """The emulator sees `add $11, %rax` as `add $10, %rax`; far ahead of it in the interval,
+        and behind it, everything is right."""
+        address = PIE_BASE + read_symbols(victim("edges"))["edges_case1"]
+        for rounds in ("10", "2000"):
+            code, text = self.verify("--narrow", f"--fault={address + 3:#x}", "--",
+                                     victim("edges"), rounds)
+            self.assertEqual(code, 1, text)
+            self.assert_found(text, address, "add rax, 0x0B")
+
+    def test_fault_behind_a_long_loop(self):
+        """Of `pop %r12`, which the emulator sees as `pop %r13`, behind all of the loop."""
+        address = PIE_BASE + read_symbols(victim("edges"))["edges_leave"]
+        code, text = self.verify("--narrow", f"--fault={address + 1:#x}", "--", victim("edges"),
+                                 "2000")
+        self.assertEqual(code, 1, text)
+        self.assert_found(text, address, "pop r12")
+
+
+if __name__ == "__main__":
+    unittest.main()
