@@ -53,7 +53,7 @@ class BadOptions(Refused):
         (["--profile=edge"], ["'--profile'", "'--profiles'"]),
         (["-x"], ["'-x'"]),
     ]
-    LATER = [["--mode=burst"], ["--mode=exact"], ["--engine=step"], ["--profiles=latency"],
+    LATER = [["--mode=burst"], ["--engine=step"], ["--profiles=latency"],
              ["--profiles=edge,stream"], ["--profiles=hazard"],
              ["--follow-forks=yes"], ["--budget=1%"], ["--burst=2ms/1s"], ["--every=1000"],
              ["--until-converged"]]
