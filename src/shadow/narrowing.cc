@@ -92,10 +92,12 @@ Result<Narrowing::Point> Narrowing::emulate(const RunLimits& limits, const Block
             return point;
         }
         const auto& segment = std::get<TraceSegment>(next);
-        for (auto i = segment.words.size(); i-- > 0; ++point.blocks) {
+        for (auto i = segment.words.size(); i-- > 0;) {
             const auto* block = worker_.table().find(segment.words[i]);
             if (!block) continue;
             if (use) use(point.blocks, *block);
+            // A sequence, where the number of blocks is not limited.
+            point.blocks += std::max<std::uint64_t>(1, block->parts);
             point.instructions += block->instructions;
         }
         TRY(worker_.free_segment(segment.index));
