@@ -12,7 +12,10 @@ constexpr std::uint64_t young_words = std::uint64_t{1} << 22;
 
 // A block is hot when it was met so often.
 constexpr std::uint8_t hot = 3;
-constexpr std::uint8_t given_up = 255;
+// So many superblocks may start with one block: what comes first need not be what comes mostly.
+constexpr std::uint8_t most_tries = 4;
+// A superblock has been met often enough to be judged.
+constexpr unsigned trial = 24;
 
 constexpr std::size_t most_blocks_back = 16;
 constexpr std::size_t most_parts = 60;
@@ -22,14 +25,18 @@ constexpr std::uint32_t long_enough_instructions = 128;
 
 }  // namespace
 
+SuperblockFinder::Head& SuperblockFinder::head(BlockId id) {
+    if (id >= heads_.size()) heads_.resize(std::max<std::size_t>(id + 1u, 2 * heads_.size()));
+    return heads_[id];
+}
+
 bool SuperblockFinder::observe(std::span<const std::uint64_t> words) {
     const auto stride = words_seen_ < young_words ? young_stride : old_stride;
     words_seen_ += words.size();
     bool formed = false;
-    for (std::size_t at = random_() % stride; at < words.size();
-         at += 1 + random_() % (2 * stride)) {
-        if (row(words[at]).parts == 0) formed |= note(words, head_of(words, at));
-    }
+    for (std::size_t at = random_() % stride; at < words.size(); at += 1 + random_() % (2 * stride))
+        formed |= row(words[at]).parts == 0 ? note_block(words, head_of(words, at))
+                                            : note_superblock(words, at);
     return formed;
 }
 
@@ -51,33 +58,64 @@ std::size_t SuperblockFinder::head_of(std::span<const std::uint64_t> words, std:
     return at;
 }
 
-bool SuperblockFinder::note(std::span<const std::uint64_t> words, std::size_t head) {
-    const auto id = static_cast<BlockId>(words[head]);
-    if (id >= heat_.size()) heat_.resize(std::max<std::size_t>(id + 1u, 2 * heat_.size()));
-    auto& heat = heat_[id];
-    if (heat == given_up || ++heat < hot) return false;
-    collect(words, head);
-    heat = given_up;
-    return parts_.size() > 1 && translator_.form_superblock(parts_);
+bool SuperblockFinder::note_block(std::span<const std::uint64_t> words, std::size_t at) {
+    auto& block = head(static_cast<BlockId>(words[at]));
+    if (block.tries >= most_tries || ++block.heat < hot) return false;
+    block.heat = 0;
+    return form(words, at);
 }
 
-// What was executed from `head` on.
-void SuperblockFinder::collect(std::span<const std::uint64_t> words, std::size_t head) {
-    parts_.clear();
-    std::uint32_t instructions = 0;
-    for (std::size_t at = head + 1; at-- > 0;) {
-        const auto& block = row(words[at]);
-        if (block.parts != 0 || parts_.size() == most_parts ||
-            instructions + block.instructions > most_instructions)
-            return;
-        if (at != head && follows_backwards(words[at + 1], words[at]) &&
-            instructions >= long_enough_instructions)
-            return;
-        parts_.push_back(static_cast<BlockId>(words[at]));
-        instructions += block.instructions;
-        if (block.terminator == Terminator::syscall || block.terminator == Terminator::handed_over)
-            return;
+// One that is mostly left in its first half was made of what happens seldom.
+bool SuperblockFinder::note_superblock(std::span<const std::uint64_t> words, std::size_t at) {
+    const auto& sequence = row(words[at]);
+    auto& first = head(tables_.parts_of(sequence)[0]);
+    if (first.tries >= most_tries) return false;
+    ++(2u * sequence.parts <= first.parts ? first.left_early : first.stayed);
+    if (first.left_early + first.stayed < trial) return false;
+    const bool bad = first.left_early > first.stayed;
+    first.left_early = first.stayed = 0;
+    if (!bad) {
+        first.tries = most_tries;
+        return false;
     }
+    return form(words, at);
+}
+
+bool SuperblockFinder::form(std::span<const std::uint64_t> words, std::size_t at) {
+    collect(words, at);
+    auto& first = head(parts_[0]);
+    ++first.tries;
+    if (parts_.size() < 2 || !translator_.form_superblock(parts_)) return false;
+    first.parts = static_cast<std::uint8_t>(parts_.size());
+    return true;
+}
+
+// The blocks that were executed from `at` on.
+void SuperblockFinder::collect(std::span<const std::uint64_t> words, std::size_t at) {
+    parts_.clear();
+    instructions_ = 0;
+    for (++at; at-- > 0;) {
+        const auto& next = row(words[at]);
+        if (next.parts == 0) {
+            if (!append(static_cast<BlockId>(words[at]))) return;
+            continue;
+        }
+        for (auto part : tables_.parts_of(next))
+            if (!append(part)) return;
+    }
+}
+
+// False: the superblock ends before this block, or with it.
+bool SuperblockFinder::append(BlockId id) {
+    const auto& block = tables_[id];
+    const bool too_long =
+        parts_.size() == most_parts || instructions_ + block.instructions > most_instructions;
+    if (!parts_.empty() && (too_long || (instructions_ >= long_enough_instructions &&
+                                         follows_backwards(parts_.back(), id))))
+        return false;
+    parts_.push_back(id);
+    instructions_ += block.instructions;
+    return block.terminator != Terminator::syscall && block.terminator != Terminator::handed_over;
 }
 
 }  // namespace shadowprof

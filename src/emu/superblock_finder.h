@@ -25,18 +25,31 @@ class SuperblockFinder {
     bool observe(std::span<const std::uint64_t> words);
 
   private:
+    // What is known of a block that superblocks could start with.
+    struct Head {
+        std::uint8_t heat = 0;   // how often it was met
+        std::uint8_t tries = 0;  // superblocks that were made or could not be made
+        std::uint8_t parts = 0;  // of its superblock; 0: it has none
+        std::uint8_t left_early = 0, stayed = 0;
+    };
+
     const BlockInfo& row(std::uint64_t word) const { return tables_[static_cast<BlockId>(word)]; }
+    Head& head(BlockId id);
     bool follows_backwards(std::uint64_t word, std::uint64_t next) const;
     std::size_t head_of(std::span<const std::uint64_t> words, std::size_t at) const;
-    bool note(std::span<const std::uint64_t> words, std::size_t head);
-    void collect(std::span<const std::uint64_t> words, std::size_t head);
+    bool note_block(std::span<const std::uint64_t> words, std::size_t at);
+    bool note_superblock(std::span<const std::uint64_t> words, std::size_t at);
+    bool form(std::span<const std::uint64_t> words, std::size_t at);
+    void collect(std::span<const std::uint64_t> words, std::size_t at);
+    bool append(BlockId id);
 
     Translator& translator_;
     const BlockTables& tables_;
     std::minstd_rand random_;
     std::uint64_t words_seen_ = 0;
-    std::vector<std::uint8_t> heat_;  // by block id
+    std::vector<Head> heads_;  // by block id
     std::vector<BlockId> parts_;
+    std::uint32_t instructions_ = 0;  // of parts_
 };
 
 }  // namespace shadowprof
