@@ -1,7 +1,10 @@
 #include "emu/worker_main.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <string_view>
@@ -31,6 +34,34 @@ class DescriptorPages final : public PageSource {
     GuestAddress flipped_;
 };
 
+// Where running code appends to. What is shared would be in the other processor's cache each time
+// that it is written to again: it gets a copy.
+class PrivateBuffer {
+  public:
+    PrivateBuffer()
+        : memory_(static_cast<std::byte*>(
+              mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))) {
+        if (memory_ == MAP_FAILED || mprotect(memory_, TraceBuffer::guard_bytes, PROT_NONE) != 0)
+            std::abort();
+    }
+    ~PrivateBuffer() { munmap(memory_, bytes); }
+    PrivateBuffer(const PrivateBuffer&) = delete;
+    PrivateBuffer& operator=(const PrivateBuffer&) = delete;
+
+    TraceBuffer words() const {
+        return {reinterpret_cast<std::uint64_t*>(memory_ + TraceBuffer::guard_bytes),
+                reinterpret_cast<std::uint64_t*>(memory_ + bytes)};
+    }
+
+  private:
+    // Must fit the second-level cache beside what the guest has there.
+    static constexpr std::size_t words_bytes = std::size_t{256} << 10;
+    static_assert(words_bytes <= SharedArea::segment_bytes);
+    static constexpr std::size_t bytes = TraceBuffer::guard_bytes + words_bytes;
+
+    std::byte* memory_;
+};
+
 // The worker's end of the conversation during a sample.
 class Conversation final : public TraceSink, public OutsideChannel, public Stepper {
   public:
@@ -44,7 +75,7 @@ class Conversation final : public TraceSink, public OutsideChannel, public Stepp
             if (!wait_for(MessageKind::segment_free)) return {};
         current_ = free_.front();
         free_.pop_front();
-        return area_.segment(current_);
+        return buffer_.words();
     }
 
     void submit(std::span<const std::uint64_t> words) override {
@@ -52,8 +83,8 @@ class Conversation final : public TraceSink, public OutsideChannel, public Stepp
             free_.push_front(current_);
             return;
         }
-        const auto first = static_cast<std::uint64_t>(words.data() - area_.segment(current_).base);
-        const SegmentMessage message{current_, first, first + words.size()};
+        std::memcpy(area_.segment(current_).base, words.data(), words.size_bytes());
+        const SegmentMessage message{current_, 0, words.size()};
         if (!socket_.send(MessageKind::segment_full, message)) lost_ = true;
     }
 
@@ -140,6 +171,7 @@ class Conversation final : public TraceSink, public OutsideChannel, public Stepp
 
     WorkerSocket& socket_;
     const SharedArea& area_;
+    PrivateBuffer buffer_;
     std::deque<std::size_t> free_;
     std::size_t current_ = 0;
     bool lost_ = false;
