@@ -16,6 +16,9 @@ namespace {
 // The highest address that user space has with 4-level paging.
 constexpr std::uint64_t user_end = 0x7fff'ffff'f000;
 constexpr std::uint64_t mmap_minimum = 0x10000;
+// Between a position-independent program and its libraries, and so most likely free here.
+constexpr std::uint64_t usual_shift = 0x2000'0000'0000;
+constexpr std::uint64_t down_step = 0x0080'0000'0000;
 // Kept free below a stack, as the kernel would let it grow (ulimit -s is 8 MiB by default).
 constexpr std::uint64_t stack_growth_bytes = std::uint64_t{8} << 20;
 
@@ -87,8 +90,12 @@ std::optional<std::uint64_t> GuestMemory::choose_delta() const {
         if (m.end.value <= user_end) highest = std::max(highest, m.end.value);
 
     // Downwards where the program leaves the low half free, else as far up as there is room.
-    for (std::uint64_t down = 0x2000'0000'0000; down >= 0x0200'0000'0000; down -= 0x0180'0000'0000)
-        if (lowest >= down + mmap_minimum && !collides(0 - down)) return 0 - down;
+    const auto fits_below = [&](std::uint64_t down) {
+        return lowest >= down + mmap_minimum && !collides(0 - down);
+    };
+    if (fits_below(usual_shift)) return 0 - usual_shift;
+    for (auto down = lowest & ~(down_step - 1); down >= down_step; down -= down_step)
+        if (fits_below(down)) return 0 - down;
     for (std::uint64_t up = (user_end - highest) & ~(page_bytes - 1); up >= page_bytes;
          up = (up - up / 8 - page_bytes) & ~(page_bytes - 1))
         if (!collides(up)) return up;

@@ -81,7 +81,7 @@ TEST_CASE("pages stay over intervals, and are clean again after a while") {
 }
 
 TEST_CASE("what the source says has changed is read anew, whatever its size") {
-    for (const std::uint64_t pages : {1, 32}) {
+    for (const std::uint64_t pages : {1u, 32u}) {
         Tracked t;
         write(t.memory, page(0));
         CHECK(first_byte(t.memory, page(20)) == 0);
@@ -96,7 +96,7 @@ TEST_CASE("what the source says has changed is read anew, whatever its size") {
 
 TEST_CASE("a changed layout drops the pages that are shown differently, and keeps the others") {
     Tracked t;
-    for (const auto number : {1, 10, 20, 25}) write(t.memory, page(number));
+    for (const auto number : {1u, 10u, 20u, 25u}) write(t.memory, page(number));
     t.source.version.fill(3);
     REQUIRE(t.memory.change_layout(
         MemoryMap({mapping(0, 8, true), mapping(8, 8, false), mapping(24, 8, true)})));

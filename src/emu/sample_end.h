@@ -16,6 +16,7 @@ enum class SampleEnd : std::uint8_t {
     fault,                    // a fault or trap of the guest
     exit,                     // the program or the thread ended
     unsupported_instruction,  // neither translated nor single-stepped
+    no_room,                  // the program's mappings and a worker's do not fit one address space
     replica_lost,             // the replica vanished
     worker_lost,              // the worker process crashed
     stopped,                  // shadowprof was told to end
@@ -24,8 +25,9 @@ enum class SampleEnd : std::uint8_t {
 
 inline constexpr std::array<std::string_view, static_cast<std::size_t>(SampleEnd::count)>
     sample_end_names = {
-        "size", "unsafe_syscall",          "input",        "idle",        "fault",
-        "exit", "unsupported_instruction", "replica_lost", "worker_lost", "stopped"};
+        "size",   "unsafe_syscall",          "input",   "idle",         "fault",
+        "exit",   "unsupported_instruction", "no_room", "replica_lost", "worker_lost",
+        "stopped"};
 
 constexpr std::string_view name(SampleEnd end) {
     return sample_end_names[static_cast<std::size_t>(end)];

@@ -296,7 +296,7 @@ bool Worker::run_sample(WorkerSocket::Message& message) {
     auto handler = syscalls_.begin(exact ? payload.first(0) : payload, conversation_);
     DoneMessage done = {};
     if (!handler || !begin(*start, message))
-        done.result.end = SampleEnd::unsupported_instruction;
+        done.result.end = SampleEnd::no_room;
     else
         done.result = emulator_->run(start->cpu, start->limits, *handler, conversation_,
                                      exact ? nullptr : &conversation_);

@@ -27,7 +27,18 @@ constexpr std::uint64_t cut_slack = 256;
 // How long the program may take to come to where its interval was cut.
 constexpr std::chrono::seconds cut_limit{10};
 
+// How many workers are asked whether they have room for the program's mappings.
+constexpr int most_places = 8;
+
 }  // namespace
+
+Result<void> IntervalRun::replace_worker() {
+    consumer_.drain();
+    TRY(worker_.replace());
+    consumer_.new_emulator();
+    anew_ = true;
+    return {};
+}
 
 Result<void> IntervalRun::restart_trace() {
     TRY_ASSIGN(const auto snapshot, thread_.snapshot());
@@ -68,8 +79,17 @@ Result<void> IntervalRun::begin(const CpuState& cpu) {
 }
 
 Result<SampleOutcome> IntervalRun::emulate(const CpuState& cpu) {
+    const bool goes_on = !anew_;
     TRY(begin(cpu));
     TRY_ASSIGN(auto emulated, follow_emulation());
+    for (int tries = 0; tries < most_places && emulated.result.end == SampleEnd::no_room; ++tries) {
+        // The program's mappings are where the worker has its own: at another distance they may not
+        // be, or in another worker, which lies elsewhere.
+        if (tries > 0 || !goes_on) TRY(replace_worker());
+        anew_ = true;
+        TRY(begin(cpu));
+        TRY_ASSIGN(emulated, follow_emulation());
+    }
     for (const auto& [name, counter] : worker_counters)
         counters_.*counter += emulated.counters.*counter;
     if (emulated.result.end == SampleEnd::size) return cut(std::move(emulated));

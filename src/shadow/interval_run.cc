@@ -79,12 +79,7 @@ Result<bool> IntervalRun::interval_from(const CpuState& start) {
     TRY_ASSIGN(auto found, compare(*boundary, emulated));
     if (!found.empty()) note_divergence(std::move(found));
     TRY_ASSIGN(auto passage, pass(*boundary, emulated));
-    if (emulated.worker_exhausted) {
-        consumer_.drain();
-        TRY(worker_.replace());
-        consumer_.new_emulator();
-        anew_ = true;
-    }
+    if (emulated.worker_exhausted) TRY(replace_worker());
     return prepare_next(std::move(passage));
 }
 

@@ -81,6 +81,7 @@ class IntervalRun {
     Result<void> leave_to_hardware(std::string reason);
     Result<bool> prepare_next(Passage passage);
     Result<void> restart_trace();
+    Result<void> replace_worker();
     bool wants_replica() const;
     Result<void> take_replica();
     void narrow_down(const CpuState& start);

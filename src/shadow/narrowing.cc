@@ -237,9 +237,10 @@ Result<std::vector<std::string>> Narrowing::step_instructions() {
 }
 
 std::vector<std::string> Narrowing::describe_range(std::uint64_t blocks) const {
-    return {fmt::format("not narrowed down in time: within {} blocks after {} right instructions, "
-                        "from {} on",
-                        blocks, instructions_, place_of(state_.rip, map_))};
+    return {
+        fmt::format("not narrowed down in time: within {} blocks after {} right instructions, "
+                    "from {} on",
+                    blocks, instructions_, place_of(state_.rip, map_))};
 }
 
 std::vector<std::string> Narrowing::describe(const std::vector<std::string>& found) const {

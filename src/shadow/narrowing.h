@@ -58,7 +58,7 @@ class Narrowing {
     const GuestAddress syscall_instruction_;
     const GuestAddress flipped_;
     const Clock::time_point limit_;
-    std::uint64_t reach_ = 8192;  // how many blocks from the base on the next look may be
+    std::uint64_t reach_ = 8192;            // how many blocks from the base on the next look may be
     std::uint64_t instructions_ = 0;        // from the interval's start to here
     std::uint64_t block_instructions_ = 0;  // of the block that differs
 };

@@ -13,6 +13,9 @@
 namespace shadowprof {
 namespace {
 
+// How many workers are tried that have no room for the program's mappings.
+constexpr int most_misplaced_workers = 8;
+
 std::uint64_t thread_cpu_ns() {
     return static_cast<std::uint64_t>(read_clock_ns(CLOCK_THREAD_CPUTIME_ID));
 }
@@ -187,7 +190,10 @@ SampleReport SampleRunner::run(SampleJob& job) {
     report.single_stepped = outcome->result.single_stepped;
     report.counters = outcome->counters;
     report.syscalls = SyscallReport::parse(outcome->syscall_report);
-    report.replace_worker = outcome->worker_exhausted || report.trace_damaged;
+    // Another worker lies elsewhere.
+    const bool misplaced =
+        report.end == SampleEnd::no_room && misplaced_workers_++ < most_misplaced_workers;
+    report.replace_worker = outcome->worker_exhausted || report.trace_damaged || misplaced;
     return report;
 }
 

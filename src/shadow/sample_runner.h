@@ -113,6 +113,7 @@ class SampleRunner {
     SampleCollector& collector_;
     ModuleTable& modules_;
     std::optional<WorkerProcess> worker_;
+    int misplaced_workers_ = 0;
     Unwinder unwinder_;
 
     std::mutex mutex_;

@@ -76,6 +76,21 @@ class Exact(TestCase):
         self.assertEqual(inside["edges_leaf"], 2 * rounds)
         self.assertEqual(inside["edges_odd"] + inside["edges_even"], 2 * rounds)
 
+    def test_wherever_a_program_lies(self):
+        """Linked in any way, and with much of its address space reserved. What is linked low and
+        reserves more than fits beside a worker is another test's."""
+        for name, gibibytes in (("layout", 1), ("layout", 30_000), ("layout_static_pie", 16_384),
+                                ("layout_no_pie", 1), ("layout_static", 1)):
+            with self.subTest(program=name, gibibytes=gibibytes):
+                self.covered(victim(name), str(gibibytes), module=victim(name))
+
+    def test_no_room_is_said(self):
+        done, profile, exact = self.exact(victim("layout_no_pie"), "60000")
+        self.assertEqual(done.code, 0, done.stderr)
+        self.assertEqual(exact["diverged"], 0)
+        self.assertIn("no_room", exact["stopped_early"])
+        self.assertIn("no_room", done.stderr)
+
     def test_paths_are_the_truth(self):
         eights = 1000
         seen = self.covered(victim("paths"), str(eights), module=victim("paths"))
