@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Puts deliberate faults into a copy of the translator, one at a time, and requires that the generated
-instruction tests fail on each.
+instruction tests fail on each; of superblocks, the unit tests.
 
 usage: tests/mutations/run.py --work DIRECTORY [--only NAME] [--jobs N]
 """
@@ -12,7 +12,8 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-TEST = "tests/instructions/instruction_test"
+INSTRUCTION_TEST = ["tests/instructions/instruction_test", "--failures", "1"]
+UNIT_TEST = ["src/emu/emu_test", "--no-colors=true"]
 
 # name: file, text that must be there, what it becomes
 MUTATIONS = {
@@ -68,7 +69,7 @@ MUTATIONS = {
         "src/emu/translator.cc", "std::min(more.size(), joined.size() - size)",
         "std::min<std::size_t>(0, joined.size() - size + more.size())"),
     "RET n does not drop its arguments": (
-        "src/emu/translator_emit.cc", "static_cast<std::int32_t>(8 + extra)",
+        "src/emu/special.cc", "static_cast<std::int32_t>(8 + extra)",
         "static_cast<std::int32_t>(8 + 0 * extra)"),
     "POP to an RSP-based address does not see RSP moved": (
         "src/emu/special.cc",
@@ -104,6 +105,27 @@ MUTATIONS = {
         "    out.context_bytes({0x48, 0x0f, 0xae, 0x25}"),
 }
 
+# The same, of code that only forms in programs that run for a while.
+SUPERBLOCK_MUTATIONS = {
+    "condition of a superblock's branch not inverted": (
+        "src/emu/translator_superblock.cc", "(*condition ^ !falls_through)", "*condition"),
+    "early exit of a superblock names one block too many": (
+        "src/emu/translator_superblock.cc", "out.value(exit.executed);",
+        "out.value(exit.executed + 1);"),
+    "target of a superblock's return not compared": (
+        "src/emu/translator_superblock.cc", "out.bytes({0x0f, 0x80 | not_equal});",
+        "out.bytes({0x0f, 0x80 | 0x0});"),
+    "call in a superblock pushes no return address": (
+        "src/emu/translator_superblock.cc",
+        "            emit_push_return_address(draft_.end, out);\n", ""),
+    "blocks before a fault in a superblock forgotten": (
+        "src/emu/translator_superblock.cc",
+        "if (i > 0) block.before = shortest + static_cast<BlockId>(i - 1);", ""),
+    "superblocks outlive their code": (
+        "src/emu/translator_superblock.cc",
+        "if (code.empty() || code.back() != to) code.push_back(to);", "(void)code;"),
+}
+
 
 def copy_tree(work):
     """Copies what differs, so that a later run builds only what has changed."""
@@ -120,19 +142,20 @@ def copy_tree(work):
 
 
 def build(work, jobs):
-    return subprocess.run(["ninja", "-C", work / "build", f"-j{jobs}", TEST],
+    return subprocess.run(["ninja", "-C", work / "build", f"-j{jobs}", INSTRUCTION_TEST[0], UNIT_TEST[0]],
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
-def run_test(work):
+def run_test(work, test):
     started = time.monotonic()
     try:
-        done = subprocess.run([work / "build" / TEST, "--failures", "1"], stdout=subprocess.PIPE,
+        done = subprocess.run([work / "build" / test[0], *test[1:]], stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, timeout=600)
     except subprocess.TimeoutExpired:
         return True, "no end", 600.0
-    first = next((line for line in done.stdout.splitlines() if line.startswith("FAILED")),
-                 done.stdout.strip().splitlines()[-1])
+    failed = ("FAILED", "TEST CASE:")
+    first = next((line for line in done.stdout.splitlines() if line.startswith(failed)),
+                 (done.stdout.strip().splitlines() or [f"exit status {done.returncode}"])[-1])
     return done.returncode != 0, first, time.monotonic() - started
 
 
@@ -148,7 +171,8 @@ def main():
     if not (work / "build").exists():
         subprocess.run(["meson", "setup", "-Dwerror=false", work / "build", tree], check=True,
                        stdout=subprocess.DEVNULL)
-    chosen = {name: m for name, m in MUTATIONS.items() if (arguments.only or "") in name}
+    chosen = {name: m for name, m in (MUTATIONS | SUPERBLOCK_MUTATIONS).items()
+              if (arguments.only or "") in name}
     for name, (file, old, _) in chosen.items():
         found = (tree / file).read_text().count(old)
         if found != 1:
@@ -157,8 +181,8 @@ def main():
     sound = build(work, arguments.jobs)
     if sound.returncode != 0:
         sys.exit(sound.stdout)
-    if run_test(work)[0]:
-        sys.exit("the instruction tests fail without a fault")
+    if run_test(work, INSTRUCTION_TEST)[0] or run_test(work, UNIT_TEST)[0]:
+        sys.exit("the tests fail without a fault")
     print("| fault | caught | first failing case | seconds |\n|---|---|---|---|", flush=True)
     missed = 0
     for name, (file, old, new) in chosen.items():
@@ -171,9 +195,10 @@ def main():
             print(built.stdout, file=sys.stderr)
             missed += 1
         else:
-            caught, first, seconds = run_test(work)
+            test = UNIT_TEST if name in SUPERBLOCK_MUTATIONS else INSTRUCTION_TEST
+            caught, first, seconds = run_test(work, test)
             missed += not caught
-            shown = first.split(" at trace")[0].replace("FAILED ", "").rstrip(":")
+            shown = first.split(" at trace")[0].replace("FAILED ", "").rstrip(":").replace("TEST CASE:  ", "")
             print(f"| {name} | {'yes' if caught else 'NO'} | `{shown}` | {seconds:.1f} |",
                   flush=True)
         path.write_text(text)
