@@ -84,6 +84,27 @@ TEST_CASE("a superblock is left in the middle by a fault") {
     munmap(memory, 40 * page_bytes);
 }
 
+TEST_CASE("superblocks go when one of their pages changes") {
+    // 0: sub edi, 1 ; 3: call the next page ; 8: jnz 0 ; 10: ret
+    static constexpr std::array<std::uint8_t, 11> loop = {0x83, 0xef, 0x01, 0xe8, 0xf8, 0x0f,
+                                                          0,    0,    0x75, 0xf6, 0xc3};
+    // mov eax, 1 ; ret
+    static constexpr std::array<std::uint8_t, 6> callee = {0xb8, 0x01, 0, 0, 0, 0xc3};
+    auto* pages =
+        static_cast<std::uint8_t*>(mmap(nullptr, 2 * page_bytes, PROT_READ | PROT_WRITE | PROT_EXEC,
+                                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    std::memcpy(pages, loop.data(), loop.size());
+    std::memcpy(pages + page_bytes, callee.data(), callee.size());
+    TestGuest guest(small_words);
+    REQUIRE(TestGuest::returned(guest.call(pages, 100'000)));
+    CHECK(sequences(guest) > 0);
+    CHECK(guest.cpu[Gpr::rax] == 1);
+    pages[page_bytes + 1] = 7;
+    REQUIRE(TestGuest::returned(guest.call(pages, 1)));
+    CHECK(guest.cpu[Gpr::rax] == 7);
+    munmap(pages, 2 * page_bytes);
+}
+
 TEST_CASE("superblocks go when their code is written to") {
     // 0: sub edi, 1 ; 3: jnz +2 ; 5: jmp +5 ; 7: jmp 0 ; 12: mov eax, 1 ; ret
     static constexpr std::array<std::uint8_t, 18> code = {0x83, 0xef, 0x01, 0x75, 0x02, 0xeb,

@@ -220,7 +220,7 @@ class Worker {
         }
     }
     bool run_sample(WorkerSocket::Message& message);
-    bool begin(const StartMessage& start, WorkerSocket::Message& message);
+    std::optional<SampleEnd> begin(const StartMessage& start, WorkerSocket::Message& message);
     bool compare(WorkerSocket::Message& message);
     WorkerCounters counters() const;
 
@@ -262,29 +262,32 @@ std::optional<std::vector<MemoryRange>> ranges_of(std::span<const std::byte> pay
     return ranges;
 }
 
-// Shows the emulator what the run is to see. False: it cannot.
-bool Worker::begin(const StartMessage& start, WorkerSocket::Message& message) {
-    if (start.kind == RunKind::exact_onward) return pages_ != nullptr;
-    const std::string_view text(reinterpret_cast<const char*>(area_.mailbox().data()),
-                                start.maps_bytes);
+// Shows the emulator what the run is to see, or says why it cannot.
+std::optional<SampleEnd> Worker::begin(const StartMessage& start, WorkerSocket::Message& message) {
+    const bool goes_on = start.kind == RunKind::exact_onward || start.kind == RunKind::exact_next;
+    if (goes_on ? !pages_ : !message.fd || start.maps_bytes == 0) return SampleEnd::worker_lost;
+    if (start.kind == RunKind::exact_onward) return std::nullopt;
     std::optional<MemoryMap> map;
     if (start.maps_bytes != 0) {
-        auto parsed = MemoryMap::parse(text);
-        if (!parsed) return false;
+        auto parsed = MemoryMap::parse(
+            {reinterpret_cast<const char*>(area_.mailbox().data()), start.maps_bytes});
+        if (!parsed) return SampleEnd::worker_lost;
         map = std::move(*parsed);
     }
+    bool placed = false;
     if (start.kind == RunKind::exact_next) {
         const auto ranges = ranges_of(std::span(message.bytes).subspan(sizeof start));
-        return pages_ && ranges && emulator_->next_interval(*ranges, std::move(map));
+        if (!ranges) return SampleEnd::worker_lost;
+        placed = emulator_->next_interval(*ranges, std::move(map));
+    } else {
+        auto pages = std::make_unique<DescriptorPages>(std::move(message.fd), start.flipped);
+        const bool exact = start.kind == RunKind::exact;
+        const auto manner = exact ? Nondeterminism::handed_over : Nondeterminism::native;
+        placed = emulator_->begin_sample(std::move(*map), *pages, manner, exact).has_value();
+        pages_ = std::move(pages);
     }
-    if (!map || !message.fd) return false;
-    auto pages = std::make_unique<DescriptorPages>(std::move(message.fd), start.flipped);
-    const bool exact = start.kind == RunKind::exact;
-    const auto begun = emulator_->begin_sample(
-        std::move(*map), *pages, exact ? Nondeterminism::handed_over : Nondeterminism::native,
-        exact);
-    pages_ = std::move(pages);
-    return begun.has_value();
+    if (!placed) return SampleEnd::no_room;
+    return std::nullopt;
 }
 
 bool Worker::run_sample(WorkerSocket::Message& message) {
@@ -295,8 +298,9 @@ bool Worker::run_sample(WorkerSocket::Message& message) {
     const auto payload = std::span(message.bytes).subspan(sizeof *start);
     auto handler = syscalls_.begin(exact ? payload.first(0) : payload, conversation_);
     DoneMessage done = {};
-    if (!handler || !begin(*start, message))
-        done.result.end = SampleEnd::no_room;
+    const auto refused = handler ? begin(*start, message) : SampleEnd::worker_lost;
+    if (refused)
+        done.result.end = *refused;
     else
         done.result = emulator_->run(start->cpu, start->limits, *handler, conversation_,
                                      exact ? nullptr : &conversation_);

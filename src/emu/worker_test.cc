@@ -303,7 +303,7 @@ TEST_CASE("nonsense from the supervisor or its end ends a worker") {
     request.maps_text = "no mappings\n";
     const auto outcome = (*worker)->run_sample(request, listener);
     REQUIRE(outcome);
-    CHECK(outcome->result.end == SampleEnd::unsupported_instruction);
+    CHECK(outcome->result.end == SampleEnd::worker_lost);
 }
 
 int main(int argc, char** argv) {
