@@ -8,6 +8,7 @@ using namespace shadowprof;
 extern "C" {
 std::uint64_t test_fibonacci(std::uint64_t n);
 std::uint64_t test_indirect(std::uint64_t iterations);
+std::uint64_t test_flags_at_call(std::uint64_t iterations);
 std::uint64_t test_sum_until_fault(const std::uint64_t* from);
 extern char test_sum_access[];
 }
@@ -62,6 +63,11 @@ TEST_CASE("superblocks leave the trace of their blocks") {
     SUBCASE("indirect branches") {
         check_same_trace(test_indirect, std::uint64_t{40'001});
     }
+}
+
+TEST_CASE("an indirect branch out of a superblock keeps the flags") {
+    check_same_trace(test_flags_at_call, std::uint64_t{20'000});
+    CHECK(trace_of(small_words, test_flags_at_call, std::uint64_t{20'000}).result == 1);
 }
 
 TEST_CASE("a superblock is left in the middle by a fault") {

@@ -283,6 +283,29 @@ test_sum_access:
 2:      ret
 END(test_sum_until_fault)
 
+// rdi: iterations. Calls a function that has no use for the flags, at last one that returns ZF, which
+// is then set.
+FUNCTION(test_flags_at_call)
+        push rbx
+        mov rbx, rdi
+1:      lea rax, [rip + test_flags_unused]
+        lea rcx, [rip + test_flags_used]
+        cmp rbx, 1
+        cmove rax, rcx
+        call rax
+        dec rbx
+        jnz 1b
+        pop rbx
+        ret
+test_flags_unused:
+        xor eax, eax
+        ret
+test_flags_used:
+        sete al
+        movzx eax, al
+        ret
+END(test_flags_at_call)
+
 FUNCTION(test_writes)
         mov qword ptr [rip + test_scratch], 99
         mov rax, [rip + test_scratch]

@@ -10,7 +10,6 @@ namespace shadowprof {
 namespace {
 
 constexpr auto level = TraceLevel::blocks;
-constexpr std::uint8_t not_equal = 0x5;
 
 }  // namespace
 
@@ -136,25 +135,19 @@ bool Translator::emit_indirect_transition(const Draft& next, BlockId executed, C
     return true;
 }
 
-// Leaves unless scratch_a is where the next block starts.
+// Leaves unless scratch_a is where the next block starts. Wherever else control goes may depend on
+// the flags.
 void Translator::emit_target_guard(const Draft& next, BlockId executed, CodeBuffer& out) {
     constexpr std::uint8_t rcx = 1;
-    const auto expected = next.start.value;
-    if (!flags_live_at_start(next)) {
-        out.move_imm(host::scratch_b, expected);
-        out.bytes({0x4d, 0x39, 0xda});  // cmp r10, r11
-        out.bytes({0x0f, 0x80 | not_equal});
-    } else {
-        out.move(host::scratch_b, rcx);
-        out.move_imm(rcx, 0 - expected);
-        out.lea_sum(rcx, rcx, host::scratch_a);
-        out.bytes({0xe3, 0x08});  // jrcxz over the next two
-        out.move(rcx, host::scratch_b);
-        out.bytes({0xe9});
-    }
+    out.move(host::scratch_b, rcx);
+    out.move_imm(rcx, 0 - next.start.value);
+    out.lea_sum(rcx, rcx, host::scratch_a);
+    out.bytes({0xe3, 0x08});  // jrcxz over the next two
+    out.move(rcx, host::scratch_b);
+    out.bytes({0xe9});
     out.value(std::int32_t{0});
     side_exits_.push_back({out.position() - 4, executed, std::nullopt});
-    if (flags_live_at_start(next)) out.move(rcx, host::scratch_b);
+    out.move(rcx, host::scratch_b);
 }
 
 void Translator::emit_side_exits(CodeBuffer& out) {

@@ -113,8 +113,8 @@ SUPERBLOCK_MUTATIONS = {
         "src/emu/translator_superblock.cc", "out.value(exit.executed);",
         "out.value(exit.executed + 1);"),
     "target of a superblock's return not compared": (
-        "src/emu/translator_superblock.cc", "out.bytes({0x0f, 0x80 | not_equal});",
-        "out.bytes({0x0f, 0x80 | 0x0});"),
+        "src/emu/translator_superblock.cc", "out.lea_sum(rcx, rcx, host::scratch_a);",
+        "out.move_imm(rcx, 0);"),
     "call in a superblock pushes no return address": (
         "src/emu/translator_superblock.cc",
         "            emit_push_return_address(draft_.end, out);\n", ""),
