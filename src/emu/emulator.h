@@ -19,21 +19,11 @@
 #include "emu/sample_end.h"
 #include "emu/superblock_finder.h"
 #include "emu/syscall_handler.h"
+#include "emu/trace_memory.h"
 #include "emu/trace_pacer.h"
 #include "emu/translator.h"
 
 namespace shadowprof {
-
-// Memory for trace words, filled from `top` down to `base`. The guard_bytes below `base` must not
-// be accessible: reaching them is how a full buffer is noticed.
-struct TraceBuffer {
-    static constexpr std::size_t guard_bytes = 64 * 1024;
-
-    std::uint64_t* base = nullptr;
-    std::uint64_t* top = nullptr;
-
-    std::size_t words() const { return static_cast<std::size_t>(top - base); }
-};
 
 // Part of a guest's memory. All of what it can write to: from 0 to the highest address.
 struct MemoryRange {

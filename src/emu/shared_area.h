@@ -9,7 +9,6 @@
 
 #include "base/fd.h"
 #include "base/result.h"
-#include "emu/emulator.h"
 #include "emu/trace.h"
 
 namespace shadowprof {
@@ -17,7 +16,9 @@ namespace shadowprof {
 class SharedArea {
   public:
     static constexpr std::size_t segments = 16;
-    static constexpr std::size_t segment_bytes = std::size_t{512} << 10;
+    // A worker's own trace buffer is as large: it must fit the second-level cache beside what the
+    // guest has there.
+    static constexpr std::size_t segment_bytes = std::size_t{256} << 10;
     static constexpr std::size_t segment_words = segment_bytes / sizeof(std::uint64_t);
     static constexpr std::size_t max_blocks = std::size_t{1} << 20;
     static constexpr std::size_t max_slots = std::size_t{4} << 20;
@@ -28,14 +29,17 @@ class SharedArea {
     static Result<UniqueFd> create_file();
     // The supervisor's view: everything but the mailbox is read-only.
     static Result<SharedArea> map_for_supervisor(int fd);
-    // The worker's view: segments lie apart, with inaccessible memory below each.
+    // The worker's view: it may write everywhere.
     static Result<SharedArea> map_for_worker(int fd);
 
     SharedArea(SharedArea&& other) noexcept;
     SharedArea& operator=(SharedArea&& other) noexcept;
     ~SharedArea();
 
-    TraceBuffer segment(std::size_t index) const;
+    std::span<std::uint64_t> segment(std::size_t index) const {
+        auto* at = base_ + segments_offset + index * segment_bytes;
+        return {reinterpret_cast<std::uint64_t*>(at), segment_words};
+    }
     std::span<BlockInfo> blocks() const {
         return {reinterpret_cast<BlockInfo*>(base_), max_blocks};
     }
@@ -54,11 +58,9 @@ class SharedArea {
     static constexpr std::size_t segments_offset = mailbox_offset + mailbox_bytes;
     static constexpr std::size_t file_bytes = segments_offset + segments * segment_bytes;
 
-    SharedArea() = default;
+    explicit SharedArea(void* base) : base_(static_cast<std::byte*>(base)) {}
 
     std::byte* base_ = nullptr;
-    std::size_t mapped_bytes_ = 0;
-    std::size_t guard_bytes_ = 0;  // below each segment
 };
 
 }  // namespace shadowprof

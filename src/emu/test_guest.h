@@ -13,7 +13,7 @@
 #include <iterator>
 #include <vector>
 
-#include "emu/emulator.h"
+#include "emu/recording_sink.h"
 
 namespace shadowprof {
 
@@ -25,31 +25,6 @@ class OwnMemory final : public PageSource {
         return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) ==
                static_cast<ssize_t>(to.size());
     }
-};
-
-// Keeps all trace words in the order of execution, from a buffer of any size.
-class RecordingSink final : public TraceSink {
-  public:
-    explicit RecordingSink(std::size_t words) : bytes_(words * 8 + TraceBuffer::guard_bytes) {
-        memory_ = static_cast<std::byte*>(
-            mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-        mprotect(memory_, TraceBuffer::guard_bytes, PROT_NONE);
-    }
-    ~RecordingSink() override { munmap(memory_, bytes_); }
-
-    TraceBuffer acquire() override {
-        return {reinterpret_cast<std::uint64_t*>(memory_ + TraceBuffer::guard_bytes),
-                reinterpret_cast<std::uint64_t*>(memory_ + bytes_)};
-    }
-    void submit(std::span<const std::uint64_t> words) override {
-        for (auto i = words.size(); i-- > 0;) recorded.push_back(words[i]);
-    }
-
-    std::vector<std::uint64_t> recorded;
-
-  private:
-    std::size_t bytes_;
-    std::byte* memory_;
 };
 
 class ScriptedSyscalls final : public SyscallHandler {

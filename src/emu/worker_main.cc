@@ -1,10 +1,7 @@
 #include "emu/worker_main.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <string_view>
@@ -34,34 +31,6 @@ class DescriptorPages final : public PageSource {
     GuestAddress flipped_;
 };
 
-// Where running code appends to. What is shared would be in the other processor's cache each time
-// that it is written to again: it gets a copy.
-class PrivateBuffer {
-  public:
-    PrivateBuffer()
-        : memory_(static_cast<std::byte*>(
-              mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))) {
-        if (memory_ == MAP_FAILED || mprotect(memory_, TraceBuffer::guard_bytes, PROT_NONE) != 0)
-            std::abort();
-    }
-    ~PrivateBuffer() { munmap(memory_, bytes); }
-    PrivateBuffer(const PrivateBuffer&) = delete;
-    PrivateBuffer& operator=(const PrivateBuffer&) = delete;
-
-    TraceBuffer words() const {
-        return {reinterpret_cast<std::uint64_t*>(memory_ + TraceBuffer::guard_bytes),
-                reinterpret_cast<std::uint64_t*>(memory_ + bytes)};
-    }
-
-  private:
-    // Must fit the second-level cache beside what the guest has there.
-    static constexpr std::size_t words_bytes = std::size_t{256} << 10;
-    static_assert(words_bytes <= SharedArea::segment_bytes);
-    static constexpr std::size_t bytes = TraceBuffer::guard_bytes + words_bytes;
-
-    std::byte* memory_;
-};
-
 // The worker's end of the conversation during a sample.
 class Conversation final : public TraceSink, public OutsideChannel, public Stepper {
   public:
@@ -75,7 +44,7 @@ class Conversation final : public TraceSink, public OutsideChannel, public Stepp
             if (!wait_for(MessageKind::segment_free)) return {};
         current_ = free_.front();
         free_.pop_front();
-        return buffer_.words();
+        return trace_.buffer();
     }
 
     void submit(std::span<const std::uint64_t> words) override {
@@ -83,7 +52,7 @@ class Conversation final : public TraceSink, public OutsideChannel, public Stepp
             free_.push_front(current_);
             return;
         }
-        std::memcpy(area_.segment(current_).base, words.data(), words.size_bytes());
+        std::copy(words.begin(), words.end(), area_.segment(current_).begin());
         const SegmentMessage message{current_, 0, words.size()};
         if (!socket_.send(MessageKind::segment_full, message)) lost_ = true;
     }
@@ -171,7 +140,9 @@ class Conversation final : public TraceSink, public OutsideChannel, public Stepp
 
     WorkerSocket& socket_;
     const SharedArea& area_;
-    PrivateBuffer buffer_;
+    // What is shared would be in the other processor's cache each time that it is written to again:
+    // it gets a copy.
+    TraceMemory trace_{SharedArea::segment_words};
     std::deque<std::size_t> free_;
     std::size_t current_ = 0;
     bool lost_ = false;

@@ -181,7 +181,7 @@ Result<TraceSegment> WorkerProcess::segment_of(const WorkerSocket::Message& mess
     if (!body || body->index >= SharedArea::segments || body->first_word > body->end_word ||
         body->end_word > SharedArea::segment_words)
         return nonsense();
-    const auto* base = area_.segment(body->index).base;
+    const auto* base = area_.segment(body->index).data();
     return TraceSegment{body->index, {base + body->first_word, base + body->end_word}};
 }
 

@@ -1,7 +1,6 @@
 #include "emulated_case.h"
 
 #include <fmt/format.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -92,35 +91,13 @@ class CaseEmulator::Source final : public PageSource {
     std::array<std::byte, memory_bytes> memory_;
 };
 
-class CaseEmulator::Sink final : public TraceSink {
-  public:
-    Sink() {
-        memory_ = static_cast<std::byte*>(
-            mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-        mprotect(memory_, TraceBuffer::guard_bytes, PROT_NONE);
-    }
-    ~Sink() override { munmap(memory_, bytes); }
-    TraceBuffer acquire() override {
-        return {reinterpret_cast<std::uint64_t*>(memory_ + TraceBuffer::guard_bytes),
-                reinterpret_cast<std::uint64_t*>(memory_ + bytes)};
-    }
-    void submit(std::span<const std::uint64_t> words) override {
-        recorded.insert(recorded.end(), words.rbegin(), words.rend());
-    }
-    std::vector<std::uint64_t> recorded;
-
-  private:
-    static constexpr std::size_t bytes = buffer_words * 8 + TraceBuffer::guard_bytes;
-    std::byte* memory_;
-};
-
 CaseEmulator::CaseEmulator()
     : blocks_(1 << 18),
       value_slots_(1 << 19),
       parts_(1 << 16),
       tables_(blocks_, value_slots_, parts_),
       source_(std::make_unique<Source>()),
-      sink_(std::make_unique<Sink>()) {
+      sink_(std::make_unique<RecordingSink>(buffer_words)) {
     auto created = Emulator::create(tables_);
     if (!created) {
         std::fputs(created.error().message.c_str(), stderr);

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "case.h"
-#include "emu/emulator.h"
+#include "emu/recording_sink.h"
 
 namespace shadowprof {
 
@@ -19,7 +19,6 @@ class CaseEmulator {
 
   private:
     class Source;
-    class Sink;
 
     void run_level(const Slot& slot, TraceLevel level, Outcome& outcome);
     // What the trace says against what the case did, as text; empty if nothing is wrong.
@@ -31,7 +30,7 @@ class CaseEmulator {
     std::vector<BlockId> parts_;
     BlockTables tables_;
     std::unique_ptr<Source> source_;
-    std::unique_ptr<Sink> sink_;
+    std::unique_ptr<RecordingSink> sink_;
     std::unique_ptr<Emulator> emulator_;
 };
 
