@@ -43,10 +43,7 @@ bool SuperblockFinder::observe(std::span<const std::uint64_t> words) {
 // Whether `next` was reached by a branch backwards, which is where paths end.
 bool SuperblockFinder::follows_backwards(std::uint64_t word, std::uint64_t next) const {
     const auto& from = row(word);
-    const bool jump = from.terminator == Terminator::conditional ||
-                      from.terminator == Terminator::jump ||
-                      from.terminator == Terminator::indirect_jump;
-    return jump && row(next).start <= from.last;
+    return is_jump(from.terminator) && row(next).start <= from.last;
 }
 
 // The block from which on no superblock was met, within the same path.

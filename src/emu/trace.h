@@ -33,6 +33,13 @@ enum class Terminator : std::uint8_t {
     handed_over,  // the last instruction was single-stepped by ptrace
 };
 
+constexpr bool is_jump(Terminator t) {
+    return t == Terminator::conditional || t == Terminator::jump || t == Terminator::indirect_jump;
+}
+constexpr bool is_call(Terminator t) {
+    return t == Terminator::call || t == Terminator::indirect_call;
+}
+
 using BlockId = std::uint32_t;
 
 // A sequence has at most so many blocks.

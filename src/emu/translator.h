@@ -21,7 +21,6 @@ struct TranslationCounters {
     std::uint64_t instructions = 0;
     std::uint64_t untranslatable = 0;  // instructions that are handed over to ptrace
     std::uint64_t retired_blocks = 0;  // their code changed
-    std::uint64_t superblocks = 0;
     std::uint64_t cache_clears = 0;
     std::uint64_t nanoseconds = 0;
 };
@@ -161,19 +160,19 @@ class Translator {
     const Block* translate(TraceLevel level, GuestAddress start, bool indirect);
     bool draft_block(GuestAddress start, std::uint32_t limit);
     std::optional<Instruction> decode_at(GuestAddress address);
-    static bool flags_live_at_start(const Draft& draft);
+    bool flags_live_at_start() const;
     // A superblock; see translator_superblock.cc.
     std::vector<Draft> draft_parts(std::span<const BlockId> blocks);
     bool emit_parts(const std::vector<Draft>& parts, std::span<const BlockId> blocks,
                     BlockId shortest, CodeBuffer& out);
-    bool emit_transition(const Draft& next, BlockId executed, CodeBuffer& out);
-    bool emit_indirect_transition(const Draft& next, BlockId executed, CodeBuffer& out);
-    void emit_target_guard(const Draft& next, BlockId executed, CodeBuffer& out);
+    bool emit_transition(GuestAddress next, BlockId executed, CodeBuffer& out);
+    bool emit_indirect_transition(GuestAddress next, BlockId executed, CodeBuffer& out);
     void emit_side_exits(CodeBuffer& out);
     void redirect(GuestAddress start, std::uint32_t from, std::uint32_t to);
     // Appends the drafted block; nothing if the block tables are full.
     std::optional<std::uint32_t> emit_block(TraceLevel level, bool indirect, CodeBuffer& out);
     void emit_indirect_check(CodeBuffer& out);
+    static std::uint8_t* emit_guard(GuestAddress expected, CodeBuffer& out);
     void emit_record(TraceLevel level, BlockId id, CodeBuffer& out);
     void emit_body(TraceLevel level, CodeBuffer& out);
     void emit_values(const Instruction& in, const Relocated& relocated, CodeBuffer& out);

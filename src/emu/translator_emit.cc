@@ -99,22 +99,31 @@ std::optional<std::uint32_t> Translator::emit_block(TraceLevel level, bool indir
 
 // Compares the guest address that an indirect branch wanted with the one that this block is.
 void Translator::emit_indirect_check(CodeBuffer& out) {
-    constexpr std::uint8_t rcx = 1;
     const auto target = offsetof(ExecutionContext, target);
-    if (!flags_live_at_start(draft_)) {
+    if (!flags_live_at_start()) {
         out.move_imm(host::scratch_a, draft_.start.value);
         out.context_bytes({0x4c, 0x39, 0x15}, target);  // cmp [target], r10
         out.jump_if(0x5, cache_.miss_stub());           // jne
         return;
     }
+    out.load(host::scratch_a, target);
+    patch_branch(emit_guard(draft_.start, out), cache_.miss_stub());
+}
+
+// Branches away unless scratch_a is `expected`, and keeps the flags. Returns the branch's
+// displacement. Uses scratch_b.
+std::uint8_t* Translator::emit_guard(GuestAddress expected, CodeBuffer& out) {
+    constexpr std::uint8_t rcx = 1;
     out.move(host::scratch_b, rcx);
-    out.move_imm(host::scratch_a, 0 - draft_.start.value);
-    out.load(rcx, target);
+    out.move_imm(rcx, 0 - expected.value);
     out.lea_sum(rcx, rcx, host::scratch_a);
     out.bytes({0xe3, 0x08});  // jrcxz over the next two
     out.move(rcx, host::scratch_b);
-    out.jump(cache_.miss_stub());
+    out.bytes({0xe9});
+    out.value(std::int32_t{0});
+    auto* displacement = out.position() - 4;
     out.move(rcx, host::scratch_b);
+    return displacement;
 }
 
 void Translator::emit_record(TraceLevel level, BlockId id, CodeBuffer& out) {
@@ -243,9 +252,9 @@ void Translator::emit_exit(ExitReason reason, std::uint32_t info, CodeBuffer& ou
 }
 
 // Whether code before the block's first instruction must leave the status flags alone.
-bool Translator::flags_live_at_start(const Draft& draft) {
+bool Translator::flags_live_at_start() const {
     std::uint32_t unknown = status_flags;
-    for (const auto& in : draft.instructions) {
+    for (const auto& in : draft_.instructions) {
         if (in.flags_read() & unknown) return true;
         unknown &= ~in.flags_killed();
         if (!unknown) return false;

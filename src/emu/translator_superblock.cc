@@ -30,7 +30,6 @@ bool Translator::form_superblock(std::span<const BlockId> blocks) {
         emit_pending_stubs(out);
         cache_.commit(out);
         redirect(parts[0].start, plain, first);
-        ++counters_.superblocks;
         has_superblocks_ = true;
     } else {
         by_start_[static_cast<std::size_t>(level)][parts[0].start] = plain;
@@ -81,7 +80,7 @@ bool Translator::emit_parts(const std::vector<Draft>& parts, std::span<const Blo
             by_start_[static_cast<std::size_t>(level)][block.start] =
                 static_cast<std::uint32_t>(blocks_.size() - 1);
         if (i < last) {
-            if (!emit_transition(parts[i + 1], shortest + static_cast<BlockId>(i), out))
+            if (!emit_transition(parts[i + 1].start, shortest + static_cast<BlockId>(i), out))
                 return false;
         } else {
             emit_terminator(level, blocks[i], out);
@@ -94,19 +93,19 @@ bool Translator::emit_parts(const std::vector<Draft>& parts, std::span<const Blo
 }
 
 // From the drafted block to the next one, or out.
-bool Translator::emit_transition(const Draft& next, BlockId executed, CodeBuffer& out) {
+bool Translator::emit_transition(GuestAddress next, BlockId executed, CodeBuffer& out) {
     switch (draft_.terminator) {
         case Terminator::none:
-            return next.start == draft_.end;
+            return next == draft_.end;
         case Terminator::jump:
-            return next.start == draft_.target();
+            return next == draft_.target();
         case Terminator::call:
             emit_push_return_address(draft_.end, out);
-            return next.start == draft_.target();
+            return next == draft_.target();
         case Terminator::conditional: {
             const auto condition = draft_.last().jcc_condition();
-            const bool falls_through = next.start == draft_.end;
-            if (!condition || (!falls_through && next.start != draft_.target())) return false;
+            const bool falls_through = next == draft_.end;
+            if (!condition || (!falls_through && next != draft_.target())) return false;
             out.bytes({0x0f, static_cast<std::uint8_t>(0x80 | (*condition ^ !falls_through))});
             out.value(std::int32_t{0});
             side_exits_.push_back(
@@ -124,30 +123,16 @@ bool Translator::emit_transition(const Draft& next, BlockId executed, CodeBuffer
     return false;
 }
 
-bool Translator::emit_indirect_transition(const Draft& next, BlockId executed, CodeBuffer& out) {
+bool Translator::emit_indirect_transition(GuestAddress next, BlockId executed, CodeBuffer& out) {
     const auto& in = draft_.last();
     if (draft_.terminator == Terminator::ret)
         emit_pop_return_address(in, out);
     else if (!emit_load_operand(in, in.operands()[0], out))
         return false;
     if (draft_.terminator == Terminator::indirect_call) emit_push_return_address(in.next(), out);
-    emit_target_guard(next, executed, out);
+    // Wherever else control goes may depend on the flags.
+    side_exits_.push_back({emit_guard(next, out), executed, std::nullopt});
     return true;
-}
-
-// Leaves unless scratch_a is where the next block starts. Wherever else control goes may depend on
-// the flags.
-void Translator::emit_target_guard(const Draft& next, BlockId executed, CodeBuffer& out) {
-    constexpr std::uint8_t rcx = 1;
-    out.move(host::scratch_b, rcx);
-    out.move_imm(rcx, 0 - next.start.value);
-    out.lea_sum(rcx, rcx, host::scratch_a);
-    out.bytes({0xe3, 0x08});  // jrcxz over the next two
-    out.move(rcx, host::scratch_b);
-    out.bytes({0xe9});
-    out.value(std::int32_t{0});
-    side_exits_.push_back({out.position() - 4, executed, std::nullopt});
-    out.move(rcx, host::scratch_b);
 }
 
 void Translator::emit_side_exits(CodeBuffer& out) {

@@ -12,13 +12,6 @@ namespace shadowprof {
 // A path has at most this many blocks.
 inline constexpr std::size_t max_path_blocks = 128;
 
-constexpr bool is_jump(Terminator t) {
-    return t == Terminator::conditional || t == Terminator::jump || t == Terminator::indirect_jump;
-}
-constexpr bool is_call(Terminator t) {
-    return t == Terminator::call || t == Terminator::indirect_call;
-}
-
 // A block that starts at or below this address, executed after `from`, was reached by a taken
 // backward branch; it starts a new path (spec: a jump whose target address <= its own address;
 // calls and returns never are). 0: none is.

@@ -113,7 +113,7 @@ SUPERBLOCK_MUTATIONS = {
         "src/emu/translator_superblock.cc", "out.value(exit.executed);",
         "out.value(exit.executed + 1);"),
     "target of a superblock's return not compared": (
-        "src/emu/translator_superblock.cc", "out.lea_sum(rcx, rcx, host::scratch_a);",
+        "src/emu/translator_emit.cc", "out.lea_sum(rcx, rcx, host::scratch_a);",
         "out.move_imm(rcx, 0);"),
     "call in a superblock pushes no return address": (
         "src/emu/translator_superblock.cc",
