@@ -9,27 +9,13 @@ constexpr std::chrono::milliseconds progress_period{250};
 constexpr std::chrono::milliseconds look_period{50};
 constexpr std::size_t noted_divergences = 3;
 
-// Of a program whose mappings change while it is followed.
-class LayoutResolver final : public AddressResolver {
-  public:
-    explicit LayoutResolver(ModuleTable& modules) : modules_(modules) {}
-    void set(MemoryMap map) { map_ = std::move(map); }
-    CodeLocation resolve(GuestAddress address) override {
-        return modules_.locate(map_.find(address), address);
-    }
-
-  private:
-    ModuleTable& modules_;
-    MemoryMap map_;
-};
-
 }  // namespace
 
 // Hands the trace to a collector, each part of it that hangs together as a sample.
 class ExactRun::Collecting final : public TraceUser {
   public:
     Collecting(SampleCollector& collector, ModuleTable& modules)
-        : collector_(collector), resolver_(modules) {}
+        : collector_(collector), resolver_(map_, modules) {}
 
     void restart(std::vector<GuestAddress> stack) override {
         end();
@@ -37,7 +23,7 @@ class ExactRun::Collecting final : public TraceUser {
         ++parts_;
         open_ = true;
     }
-    void set_layout(MemoryMap map) override { resolver_.set(std::move(map)); }
+    void set_layout(MemoryMap map) override { map_ = std::move(map); }
     void use(std::span<const std::uint64_t> words, const BlockTable& table) override {
         if (!open_) return;
         const auto start = read_clock_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -62,7 +48,8 @@ class ExactRun::Collecting final : public TraceUser {
 
   private:
     SampleCollector& collector_;
-    LayoutResolver resolver_;
+    MemoryMap map_;
+    MapResolver resolver_;
     std::atomic<std::uint64_t> instructions_ = 0;
     std::uint64_t parts_ = 0;
     std::uint64_t cpu_ns_ = 0;
@@ -87,14 +74,13 @@ double ExactRun::seconds() const {
     return std::chrono::duration<double>(Clock::now() - begin_).count();
 }
 
-Result<void> ExactRun::run(Target& target, const ProgressListener& on_progress) {
+void ExactRun::run(Target& target, const ProgressListener& on_progress) {
     begin_ = Clock::now();
     const auto followed = follow(target, on_progress);
     if (!followed && followed.error().code != ErrorCode::gone)
         stats_.stopped_early = followed.error().message;
     run_to_end(hub_, target);
     seconds_ = seconds();
-    return {};
 }
 
 Result<void> ExactRun::follow(Target& target, const ProgressListener& on_progress) {

@@ -21,8 +21,8 @@ class ExactRun {
     ~ExactRun();
 
     // Follows the target, which stands before its first instruction, to its end, or lets it run on
-    // by itself when it can be followed no further.
-    Result<void> run(Target& target, const ProgressListener& on_progress);
+    // by itself when it can be followed no further: fill() then says so.
+    void run(Target& target, const ProgressListener& on_progress);
     // Adds the run's figures to a profile that has its lists already.
     void fill(Profile& profile) const;
 

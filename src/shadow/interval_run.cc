@@ -151,14 +151,9 @@ Result<std::vector<std::string>> IntervalRun::compare(
     // The kernel writes there when it preempts the thread.
     TRY_ASSIGN(const auto rseq, read_rseq_area(thread_));
     TRY_ASSIGN(const auto memory, worker_->compare_memory({rseq.start, rseq.end}));
-    const auto shown =
-        std::min<std::uint64_t>(memory.pages_different, ComparedMessage::max_differences);
-    for (std::size_t i = 0; i < shown; ++i) {
-        const auto& d = memory.differences[i];
-        if (bytes) bytes->push_back(d);
-        found.push_back(fmt::format("memory at {:#x}: native {:#04x}, emulated {:#04x}",
-                                    d.address.value, d.native, d.emulated));
-    }
+    const auto lines = differences(memory);
+    found.insert(found.end(), lines.begin(), lines.end());
+    if (bytes) bytes->insert(bytes->end(), memory.differences, memory.differences + lines.size());
     if (memory.pages_unreadable)
         found.push_back(fmt::format("{} pages that were written to are not there natively",
                                     memory.pages_unreadable));

@@ -6,6 +6,7 @@
 
 #include "decoder/instruction.h"
 #include "ptrace/hardware_breakpoint.h"
+#include "ptrace/proc.h"
 #include "ptrace/process_memory.h"
 #include "ptrace/rseq_area.h"
 #include "shadow/state_comparison.h"
@@ -71,12 +72,7 @@ Result<std::vector<std::string>> Narrowing::run() {
 
 // Runs the emulator from the base on. `use` is called for each block, in the order of execution.
 Result<Narrowing::Point> Narrowing::emulate(const RunLimits& limits, const BlockUser& use) {
-    std::string text;
-    for (const auto& m : map_.mappings())
-        text += fmt::format("{:x}-{:x} {}{}{}{} {:x} {:x}:{:x} {} {}\n", m.start.value, m.end.value,
-                            m.readable ? 'r' : '-', m.writable ? 'w' : '-',
-                            m.executable ? 'x' : '-', m.shared ? 's' : 'p', m.file_offset,
-                            m.device >> 8, m.device & 0xff, m.inode, m.name);
+    TRY_ASSIGN(const auto text, read_maps_text(base_->pid()));
     TRY(worker_.begin_exact({.kind = RunKind::exact,
                              .cpu = state_,
                              .limits = limits,
@@ -196,13 +192,8 @@ Result<std::vector<std::string>> Narrowing::compare(Replica& native, CpuState em
     TRY_ASSIGN(const auto rseq, read_rseq_area(native.thread()));
     TRY_ASSIGN(const auto memory,
                worker_.compare_memory({rseq.start, rseq.end}, native.memory_fd()));
-    const auto shown =
-        std::min<std::uint64_t>(memory.pages_different, ComparedMessage::max_differences);
-    for (std::size_t i = 0; i < shown; ++i) {
-        const auto& d = memory.differences[i];
-        found.push_back(fmt::format("memory at {:#x}: native {:#04x}, emulated {:#04x}",
-                                    d.address.value, d.native, d.emulated));
-    }
+    const auto bytes = differences(memory);
+    found.insert(found.end(), bytes.begin(), bytes.end());
     return found;
 }
 

@@ -154,9 +154,8 @@ Result<Passage> NativeRun::pass_syscall() {
         if (status.kind() == Kind::signal_stop) TRY(deliver_one(passage));
     }
     if (!passage.blocked.empty()) return passage;
-    TRY_ASSIGN(auto now, thread_.registers());
     TRY(deliver_pending(passage));
-    TRY_ASSIGN(now, thread_.registers());
+    TRY_ASSIGN(auto now, thread_.registers());
     while (is_restart(now)) {
         // Nothing was delivered: the call goes on, or begins anew.
         TRY(thread_.advance(Advance::to_syscall));

@@ -64,7 +64,6 @@ class NativeRun {
     Result<bool> is_pending() const;
     Result<Passage> leave_syscall();
     void raise_held();
-    Result<void> finish_syscall(Passage& passage);
     Result<void> deliver_pending(Passage& passage);
     Result<void> deliver_one(Passage& passage);
 

@@ -73,7 +73,7 @@ Result<RunOutcome> run_target(const RunOptions& options, const ProgressListener&
                                              .fixed_addresses = exact}));
         profile.run.pid = target->pid();
         if (exact) {
-            TRY(exact_run->run(*target, on_progress));
+            exact_run->run(*target, on_progress);
         } else {
             target->resume();
             TRY(sampler->run(*target, on_progress));

@@ -5,6 +5,7 @@
 #include <csignal>
 
 #include "base/clock.h"
+#include "base/quiet_thread.h"
 #include "ptrace/proc.h"
 #include "ptrace/process_memory.h"
 #include "shadow/emulation_worker.h"
@@ -86,12 +87,7 @@ Result<std::unique_ptr<SampleRunner>> SampleRunner::start(RunnerEvents& events,
                                                           ModuleTable& modules) {
     std::unique_ptr<SampleRunner> runner(new SampleRunner(events, collector, modules));
     TRY_ASSIGN(runner->worker_, start_emulation_worker());
-    // Signals are the main thread's.
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    runner->thread_ = std::thread([self = runner.get()] { self->work(); });
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    runner->thread_ = start_quiet_thread([self = runner.get()] { self->work(); });
     return runner;
 }
 

@@ -61,6 +61,16 @@ std::vector<std::string> differences(const CpuState& native, const CpuState& emu
     return out;
 }
 
+std::vector<std::string> differences(const ComparedMessage& memory) {
+    std::vector<std::string> lines;
+    const auto known =
+        std::min<std::uint64_t>(memory.pages_different, ComparedMessage::max_differences);
+    for (const auto& d : std::span(memory.differences).first(known))
+        lines.push_back(fmt::format("memory at {:#x}: native {:#04x}, emulated {:#04x}",
+                                    d.address.value, d.native, d.emulated));
+    return lines;
+}
+
 void adopt_dead_flags(const CpuState& native, CpuState& emulated, MemoryReader& memory) {
     std::uint64_t dead = 0, alive = 0;
     for (auto at = native.rip; (dead | alive) != status_flags;) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/cpu_state.h"
+#include "emu/worker_protocol.h"
 #include "ptrace/memory_reader.h"
 
 namespace shadowprof {
@@ -13,6 +14,9 @@ namespace shadowprof {
 // and its operand, which are host addresses in one of them, and bits of the XSAVE header that only
 // say whether a component is in its initial state.
 std::vector<std::string> differences(const CpuState& native, const CpuState& emulated);
+
+// One line for each difference in memory that a worker tells of. Hostile.
+std::vector<std::string> differences(const ComparedMessage& memory);
 
 // At the start of a block that no flag is read in before it is overwritten, an emulated state may
 // have others: takes those from `native` over into `emulated`.

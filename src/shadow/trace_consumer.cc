@@ -1,17 +1,11 @@
 #include "shadow/trace_consumer.h"
 
-#include <csignal>
+#include "base/quiet_thread.h"
 
 namespace shadowprof {
 
-TraceConsumer::TraceConsumer(TraceUser& user) : user_(user) {
-    // Signals are the main thread's.
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    thread_ = std::thread([this] { work(); });
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-}
+TraceConsumer::TraceConsumer(TraceUser& user)
+    : user_(user), thread_(start_quiet_thread([this] { work(); })) {}
 
 TraceConsumer::~TraceConsumer() {
     {

@@ -1,0 +1,20 @@
+// Threads that receive no signals: those are the main thread's.
+#pragma once
+
+#include <csignal>
+#include <thread>
+#include <utility>
+
+namespace shadowprof {
+
+template <typename Work>
+std::thread start_quiet_thread(Work&& work) {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    std::thread thread(std::forward<Work>(work));
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    return thread;
+}
+
+}  // namespace shadowprof
