@@ -385,9 +385,11 @@ bool Emulator::next_interval(std::span<const MemoryRange> changed,
     memory_.next_interval();
     bool code_may_differ = layout.has_value();
     if (layout && !memory_.change_layout(std::move(*layout))) return false;
-    for (const auto& range : changed) {
-        code_may_differ |= range.is_all();
-        range.is_all() ? memory_.refresh_writable() : memory_.refresh(range.start, range.end);
+    if (std::ranges::any_of(changed, [](const auto& range) { return range.is_all(); })) {
+        memory_.refresh_writable();
+        code_may_differ = true;
+    } else {
+        memory_.refresh(changed);
     }
     if (code_may_differ) begin_translator();
     return true;

@@ -72,7 +72,8 @@ Result<void> GuestMemory::begin(MemoryMap map, PageSource& source, bool track_wr
     map_ = std::move(map);
     source_ = &source;
     track_writes_ = track_writes;
-    layout_changed_ = false;
+    layout_changed_ = compared_ = false;
+    replaced_differences_.clear();
     const auto delta = choose_delta();
     if (!delta)
         return Error{ErrorCode::unsupported, 0,

@@ -30,6 +30,22 @@ struct GuestMemoryCounters {
     std::uint64_t code_writes = 0;  // writes to pages that code was translated from
 };
 
+// Part of a guest's memory. All of what it can write to: from 0 to the highest address.
+struct MemoryRange {
+    GuestAddress start, end;
+
+    constexpr bool is_all() const { return start.value == 0 && end.value == ~std::uint64_t{0}; }
+    static constexpr MemoryRange all() { return {{0}, {~std::uint64_t{0}}}; }
+    friend bool operator==(const MemoryRange&, const MemoryRange&) = default;
+};
+
+// A byte of this memory that is not what the source shows.
+struct MemoryDifference {
+    GuestAddress address;
+    std::uint8_t emulated;
+    std::uint8_t native;
+};
+
 // A set of page ranges that only grows.
 class PageRanges {
   public:
@@ -57,14 +73,22 @@ class GuestMemory final : public GuestSpace {
     // `source` must outlive the sample. Where writes are tracked, a page is dirty only from its
     // first write on.
     Result<void> begin(MemoryMap map, PageSource& source, bool track_writes = false);
-    // The source has become what this memory is, and goes on from there: pages stay. Those that
-    // were written to a while ago are clean again.
+    // The source has become what this memory is, and goes on from there: pages stay. If they were
+    // compared(), those that were written to a while ago are clean again.
     void next_interval();
+    // All dirty pages were compared with the source, which shows the end of this interval.
+    void compared() { compared_ = true; }
     // The mappings of the source have changed: drops the pages that they show differently. False,
     // and nothing is done, if one of them is where this process has something at this delta.
     bool change_layout(MemoryMap map);
-    // The source has changed in this range.
-    void refresh(GuestAddress start, GuestAddress end);
+    // The source has changed in these ranges. Of pages that are dirty and lie in them in part, the
+    // rest is compared first: see replaced_differences().
+    void refresh(std::span<const MemoryRange> changed);
+    // What refresh() found since the last interval that was compared: the first byte of each page
+    // that differs.
+    const std::vector<MemoryDifference>& replaced_differences() const {
+        return replaced_differences_;
+    }
     // The source may have changed wherever it can be written to.
     void refresh_writable();
     // Drops every page, also those written.
@@ -118,8 +142,8 @@ class GuestMemory final : public GuestSpace {
         std::uint16_t resident = 0;
         std::uint16_t dirty = 0;    // was mapped writable here at some time
         std::uint16_t watched = 0;  // see watch_code_page()
-        // Where writes are tracked: how many intervals dirty pages stay so, since when they are,
-        // and when they became clean.
+        // Where writes are tracked, counted in comparisons: how long dirty pages stay so, since
+        // when they are, and when they became clean.
         std::uint16_t patience = 1;
         std::uint64_t dirty_since = 0;
         std::uint64_t clean_since = 0;
@@ -131,7 +155,10 @@ class GuestMemory final : public GuestSpace {
     bool place_pages(const Mapping& mapping, GuestAddress first, std::uint64_t pages);
     bool grow_stack(GuestAddress address);
     bool make_dirty(Chunk& chunk, GuestAddress page);
-    void reread(Chunk& chunk, GuestAddress page);
+    void clean_pages();
+    void reread(GuestAddress page, std::span<const MemoryRange> changed);
+    void compare_rest(GuestAddress page, std::span<const MemoryRange> changed,
+                      std::span<const std::byte> native);
     void drop_range(GuestAddress start, GuestAddress end);
     void set_layout(std::vector<Mapping> mappings);
     std::vector<Mapping> without(GuestAddress start, GuestAddress end) const;
@@ -148,7 +175,9 @@ class GuestMemory final : public GuestSpace {
     GuestMemoryCounters counters_;
     bool layout_changed_ = false;
     bool track_writes_ = false;
-    std::uint64_t interval_ = 0;
+    std::uint64_t comparisons_ = 0;
+    bool compared_ = false;  // in this interval
+    std::vector<MemoryDifference> replaced_differences_;
 };
 
 }  // namespace shadowprof

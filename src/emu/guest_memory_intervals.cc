@@ -3,6 +3,9 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
 
 #include "emu/guest_memory.h"
 #include "emu/page_bits.h"
@@ -15,6 +18,7 @@ namespace {
 constexpr std::uint16_t longest_patience = 64;
 // What is larger is fetched anew when it is touched.
 constexpr std::uint64_t most_reread_bytes = 64 * page_bytes;
+constexpr std::size_t most_replaced_differences = 16;
 
 // Whether two mappings show the same bytes in the same way where both are.
 bool show_alike(const Mapping& a, const Mapping& b) {
@@ -45,18 +49,24 @@ void for_each_changed_part(const Mapping& m, const MemoryMap& map, Visit visit) 
 }  // namespace
 
 void GuestMemory::next_interval() {
-    ++interval_;
     fresh_.clear();
     layout_changed_ = false;
+    if (!std::exchange(compared_, false)) return;
+    replaced_differences_.clear();
+    clean_pages();
+}
+
+void GuestMemory::clean_pages() {
+    ++comparisons_;
     for (auto& [number, chunk] : chunks_) {
-        if (!chunk.dirty || interval_ - chunk.dirty_since < chunk.patience) continue;
+        if (!chunk.dirty || comparisons_ - chunk.dirty_since < chunk.patience) continue;
         const GuestAddress base{number * chunk_bytes};
         for_each_run(static_cast<std::uint32_t>(chunk.dirty & chunk.resident & ~chunk.watched),
                      [&](unsigned first, unsigned count) {
                          mprotect(host(base + first * page_bytes), count * page_bytes, PROT_READ);
                      });
         chunk.dirty = 0;
-        chunk.clean_since = interval_;
+        chunk.clean_since = comparisons_;
     }
 }
 
@@ -64,12 +74,12 @@ bool GuestMemory::make_dirty(Chunk& chunk, GuestAddress page) {
     if (chunk.dirty & ~chunk.watched & page_bit(page)) return true;
     if (mprotect(host(page), page_bytes, PROT_READ | PROT_WRITE) != 0) return false;
     if (!chunk.dirty) {
-        const bool soon = interval_ - chunk.clean_since < 2u * chunk.patience;
+        const bool soon = comparisons_ - chunk.clean_since < 2u * chunk.patience;
         chunk.patience = soon
                              ? std::min<std::uint16_t>(
                                    longest_patience, static_cast<std::uint16_t>(2 * chunk.patience))
                              : std::uint16_t{1};
-        chunk.dirty_since = interval_;
+        chunk.dirty_since = comparisons_;
     }
     chunk.dirty = static_cast<std::uint16_t>(chunk.dirty | page_bit(page));
     return true;
@@ -89,14 +99,19 @@ bool GuestMemory::change_layout(MemoryMap map) {
     return true;
 }
 
-void GuestMemory::refresh(GuestAddress start, GuestAddress end) {
-    if (end - start > most_reread_bytes) {
-        drop_range(start.page(), end);
-        return;
-    }
-    for (auto page = start.page(); page < end; page = page + page_bytes) {
-        auto* chunk = chunk_of(page);
-        if (chunk && (chunk->resident & page_bit(page))) reread(*chunk, page);
+void GuestMemory::refresh(std::span<const MemoryRange> changed) {
+    for (const auto& range : changed) {
+        if (range.end <= range.start) continue;
+        const auto first_page = range.start.page();
+        const auto last_page = (range.end - 1).page();
+        if (range.end - range.start <= most_reread_bytes) {
+            for (auto page = first_page; page <= last_page; page = page + page_bytes)
+                reread(page, changed);
+            continue;
+        }
+        reread(first_page, changed);
+        reread(last_page, changed);
+        drop_range(first_page + page_bytes, last_page);
     }
 }
 
@@ -105,10 +120,30 @@ void GuestMemory::refresh_writable() {
         if (mapping.writable || mapping.shared) drop_range(mapping.start, mapping.end);
 }
 
-void GuestMemory::reread(Chunk& chunk, GuestAddress page) {
+void GuestMemory::reread(GuestAddress page, std::span<const MemoryRange> changed) {
+    auto* chunk = chunk_of(page);
+    if (!chunk || !(chunk->resident & page_bit(page))) return;
+    std::array<std::byte, page_bytes> native;
+    if (!source_->read_pages(page, native)) return drop_range(page, page + page_bytes);
+    if (chunk->dirty & page_bit(page)) compare_rest(page, changed, native);
     allow_code_write(page);
-    if (!make_dirty(chunk, page) || !source_->read_pages(page, {host(page), page_bytes}))
-        drop_range(page, page + page_bytes);
+    if (!make_dirty(*chunk, page)) return drop_range(page, page + page_bytes);
+    std::memcpy(host(page), native.data(), page_bytes);
+}
+
+// What lies outside of the ranges that have changed.
+void GuestMemory::compare_rest(GuestAddress page, std::span<const MemoryRange> changed,
+                               std::span<const std::byte> native) {
+    const auto emulated = std::span<const std::byte>(host(page), page_bytes);
+    for (std::size_t i = 0; i < page_bytes; ++i) {
+        const auto at = page + i;
+        const auto covers = [&](const MemoryRange& r) { return r.start <= at && at < r.end; };
+        if (native[i] == emulated[i] || std::ranges::any_of(changed, covers)) continue;
+        if (replaced_differences_.size() < most_replaced_differences)
+            replaced_differences_.push_back({at, std::to_integer<std::uint8_t>(emulated[i]),
+                                             std::to_integer<std::uint8_t>(native[i])});
+        return;
+    }
 }
 
 }  // namespace shadowprof

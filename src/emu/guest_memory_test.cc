@@ -73,7 +73,10 @@ TEST_CASE("pages stay over intervals, and are clean again after a while") {
     Tracked t;
     write(t.memory, page(2));
     t.source.version[2] = 7;
-    for (int i = 0; i < 200; ++i) t.memory.next_interval();
+    for (int i = 0; i < 200; ++i) {
+        t.memory.compared();
+        t.memory.next_interval();
+    }
     CHECK(dirty(t.memory).empty());
     CHECK(first_byte(t.memory, page(2)) == 99);
     write(t.memory, page(2));
@@ -86,12 +89,49 @@ TEST_CASE("what the source says has changed is read anew, whatever its size") {
         write(t.memory, page(0));
         CHECK(first_byte(t.memory, page(20)) == 0);
         t.source.version.fill(5);
-        t.memory.refresh(page(0) + 100, page(pages));
+        t.memory.refresh(std::vector{MemoryRange{page(0) + 100, page(pages)}});
         CHECK(first_byte(t.memory, page(0)) == 5);
         CHECK(first_byte(t.memory, page(20)) == (pages > 20 ? 5 : 0));
         t.memory.refresh_writable();
         CHECK(first_byte(t.memory, page(20)) == 5);
     }
+}
+
+TEST_CASE("pages that were not compared stay dirty") {
+    Tracked t;
+    write(t.memory, page(2));
+    for (int i = 0; i < 200; ++i) t.memory.next_interval();
+    CHECK(dirty(t.memory) == std::set{page(2)});
+}
+
+TEST_CASE("what is read anew in part is compared in the other part, once") {
+    for (const std::uint64_t pages : {1u, 100u}) {
+        VersionedPages source;
+        GuestMemory memory;
+        REQUIRE(memory.begin(MemoryMap({mapping(0, 128, true)}), source, true));
+        for (const auto offset : {7u, 40u, 200u}) write(memory, page(0) + offset);
+        const std::vector<MemoryRange> changed = {
+            {page(0) + 100, page(0) + 100 + pages * page_bytes}, {page(0) + 40, page(0) + 41}};
+        memory.refresh(changed);
+        REQUIRE(memory.replaced_differences().size() == 1);
+        CHECK(memory.replaced_differences()[0].address == page(0) + 7);
+        CHECK(memory.replaced_differences()[0].emulated == 99);
+        CHECK(memory.replaced_differences()[0].native == 0);
+        memory.refresh(changed);
+        CHECK(memory.replaced_differences().size() == 1);
+        memory.compared();
+        CHECK(memory.replaced_differences().size() == 1);
+        memory.next_interval();
+        CHECK(memory.replaced_differences().empty());
+    }
+}
+
+TEST_CASE("a page that was only read is read anew without a comparison") {
+    Tracked t;
+    CHECK(first_byte(t.memory, page(0)) == 0);
+    t.source.version.fill(5);
+    t.memory.refresh(std::vector{MemoryRange{page(0) + 100, page(0) + 200}});
+    CHECK(t.memory.replaced_differences().empty());
 }
 
 TEST_CASE("a changed layout drops the pages that are shown differently, and keeps the others") {

@@ -302,6 +302,10 @@ class PageComparison {
         if (count_ == 0) first_ = page;
         emulated_[count_++] = emulated.data();
     }
+    // What was found to differ before.
+    void add(std::span<const MemoryDifference> differences) {
+        for (const auto& difference : differences) note(difference);
+    }
     const ComparedMessage& finish() {
         flush();
         return result_;
@@ -333,13 +337,16 @@ class PageComparison {
             if (native[i] == emulated[i] ||
                 (request_.excluded_start <= at && at < request_.excluded_end))
                 continue;
-            if (result_.pages_different < ComparedMessage::max_differences)
-                result_.differences[result_.pages_different] = {
-                    at, static_cast<std::uint8_t>(emulated[i]),
-                    static_cast<std::uint8_t>(native[i])};
-            ++result_.pages_different;
+            note({at, std::to_integer<std::uint8_t>(emulated[i]),
+                  std::to_integer<std::uint8_t>(native[i])});
             return;
         }
+    }
+
+    void note(const MemoryDifference& difference) {
+        if (result_.pages_different < ComparedMessage::max_differences)
+            result_.differences[result_.pages_different] = difference;
+        ++result_.pages_different;
     }
 
     PageSource& source_;
@@ -358,9 +365,13 @@ bool Worker::compare(WorkerSocket::Message& message) {
     DescriptorPages other(std::move(message.fd));
     PageSource& native = elsewhere ? static_cast<PageSource&>(other) : *pages_;
     PageComparison comparison(native, *request);
-    emulator_->memory().for_each_dirty_page(
+    auto& memory = emulator_->memory();
+    comparison.add(memory.replaced_differences());
+    memory.for_each_dirty_page(
         [&](GuestAddress page, std::span<const std::byte> bytes) { comparison.add(page, bytes); });
-    return socket_.send(MessageKind::compared, comparison.finish()).has_value();
+    const auto& result = comparison.finish();
+    if (!elsewhere) memory.compared();
+    return socket_.send(MessageKind::compared, result).has_value();
 }
 
 Result<int> serve(SampleSyscalls& syscalls) {

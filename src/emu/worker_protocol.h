@@ -56,8 +56,8 @@ struct StartMessage {
     GuestAddress flipped;
 };
 
-// Compare every page that the run wrote to with what the memory descriptor shows now, but for a
-// range that the kernel writes to on its own (struct rseq).
+// Compare every page that the runs since the last comparison wrote to with what the memory
+// descriptor shows now, but for a range that the kernel writes to on its own (struct rseq).
 struct CompareMessage {
     GuestAddress excluded_start;
     GuestAddress excluded_end;
@@ -66,16 +66,10 @@ struct CompareMessage {
 struct ComparedMessage {
     static constexpr std::size_t max_differences = 16;
 
-    struct Difference {
-        GuestAddress address;  // of the first byte that differs in its page
-        std::uint8_t emulated;
-        std::uint8_t native;
-    };
-
     std::uint64_t pages_compared;
     std::uint64_t pages_different;
     std::uint64_t pages_unreadable;
-    Difference differences[max_differences];
+    MemoryDifference differences[max_differences];  // the first byte of each page
 };
 
 struct SegmentMessage {

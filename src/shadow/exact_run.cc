@@ -86,7 +86,8 @@ void ExactRun::run(Target& target, const ProgressListener& on_progress) {
 Result<void> ExactRun::follow(Target& target, const ProgressListener& on_progress) {
     TraceConsumer consumer(*collecting_);
     auto next_progress = begin_ + progress_period;
-    IntervalOptions options{.values = options_.profiles.values};
+    IntervalOptions options{.comparison = MemoryComparison::in_a_share_of_time,
+                            .values = options_.profiles.values};
     options.on_tick = [&] {
         const auto now = Clock::now();
         if (!on_progress || now < next_progress) return;

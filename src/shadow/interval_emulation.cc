@@ -176,8 +176,8 @@ Result<bool> IntervalRun::find_cut(const SampleOutcome& emulated) {
     const auto limit = Clock::now() + cut_limit;
     const auto rip = emulated.cpu.rip;
     ProcessMemory memory(thread_.tid());
-    std::vector<ComparedMessage::Difference> telling;
-    const auto tells = [&](const ComparedMessage::Difference& d) {
+    std::vector<MemoryDifference> telling;
+    const auto tells = [&](const MemoryDifference& d) {
         const auto byte = read_value<std::uint8_t>(memory, d.address);
         return !byte || *byte != d.emulated;
     };

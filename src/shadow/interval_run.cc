@@ -6,6 +6,7 @@
 #include "ptrace/hardware_breakpoint.h"
 #include "ptrace/process_memory.h"
 #include "ptrace/rseq_area.h"
+#include "shadow/kernel_writes.h"
 #include "shadow/narrowing.h"
 #include "shadow/state_comparison.h"
 
@@ -13,6 +14,8 @@ namespace shadowprof {
 namespace {
 
 constexpr std::size_t kept_divergences = 20;
+// Times what the last comparison took.
+constexpr int time_between_comparisons = 24;
 
 bool is_clock_page(const Mapping* mapping) {
     return mapping && mapping->name.starts_with("[vvar");
@@ -133,9 +136,22 @@ Result<bool> IntervalRun::run_natively_to(Boundary boundary, const SampleOutcome
     return native_.run_to({.kind = Kind::breakpoint, .address = rip});
 }
 
-Result<std::vector<std::string>> IntervalRun::compare(
-    Boundary boundary, const SampleOutcome& emulated,
-    std::vector<ComparedMessage::Difference>* bytes) {
+Result<std::vector<std::string>> IntervalRun::compare(Boundary boundary,
+                                                      const SampleOutcome& emulated,
+                                                      std::vector<MemoryDifference>* bytes) {
+    TRY_ASSIGN(auto found, compare_registers(boundary, emulated));
+    TRY_ASSIGN(const bool due, is_memory_due(boundary, emulated));
+    if (due || !found.empty()) {
+        TRY_ASSIGN(const auto memory, compare_memory(bytes));
+        found.insert(found.end(), memory.begin(), memory.end());
+    }
+    if (!found.empty())
+        found.insert(found.begin(), fmt::format("ended at {:#x}", emulated.cpu.rip.value));
+    return found;
+}
+
+Result<std::vector<std::string>> IntervalRun::compare_registers(Boundary boundary,
+                                                                const SampleOutcome& emulated) {
     TRY_ASSIGN(auto native, thread_.snapshot());
     if (boundary == Boundary::syscall) {
         // The kernel has put -ENOSYS into RAX already.
@@ -147,20 +163,39 @@ Result<std::vector<std::string>> IntervalRun::compare(
         ProcessMemory memory(thread_.tid());
         adopt_dead_flags(native.cpu, emulated_cpu, memory);
     }
-    auto found = differences(native.cpu, emulated_cpu);
+    return differences(native.cpu, emulated_cpu);
+}
+
+// All memory that was written to since it was last done.
+Result<std::vector<std::string>> IntervalRun::compare_memory(std::vector<MemoryDifference>* bytes) {
+    const auto begin = Clock::now();
     // The kernel writes there when it preempts the thread.
     TRY_ASSIGN(const auto rseq, read_rseq_area(thread_));
     TRY_ASSIGN(const auto memory, worker_->compare_memory({rseq.start, rseq.end}));
-    const auto lines = differences(memory);
-    found.insert(found.end(), lines.begin(), lines.end());
-    if (bytes) bytes->insert(bytes->end(), memory.differences, memory.differences + lines.size());
+    auto found = differences(memory);
+    if (bytes) bytes->insert(bytes->end(), memory.differences, memory.differences + found.size());
     if (memory.pages_unreadable)
         found.push_back(fmt::format("{} pages that were written to are not there natively",
                                     memory.pages_unreadable));
     stats_.pages_compared += memory.pages_compared;
-    if (!found.empty())
-        found.insert(found.begin(), fmt::format("ended at {:#x}", emulated.cpu.rip.value));
+    const auto end = Clock::now();
+    memory_due_ = end + time_between_comparisons * (end - begin);
     return found;
+}
+
+// Whether what was written must be compared before the boundary is passed.
+Result<bool> IntervalRun::is_memory_due(Boundary boundary, const SampleOutcome& emulated) const {
+    if (options_.comparison == MemoryComparison::each_interval || Clock::now() >= memory_due_ ||
+        emulated.worker_exhausted ||
+        (boundary != Boundary::syscall && boundary != Boundary::vdso_call))
+        return true;
+    const auto& all = map_.mappings();
+    if (std::any_of(all.begin(), all.end(),
+                    [](const Mapping& m) { return m.shared && m.writable; }))
+        return true;
+    if (boundary == Boundary::vdso_call) return false;
+    TRY_ASSIGN(const auto registers, thread_.registers());
+    return hides_memory(entered_call(registers));
 }
 
 bool IntervalRun::wants_replica() const {

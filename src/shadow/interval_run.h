@@ -35,7 +35,17 @@ struct Divergence {
 // may cost as much as the rest.
 enum class Narrow : std::uint8_t { never, after_the_first, always };
 
+// How often memory is compared; registers are at the end of every interval.
+enum class MemoryComparison : std::uint8_t {
+    each_interval,
+    // As often as keeps it a small part of the run's time, and always before written memory could
+    // go unseen: where mappings change, where more is executed natively than a system call, at the
+    // end. A page that was written to is compared all the same, some intervals later.
+    in_a_share_of_time,
+};
+
 struct IntervalOptions {
+    MemoryComparison comparison = MemoryComparison::each_interval;
     bool values = false;   // trace the results of all instructions
     GuestAddress flipped;  // see ExactRequest
     Narrow narrow = Narrow::never;
@@ -58,6 +68,7 @@ class IntervalRun {
     const WorkerCounters& counters() const { return counters_; }
 
   private:
+    using Clock = std::chrono::steady_clock;
     // What ended the emulation of an interval, and where the native run has to stop.
     enum class Boundary : std::uint8_t { syscall, vdso_call, instruction, fault, cut };
 
@@ -72,9 +83,12 @@ class IntervalRun {
     std::optional<Boundary> boundary_of(const SampleOutcome& emulated) const;
     Result<bool> run_natively_to(Boundary boundary, const SampleOutcome& emulated);
     Result<bool> find_cut(const SampleOutcome& emulated);
-    Result<std::vector<std::string>> compare(
-        Boundary boundary, const SampleOutcome& emulated,
-        std::vector<ComparedMessage::Difference>* bytes = nullptr);
+    Result<std::vector<std::string>> compare(Boundary boundary, const SampleOutcome& emulated,
+                                             std::vector<MemoryDifference>* bytes = nullptr);
+    Result<std::vector<std::string>> compare_registers(Boundary boundary,
+                                                       const SampleOutcome& emulated);
+    Result<std::vector<std::string>> compare_memory(std::vector<MemoryDifference>* bytes);
+    Result<bool> is_memory_due(Boundary boundary, const SampleOutcome& emulated) const;
     Result<Passage> pass(Boundary boundary, const SampleOutcome& emulated);
     Result<Passage> pass_instruction(GuestAddress at);
     bool stands_at_breakpoint() const;
@@ -105,7 +119,8 @@ class IntervalRun {
     std::vector<MemoryRange> changed_;  // since the last interval
     bool anew_ = true;                  // the worker's memory is not what the program's is
     bool layout_changed_ = false;
-    bool jumped_ = true;  // the trace does not go on where it ended
+    Clock::time_point memory_due_{};  // when memory is next to be compared
+    bool jumped_ = true;              // the trace does not go on where it ended
 };
 
 }  // namespace shadowprof

@@ -2,6 +2,7 @@
 
 #include <asm/unistd.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <limits>
@@ -222,6 +223,20 @@ void add(GuestAddress start, std::uint64_t bytes, std::vector<MemoryRange>& rang
 }
 
 }  // namespace
+
+PassedSyscall entered_call(const user_regs_struct& r) {
+    return {r.orig_rax, {r.rdi, r.rsi, r.rdx, r.r10, r.r8, r.r9}, 0};
+}
+
+bool hides_memory(const PassedSyscall& call) {
+    constexpr std::array ends = {__NR_exit,  __NR_exit_group, __NR_execve, __NR_execveat,
+                                 __NR_clone, __NR_clone3,     __NR_vfork,  __NR_kill,
+                                 __NR_tkill, __NR_tgkill};
+    if (std::find(ends.begin(), ends.end(), static_cast<int>(call.number)) != ends.end())
+        return true;
+    if (call.number == __NR_mmap) return (call.arguments[3] & MAP_FIXED) != 0;
+    return writes_of(call).layout;
+}
 
 KernelWrites writes_of(const PassedSyscall& call) {
     KernelWrites writes;

@@ -2,6 +2,7 @@
 
 #include <asm/unistd.h>
 #include <doctest/doctest.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 
@@ -29,6 +30,15 @@ TEST_CASE("a mapping is looked for anew, and what was there before is not kept")
     CHECK(writes.layout);
     const MemoryRange placed{{0x7000}, {0x9000}};
     CHECK(std::find(writes.ranges.begin(), writes.ranges.end(), placed) != writes.ranges.end());
+}
+
+TEST_CASE("calls after which written memory may be gone") {
+    for (const std::uint64_t number : {__NR_munmap, __NR_brk, __NR_mprotect, __NR_exit_group,
+                                       __NR_execve, __NR_clone, __NR_kill, __NR_mremap})
+        CHECK(hides_memory({number, {}, 0}));
+    for (const std::uint64_t number : {__NR_read, __NR_write, __NR_mmap, __NR_fork})
+        CHECK_FALSE(hides_memory({number, {}, 0}));
+    CHECK(hides_memory({__NR_mmap, {0x2000, 0x1000, 3, MAP_PRIVATE | MAP_FIXED}, 0}));
 }
 
 TEST_CASE("sizes that do not fit end at the highest address") {

@@ -31,10 +31,6 @@ bool is_restart(const user_regs_struct& registers) {
     return static_cast<std::int64_t>(registers.orig_rax) >= 0 && first <= result && result <= last;
 }
 
-PassedSyscall entered_call(const user_regs_struct& r) {
-    return {r.orig_rax, {r.rdi, r.rsi, r.rdx, r.r10, r.r8, r.r9}, 0};
-}
-
 }  // namespace
 
 // Raised by the instruction that the thread stands at.
