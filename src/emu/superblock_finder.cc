@@ -5,12 +5,11 @@
 namespace shadowprof {
 namespace {
 
-// On average one record in so many is looked at, while code is young and later.
-constexpr std::uint32_t young_stride = 256;
-constexpr std::uint32_t old_stride = 2048;
-constexpr std::uint64_t young_words = std::uint64_t{1} << 22;
+// On average one record in so many is looked at.
+constexpr std::uint32_t stride = 2048;
 
-// A block is hot when it was met so often.
+// A block is hot when it was met so often: a superblock of 100 instructions takes as long to make as
+// some thousand executions of it save.
 constexpr std::uint8_t hot = 3;
 // So many superblocks may start with one block: what comes first need not be what comes mostly.
 constexpr std::uint8_t most_tries = 4;
@@ -31,8 +30,6 @@ SuperblockFinder::Head& SuperblockFinder::head(BlockId id) {
 }
 
 bool SuperblockFinder::observe(std::span<const std::uint64_t> words) {
-    const auto stride = words_seen_ < young_words ? young_stride : old_stride;
-    words_seen_ += words.size();
     bool formed = false;
     for (std::size_t at = random_() % stride; at < words.size(); at += 1 + random_() % (2 * stride))
         formed |= row(words[at]).parts == 0 ? note_block(words, head_of(words, at))

@@ -46,7 +46,6 @@ class SuperblockFinder {
     Translator& translator_;
     const BlockTables& tables_;
     std::minstd_rand random_;
-    std::uint64_t words_seen_ = 0;
     std::vector<Head> heads_;  // by block id
     std::vector<BlockId> parts_;
     std::uint32_t instructions_ = 0;  // of parts_

@@ -75,6 +75,7 @@ bool Translator::emit_parts(const std::vector<Draft>& parts, std::span<const Blo
         emit_body(level, out);
         if (draft_.end != parts[i].end) return false;
         block.instructions = static_cast<std::uint32_t>(draft_.instructions.size());
+        counters_.instructions += block.instructions;
         blocks_.push_back(block);
         if (i == 0)
             by_start_[static_cast<std::size_t>(level)][block.start] =
