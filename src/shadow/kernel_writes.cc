@@ -59,6 +59,7 @@ constexpr WriteRow rows[] = {
     layout(__NR_mprotect),
     layout(__NR_munmap, {Size::argument1, 0, 1}),
     layout(__NR_brk),
+    layout(__NR_mremap, {Size::argument1, 0, 1}),
     {__NR_rt_sigaction, {fixed(2, 32)}},
     {__NR_rt_sigprocmask, {fixed(2, 8)}},
     {__NR_rt_sigreturn},
@@ -252,7 +253,9 @@ KernelWrites writes_of(const PassedSyscall& call) {
         add({call.arguments[write.pointer]}, bytes_of(write, call), writes.ranges);
     writes.layout = row->layout;
     // Where the kernel chose the place, or grew into.
-    if (call.number == __NR_mmap) add({call.result}, call.arguments[1], writes.ranges);
+    const bool failed = call.result > std::uint64_t(-4096);
+    if (call.number == __NR_mmap && !failed) add({call.result}, call.arguments[1], writes.ranges);
+    if (call.number == __NR_mremap && !failed) add({call.result}, call.arguments[2], writes.ranges);
     return writes;
 }
 

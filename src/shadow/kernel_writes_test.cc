@@ -17,8 +17,8 @@ TEST_CASE("a read writes what it returned") {
 }
 
 TEST_CASE("a call that is not known may have written anywhere and mapped anything") {
-    for (const std::uint64_t number : {std::uint64_t{__NR_readv}, std::uint64_t{__NR_mremap},
-                                       std::uint64_t{__NR_vfork}, std::uint64_t{100'000}}) {
+    for (const std::uint64_t number :
+         {std::uint64_t{__NR_readv}, std::uint64_t{__NR_vfork}, std::uint64_t{100'000}}) {
         const auto writes = writes_of({number, {}, 0});
         CHECK(writes.ranges == Ranges{MemoryRange::all()});
         CHECK(writes.layout);
@@ -30,6 +30,14 @@ TEST_CASE("a mapping is looked for anew, and what was there before is not kept")
     CHECK(writes.layout);
     const MemoryRange placed{{0x7000}, {0x9000}};
     CHECK(std::find(writes.ranges.begin(), writes.ranges.end(), placed) != writes.ranges.end());
+}
+
+TEST_CASE("what is moved is looked for anew in both places") {
+    const auto writes = writes_of({__NR_mremap, {0x2000, 0x1000, 0x3000}, 0x7000});
+    CHECK(writes.layout);
+    CHECK(writes.ranges == Ranges{{{0x2000}, {0x3000}}, {{0x7000}, {0xa000}}});
+    CHECK(writes_of({__NR_mremap, {0x2000, 0x1000, 0x3000}, std::uint64_t(-12)}).ranges.size() ==
+          1);
 }
 
 TEST_CASE("calls after which written memory may be gone") {
