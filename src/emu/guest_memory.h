@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/memory_map.h"
+#include "base/memory_range.h"
 #include "base/result.h"
 #include "emu/guest_space.h"
 
@@ -28,15 +29,6 @@ struct GuestMemoryCounters {
     std::uint64_t fetches = 0;  // first touches of a chunk
     std::uint64_t pages_fetched = 0;
     std::uint64_t code_writes = 0;  // writes to pages that code was translated from
-};
-
-// Part of a guest's memory. All of what it can write to: from 0 to the highest address.
-struct MemoryRange {
-    GuestAddress start, end;
-
-    constexpr bool is_all() const { return start.value == 0 && end.value == ~std::uint64_t{0}; }
-    static constexpr MemoryRange all() { return {{0}, {~std::uint64_t{0}}}; }
-    friend bool operator==(const MemoryRange&, const MemoryRange&) = default;
 };
 
 // A byte of this memory that is not what the source shows.

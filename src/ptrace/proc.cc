@@ -134,6 +134,10 @@ Result<std::string> read_maps_text(pid_t pid) {
     return read_proc_file(fmt::format("/proc/{}/maps", pid));
 }
 
+Result<std::string> read_smaps_text(pid_t pid) {
+    return read_proc_file(fmt::format("/proc/{}/smaps", pid));
+}
+
 Result<MemoryMap> read_memory_map(pid_t pid) {
     TRY_ASSIGN(const std::string text, read_maps_text(pid));
     return MemoryMap::parse(text);

@@ -52,6 +52,8 @@ struct AuxiliaryEntry {
 // What MemoryMap::parse() reads.
 Result<std::string> read_maps_text(pid_t pid);
 Result<MemoryMap> read_memory_map(pid_t pid);
+// The same with what the kernel knows of each mapping; it looks at every page for that.
+Result<std::string> read_smaps_text(pid_t pid);
 Result<ProcStatus> read_proc_status(pid_t pid);
 Result<ProcStat> read_proc_stat(pid_t pid);
 // Of one thread.

@@ -50,7 +50,7 @@ Replica::Process::~Process() {
 
 Replica::~Replica() = default;
 
-Result<Replica> Replica::fork(ScopedStop& stop) {
+Result<Replica> Replica::fork(ScopedStop& stop, std::span<const MemoryRange> unforked) {
     Target& target = stop.target();
     TRY_ASSIGN(const GuestAddress instruction, target.syscall_instruction());
     Error last{ErrorCode::unsupported, 0, "no thread of the target stands still"};
@@ -60,8 +60,11 @@ Result<Replica> Replica::fork(ScopedStop& stop) {
             last = std::move(session).error();
             continue;
         }
-        auto replica = fork_through(*session, target.hub(),
-                                    target.is_own_child() ? nullptr : target.dead_replicas());
+        auto replica = [&] {
+            const ForkedRanges all(*session, unforked);
+            return fork_through(*session, target.hub(),
+                                target.is_own_child() ? nullptr : target.dead_replicas());
+        }();
         if (replica) TRY(reap_dead_replicas(*session, *target.dead_replicas()));
         TRY(session->finish());
         return replica;

@@ -15,6 +15,7 @@
 #include "base/result.h"
 #include "ptrace/remote_syscall.h"
 #include "ptrace/target.h"
+#include "ptrace/unforked_memory.h"
 
 namespace shadowprof {
 
@@ -33,10 +34,11 @@ struct StepResult {
 class Replica {
   public:
     // Forks the target, which stands still, by an injected call of one of its threads. The replica
-    // shares the target's open files without holding them open, and has all signals blocked.
+    // shares the target's open files without holding them open, and has all signals blocked. It has
+    // the memory in `unforked` too, which must be UnforkedMemory of this moment.
     // Errors: gone; unsupported (no thread can be borrowed now, or a seccomp filter forbids it);
     // system, where the fork failed: EAGAIN by a limit on processes, ENOMEM.
-    static Result<Replica> fork(ScopedStop& stop);
+    static Result<Replica> fork(ScopedStop& stop, std::span<const MemoryRange> unforked = {});
 
     Replica(Replica&&) = default;
     Replica& operator=(Replica&&) = delete;

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "emu/emulator.h"
+#include "base/memory_range.h"
 
 namespace shadowprof {
 

@@ -183,6 +183,8 @@ SampleReport SampleRunner::run(SampleJob& job) {
         return report;
     }
     report.end = outcome->result.end;
+    if (report.end == SampleEnd::fault && !map->find(outcome->result.fault_address))
+        report.missing = outcome->result.fault_address;
     report.single_stepped = outcome->result.single_stepped;
     report.counters = outcome->counters;
     report.syscalls = SyscallReport::parse(outcome->syscall_report);

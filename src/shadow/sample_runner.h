@@ -39,6 +39,7 @@ struct SampleReport {
     WorkerCounters counters = {};
     std::uint64_t collector_cpu_ns = 0;
     std::optional<SyscallReport> syscalls;
+    std::optional<GuestAddress> missing;  // the replica had nothing where the sample faulted
     bool trace_damaged = false;
     bool replace_worker = false;  // it is lost, or cannot translate any more
     std::string error;            // why it is lost

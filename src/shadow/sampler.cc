@@ -191,6 +191,7 @@ void Sampler::on_finished(SampleRunner& runner) {
     stats_.counters["collector_cpu_ns"] += report.collector_cpu_ns;
     ++stats_.ended[std::string(name(report.end))];
     add(stats_.counters, report.counters);
+    look_for_unforked(report);
     damaged_ += report.trace_damaged;
     if (report.syscalls) {
         add_counts(report.syscalls->counts, syscalls_);
@@ -233,19 +234,24 @@ void Sampler::try_sample(Target& target) {
 }
 
 Result<Sampler::Taken> Sampler::take_sample(Target& target, SampleRunner& runner) {
+    if (has_unforked_ && !read_unforked()) return Taken::later;
     const auto start = Clock::now();
     SampleJob job;
     std::optional<Replica> replica;
     bool in_vdso = false;
     {
         TRY_ASSIGN(auto stop, target.stop());
+        if (has_unforked_) {
+            TRY_ASSIGN(const auto maps, read_maps_text(target.live_thread_id()));
+            if (maps != unforked_.maps_text) return Taken::later;
+        }
         const auto thread = stop.in_group_stop() ? std::nullopt : choose_thread(stop, target.pid());
         in_vdso = thread && is_in_vdso(target, thread->cpu.rip);
         if (thread && !in_vdso) {
             job.cpu = thread->cpu;
             TRY_ASSIGN(job.captured, CapturedProcess::take(target.pid(), thread->tid));
             const auto fork_start = Clock::now();
-            TRY_ASSIGN(auto forked, Replica::fork(stop));
+            TRY_ASSIGN(auto forked, Replica::fork(stop, unforked_.ranges));
             replica.emplace(std::move(forked));
             costs_.add_fork(to_ns(Clock::now() - fork_start));
         }
@@ -281,6 +287,23 @@ bool Sampler::is_in_vdso(const Target& target, GuestAddress pc) {
             if (mapping.name == "[vdso]") vdso_ = mapping;
     }
     return vdso_ && vdso_->contains(pc);
+}
+
+// A sample may want what a fork has left out.
+void Sampler::look_for_unforked(const SampleReport& report) {
+    if (!report.missing || has_unforked_) return;
+    const auto map = read_memory_map(target_pid_);
+    has_unforked_ = map && map->find(*report.missing) != nullptr;
+}
+
+// False: it changes its mappings just now.
+bool Sampler::read_unforked() {
+    const auto maps = read_maps_text(target_pid_);
+    if (maps && *maps == unforked_.maps_text) return true;
+    auto memory = UnforkedMemory::read(target_pid_);
+    if (!memory) return memory.error().code != ErrorCode::interrupted;
+    unforked_ = std::move(*memory);
+    return true;
 }
 
 // A random one of the threads that execute instructions now.

@@ -65,6 +65,8 @@ class Sampler {
     Result<Taken> take_sample(Target& target, SampleRunner& runner);
     std::optional<ThreadSnapshot> choose_thread(ScopedStop& stop, pid_t leader);
     bool is_in_vdso(const Target& target, GuestAddress pc);
+    void look_for_unforked(const SampleReport& report);
+    bool read_unforked();
     void note_refusal(const Error& error);
     std::list<ActiveSample>::iterator find_active(const SampleRunner& runner);
     void release(SampleRunner& runner);
@@ -92,6 +94,8 @@ class Sampler {
     std::uint64_t started_ = 0;
     std::optional<Mapping> vdso_;  // of the program executed last
     std::uint64_t vdso_exec_count_ = 0;
+    bool has_unforked_ = false;  // the target has memory that forks leave out
+    UnforkedMemory unforked_;
     bool dissolved_ = false;  // the target is no longer ours to sample
 
     SamplingStats stats_;

@@ -1,0 +1,50 @@
+#include "ptrace/unforked_memory.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "ptrace/test_support.h"
+
+using namespace shadowprof;
+
+namespace {
+
+std::string mapping(std::string_view range, std::string_view rights, std::string_view flags) {
+    return fmt::format("{} {}p 00000000 00:00 0 \nSize:  4 kB\nVmFlags: {} \n", range, rights,
+                       flags);
+}
+
+}  // namespace
+
+TEST_CASE("memory that forks leave out is found, joined over holes but not over other memory") {
+    const auto text = mapping("1000-2000", "rw-", "rd wr mr mw me dc") +
+                      mapping("2000-3000", "---", "mr mw me dc") +
+                      mapping("5000-6000", "r-x", "rd ex mr mw me dc nr") +
+                      mapping("7000-8000", "rw-", "rd wr mr mw me") +
+                      mapping("8000-9000", "---", "mr mw me dc") +
+                      mapping("9000-a000", "rw-", "rd wr mr mw me dc") +
+                      mapping("a000-b000", "rw-", "rd wr io dc");
+    auto ranges = parse_unforked_ranges(text);
+    CHECK(need(ranges) == std::vector<MemoryRange>{{{0x1000}, {0x6000}}, {{0x9000}, {0xa000}}});
+}
+
+TEST_CASE("texts that are no smaps are refused or say nothing, and never more than that") {
+    CHECK(!parse_unforked_ranges("1000-"));
+    CHECK(!parse_unforked_ranges(" \n"));
+    for (const char* text : {"", "\n\n", "VmFlags:", "VmFlags: dc", "Size: 1\nVmFlags: d"}) {
+        auto ranges = parse_unforked_ranges(text);
+        CHECK(need(ranges).empty());
+    }
+}
+
+TEST_CASE("our own memory that is left out is found") {
+    void* memory =
+        ::mmap(nullptr, 3 * page_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ::madvise(static_cast<char*>(memory) + page_bytes, page_bytes, MADV_DONTFORK);
+    const GuestAddress middle{reinterpret_cast<std::uint64_t>(memory) + page_bytes};
+    auto found = UnforkedMemory::read(::getpid());
+    CHECK(std::ranges::count(need(found).ranges, MemoryRange{middle, middle + page_bytes}) == 1);
+    ::munmap(memory, 3 * page_bytes);
+}
