@@ -77,7 +77,8 @@ class Program {
         block.first_slot = static_cast<std::uint32_t>(slots_.size());
         block.slots = block.value_words = value_slots;
         for (std::uint16_t i = 0; i < value_slots; ++i)
-            slots_.push_back({static_cast<std::uint16_t>(4 * i), 53, 8, 1, 0});
+            slots_.push_back(
+                {static_cast<std::uint16_t>(4 * i), 53, 8, 1, ValueSlot::no_source, 0});
     }
     Terminator terminator(std::uint32_t f, std::uint32_t b) {
         if (b == shape_.blocks) return Terminator::ret;

@@ -1,9 +1,10 @@
 // The trace: what running guest code leaves behind, and the tables that give it meaning.
 //
 // A trace is a sequence of 64-bit words written from high addresses to low ones. Each executed
-// basic block appends one record: the block's id, then one or more words for each of the block's
-// value slots, in order. A block translated at TraceLevel::blocks has no slots. There, one record
-// may also stand for a sequence of several blocks: its id then names a row with parts.
+// basic block appends one record: the block's id, then the words of the block's value slots, in
+// order. A block translated at TraceLevel::blocks has no slots. One record may also stand for a
+// sequence of several blocks: its id then names a row with parts, and the words of the first part's
+// slots come first, then those of the second's, and so on.
 #pragma once
 
 #include <cstdint>
@@ -50,7 +51,8 @@ inline constexpr std::size_t max_sequence_parts = 64;
 //
 // A row with parts is a sequence: blocks that were executed one after the other, whose ids are its
 // parts and have no parts of their own. Its `start` is that of the first, the other addresses
-// and the terminator are those of the last; `instructions` is the sum.
+// and the terminator are those of the last; `instructions` and `value_words` are the sums. It has
+// no slots but those of its parts.
 struct BlockInfo {
     GuestAddress start;   // first instruction
     GuestAddress last;    // last instruction: the branch, if there is one
@@ -68,15 +70,21 @@ struct BlockInfo {
 };
 static_assert(sizeof(BlockInfo) == 56);
 
-// One recorded result of one instruction of a block.
+// One recorded result of one instruction of a block. A result that is known from another one takes
+// no words: it is the value of the block's slot number `source` plus `addend`, or, if there is
+// no_source, `addend` itself, cut to its width. A source comes before it, is in the trace and not
+// wider than a word.
 struct ValueSlot {
+    static constexpr std::uint16_t no_source = 0xffff;
+
     std::uint16_t instruction_offset;  // bytes from the block's start
     std::uint16_t reg;                 // ZydisRegister, the destination as the instruction names it
     std::uint8_t width_bytes;          // of the destination: 1, 2, 4, 8, 16, 32 or 64
-    std::uint8_t words;                // trace words it takes; the value is in the low bytes first
-    std::uint16_t unused;
+    std::uint8_t words;    // trace words it takes: 0 or more; the value is in the low bytes first
+    std::uint16_t source;  // means something if there are no words; so does `addend`
+    std::int32_t addend;
 };
-static_assert(sizeof(ValueSlot) == 8);
+static_assert(sizeof(ValueSlot) == 12);
 
 // Read access to the tables of one emulator.
 class BlockTable {

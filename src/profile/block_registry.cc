@@ -39,16 +39,19 @@ bool is_plausible(const BlockInfo& b) {
     const bool shape = b.start <= b.last && b.last < b.end && b.end - b.start <= max_block_bytes &&
                        b.instructions >= 1 && b.instructions <= b.end - b.start;
     const bool kinds = b.terminator <= Terminator::handed_over && b.level <= TraceLevel::values;
-    const bool values = b.level == TraceLevel::values ? b.slots <= b.value_words
-                                                      : b.slots == 0 && b.value_words == 0;
+    const bool values = b.level == TraceLevel::values || (b.slots == 0 && b.value_words == 0);
     return shape && kinds && values;
 }
 
-bool is_plausible(const ValueSlot& slot, const BlockInfo& block) {
-    return slot.instruction_offset < block.end - block.start &&
-           std::has_single_bit(slot.width_bytes) && slot.width_bytes <= 64 && slot.words >= 1 &&
-           slot.words <= 8 && slot.words * 8 >= slot.width_bytes &&
-           slot.reg <= ZYDIS_REGISTER_MAX_VALUE;
+bool is_plausible(const ValueSlot& slot, std::span<const ValueSlot> before,
+                  const BlockInfo& block) {
+    const bool result = slot.instruction_offset < block.end - block.start &&
+                        std::has_single_bit(slot.width_bytes) && slot.width_bytes <= 64 &&
+                        slot.reg <= ZYDIS_REGISTER_MAX_VALUE;
+    if (slot.words != 0) return result && slot.words <= 8 && slot.words * 8 >= slot.width_bytes;
+    if (slot.source == ValueSlot::no_source) return result;
+    return result && slot.width_bytes <= 8 && slot.source < before.size() &&
+           before[slot.source].words == 1 && before[slot.source].width_bytes <= 8;
 }
 
 std::optional<BlockToken> BlockRegistry::token(const BlockInfo& info, AddressResolver& resolver) {

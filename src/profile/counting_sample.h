@@ -19,10 +19,11 @@
 //    absent was there at most n times, with the same probability.
 #pragma once
 
-#include <bit>
+#include <algorithm>
 #include <cstdint>
-#include <vector>
+#include <span>
 
+#include "profile/hot_values.h"
 #include "profile/hotlist.h"
 
 namespace shadowprof {
@@ -34,23 +35,22 @@ class CountingSample {
     // τ grows by this factor: about one entry in ten is thinned at a time.
     static constexpr double threshold_step = 1.1;
 
-    // Constant time, but for growing and thinning, which a stream of n values causes O(log n)
-    // times.
-    void add(const Value& value, Random& random) {
-        ++executions_;
-        if (!slots_.empty()) {
-            std::size_t at = last_;
-            if (slots_[at].value != value) at = find(value);
-            if (slots_[at].count != 0) {
-                last_ = static_cast<std::uint32_t>(at);
-                ++slots_[at].count;
-                return;
-            }
+    // Adds values of the stream, in their order. However a stream is cut into columns, the sample
+    // is the same. Constant time a value, but for admitting and thinning, which a stream of n
+    // values causes O(log n) times.
+    void add(std::span<const Value> column, Random& random) {
+        executions_ += column.size();
+        while (!column.empty()) {
+            const auto group = column.first(std::min(group_size, column.size()));
+            add_group(group, random);
+            column = column.subspan(group.size());
         }
-        if (skip_ != 0)
-            --skip_;
-        else
-            admit(value, random);
+    }
+    void add(const Value& value, Random& random) { add_repeated(value, 1, random); }
+    // Adds the same value so many times, as fast as once.
+    void add_repeated(const Value& value, std::uint64_t times, Random& random) {
+        executions_ += times;
+        take(value, times, random);
     }
 
     std::uint64_t executions() const { return executions_; }
@@ -58,10 +58,11 @@ class CountingSample {
 
     ValueSummary<Value> summary() const {
         ValueSummary<Value> summary{{}, absent_error(), executions_};
-        for (const Slot& slot : slots_)
-            if (slot.count != 0)
-                summary.top.push_back(
-                    {slot.value, static_cast<double>(slot.count) + threshold_ - 1, error_bound()});
+        for (std::size_t i = 0; i < hot_.size(); ++i) {
+            const auto count = hot_.count(i) + (i == last_ ? last_times_ : 0);
+            summary.top.push_back(
+                {hot_.value(i), static_cast<double>(count) + threshold_ - 1, error_bound()});
+        }
         sort_hottest_first(summary.top);
         return summary;
     }
@@ -75,56 +76,77 @@ class CountingSample {
     double error_bound() const { return std::max(absent_error() - threshold_, threshold_ - 1); }
 
   private:
-    struct Slot {
-        Value value{};
-        std::uint64_t count = 0;  // 0: the slot is free
-    };
+    // What is looked up at a time. A group that holds a value to admit is looked up again.
+    static constexpr std::size_t group_size = 32;
 
-    // The slot of the value, or the free one where it belongs. Needs slots.
-    std::size_t find(const Value& value) const {
-        const std::size_t mask = slots_.size() - 1;
-        std::size_t at = value_hash(value) >> 32 & mask;
-        while (slots_[at].count != 0 && slots_[at].value != value) at = (at + 1) & mask;
-        return at;
+    void add_group(std::span<const Value> group, Random& random) {
+        if (std::all_of(group.begin() + 1, group.end(),
+                        [&](const Value& value) { return value == group[0]; }))
+            return take(group[0], group.size(), random);
+        const std::uint64_t misses = hot_.add(group);
+        if (misses <= skip_) {
+            skip_ -= misses;
+            return;
+        }
+        hot_.take_back(group);
+        for (const Value& value : group) take(value, 1, random);
     }
 
-    void rebuild(std::size_t size) {
-        std::vector<Slot> old(size);
-        old.swap(slots_);
-        used_ = 0;
-        last_ = 0;
-        for (const Slot& slot : old) {
-            if (slot.count == 0) continue;
-            slots_[find(slot.value)] = slot;
-            ++used_;
+    void take(const Value& value, std::uint64_t times, Random& random) {
+        if (last_ != none && value == last_value_)
+            last_times_ += times;
+        else
+            take_another(value, times, random);
+    }
+
+    void take_another(const Value& value, std::uint64_t times, Random& random) {
+        while (times != 0) {
+            if (const auto entry = hot_.find(value)) {
+                count_last();
+                last_ = *entry;
+                last_value_ = value;
+                last_times_ = times;
+                return;
+            }
+            if (times <= skip_) {
+                skip_ -= times;
+                return;
+            }
+            times -= skip_ + 1;
+            admit(value, random);
         }
+    }
+    void count_last() {
+        if (last_ != none) hot_.add(last_, last_times_);
+        last_times_ = 0;
     }
 
     void admit(const Value& value, Random& random) {
-        if (4 * (used_ + 1) > 3 * slots_.size())
-            rebuild(std::max<std::size_t>(8, 2 * slots_.size()));
-        slots_[find(value)] = {value, 1};
-        ++used_;
-        while (used_ > capacity) raise_threshold(random);
+        hot_.insert(value);
+        while (hot_.size() > capacity) raise_threshold(random);
         skip_ = random.tails_before_heads(threshold_);
     }
 
     void raise_threshold(Random& random) {
+        count_last();
+        last_ = none;
         const double old = threshold_;
         threshold_ *= threshold_step;
-        for (Slot& slot : slots_) {
-            if (slot.count == 0 || random.coin(old / threshold_)) continue;
-            const std::uint64_t loss = 1 + random.tails_before_heads(threshold_);
-            slot.count -= std::min(slot.count, loss);
-        }
-        rebuild(slots_.size());
+        hot_.thin([&]() -> std::uint64_t {
+            if (random.coin(old / threshold_)) return 0;
+            return 1 + random.tails_before_heads(threshold_);
+        });
     }
 
-    std::vector<Slot> slots_;  // open addressing, at most 3/4 full
-    std::uint32_t last_ = 0;   // slot that was hit last
-    std::uint32_t used_ = 0;
-    std::uint64_t skip_ = 0;  // values outside the table until the next is admitted
+    static constexpr std::size_t none = ~std::size_t{0};
+
     std::uint64_t executions_ = 0;
+    std::uint64_t skip_ = 0;  // values outside the table until the next is admitted
+    // A value that is taken again costs no look-up, and no memory but this.
+    std::size_t last_ = none;  // its entry
+    Value last_value_{};
+    std::uint64_t last_times_ = 0;  // that the entry does not count yet
+    HotValues<Value> hot_;
     double threshold_ = 1;  // τ
 };
 

@@ -17,15 +17,6 @@ namespace shadowprof {
 // A vector register's value, zero-padded.
 using WideValue = std::array<std::uint64_t, 8>;
 
-inline std::uint64_t value_hash(std::uint64_t value) {
-    return value * 0x9e3779b97f4a7c15;
-}
-inline std::uint64_t value_hash(const WideValue& value) {
-    std::uint64_t hash = 0;
-    for (std::uint64_t word : value) hash = (hash ^ word) * 0x9e3779b97f4a7c15 + (hash >> 29);
-    return hash * 0x9e3779b97f4a7c15;
-}
-
 // How often a value was in the stream.
 template <typename Value>
 struct ValueEstimate {

@@ -3,6 +3,8 @@
 
 #include <cmath>
 #include <map>
+#include <span>
+#include <string>
 
 #include "profile/counting_sample.h"
 #include "profile/tnv_table.h"
@@ -213,6 +215,135 @@ TEST_CASE("wide values are compared whole") {
     REQUIRE(summary.top.size() == 2);
     CHECK(summary.top[0].value == a);
     CHECK(summary.top[0].count == 2);
+}
+
+// All that a sample says of its stream, and what its coins will be.
+template <typename Value>
+struct Outcome {
+    std::vector<Value> values;
+    std::vector<double> counts;
+    double threshold = 0;
+    std::uint64_t executions = 0;
+    std::uint64_t next_random = 0;
+
+    Outcome(const CountingSample<Value>& sample, Random random)
+        : threshold(sample.threshold()),
+          executions(sample.executions()),
+          next_random(random.next()) {
+        for (const auto& estimate : sample.summary().top) {
+            values.push_back(estimate.value);
+            counts.push_back(estimate.count);
+        }
+    }
+    bool operator==(const Outcome&) const = default;
+};
+
+template <typename Value>
+Outcome<Value> add_one_by_one(const std::vector<Value>& stream) {
+    Random random(3);
+    CountingSample<Value> sample;
+    for (const Value& value : stream) sample.add(value, random);
+    return {sample, random};
+}
+
+template <typename Value>
+Outcome<Value> add_by_columns(const std::vector<Value>& stream, std::size_t longest) {
+    Random random(3), lengths(longest);
+    CountingSample<Value> sample;
+    for (std::span<const Value> rest = stream; !rest.empty();) {
+        const auto length = std::min<std::size_t>(lengths.next() % (longest + 1), rest.size());
+        sample.add(rest.first(length), random);
+        rest = rest.subspan(length);
+    }
+    return {sample, random};
+}
+
+template <typename Value>
+Outcome<Value> add_by_runs(const std::vector<Value>& stream) {
+    Random random(3);
+    CountingSample<Value> sample;
+    for (auto at = stream.begin(); at != stream.end();) {
+        const auto end = std::find_if(at, stream.end(), [&](const Value& v) { return v != *at; });
+        sample.add_repeated(*at, static_cast<std::uint64_t>(end - at), random);
+        at = end;
+    }
+    return {sample, random};
+}
+
+TEST_CASE("however a stream is cut into columns or runs, its counting sample is the same") {
+    std::map<std::string, Stream> streams;
+    streams["skewed"] = skewed_stream(500, 20000, 8);
+    streams["one value"] = Stream(5000, 7);
+    for (std::uint64_t i = 0; i < 20000; ++i) {
+        streams["all different"].push_back(i * 0x10000);
+        streams["few values"].push_back(i * i % 30);
+        streams["runs"].push_back(i / 50 % 90);
+        streams["nearly one value"].push_back(i % 40 ? 0 : i);
+        streams["hot late"].push_back(i < 10000 || i % 2 ? i : 5);
+    }
+    for (const auto& [name, stream] : streams) {
+        CAPTURE(name);
+        const auto expected = add_one_by_one(stream);
+        CHECK(expected.executions == stream.size());
+        for (std::size_t longest : {1u, 2u, 7u, 31u, 32u, 33u, 64u, 300u, 20000u}) {
+            CAPTURE(longest);
+            CHECK(add_by_columns(stream, longest) == expected);
+        }
+        CHECK(add_by_runs(stream) == expected);
+    }
+    CHECK(add_one_by_one(streams["skewed"]).threshold > 1);
+}
+
+TEST_CASE("wide values may come in columns, too") {
+    std::vector<WideValue> stream;
+    for (std::uint64_t value : skewed_stream(300, 5000, 9))
+        stream.push_back({1, value, 0, 0, 0, 0, 0, value & 1});
+    const auto expected = add_one_by_one(stream);
+    CHECK(expected.threshold > 1);
+    CHECK(add_by_columns(stream, 40) == expected);
+    CHECK(add_by_runs(stream) == expected);
+}
+
+TEST_CASE("values are told apart however alike they are") {
+    constexpr auto size = HotValues<std::uint64_t>::max_size;
+    for (unsigned shift : {0u, 3u, 32u, 56u}) {
+        HotValues<std::uint64_t> hot;
+        for (std::uint64_t i = 0; i < size; ++i) {
+            CHECK_FALSE(hot.find(i << shift));
+            hot.insert(i << shift);
+        }
+        CHECK(hot.size() == size);
+        for (std::uint64_t i = 0; i < size; ++i) {
+            const auto entry = hot.find(i << shift);
+            REQUIRE(entry);
+            CHECK(hot.value(*entry) == i << shift);
+            CHECK_FALSE(hot.find((i << shift) + 1 + (shift == 0 ? size : 0)));
+        }
+    }
+}
+
+TEST_CASE("what is taken back was never counted") {
+    HotValues<std::uint64_t> hot;
+    for (std::uint64_t i = 0; i < 5; ++i) hot.insert(i);
+    Stream stream;
+    for (std::uint64_t i = 0; i < 101; ++i) stream.push_back(i % 9);
+    CHECK(hot.add(stream) == 44);
+    CHECK(hot.count(*hot.find(4)) == 1 + 11);
+    hot.take_back(stream);
+    for (std::uint64_t i = 0; i < 5; ++i) CHECK(hot.count(*hot.find(i)) == 1);
+}
+
+TEST_CASE("entries that lose all leave, the others stay as they are") {
+    HotValues<std::uint64_t> hot;
+    for (std::uint64_t i = 0; i < 20; ++i) hot.insert(100 + i);
+    for (std::uint64_t i = 0; i < 20; i += 2) hot.add(*hot.find(100 + i), 4);
+    hot.thin([] { return std::uint64_t{2}; });
+    CHECK(hot.size() == 10);
+    for (std::uint64_t i = 0; i < 20; ++i) {
+        const auto entry = hot.find(100 + i);
+        REQUIRE(entry.has_value() == (i % 2 == 0));
+        if (entry) CHECK(hot.count(*entry) == 3);
+    }
 }
 
 TEST_CASE("a full TNV table takes new values only after a flush") {

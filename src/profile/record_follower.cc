@@ -31,38 +31,11 @@ void RecordFollower::start(PathGraph::NodeId node, std::span<const BlockToken> p
     state_ = static_cast<StateId>(states_.size() - 1);
 }
 
-std::uint64_t RecordFollower::follow(std::span<const std::uint64_t>& words) {
-    const std::uint64_t* const begin = words.data();
-    const std::uint64_t* end = begin + words.size();
-    Transition* const table = table_.data();
-    const std::size_t last = table_.size() - 1;
-    std::uint64_t instructions = 0;
-    StateId state = state_;
-    while (end != begin) {
-        const std::uint64_t word = end[-1];
-        const auto place = place_of(state, static_cast<std::uint32_t>(word));
-        Transition* at = table + place;
-        if (at->from != state || at->id != word) {
-            // What collides mostly stands right behind.
-            at = table + (place == last ? 0 : place + 1);
-            if (at->from != state || at->id != word) break;
-        }
-        if (at->has_values) break;
-        ++at->count;
-        instructions += at->instructions;
-        state = at->to;
-        --end;
-    }
-    state_ = state;
-    words = words.first(static_cast<std::size_t>(end - begin));
-    return instructions;
-}
-
 void RecordFollower::take(const TraceRecord& record) {
-    Transition* known = find(state_, record.id);
+    Transition* known = find(key_of(state_), record.id);
     Transition& transition = known ? *known : add(record);
     ++transition.count;
-    state_ = transition.to;
+    state_ = state_of(transition.to);
 }
 
 void RecordFollower::finish() {
@@ -93,11 +66,12 @@ void RecordFollower::forget() {
     shift_ = 32 - static_cast<unsigned>(std::countr_zero(least_places));
 }
 
-RecordFollower::Transition* RecordFollower::find(StateId from, std::uint32_t id) {
-    for (std::size_t place = place_of(from, id);; place = (place + 1) & (table_.size() - 1)) {
+RecordFollower::Transition* RecordFollower::find(std::uint32_t from, std::uint32_t id) {
+    for (std::size_t place = place_of(from, id, shift_);;
+         place = (place + 1) & (table_.size() - 1)) {
         Transition& transition = table_[place];
         if (transition.from == from && transition.id == id) return &transition;
-        if (transition.from == no_state) return nullptr;
+        if (transition.from == no_key) return nullptr;
     }
 }
 
@@ -108,9 +82,9 @@ RecordFollower::Transition& RecordFollower::add(const TraceRecord& record) {
     stream_.insert(stream_.end(), blocks.begin(), blocks.end());
     taken_.clear();
     const auto followed = graph_.follow(node(), stream_, open, taken_);
-    const Transition transition{.from = state_,
+    const Transition transition{.from = key_of(state_),
                                 .id = record.id,
-                                .to = next_state(record, followed),
+                                .to = key_of(next_state(record, followed)),
                                 .instructions = record.instructions,
                                 .first_link = static_cast<std::uint32_t>(links_.size()),
                                 .links = static_cast<std::uint16_t>(taken_.size()),
@@ -137,8 +111,8 @@ RecordFollower::StateId RecordFollower::next_state(const TraceRecord& record,
 }
 
 void RecordFollower::insert(const Transition& transition) {
-    auto place = place_of(transition.from, transition.id);
-    while (table_[place].from != no_state) place = (place + 1) & (table_.size() - 1);
+    auto place = place_of(transition.from, transition.id, shift_);
+    while (table_[place].from != no_key) place = (place + 1) & (table_.size() - 1);
     table_[place] = transition;
 }
 
@@ -147,7 +121,7 @@ void RecordFollower::grow() {
     old.swap(table_);
     shift_ -= 2;
     for (const Transition& transition : old)
-        if (transition.from != no_state) insert(transition);
+        if (transition.from != no_key) insert(transition);
 }
 
 // A state with no blocks from before.

@@ -20,7 +20,7 @@ struct TraceRecord {
     std::uint32_t id = 0;
     std::uint32_t first_block = 0, blocks = 0;  // of the reader's tokens, in the order of execution
     std::uint32_t instructions = 0;
-    bool has_values = false;
+    bool has_values = false;  // whether they take words or not
 };
 
 class RecordFollower {
@@ -30,9 +30,11 @@ class RecordFollower {
 
     // A sample starts at a node, with blocks executed that are part of no complete path yet.
     void start(PathGraph::NodeId node, std::span<const BlockToken> pending);
-    // Takes records off the end of `words`, the oldest, for as long as they have no values and were
-    // met in this state before. Returns their instructions.
-    std::uint64_t follow(std::span<const std::uint64_t>& words);
+    // Follows records for as long as they were met in this state before. Returns their
+    // instructions. `records` has at_end(), id(), the next record's id, and pass(id, has_values),
+    // which passes by that record, or returns false: then this is the end, too.
+    template <typename Records>
+    std::uint64_t follow(Records& records);
     // Follows any record.
     void take(const TraceRecord& record);
     // The sample ends, and its last path with it.
@@ -60,12 +62,20 @@ class RecordFollower {
         std::uint32_t first_block = 0, blocks = 0;  // then these of the reader's tokens
         std::uint32_t pending = 0;                  // in all
     };
+    // Transitions name states by numbers that are hashed already: that is a step less from one
+    // transition to the next.
+    static constexpr std::uint32_t key_factor = 0x9e3779b1;
+    static constexpr std::uint32_t key_inverse = 0xe8b2f51;
+    static_assert(key_factor * key_inverse == 1);
+    static constexpr std::uint32_t key_of(StateId state) { return state * key_factor; }
+    static constexpr StateId state_of(std::uint32_t key) { return key * key_inverse; }
+    static constexpr std::uint32_t no_key = no_state * key_factor;
     // Half a cache line, found by state and record.
     struct Transition {
         std::uint64_t count = 0;
-        StateId from = no_state;
+        std::uint32_t from = no_key;
         std::uint32_t id = 0;
-        StateId to = no_state;
+        std::uint32_t to = no_key;
         std::uint32_t instructions = 0;
         std::uint32_t first_link = 0;  // in links_
         std::uint16_t links = 0;
@@ -73,10 +83,10 @@ class RecordFollower {
     };
     static_assert(sizeof(Transition) == 32);
 
-    std::size_t place_of(StateId from, std::uint32_t id) const {
-        return (from * 0x9e3779b1u + id * 0x85ebca6bu) >> shift_;
+    static std::size_t place_of(std::uint32_t from, std::uint32_t id, unsigned shift) {
+        return (from + id * 0x85ebca6bu) >> shift;
     }
-    Transition* find(StateId from, std::uint32_t id);
+    Transition* find(std::uint32_t from, std::uint32_t id);
     Transition& add(const TraceRecord& record);
     void insert(const Transition& transition);
     void grow();
@@ -97,5 +107,35 @@ class RecordFollower {
     std::vector<BlockToken> stream_;  // scratch
     std::vector<PathGraph::LinkId> taken_;
 };
+
+template <typename Records>
+std::uint64_t RecordFollower::follow(Records& records) {
+    // Copies, which stay in registers: as far as the compiler knows, counting might change the
+    // originals.
+    Records rest = records;
+    Transition* const table = table_.data();
+    const std::size_t last = table_.size() - 1;
+    const unsigned shift = shift_;
+    std::uint64_t instructions = 0;
+    std::uint32_t from = key_of(state_);
+    while (!rest.at_end()) {
+        const std::uint64_t word = rest.id();
+        const auto id = static_cast<std::uint32_t>(word);
+        const auto place = place_of(from, id, shift);
+        Transition* at = table + place;
+        if (at->from != from || at->id != word) {
+            // What collides mostly stands right behind.
+            at = table + (place == last ? 0 : place + 1);
+            if (at->from != from || at->id != word) break;
+        }
+        if (!rest.pass(id, at->has_values)) break;
+        ++at->count;
+        instructions += at->instructions;
+        from = at->to;
+    }
+    state_ = state_of(from);
+    records = rest;
+    return instructions;
+}
 
 }  // namespace shadowprof

@@ -57,12 +57,24 @@ BatchResult SampleCollector::add(std::span<const std::uint64_t> batch, const Blo
     std::lock_guard lock(mutex_);
     assert(in_sample_);
     const std::uint64_t before = instructions_;
-    while (!batch.empty() && !reader_.damaged()) {
-        if (!reader_.in_record() && skip_instructions_ == 0)
-            instructions_ += follower_.follow(batch);
-        if (const auto record = reader_.read(batch, table)) take(*record);
+    reader_.open(batch, table);
+    while (!reader_.at_end()) {
+        if (skip_instructions_ == 0) follow();
+        if (const auto record = reader_.read()) take(*record);
     }
     return {instructions_ - before, reader_.damaged()};
+}
+
+// Records that follow each other as they did before.
+void SampleCollector::follow() {
+    const auto follow_all = [&](auto records) {
+        instructions_ += follower_.follow(records);
+        reader_.skip_to(records);
+    };
+    if (reader_.copied())
+        follow_all(TraceReader::KnownRecords(reader_));
+    else
+        follow_all(TraceReader::PlainRecords(reader_));
 }
 
 void SampleCollector::take(const TraceRecord& record) {
@@ -95,6 +107,7 @@ void SampleCollector::end() {
     assert(in_sample_);
     in_sample_ = false;
     if (skip_instructions_ == 0) follower_.finish();
+    reader_.hand_on_values();
     std::lock_guard totals_lock(totals_.mutex);
     totals_.flow.add_instructions(instructions_ - reported_instructions_);
     reported_instructions_ = instructions_;
@@ -105,6 +118,7 @@ void SampleCollector::end() {
 void SampleCollector::add_to(ValueTotals& values) {
     std::lock_guard lock(mutex_);
     fold();
+    reader_.hand_on_values();
     values.add(bank_);
 }
 

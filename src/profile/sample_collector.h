@@ -72,6 +72,7 @@ class SampleCollector {
     void add_to(ValueTotals& values);
 
   private:
+    void follow();
     void take(const TraceRecord& record);
     void skip(std::span<const BlockToken> blocks);
     void fold();

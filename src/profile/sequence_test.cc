@@ -11,6 +11,8 @@ namespace {
 using namespace testing;
 using Words = std::vector<std::uint64_t>;
 
+constexpr auto none = ValueSlot::no_source;
+
 // Twelve blocks with every kind of end, some of which loop.
 TestProgram some_program() {
     TestProgram program;
@@ -91,7 +93,7 @@ TEST_CASE("sequences that cannot be are refused") {
         TestProgram program = some_program();
         const auto id = program.sequence({0, 1, 2});
         const auto other = program.sequence({3, 4});
-        const auto valued = program.with_values(5, {{0, 53, 8, 1, 0}});
+        const auto valued = program.with_values(5, {{0, 53, 8, 1, none, 0}});
         change(program, program.blocks[id], other, valued);
         TestRun run;
         return run.sample(program, {id, 0}).damaged;

@@ -57,6 +57,10 @@ class TestProgram {
         BlockInfo row = blocks[of[0]];
         row.first_part = static_cast<std::uint32_t>(parts.size());
         row.parts = static_cast<std::uint16_t>(of.size());
+        row.slots = 0;
+        row.value_words = 0;
+        for (BlockId id : of)
+            row.value_words = static_cast<std::uint16_t>(row.value_words + blocks[id].value_words);
         parts.insert(parts.end(), of.begin(), of.end());
         blocks.push_back(row);
         return static_cast<BlockId>(blocks.size() - 1);

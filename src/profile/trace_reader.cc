@@ -6,12 +6,16 @@
 namespace shadowprof {
 namespace {
 
-constexpr std::uint64_t low_bytes(std::uint64_t word, unsigned bytes) {
-    return bytes >= 8 ? word : word & ((std::uint64_t{1} << 8 * bytes) - 1);
+constexpr std::uint64_t low_bytes(unsigned bytes) {
+    return bytes >= 8 ? ~std::uint64_t{0} : (std::uint64_t{1} << 8 * bytes) - 1;
+}
+
+constexpr std::uint64_t sign_extended(std::int32_t value) {
+    return static_cast<std::uint64_t>(std::int64_t{value});
 }
 
 // A wide value's words lie in memory as the register was stored: the lowest at the lowest address.
-WideValue wide_value(const std::uint64_t* lowest, std::size_t width_bytes) {
+WideValue wide_value(const void* lowest, std::size_t width_bytes) {
     WideValue value{};
     std::memcpy(value.data(), lowest, width_bytes);
     return value;
@@ -20,137 +24,167 @@ WideValue wide_value(const std::uint64_t* lowest, std::size_t width_bytes) {
 }  // namespace
 
 TraceReader::TraceReader(BlockRegistry& registry, BlockView& blocks, ValueBank* values)
-    : registry_(registry), blocks_(blocks), values_(values) {
-    new_emulator();
-}
+    : values_(values), plans_(registry, blocks, values) {}
 
 void TraceReader::new_emulator() {
-    plan_by_id_.clear();
-    plans_.assign(1, {});
-    slots_.clear();
-    tokens_.clear();
-    pending_.clear();
+    plans_.clear();
+    lengths_.clear();
+    noted_.clear();
 }
 
 void TraceReader::begin(AddressResolver& resolver) {
     resolver_ = &resolver;
-    pending_.clear();
+    begin_ = left_ = 0;
+    free_ = window_.size();
+    ended_ = true;
     damaged_ = false;
 }
 
-std::optional<TraceRecord> TraceReader::read(std::span<const std::uint64_t>& words,
-                                             const BlockTable& table) {
-    if (damaged_ || words.empty()) return std::nullopt;
-    const std::uint64_t id = pending_.empty() ? words.back() : pending_.back();
-    const auto number = plan_of(id, table);
-    if (number == 0) {
-        damaged_ = true;
-        return std::nullopt;
+void TraceReader::open(std::span<const std::uint64_t> words, const BlockTable& table) {
+    table_ = &table;
+    rest_ = words;
+    ended_ = words.empty();
+    // The beginning of a record that goes on in this batch is in the window.
+    if (left_ != begin_) return;
+    copied_ = false;
+    words_ = words.data();
+    begin_ = 0;
+    left_ = words.size();
+}
+
+std::optional<TraceRecord> TraceReader::read() {
+    while (left_ != begin_ || copy_more()) {
+        const std::uint64_t id = words_[left_ - 1];
+        const auto* plan = resolver_ ? plans_.find(id, *table_, *resolver_) : nullptr;
+        if (!plan) {
+            damaged_ = true;
+            return std::nullopt;
+        }
+        if (!plan->has_values() || (copied_ && plan->words < left_ - begin_))
+            return pass(static_cast<std::uint32_t>(id), *plan);
+        // The word must be read again: only in the window it stays as it is.
+        if (!copy_more()) break;
     }
-    const RecordPlan& plan = plans_[number];
-    if (plan.words == 0) {
-        words = words.first(words.size() - 1);
-    } else {
-        const auto missing = 1 + plan.words - pending_.size();
-        const auto taken = std::min(missing, words.size());
-        pending_.insert(pending_.begin(), words.end() - static_cast<std::ptrdiff_t>(taken),
-                        words.end());
-        words = words.first(words.size() - taken);
-        if (taken < missing) return std::nullopt;
-        hand_on_values(plan);
-        pending_.clear();
+    return std::nullopt;
+}
+
+TraceRecord TraceReader::pass(std::uint32_t id, const RecordPlan& plan) {
+    if (id >= lengths_.size()) {
+        lengths_.resize(std::max<std::size_t>(id + 1, 2 * lengths_.size()));
+        noted_.resize(lengths_.size());
     }
-    return TraceRecord{.id = static_cast<std::uint32_t>(id),
-                       .first_block = plan.first_block,
-                       .blocks = plan.blocks,
-                       .instructions = plan.instructions,
-                       .has_values = plan.words != 0};
+    lengths_[id] = 1 + plan.words;
+    if (plan.has_values()) note_row(id, static_cast<Position>(left_ - 1));
+    left_ -= lengths_[id];
+    return {.id = id,
+            .first_block = plan.first_block,
+            .blocks = plan.blocks,
+            .instructions = plan.instructions,
+            .has_values = plan.has_values()};
 }
 
-// Those of the record in `pending_`.
-void TraceReader::hand_on_values(const RecordPlan& plan) {
-    const std::uint64_t* id = &pending_.back();
-    for (const SlotPlan& slot : std::span(slots_).subspan(plan.first_slot, plan.slots)) {
-        const std::uint64_t* lowest = id - slot.lowest_word;
-        if (slot.width_bytes <= ValueBank::narrow_bytes)
-            values_->add_narrow(slot.index, low_bytes(*lowest, slot.width_bytes));
-        else
-            values_->add_wide(slot.index, wide_value(lowest, slot.width_bytes));
+// Goes on in the window, with more of the batch. False if there is no more.
+bool TraceReader::copy_more() {
+    if (!copied_) rest_ = rest_.first(left_);
+    if (rest_.empty()) {
+        ended_ = true;
+        return false;
     }
-}
-
-// The number of the plan for an id; 0 if it means nothing.
-std::uint32_t TraceReader::plan_of(std::uint64_t id, const BlockTable& table) {
-    if (id < plan_by_id_.size() && plan_by_id_[id] != 0) return plan_by_id_[id];
-    const BlockInfo* row = table.find(id);
-    if (!row || !resolver_) return 0;
-    const auto plan = learn(BlockInfo(*row), table);
-    if (!plan) return 0;
-    plans_.push_back(*plan);
-    if (id >= plan_by_id_.size())
-        plan_by_id_.resize(std::max<std::size_t>(id + 1, 2 * plan_by_id_.size()));
-    return plan_by_id_[id] = static_cast<std::uint32_t>(plans_.size() - 1);
-}
-
-std::optional<TraceReader::RecordPlan> TraceReader::learn(const BlockInfo& row,
-                                                          const BlockTable& table) {
-    RecordPlan plan{.first_block = static_cast<std::uint32_t>(tokens_.size())};
-    const bool good = row.parts != 0 ? learn_parts(row, table, plan)
-                                     : learn_block(row, plan) && learn_values(row, table, plan);
-    if (!good) return std::nullopt;
-    return plan;
-}
-
-bool TraceReader::learn_block(const BlockInfo& block, RecordPlan& plan) {
-    if (!is_plausible(block)) return false;
-    const auto token = registry_.token(block, *resolver_);
-    if (!token) return false;
-    blocks_.learn(*token);
-    tokens_.push_back(*token);
-    ++plan.blocks;
-    plan.instructions += block.instructions;
+    if (!copied_) start_copying();
+    if (rest_.size() > free_) make_space();
+    const auto words = rest_.last(std::min(rest_.size(), free_));
+    free_ -= words.size();
+    std::copy(words.begin(), words.end(), window_.begin() + static_cast<std::ptrdiff_t>(free_));
+    rest_ = rest_.first(rest_.size() - words.size());
+    begin_ = free_;
     return true;
 }
 
-bool TraceReader::learn_parts(const BlockInfo& row, const BlockTable& table, RecordPlan& plan) {
-    const auto ids = table.parts_of(row);
-    if (ids.size() != row.parts || row.parts > max_sequence_parts) return false;
-    for (const BlockId& id : ids) {
-        const BlockInfo* part = table.find(id);
-        if (!part) return false;
-        const BlockInfo block = *part;
-        if (block.parts != 0 || block.value_words != 0 || !learn_block(block, plan)) return false;
+void TraceReader::start_copying() {
+    if (window_.empty()) {
+        window_.resize(window_words);
+        free_ = window_words;
     }
-    return true;
+    copied_ = true;
+    words_ = window_.data();
+    begin_ = left_ = free_;
 }
 
-bool TraceReader::learn_values(const BlockInfo& block, const BlockTable& table, RecordPlan& plan) {
-    plan.words = block.value_words;
-    plan.first_slot = static_cast<std::uint32_t>(slots_.size());
-    if (block.value_words == 0) return true;
-    const auto rows = table.slots_of(block);
-    if (rows.size() != block.slots) return false;
-    std::uint32_t word = 0;
-    for (const ValueSlot& row : rows) {
-        const ValueSlot slot = row;
-        word += slot.words;
-        if (!is_plausible(slot, block) || word > block.value_words) return false;
-        if (const auto planned = plan_slot(slot, tokens_.back(), word)) slots_.push_back(*planned);
-    }
-    plan.slots = static_cast<std::uint32_t>(slots_.size()) - plan.first_slot;
-    return word == block.value_words;
+// Leaves in the window what is not read yet.
+void TraceReader::make_space() {
+    hand_on_values();
+    const auto at = [&](std::size_t i) { return window_.begin() + static_cast<std::ptrdiff_t>(i); };
+    std::copy_backward(at(begin_), at(left_), window_.end());
+    begin_ = free_ = window_.size() - (left_ - begin_);
+    left_ = window_.size();
 }
 
-// Nothing if there are too many sites: this one goes unprofiled.
-std::optional<TraceReader::SlotPlan> TraceReader::plan_slot(const ValueSlot& slot, BlockToken token,
-                                                            std::uint32_t word) {
-    if (!values_) return std::nullopt;
-    const CodeLocation start = blocks_[token].start;
-    const auto site = registry_.site_id(
-        {{start.module, start.address + slot.instruction_offset}, slot.reg, slot.width_bytes});
-    if (!site) return std::nullopt;
-    return SlotPlan{word, slot.width_bytes,
-                    values_->index(*site, slot.width_bytes > ValueBank::narrow_bytes)};
+void TraceReader::hand_on_values() {
+    for (const auto id : noted_ids_) {
+        hand_on_rows(id);
+        noted_[id].room = 0;
+    }
+    noted_ids_.clear();
+    rows_.clear();
+}
+
+// For one more row. Rows that fill the most room there is are handed on.
+void TraceReader::make_room(std::uint32_t id) {
+    Noted& noted = noted_[id];
+    if (noted.room == max_rows) return hand_on_rows(id);
+    if (noted.room == 0) noted_ids_.push_back(id);
+    noted.room = noted.room == 0 ? first_rows : static_cast<std::uint16_t>(4 * noted.room);
+    const auto old = noted.first_row;
+    noted.first_row = static_cast<std::uint32_t>(rows_.size());
+    rows_.resize(rows_.size() + noted.room);
+    std::copy_n(rows_.begin() + old, noted.rows, rows_.begin() + noted.first_row);
+}
+
+void TraceReader::hand_on_rows(std::uint32_t id) {
+    Noted& noted = noted_[id];
+    hand_on(plans_[id], std::span(rows_).subspan(noted.first_row, noted.rows));
+    noted.rows = 0;
+}
+
+void TraceReader::hand_on(const RecordPlan& plan, std::span<const Position> rows) {
+    for (const auto& block : plans_.valued_blocks(plan)) {
+        for (const SlotPlan& slot : plans_.slots(block)) {
+            const std::size_t distance = block.words_before + slot.lowest_word;
+            if (slot.width_bytes <= ValueBank::narrow_bytes)
+                hand_on_narrow(slot, distance, rows);
+            else
+                hand_on_wide(slot, distance, rows);
+        }
+    }
+}
+
+void TraceReader::hand_on_narrow(const SlotPlan& slot, std::size_t distance,
+                                 std::span<const Position> rows) {
+    const std::uint64_t addend = sign_extended(slot.addend);
+    const std::uint64_t traced = low_bytes(slot.traced_bytes);
+    const std::uint64_t width = low_bytes(slot.width_bytes);
+    if (slot.traced_bytes == 0) return values_->add_narrow(slot.site, addend & width, rows.size());
+    std::array<std::uint64_t, max_rows> column;
+    for (std::size_t i = 0; i < rows.size(); ++i)
+        column[i] = ((window_[rows[i] - distance] & traced) + addend) & width;
+    values_->add_narrow(slot.site, std::span(column).first(rows.size()));
+}
+
+void TraceReader::hand_on_wide(const SlotPlan& slot, std::size_t distance,
+                               std::span<const Position> rows) {
+    if (slot.traced_bytes == 0) {
+        WideValue all;
+        all.fill(sign_extended(slot.addend));
+        return values_->add_wide(slot.site, wide_value(all.data(), slot.width_bytes), rows.size());
+    }
+    std::array<WideValue, 32> column;
+    while (!rows.empty()) {
+        const auto some = rows.first(std::min(column.size(), rows.size()));
+        for (std::size_t i = 0; i < some.size(); ++i)
+            column[i] = wide_value(&window_[some[i] - distance], slot.width_bytes);
+        values_->add_wide(slot.site, std::span(column).first(some.size()));
+        rows = rows.subspan(some.size());
+    }
 }
 
 }  // namespace shadowprof

@@ -1,9 +1,15 @@
 // Reads one emulator's trace: turns records into canonical blocks, and hands on their values.
 //
-// Everything it reads may be forged, and may change while it is read: each word and each table row
-// is copied once, checked, and only the copy is used.
+// Records are read one by one, values column by column: what has values is copied to a window over
+// the last batches, where records lie there is noted by their kind, and when the window is full
+// each slot's values are handed on together. A site's values therefore come in another order than
+// they were executed if several slots have them.
+//
+// Everything it reads may be forged, and may change while it is read: what an id is depends on one
+// reading of it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -13,6 +19,7 @@
 #include "profile/block_registry.h"
 #include "profile/path_graph.h"
 #include "profile/record_follower.h"
+#include "profile/record_plans.h"
 #include "profile/value_bank.h"
 
 namespace shadowprof {
@@ -27,51 +34,125 @@ class TraceReader {
     // A sample starts in a layout that `resolver` knows.
     void begin(AddressResolver& resolver);
 
-    // A part of a record was read: read() must come next.
-    bool in_record() const { return !pending_.empty(); }
-    // Reads the oldest (last) record, takes its words off the end of `words` and hands on its
-    // values. Nothing if the record goes on in the next batch, or the trace is damaged(). The
-    // record's blocks are among tokens().
-    std::optional<TraceRecord> read(std::span<const std::uint64_t>& words, const BlockTable& table);
+    // A batch: open(), then any of read(), PlainRecords and KnownRecords until at_end().
+    void open(std::span<const std::uint64_t> words, const BlockTable& table);
+    bool at_end() const { return ended_ || damaged_; }
+    // Reads the oldest (last) record. Nothing if it goes on in the next batch, there is none, or
+    // the trace is damaged(). The record's blocks are among tokens(). Not at_end().
+    std::optional<TraceRecord> read();
+
+    // Records for RecordFollower::follow(), which passes by those that were read() before. The
+    // reader goes on behind them after skip_to().
+    class PlainRecords;  // without values, unless copied()
+    class KnownRecords;  // any, if copied(): what is read now is in the window
+    bool copied() const { return copied_; }
+    template <typename Records>
+    void skip_to(const Records& records) {
+        left_ = records.left_;
+    }
+
+    // Hands on the values that were read and not handed on yet: due at a sample's end.
+    void hand_on_values();
 
     // Grows until new_emulator().
-    const std::vector<BlockToken>& tokens() const { return tokens_; }
+    const std::vector<BlockToken>& tokens() const { return plans_.tokens(); }
 
     // An id or a block that cannot be was met since begin(): nothing more is read.
     bool damaged() const { return damaged_; }
 
   private:
-    struct SlotPlan {
-        std::uint32_t lowest_word = 0;  // distance from the id down to the value's lowest word
-        std::uint8_t width_bytes = 0;
-        ValueBank::Index index = 0;
-    };
-    // What an id means.
-    struct RecordPlan {
-        std::uint32_t words = 0;                    // after the id
-        std::uint32_t first_slot = 0, slots = 0;    // in slots_
-        std::uint32_t first_block = 0, blocks = 0;  // in tokens_
-        std::uint32_t instructions = 0;
+    // Room for a record and most of a batch at least.
+    static constexpr std::size_t window_words = 96 << 10;
+    using Position = std::uint32_t;  // of an id in the window
+    // Rows are handed on when there are so many: what they refer to fits the first-level cache.
+    static constexpr std::uint16_t max_rows = 256;
+    static constexpr std::uint16_t first_rows = 16;
+
+    // Records of one id that were read and whose values are not handed on yet.
+    struct Noted {
+        std::uint32_t first_row = 0;  // in rows_
+        std::uint16_t rows = 0;
+        std::uint16_t room = 0;  // for so many rows, then make_room(); 0: there are none
     };
 
-    void hand_on_values(const RecordPlan& plan);
-    std::uint32_t plan_of(std::uint64_t id, const BlockTable& table);
-    std::optional<RecordPlan> learn(const BlockInfo& row, const BlockTable& table);
-    bool learn_block(const BlockInfo& block, RecordPlan& plan);
-    bool learn_parts(const BlockInfo& row, const BlockTable& table, RecordPlan& plan);
-    bool learn_values(const BlockInfo& block, const BlockTable& table, RecordPlan& plan);
-    std::optional<SlotPlan> plan_slot(const ValueSlot& slot, BlockToken token, std::uint32_t word);
+    void note_row(std::uint32_t id, Position position) {
+        Noted& noted = noted_[id];
+        if (noted.rows == noted.room) make_room(id);
+        rows_[noted.first_row + noted.rows++] = position;
+    }
+    void make_room(std::uint32_t id);
+    void hand_on_rows(std::uint32_t id);
+    void hand_on(const RecordPlan& plan, std::span<const Position> rows);
+    void hand_on_narrow(const SlotPlan& slot, std::size_t distance, std::span<const Position> rows);
+    void hand_on_wide(const SlotPlan& slot, std::size_t distance, std::span<const Position> rows);
+    TraceRecord pass(std::uint32_t id, const RecordPlan& plan);
+    bool copy_more();
+    void start_copying();
+    void make_space();
 
-    BlockRegistry& registry_;
-    BlockView& blocks_;
     ValueBank* values_;
+    RecordPlans plans_;
     AddressResolver* resolver_ = nullptr;
-    std::vector<std::uint32_t> plan_by_id_;  // 0: not known yet
-    std::vector<RecordPlan> plans_;          // number 0 is not used
-    std::vector<SlotPlan> slots_;
-    std::vector<BlockToken> tokens_;
-    std::vector<std::uint64_t> pending_;  // a record as far as it was read, newest word first
+    const BlockTable* table_ = nullptr;  // of the batch
+    // What is read now, from its end: words_[begin_] to words_[left_ - 1].
+    const std::uint64_t* words_ = nullptr;
+    std::size_t begin_ = 0, left_ = 0;
+    std::span<const std::uint64_t> rest_;   // of the batch, not in the window yet
+    std::vector<std::uint64_t> window_;     // filled downwards: older words lie higher
+    std::size_t free_ = 0;                  // words at its beginning
+    std::vector<std::uint32_t> lengths_;    // by id: of a record, in words; dense, for walking
+    std::vector<Noted> noted_;              // by id
+    std::vector<Position> rows_;            // those of a kind together
+    std::vector<std::uint32_t> noted_ids_;  // of which there are rows
+    bool copied_ = false;                   // words_ are the window's
+    bool ended_ = true;
     bool damaged_ = false;
+};
+
+class TraceReader::PlainRecords {
+  public:
+    explicit PlainRecords(const TraceReader& reader)
+        : words_(reader.words_), begin_(reader.begin_), left_(reader.left_) {}
+
+    bool at_end() const { return left_ == begin_; }
+    std::uint64_t id() const { return words_[left_ - 1]; }
+    bool pass(std::uint32_t, bool has_values) {
+        if (has_values) return false;
+        --left_;
+        return true;
+    }
+
+  private:
+    friend TraceReader;
+    const std::uint64_t* words_;
+    std::size_t begin_, left_;
+};
+
+class TraceReader::KnownRecords {
+  public:
+    explicit KnownRecords(TraceReader& reader)
+        : reader_(&reader),
+          words_(reader.words_),
+          begin_(reader.begin_),
+          left_(reader.left_),
+          lengths_(reader.lengths_.data()) {}
+
+    bool at_end() const { return left_ == begin_; }
+    std::uint64_t id() const { return words_[left_ - 1]; }
+    bool pass(std::uint32_t id, bool has_values) {
+        const std::size_t length = lengths_[id];
+        if (length > left_ - begin_) return false;
+        if (has_values) reader_->note_row(id, static_cast<Position>(left_ - 1));
+        left_ -= length;
+        return true;
+    }
+
+  private:
+    friend TraceReader;
+    TraceReader* reader_;
+    const std::uint64_t* words_;
+    std::size_t begin_, left_;
+    const std::uint32_t* lengths_;
 };
 
 }  // namespace shadowprof

@@ -31,9 +31,8 @@ std::string operand_name(std::uint16_t reg) {
 
 template <typename Value>
 ValueBank::Index ValueBank::new_site(std::vector<Site<Value>>& sites, SiteId id) const {
-    Site<Value>& site = sites.emplace_back();
-    site.id = id;
-    if (with_tnv_) site.tnv.emplace();
+    Site<Value>& site = sites.emplace_back(id, seed_);
+    if (with_tnv_) site.tnv = std::make_unique<TnvTable<Value>>();
     return static_cast<Index>(sites.size() - 1);
 }
 

@@ -3,7 +3,8 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
+#include <memory>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -19,23 +20,40 @@ class ValueBank {
     using Index = std::uint32_t;
     static constexpr std::size_t narrow_bytes = 8;  // wider values go to add_wide()
 
-    ValueBank(std::uint64_t seed, bool with_tnv) : random_(seed), with_tnv_(with_tnv) {}
+    ValueBank(std::uint64_t seed, bool with_tnv) : seed_(seed), with_tnv_(with_tnv) {}
 
     Index index(SiteId site, bool wide);
 
-    // One more execution of a site. Need an index that was made for that width.
-    void add_narrow(Index index, std::uint64_t value) { narrow_[index].add(value, random_); }
-    void add_wide(Index index, const WideValue& value) { wide_[index].add(value, random_); }
+    // Executions of a site, in their order. Need an index that was made for that width.
+    void add_narrow(Index index, std::span<const std::uint64_t> column) {
+        narrow_[index].add(column);
+    }
+    void add_wide(Index index, std::span<const WideValue> column) { wide_[index].add(column); }
+    // So many that had the same result.
+    void add_narrow(Index index, std::uint64_t value, std::uint64_t times) {
+        narrow_[index].add_repeated(value, times);
+    }
+    void add_wide(Index index, const WideValue& value, std::uint64_t times) {
+        wide_[index].add_repeated(value, times);
+    }
 
     template <typename Value>
     struct Site {
-        SiteId id = 0;
         CountingSample<Value> sample;
-        std::optional<TnvTable<Value>> tnv;
+        Random random;  // its own: what other sites do changes nothing
+        SiteId id = 0;
+        std::unique_ptr<TnvTable<Value>> tnv;
 
-        void add(const Value& value, Random& random) {
-            sample.add(value, random);
-            if (tnv) tnv->add(value, random);
+        Site(SiteId site, std::uint64_t seed) : random(mix64(seed) ^ mix64(site)), id(site) {}
+        void add(std::span<const Value> column) {
+            sample.add(column, random);
+            if (!tnv) return;
+            for (const Value& value : column) tnv->add(value, random);
+        }
+        void add_repeated(const Value& value, std::uint64_t times) {
+            sample.add_repeated(value, times, random);
+            if (!tnv) return;
+            for (std::uint64_t i = 0; i < times; ++i) tnv->add(value, random);
         }
     };
     const std::vector<Site<std::uint64_t>>& narrow_sites() const { return narrow_; }
@@ -45,7 +63,7 @@ class ValueBank {
     template <typename Value>
     Index new_site(std::vector<Site<Value>>& sites, SiteId id) const;
 
-    Random random_;
+    std::uint64_t seed_;
     bool with_tnv_;
     std::vector<Site<std::uint64_t>> narrow_;
     std::vector<Site<WideValue>> wide_;

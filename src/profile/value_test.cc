@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 
 #include <cstring>
+#include <map>
+#include <string>
 
 #include "profile/test_traces.h"
 
@@ -11,6 +13,8 @@ namespace {
 
 using namespace testing;
 using Words = std::vector<std::uint64_t>;
+
+constexpr auto none = ValueSlot::no_source;
 
 constexpr std::uint16_t reg_al = ZYDIS_REGISTER_AL, reg_eax = ZYDIS_REGISTER_EAX,
                         reg_rax = ZYDIS_REGISTER_RAX, reg_ymm0 = ZYDIS_REGISTER_YMM0;
@@ -31,7 +35,8 @@ TEST_CASE("values belong to their instruction and operand, cut to its width") {
     TestRun run;
     TestProgram program;
     const auto block = program.add(0x1000, Terminator::jump, 0x1000);
-    const auto valued = program.with_values(block, {{0, reg_rax, 8, 1, 0}, {4, reg_al, 1, 1, 0}});
+    const auto valued =
+        program.with_values(block, {{0, reg_rax, 8, 1, none, 0}, {4, reg_al, 1, 1, none, 0}});
     const std::uint64_t big = 0x1122334455667788;
     run.sample(program, {valued, big, 0xffffff07, valued, big, 0xaaaaaa07, valued, 5, 0x08});
     const Profile p = run.result();
@@ -58,7 +63,7 @@ TEST_CASE("records with values are executed blocks like any other") {
     TestRun run;
     TestProgram program;
     const auto plain = program.add(0x1000, Terminator::jump, 0x1000);
-    const auto valued = program.with_values(plain, {{0, reg_rax, 8, 1, 0}});
+    const auto valued = program.with_values(plain, {{0, reg_rax, 8, 1, none, 0}});
     run.sample(program, {plain, valued, 7, plain, valued, 7});
     const Profile p = run.result();
     REQUIRE(p.edges.size() == 1);
@@ -71,7 +76,7 @@ TEST_CASE("records with values are executed blocks like any other") {
 TEST_CASE("one record with values among many without is seen, at every place") {
     TestProgram program;
     const auto plain = program.add(0x1000, Terminator::jump, 0x1000);
-    const auto valued = program.with_values(plain, {{0, reg_rax, 8, 1, 0}});
+    const auto valued = program.with_values(plain, {{0, reg_rax, 8, 1, none, 0}});
     for (std::ptrdiff_t place = 0; place <= 40; ++place) {
         CAPTURE(place);
         Words trace(40, plain);
@@ -87,7 +92,7 @@ TEST_CASE("vector values are kept whole, low bytes at the low address") {
     TestRun run;
     TestProgram program;
     const auto block = program.add(0x1000, Terminator::none);
-    const auto valued = program.with_values(block, {{0, reg_ymm0, 32, 4, 0}});
+    const auto valued = program.with_values(block, {{0, reg_ymm0, 32, 4, none, 0}});
     run.sample(program, {valued, 4, 3, 2, 1});
     const Profile p = run.result();
     REQUIRE(p.values.size() == 1);
@@ -102,7 +107,7 @@ TEST_CASE("vector values that differ in one word only are different") {
     TestRun run;
     TestProgram program;
     const auto block = program.add(0x1000, Terminator::none);
-    const auto valued = program.with_values(block, {{0, reg_ymm0, 32, 4, 0}});
+    const auto valued = program.with_values(block, {{0, reg_ymm0, 32, 4, none, 0}});
     run.sample(program, {valued, 4, 3, 2, 1, valued, 5, 3, 2, 1, valued, 4, 3, 2, 0});
     CHECK(run.result().values[0].top.size() == 3);
 }
@@ -112,8 +117,8 @@ TEST_CASE("an instruction in two blocks has one value profile") {
     TestProgram program;
     const auto outer = program.add(0x1000, Terminator::none);
     const auto inner = program.add(0x1004, Terminator::none);
-    const auto a = program.with_values(outer, {{8, reg_eax, 4, 1, 0}});
-    const auto b = program.with_values(inner, {{4, reg_eax, 4, 1, 0}});
+    const auto a = program.with_values(outer, {{8, reg_eax, 4, 1, none, 0}});
+    const auto b = program.with_values(inner, {{4, reg_eax, 4, 1, none, 0}});
     run.sample(program, {a, 1, b, 1});
     const Profile p = run.result();
     REQUIRE(p.values.size() == 1);
@@ -124,7 +129,7 @@ TEST_CASE("a trace with values may be cut anywhere, also inside a record") {
     TestProgram program;
     const auto plain = program.add(0x1000, Terminator::jump, 0x1000);
     const auto valued =
-        program.with_values(plain, {{0, reg_ymm0, 32, 4, 0}, {4, reg_rax, 8, 1, 0}});
+        program.with_values(plain, {{0, reg_ymm0, 32, 4, none, 0}, {4, reg_rax, 8, 1, none, 0}});
     const auto other = program.add(0x1010, Terminator::none);
     Words trace;
     for (std::uint64_t i = 0; i < 12; ++i)
@@ -167,15 +172,197 @@ TEST_CASE("values can be left out") {
     TestRun run({.values = false});
     TestProgram program;
     const auto block = program.add(0x1000, Terminator::none, 0, 2);
-    const auto valued = program.with_values(block, {{0, reg_rax, 8, 1, 0}});
+    const auto valued = program.with_values(block, {{0, reg_rax, 8, 1, none, 0}});
     CHECK(run.sample(program, {valued, 1, valued, 2}).instructions == 4);
     CHECK(run.result().values.empty());
+}
+
+TEST_CASE("a value that is known from another one takes no words") {
+    TestRun run;
+    TestProgram program;
+    const auto block = program.add(0x1000, Terminator::none);
+    const auto valued = program.with_values(block, {{0, reg_rax, 8, 1, none, 0},
+                                                    {2, reg_rax, 8, 0, 0, 16},
+                                                    {4, reg_eax, 4, 0, 0, -1},
+                                                    {6, reg_al, 1, 1, none, 0},
+                                                    {8, reg_rax, 8, 0, 3, 1},
+                                                    {10, reg_rax, 8, 0, none, -2},
+                                                    {12, reg_al, 1, 0, none, -2},
+                                                    {14, reg_ymm0, 32, 0, none, -1}});
+    run.sample(program, {valued, 0x100000000, 0xffffffffffffffff, valued, 0x100000000, 0x5ff});
+    const Profile p = run.result();
+    REQUIRE(p.values.size() == 8);
+    const auto only_value = [&](std::uint64_t address) {
+        const ValueProfile* site = find_site(p, address);
+        REQUIRE(site);
+        CHECK(site->count == 2);
+        REQUIRE(site->top.size() == 1);
+        CHECK(site->top[0].count == 2);
+        return value_of(site->top[0]);
+    };
+    CHECK(only_value(0x1000) == 0x100000000);
+    CHECK(only_value(0x1002) == 0x100000010);
+    CHECK(only_value(0x1004) == 0xffffffff);
+    CHECK(only_value(0x1006) == 0xff);
+    CHECK(only_value(0x1008) == 0x100);  // the source is cut first
+    CHECK(only_value(0x100a) == ~std::uint64_t{1});
+    CHECK(only_value(0x100c) == 0xfe);
+    CHECK(only_value(0x100e) == ~std::uint64_t{0});
+    CHECK(find_site(p, 0x100e)->top[0].value == std::vector(32, std::byte{0xff}));
+}
+
+TEST_CASE("records of constants only have values, but no words") {
+    TestProgram program;
+    const auto plain = program.add(0x1000, Terminator::jump, 0x1000);
+    const auto constant = program.with_values(plain, {{0, reg_rax, 8, 0, none, 5}});
+    TestRun run;
+    CHECK(
+        run.sample(program, {constant, plain, constant, constant, plain, constant}).instructions ==
+        6 * 3);
+    const Profile p = run.result();
+    REQUIRE(p.values.size() == 1);
+    CHECK(p.values[0].count == 4);
+    CHECK(value_of(p.values[0].top.at(0)) == 5);
+    CHECK(run.profile.check().has_value());
+}
+
+// What a profile says of values, as far as it must be the same wherever its traces were cut.
+using Counts = std::map<std::pair<std::uint64_t, std::string>, std::map<std::uint64_t, double>>;
+Counts counts_of(const Profile& p) {
+    Counts counts;
+    for (const ValueProfile& site : p.values)
+        for (const TopValue& top : site.top)
+            counts[{site.at.address, site.operand}][value_of(top)] = static_cast<double>(top.count);
+    return counts;
+}
+
+TEST_CASE("a sequence has the values of its parts, in order, also of one part twice") {
+    TestProgram program;
+    const auto first = program.add(0x1000, Terminator::conditional, 0x1010);
+    const auto second = program.add(0x1010, Terminator::jump, 0x1000);
+    const auto a = program.with_values(
+        first,
+        {{0, reg_rax, 8, 1, none, 0}, {4, reg_rax, 8, 0, 0, 3}, {8, reg_ymm0, 32, 4, none, 0}});
+    const auto b =
+        program.with_values(second, {{0, reg_al, 1, 1, none, 0}, {4, reg_eax, 4, 1, none, 0}});
+    const auto c = program.with_values(first, {{12, reg_eax, 4, 0, none, 9}});
+    const auto sequence = program.sequence({a, second, b, c, a, b});
+    Words joined, single;
+    for (std::uint64_t i = 0; i < 700; ++i) {
+        const Words of_a = {i % 3, 4, 3, 2, i % 5}, of_b = {i % 7, i % 2};
+        const Words again = {i % 4, 4, 3, 2, i % 6}, again_b = {i % 8, 1};
+        const auto append = [](Words& to, std::uint64_t id, const Words& values) {
+            if (id) to.push_back(id);
+            to.insert(to.end(), values.begin(), values.end());
+        };
+        append(joined, sequence, of_a);
+        for (const auto& more : {of_b, again, again_b}) append(joined, 0, more);
+        append(single, a, of_a);
+        append(single, second, {});
+        append(single, b, of_b);
+        append(single, c, {});
+        append(single, a, again);
+        append(single, b, again_b);
+    }
+    TestRun expected, got;
+    const auto instructions = expected.sample(program, single).instructions;
+    CHECK(got.sample(program, joined).instructions == instructions);
+    CHECK(counts_of(expected.result()).size() == 6);
+    CHECK(counts_of(got.result()) == counts_of(expected.result()));
+    CHECK(got.result().paths == expected.result().paths);
+}
+
+TEST_CASE("long traces lose no value, wherever they are cut") {
+    TestProgram program;
+    const auto plain = program.add(0x1000, Terminator::jump, 0x1010);
+    const auto other = program.add(0x1010, Terminator::jump, 0x1000);
+    const auto a =
+        program.with_values(plain, {{0, reg_rax, 8, 1, none, 0}, {4, reg_eax, 4, 1, none, 0}});
+    const auto b =
+        program.with_values(other, {{0, reg_ymm0, 32, 4, none, 0}, {8, reg_al, 1, 0, none, 1}});
+    Words trace;
+    Counts expected;
+    for (std::uint64_t i = 0; trace.size() < 300'000; ++i) {
+        trace.insert(trace.end(), {a, i % 31, i % 2, plain, b, 9, 8, 7, i % 5});
+        ++expected[{0x1000, "rax"}][i % 31];
+        ++expected[{0x1004, "eax"}][i % 2];
+        ++expected[{0x1010, "ymm0"}][i % 5];
+        ++expected[{0x1018, "al"}][1];
+    }
+    for (std::size_t longest : {std::size_t{1000}, std::size_t{32768}, trace.size()}) {
+        CAPTURE(longest);
+        Random lengths(longest);
+        TestRun run;
+        run.begin();
+        for (auto at = trace.begin(); at != trace.end();) {
+            const auto left = static_cast<std::size_t>(trace.end() - at);
+            const auto end =
+                at + static_cast<std::ptrdiff_t>(std::min(left, 1 + lengths.next() % longest));
+            run.add(program, Words(at, end));
+            at = end;
+        }
+        run.collector.end();
+        CHECK(counts_of(run.result()) == expected);
+        CHECK(run.profile.check().has_value());
+    }
+}
+
+TEST_CASE("values may be asked for in the middle of a sample, also inside a record") {
+    TestRun run;
+    TestProgram program;
+    const auto block = program.add(0x1000, Terminator::jump, 0x1000);
+    const auto valued = program.with_values(block, {{0, reg_rax, 8, 1, none, 0}});
+    run.begin();
+    run.add(program, {valued, 1, valued});
+    CHECK(run.result().values.at(0).count == 1);
+    run.add(program, {2, valued, 3});
+    CHECK(run.result().values.at(0).count == 3);
+    run.collector.end();
+    CHECK(run.result().values.at(0).count == 3);
+}
+
+TEST_CASE("values count while instructions are skipped") {
+    TestRun run;
+    TestProgram program;
+    const auto block = program.add(0x1000, Terminator::jump, 0x1000);
+    const auto valued = program.with_values(block, {{0, reg_rax, 8, 1, none, 0}});
+    run.begin({}, 5);
+    CHECK(run.add(program, {valued, 1, valued, 2, valued, 3}).instructions == 3);
+    run.collector.end();
+    CHECK(run.result().values.at(0).count == 3);
+}
+
+TEST_CASE("a site's values depend on its own stream only") {
+    TestProgram program;
+    const auto block = program.add(0x1000, Terminator::jump, 0x1000);
+    const auto a = program.with_values(block, {{0, reg_rax, 8, 1, none, 0}});
+    const auto b = program.with_values(block, {{4, reg_rax, 8, 1, none, 0}});
+    TestRun alone, together;
+    Words own, mixed;
+    Random random(3);
+    for (int i = 0; i < 5000; ++i) {
+        const auto value = random.next() % 1000;
+        own.insert(own.end(), {a, value});
+        mixed.insert(mixed.end(), {a, value, b, random.next()});
+    }
+    alone.sample(program, own);
+    together.sample(program, mixed);
+    const auto expected = alone.result().values.at(0);
+    const Profile p = together.result();
+    const ValueProfile* got = find_site(p, 0x1000);
+    REQUIRE(got);
+    CHECK(expected.top.at(0).error > 0);
+    REQUIRE(got->top.size() == expected.top.size());
+    for (std::size_t i = 0; i < got->top.size(); ++i) {
+        CHECK(got->top[i].value == expected.top[i].value);
+        CHECK(got->top[i].count == expected.top[i].count);
+    }
 }
 
 TEST_CASE("TNV tables are filled on request, beside the counting samples") {
     TestProgram program;
     const auto block = program.add(0x1000, Terminator::none);
-    const auto valued = program.with_values(block, {{0, reg_rax, 8, 1, 0}});
+    const auto valued = program.with_values(block, {{0, reg_rax, 8, 1, none, 0}});
     TestRun without, with({.tnv = true});
     without.sample(program, {valued, 1});
     with.sample(program, {valued, 1, valued, 1});
@@ -190,7 +377,7 @@ TEST_CASE("the values of two emulators add up") {
     TestRun run;
     TestProgram program;
     const auto block = program.add(0x1000, Terminator::none);
-    const auto valued = program.with_values(block, {{0, reg_rax, 8, 1, 0}});
+    const auto valued = program.with_values(block, {{0, reg_rax, 8, 1, none, 0}});
     SampleCollector& other = run.profile.add_collector();
     run.sample(program, {valued, 1, valued, 2});
     other.begin({run.resolver, {}, 0});
