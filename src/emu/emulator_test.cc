@@ -39,7 +39,7 @@ void check_same(std::uint64_t (*function)(Arguments...), Arguments... arguments)
     for (const bool values : {false, true}) {
         CAPTURE(values);
         TestGuest guest;
-        if (values) guest.limits.value_period = guest.limits.value_instructions = 1'000'000'000;
+        if (values) guest.trace_values();
         const auto result = guest.call(reinterpret_cast<const void*>(function), arguments...);
         REQUIRE(TestGuest::returned(result));
         const auto emulated = guest.cpu[Gpr::rax];
@@ -130,7 +130,7 @@ TEST_CASE("a trace is the same whatever the size of its buffers") {
 TEST_CASE("values are what the instructions produced") {
     constexpr std::uint64_t iterations = 50;
     TestGuest guest;
-    guest.limits.value_period = guest.limits.value_instructions = 1'000'000'000;
+    guest.trace_values();
     guest.call(reinterpret_cast<const void*>(test_counter), iterations);
     std::uint64_t expected = 0, sevens = 0;
     const auto& words = guest.sink.recorded;
@@ -210,7 +210,7 @@ TEST_CASE("code that rewrites itself runs as rewritten") {
     std::memcpy(page, code.data(), code.size());
     for (const bool values : {false, true}) {
         TestGuest guest;
-        if (values) guest.limits.value_period = guest.limits.value_instructions = 1'000'000'000;
+        if (values) guest.trace_values();
         REQUIRE(TestGuest::returned(guest.call(page)));
         CHECK(guest.cpu[Gpr::rax] == 42);
         CHECK(guest.traced_instructions() == 3);

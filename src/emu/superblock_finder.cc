@@ -30,9 +30,29 @@ SuperblockFinder::Head& SuperblockFinder::head(BlockId id) {
     return heads_[id];
 }
 
-bool SuperblockFinder::observe(std::span<const std::uint64_t> words) {
-    const auto stride = words_seen_ < young_words ? young_stride : old_stride;
-    words_seen_ += words.size();
+// At TraceLevel::values, finding where records begin costs as much as the young stride; so later
+// one piece of the trace in so many is looked at instead.
+bool SuperblockFinder::observe(TraceLevel level, std::span<const std::uint64_t> words) {
+    auto& seen = words_seen_[level == TraceLevel::values];
+    const bool young = seen < young_words;
+    seen += words.size();
+    if (level == TraceLevel::blocks) return observe_ids(young ? young_stride : old_stride, words);
+    if (!young && random_() % (old_stride / young_stride) != 0) return false;
+    collect_ids(words);
+    return observe_ids(young_stride, ids_);
+}
+
+void SuperblockFinder::collect_ids(std::span<const std::uint64_t> words) {
+    ids_.clear();
+    for (auto at = words.size(); at > 0;) {
+        const auto id = words[at - 1];
+        ids_.push_back(id);
+        at -= std::min<std::size_t>(at, 1u + row(id).value_words);
+    }
+    std::reverse(ids_.begin(), ids_.end());
+}
+
+bool SuperblockFinder::observe_ids(std::uint32_t stride, std::span<const std::uint64_t> words) {
     bool formed = false;
     for (std::size_t at = random_() % stride; at < words.size(); at += 1 + random_() % (2 * stride))
         formed |= row(words[at]).parts == 0 ? note_block(words, head_of(words, at))
@@ -90,7 +110,7 @@ bool SuperblockFinder::form(std::span<const std::uint64_t> words, std::size_t at
 // The blocks that were executed from `at` on.
 void SuperblockFinder::collect(std::span<const std::uint64_t> words, std::size_t at) {
     parts_.clear();
-    instructions_ = 0;
+    instructions_ = value_words_ = 0;
     for (++at; at-- > 0;) {
         const auto& next = row(words[at]);
         if (next.parts == 0) {
@@ -105,13 +125,15 @@ void SuperblockFinder::collect(std::span<const std::uint64_t> words, std::size_t
 // False: the superblock ends before this block, or with it.
 bool SuperblockFinder::append(BlockId id) {
     const auto& block = tables_[id];
-    const bool too_long =
-        parts_.size() == most_parts || instructions_ + block.instructions > most_instructions;
+    const bool too_long = parts_.size() == most_parts ||
+                          instructions_ + block.instructions > most_instructions ||
+                          value_words_ + block.value_words > most_value_words;
     if (!parts_.empty() && (too_long || (instructions_ >= long_enough_instructions &&
                                          follows_backwards(parts_.back(), id))))
         return false;
     parts_.push_back(id);
     instructions_ += block.instructions;
+    value_words_ += block.value_words;
     return block.terminator != Terminator::syscall && block.terminator != Terminator::handed_over;
 }
 

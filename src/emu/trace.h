@@ -2,8 +2,9 @@
 //
 // A trace is a sequence of 64-bit words written from high addresses to low ones. Each executed
 // basic block appends one record: the block's id, then one or more words for each of the block's
-// value slots, in order. A block translated at TraceLevel::blocks has no slots. There, one record
-// may also stand for a sequence of several blocks: its id then names a row with parts.
+// value slots, in order. A block translated at TraceLevel::blocks has no slots. One record may also
+// stand for a sequence of several blocks of one level: its id then names a row with parts, and what
+// follows are the words of the first part's slots, then those of the second's, and so on.
 #pragma once
 
 #include <cstdint>
@@ -49,8 +50,9 @@ inline constexpr std::size_t max_sequence_parts = 64;
 // worker process: readers check.
 //
 // A row with parts is a sequence: blocks that were executed one after the other, whose ids are its
-// parts and have no parts of their own. Its `start` is that of the first, the other addresses
-// and the terminator are those of the last; `instructions` is the sum.
+// parts, are of its level and have no parts of their own. Its `start` is that of the first, the
+// other addresses and the terminator are those of the last; `instructions` and `value_words` are
+// sums. It has no slots itself.
 struct BlockInfo {
     GuestAddress start;   // first instruction
     GuestAddress last;    // last instruction: the branch, if there is one

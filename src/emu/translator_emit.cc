@@ -68,15 +68,10 @@ std::optional<std::uint32_t> Translator::emit_block(TraceLevel level, bool indir
     block.first_position = static_cast<std::uint32_t>(positions_.size());
     block.level = level;
     block.id = tables_.size();
-    draft_.slots.clear();
-    draft_.words = 0;
     emit_record(level, block.id, out);
     emit_body(level, out);
     emit_terminator(level, block.id, out);
-    if (draft_.probe_displacement) {
-        const auto below = -8 * static_cast<std::int32_t>(draft_.words + 1);
-        std::memcpy(draft_.probe_displacement, &below, sizeof below);
-    }
+    set_probe(draft_.words);
     block.end = draft_.end;
     block.code_end = out.position();
     block.instructions = static_cast<std::uint32_t>(draft_.instructions.size());
@@ -127,7 +122,7 @@ std::uint8_t* Translator::emit_guard(GuestAddress expected, CodeBuffer& out) {
 }
 
 void Translator::emit_record(TraceLevel level, BlockId id, CodeBuffer& out) {
-    draft_.probe_displacement = nullptr;
+    probe_displacement_ = nullptr;
     if (level == TraceLevel::none) {
         // retire() writes a jump of five bytes over a block's beginning.
         out.bytes({0x0f, 0x1f, 0x44, 0x00, 0x00});
@@ -136,14 +131,22 @@ void Translator::emit_record(TraceLevel level, BlockId id, CodeBuffer& out) {
     if (level == TraceLevel::values) {
         // Touches the lowest word of this record, so that a full buffer shows here and not within.
         out.bytes({0x89, 0x84, 0x24});  // mov [rsp - size], eax
-        draft_.probe_displacement = out.position();
+        probe_displacement_ = out.position();
         out.value(std::int32_t{0});
     }
     out.push_imm32(id);
 }
 
+void Translator::set_probe(std::uint32_t value_words) {
+    if (!probe_displacement_) return;
+    const auto below = -8 * static_cast<std::int32_t>(value_words + 1);
+    std::memcpy(probe_displacement_, &below, sizeof below);
+}
+
 void Translator::emit_body(TraceLevel level, CodeBuffer& out) {
     auto& all = draft_.instructions;
+    draft_.slots.clear();
+    draft_.words = 0;
     for (std::size_t i = 0; i < all.size(); ++i) {
         const auto& in = all[i];
         Position position{.host_offset = static_cast<std::uint16_t>(out.position() - draft_.entry),

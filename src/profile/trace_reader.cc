@@ -94,9 +94,11 @@ std::uint32_t TraceReader::plan_of(std::uint64_t id, const BlockTable& table) {
 
 std::optional<TraceReader::RecordPlan> TraceReader::learn(const BlockInfo& row,
                                                           const BlockTable& table) {
-    RecordPlan plan{.first_block = static_cast<std::uint32_t>(tokens_.size())};
+    RecordPlan plan{.first_slot = static_cast<std::uint32_t>(slots_.size()),
+                    .first_block = static_cast<std::uint32_t>(tokens_.size())};
     const bool good = row.parts != 0 ? learn_parts(row, table, plan)
                                      : learn_block(row, plan) && learn_values(row, table, plan);
+    plan.slots = static_cast<std::uint32_t>(slots_.size()) - plan.first_slot;
     if (!good) return std::nullopt;
     return plan;
 }
@@ -119,14 +121,14 @@ bool TraceReader::learn_parts(const BlockInfo& row, const BlockTable& table, Rec
         const BlockInfo* part = table.find(id);
         if (!part) return false;
         const BlockInfo block = *part;
-        if (block.parts != 0 || block.value_words != 0 || !learn_block(block, plan)) return false;
+        if (block.parts != 0 || block.level != row.level || !learn_block(block, plan) ||
+            !learn_values(block, table, plan))
+            return false;
     }
-    return true;
+    return plan.words == row.value_words;
 }
 
 bool TraceReader::learn_values(const BlockInfo& block, const BlockTable& table, RecordPlan& plan) {
-    plan.words = block.value_words;
-    plan.first_slot = static_cast<std::uint32_t>(slots_.size());
     if (block.value_words == 0) return true;
     const auto rows = table.slots_of(block);
     if (rows.size() != block.slots) return false;
@@ -135,9 +137,10 @@ bool TraceReader::learn_values(const BlockInfo& block, const BlockTable& table, 
         const ValueSlot slot = row;
         word += slot.words;
         if (!is_plausible(slot, block) || word > block.value_words) return false;
-        if (const auto planned = plan_slot(slot, tokens_.back(), word)) slots_.push_back(*planned);
+        if (const auto planned = plan_slot(slot, tokens_.back(), plan.words + word))
+            slots_.push_back(*planned);
     }
-    plan.slots = static_cast<std::uint32_t>(slots_.size()) - plan.first_slot;
+    plan.words += word;
     return word == block.value_words;
 }
 
