@@ -146,13 +146,18 @@ class TestGuest {
         std::vector<TracedValue> result;
         for_each_block([&](const BlockInfo& executed, std::span<const std::uint64_t> words) {
             std::size_t at = 0;
+            const auto first = result.size();
             for (const auto& slot : tables_.slots_of(executed)) {
                 at += slot.words;
-                const auto lowest = words[at - 1];
+                const bool has_source = slot.source != ValueSlot::no_source;
+                const auto value = slot.words != 0
+                                       ? words[at - 1]
+                                       : (has_source ? result[first + slot.source].value : 0) +
+                                             static_cast<std::uint64_t>(std::int64_t{slot.addend});
                 const auto width = slot.width_bytes;
                 result.push_back(
                     {(executed.start + slot.instruction_offset).value, slot.reg, width,
-                     width < 8 ? lowest & ((std::uint64_t{1} << 8 * width) - 1) : lowest});
+                     width < 8 ? value & ((std::uint64_t{1} << 8 * width) - 1) : value});
             }
             if (at != words.size()) FAIL("a block has more words than its slots");
         });

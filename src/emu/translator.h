@@ -13,6 +13,7 @@
 #include "emu/guest_memory.h"
 #include "emu/relocate.h"
 #include "emu/syscall_handler.h"
+#include "emu/value_tracker.h"
 
 namespace shadowprof {
 
@@ -179,6 +180,9 @@ class Translator {
     void set_probe(std::uint32_t value_words);
     void emit_body(TraceLevel level, CodeBuffer& out);
     void emit_values(const Instruction& in, const Relocated& relocated, CodeBuffer& out);
+    void add_slot(const Instruction& in, const ZydisDecodedOperand& written,
+                  const std::optional<KnownValue>& value, const Relocated& relocated,
+                  CodeBuffer& out);
     void emit_terminator(TraceLevel level, BlockId id, CodeBuffer& out);
     void emit_exit(ExitReason reason, std::uint32_t info, CodeBuffer& out);
     // A direct branch to `target` whose displacement is at `displacement`: linked at once if the
@@ -209,6 +213,7 @@ class Translator {
     std::vector<PendingStub> pending_;
     std::vector<SideExit> side_exits_;
     Draft draft_;
+    ValueTracker known_;                          // what is known where code is appended
     std::uint8_t* probe_displacement_ = nullptr;  // of the record that was begun last
     bool has_superblocks_ = false;
     std::unordered_map<GuestAddress, CodePage> pages_;

@@ -147,6 +147,7 @@ void Translator::emit_body(TraceLevel level, CodeBuffer& out) {
     auto& all = draft_.instructions;
     draft_.slots.clear();
     draft_.words = 0;
+    known_.begin();
     for (std::size_t i = 0; i < all.size(); ++i) {
         const auto& in = all[i];
         Position position{.host_offset = static_cast<std::uint16_t>(out.position() - draft_.entry),
@@ -174,25 +175,42 @@ void Translator::emit_body(TraceLevel level, CodeBuffer& out) {
 }
 
 void Translator::emit_values(const Instruction& in, const Relocated& relocated, CodeBuffer& out) {
+    const auto result = known_.result_of(in);
+    known_.forget_written(in);
     for (const auto& operand : in.operands()) {
         if (!is_recorded(operand)) continue;
-        const auto width_bytes = static_cast<std::uint8_t>(operand.size / 8);
-        const auto reg = operand.reg.value;
-        if (is_gpr(reg)) {
-            out.push(host_of(gpr_number(reg), relocated, out));
-        } else {
-            if (width_bytes != 16 && width_bytes != 32 && width_bytes != 64) continue;
-            emit_push_vector(reg, width_bytes,
-                             in.zydis().encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY, out);
-        }
-        const auto words = static_cast<std::uint8_t>((width_bytes + 7) / 8);
-        draft_.slots.push_back(
-            {.instruction_offset = static_cast<std::uint16_t>(in.address() - draft_.start),
-             .reg = static_cast<std::uint16_t>(reg),
-             .width_bytes = width_bytes,
-             .words = words});
-        draft_.words += words;
+        const bool is_first = &operand == in.operands().data();
+        add_slot(in, operand, is_first ? result : std::nullopt, relocated, out);
     }
+}
+
+// `value`: what is known to be written.
+void Translator::add_slot(const Instruction& in, const ZydisDecodedOperand& written,
+                          const std::optional<KnownValue>& value, const Relocated& relocated,
+                          CodeBuffer& out) {
+    const auto reg = written.reg.value;
+    const auto width_bytes = static_cast<std::uint8_t>(written.size / 8);
+    ValueSlot slot{.instruction_offset = static_cast<std::uint16_t>(in.address() - draft_.start),
+                   .reg = static_cast<std::uint16_t>(reg),
+                   .width_bytes = width_bytes,
+                   .words = 0};
+    if (const auto addend = value ? addend_of(*value, width_bytes) : std::nullopt) {
+        slot.source = value->source;
+        slot.addend = *addend;
+        if (width_bytes >= 4) known_.set(gpr_number(reg), *value);
+    } else if (is_gpr(reg)) {
+        slot.words = 1;
+        out.push(host_of(gpr_number(reg), relocated, out));
+        known_.set_recorded(in, written, static_cast<std::uint16_t>(draft_.slots.size()));
+    } else if (width_bytes == 16 || width_bytes == 32 || width_bytes == 64) {
+        slot.words = width_bytes / 8;
+        emit_push_vector(reg, width_bytes, in.zydis().encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY,
+                         out);
+    } else {
+        return;
+    }
+    draft_.slots.push_back(slot);
+    draft_.words += slot.words;
 }
 
 void Translator::emit_terminator(TraceLevel level, BlockId id, CodeBuffer& out) {

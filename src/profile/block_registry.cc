@@ -39,16 +39,22 @@ bool is_plausible(const BlockInfo& b) {
     const bool shape = b.start <= b.last && b.last < b.end && b.end - b.start <= max_block_bytes &&
                        b.instructions >= 1 && b.instructions <= b.end - b.start;
     const bool kinds = b.terminator <= Terminator::handed_over && b.level <= TraceLevel::values;
-    const bool values = b.level == TraceLevel::values ? b.slots <= b.value_words
-                                                      : b.slots == 0 && b.value_words == 0;
+    const bool values = b.level == TraceLevel::values || (b.slots == 0 && b.value_words == 0);
     return shape && kinds && values;
 }
 
-bool is_plausible(const ValueSlot& slot, const BlockInfo& block) {
-    return slot.instruction_offset < block.end - block.start &&
-           std::has_single_bit(slot.width_bytes) && slot.width_bytes <= 64 && slot.words >= 1 &&
-           slot.words <= 8 && slot.words * 8 >= slot.width_bytes &&
-           slot.reg <= ZYDIS_REGISTER_MAX_VALUE;
+bool is_plausible_last(std::span<const ValueSlot> slots, const BlockInfo& block) {
+    const auto& slot = slots.back();
+    if (slot.instruction_offset >= block.end - block.start ||
+        !std::has_single_bit(slot.width_bytes) || slot.width_bytes > 64 ||
+        slot.reg > ZYDIS_REGISTER_MAX_VALUE)
+        return false;
+    if (slot.words != 0) return slot.words <= 8 && slot.words * 8 >= slot.width_bytes;
+    if (slot.width_bytes > 8) return false;
+    if (slot.source == ValueSlot::no_source) return true;
+    if (slot.source + 1u >= slots.size()) return false;
+    const auto& source = slots[slot.source];
+    return source.words != 0 && source.width_bytes <= 8;
 }
 
 std::optional<BlockToken> BlockRegistry::token(const BlockInfo& info, AddressResolver& resolver) {

@@ -6,6 +6,7 @@
 #include <deque>
 #include <mutex>
 #include <optional>
+#include <span>
 
 #include "base/guest_address.h"
 #include "emu/trace.h"
@@ -45,8 +46,9 @@ struct ValueSite {
 
 // False for what no emulator writes. Needs a private copy: the original may change meanwhile.
 bool is_plausible(const BlockInfo& block);
-// The same for a value slot of that block.
-bool is_plausible(const ValueSlot& slot, const BlockInfo& block);
+// The same for the last one of `slots`, the first value slots of that block; those before it are
+// plausible.
+bool is_plausible_last(std::span<const ValueSlot> slots, const BlockInfo& block);
 
 // May be used by several threads. Grows, never changes.
 class BlockRegistry {

@@ -75,6 +75,10 @@ TEST_CASE("blocks that cannot be are refused") {
     CHECK(refused([&](BlockInfo& b) { b.level = static_cast<TraceLevel>(2); }));
     CHECK(refused([&](BlockInfo& b) { b.value_words = 1; }));
     CHECK(refused([&](BlockInfo& b) { b.slots = 1; }));
+    CHECK(refused([&](BlockInfo& b) {
+        b.level = TraceLevel::values;
+        b.slots = 1;
+    }));
 }
 
 TEST_CASE("value slots that cannot be are refused") {
@@ -92,7 +96,6 @@ TEST_CASE("value slots that cannot be are refused") {
     CHECK(refused({0, rax, 0, 1, 0}, as_it_is));
     CHECK(refused({0, rax, 3, 1, 0}, as_it_is));
     CHECK(refused({0, rax, 128, 8, 0}, as_it_is));
-    CHECK(refused({0, rax, 8, 0, 0}, as_it_is));
     CHECK(refused({0, rax, 16, 1, 0}, as_it_is));
     CHECK(refused({0, rax, 8, 9, 0}, as_it_is));
     CHECK(refused({0, 0xffff, 8, 1, 0}, as_it_is));
@@ -101,6 +104,28 @@ TEST_CASE("value slots that cannot be are refused") {
     CHECK(refused({0, rax, 8, 1, 0}, [](BlockInfo& b) { b.slots = b.value_words = 2; }));
     CHECK(refused({0, rax, 8, 1, 0}, [](BlockInfo& b) { b.value_words = 2; }));
     CHECK(refused({0, rax, 8, 2, 0}, [](BlockInfo& b) { b.value_words = 1; }));
+}
+
+TEST_CASE("values without words that cannot be are refused") {
+    auto refused = [](ValueSlot third) {
+        TestProgram program;
+        const auto id = program.add(0x1000, Terminator::none);
+        const auto valued = program.with_values(
+            id, {{0, rax, 8, 1}, {0, rax, 16, 2}, {4, rax, 8, 0, 0, 1}, third, {4, rax, 8, 1}});
+        TestRun run;
+        return run.sample(program, {valued, 1, 2, 3, 4}).damaged;
+    };
+    constexpr auto none = ValueSlot::no_source;
+    CHECK_FALSE(refused({4, rax, 8, 0, none, -1}));
+    CHECK_FALSE(refused({4, rax, 1, 0, 0, -1}));
+    CHECK(refused({4, rax, 16, 0, none, 0}));
+    CHECK(refused({4, rax, 16, 0, 0, 0}));
+    CHECK(refused({4, rax, 8, 0, 1, 0}));  // wide
+    CHECK(refused({4, rax, 8, 0, 2, 0}));  // without words
+    CHECK(refused({4, rax, 8, 0, 3, 0}));  // itself
+    CHECK(refused({4, rax, 8, 0, 4, 0}));  // later
+    CHECK(refused({4, rax, 8, 0, 5, 0}));
+    CHECK(refused({4, rax, 8, 0, none - 1, 0}));
 }
 
 TEST_CASE("a record that ends too early does not count and reads nothing behind the batch") {

@@ -48,7 +48,7 @@ std::optional<TraceRecord> TraceReader::read(std::span<const std::uint64_t>& wor
         return std::nullopt;
     }
     const RecordPlan& plan = plans_[number];
-    if (plan.words == 0) {
+    if (plan.words == 0 && plan.slots == 0) {
         words = words.first(words.size() - 1);
     } else {
         const auto missing = 1 + plan.words - pending_.size();
@@ -64,7 +64,7 @@ std::optional<TraceRecord> TraceReader::read(std::span<const std::uint64_t>& wor
                        .first_block = plan.first_block,
                        .blocks = plan.blocks,
                        .instructions = plan.instructions,
-                       .has_values = plan.words != 0};
+                       .has_values = plan.words != 0 || plan.slots != 0};
 }
 
 // Those of the record in `pending_`.
@@ -72,10 +72,13 @@ void TraceReader::hand_on_values(const RecordPlan& plan) {
     const std::uint64_t* id = &pending_.back();
     for (const SlotPlan& slot : std::span(slots_).subspan(plan.first_slot, plan.slots)) {
         const std::uint64_t* lowest = id - slot.lowest_word;
-        if (slot.width_bytes <= ValueBank::narrow_bytes)
-            values_->add_narrow(slot.index, low_bytes(*lowest, slot.width_bytes));
-        else
+        if (slot.width_bytes > ValueBank::narrow_bytes) {
             values_->add_wide(slot.index, wide_value(lowest, slot.width_bytes));
+            continue;
+        }
+        const auto source = slot.lowest_word == 0 ? 0 : low_bytes(*lowest, slot.source_bytes);
+        const auto sum = source + static_cast<std::uint64_t>(std::int64_t{slot.addend});
+        values_->add_narrow(slot.index, low_bytes(sum, slot.width_bytes));
     }
 }
 
@@ -129,31 +132,40 @@ bool TraceReader::learn_parts(const BlockInfo& row, const BlockTable& table, Rec
 }
 
 bool TraceReader::learn_values(const BlockInfo& block, const BlockTable& table, RecordPlan& plan) {
-    if (block.value_words == 0) return true;
     const auto rows = table.slots_of(block);
     if (rows.size() != block.slots) return false;
     std::uint32_t word = 0;
+    std::vector<ValueSlot> slots;
+    std::vector<std::uint32_t> lowest_words;
     for (const ValueSlot& row : rows) {
-        const ValueSlot slot = row;
+        const auto& slot = slots.emplace_back(row);
         word += slot.words;
-        if (!is_plausible(slot, block) || word > block.value_words) return false;
-        if (const auto planned = plan_slot(slot, tokens_.back(), plan.words + word))
-            slots_.push_back(*planned);
+        if (!is_plausible_last(slots, block) || word > block.value_words) return false;
+        const bool has_source = slot.words == 0 && slot.source != ValueSlot::no_source;
+        lowest_words.push_back(slot.words != 0 ? plan.words + word
+                               : has_source    ? lowest_words[slot.source]
+                                               : 0);
+        auto planned = plan_slot(slot, tokens_.back());
+        if (!planned) continue;
+        planned->lowest_word = lowest_words.back();
+        planned->addend = slot.words != 0 ? 0 : slot.addend;
+        planned->source_bytes = has_source ? slots[slot.source].width_bytes : slot.width_bytes;
+        slots_.push_back(*planned);
     }
     plan.words += word;
     return word == block.value_words;
 }
 
 // Nothing if there are too many sites: this one goes unprofiled.
-std::optional<TraceReader::SlotPlan> TraceReader::plan_slot(const ValueSlot& slot, BlockToken token,
-                                                            std::uint32_t word) {
+std::optional<TraceReader::SlotPlan> TraceReader::plan_slot(const ValueSlot& slot,
+                                                            BlockToken token) {
     if (!values_) return std::nullopt;
     const CodeLocation start = blocks_[token].start;
     const auto site = registry_.site_id(
         {{start.module, start.address + slot.instruction_offset}, slot.reg, slot.width_bytes});
     if (!site) return std::nullopt;
-    return SlotPlan{word, slot.width_bytes,
-                    values_->index(*site, slot.width_bytes > ValueBank::narrow_bytes)};
+    return SlotPlan{.width_bytes = slot.width_bytes,
+                    .index = values_->index(*site, slot.width_bytes > ValueBank::narrow_bytes)};
 }
 
 }  // namespace shadowprof

@@ -42,7 +42,11 @@ class TraceReader {
 
   private:
     struct SlotPlan {
-        std::uint32_t lowest_word = 0;  // distance from the id down to the value's lowest word
+        // Distance from the id down to the lowest word of the value or of what it follows from; 0:
+        // it is the addend.
+        std::uint32_t lowest_word = 0;
+        std::int32_t addend = 0;
+        std::uint8_t source_bytes = 0;
         std::uint8_t width_bytes = 0;
         ValueBank::Index index = 0;
     };
@@ -60,7 +64,7 @@ class TraceReader {
     bool learn_block(const BlockInfo& block, RecordPlan& plan);
     bool learn_parts(const BlockInfo& row, const BlockTable& table, RecordPlan& plan);
     bool learn_values(const BlockInfo& block, const BlockTable& table, RecordPlan& plan);
-    std::optional<SlotPlan> plan_slot(const ValueSlot& slot, BlockToken token, std::uint32_t word);
+    std::optional<SlotPlan> plan_slot(const ValueSlot& slot, BlockToken token);
 
     BlockRegistry& registry_;
     BlockView& blocks_;
