@@ -145,14 +145,20 @@ TEST_CASE("values are what the instructions produced") {
 }
 
 TEST_CASE("a run ends near its number of instructions") {
-    TestGuest guest;
-    guest.limits.instructions = 100'000;
-    const auto result = guest.call(reinterpret_cast<const void*>(test_counter), 100'000'000);
-    CHECK(result.end == SampleEnd::size);
-    CHECK(guest.traced_instructions() >= 99'000);
-    CHECK(guest.traced_instructions() <= 101'000);
-    CHECK(guest.cpu.rip.value == reinterpret_cast<std::uint64_t>(test_counter_loop));
-    CHECK(guest.cpu[Gpr::rcx] == (guest.traced_instructions() - 1) / 4);
+    for (const bool values : {false, true}) {
+        CAPTURE(values);
+        TestGuest guest;
+        if (values) guest.trace_values();
+        guest.limits.instructions = 100'000;
+        const auto result = guest.call(reinterpret_cast<const void*>(test_counter), 100'000'000);
+        CHECK(result.end == SampleEnd::size);
+        CHECK(guest.traced_instructions() >= 99'000);
+        CHECK(guest.traced_instructions() <= 101'000);
+        CHECK(result.instructions >= 99'000);
+        CHECK(result.instructions <= 101'000);
+        CHECK(guest.cpu.rip.value == reinterpret_cast<std::uint64_t>(test_counter_loop));
+        CHECK(guest.cpu[Gpr::rcx] == (guest.traced_instructions() - 1) / 4);
+    }
 }
 
 TEST_CASE("a fault leaves the registers as they were before the instruction") {
