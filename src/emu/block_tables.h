@@ -27,7 +27,8 @@ class BlockTables {
 
     // Appends a row for each beginning of a sequence of blocks, shortest first: the first has one
     // part, the last has all. Returns the first row's id; nothing if a table is full. Needs ids of
-    // blocks without parts, at most max_sequence_parts.
+    // blocks of one level without parts, at most max_sequence_parts, whose value words are few
+    // enough to be counted.
     std::optional<BlockId> add_sequence(std::span<const BlockId> parts) {
         if (blocks_.size() - next_block_ < parts.size() ||
             parts_.size() - next_part_ < parts.size())
@@ -36,6 +37,7 @@ class BlockTables {
         const auto first = next_block_;
         BlockInfo row = blocks_[parts[0]];
         row.instructions = 0;
+        row.slots = row.value_words = 0;
         row.first_part = next_part_;
         for (auto part : parts) {
             const auto& last = blocks_[part];
@@ -44,6 +46,7 @@ class BlockTables {
             row.target = last.target;
             row.terminator = last.terminator;
             row.instructions += last.instructions;
+            row.value_words = static_cast<std::uint16_t>(row.value_words + last.value_words);
             ++row.parts;
             blocks_[next_block_++] = row;
         }

@@ -216,8 +216,8 @@ void Emulator::Run::submit_trace() {
     auto* cursor = reinterpret_cast<std::uint64_t*>(context_.trace_cursor);
     const std::span<const std::uint64_t> words(cursor, start_);
     pacer_.account(words);
-    if (pacer_.level() == TraceLevel::blocks && limits_.blocks == 0 &&
-        e_.superblocks_.observe(words))
+    if (pacer_.level() != TraceLevel::none && limits_.blocks == 0 &&
+        e_.superblocks_.observe(pacer_.level(), words))
         pacer_.expect_longer_records();
     sink_.submit(words);
     start_ = nullptr;
@@ -322,10 +322,12 @@ void Emulator::Run::on_trace_full() {
 void Emulator::Run::cut_last_record(const GuestPosition& position) {
     auto* id = reinterpret_cast<std::uint64_t*>(context_.trace_cursor) + position.words_before;
     if (id >= start_) return;
-    if (const auto executed = e_.translator_.executed(position))
+    auto* oldest_free = id + 1;
+    if (const auto executed = e_.translator_.executed(position)) {
         *id = *executed;
-    else
-        context_.trace_cursor = reinterpret_cast<std::uint64_t>(id + 1);
+        oldest_free = id - e_.tables_[*executed].value_words;
+    }
+    context_.trace_cursor = reinterpret_cast<std::uint64_t>(oldest_free);
 }
 
 void Emulator::Run::on_fault() {

@@ -39,7 +39,7 @@ void check_same(std::uint64_t (*function)(Arguments...), Arguments... arguments)
     for (const bool values : {false, true}) {
         CAPTURE(values);
         TestGuest guest;
-        if (values) guest.limits.value_period = guest.limits.value_instructions = 1'000'000'000;
+        if (values) guest.trace_values();
         const auto result = guest.call(reinterpret_cast<const void*>(function), arguments...);
         REQUIRE(TestGuest::returned(result));
         const auto emulated = guest.cpu[Gpr::rax];
@@ -130,36 +130,35 @@ TEST_CASE("a trace is the same whatever the size of its buffers") {
 TEST_CASE("values are what the instructions produced") {
     constexpr std::uint64_t iterations = 50;
     TestGuest guest;
-    guest.limits.value_period = guest.limits.value_instructions = 1'000'000'000;
+    guest.trace_values();
     guest.call(reinterpret_cast<const void*>(test_counter), iterations);
     std::uint64_t expected = 0, sevens = 0;
-    const auto& words = guest.sink.recorded;
-    for (std::size_t i = 0; i < words.size();) {
-        const auto& block = guest.block(words[i++]);
-        for (const auto& slot : guest.tables().slots_of(block)) {
-            const auto at = block.start + slot.instruction_offset;
-            if (slot.reg == ZYDIS_REGISTER_RCX) {
-                CHECK(words[i] == ++expected);
-                CHECK(slot.width_bytes == 8);
-            }
-            if (slot.reg == ZYDIS_REGISTER_R10) sevens += words[i] == 7;
-            CHECK(at >= block.start);
-            i += slot.words;
+    for (const auto& value : guest.values()) {
+        if (value.reg == ZYDIS_REGISTER_RCX) {
+            CHECK(value.value == ++expected);
+            CHECK(value.width_bytes == 8);
         }
+        if (value.reg == ZYDIS_REGISTER_R10) sevens += value.value == 7;
     }
     CHECK(expected == iterations);
     CHECK(sevens == iterations);
 }
 
 TEST_CASE("a run ends near its number of instructions") {
-    TestGuest guest;
-    guest.limits.instructions = 100'000;
-    const auto result = guest.call(reinterpret_cast<const void*>(test_counter), 100'000'000);
-    CHECK(result.end == SampleEnd::size);
-    CHECK(guest.traced_instructions() >= 99'000);
-    CHECK(guest.traced_instructions() <= 101'000);
-    CHECK(guest.cpu.rip.value == reinterpret_cast<std::uint64_t>(test_counter_loop));
-    CHECK(guest.cpu[Gpr::rcx] == (guest.traced_instructions() - 1) / 4);
+    for (const bool values : {false, true}) {
+        CAPTURE(values);
+        TestGuest guest;
+        if (values) guest.trace_values();
+        guest.limits.instructions = 100'000;
+        const auto result = guest.call(reinterpret_cast<const void*>(test_counter), 100'000'000);
+        CHECK(result.end == SampleEnd::size);
+        CHECK(guest.traced_instructions() >= 99'000);
+        CHECK(guest.traced_instructions() <= 101'000);
+        CHECK(result.instructions >= 99'000);
+        CHECK(result.instructions <= 101'000);
+        CHECK(guest.cpu.rip.value == reinterpret_cast<std::uint64_t>(test_counter_loop));
+        CHECK(guest.cpu[Gpr::rcx] == (guest.traced_instructions() - 1) / 4);
+    }
 }
 
 TEST_CASE("a fault leaves the registers as they were before the instruction") {
@@ -210,7 +209,7 @@ TEST_CASE("code that rewrites itself runs as rewritten") {
     std::memcpy(page, code.data(), code.size());
     for (const bool values : {false, true}) {
         TestGuest guest;
-        if (values) guest.limits.value_period = guest.limits.value_instructions = 1'000'000'000;
+        if (values) guest.trace_values();
         REQUIRE(TestGuest::returned(guest.call(page)));
         CHECK(guest.cpu[Gpr::rax] == 42);
         CHECK(guest.traced_instructions() == 3);

@@ -15,10 +15,9 @@ namespace shadowprof {
 
 class SharedArea {
   public:
-    static constexpr std::size_t segments = 16;
-    // A worker's own trace buffer is as large: it must fit the second-level cache beside what the
-    // guest has there.
-    static constexpr std::size_t segment_bytes = std::size_t{256} << 10;
+    static constexpr std::size_t segments = 8;
+    // Each costs two messages.
+    static constexpr std::size_t segment_bytes = std::size_t{1} << 20;
     static constexpr std::size_t segment_words = segment_bytes / sizeof(std::uint64_t);
     static constexpr std::size_t max_blocks = std::size_t{1} << 20;
     static constexpr std::size_t max_slots = std::size_t{4} << 20;

@@ -6,10 +6,12 @@ namespace shadowprof {
 namespace {
 
 // On average one record in so many is looked at.
-constexpr std::uint32_t stride = 2048;
+constexpr std::uint32_t record_stride = 2048;
+// One in so many pieces of a trace with values is looked at.
+constexpr std::uint32_t value_pieces = 8;
 
-// A block is hot when it was met so often: a superblock of 100 instructions takes as long to make as
-// some thousand executions of it save.
+// A block is hot when it was met so often: a superblock of 100 instructions takes as long to make
+// as some thousand executions of it save.
 constexpr std::uint8_t hot = 3;
 // So many superblocks may start with one block: what comes first need not be what comes mostly.
 constexpr std::uint8_t most_tries = 4;
@@ -29,7 +31,26 @@ SuperblockFinder::Head& SuperblockFinder::head(BlockId id) {
     return heads_[id];
 }
 
-bool SuperblockFinder::observe(std::span<const std::uint64_t> words) {
+// At TraceLevel::values, finding where records begin costs as much as looking at so many of them:
+// there, few pieces of the trace are looked at more closely.
+bool SuperblockFinder::observe(TraceLevel level, std::span<const std::uint64_t> words) {
+    if (level == TraceLevel::blocks) return observe_ids(record_stride, words);
+    if (random_() % value_pieces != 0) return false;
+    collect_ids(words);
+    return observe_ids(record_stride / value_pieces, ids_);
+}
+
+void SuperblockFinder::collect_ids(std::span<const std::uint64_t> words) {
+    ids_.clear();
+    for (auto at = words.size(); at > 0;) {
+        const auto id = words[at - 1];
+        ids_.push_back(id);
+        at -= std::min<std::size_t>(at, 1u + row(id).value_words);
+    }
+    std::reverse(ids_.begin(), ids_.end());
+}
+
+bool SuperblockFinder::observe_ids(std::uint32_t stride, std::span<const std::uint64_t> words) {
     bool formed = false;
     for (std::size_t at = random_() % stride; at < words.size(); at += 1 + random_() % (2 * stride))
         formed |= row(words[at]).parts == 0 ? note_block(words, head_of(words, at))
@@ -87,7 +108,7 @@ bool SuperblockFinder::form(std::span<const std::uint64_t> words, std::size_t at
 // The blocks that were executed from `at` on.
 void SuperblockFinder::collect(std::span<const std::uint64_t> words, std::size_t at) {
     parts_.clear();
-    instructions_ = 0;
+    instructions_ = value_words_ = 0;
     for (++at; at-- > 0;) {
         const auto& next = row(words[at]);
         if (next.parts == 0) {
@@ -102,13 +123,15 @@ void SuperblockFinder::collect(std::span<const std::uint64_t> words, std::size_t
 // False: the superblock ends before this block, or with it.
 bool SuperblockFinder::append(BlockId id) {
     const auto& block = tables_[id];
-    const bool too_long =
-        parts_.size() == most_parts || instructions_ + block.instructions > most_instructions;
+    const bool too_long = parts_.size() == most_parts ||
+                          instructions_ + block.instructions > most_instructions ||
+                          value_words_ + block.value_words > most_value_words;
     if (!parts_.empty() && (too_long || (instructions_ >= long_enough_instructions &&
                                          follows_backwards(parts_.back(), id))))
         return false;
     parts_.push_back(id);
     instructions_ += block.instructions;
+    value_words_ += block.value_words;
     return block.terminator != Terminator::syscall && block.terminator != Terminator::handed_over;
 }
 

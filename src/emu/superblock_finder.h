@@ -19,10 +19,11 @@ class SuperblockFinder {
         : translator_(translator), tables_(tables) {}
 
     static constexpr std::uint32_t most_instructions = 256;  // of a superblock
+    static constexpr std::uint32_t most_value_words = 512;   // of a superblock
 
-    // Looks at whole records at TraceLevel::blocks, the newest first. Translated code must not be
-    // running. True if there are new superblocks.
-    bool observe(std::span<const std::uint64_t> words);
+    // Looks at whole records of one level, the newest first. Translated code must not be running.
+    // True if there are new superblocks.
+    bool observe(TraceLevel level, std::span<const std::uint64_t> words);
 
   private:
     // What is known of a block that superblocks could start with.
@@ -34,6 +35,8 @@ class SuperblockFinder {
     };
 
     const BlockInfo& row(std::uint64_t word) const { return tables_[static_cast<BlockId>(word)]; }
+    bool observe_ids(std::uint32_t stride, std::span<const std::uint64_t> ids);
+    void collect_ids(std::span<const std::uint64_t> words);
     Head& head(BlockId id);
     bool follows_backwards(std::uint64_t word, std::uint64_t next) const;
     std::size_t head_of(std::span<const std::uint64_t> words, std::size_t at) const;
@@ -46,9 +49,10 @@ class SuperblockFinder {
     Translator& translator_;
     const BlockTables& tables_;
     std::minstd_rand random_;
-    std::vector<Head> heads_;  // by block id
+    std::vector<std::uint64_t> ids_;  // of the records that are looked at, the newest first
+    std::vector<Head> heads_;         // by block id
     std::vector<BlockId> parts_;
-    std::uint32_t instructions_ = 0;  // of parts_
+    std::uint32_t instructions_ = 0, value_words_ = 0;  // of parts_
 };
 
 }  // namespace shadowprof

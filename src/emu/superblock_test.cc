@@ -17,41 +17,51 @@ namespace {
 
 // A buffer so small that the trace is looked at often, and superblocks come early.
 constexpr std::size_t small_words = 512;
+// The same where values are traced, whose records are longer.
+constexpr std::size_t small_value_words = 4096;
 // So large that no trace is looked at before the end.
 constexpr std::size_t large_words = std::size_t{1} << 22;
 
 std::size_t sequences(const TestGuest& guest) {
-    const auto& words = guest.sink.recorded;
-    return static_cast<std::size_t>(std::count_if(
-        words.begin(), words.end(), [&](std::uint64_t w) { return guest.block(w).parts != 0; }));
+    std::size_t count = 0;
+    guest.for_each_record([&](const BlockInfo& row, auto) { count += row.parts != 0; });
+    return count;
 }
 
 struct Trace {
     std::vector<std::uint64_t> starts;
+    std::vector<TracedValue> values;
     std::uint64_t instructions = 0;
     std::uint64_t result = 0;
-    std::size_t records = 0, sequences = 0;
+    std::size_t sequences = 0;
 };
 
 template <typename... Arguments>
-Trace trace_of(std::size_t buffer_words, std::uint64_t (*function)(Arguments...),
+Trace trace_of(TraceLevel level, std::size_t buffer_words, std::uint64_t (*function)(Arguments...),
                Arguments... arguments) {
     TestGuest guest(buffer_words);
+    if (level == TraceLevel::values) guest.trace_values();
+    guest.limits.instructions = RunLimits::unlimited;
     const auto* code = reinterpret_cast<const void*>(function);
     REQUIRE(TestGuest::returned(guest.call(code, arguments...)));
-    return {guest.starts(), guest.traced_instructions(), guest.cpu[Gpr::rax],
-            guest.sink.recorded.size(), sequences(guest)};
+    return {guest.starts(), guest.values(), guest.traced_instructions(), guest.cpu[Gpr::rax],
+            sequences(guest)};
 }
 
 template <typename... Arguments>
 void check_same_trace(std::uint64_t (*function)(Arguments...), Arguments... arguments) {
-    const auto plain = trace_of(large_words, function, arguments...);
-    const auto joined = trace_of(small_words, function, arguments...);
-    CHECK(plain.sequences == 0);
-    CHECK(joined.sequences > joined.records / 4);
-    CHECK(joined.result == plain.result);
-    CHECK(joined.starts == plain.starts);
-    CHECK(joined.instructions == plain.instructions);
+    for (auto level : {TraceLevel::blocks, TraceLevel::values}) {
+        CAPTURE(level);
+        const auto small = level == TraceLevel::values ? small_value_words : small_words;
+        const auto plain = trace_of(level, large_words, function, arguments...);
+        const auto joined = trace_of(level, small, function, arguments...);
+        CHECK(plain.sequences == 0);
+        CHECK(joined.sequences > joined.starts.size() / 50);
+        CHECK(joined.result == plain.result);
+        CHECK(joined.starts == plain.starts);
+        CHECK(joined.values == plain.values);
+        CHECK(joined.instructions == plain.instructions);
+    }
 }
 
 }  // namespace
@@ -67,7 +77,8 @@ TEST_CASE("superblocks leave the trace of their blocks") {
 
 TEST_CASE("an indirect branch out of a superblock keeps the flags") {
     check_same_trace(test_flags_at_call, std::uint64_t{20'000});
-    CHECK(trace_of(small_words, test_flags_at_call, std::uint64_t{20'000}).result == 1);
+    CHECK(trace_of(TraceLevel::blocks, small_words, test_flags_at_call, std::uint64_t{20'000})
+              .result == 1);
 }
 
 TEST_CASE("a superblock is left in the middle by a fault") {
@@ -78,15 +89,22 @@ TEST_CASE("a superblock is left in the middle by a fault") {
     auto* values = reinterpret_cast<std::uint64_t*>(memory);
     std::uint64_t sum = 0;
     for (std::size_t i = 0; i < numbers; ++i) sum += values[i] = i * i;
-    TestGuest guest(small_words);
-    const auto result = guest.call(reinterpret_cast<const void*>(test_sum_until_fault), values);
-    CHECK(result.end == SampleEnd::fault);
-    CHECK(result.signal == SIGSEGV);
-    CHECK(result.fault_address.value == reinterpret_cast<std::uint64_t>(values + numbers));
-    CHECK(guest.cpu.rip.value == reinterpret_cast<std::uint64_t>(test_sum_access));
-    CHECK(guest.cpu[Gpr::rax] == sum);
-    CHECK(sequences(guest) > 0);
-    CHECK(guest.traced_instructions() == 1 + 6 * numbers);
+    for (const bool traces_values : {false, true}) {
+        CAPTURE(traces_values);
+        TestGuest guest(traces_values ? small_value_words : small_words);
+        if (traces_values) guest.trace_values();
+        const auto result = guest.call(reinterpret_cast<const void*>(test_sum_until_fault), values);
+        CHECK(result.end == SampleEnd::fault);
+        CHECK(result.signal == SIGSEGV);
+        CHECK(result.fault_address.value == reinterpret_cast<std::uint64_t>(values + numbers));
+        CHECK(guest.cpu.rip.value == reinterpret_cast<std::uint64_t>(test_sum_access));
+        CHECK(guest.cpu[Gpr::rax] == sum);
+        CHECK(sequences(guest) > 0);
+        CHECK(guest.traced_instructions() == 1 + 7 * numbers + 1);
+        const auto traced = guest.values();
+        CHECK(traced.size() == (traces_values ? 1 + 3 * numbers + 1 : 0));
+        if (traces_values) CHECK(traced.back().value == guest.cpu[Gpr::rdi] + 1);
+    }
     munmap(memory, 40 * page_bytes);
 }
 

@@ -271,6 +271,7 @@ END(test_counter)
 // blocks.
 FUNCTION(test_sum_until_fault)
         xor eax, eax
+3:      lea rdx, [rdi + 1]
         .globl test_sum_access
 test_sum_access:
         add rax, [rdi]
@@ -279,7 +280,7 @@ test_sum_access:
 1:      add rdi, 8
         test rdi, rdi
         jz 2f
-        jmp test_sum_access
+        jmp 3b
 2:      ret
 END(test_sum_until_fault)
 

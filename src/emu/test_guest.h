@@ -44,6 +44,16 @@ class ScriptedSyscalls final : public SyscallHandler {
     }
 };
 
+// One recorded result; of a wide one the lowest eight bytes.
+struct TracedValue {
+    std::uint64_t address;
+    std::uint16_t reg;
+    std::uint8_t width_bytes;
+    std::uint64_t value;
+
+    friend bool operator==(const TracedValue&, const TracedValue&) = default;
+};
+
 // Emulates calls of functions.
 class TestGuest {
   public:
@@ -84,6 +94,7 @@ class TestGuest {
         cpu[Gpr::rsp] = top;
         return go();
     }
+    void trace_values() { limits.value_period = limits.value_instructions = 1'000'000'000; }
     // Continues from `cpu`, over the memory as it is now.
     RunResult go() {
         REQUIRE(emulator_->begin_sample(own_map(), memory_));
@@ -95,22 +106,66 @@ class TestGuest {
 
     // The block that a trace word names.
     const BlockInfo& block(std::uint64_t word) const { return tables_[static_cast<BlockId>(word)]; }
+    // Calls `function` for all records, with the words of their values.
+    template <typename Function>
+    void for_each_record(Function function) const {
+        const std::span<const std::uint64_t> words(sink.recorded);
+        for (std::size_t i = 0; i < words.size();) {
+            const auto& row = block(words[i++]);
+            if (i + row.value_words > words.size()) FAIL("a record is cut off");
+            function(row, words.subspan(i, row.value_words));
+            i += row.value_words;
+        }
+    }
+    // The same for all executed blocks.
+    template <typename Function>
+    void for_each_block(Function function) const {
+        for_each_record([&](const BlockInfo& row, std::span<const std::uint64_t> words) {
+            if (row.parts == 0) return function(row, words);
+            std::size_t at = 0;
+            for (auto id : tables_.parts_of(row)) {
+                const auto& part = block(id);
+                const bool fits = at + part.value_words <= words.size();
+                if (!fits || part.parts != 0 || part.level != row.level) FAIL("a part cannot be");
+                function(part, words.subspan(at, part.value_words));
+                at += part.value_words;
+            }
+            if (at != words.size()) FAIL("a sequence has more words than its parts");
+        });
+    }
     // Starts of all executed blocks.
     std::vector<std::uint64_t> starts() const {
         std::vector<std::uint64_t> result;
-        for (std::size_t i = 0; i < sink.recorded.size();
-             i += 1 + block(sink.recorded[i]).value_words) {
-            const auto& row = block(sink.recorded[i]);
-            if (row.parts == 0) result.push_back(row.start.value);
-            for (auto part : tables_.parts_of(row)) result.push_back(block(part).start.value);
-        }
+        for_each_block([&](const BlockInfo& executed, std::span<const std::uint64_t>) {
+            result.push_back(executed.start.value);
+        });
+        return result;
+    }
+    // The results of all executed instructions that are recorded.
+    std::vector<TracedValue> values() const {
+        std::vector<TracedValue> result;
+        for_each_block([&](const BlockInfo& executed, std::span<const std::uint64_t> words) {
+            std::size_t at = 0;
+            const auto first = result.size();
+            for (const auto& slot : tables_.slots_of(executed)) {
+                at += slot.words;
+                const bool has_source = slot.source != ValueSlot::no_source;
+                const auto value = slot.words != 0
+                                       ? words[at - 1]
+                                       : (has_source ? result[first + slot.source].value : 0) +
+                                             static_cast<std::uint64_t>(std::int64_t{slot.addend});
+                const auto width = slot.width_bytes;
+                result.push_back(
+                    {(executed.start + slot.instruction_offset).value, slot.reg, width,
+                     width < 8 ? value & ((std::uint64_t{1} << 8 * width) - 1) : value});
+            }
+            if (at != words.size()) FAIL("a block has more words than its slots");
+        });
         return result;
     }
     std::uint64_t traced_instructions() const {
         std::uint64_t sum = 0;
-        for (std::size_t i = 0; i < sink.recorded.size();
-             i += 1 + block(sink.recorded[i]).value_words)
-            sum += block(sink.recorded[i]).instructions;
+        for_each_record([&](const BlockInfo& row, auto) { sum += row.instructions; });
         return sum;
     }
     GuestMemory& memory() { return emulator_->memory(); }

@@ -1,10 +1,10 @@
 // The trace: what running guest code leaves behind, and the tables that give it meaning.
 //
 // A trace is a sequence of 64-bit words written from high addresses to low ones. Each executed
-// basic block appends one record: the block's id, then the words of the block's value slots, in
-// order. A block translated at TraceLevel::blocks has no slots. One record may also stand for a
-// sequence of several blocks: its id then names a row with parts, and the words of the first part's
-// slots come first, then those of the second's, and so on.
+// basic block appends one record: the block's id, then the words of each of the block's value
+// slots, in order. A block translated at TraceLevel::blocks has no slots. One record may also stand
+// for a sequence of several blocks of one level: its id then names a row with parts, and what
+// follows are the words of the first part's slots, then those of the second's, and so on.
 #pragma once
 
 #include <cstdint>
@@ -50,9 +50,9 @@ inline constexpr std::size_t max_sequence_parts = 64;
 // worker process: readers check.
 //
 // A row with parts is a sequence: blocks that were executed one after the other, whose ids are its
-// parts and have no parts of their own. Its `start` is that of the first, the other addresses
-// and the terminator are those of the last; `instructions` and `value_words` are the sums. It has
-// no slots but those of its parts.
+// parts, are of its level and have no parts of their own. Its `start` is that of the first, the
+// other addresses and the terminator are those of the last; `instructions` and `value_words` are
+// sums. It has no slots itself.
 struct BlockInfo {
     GuestAddress start;   // first instruction
     GuestAddress last;    // last instruction: the branch, if there is one
@@ -70,19 +70,21 @@ struct BlockInfo {
 };
 static_assert(sizeof(BlockInfo) == 56);
 
-// One recorded result of one instruction of a block. A result that is known from another one takes
-// no words: it is the value of the block's slot number `source` plus `addend`, or, if there is
-// no_source, `addend` itself, cut to its width. A source comes before it, is in the trace and not
-// wider than a word.
+// One recorded result of one instruction of a block.
+//
+// A slot without words, of at most 8 bytes, has no value in the trace, as it follows from another:
+// it is `addend` plus the value of the slot `source` of the same block, zero-extended, or `addend`
+// alone; sums are of 64 bits, of which the low width_bytes count.
 struct ValueSlot {
     static constexpr std::uint16_t no_source = 0xffff;
 
     std::uint16_t instruction_offset;  // bytes from the block's start
     std::uint16_t reg;                 // ZydisRegister, the destination as the instruction names it
     std::uint8_t width_bytes;          // of the destination: 1, 2, 4, 8, 16, 32 or 64
-    std::uint8_t words;    // trace words it takes: 0 or more; the value is in the low bytes first
-    std::uint16_t source;  // means something if there are no words; so does `addend`
-    std::int32_t addend;
+    std::uint8_t words;                // trace words it takes; the value is in the low bytes first
+    // Means something where there are no words: an earlier slot with words and at most 8 bytes.
+    std::uint16_t source = no_source;
+    std::int32_t addend = 0;
 };
 static_assert(sizeof(ValueSlot) == 12);
 

@@ -8,6 +8,8 @@ namespace shadowprof {
 namespace {
 
 constexpr std::size_t stride = 8;  // on average
+// At TraceLevel::values, of a long trace as much as this and every eighth word is looked at.
+constexpr std::size_t enough_value_words = 4096;
 // The longest record at TraceLevel::values must fit.
 constexpr std::size_t least_value_words = 4096;
 constexpr std::size_t first_words = 512;
@@ -96,12 +98,15 @@ std::uint64_t TracePacer::instructions_with(std::uint64_t words) const {
 std::uint64_t TracePacer::estimate(std::span<const std::uint64_t> words) const {
     std::uint64_t sum = 0;
     if (level_ == TraceLevel::values) {
-        for (auto at = words.size(); at > 0;) {
+        const auto enough = std::max(enough_value_words, words.size() / stride);
+        const auto last = words.size() - std::min(words.size(), enough);
+        auto at = words.size();
+        while (at > last) {
             const auto& block = tables_[static_cast<BlockId>(words[at - 1])];
             sum += block.instructions;
             at -= std::min<std::size_t>(at, 1u + block.value_words);
         }
-        return sum;
+        return at == words.size() ? 0 : sum * words.size() / (words.size() - at);
     }
     // Steps of 1 to 15, so that no loop of the program is in step with them.
     const bool all = words.size() <= stride * 64;

@@ -41,8 +41,11 @@ class TracePacer {
     // Counts what was traced since next_words().
     void account(std::span<const std::uint64_t> words);
 
-    // From now on, records may stand for any number of instructions.
-    void expect_longer_records() { block_rate_known_ = false; }
+    // From now on, records of the current level may stand for any number of instructions. At
+    // TraceLevel::values they have the more words then.
+    void expect_longer_records() {
+        if (level_ == TraceLevel::blocks) block_rate_known_ = false;
+    }
 
     // Instructions so far, estimated from about every eighth record.
     std::uint64_t instructions() const { return instructions_; }

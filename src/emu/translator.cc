@@ -301,7 +301,7 @@ std::optional<GuestPosition> Translator::locate(std::uint64_t host_rip) const {
         if (position.host_offset > offset) break;
         result.address = block.start + position.guest_offset;
         result.instruction = i;
-        result.words_before = position.words_before;
+        result.words_before = block.words_before + position.words_before;
         result.recovery = position.recovery;
     }
     return result;

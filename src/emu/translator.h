@@ -13,6 +13,7 @@
 #include "emu/guest_memory.h"
 #include "emu/relocate.h"
 #include "emu/syscall_handler.h"
+#include "emu/value_tracker.h"
 
 namespace shadowprof {
 
@@ -31,7 +32,7 @@ struct GuestPosition {
     std::optional<BlockId> before;   // the sequence before it in the same record
     GuestAddress address;            // of the instruction
     std::uint32_t instruction = 0;   // its index in the block
-    std::uint32_t words_before = 0;  // trace words of the block's record before it, less the id
+    std::uint32_t words_before = 0;  // trace words of the record before it, less the id
     Recovery recovery = Recovery::none;
 };
 
@@ -77,9 +78,10 @@ class Translator {
     void retire_range(GuestAddress start, GuestAddress end);
     void clear();
 
-    // Translates blocks that are executed one after the other, at TraceLevel::blocks, once more, as
-    // a superblock: one piece of code that leaves one record. Whoever enters the first block goes
-    // there from now on. False if that cannot be done, or is not what their instructions allow.
+    // Translates blocks of one level that are executed one after the other once more, as a
+    // superblock: one piece of code that leaves one record, whose value words must be few beside
+    // TraceBuffer::guard_bytes. Whoever enters the first block goes there from now on. False if
+    // that cannot be done, or is not what their instructions allow.
     bool form_superblock(std::span<const BlockId> blocks);
 
     // Forgets all code if there are superblocks: from now on each block leaves a record again.
@@ -107,6 +109,7 @@ class Translator {
         const std::uint8_t* code_end = nullptr;
         BlockId id = 0;
         std::optional<BlockId> before;     // in a superblock: the sequence before this block
+        std::uint32_t words_before = 0;    // trace words of that sequence, less the id
         std::uint32_t first_position = 0;  // into positions_
         std::uint32_t instructions = 0;
         TraceLevel level = TraceLevel::blocks;
@@ -143,7 +146,6 @@ class Translator {
         Terminator terminator = Terminator::none;
         std::optional<VdsoFunction> vdso;
         std::uint8_t* entry = nullptr;
-        std::uint8_t* probe_displacement = nullptr;
 
         const Instruction& last() const { return instructions.back(); }
         GuestAddress target() const;
@@ -162,20 +164,25 @@ class Translator {
     std::optional<Instruction> decode_at(GuestAddress address);
     bool flags_live_at_start() const;
     // A superblock; see translator_superblock.cc.
-    std::vector<Draft> draft_parts(std::span<const BlockId> blocks);
-    bool emit_parts(const std::vector<Draft>& parts, std::span<const BlockId> blocks,
-                    BlockId shortest, CodeBuffer& out);
+    std::vector<Draft> draft_parts(TraceLevel level, std::span<const BlockId> blocks);
+    bool emit_parts(TraceLevel level, const std::vector<Draft>& parts,
+                    std::span<const BlockId> blocks, BlockId shortest, CodeBuffer& out);
     bool emit_transition(GuestAddress next, BlockId executed, CodeBuffer& out);
     bool emit_indirect_transition(GuestAddress next, BlockId executed, CodeBuffer& out);
-    void emit_side_exits(CodeBuffer& out);
-    void redirect(GuestAddress start, std::uint32_t from, std::uint32_t to);
+    void emit_side_exits(TraceLevel level, CodeBuffer& out);
+    void redirect(TraceLevel level, GuestAddress start, std::uint32_t from, std::uint32_t to);
     // Appends the drafted block; nothing if the block tables are full.
     std::optional<std::uint32_t> emit_block(TraceLevel level, bool indirect, CodeBuffer& out);
     void emit_indirect_check(CodeBuffer& out);
     static std::uint8_t* emit_guard(GuestAddress expected, CodeBuffer& out);
     void emit_record(TraceLevel level, BlockId id, CodeBuffer& out);
+    // Has the probe of the record that was begun last reach the end of the record.
+    void set_probe(std::uint32_t value_words);
     void emit_body(TraceLevel level, CodeBuffer& out);
     void emit_values(const Instruction& in, const Relocated& relocated, CodeBuffer& out);
+    void add_slot(const Instruction& in, const ZydisDecodedOperand& written,
+                  const std::optional<KnownValue>& value, const Relocated& relocated,
+                  CodeBuffer& out);
     void emit_terminator(TraceLevel level, BlockId id, CodeBuffer& out);
     void emit_exit(ExitReason reason, std::uint32_t info, CodeBuffer& out);
     // A direct branch to `target` whose displacement is at `displacement`: linked at once if the
@@ -206,6 +213,8 @@ class Translator {
     std::vector<PendingStub> pending_;
     std::vector<SideExit> side_exits_;
     Draft draft_;
+    ValueTracker known_;                          // what is known where code is appended
+    std::uint8_t* probe_displacement_ = nullptr;  // of the record that was begun last
     bool has_superblocks_ = false;
     std::unordered_map<GuestAddress, CodePage> pages_;
     TranslationCounters counters_;

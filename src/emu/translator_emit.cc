@@ -68,15 +68,10 @@ std::optional<std::uint32_t> Translator::emit_block(TraceLevel level, bool indir
     block.first_position = static_cast<std::uint32_t>(positions_.size());
     block.level = level;
     block.id = tables_.size();
-    draft_.slots.clear();
-    draft_.words = 0;
     emit_record(level, block.id, out);
     emit_body(level, out);
     emit_terminator(level, block.id, out);
-    if (draft_.probe_displacement) {
-        const auto below = -8 * static_cast<std::int32_t>(draft_.words + 1);
-        std::memcpy(draft_.probe_displacement, &below, sizeof below);
-    }
+    set_probe(draft_.words);
     block.end = draft_.end;
     block.code_end = out.position();
     block.instructions = static_cast<std::uint32_t>(draft_.instructions.size());
@@ -127,7 +122,7 @@ std::uint8_t* Translator::emit_guard(GuestAddress expected, CodeBuffer& out) {
 }
 
 void Translator::emit_record(TraceLevel level, BlockId id, CodeBuffer& out) {
-    draft_.probe_displacement = nullptr;
+    probe_displacement_ = nullptr;
     if (level == TraceLevel::none) {
         // retire() writes a jump of five bytes over a block's beginning.
         out.bytes({0x0f, 0x1f, 0x44, 0x00, 0x00});
@@ -136,14 +131,23 @@ void Translator::emit_record(TraceLevel level, BlockId id, CodeBuffer& out) {
     if (level == TraceLevel::values) {
         // Touches the lowest word of this record, so that a full buffer shows here and not within.
         out.bytes({0x89, 0x84, 0x24});  // mov [rsp - size], eax
-        draft_.probe_displacement = out.position();
+        probe_displacement_ = out.position();
         out.value(std::int32_t{0});
     }
     out.push_imm32(id);
 }
 
+void Translator::set_probe(std::uint32_t value_words) {
+    if (!probe_displacement_) return;
+    const auto below = -8 * static_cast<std::int32_t>(value_words + 1);
+    std::memcpy(probe_displacement_, &below, sizeof below);
+}
+
 void Translator::emit_body(TraceLevel level, CodeBuffer& out) {
     auto& all = draft_.instructions;
+    draft_.slots.clear();
+    draft_.words = 0;
+    known_.begin();
     for (std::size_t i = 0; i < all.size(); ++i) {
         const auto& in = all[i];
         Position position{.host_offset = static_cast<std::uint16_t>(out.position() - draft_.entry),
@@ -171,25 +175,42 @@ void Translator::emit_body(TraceLevel level, CodeBuffer& out) {
 }
 
 void Translator::emit_values(const Instruction& in, const Relocated& relocated, CodeBuffer& out) {
+    const auto result = known_.result_of(in);
+    known_.forget_written(in);
     for (const auto& operand : in.operands()) {
         if (!is_recorded(operand)) continue;
-        const auto width_bytes = static_cast<std::uint8_t>(operand.size / 8);
-        const auto reg = operand.reg.value;
-        if (is_gpr(reg)) {
-            out.push(host_of(gpr_number(reg), relocated, out));
-        } else {
-            if (width_bytes != 16 && width_bytes != 32 && width_bytes != 64) continue;
-            emit_push_vector(reg, width_bytes,
-                             in.zydis().encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY, out);
-        }
-        const auto words = static_cast<std::uint8_t>((width_bytes + 7) / 8);
-        draft_.slots.push_back(
-            {.instruction_offset = static_cast<std::uint16_t>(in.address() - draft_.start),
-             .reg = static_cast<std::uint16_t>(reg),
-             .width_bytes = width_bytes,
-             .words = words});
-        draft_.words += words;
+        const bool is_first = &operand == in.operands().data();
+        add_slot(in, operand, is_first ? result : std::nullopt, relocated, out);
     }
+}
+
+// `value`: what is known to be written.
+void Translator::add_slot(const Instruction& in, const ZydisDecodedOperand& written,
+                          const std::optional<KnownValue>& value, const Relocated& relocated,
+                          CodeBuffer& out) {
+    const auto reg = written.reg.value;
+    const auto width_bytes = static_cast<std::uint8_t>(written.size / 8);
+    ValueSlot slot{.instruction_offset = static_cast<std::uint16_t>(in.address() - draft_.start),
+                   .reg = static_cast<std::uint16_t>(reg),
+                   .width_bytes = width_bytes,
+                   .words = 0};
+    if (const auto addend = value ? addend_of(*value, width_bytes) : std::nullopt) {
+        slot.source = value->source;
+        slot.addend = *addend;
+        if (width_bytes >= 4) known_.set(gpr_number(reg), *value);
+    } else if (is_gpr(reg)) {
+        slot.words = 1;
+        out.push(host_of(gpr_number(reg), relocated, out));
+        known_.set_recorded(in, written, static_cast<std::uint16_t>(draft_.slots.size()));
+    } else if (width_bytes == 16 || width_bytes == 32 || width_bytes == 64) {
+        slot.words = width_bytes / 8;
+        emit_push_vector(reg, width_bytes, in.zydis().encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY,
+                         out);
+    } else {
+        return;
+    }
+    draft_.slots.push_back(slot);
+    draft_.words += slot.words;
 }
 
 void Translator::emit_terminator(TraceLevel level, BlockId id, CodeBuffer& out) {

@@ -7,15 +7,11 @@
 #include "emu/translator.h"
 
 namespace shadowprof {
-namespace {
-
-constexpr auto level = TraceLevel::blocks;
-
-}  // namespace
 
 bool Translator::form_superblock(std::span<const BlockId> blocks) {
     Stopwatch stopwatch(counters_.nanoseconds);
-    const auto parts = draft_parts(blocks);
+    const auto level = tables_[blocks[0]].level;
+    const auto parts = draft_parts(level, blocks);
     if (parts.size() < 2 || cache_.open().room_bytes() < piece_room_bytes) return false;
     const auto shortest = tables_.add_sequence(blocks);
     if (!shortest) return false;
@@ -24,12 +20,12 @@ bool Translator::form_superblock(std::span<const BlockId> blocks) {
     const auto exits = exits_.size();
     const auto plain = by_start_[static_cast<std::size_t>(level)].at(parts[0].start);
     auto out = cache_.open();
-    const bool done = emit_parts(parts, blocks, *shortest, out);
+    const bool done = emit_parts(level, parts, blocks, *shortest, out);
     if (done) {
-        emit_side_exits(out);
+        emit_side_exits(level, out);
         emit_pending_stubs(out);
         cache_.commit(out);
-        redirect(parts[0].start, plain, first);
+        redirect(level, parts[0].start, plain, first);
         has_superblocks_ = true;
     } else {
         by_start_[static_cast<std::size_t>(level)][parts[0].start] = plain;
@@ -43,7 +39,8 @@ bool Translator::form_superblock(std::span<const BlockId> blocks) {
 }
 
 // The blocks' instructions; empty if a block is not what it was when it was traced.
-std::vector<Translator::Draft> Translator::draft_parts(std::span<const BlockId> blocks) {
+std::vector<Translator::Draft> Translator::draft_parts(TraceLevel level,
+                                                       std::span<const BlockId> blocks) {
     std::vector<Draft> parts;
     for (auto id : blocks) {
         const BlockInfo& info = tables_[id];
@@ -57,8 +54,8 @@ std::vector<Translator::Draft> Translator::draft_parts(std::span<const BlockId> 
 }
 
 // False: the caller drops what was emitted.
-bool Translator::emit_parts(const std::vector<Draft>& parts, std::span<const BlockId> blocks,
-                            BlockId shortest, CodeBuffer& out) {
+bool Translator::emit_parts(TraceLevel level, const std::vector<Draft>& parts,
+                            std::span<const BlockId> blocks, BlockId shortest, CodeBuffer& out) {
     const auto last = parts.size() - 1;
     const bool indirect = lookup(level, parts[0].start)->indirect_entry != nullptr;
     for (std::size_t i = 0; i <= last; ++i) {
@@ -68,12 +65,16 @@ bool Translator::emit_parts(const std::vector<Draft>& parts, std::span<const Blo
             block.indirect_entry = out.position();
             emit_indirect_check(out);
         }
-        if (i > 0) block.before = shortest + static_cast<BlockId>(i - 1);
+        if (i > 0) {
+            block.before = shortest + static_cast<BlockId>(i - 1);
+            block.words_before = tables_[*block.before].value_words;
+        }
         block.entry = draft_.entry = out.position();
         block.first_position = static_cast<std::uint32_t>(positions_.size());
         if (i == 0) emit_record(level, shortest + static_cast<BlockId>(last), out);
         emit_body(level, out);
-        if (draft_.end != parts[i].end) return false;
+        if (draft_.end != parts[i].end || draft_.words != tables_[blocks[i]].value_words)
+            return false;
         block.instructions = static_cast<std::uint32_t>(draft_.instructions.size());
         counters_.instructions += block.instructions;
         blocks_.push_back(block);
@@ -90,6 +91,7 @@ bool Translator::emit_parts(const std::vector<Draft>& parts, std::span<const Blo
         }
         blocks_.back().code_end = out.position();
     }
+    set_probe(tables_[shortest + static_cast<BlockId>(last)].value_words);
     return true;
 }
 
@@ -136,10 +138,12 @@ bool Translator::emit_indirect_transition(GuestAddress next, BlockId executed, C
     return true;
 }
 
-void Translator::emit_side_exits(CodeBuffer& out) {
+void Translator::emit_side_exits(TraceLevel level, CodeBuffer& out) {
     for (const auto& exit : side_exits_) {
         patch_branch(exit.displacement, out.position());
-        out.bytes({0xc7, 0x04, 0x24});  // mov dword [rsp], id: the record's upper half is 0
+        // mov dword [rsp + the values' bytes], id: its upper half is 0.
+        out.bytes({0xc7, 0x84, 0x24});
+        out.value(std::int32_t{8} * tables_[exit.executed].value_words);
         out.value(exit.executed);
         if (exit.target)
             emit_branch(level, *exit.target, out);
@@ -149,7 +153,8 @@ void Translator::emit_side_exits(CodeBuffer& out) {
 }
 
 // Sends everybody who goes to the block `from` to the superblock `to`, which starts with it.
-void Translator::redirect(GuestAddress start, std::uint32_t from, std::uint32_t to) {
+void Translator::redirect(TraceLevel level, GuestAddress start, std::uint32_t from,
+                          std::uint32_t to) {
     const auto* entry = blocks_[to].entry;
     for (const auto& exit : exits_)
         if (exit.target == start && exit.level == level) patch_branch(exit.displacement, entry);

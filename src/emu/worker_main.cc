@@ -40,21 +40,28 @@ class Conversation final : public TraceSink, public OutsideChannel, public Stepp
 
     TraceBuffer acquire() override {
         if (!take_in_all() || (look_for_stop_ && stopped_)) return {};
+        if (current_) return trace_.buffer();
         while (free_.empty())
             if (!wait_for(MessageKind::segment_free)) return {};
         current_ = free_.front();
+        first_word_ = SharedArea::segment_words;
         free_.pop_front();
         return trace_.buffer();
     }
 
     void submit(std::span<const std::uint64_t> words) override {
-        if (words.empty()) {
-            free_.push_front(current_);
-            return;
-        }
-        std::copy(words.begin(), words.end(), area_.segment(current_).begin());
-        const SegmentMessage message{current_, 0, words.size()};
+        first_word_ -= words.size();
+        std::copy(words.begin(), words.end(),
+                  area_.segment(*current_).begin() + static_cast<std::ptrdiff_t>(first_word_));
+        if (words.size() < own_words / 2 || first_word_ < own_words) send_segment();
+    }
+    // Sends what was submitted. A trace in small parts is sent as it comes: somebody else can work
+    // at it meanwhile.
+    void send_segment() {
+        if (!current_ || first_word_ == SharedArea::segment_words) return;
+        const SegmentMessage message{*current_, first_word_, SharedArea::segment_words};
         if (!socket_.send(MessageKind::segment_full, message)) lost_ = true;
+        current_.reset();
     }
 
     Result<std::vector<std::byte>> call(std::span<const std::byte> request) override {
@@ -92,6 +99,7 @@ class Conversation final : public TraceSink, public OutsideChannel, public Stepp
     // All segments are the worker's again when the supervisor has seen the sample's end.
     void begin_sample() {
         free_.clear();
+        current_.reset();
         for (std::size_t i = 0; i < SharedArea::segments; ++i) free_.push_back(i);
         look_for_stop_ = stopped_ = false;
     }
@@ -108,6 +116,10 @@ class Conversation final : public TraceSink, public OutsideChannel, public Stepp
     }
 
   private:
+    // So many fit the second-level cache beside what the guest has there.
+    static constexpr std::size_t own_words = (std::size_t{256} << 10) / sizeof(std::uint64_t);
+    static_assert(own_words <= SharedArea::segment_words);
+
     // What has come meanwhile. False if the supervisor is gone.
     bool take_in_all() {
         while (true) {
@@ -142,9 +154,10 @@ class Conversation final : public TraceSink, public OutsideChannel, public Stepp
     const SharedArea& area_;
     // What is shared would be in the other processor's cache each time that it is written to again:
     // it gets a copy.
-    TraceMemory trace_{SharedArea::segment_words};
+    TraceMemory trace_{own_words};
     std::deque<std::size_t> free_;
-    std::size_t current_ = 0;
+    std::optional<std::size_t> current_;  // the segment that is being filled, from its end
+    std::size_t first_word_ = 0;          // of it that is filled
     bool lost_ = false;
     bool look_for_stop_ = false;
     bool stopped_ = false;
@@ -275,6 +288,7 @@ bool Worker::run_sample(WorkerSocket::Message& message) {
     else
         done.result = emulator_->run(start->cpu, start->limits, *handler, conversation_,
                                      exact ? nullptr : &conversation_);
+    conversation_.send_segment();
     if (exact && conversation_.stopped() && done.result.end == SampleEnd::stopped)
         done.result.end = SampleEnd::size;
     done.cpu = start->cpu;

@@ -88,10 +88,12 @@ void Bench::run(std::span<const std::uint8_t> input) {
     translator_.begin_sample({},
                              choices & 4 ? Nondeterminism::handed_over : Nondeterminism::native);
     const GuestAddress at{code_start + offset};
-    for (auto level : {TraceLevel::none, TraceLevel::values}) translate(level, at, choices >> 3);
-    const auto first = tables_.size();
-    translate(TraceLevel::blocks, at, choices >> 3);
-    join(first, choices >> 6);
+    translate(TraceLevel::none, at, choices >> 3);
+    for (auto level : {TraceLevel::values, TraceLevel::blocks}) {
+        const auto first = tables_.size();
+        translate(level, at, choices >> 3);
+        join(first, choices >> 6);
+    }
     const std::byte nothing[1] = {};
     if (mapping.writable) memory_.write(at, nothing);
     for (std::size_t level = 0; level < trace_levels; ++level)
@@ -138,8 +140,10 @@ void Bench::look_up(std::span<const std::uint8_t> code) {
         const auto position = translator_.locate(reinterpret_cast<std::uint64_t>(&byte));
         if (!position) continue;
         const auto& block = tables_[position->block];
+        const auto words =
+            block.value_words + (position->before ? tables_[*position->before].value_words : 0u);
         if (position->address < block.start || position->address >= block.end ||
-            position->words_before > block.value_words)
+            position->words_before > words)
             fail(fmt::format("a host address belongs to {:#x}", position->address.value));
         if (&byte == &code.back()) translator_.executed(*position);
     }

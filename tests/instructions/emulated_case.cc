@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "decoder/instruction.h"
+#include "emu/value_tracker.h"
 #include "start_state.h"
 
 namespace shadowprof {
@@ -168,8 +169,27 @@ std::string CaseEmulator::check_trace(const Slot& slot, const Outcome& outcome) 
     }
     if (!slot.test.has_branch && instructions != executed)
         return fmt::format("the trace has {} instructions, not {}", instructions, executed);
-    return outcome.ending == Ending::marker && slot.test.instructions == 1 ? check_values(slot, 0)
-                                                                           : std::string{};
+    if (outcome.ending != Ending::marker || slot.test.instructions != 1) return {};
+    const auto problem = check_known(slot);
+    return problem.empty() ? check_values(slot, 0) : problem;
+}
+
+std::string CaseEmulator::check_known(const Slot& slot) const {
+    const auto in =
+        Instruction::decode(std::as_bytes(slot.test.code_span()), slot.test.code_start());
+    if (!in || in->flow() != Flow::next) return {};
+    ValueTracker tracker;
+    for (std::uint8_t i = 0; i < 16; ++i) tracker.set(i, {.sum = slot.test.start.gpr[i]});
+    const auto result = tracker.result_of(*in);
+    tracker.forget_written(*in);
+    if (result && in->operands()[0].size >= 32)
+        tracker.set(gpr_number(in->operands()[0].reg.value), *result);
+    for (std::uint8_t i = 0; i < 16; ++i) {
+        const bool comparable = !(slot.test.unknown_gprs >> i & 1);
+        if (comparable && tracker[i] && tracker[i]->sum != slot.native.cpu.gpr[i])
+            return fmt::format("register {} is taken for known", i);
+    }
+    return {};
 }
 
 std::string CaseEmulator::check_values(const Slot& slot, std::size_t record) const {
@@ -183,6 +203,12 @@ std::string CaseEmulator::check_values(const Slot& slot, std::size_t record) con
         std::array<std::byte, 64> recorded{}, expected{};
         for (std::size_t w = 0; w < value.words; ++w)
             std::memcpy(&recorded[8 * (value.words - 1u - w)], &words[at + w], 8);
+        if (value.words == 0) {
+            // One instruction has no other result that follows from one of its own.
+            if (value.source != ValueSlot::no_source) return "a value without words has a source";
+            const auto constant = std::int64_t{value.addend};
+            std::memcpy(recorded.data(), &constant, sizeof constant);
+        }
         if (is_gpr(reg))
             std::memcpy(expected.data(), &cpu.gpr[gpr_number(reg)], 8);
         else

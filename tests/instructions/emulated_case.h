@@ -23,6 +23,8 @@ class CaseEmulator {
     void run_level(const Slot& slot, TraceLevel level, Outcome& outcome);
     // What the trace says against what the case did, as text; empty if nothing is wrong.
     std::string check_trace(const Slot& slot, const Outcome& outcome) const;
+    // The same for what a ValueTracker knows behind the case, if it knows all registers before it.
+    std::string check_known(const Slot& slot) const;
     std::string check_values(const Slot& slot, std::size_t record) const;
 
     std::vector<BlockInfo> blocks_;
