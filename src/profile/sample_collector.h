@@ -61,9 +61,10 @@ class SampleCollector {
     void new_emulator();
 
     // A sample: begin(), its batches in the order of execution, end(). The oldest record of a batch
-    // is its last. Where a trace is cut into batches, even inside a record, changes nothing. Blocks
-    // and values count at whatever level they were traced. A record that is still incomplete at the
-    // end does not count. `table` must know the blocks of the batch.
+    // is its last. Where a trace is cut into batches, even inside a record, changes nothing but by
+    // which coins hotlists that are not exact are thinned. Blocks and values count at whatever
+    // level they were traced. A record that is still incomplete at the end does not count. `table`
+    // must know the blocks of the batch.
     void begin(const SampleStart& start);
     BatchResult add(std::span<const std::uint64_t> batch, const BlockTable& table);
     void end();
