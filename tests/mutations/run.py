@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Puts deliberate faults into a copy of the translator, one at a time, and requires that the generated
-instruction tests fail on each; of superblocks, the unit tests.
+instruction tests fail on each, or, where those cannot, the unit tests.
 
 usage: tests/mutations/run.py --work DIRECTORY [--only NAME] [--jobs N]
 """
@@ -111,8 +111,9 @@ MUTATIONS = {
         "    out.context_bytes({0x48, 0x0f, 0xae, 0x25}"),
 }
 
-# The same, of code that only forms in programs that run for a while.
-SUPERBLOCK_MUTATIONS = {
+# The same, for the unit tests: of code that only forms in programs that run for a while, and of what
+# takes several instructions.
+UNIT_MUTATIONS = {
     "condition of a superblock's branch not inverted": (
         "src/emu/translator_superblock.cc", "(*condition ^ !falls_through)", "*condition"),
     "early exit of a superblock names one block too many": (
@@ -194,7 +195,7 @@ def main():
     if not (work / "build").exists():
         subprocess.run(["meson", "setup", "-Dwerror=false", work / "build", tree], check=True,
                        stdout=subprocess.DEVNULL)
-    chosen = {name: m for name, m in (MUTATIONS | SUPERBLOCK_MUTATIONS).items()
+    chosen = {name: m for name, m in (MUTATIONS | UNIT_MUTATIONS).items()
               if (arguments.only or "") in name}
     for name, (file, old, _) in chosen.items():
         found = (tree / file).read_text().count(old)
@@ -218,7 +219,7 @@ def main():
             print(built.stdout, file=sys.stderr)
             missed += 1
         else:
-            test = UNIT_TEST if name in SUPERBLOCK_MUTATIONS else INSTRUCTION_TEST
+            test = UNIT_TEST if name in UNIT_MUTATIONS else INSTRUCTION_TEST
             caught, first, seconds = run_test(work, test)
             missed += not caught
             shown = first.split(" at trace")[0].replace("FAILED ", "").rstrip(":").replace("TEST CASE:  ", "")
