@@ -113,12 +113,14 @@ std::optional<GprField> field_of(const ZydisDecodedOperand& operand) {
 }
 
 // BSF and BSR leave the destination as it was if the source is zero, on the processors that
-// document it and on the others. RDSSP does nothing without a shadow stack. SLDT, STR and SMSW
-// leave the upper half of a 32-bit destination as it was where the kernel emulates them (UMIP).
+// document it and on the others; LAR and LSL do so if there is no such descriptor. RDSSP does
+// nothing without a shadow stack. SLDT, STR and SMSW leave the upper half of a 32-bit destination
+// as it was where the kernel emulates them (UMIP).
 bool may_keep_destination(ZydisMnemonic mnemonic) {
     static constexpr std::array list = {
-        ZYDIS_MNEMONIC_BSF,  ZYDIS_MNEMONIC_BSR, ZYDIS_MNEMONIC_RDSSPD, ZYDIS_MNEMONIC_RDSSPQ,
-        ZYDIS_MNEMONIC_SLDT, ZYDIS_MNEMONIC_STR, ZYDIS_MNEMONIC_SMSW,
+        ZYDIS_MNEMONIC_BSF,    ZYDIS_MNEMONIC_BSR,  ZYDIS_MNEMONIC_RDSSPD,
+        ZYDIS_MNEMONIC_RDSSPQ, ZYDIS_MNEMONIC_SLDT, ZYDIS_MNEMONIC_STR,
+        ZYDIS_MNEMONIC_SMSW,   ZYDIS_MNEMONIC_LAR,  ZYDIS_MNEMONIC_LSL,
     };
     return std::find(list.begin(), list.end(), mnemonic) != list.end();
 }
@@ -256,6 +258,10 @@ bool Instruction::is_nondeterministic() const {
         default:
             return false;
     }
+}
+
+bool Instruction::may_keep_destination() const {
+    return shadowprof::may_keep_destination(mnemonic());
 }
 
 bool Instruction::is_repeated() const {

@@ -92,6 +92,9 @@ class Instruction {
     // the processor that happens to execute it, which state components it has in use (XINUSE, Intel
     // SDM vol. 1, 13.6: a context switch may change that).
     bool is_nondeterministic() const;
+    // It may leave a register that it writes to as it was, or the upper half of it, though the
+    // operand's actions do not say so.
+    bool may_keep_destination() const;
     // REP, REPE or REPNE in front of a string instruction.
     bool is_repeated() const;
 

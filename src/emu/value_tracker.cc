@@ -33,8 +33,7 @@ bool is_same_register(const Instruction& in) {
 // half is 0 then.
 bool always_writes(const Instruction& in, const ZydisDecodedOperand& operand) {
     if (in.zydis().meta.category == ZYDIS_CATEGORY_CMOV) return true;
-    return !(operand.actions & ZYDIS_OPERAND_ACTION_CONDWRITE) &&
-           in.mnemonic() != ZYDIS_MNEMONIC_BSF && in.mnemonic() != ZYDIS_MNEMONIC_BSR;
+    return !(operand.actions & ZYDIS_OPERAND_ACTION_CONDWRITE) && !in.may_keep_destination();
 }
 
 }  // namespace

@@ -206,6 +206,7 @@ TEST_CASE("a register that is written to is not known any more") {
     // The upper half may stay as it was.
     CHECK(is_recorded(known + Bytes{0x0f, 0xbc, 0xc3} + copy));  // bsf eax, ebx
     CHECK(is_recorded(known + Bytes{0x0f, 0xb1, 0xda} + copy));  // cmpxchg edx, ebx
+    CHECK(is_recorded(known + Bytes{0x0f, 0x03, 0xc3} + copy));  // lsl eax, ebx
 }
 
 namespace {

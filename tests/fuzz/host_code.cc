@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "decoder/instruction.h"
 
@@ -93,11 +94,14 @@ bool Check::moves_rsp() const {
     return in_.mnemonic() == ZYDIS_MNEMONIC_LEA && memory->mem.base == ZYDIS_REGISTER_RSP;
 }
 
-// MOV dword [RSP], immediate: how a superblock is left early.
+// MOV dword [RSP + the bytes of some words], immediate: how a superblock is left early.
 bool Check::corrects_record() const {
-    constexpr std::array<std::uint8_t, 3> opcode = {0xc7, 0x04, 0x24};
+    constexpr std::array<std::uint8_t, 3> opcode = {0xc7, 0x84, 0x24};
     const auto bytes = in_.bytes();
-    return bytes.size() == 7 && std::equal(opcode.begin(), opcode.end(), bytes.begin());
+    if (bytes.size() != 11 || !std::equal(opcode.begin(), opcode.end(), bytes.begin()))
+        return false;
+    const auto above = in_.operands()[0].mem.disp.value;
+    return above >= 0 && above % 8 == 0 && above / 8 <= std::numeric_limits<std::uint16_t>::max();
 }
 
 bool Check::may_access(const ZydisDecodedOperand& operand) const {

@@ -182,11 +182,17 @@ std::string CaseEmulator::check_known(const Slot& slot) const {
     for (std::uint8_t i = 0; i < 16; ++i) tracker.set(i, {.sum = slot.test.start.gpr[i]});
     const auto result = tracker.result_of(*in);
     tracker.forget_written(*in);
+    for (const auto& operand : in->operands())
+        if (operand.type == ZYDIS_OPERAND_TYPE_REGISTER && is_gpr(operand.reg.value) &&
+            (operand.actions & ZYDIS_OPERAND_ACTION_MASK_WRITE))
+            tracker.set_recorded(*in, operand, 0);
     if (result && in->operands()[0].size >= 32)
         tracker.set(gpr_number(in->operands()[0].reg.value), *result);
     for (std::uint8_t i = 0; i < 16; ++i) {
-        const bool comparable = !(slot.test.unknown_gprs >> i & 1);
-        if (comparable && tracker[i] && tracker[i]->sum != slot.native.cpu.gpr[i])
+        if (slot.test.unknown_gprs >> i & 1 || !tracker[i]) continue;
+        const auto after = slot.native.cpu.gpr[i];
+        if (tracker[i]->is_constant() ? tracker[i]->sum != after
+                                      : tracker[i]->width_bytes == 4 && after >> 32 != 0)
             return fmt::format("register {} is taken for known", i);
     }
     return {};

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Puts deliberate faults into a copy of the translator, one at a time, and requires that the generated
-instruction tests fail on each; of superblocks, the unit tests.
+instruction tests fail on each, or, where those cannot, the unit tests.
 
 usage: tests/mutations/run.py --work DIRECTORY [--only NAME] [--jobs N]
 """
@@ -94,6 +94,12 @@ MUTATIONS = {
     "words of a record miscounted at a fault": (
         "src/emu/translator_emit.cc",
         ".words_before = static_cast<std::uint16_t>(draft_.words)", ".words_before = 0"),
+    "pointers of CMPS and SCAS taken for known": (
+        "src/emu/value_tracker.cc",
+        "if (in.zydis().meta.category != ZYDIS_CATEGORY_STRINGOP) return;", "return;"),
+    "conditional writes taken to clear the upper half": (
+        "src/emu/value_tracker.cc",
+        "!(operand.actions & ZYDIS_OPERAND_ACTION_CONDWRITE) && ", ""),
     "LOOP taken for its opposite": (
         "src/emu/translator_emit.cc", "out.bytes({0x02, 0xeb, 0x05, 0xe9});",
         "out.bytes({0x00, 0xeb, 0x05, 0xe9});"),
@@ -105,8 +111,9 @@ MUTATIONS = {
         "    out.context_bytes({0x48, 0x0f, 0xae, 0x25}"),
 }
 
-# The same, of code that only forms in programs that run for a while.
-SUPERBLOCK_MUTATIONS = {
+# The same, for the unit tests: of code that only forms in programs that run for a while, and of what
+# takes several instructions.
+UNIT_MUTATIONS = {
     "condition of a superblock's branch not inverted": (
         "src/emu/translator_superblock.cc", "(*condition ^ !falls_through)", "*condition"),
     "early exit of a superblock names one block too many": (
@@ -120,7 +127,24 @@ SUPERBLOCK_MUTATIONS = {
         "            emit_push_return_address(draft_.end, out);\n", ""),
     "blocks before a fault in a superblock forgotten": (
         "src/emu/translator_superblock.cc",
-        "if (i > 0) block.before = shortest + static_cast<BlockId>(i - 1);", ""),
+        "if (i > 0) {\n            block.before", "if (false) {\n            block.before"),
+    "values before a fault in a superblock forgotten": (
+        "src/emu/translator_superblock.cc",
+        "block.words_before = tables_[*block.before].value_words;", ""),
+    "early exit of a superblock changes its lowest word": (
+        "src/emu/translator_superblock.cc",
+        "out.value(std::int32_t{8} * tables_[exit.executed].value_words);",
+        "out.value(std::int32_t{0});"),
+    "a superblock's probe does not reach its end": (
+        "src/emu/translator_superblock.cc",
+        "set_probe(tables_[shortest + static_cast<BlockId>(last)].value_words);",
+        "set_probe(tables_[shortest].value_words);"),
+    "what an instruction writes still taken for known": (
+        "src/emu/translator_emit.cc", "known_.forget_written(in);", ""),
+    "what a block knew still known in the next": (
+        "src/emu/translator_emit.cc", "known_.begin();", ""),
+    "a sum of 32 bits taken for one of 64": (
+        "src/emu/value_tracker.cc", "value->sum == 0 && value->source_bytes", "value->source_bytes"),
     "superblocks outlive their code": (
         "src/emu/translator_superblock.cc",
         "if (code.empty() || code.back() != to) code.push_back(to);", "(void)code;"),
@@ -171,7 +195,7 @@ def main():
     if not (work / "build").exists():
         subprocess.run(["meson", "setup", "-Dwerror=false", work / "build", tree], check=True,
                        stdout=subprocess.DEVNULL)
-    chosen = {name: m for name, m in (MUTATIONS | SUPERBLOCK_MUTATIONS).items()
+    chosen = {name: m for name, m in (MUTATIONS | UNIT_MUTATIONS).items()
               if (arguments.only or "") in name}
     for name, (file, old, _) in chosen.items():
         found = (tree / file).read_text().count(old)
@@ -195,7 +219,7 @@ def main():
             print(built.stdout, file=sys.stderr)
             missed += 1
         else:
-            test = UNIT_TEST if name in SUPERBLOCK_MUTATIONS else INSTRUCTION_TEST
+            test = UNIT_TEST if name in UNIT_MUTATIONS else INSTRUCTION_TEST
             caught, first, seconds = run_test(work, test)
             missed += not caught
             shown = first.split(" at trace")[0].replace("FAILED ", "").rstrip(":").replace("TEST CASE:  ", "")
