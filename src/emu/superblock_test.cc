@@ -76,16 +76,17 @@ TEST_CASE("superblocks leave the trace of their blocks") {
 }
 
 TEST_CASE("an indirect branch out of a superblock keeps the flags") {
-    check_same_trace(test_flags_at_call, std::uint64_t{20'000});
-    CHECK(trace_of(TraceLevel::blocks, small_words, test_flags_at_call, std::uint64_t{20'000})
+    check_same_trace(test_flags_at_call, std::uint64_t{200'000});
+    CHECK(trace_of(TraceLevel::blocks, small_words, test_flags_at_call, std::uint64_t{200'000})
               .result == 1);
 }
 
 TEST_CASE("a superblock is left in the middle by a fault") {
-    constexpr std::size_t numbers = 40 * page_bytes / sizeof(std::uint64_t);
-    auto* memory = static_cast<std::byte*>(
-        mmap(nullptr, 41 * page_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-    munmap(memory + 40 * page_bytes, page_bytes);
+    constexpr std::size_t bytes = 160 * page_bytes;
+    constexpr std::size_t numbers = bytes / sizeof(std::uint64_t);
+    auto* memory = static_cast<std::byte*>(mmap(nullptr, bytes + page_bytes, PROT_READ | PROT_WRITE,
+                                                MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    munmap(memory + bytes, page_bytes);
     auto* values = reinterpret_cast<std::uint64_t*>(memory);
     std::uint64_t sum = 0;
     for (std::size_t i = 0; i < numbers; ++i) sum += values[i] = i * i;
@@ -105,7 +106,7 @@ TEST_CASE("a superblock is left in the middle by a fault") {
         CHECK(traced.size() == (traces_values ? 1 + 3 * numbers + 1 : 0));
         if (traces_values) CHECK(traced.back().value == guest.cpu[Gpr::rdi] + 1);
     }
-    munmap(memory, 40 * page_bytes);
+    munmap(memory, bytes);
 }
 
 TEST_CASE("superblocks go when one of their pages changes") {
