@@ -76,7 +76,7 @@ RecordFollower::Transition* RecordFollower::find(std::uint32_t from, std::uint32
 }
 
 RecordFollower::Transition& RecordFollower::add(const TraceRecord& record) {
-    stream_ = pending();
+    copy_pending(stream_);
     const auto open = stream_.size();
     const auto blocks = std::span(tokens_).subspan(record.first_block, record.blocks);
     stream_.insert(stream_.end(), blocks.begin(), blocks.end());
@@ -117,7 +117,7 @@ void RecordFollower::insert(const Transition& transition) {
 }
 
 void RecordFollower::grow() {
-    std::vector<Transition> old(4 * table_.size());
+    decltype(table_) old(4 * table_.size());
     old.swap(table_);
     shift_ -= 2;
     for (const Transition& transition : old)
@@ -143,13 +143,19 @@ std::span<const BlockToken> RecordFollower::own_blocks(const State& state) const
 }
 
 std::vector<BlockToken> RecordFollower::pending() const {
-    std::vector<BlockToken> result(states_[state_].pending);
-    auto end = result.end();
-    for (StateId id = state_; end != result.begin(); id = states_[id].before) {
+    std::vector<BlockToken> blocks;
+    copy_pending(blocks);
+    return blocks;
+}
+
+void RecordFollower::copy_pending(std::vector<BlockToken>& to) const {
+    auto end = states_[state_].pending;
+    to.resize(end);
+    for (StateId id = state_; end != 0; id = states_[id].before) {
+        // Mostly a few: by hand, that is faster than a call.
         const auto blocks = own_blocks(states_[id]);
-        end = std::copy_backward(blocks.begin(), blocks.end(), end);
+        for (auto i = blocks.size(); i-- > 0;) to[--end] = blocks[i];
     }
-    return result;
 }
 
 }  // namespace shadowprof

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "base/huge_pages.h"
 #include "profile/block_registry.h"
 #include "profile/index_table.h"
 #include "profile/path_graph.h"
@@ -93,6 +94,7 @@ class RecordFollower {
     StateId next_state(const TraceRecord& record, const PathGraph::Followed& followed);
     StateId state_id(const State& state);
     std::span<const BlockToken> own_blocks(const State& state) const;
+    void copy_pending(std::vector<BlockToken>& to) const;
 
     PathGraph& graph_;
     const std::vector<BlockToken>& tokens_;
@@ -100,7 +102,7 @@ class RecordFollower {
     IndexTable state_index_;
     std::vector<BlockToken> started_with_;  // the blocks of states before which is `started`
     std::vector<PathGraph::LinkId> links_;
-    std::vector<Transition> table_;  // open addressing
+    std::vector<Transition, HugePageAllocator<Transition>> table_;  // open addressing
     std::size_t used_ = 0;
     unsigned shift_ = 0;
     StateId state_ = 0;
