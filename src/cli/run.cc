@@ -1,6 +1,5 @@
 // shadowprof run: profiles a program from its start to its end, and ends as it did.
 #include <signal.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <optional>
@@ -8,13 +7,8 @@
 #include "cli/commands.h"
 #include "cli/exit_status.h"
 #include "cli/messages.h"
-#include "cli/options.h"
-#include "cli/progress.h"
-#include "cli/terminal.h"
+#include "cli/profile_output.h"
 #include "ptrace/program_check.h"
-#include "report/profile_writer.h"
-#include "report/safe_output.h"
-#include "report/summary.h"
 #include "report/symbolizer.h"
 #include "shadow/run_target.h"
 
@@ -75,61 +69,21 @@ Result<void> check_command(const std::string& name) {
     return check_program(path, Credentials::of_this_process());
 }
 
-// Writes the profile. Returns the name of the file.
-Result<std::string> save(const Profile& profile, SymbolSource& symbols, SafeOutput output) {
-    TRY(write_profile(profile, symbols, output));
-    return output.commit(static_cast<pid_t>(profile.run.pid));
-}
-
-std::string amount_followed(const SamplingStats& sampling) {
-    if (!sampling.exact) return fmt::format("{} samples", sampling.samples);
-    return fmt::format("{} intervals, {} diverged", sampling.exact->intervals,
-                       sampling.exact->diverged);
-}
-
-// What an exact profile does not have in it.
-void warn_of_gaps(const SamplingStats& sampling) {
-    if (!sampling.exact) return;
-    if (!sampling.exact->stopped_early.empty())
-        say("the rest of the run is not covered: {}", sampling.exact->stopped_early);
-    for (const auto& [reason, times] : sampling.exact->excluded)
-        say("{} intervals are not covered: {}", times, reason);
-}
-
-Result<RunOutcome> sample(const RunRequest& request) {
-    const bool is_terminal = isatty(STDERR_FILENO) != 0;
-    const bool wanted =
-        request.progress == Progress::always ||
-        (request.progress == Progress::on_terminal && is_terminal && !request.quiet);
-    if (!wanted) return run_target(request.options);
-    ProgressLine line(stderr, is_terminal);
-    return run_target(request.options, [&](const RunProgress& now) { line.show(now); });
-}
-
 Ending run(const RunRequest& request) {
     if (auto found = check_command(request.options.command.front()); !found)
         return failed(found.error(), exit_status_of(found.error()));
     auto output = SafeOutput::open(request.output);
     if (!output) return failed(output.error());
     const InterruptsLeftToTarget interrupts;  // until the profile is written
-    auto outcome = sample(request);
+    auto outcome = with_progress(request, [&](const ProgressListener& on_progress) {
+        return run_target(request.options, on_progress);
+    });
     if (!outcome) return failed(outcome.error());
-    Profile& profile = outcome->profile;
-    profile.run.options = describe(request);
-    profile.notes.insert(profile.notes.end(), request.notes.begin(), request.notes.end());
-    Symbolizer symbols(profile.modules, {.root = "", .perf_map = perf_map_path(profile.run.pid)});
-    auto name = save(profile, symbols, std::move(output).value());
-    if (!name) return failed(name.error());
-    if (!request.quiet) {
-        // A log gets one line; `shadowprof report` shows it the rest.
-        if (isatty(STDERR_FILENO))
-            print_summary(profile, symbols, summary_options(STDERR_FILENO), stderr);
-        say("{}, {:.1f} million instructions; profile in {}", amount_followed(profile.sampling),
-            static_cast<double>(profile.sampling.instructions) / 1e6,
-            *name == "-" ? "standard output" : *name);
-        warn_of_gaps(profile.sampling);
-    }
-    return {profile.run.exit_status.value_or(0), profile.run.exit_signal};
+    const RunInfo ended = outcome->profile.run;
+    auto delivered = deliver(std::move(outcome).value(), request, perf_map_path(ended.pid),
+                             std::move(output).value());
+    if (!delivered) return failed(delivered.error());
+    return {ended.exit_status.value_or(0), ended.exit_signal};
 }
 
 }  // namespace

@@ -3,7 +3,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <string_view>
+#include <vector>
 
+#include "base/fd.h"
 #include "base/result.h"
 #include "profile/profile.h"
 #include "shadow/run_options.h"
@@ -22,7 +25,8 @@ struct RunProgress {
 using ProgressListener = std::function<void(const RunProgress&)>;
 
 struct RunOutcome {
-    Profile profile;  // run.exit_status or run.exit_signal say how the target ended
+    Profile profile;  // run.exit_status or run.exit_signal say how the target ended, if it did
+    std::vector<UniqueFd> files;  // of profile.modules, see ModuleTable::take_files()
 };
 
 // Starts the program and returns when it has ended and all samples are done. The caller must have
