@@ -4,10 +4,10 @@
 #include <cstdlib>
 
 #include "cli/commands.h"
-#include "cli/end_signals.h"
 #include "cli/exit_status.h"
 #include "cli/messages.h"
 #include "cli/profile_output.h"
+#include "cli/shield.h"
 #include "ptrace/attach_refusal.h"
 #include "ptrace/proc.h"
 #include "report/symbolizer.h"
@@ -24,18 +24,22 @@ std::string perf_map_of(pid_t pid) {
     return ::access(path.c_str(), R_OK) == 0 ? path : perf_map_path(pid);
 }
 
-Result<void> attach(const RunRequest& request) {
-    const pid_t pid = *request.options.attach_to;
-    TRY(check_attachable(pid));
+Result<void> attach(const RunRequest& request, const Shielded& shielded) {
     TRY_ASSIGN(auto output, SafeOutput::open(request.output));
-    TRY_ASSIGN(const auto end_signals, EndSignals::take());  // until the profile is written
     TRY_ASSIGN(auto outcome, with_progress(request, [&](const ProgressListener& on_progress) {
-                   return attach_target(request.options, end_signals.fd(), on_progress);
+                   return attach_target(request.options, shielded.end_request(), on_progress);
                }));
+    if (shielded.is_orphaned()) return {};
     const bool sampled_nothing = outcome.profile.sampling.instructions == 0;
-    TRY(deliver(std::move(outcome), request, perf_map_of(pid), std::move(output)));
+    TRY(deliver(std::move(outcome), request, perf_map_of(*request.options.attach_to),
+                std::move(output)));
     if (sampled_nothing && !request.quiet) say("no instructions were seen; the profile says why");
     return {};
+}
+
+int failed(const Error& error) {
+    say("attach: {}", error.message);
+    return exit_own_failure;
 }
 
 }  // namespace
@@ -44,15 +48,18 @@ int attach_main(std::span<const std::string> words) {
     const char* environment = std::getenv("SHADOWPROF_OPTIONS");
     const auto request = parse_attach(words, environment == nullptr ? "" : environment);
     if (!request) {
-        say("attach: {}", request.error().message);
+        failed(request.error());
         if (request.error().code == ErrorCode::usage) say("try 'shadowprof attach --help'");
         return exit_own_failure;
     }
     if (request->help) return fmt::print("{}", attach_help()), 0;
-    const auto done = attach(*request);
-    if (done) return 0;
-    say("attach: {}", done.error().message);
-    return exit_own_failure;
+    if (const auto allowed = check_attachable(*request->options.attach_to); !allowed)
+        return failed(allowed.error());
+    const auto status = run_shielded([&](const Shielded& shielded) {
+        const auto done = attach(*request, shielded);
+        return done ? 0 : failed(done.error());
+    });
+    return status ? *status : failed(status.error());
 }
 
 }  // namespace shadowprof

@@ -12,7 +12,7 @@ import time
 import unittest
 
 import processes
-from harness import SHADOWPROF, TestCase, victim
+from harness import SHADOWPROF, TestCase, tagged_processes, victim
 
 OWN_FAILURE = 125
 
@@ -195,6 +195,25 @@ class Ends(Attach):
         self.assertEqual(self.finish(target, target_tag).code, -signal.SIGKILL)
 
 
+    def test_a_kill_of_shadowprof_lets_the_process_go(self):
+        for delay in (0, 0.02, 0.1, 0.2, 0.4):
+            with self.subTest(delay=delay):
+                target, target_tag = self.launch_busy(2)
+                before = processes.settled_facts(target.pid)
+                process, tag = self.start([SHADOWPROF, "attach", "-q", "--load=4", "-o",
+                                           self.profile_path, str(target.pid)])
+                if delay:
+                    processes.wait_for(lambda: processes.tracer(target.pid) != 0, "the attach")
+                time.sleep(delay)
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+                processes.wait_for(lambda: not tagged_processes(tag), "the end of all of it")
+                self.assertEqual(processes.facts(target.pid), before)
+                self.assertFalse(self.profile_path.exists())
+                self.assertEqual([path.name for path in self.folder.iterdir()], [])
+                self.end_busy(target, target_tag)
+
+
 class Blocked(Attach):
     # So long that two attaches fit in, on a machine that is not too busy.
     MILLISECONDS = "4000"
@@ -353,7 +372,8 @@ class Refused(Attach):
         target, _ = self.launch_busy()
         first, tag = self.start([SHADOWPROF, "attach", "-q", "-o", "/dev/null", str(target.pid)])
         processes.wait_for(lambda: processes.tracer(target.pid) != 0, "the first attach")
-        self.refuse([f"process {first.pid} traces it"], target.pid)
+        tracer, = processes.children(first.pid)
+        self.refuse([f"process {tracer} traces it"], target.pid)
         os.kill(first.pid, signal.SIGINT)
         self.assertEqual(self.finish(first, tag).code, 0)
 

@@ -3,11 +3,17 @@
 targets that it harms and what it leaves in them.
 
 tests/reliability/kills.py [--build-dir DIR] [--kills N] [--load X] [--latest SECONDS] [--seed N]
+                           [--tracer]
+
+With --tracer, killed is not the process that was started, but the one that it keeps behind itself.
 """
 import argparse
 import collections
+import contextlib
+import os
 import pathlib
 import random
+import signal
 import subprocess
 import sys
 import time
@@ -49,6 +55,12 @@ class Victim:
         return self.process.wait() == 0 and output.startswith(b"checksum: unharmed")
 
 
+def kill_tracer(pid):
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        for child in processes.children(pid):
+            os.kill(child, signal.SIGKILL)
+
+
 def kill_once(options, moment, left):
     """True if the target lived and was right to its end."""
     victim = Victim(options.build_dir)
@@ -56,9 +68,13 @@ def kill_once(options, moment, left):
     duration = random.uniform(0, options.latest)
     profiler = subprocess.Popen([str(options.build_dir / "src/cli/shadowprof"), "attach", "-q",
                                  f"--load={options.load}", f"--duration={int(duration * 1e6)}us",
-                                 "-o", "/dev/null", str(victim.process.pid)])
+                                 "-o", "/dev/null", str(victim.process.pid)],
+                                stderr=subprocess.DEVNULL)
     time.sleep(moment)
-    profiler.kill()
+    if options.tracer:
+        kill_tracer(profiler.pid)
+    else:
+        profiler.kill()
     profiler.wait()
     try:
         processes.wait_for(victim.is_let_go, "the end of what is left", 60)
@@ -75,6 +91,7 @@ def main():
     parser.add_argument("--kills", default=100, type=int)
     parser.add_argument("--load", default="0.25")
     parser.add_argument("--latest", default=0.6, type=float, help="of the random moments")
+    parser.add_argument("--tracer", action="store_true")
     parser.add_argument("--seed", default=None, type=int)
     options = parser.parse_args()
     random.seed(options.seed)
