@@ -55,11 +55,14 @@ int attach_main(std::span<const std::string> words) {
     if (request->help) return fmt::print("{}", attach_help()), 0;
     if (const auto allowed = check_attachable(*request->options.attach_to); !allowed)
         return failed(allowed.error());
-    const auto status = run_shielded([&](const Shielded& shielded) {
+    const auto end = run_in_own_group([&](const Shielded& shielded) {
         const auto done = attach(*request, shielded);
         return done ? 0 : failed(done.error());
     });
-    return status ? *status : failed(status.error());
+    if (!end) return failed(end.error());
+    if (!end->signal) return end->status;
+    say("attach: its tracing process was killed by signal {}", *end->signal);
+    return exit_own_failure;
 }
 
 }  // namespace shadowprof

@@ -2,12 +2,12 @@
 #include <signal.h>
 
 #include <cstdlib>
-#include <optional>
 
 #include "cli/commands.h"
 #include "cli/exit_status.h"
 #include "cli/messages.h"
 #include "cli/profile_output.h"
+#include "cli/shield.h"
 #include "ptrace/program_check.h"
 #include "report/symbolizer.h"
 #include "shadow/run_target.h"
@@ -52,15 +52,9 @@ int exit_status_of(const Error& error) {
     return exit_own_failure;
 }
 
-// How a run ends: with an exit status, or by a signal.
-struct Ending {
-    int status = 0;
-    std::optional<int> signal;
-};
-
-Ending failed(const Error& error, int status = exit_own_failure) {
+int failed(const Error& error, int status = exit_own_failure) {
     say("run: {}", error.message);
-    return {status, std::nullopt};
+    return status;
 }
 
 // Before anything else is done: whether there is a program that can be profiled.
@@ -69,36 +63,41 @@ Result<void> check_command(const std::string& name) {
     return check_program(path, Credentials::of_this_process());
 }
 
-Ending run(const RunRequest& request) {
-    if (auto found = check_command(request.options.command.front()); !found)
-        return failed(found.error(), exit_status_of(found.error()));
+// Returns as the target did, or dies as it did.
+int run(const RunRequest& request, const Shielded& shielded) {
     auto output = SafeOutput::open(request.output);
     if (!output) return failed(output.error());
-    const InterruptsLeftToTarget interrupts;  // until the profile is written
     auto outcome = with_progress(request, [&](const ProgressListener& on_progress) {
-        return run_target(request.options, on_progress);
+        return run_target(request.options, shielded.end_request(), on_progress);
     });
     if (!outcome) return failed(outcome.error());
+    if (shielded.is_orphaned()) return exit_own_failure;
     const RunInfo ended = outcome->profile.run;
     auto delivered = deliver(std::move(outcome).value(), request, perf_map_path(ended.pid),
                              std::move(output).value());
     if (!delivered) return failed(delivered.error());
-    return {ended.exit_status.value_or(0), ended.exit_signal};
+    if (ended.exit_signal) die_by_signal(*ended.exit_signal);
+    return ended.exit_status.value_or(0);
 }
 
 }  // namespace
 
 int run_main(std::span<const std::string> words) {
-    auto request = parse_run(words, environment("SHADOWPROF_OPTIONS"));
+    const auto request = parse_run(words, environment("SHADOWPROF_OPTIONS"));
     if (!request) {
-        say("run: {}", request.error().message);
+        failed(request.error());
         if (request.error().code == ErrorCode::usage) say("try 'shadowprof run --help'");
         return exit_own_failure;
     }
     if (request->help) return fmt::print("{}", run_help()), 0;
-    const Ending ending = run(*request);
-    if (ending.signal) die_by_signal(*ending.signal);
-    return ending.status;
+    if (auto found = check_command(request->options.command.front()); !found)
+        return failed(found.error(), exit_status_of(found.error()));
+    const InterruptsLeftToTarget interrupts;  // until the profile is written
+    const auto end =
+        run_in_our_group([&](const Shielded& shielded) { return run(*request, shielded); });
+    if (!end) return failed(end.error());
+    if (end->signal) die_by_signal(*end->signal);
+    return end->status;
 }
 
 }  // namespace shadowprof

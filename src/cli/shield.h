@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 
 #include "base/fd.h"
 #include "base/result.h"
@@ -13,7 +14,8 @@ namespace shadowprof {
 // What the shielded process knows of the one that the user sees.
 class Shielded {
   public:
-    Shielded(UniqueFd other, EndSignals& signals);
+    // `signals` may be null.
+    Shielded(UniqueFd other, const EndSignals* signals);
 
     // Readable when the work is to end: the user wants it, or shadowprof was killed.
     int end_request() const { return end_request_.get(); }
@@ -25,9 +27,20 @@ class Shielded {
     UniqueFd end_request_;
 };
 
-// Does the work in a child process, which is in no process group of anybody's, so that a SIGKILL
-// for this process or for its group does not reach it. Returns what the work returns, which is an
-// exit status. The signals that end a command are handed on to it. Needs: no other threads.
-Result<int> run_shielded(const std::function<int(const Shielded&)>& work);
+// How the shielded process ended.
+struct WorkEnd {
+    int status = 0;
+    std::optional<int> signal;  // it died by this one
+};
+
+// Both do the work in a child process, which a SIGKILL for this one does not reach, and wait for
+// it. The work returns an exit status. Needs: no other threads.
+
+// The child is in a process group of its own. The signals that end a command are handed on to it.
+Result<WorkEnd> run_in_own_group(const std::function<int(const Shielded&)>& work);
+
+// The child stays in our process group, as a target that it starts must. SIGTERM and SIGHUP end it
+// by ending this process; the caller sees to the signals of a terminal.
+Result<WorkEnd> run_in_our_group(const std::function<int(const Shielded&)>& work);
 
 }  // namespace shadowprof

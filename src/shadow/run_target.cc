@@ -22,14 +22,16 @@ Result<void> follow_exactly(Profiling& profiling, const RunOptions& options,
 }
 
 Result<void> sample(Profiling& profiling, const RunOptions& options,
-                    const InheritedSignals& signals, const ProgressListener& on_progress) {
+                    const InheritedSignals& signals, int end_request,
+                    const ProgressListener& on_progress) {
     TRY_ASSIGN(const auto sampler, Sampler::create(options, profiling.seed(), profiling.hub(),
                                                    profiling.modules(), profiling.collected()));
     TRY_ASSIGN(const auto target,
                launch(profiling.hub(), {.command = options.command, .signals = signals}));
     profiling.begin(*target, options.command);
     target->resume();
-    TRY(sampler->run(*target, on_progress));
+    TRY(sampler->run(*target, on_progress, {.request_fd = end_request}));
+    TRY(target->detach());
     sampler->finish();
     profiling.end(*target, [&](Profile& profile) { sampler->fill(profile); });
     return {};
@@ -37,13 +39,14 @@ Result<void> sample(Profiling& profiling, const RunOptions& options,
 
 }  // namespace
 
-Result<RunOutcome> run_target(const RunOptions& options, const ProgressListener& on_progress) {
+Result<RunOutcome> run_target(const RunOptions& options, int end_request,
+                              const ProgressListener& on_progress) {
     const auto signals = InheritedSignals::capture();
     prepare_sigchld();
     Profiling profiling(options);
     TRY(options.mode == SamplingMode::exact
             ? follow_exactly(profiling, options, signals, on_progress)
-            : sample(profiling, options, signals, on_progress));
+            : sample(profiling, options, signals, end_request, on_progress));
     return profiling.take_outcome();
 }
 
