@@ -62,10 +62,20 @@ Result<std::unique_ptr<ModuleSymbols>> Symbolizer::open_pseudo_module(const Modu
 }
 
 // The path is better where it will do: debug information is found beside it.
-std::string Symbolizer::file_of(std::uint32_t index) const {
-    const std::string path = options_.root + modules_[index].path;
-    const int kept = index < options_.files.size() ? options_.files[index].get() : -1;
-    return kept < 0 || leads_to(path, kept) ? path : fmt::format("/proc/self/fd/{}", kept);
+Result<std::string> Symbolizer::file_of(std::uint32_t index) const {
+    const Module& module = modules_[index];
+    const std::string path = options_.root + module.path;
+    if (index >= options_.files.size()) return path;
+    const int kept = options_.files[index].get();
+    if (kept >= 0 && !leads_to(path, kept)) return fmt::format("/proc/self/fd/{}", kept);
+    if (kept < 0 && module.size_bytes == 0)
+        return Error{ErrorCode::not_found, 0, "the file that was mapped is not to be had"};
+    return path;
+}
+
+Result<std::unique_ptr<ModuleSymbols>> Symbolizer::open_file_module(std::uint32_t index) {
+    TRY_ASSIGN(const std::string file, file_of(index));
+    return ModuleSymbols::open(file, modules_[index].build_id, strings_);
 }
 
 std::unique_ptr<ModuleSymbols> Symbolizer::open_module(std::uint32_t index) {
@@ -75,7 +85,7 @@ std::unique_ptr<ModuleSymbols> Symbolizer::open_module(std::uint32_t index) {
         auto opened = open_pseudo_module(module);
         return opened ? std::move(*opened) : nullptr;
     }
-    auto opened = ModuleSymbols::open(file_of(index), module.build_id, strings_);
+    auto opened = open_file_module(index);
     if (!opened) {
         notes_.push_back(fmt::format("{}: no symbols: {}", module.path, opened.error().message));
         return nullptr;

@@ -21,7 +21,8 @@ struct SymbolizerOptions {
     // perf_map_path().
     std::string perf_map;
     // The files that were mapped, by module, where they are known: they count where a path leads to
-    // another file by now. Must outlive the symbolizer.
+    // another file by now. A module of size 0 without a file was never had, and what has its path
+    // is not asked. Must outlive the symbolizer.
     std::span<const UniqueFd> files;
 };
 
@@ -47,7 +48,8 @@ class Symbolizer final : public SymbolSource {
     // Null if the module is unknown or unusable.
     ModuleSymbols* module(std::uint32_t index);
     std::unique_ptr<ModuleSymbols> open_module(std::uint32_t index);
-    std::string file_of(std::uint32_t index) const;
+    Result<std::unique_ptr<ModuleSymbols>> open_file_module(std::uint32_t index);
+    Result<std::string> file_of(std::uint32_t index) const;
     Result<std::unique_ptr<ModuleSymbols>> open_pseudo_module(const Module& module);
 
     std::vector<Module> modules_;

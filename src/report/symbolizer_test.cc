@@ -177,6 +177,15 @@ TEST_CASE("a file that was kept open counts where its path is gone or leads else
     CHECK(symbolizer.notes().empty());
 }
 
+TEST_CASE("what has the path of a file that was not to be had gives no names") {
+    auto facts = victim_facts();
+    const std::vector<UniqueFd> files(1);
+    Symbolizer symbolizer({{test_input("SYMBOLS_VICTIM"), "", 0}}, {.root = "", .files = files});
+    CHECK(function_at(symbolizer, facts["caller"]).empty());
+    REQUIRE(symbolizer.notes().size() == 1);
+    CHECK(contains(symbolizer.notes()[0], "not to be had"));
+}
+
 TEST_CASE("damaged programs give wrong names or none, and no crash") {
     std::string whole = file_content(test_input("SYMBOLS_VICTIM"));
     TemporaryDirectory dir;
