@@ -55,12 +55,6 @@ class Victim:
         return self.process.wait() == 0 and output.startswith(b"checksum: unharmed")
 
 
-def kill_tracer(pid):
-    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-        for child in processes.children(pid):
-            os.kill(child, signal.SIGKILL)
-
-
 def kill_once(options, moment, left):
     """True if the target lived and was right to its end."""
     victim = Victim(options.build_dir)
@@ -71,12 +65,14 @@ def kill_once(options, moment, left):
                                  "-o", "/dev/null", str(victim.process.pid)],
                                 stderr=subprocess.DEVNULL)
     time.sleep(moment)
-    if options.tracer:
-        kill_tracer(profiler.pid)
-    else:
-        profiler.kill()
+    tracers = processes.children(profiler.pid) if processes.state(profiler.pid) != "X" else []
+    for pid in tracers if options.tracer else [profiler.pid]:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
     profiler.wait()
     try:
+        processes.wait_for(lambda: all(processes.state(pid) in "XZ" for pid in tracers),
+                           "the end of the tracer", 60)
         processes.wait_for(victim.is_let_go, "the end of what is left", 60)
         if processes.state(victim.process.pid) not in "XZ":
             left.update(victim.left())
