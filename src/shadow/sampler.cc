@@ -229,11 +229,11 @@ bool Sampler::wants_sample(Clock::time_point now) const {
 }
 
 void Sampler::look_for_end(const SamplingEnd& end, Clock::time_point now) {
-    if (give_up_) return;
-    if (is_readable(end.request_fd))
-        give_up_ = now + hurried_limit;
-    else if (end.with_last_sample && (dissolved_ || !may_take_more(now)))
-        give_up_ = now + drain_limit;
+    const auto by = [this](Clock::time_point limit) {
+        give_up_ = std::min(give_up_.value_or(limit), limit);
+    };
+    if (is_readable(end.request_fd)) by(now + hurried_limit);
+    if (end.with_last_sample && (dissolved_ || !may_take_more(now))) by(now + drain_limit);
 }
 
 bool Sampler::is_busy() const {
