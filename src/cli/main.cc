@@ -23,10 +23,10 @@ struct Command {
 };
 constexpr Command commands[] = {
     {"run", "profile a program from its start", run_main},
-    {"syscalls", "show how system calls inside samples are treated", syscalls_main},
-    {"attach", "profile a running process", nullptr},
+    {"attach", "profile a running process, then let it go", attach_main},
     {"verify", "prove the emulator against the hardware", verify_main},
     {"report", "show the summary of a profile", report_main},
+    {"syscalls", "show how system calls inside samples are treated", syscalls_main},
     {"annotate", "show disassembly with counts and values", nullptr},
     {"diff", "compare two profiles", nullptr},
     {"merge", "add profiles together", nullptr},

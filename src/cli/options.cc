@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "cli/suggest.h"
 #include "cli/values.h"
@@ -176,7 +177,7 @@ struct OptionRow {
 constexpr OptionRow rows[] = {
     {"-o,--output", "FILE",
      "the profile; %p is the target's pid, - is standard output [shadowprof.json]", set_output},
-    {"--mode", "MODE", "auto, shadow (samples) or exact (everything); auto is shadow [auto]",
+    {"--mode", "MODE", "auto or shadow (both take samples); run also has exact (everything) [auto]",
      set_mode},
     {"--engine", "ENGINE", "emulator, the only one in this version [emulator]", set_engine},
     {"--profiles", "LIST", "some of edge,path,value,call,method, or all [all]", set_profiles},
@@ -220,7 +221,6 @@ void apply(Parse& parse, const OptionRow& row, const std::string& value) {
 
 void add_options(CLI::App& app, Parse& parse) {
     app.set_help_flag("");
-    app.prefix_command();
     for (const OptionRow& row : rows) {
         CLI::Option* option =
             row.value == nullptr
@@ -243,27 +243,27 @@ Error unknown_option(string_view word) {
                          : fmt::format("unknown option '{}'; did you mean '{}'?", typed, near)};
 }
 
-// Splits what CLI11 left over into nothing and the target's command.
-Result<std::vector<std::string>> target_command(std::vector<std::string> rest) {
-    if (rest.empty()) return rest;
-    if (rest.front() == "--")
-        rest.erase(rest.begin());
-    else if (rest.front().size() > 1 && rest.front().front() == '-')
-        return unknown_option(rest.front());
-    return rest;
+// Which words are options: those before the first that is none, or all that look like it.
+enum class Options { before_command, anywhere };
+
+bool looks_like_option(string_view word) {
+    return word.size() > 1 && word.front() == '-';
 }
 
-Result<RunRequest> parse_words(std::span<const std::string> words) {
+// What is left in `rest` is not for us to understand.
+Result<RunRequest> parse_words(std::span<const std::string> words, Options options,
+                               std::vector<std::string>& rest) {
     Parse parse;
     CLI::App app;
     add_options(app, parse);
+    options == Options::anywhere ? app.allow_extras() : app.prefix_command();
     try {
         app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
     } catch (const CLI::ParseError& error) {
         return Error{ErrorCode::usage, 0, error.what()};
     }
     if (parse.failure) return *std::move(parse.failure);
-    TRY_ASSIGN(parse.request.options.command, target_command(app.remaining()));
+    rest = app.remaining();
     return std::move(parse.request);
 }
 
@@ -272,14 +272,53 @@ Result<std::vector<std::string>> environment_words(string_view environment) {
     constexpr string_view variable = "SHADOWPROF_OPTIONS";
     auto words = split_words(environment);
     if (!words) return std::move(words).error().with_context(variable);
-    auto alone = parse_words(*words);
+    std::vector<std::string> rest;
+    auto alone = parse_words(*words, Options::before_command, rest);
     if (!alone) return std::move(alone).error().with_context(variable);
-    if (!alone->options.command.empty() || (!words->empty() && words->back() == "--"))
+    if (rest.empty() && !words->empty() && words->back() == "--") rest = {"--"};
+    if (rest.empty()) return std::move(words).value();
+    if (rest.front() != "--" && looks_like_option(rest.front()))
+        return unknown_option(rest.front()).with_context(variable);
+    return Error{ErrorCode::usage, 0, fmt::format("{}: '{}' is no option", variable, rest.front())};
+}
+
+// The environment's words, then those of the command line.
+Result<RunRequest> parse_all(std::span<const std::string> words, string_view environment,
+                             Options options, std::vector<std::string>& rest) {
+    TRY_ASSIGN(std::vector<std::string> all, environment_words(environment));
+    all.insert(all.end(), words.begin(), words.end());
+    return parse_words(all, options, rest);
+}
+
+// Takes away what only separates.
+Result<std::vector<std::string>> target_command(std::vector<std::string> rest) {
+    if (rest.empty()) return rest;
+    if (rest.front() == "--")
+        rest.erase(rest.begin());
+    else if (looks_like_option(rest.front()))
+        return unknown_option(rest.front());
+    return rest;
+}
+
+Result<pid_t> process_id(std::vector<std::string> rest) {
+    const auto separator = std::find(rest.begin(), rest.end(), "--");
+    if (separator != rest.end()) rest.erase(separator);
+    for (const std::string& word : rest)
+        if (looks_like_option(word)) return unknown_option(word);
+    if (rest.empty()) return Error{ErrorCode::usage, 0, "no process to attach to"};
+    if (rest.size() > 1)
         return Error{
             ErrorCode::usage, 0,
-            fmt::format("{}: '{}' is no option", variable,
-                        alone->options.command.empty() ? "--" : alone->options.command.front())};
-    return std::move(words).value();
+            fmt::format("accepted is the id of one process: '{}' is one too many", rest[1])};
+    const auto id = parse_u64(rest.front());
+    const bool decimal = rest.front().find_first_not_of("0123456789") == std::string::npos;
+    constexpr std::uint64_t most = std::numeric_limits<pid_t>::max();
+    if (!id || !decimal || *id == 0 || *id > most)
+        return Error{ErrorCode::usage, 0,
+                     fmt::format("PID '{}': accepted is the id of a running process, a whole "
+                                 "number from 1 to {}",
+                                 rest.front(), most)};
+    return static_cast<pid_t>(*id);
 }
 
 // Where everything is followed, nothing is left to choose; and values cost much.
@@ -297,19 +336,31 @@ Result<void> fit_exact_mode(RunRequest& request) {
 }  // namespace
 
 Result<RunRequest> parse_run(std::span<const std::string> words, std::string_view environment) {
-    TRY_ASSIGN(std::vector<std::string> all, environment_words(environment));
-    all.insert(all.end(), words.begin(), words.end());
-    TRY_ASSIGN(RunRequest request, parse_words(all));
+    std::vector<std::string> rest;
+    TRY_ASSIGN(RunRequest request, parse_all(words, environment, Options::before_command, rest));
+    TRY_ASSIGN(request.options.command, target_command(std::move(rest)));
     if (request.options.command.empty() && !request.help)
         return Error{ErrorCode::usage, 0, "no program to run"};
     if (request.options.mode == SamplingMode::exact) TRY(fit_exact_mode(request));
     return request;
 }
 
-std::string run_help() {
-    std::string text =
-        "Usage: shadowprof run [options] [--] PROGRAM [ARG...]\n\n"
-        "Profiles PROGRAM from its start and ends as it ends. Defaults are in brackets.\n\n";
+Result<RunRequest> parse_attach(std::span<const std::string> words, std::string_view environment) {
+    std::vector<std::string> rest;
+    TRY_ASSIGN(RunRequest request, parse_all(words, environment, Options::anywhere, rest));
+    if (request.help) return request;
+    TRY_ASSIGN(request.options.attach_to, process_id(std::move(rest)));
+    if (request.options.mode == SamplingMode::exact)
+        return Error{ErrorCode::unsupported, 0,
+                     "--mode=exact follows a program from its start, with 'shadowprof run'; a "
+                     "running process can be sampled (--mode=shadow)"};
+    return request;
+}
+
+namespace {
+
+std::string help(std::string_view usage) {
+    std::string text(usage);
     for (const OptionRow& row : rows) {
         if (row.help == nullptr) continue;
         const std::string_view names = row.names;
@@ -323,6 +374,21 @@ std::string run_help() {
                             left, row.help);
     }
     return text + "\nOptions may also stand in SHADOWPROF_OPTIONS; the command line wins.\n";
+}
+
+}  // namespace
+
+std::string run_help() {
+    return help(
+        "Usage: shadowprof run [options] [--] PROGRAM [ARG...]\n\n"
+        "Profiles PROGRAM from its start and ends as it ends. Defaults are in brackets.\n\n");
+}
+
+std::string attach_help() {
+    return help(
+        "Usage: shadowprof attach [options] PID\n\n"
+        "Profiles a running process and lets it go unharmed: at Ctrl-C, or when --duration or\n"
+        "--max-samples say so. Defaults are in brackets.\n\n");
 }
 
 std::map<std::string, std::string> describe(const RunRequest& request) {
@@ -343,6 +409,7 @@ std::map<std::string, std::string> describe(const RunRequest& request) {
         {"follow-forks", "no"},
     };
     if (options.duration) text["duration"] = fmt::format("{}us", options.duration->count() / 1000);
+    if (options.attach_to) text["attach"] = std::to_string(*options.attach_to);
     if (options.max_samples) text["max-samples"] = std::to_string(*options.max_samples);
     return text;
 }

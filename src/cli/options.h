@@ -1,4 +1,5 @@
-// The options of `shadowprof run`, from the command line and from SHADOWPROF_OPTIONS.
+// The options of `shadowprof run` and `shadowprof attach`, from the command line and from
+// SHADOWPROF_OPTIONS.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,7 @@ struct RunRequest {
     std::string output = "shadowprof.json";
     bool quiet = false;
     Progress progress = Progress::on_terminal;
-    bool help = false;               // show run_help() and do nothing else
+    bool help = false;               // show the command's help and do nothing else
     std::vector<std::string> notes;  // what the profile must say about the request
 };
 
@@ -34,8 +35,12 @@ struct RunRequest {
 // version will do.
 Result<RunRequest> parse_run(std::span<const std::string> words, std::string_view environment);
 
-// The text of `shadowprof run --help`.
+// The same of the words behind `attach`, which are options and one process id in any order.
+Result<RunRequest> parse_attach(std::span<const std::string> words, std::string_view environment);
+
+// The texts of `shadowprof run --help` and `shadowprof attach --help`.
 std::string run_help();
+std::string attach_help();
 
 // The options as they were understood, by their long names, for the profile.
 std::map<std::string, std::string> describe(const RunRequest& request);

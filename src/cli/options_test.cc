@@ -173,6 +173,42 @@ TEST_CASE("SHADOWPROF_OPTIONS cannot name the program, and its errors name it") 
     CHECK(mentions(failure_of({"prog"}, "--load"), {"SHADOWPROF_OPTIONS", "--load"}));
 }
 
+TEST_CASE("attach takes one process id, before, between or behind its options") {
+    const std::vector<std::string> orders[] = {
+        {"-q", "--load=2", "123"}, {"123", "-q", "--load=2"}, {"-q", "123", "--load", "2"}};
+    for (const auto& words : orders) {
+        const auto request = parse_attach(words, "--load=1 --seed=4");
+        REQUIRE(request);
+        CHECK(request->options.attach_to == 123);
+        CHECK(request->options.command.empty());
+        CHECK(request->options.load == 2);
+        CHECK(request->options.seed == 4);
+        CHECK(request->quiet);
+        CHECK(describe(*request).at("attach") == "123");
+    }
+    CHECK(parse_attach(std::vector<std::string>{"--", "7"}, "")->options.attach_to == 7);
+    CHECK(parse_attach(std::vector<std::string>{"--help"}, "")->help);
+}
+
+TEST_CASE("what attach cannot take is named with what is accepted") {
+    const auto failure = [](std::vector<std::string> words, std::string_view environment = "") {
+        auto request = parse_attach(words, environment);
+        return request ? "" : request.error().message;
+    };
+    for (const char* word : {"", "0", "self", "12x", "0x10", "1.5", "4294967296"}) {
+        CAPTURE(word);
+        CHECK(mentions(failure({word}), {fmt::format("'{}'", word), "running process"}));
+    }
+    CHECK(mentions(failure({}), {"no process"}));
+    CHECK(mentions(failure({"1", "2"}), {"'2'"}));
+    CHECK(mentions(failure({"--lod=1", "2"}), {"'--lod'", "'--load'"}));
+    CHECK(mentions(failure({"2", "-x"}), {"'-x'"}));
+    CHECK(mentions(failure({"2"}, "3"), {"SHADOWPROF_OPTIONS", "'3'"}));
+    CHECK(mentions(failure({"--mode=exact", "2"}), {"--mode=exact", "run"}));
+    CHECK(mentions(failure({"--follow-forks=yes", "2"}), {"not in this version"}));
+    CHECK(failure({"--mode=shadow", "2"}, "--mode=exact").empty());
+}
+
 TEST_CASE("the help shows what works, and nothing that does not") {
     const std::string help = run_help();
     for (const char* name : {"-o, --output FILE", "--mode", "--profiles", "--sample-size", "--load",

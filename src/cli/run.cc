@@ -1,20 +1,14 @@
 // shadowprof run: profiles a program from its start to its end, and ends as it did.
 #include <signal.h>
-#include <unistd.h>
 
 #include <cstdlib>
-#include <optional>
 
 #include "cli/commands.h"
 #include "cli/exit_status.h"
 #include "cli/messages.h"
-#include "cli/options.h"
-#include "cli/progress.h"
-#include "cli/terminal.h"
+#include "cli/profile_output.h"
+#include "cli/shield.h"
 #include "ptrace/program_check.h"
-#include "report/profile_writer.h"
-#include "report/safe_output.h"
-#include "report/summary.h"
 #include "report/symbolizer.h"
 #include "shadow/run_target.h"
 
@@ -58,15 +52,9 @@ int exit_status_of(const Error& error) {
     return exit_own_failure;
 }
 
-// How a run ends: with an exit status, or by a signal.
-struct Ending {
-    int status = 0;
-    std::optional<int> signal;
-};
-
-Ending failed(const Error& error, int status = exit_own_failure) {
+int failed(const Error& error, int status = exit_own_failure) {
     say("run: {}", error.message);
-    return {status, std::nullopt};
+    return status;
 }
 
 // Before anything else is done: whether there is a program that can be profiled.
@@ -75,76 +63,41 @@ Result<void> check_command(const std::string& name) {
     return check_program(path, Credentials::of_this_process());
 }
 
-// Writes the profile. Returns the name of the file.
-Result<std::string> save(const Profile& profile, SymbolSource& symbols, SafeOutput output) {
-    TRY(write_profile(profile, symbols, output));
-    return output.commit(static_cast<pid_t>(profile.run.pid));
-}
-
-std::string amount_followed(const SamplingStats& sampling) {
-    if (!sampling.exact) return fmt::format("{} samples", sampling.samples);
-    return fmt::format("{} intervals, {} diverged", sampling.exact->intervals,
-                       sampling.exact->diverged);
-}
-
-// What an exact profile does not have in it.
-void warn_of_gaps(const SamplingStats& sampling) {
-    if (!sampling.exact) return;
-    if (!sampling.exact->stopped_early.empty())
-        say("the rest of the run is not covered: {}", sampling.exact->stopped_early);
-    for (const auto& [reason, times] : sampling.exact->excluded)
-        say("{} intervals are not covered: {}", times, reason);
-}
-
-Result<RunOutcome> sample(const RunRequest& request) {
-    const bool is_terminal = isatty(STDERR_FILENO) != 0;
-    const bool wanted =
-        request.progress == Progress::always ||
-        (request.progress == Progress::on_terminal && is_terminal && !request.quiet);
-    if (!wanted) return run_target(request.options);
-    ProgressLine line(stderr, is_terminal);
-    return run_target(request.options, [&](const RunProgress& now) { line.show(now); });
-}
-
-Ending run(const RunRequest& request) {
-    if (auto found = check_command(request.options.command.front()); !found)
-        return failed(found.error(), exit_status_of(found.error()));
+// Returns as the target did, or dies as it did.
+int run(const RunRequest& request, const Shielded& shielded) {
     auto output = SafeOutput::open(request.output);
     if (!output) return failed(output.error());
-    const InterruptsLeftToTarget interrupts;  // until the profile is written
-    auto outcome = sample(request);
+    auto outcome = with_progress(request, [&](const ProgressListener& on_progress) {
+        return run_target(request.options, shielded.end_request(), on_progress);
+    });
     if (!outcome) return failed(outcome.error());
-    Profile& profile = outcome->profile;
-    profile.run.options = describe(request);
-    profile.notes.insert(profile.notes.end(), request.notes.begin(), request.notes.end());
-    Symbolizer symbols(profile.modules, {.root = "", .perf_map = perf_map_path(profile.run.pid)});
-    auto name = save(profile, symbols, std::move(output).value());
-    if (!name) return failed(name.error());
-    if (!request.quiet) {
-        // A log gets one line; `shadowprof report` shows it the rest.
-        if (isatty(STDERR_FILENO))
-            print_summary(profile, symbols, summary_options(STDERR_FILENO), stderr);
-        say("{}, {:.1f} million instructions; profile in {}", amount_followed(profile.sampling),
-            static_cast<double>(profile.sampling.instructions) / 1e6,
-            *name == "-" ? "standard output" : *name);
-        warn_of_gaps(profile.sampling);
-    }
-    return {profile.run.exit_status.value_or(0), profile.run.exit_signal};
+    if (shielded.is_orphaned()) return exit_own_failure;
+    const RunInfo ended = outcome->profile.run;
+    auto delivered = deliver(std::move(outcome).value(), request, perf_map_path(ended.pid),
+                             std::move(output).value());
+    if (!delivered) return failed(delivered.error());
+    if (ended.exit_signal) die_by_signal(*ended.exit_signal);
+    return ended.exit_status.value_or(0);
 }
 
 }  // namespace
 
 int run_main(std::span<const std::string> words) {
-    auto request = parse_run(words, environment("SHADOWPROF_OPTIONS"));
+    const auto request = parse_run(words, environment("SHADOWPROF_OPTIONS"));
     if (!request) {
-        say("run: {}", request.error().message);
+        failed(request.error());
         if (request.error().code == ErrorCode::usage) say("try 'shadowprof run --help'");
         return exit_own_failure;
     }
     if (request->help) return fmt::print("{}", run_help()), 0;
-    const Ending ending = run(*request);
-    if (ending.signal) die_by_signal(*ending.signal);
-    return ending.status;
+    if (auto found = check_command(request->options.command.front()); !found)
+        return failed(found.error(), exit_status_of(found.error()));
+    const InterruptsLeftToTarget interrupts;  // until the profile is written
+    const auto end =
+        run_in_our_group([&](const Shielded& shielded) { return run(*request, shielded); });
+    if (!end) return failed(end.error());
+    if (end->signal) die_by_signal(*end->signal);
+    return end->status;
 }
 
 }  // namespace shadowprof

@@ -1,15 +1,16 @@
 #include "profile/module_table.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 
 #include <algorithm>
+
+#include "profile/mapped_file.h"
 
 namespace shadowprof {
 namespace {
 
-constexpr std::string_view deleted_suffix = " (deleted)";
+// A program may map more files than we may open.
+constexpr std::size_t most_open_files = 400;
 
 // Memory that has an inode but no file that anybody could look at: JIT code, shared memory.
 bool is_nameless_file(std::string_view name) {
@@ -18,31 +19,7 @@ bool is_nameless_file(std::string_view name) {
            name.starts_with("//anon");
 }
 
-// True unless the file is certainly another one than was mapped. Some file systems (overlayfs,
-// btrfs) show other device numbers in stat than in maps: then nothing is certain.
-bool may_be_mapped_file(const struct stat& status, const Mapping& mapping) {
-    const std::uint64_t device = static_cast<std::uint64_t>(major(status.st_dev)) << 32 |
-                                 static_cast<std::uint64_t>(minor(status.st_dev));
-    return device != mapping.device || status.st_ino == mapping.inode;
-}
-
 }  // namespace
-
-Result<UniqueFd> open_mapped_file(const Mapping& mapping, std::string_view root) {
-    if (mapping.name.ends_with(deleted_suffix))
-        return Error{ErrorCode::not_found, 0, fmt::format("'{}'", mapping.name)};
-    const std::string path = fmt::format("{}{}", root, mapping.name);
-    UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-    if (!fd) return errno_error(fmt::format("open '{}'", path));
-    struct stat status;
-    if (::fstat(fd.get(), &status) != 0) return errno_error(fmt::format("stat '{}'", path));
-    if (!S_ISREG(status.st_mode))
-        return Error{ErrorCode::unsupported, 0, fmt::format("'{}' is not a regular file", path)};
-    if (!may_be_mapped_file(status, mapping))
-        return Error{ErrorCode::not_found, 0,
-                     fmt::format("'{}' is not the file that was mapped", path)};
-    return fd;
-}
 
 MappedFileOpener ModuleTable::default_opener() {
     return [](const Mapping& mapping) { return open_mapped_file(mapping); };
@@ -68,16 +45,32 @@ std::vector<Module> ModuleTable::modules() const {
     return modules;
 }
 
+void ModuleTable::look_through(pid_t process) {
+    std::lock_guard lock(mutex_);
+    opener_ = [view = FileView::of(process)](const Mapping& mapping) {
+        return open_mapped_file(mapping, view);
+    };
+}
+
+std::vector<UniqueFd> ModuleTable::take_files() {
+    std::lock_guard lock(mutex_);
+    std::vector<UniqueFd> files;
+    for (Entry& entry : entries_) files.push_back(std::move(entry.file));
+    return files;
+}
+
 std::uint32_t ModuleTable::file_module(const Mapping& mapping) {
     FileKey key{mapping.name, mapping.device, mapping.inode};
     if (auto found = by_file_.find(key); found != by_file_.end()) return found->second;
-    Entry entry{{mapping.name, {}, 0}, {}};
+    Entry entry{{mapping.name, {}, 0}, {}, {}};
     if (auto fd = opener_(mapping)) {
+        entry.module.path = mapped_path(mapping);
         struct stat status {};
         if (::fstat(fd->get(), &status) == 0)
             entry.module.size_bytes = static_cast<std::uint64_t>(status.st_size);
         if (auto layout = ElfLayout::read(fd->get())) entry.layout = std::move(*layout);
         entry.module.build_id = entry.layout.build_id();
+        if (entries_.size() < most_open_files) entry.file = std::move(fd).value();
     }
     return by_file_[key] = add(std::move(entry));
 }
@@ -85,7 +78,7 @@ std::uint32_t ModuleTable::file_module(const Mapping& mapping) {
 std::uint32_t ModuleTable::pseudo_module(std::string_view name) {
     FileKey key{name, 0, 0};
     if (auto found = by_file_.find(key); found != by_file_.end()) return found->second;
-    return by_file_[key] = add({{std::string(name), {}, 0}, {}});
+    return by_file_[key] = add({{std::string(name), {}, 0}, {}, {}});
 }
 
 // The index of an equal module, else of a new one.

@@ -1,6 +1,8 @@
 // The modules of a run, and which ELF virtual address a byte of a mapped file has.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -24,15 +26,13 @@ inline constexpr std::string_view vdso_module = "[vdso]";
 // Opens the file behind a mapping for reading.
 using MappedFileOpener = std::function<Result<UniqueFd>(const Mapping&)>;
 
-// Opens `root` + the mapping's path: "/proc/PID/root" for a target in another mount namespace.
-// Only a regular file. ErrorCode::not_found if the file was deleted or replaced since it was
-// mapped.
-Result<UniqueFd> open_mapped_file(const Mapping& mapping, std::string_view root = {});
-
 // Grows, never changes: an index that was given keeps its meaning. May be used by several threads.
 class ModuleTable {
   public:
     explicit ModuleTable(MappedFileOpener opener = default_opener());
+
+    // From now on files are those that this process has mapped.
+    void look_through(pid_t process);
 
     // Where `address` lies. A byte of a file is at its ELF virtual address, at its file offset if
     // the file cannot be read as ELF or no segment shows the byte; in "[vdso]" at its distance from
@@ -41,11 +41,15 @@ class ModuleTable {
     CodeLocation locate(const Mapping* mapping, GuestAddress address);
 
     std::vector<Module> modules() const;
+    // The files of the modules, by index: none for pseudo-modules and what could not be opened, nor
+    // for those behind the first few hundred. Their names may lead elsewhere by now, or nowhere.
+    std::vector<UniqueFd> take_files();
 
   private:
     struct Entry {
         Module module;
         ElfLayout layout;
+        UniqueFd file;
     };
     using FileKey = std::tuple<std::string, std::uint64_t, std::uint64_t>;  // path, device, inode
 
@@ -54,8 +58,8 @@ class ModuleTable {
     std::uint32_t pseudo_module(std::string_view name);
     std::uint32_t add(Entry entry);
 
-    const MappedFileOpener opener_;
     mutable std::mutex mutex_;
+    MappedFileOpener opener_;
     std::vector<Entry> entries_;
     std::map<FileKey, std::uint32_t> by_file_;
 };

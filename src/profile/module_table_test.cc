@@ -11,6 +11,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "profile/mapped_file.h"
+
 namespace shadowprof {
 namespace {
 
@@ -166,6 +168,47 @@ TEST_CASE("a deleted or replaced file is not taken for the one that was mapped")
     // Where stat shows another device than maps does, replacement cannot be seen.
     const auto opened = open_mapped_file(mapped);
     if (!opened) CHECK(opened.error().code == ErrorCode::not_found);
+}
+
+TEST_CASE("a deleted file that is still mapped is had from the process") {
+    const std::string content(5000, 'x');
+    void* memory = nullptr;
+    std::string path;
+    {
+        const TemporaryFile file(content);
+        path = file.path();
+        const int fd = ::open(path.c_str(), O_RDONLY);
+        memory = ::mmap(nullptr, 8192, PROT_READ, MAP_PRIVATE, fd, 0);
+        ::close(fd);
+        REQUIRE(memory != MAP_FAILED);
+    }
+    const MemoryMap map = own_map();
+    const Mapping* mapping = map.find(address_of(memory));
+    REQUIRE(mapping);
+    CHECK(mapped_path(*mapping) == path);
+    CHECK(mapping->name != path);
+    auto opened = open_mapped_file(*mapping, FileView::of(::getpid()));
+    // Without a privilege /proc keeps it from us.
+    if (opened) CHECK(::lseek(opened->get(), 0, SEEK_END) == 5000);
+    CHECK((opened || opened.error().code == ErrorCode::not_found));
+
+    ModuleTable table;
+    table.look_through(::getpid());
+    const auto location = table.locate(mapping, mapping->start);
+    CHECK(table.modules().at(location.module).path == (opened ? path : path + " (deleted)"));
+    CHECK(table.take_files().at(location.module).get() >= (opened ? 0 : -1));
+    ::munmap(memory, 8192);
+}
+
+TEST_CASE("a program is had from its process, whatever its path leads to") {
+    const MemoryMap map = own_map();
+    Mapping code = *map.find(address_of(reinterpret_cast<const void*>(&file_mapping)));
+    code.name += " (deleted)";
+    code.start = {0x1000};  // where nothing is mapped
+    code.end = {0x2000};
+    CHECK(open_mapped_file(code, FileView::of(::getpid())));
+    ++code.inode;
+    CHECK(!open_mapped_file(code, FileView::of(::getpid())));
 }
 
 TEST_CASE("only regular files are opened") {

@@ -26,6 +26,12 @@ int yama_scope() {
     return digit - '0';
 }
 
+// The kernel names the thread that traces.
+pid_t process_of_thread(pid_t tid) {
+    const auto status = read_proc_status(tid);
+    return status ? status->tgid : tid;
+}
+
 }  // namespace
 
 Result<void> check_attachable(pid_t pid) {
@@ -42,8 +48,8 @@ Result<void> check_attachable(pid_t pid) {
     if (status->state == 'Z' && !has_threads) return refuse("it is a zombie, it has already ended");
     if (status->kernel_thread) return refuse("it is a kernel thread");
     if (status->tracer_pid != 0)
-        return refuse(
-            fmt::format("process {} traces it already; end that one first", status->tracer_pid));
+        return refuse(fmt::format("process {} traces it already; end that one first",
+                                  process_of_thread(status->tracer_pid)));
     const auto kind = read_exe_kind(pid);
     if (kind && *kind == ProgramKind::elf_other)
         return refuse("it is not a 64-bit x86 program; shadowprof profiles only those");

@@ -186,6 +186,24 @@ Result<std::string> read_exe_path(pid_t pid) {
     return path;
 }
 
+Result<std::vector<std::string>> read_command(pid_t pid) {
+    TRY_ASSIGN(const std::string bytes, read_proc_file(fmt::format("/proc/{}/cmdline", pid)));
+    std::vector<std::string> words;
+    for (std::size_t start = 0; start < bytes.size();) {
+        const std::size_t end = std::min(bytes.find('\0', start), bytes.size());
+        words.push_back(bytes.substr(start, end - start));
+        start = end + 1;
+    }
+    return words;
+}
+
+Result<pid_t> read_namespace_pid(pid_t pid) {
+    TRY_ASSIGN(const std::string text, read_proc_file(fmt::format("/proc/{}/status", pid)));
+    const auto ids = status_field(text, "NSpid");
+    const auto last = ids.substr(ids.rfind('\t') + 1);
+    return to_number<pid_t>(last).value_or(pid);
+}
+
 Result<std::vector<pid_t>> read_thread_ids(pid_t pid) {
     const std::string path = fmt::format("/proc/{}/task", pid);
     const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(path.c_str()), &::closedir);

@@ -61,6 +61,10 @@ Result<ProcStat> read_thread_stat(pid_t pid, pid_t tid);
 Result<char> read_thread_state(pid_t pid, pid_t tid);
 // Without the AT_NULL at its end.
 Result<std::vector<AuxiliaryEntry>> read_auxiliary_vector(pid_t pid);
+// The words of its command line, as far as the process has left them there.
+Result<std::vector<std::string>> read_command(pid_t pid);
+// Its id in the innermost of its pid namespaces.
+Result<pid_t> read_namespace_pid(pid_t pid);
 // The target of /proc/PID/exe: " (deleted)" is left at its end where the kernel puts it.
 Result<std::string> read_exe_path(pid_t pid);
 Result<std::vector<pid_t>> read_thread_ids(pid_t pid);

@@ -59,6 +59,10 @@ TEST_CASE("what /proc says of ourselves is true") {
     CHECK(!is_thread_of(::getpid(), ::getppid()));
     auto kind = read_exe_kind(::getpid());
     CHECK(need(kind) == ProgramKind::elf_x86_64);
+    auto command = read_command(::getpid());
+    REQUIRE(!need(command).empty());
+    CHECK(command->front().ends_with("ptrace_test"));
+    CHECK(*read_namespace_pid(::getpid()) == ::getpid());
 }
 
 TEST_CASE("a process that is gone is ErrorCode::gone") {

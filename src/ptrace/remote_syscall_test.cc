@@ -364,6 +364,35 @@ TEST_CASE("the target's death during a session is an answer") {
     CHECK((*target)->end()->signal() == SIGKILL);
 }
 
+TEST_CASE("the death of a target with threads while its leader is inside a call is an answer") {
+    Shared<Facts> facts;
+    TestHub hub;
+    Child child(hub, [&] {
+        std::thread other([&] { tick_until_stopped(*facts); });
+        return tick_until_stopped(*facts);
+    });
+    auto target = Target::attach(hub, child.pid());
+    need(target);
+    REQUIRE(pump_until(hub, **target, [&] { return (*target)->thread_count() == 2; }));
+    {
+        auto stop = (*target)->stop();
+        auto instruction = (*target)->syscall_instruction();
+        auto session = RemoteSyscall::begin(need(stop).threads().front(), need(instruction));
+        need(session);
+        std::thread killer([&] {
+            wait_until([&] { return is_asleep(child.pid()); });
+            ::kill(child.pid(), SIGKILL);
+        });
+        // The leader's end is not reported before the other thread's is taken.
+        auto result = session->call(SYS_pause);
+        killer.join();
+        REQUIRE(!result);
+        CHECK(result.error().code == ErrorCode::gone);
+    }
+    REQUIRE(pump_to_end(hub, **target));
+    CHECK((*target)->end()->signal() == SIGKILL);
+}
+
 TEST_CASE("a place that holds no syscall instruction is not jumped to") {
     Shared<Facts> facts;
     TestHub hub;

@@ -206,6 +206,29 @@ TEST_CASE("a thread that sleeps in epoll_wait is left alone, and sees no EINTR a
     CHECK(counters->result == 1);
 }
 
+TEST_CASE(
+    "a thread that is left alone at a detach is let go, without waking, by the tracer's end") {
+    Shared<Counters> counters;
+    TestHub hub;
+    const int event_fd = ::eventfd(0, EFD_CLOEXEC);
+    Child child(hub, [&] { return wait_for_event(*counters, event_fd); });
+    REQUIRE(wait_until([&] { return counters->ready && is_asleep(child.pid()); }));
+    std::thread tracer([&] {
+        auto target = Target::attach(hub, child.pid());
+        need(target);
+        CHECK((*target)->is_asleep());
+        CHECK((*target)->detach(Target::Sleepers::leave_alone));
+        CHECK(is_traced(child.pid()));
+    });
+    tracer.join();
+    REQUIRE(wait_until([&] { return !is_traced(child.pid()); }));
+    CHECK(!counters->stop);
+    REQUIRE(::eventfd_write(event_fd, 1) == 0);
+    ::close(event_fd);
+    CHECK(wait_until([&] { return counters->stop.load(); }));
+    CHECK(counters->result == 1);
+}
+
 TEST_CASE("an epoll_wait that is interrupted all the same goes on waiting") {
     Shared<Counters> counters;
     TestHub hub;

@@ -28,8 +28,10 @@ constexpr milliseconds longest_wait{10};
 // After so many, some five seconds, the stop has failed. Not a deadline: where the whole machine
 // paused, as a virtual one does, the thread had no time either.
 constexpr int most_waits = 500;
-// How long detach() waits for replicas to finish dying.
-constexpr std::chrono::seconds reap_deadline{2};
+// How long detach() waits for replicas to finish dying, which takes moments unless the machine
+// pauses, and then for a thread that can reap them.
+constexpr std::chrono::seconds reap_deadline{20};
+constexpr std::chrono::seconds wake_deadline{1};
 
 void interrupt(pid_t tid) {
     static_cast<void>(ptrace_call(PTRACE_INTERRUPT, tid, 0, std::uint64_t{0}, "interrupt"));
@@ -238,19 +240,49 @@ void Target::take_back(std::vector<StoppedThread>& threads) {
     }
 }
 
-Result<void> Target::detach() {
+bool Target::is_asleep() const {
+    return std::none_of(threads_.begin(), threads_.end(), [this](const auto& entry) {
+        return read_thread_state(pid_, entry.first).value_or('X') == 'R';
+    });
+}
+
+Result<void> Target::detach(Sleepers sleepers) {
     if (end_ || detached_) return {};
-    const auto deadline = Clock::now() + reap_deadline;
-    for (;; std::this_thread::sleep_for(milliseconds(1))) {
+    for (const auto deadline = Clock::now() + reap_deadline;; keep_going_for(milliseconds(1))) {
         hub_->reap_discarded();
-        if (hub_->discarded() == 0 || dead_replicas_->empty() || Clock::now() > deadline) break;
+        const bool last = dead_replicas_->empty() || Clock::now() > deadline;
+        if (!last && hub_->discarded() != 0) continue;
+        auto stop = stop_to_detach(sleepers);
+        if (end_) return {};
+        if (!stop) return std::move(stop).error();
+        TRY(reap_replicas(*stop));
+        if (!dead_replicas_->empty() && !last) continue;
+        (*std::move(stop)).detach();
+        return {};
     }
-    auto stop = this->stop(Sleepers::stop);
-    if (end_) return {};
-    if (!stop) return std::move(stop).error();
-    TRY(reap_replicas(*stop));
-    (*std::move(stop)).detach();
-    return {};
+}
+
+// A stop with a thread that can reap, if there is anything to reap. Where all sleep, one may soon
+// wake up.
+Result<ScopedStop> Target::stop_to_detach(Sleepers sleepers) {
+    const auto deadline = Clock::now() + wake_deadline;
+    while (sleepers == Sleepers::leave_alone && !dead_replicas_->empty()) {
+        {
+            auto stop = this->stop(sleepers);
+            if (!stop || !stop->threads().empty()) return stop;
+        }
+        if (Clock::now() > deadline) return this->stop(Sleepers::stop);
+        keep_going_for(milliseconds(10));
+    }
+    return this->stop(sleepers);
+}
+
+void Target::keep_going_for(std::chrono::milliseconds time) {
+    std::this_thread::sleep_for(time);
+    std::vector<WaitEvent> others;
+    while (const auto event = hub_->poll())
+        if (!handle(*event)) others.push_back(*event);
+    for (auto it = others.rbegin(); it != others.rend(); ++it) hub_->put_back(*it);
 }
 
 Result<void> Target::reap_replicas(ScopedStop& stop) {

@@ -7,6 +7,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -85,6 +86,8 @@ class Target {
     // False once it executes a program that is not for x86-64: the owner should detach.
     bool is_supported() const { return is_supported_; }
     std::size_t thread_count() const { return threads_.size(); }
+    // No thread was on a processor or waited for one just now. Disturbs nobody.
+    bool is_asleep() const;
 
     // What to do about threads asleep in a call to which a stop would be visible (sleep_state.h).
     enum class Sleepers : std::uint8_t {
@@ -100,8 +103,10 @@ class Target {
     void resume();
 
     // Stops, reaps what replicas left behind, and ends the tracing. Threads that could not be
-    // stopped stay attached until shadowprof ends, and run on. All replicas must have ended.
-    Result<void> detach();
+    // stopped, or are left alone, stay attached until the calling thread ends: then the kernel lets
+    // go of them without waking them. Sleepers are stopped all the same where nobody else could
+    // reap. All replicas must have ended.
+    Result<void> detach(Sleepers sleepers = Sleepers::stop);
 
     // A `syscall` instruction in the target's code, verified to be there now. Where there is a
     // choice, one that is followed by a return, so that a thread without a stack dies at once.
@@ -135,6 +140,8 @@ class Target {
     void let_go_on(pid_t tid, const WaitStatus& status);
     Result<void> settle_all();
     Result<void> settle_one(pid_t tid);
+    Result<ScopedStop> stop_to_detach(Sleepers sleepers);
+    void keep_going_for(std::chrono::milliseconds time);
     Result<void> reap_replicas(ScopedStop& stop);
     void resume_all(std::vector<StoppedThread>& threads);
     void take_back(std::vector<StoppedThread>& threads);

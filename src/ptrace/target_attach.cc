@@ -17,9 +17,10 @@ namespace {
 constexpr int most_passes = 100;
 constexpr std::chrono::milliseconds between_passes{1};
 
+// By the calling thread, that is.
 bool is_traced_by_us(pid_t tid) {
     const auto status = read_proc_status(tid);
-    return status && status->tracer_pid == ::getpid();
+    return status && status->tracer_pid == ::gettid();
 }
 
 bool is_dead(pid_t pid, pid_t tid) {

@@ -74,12 +74,18 @@ Result<std::optional<WaitStatus>> WaitHub::wait_for(pid_t pid, Duration timeout)
     }
 }
 
-// Sleeps in waitpid itself: quicker than to be woken by a signal, and there is no time to watch.
+// Sleeps in waitpid itself: quicker than to be woken by a signal, and there is no time to watch. It
+// sleeps for all, as a process that was killed does not report the end of its leader before those
+// of its other threads are taken.
 Result<WaitStatus> WaitHub::wait_for(pid_t pid) {
     if (const auto status = take_queued(pid)) return *status;
     for (;;) {
-        TRY_ASSIGN(const auto found, look(pid, 0));
+        TRY_ASSIGN(const auto found, look(pid, WNOHANG));
         if (found) return found->status;
+        TRY_ASSIGN(const auto any, look(-1, 0));
+        if (!any) continue;
+        if (any->pid == pid) return any->status;
+        if (!swallow(*any)) queue_.push_back(*any);
     }
 }
 

@@ -1,9 +1,21 @@
 #include "report/symbolizer.h"
 
+#include <sys/stat.h>
+
 #include "report/perf_map.h"
 #include "report/vdso_image.h"
 
 namespace shadowprof {
+
+namespace {
+
+bool leads_to(const std::string& path, int fd) {
+    struct stat by_path, open;
+    return ::stat(path.c_str(), &by_path) == 0 && ::fstat(fd, &open) == 0 &&
+           by_path.st_dev == open.st_dev && by_path.st_ino == open.st_ino;
+}
+
+}  // namespace
 
 std::string perf_map_path(std::int64_t pid) {
     return fmt::format("/tmp/perf-{}.map", pid);
@@ -33,7 +45,7 @@ ModuleSymbols* Symbolizer::module(std::uint32_t index) {
     State& state = states_[index];
     if (!state.tried) {
         state.tried = true;
-        state.symbols = open_module(modules_[index]);
+        state.symbols = open_module(index);
     }
     return state.symbols.get();
 }
@@ -49,13 +61,31 @@ Result<std::unique_ptr<ModuleSymbols>> Symbolizer::open_pseudo_module(const Modu
     return std::make_unique<ModuleSymbols>(std::move(functions), strings_);
 }
 
-std::unique_ptr<ModuleSymbols> Symbolizer::open_module(const Module& module) {
+// The path is better where it will do: debug information is found beside it.
+Result<std::string> Symbolizer::file_of(std::uint32_t index) const {
+    const Module& module = modules_[index];
+    const std::string path = options_.root + module.path;
+    if (index >= options_.files.size()) return path;
+    const int kept = options_.files[index].get();
+    if (kept >= 0 && !leads_to(path, kept)) return fmt::format("/proc/self/fd/{}", kept);
+    if (kept < 0 && module.size_bytes == 0)
+        return Error{ErrorCode::not_found, 0, "the file that was mapped is not to be had"};
+    return path;
+}
+
+Result<std::unique_ptr<ModuleSymbols>> Symbolizer::open_file_module(std::uint32_t index) {
+    TRY_ASSIGN(const std::string file, file_of(index));
+    return ModuleSymbols::open(file, modules_[index].build_id, strings_);
+}
+
+std::unique_ptr<ModuleSymbols> Symbolizer::open_module(std::uint32_t index) {
+    const Module& module = modules_[index];
     if (module.path.starts_with('[')) {
         // That nobody named code without a file is the usual case, and no news.
         auto opened = open_pseudo_module(module);
         return opened ? std::move(*opened) : nullptr;
     }
-    auto opened = ModuleSymbols::open(options_.root + module.path, module.build_id, strings_);
+    auto opened = open_file_module(index);
     if (!opened) {
         notes_.push_back(fmt::format("{}: no symbols: {}", module.path, opened.error().message));
         return nullptr;

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "base/fd.h"
 #include "report/disassembly.h"
 #include "report/module_symbols.h"
 #include "report/symbol_source.h"
@@ -18,6 +20,10 @@ struct SymbolizerOptions {
     // The perf map of the target's just-in-time compiler, for code in "[anon]"; empty for none. See
     // perf_map_path().
     std::string perf_map;
+    // The files that were mapped, by module, where they are known: they count where a path leads to
+    // another file by now. A module of size 0 without a file was never had, and what has its path
+    // is not asked. Must outlive the symbolizer.
+    std::span<const UniqueFd> files;
 };
 
 // Where a compiler in process `pid` writes its map.
@@ -41,7 +47,9 @@ class Symbolizer final : public SymbolSource {
     };
     // Null if the module is unknown or unusable.
     ModuleSymbols* module(std::uint32_t index);
-    std::unique_ptr<ModuleSymbols> open_module(const Module& module);
+    std::unique_ptr<ModuleSymbols> open_module(std::uint32_t index);
+    Result<std::unique_ptr<ModuleSymbols>> open_file_module(std::uint32_t index);
+    Result<std::string> file_of(std::uint32_t index) const;
     Result<std::unique_ptr<ModuleSymbols>> open_pseudo_module(const Module& module);
 
     std::vector<Module> modules_;

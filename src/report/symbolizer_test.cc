@@ -1,6 +1,7 @@
 #include "report/symbolizer.h"
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
 
 #include <cstdio>
 #include <random>
@@ -159,6 +160,30 @@ TEST_CASE("modules are looked for under the target's own root") {
     write_file(root.path("program"), file_content(test_input("SYMBOLS_VICTIM")));
     Symbolizer symbolizer({{"/program", "", 0}}, {.root = root.path()});
     CHECK(function_at(symbolizer, facts["caller"]) == "caller");
+}
+
+TEST_CASE("a file that was kept open counts where its path is gone or leads elsewhere") {
+    auto facts = victim_facts();
+    TemporaryDirectory dir;
+    std::vector<UniqueFd> files(1);
+    files[0].reset(::open(test_input("SYMBOLS_VICTIM").c_str(), O_RDONLY | O_CLOEXEC));
+    REQUIRE(files[0]);
+    SUBCASE("gone") {}
+    SUBCASE("another") {
+        write_file(dir.path("program"), "not an ELF file");
+    }
+    Symbolizer symbolizer({{dir.path("program"), "", 0}}, {.root = "", .files = files});
+    CHECK(function_at(symbolizer, facts["caller"]) == "caller");
+    CHECK(symbolizer.notes().empty());
+}
+
+TEST_CASE("what has the path of a file that was not to be had gives no names") {
+    auto facts = victim_facts();
+    const std::vector<UniqueFd> files(1);
+    Symbolizer symbolizer({{test_input("SYMBOLS_VICTIM"), "", 0}}, {.root = "", .files = files});
+    CHECK(function_at(symbolizer, facts["caller"]).empty());
+    REQUIRE(symbolizer.notes().size() == 1);
+    CHECK(contains(symbolizer.notes()[0], "not to be had"));
 }
 
 TEST_CASE("damaged programs give wrong names or none, and no crash") {

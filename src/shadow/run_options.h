@@ -1,5 +1,8 @@
-// What a user asks of `shadowprof run`, as plain values: no parsing, no defaults from outside.
+// What a user asks of `shadowprof run` and `attach`, as plain values: no parsing, no defaults from
+// outside.
 #pragma once
+
+#include <sys/types.h>
 
 #include <chrono>
 #include <cstdint>
@@ -34,8 +37,10 @@ struct ProfileKinds {
 };
 
 struct RunOptions {
-    // The program, searched for along PATH if it has no slash, and its arguments. Never empty.
+    // The program to run, searched for along PATH if it has no slash, and its arguments; or else
+    // the process to attach to.
     std::vector<std::string> command;
+    std::optional<pid_t> attach_to;
 
     SamplingMode mode = SamplingMode::automatic;
     ProfileKinds profiles;
@@ -45,7 +50,7 @@ struct RunOptions {
     // `load` alone says how often. Else samples also keep so far apart that what they are measured
     // to cost the target stays at about 1%, once it has had its first few.
     bool load_is_asked_for = false;
-    std::chrono::nanoseconds delay{0};  // from the target's start to the first sample
+    std::chrono::nanoseconds delay{0};                 // from the start to the first sample
     std::optional<std::chrono::nanoseconds> duration;  // of sampling, after `delay`
     std::optional<std::uint64_t> max_samples;
     std::optional<std::uint64_t> seed;  // of every random choice; else from the clock

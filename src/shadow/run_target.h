@@ -3,7 +3,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <string_view>
+#include <vector>
 
+#include "base/fd.h"
 #include "base/result.h"
 #include "profile/profile.h"
 #include "shadow/run_options.h"
@@ -22,7 +25,8 @@ struct RunProgress {
 using ProgressListener = std::function<void(const RunProgress&)>;
 
 struct RunOutcome {
-    Profile profile;  // run.exit_status or run.exit_signal say how the target ended
+    Profile profile;  // run.exit_status or run.exit_signal say how the target ended, if it did
+    std::vector<UniqueFd> files;  // of profile.modules, see ModuleTable::take_files()
 };
 
 // Starts the program and returns when it has ended and all samples are done. The caller must have
@@ -30,6 +34,10 @@ struct RunOutcome {
 //
 // Errors: not_found and permission for the program; unsupported with reason and remedy; system.
 // After an error nothing of the target or of shadowprof is left running.
-Result<RunOutcome> run_target(const RunOptions& options, const ProgressListener& on_progress = {});
+//
+// Where samples are taken, the target is let go early, and goes on, if `end_request` becomes
+// readable.
+Result<RunOutcome> run_target(const RunOptions& options, int end_request = -1,
+                              const ProgressListener& on_progress = {});
 
 }  // namespace shadowprof

@@ -18,11 +18,24 @@ using std::chrono::nanoseconds;
 
 // How long samples may go on after the target's end, and workers after the last sample.
 constexpr milliseconds drain_limit{5000};
+// The same when the user wants an end.
+constexpr milliseconds hurried_limit{1000};
+// A target that was idle so often is looked at before it is stopped, and left alone while it
+// sleeps. One that sleeps now and then is not: threads that run for shorter than a stop takes would
+// be sampled too seldom.
+constexpr unsigned most_idle_stops = 8;
 constexpr milliseconds progress_period{250};
 constexpr int longest_sleep_ms = 250;
+// So often the target may change its mappings just before a stop.
+constexpr int most_unforked_changes = 4;
 
 std::uint64_t to_ns(Sampler::Clock::duration d) {
     return static_cast<std::uint64_t>(duration_cast<nanoseconds>(d).count());
+}
+
+bool is_readable(int fd) {
+    pollfd waiting = {fd, POLLIN, 0};
+    return fd >= 0 && poll(&waiting, 1, 0) > 0;
 }
 
 void add(std::map<std::string, std::uint64_t>& counters, const WorkerCounters& more) {
@@ -78,17 +91,19 @@ Result<void> Sampler::add_runner() {
     return {};
 }
 
-Result<void> Sampler::run(Target& target, const ProgressListener& on_progress) {
+Result<void> Sampler::run(Target& target, const ProgressListener& on_progress,
+                          const SamplingEnd& end) {
     target_pid_ = target.pid();
     begin_ = Clock::now();
     schedule_.begin(begin_ + options_.delay);
-    const auto result = loop(target, on_progress);
+    const auto result = loop(target, on_progress, end);
     end_ = Clock::now();
-    drain();
+    if (give_up_) active_.clear();
     return result;
 }
 
-Result<void> Sampler::loop(Target& target, const ProgressListener& on_progress) {
+Result<void> Sampler::loop(Target& target, const ProgressListener& on_progress,
+                           const SamplingEnd& end) {
     auto next_progress = begin_ + progress_period;
     while (true) {
         take_statuses(target);
@@ -101,6 +116,8 @@ Result<void> Sampler::loop(Target& target, const ProgressListener& on_progress) 
             TRY(target.detach());
         }
         const auto now = Clock::now();
+        look_for_end(end, now);
+        if (give_up_ && (!is_busy() || dissolved_ || now >= *give_up_)) return {};
         if (wants_sample(now)) {
             try_sample(target);
             continue;
@@ -110,8 +127,10 @@ Result<void> Sampler::loop(Target& target, const ProgressListener& on_progress) 
             on_progress({std::chrono::duration<double>(now - begin_).count(), stats_.samples,
                          stats_.instructions});
         }
-        pollfd waiting[] = {{child_signals_.get(), POLLIN, 0}, {events_->fd(), POLLIN, 0}};
-        poll(waiting, 2, sleep_ms(now));
+        pollfd waiting[] = {{child_signals_.get(), POLLIN, 0},
+                            {events_->fd(), POLLIN, 0},
+                            {give_up_ ? -1 : end.request_fd, POLLIN, 0}};
+        poll(waiting, std::size(waiting), sleep_ms(now));
         signalfd_siginfo seen;
         while (read(child_signals_.get(), &seen, sizeof seen) > 0) {
         }
@@ -203,11 +222,26 @@ void Sampler::on_finished(SampleRunner& runner) {
     if (const auto replaced = runner.replace_worker(); !replaced) note_refusal(replaced.error());
 }
 
-bool Sampler::wants_sample(Clock::time_point now) const {
-    if (dissolved_ || now < schedule_.next_start()) return false;
+bool Sampler::may_take_more(Clock::time_point now) const {
     if (options_.duration && now >= begin_ + options_.delay + *options_.duration) return false;
-    if (options_.max_samples && started_ >= *options_.max_samples) return false;
-    return true;
+    return !options_.max_samples || started_ < *options_.max_samples;
+}
+
+bool Sampler::wants_sample(Clock::time_point now) const {
+    return !dissolved_ && !give_up_ && now >= schedule_.next_start() && may_take_more(now);
+}
+
+void Sampler::look_for_end(const SamplingEnd& end, Clock::time_point now) {
+    const auto by = [this](Clock::time_point limit) {
+        give_up_ = std::min(give_up_.value_or(limit), limit);
+    };
+    if (is_readable(end.request_fd)) by(now + hurried_limit);
+    if (end.with_last_sample && (dissolved_ || !may_take_more(now))) by(now + drain_limit);
+}
+
+bool Sampler::is_busy() const {
+    return std::any_of(runners_.begin(), runners_.end(),
+                       [](const auto& runner) { return !runner->is_idle(); });
 }
 
 SampleRunner* Sampler::idle_runner() {
@@ -234,6 +268,7 @@ void Sampler::try_sample(Target& target) {
 }
 
 Result<Sampler::Taken> Sampler::take_sample(Target& target, SampleRunner& runner) {
+    if (idle_in_a_row_ >= most_idle_stops && target.is_asleep()) return note_idle();
     if (has_unforked_ && !read_unforked()) return Taken::later;
     const auto start = Clock::now();
     SampleJob job;
@@ -241,10 +276,7 @@ Result<Sampler::Taken> Sampler::take_sample(Target& target, SampleRunner& runner
     bool in_vdso = false;
     {
         TRY_ASSIGN(auto stop, target.stop());
-        if (has_unforked_) {
-            TRY_ASSIGN(const auto maps, read_maps_text(target.live_thread_id()));
-            if (maps != unforked_.maps_text) return Taken::later;
-        }
+        if (has_unforked_ && !check_unforked(target)) return Taken::later;
         const auto thread = stop.in_group_stop() ? std::nullopt : choose_thread(stop, target.pid());
         in_vdso = thread && is_in_vdso(target, thread->cpu.rip);
         if (thread && !in_vdso) {
@@ -258,11 +290,8 @@ Result<Sampler::Taken> Sampler::take_sample(Target& target, SampleRunner& runner
     }
     costs_.add_pause(to_ns(Clock::now() - start));
     if (in_vdso) return Taken::later;
-    if (!replica) {
-        ++stats_.samples;
-        ++stats_.ended[std::string(name(SampleEnd::idle))];
-        return Taken::idle;
-    }
+    if (!replica) return note_idle();
+    idle_in_a_row_ = 0;
     last_pause_ = Clock::now() - start;
     count_faults();
     job.replica = replica->pid();
@@ -276,6 +305,13 @@ Result<Sampler::Taken> Sampler::take_sample(Target& target, SampleRunner& runner
     ++started_;
     runner.begin(std::move(job));
     return Taken::yes;
+}
+
+Sampler::Taken Sampler::note_idle() {
+    ++idle_in_a_row_;
+    ++stats_.samples;
+    ++stats_.ended[std::string(name(SampleEnd::idle))];
+    return Taken::idle;
 }
 
 bool Sampler::is_in_vdso(const Target& target, GuestAddress pc) {
@@ -302,6 +338,20 @@ bool Sampler::read_unforked() {
     if (maps && *maps == unforked_.maps_text) return true;
     auto memory = UnforkedMemory::read(target_pid_);
     if (!memory) return memory.error().code != ErrorCode::interrupted;
+    unforked_ = std::move(*memory);
+    return true;
+}
+
+// In a stop. One that is longer, for reading it again, is the last resort.
+bool Sampler::check_unforked(const Target& target) {
+    const auto maps = read_maps_text(target.live_thread_id());
+    if (maps && *maps == unforked_.maps_text) {
+        unforked_changes_ = 0;
+        return true;
+    }
+    if (++unforked_changes_ < most_unforked_changes) return false;
+    auto memory = UnforkedMemory::read(target.live_thread_id());
+    if (!memory) return false;
     unforked_ = std::move(*memory);
     return true;
 }
@@ -338,13 +388,9 @@ void Sampler::count_faults() {
     faults_at_fork_ = stat->minor_faults;
 }
 
-void Sampler::drain() {
+void Sampler::finish() {
     const auto limit = Clock::now() + drain_limit;
-    const auto busy = [&] {
-        return std::any_of(runners_.begin(), runners_.end(),
-                           [](const auto& runner) { return !runner->is_idle(); });
-    };
-    while (busy() && Clock::now() < limit) {
+    while (is_busy() && Clock::now() < limit) {
         pollfd waiting = {events_->fd(), POLLIN, 0};
         poll(&waiting, 1, 10);
         take_runner_events();
@@ -360,6 +406,9 @@ void Sampler::fill(Profile& profile) const {
     profile.syscalls = syscalls_;
     costs_.fill(profile.overhead, seconds);
     profile.run.seconds = seconds;
+    if (stats_.samples != 0 && started_ == 0)
+        profile.notes.push_back(
+            "no samples could be taken: whenever one was due, the process did not run");
     for (const auto& [reason, times] : end_reasons_)
         profile.notes.push_back(fmt::format("{} samples ended by {}", times, reason));
     for (const auto& [reason, times] : refusals_)

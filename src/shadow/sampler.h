@@ -22,6 +22,12 @@
 
 namespace shadowprof {
 
+// When sampling ends before the target does.
+struct SamplingEnd {
+    int request_fd = -1;            // when this is readable
+    bool with_last_sample = false;  // when the options let no more samples be taken
+};
+
 class Sampler {
   public:
     using Clock = std::chrono::steady_clock;
@@ -33,9 +39,12 @@ class Sampler {
     // Kills and reaps every replica and worker.
     ~Sampler();
 
-    // Samples the target, which has just started to run, until it ends. Samples that are under way
-    // then are finished.
-    Result<void> run(Target& target, const ProgressListener& on_progress);
+    // Samples the target, which runs, until it ends or `end` says so. In the latter case no replica
+    // lives any more.
+    Result<void> run(Target& target, const ProgressListener& on_progress,
+                     const SamplingEnd& end = {});
+    // Finishes what is left of samples. The target is no longer looked at.
+    void finish();
 
     // Adds what was measured to sampling, overhead, syscalls and notes.
     void fill(Profile& profile) const;
@@ -50,12 +59,15 @@ class Sampler {
     Sampler(const RunOptions& options, std::uint64_t seed, WaitHub& hub, ModuleTable& modules,
             ProcessProfile& profile);
     Result<void> add_runner();
-    Result<void> loop(Target& target, const ProgressListener& on_progress);
+    Result<void> loop(Target& target, const ProgressListener& on_progress, const SamplingEnd& end);
     void take_statuses(Target& target);
     void take_runner_events();
     void on_step(SampleRunner& runner);
     void on_finished(SampleRunner& runner);
+    bool may_take_more(Clock::time_point now) const;
     bool wants_sample(Clock::time_point now) const;
+    void look_for_end(const SamplingEnd& end, Clock::time_point now);
+    bool is_busy() const;
     void try_sample(Target& target);
     enum class Taken : std::uint8_t {
         yes,
@@ -63,16 +75,17 @@ class Sampler {
         later,  // try again at once: the thread is in the vDSO, whose data no sample can read
     };
     Result<Taken> take_sample(Target& target, SampleRunner& runner);
+    Taken note_idle();
     std::optional<ThreadSnapshot> choose_thread(ScopedStop& stop, pid_t leader);
     bool is_in_vdso(const Target& target, GuestAddress pc);
     void look_for_unforked(const SampleReport& report);
     bool read_unforked();
+    bool check_unforked(const Target& target);
     void note_refusal(const Error& error);
     std::list<ActiveSample>::iterator find_active(const SampleRunner& runner);
     void release(SampleRunner& runner);
     void count_faults();
     int sleep_ms(Clock::time_point now) const;
-    void drain();
     SampleRunner* idle_runner();
 
     const RunOptions options_;
@@ -96,7 +109,11 @@ class Sampler {
     std::uint64_t vdso_exec_count_ = 0;
     bool has_unforked_ = false;  // the target has memory that forks leave out
     UnforkedMemory unforked_;
-    bool dissolved_ = false;  // the target is no longer ours to sample
+    int unforked_changes_ = 0;  // in a row
+    bool dissolved_ = false;    // the target is no longer ours to sample
+    // Set when sampling ends: how long samples that are under way may go on.
+    std::optional<Clock::time_point> give_up_;
+    unsigned idle_in_a_row_ = 0;
 
     SamplingStats stats_;
     SyscallStats syscalls_;

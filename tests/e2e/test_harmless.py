@@ -7,7 +7,18 @@ import subprocess
 import time
 import unittest
 
+import processes
 from harness import SELF_EXEC, SHADOWPROF, TestCase, tagged_processes, victim
+
+
+def target_pid(program, tag):
+    """Of all processes that run the program's file, the one that is no replica; None if none does."""
+    pids = []
+    for pid in tagged_processes(tag):
+        with contextlib.suppress(OSError):
+            if os.readlink(f"/proc/{pid}/exe") == os.path.realpath(victim(program)):
+                pids.append(pid)
+    return min(pids, default=None)
 
 
 class Harmless(TestCase):
@@ -107,20 +118,10 @@ class Endings(TestCase):
         process, tag = self.start([SHADOWPROF, "run", "-q", "-o", self.profile_path, "--",
                                    victim("interrupted")], stdout=subprocess.PIPE)
         self.assertEqual(process.stdout.read(6), b"ready\n")
-        os.kill(self.pid_of("interrupted", tag), signal.SIGKILL)
+        os.kill(target_pid("interrupted", tag), signal.SIGKILL)
         done = self.finish(process, tag)
         self.assertEqual(done.code, -signal.SIGKILL)
         self.assertEqual(self.read_profile()["run"]["exit"], {"signal": signal.SIGKILL})
-
-    def pid_of(self, program, tag):
-        """The target: of all processes that run the program's file, the one that is no replica."""
-        pids = []
-        for pid in tagged_processes(tag):
-            with contextlib.suppress(OSError):
-                if os.readlink(f"/proc/{pid}/exe") == os.path.realpath(victim(program)):
-                    pids.append(pid)
-        self.assertTrue(pids, f"{program} does not run")
-        return min(pids)
 
 
 class Interrupts(TestCase):
@@ -144,24 +145,44 @@ class Interrupts(TestCase):
 
 
 class Orphans(TestCase):
-    """When shadowprof is killed, nothing of it stays. The target goes on, unless the kill hits one of
-    the injected forks: that limit is in the README, and bench/kills counts how often it happens."""
+    """When shadowprof is killed, nothing of it stays, and the target goes on to its end."""
 
-    def test_shadowprof_killed_at_any_moment_leaves_nothing(self):
-        command = [victim("checksum"), "2", "150"]
-        plain = self.run_command(command)
-        for delay in (0.003, 0.02, 0.1, 0.2, 0.3):
+    def kill(self, rounds, moment):
+        """Kills shadowprof when moment(tag) returns. Returns the process, the tag and the output."""
+        output = self.folder / "output"
+        with open(output, "wb") as stdout:
+            process, tag = self.start([SHADOWPROF, "run", "-q", "--load=4", "-o",
+                                       self.profile_path, "--", victim("checksum"), "2", rounds],
+                                      stdout=stdout)
+        moment(tag)
+        process.kill()
+        process.wait()
+        return process, tag, output
+
+    def test_killed_before_the_target_is_there(self):
+        for delay in (0, 0.003, 0.01):
             with self.subTest(delay=delay):
-                output = self.folder / "output"
-                with open(output, "wb") as stdout:
-                    process, tag = self.start([SHADOWPROF, "run", "-q", "--load=4", "-o",
-                                               self.profile_path, "--", *command], stdout=stdout)
-                time.sleep(delay)
-                process.kill()
-                process.wait()
+                process, tag, output = self.kill("150", lambda tag: time.sleep(delay))
                 self.wait_for_end(tag)
-                # Whatever it wrote is right: it never goes on with a wrong result.
-                self.assertIn(output.read_bytes(), (plain.stdout, b""))
+                self.assertIn(output.read_bytes()[:18], (b"checksum: unharmed", b""))
+                self.assert_nothing_left(process.pid, tag)
+
+    def test_killed_while_it_samples(self):
+        for delay in (0, 0.02, 0.1, 0.2, 0.3):
+            with self.subTest(delay=delay):
+                def moment(tag):
+                    processes.wait_for(lambda: target_pid("checksum", tag), "the target")
+                    time.sleep(delay)
+                process, tag, output = self.kill("0", moment)
+                target = target_pid("checksum", tag)
+                processes.wait_for(lambda: len(processes.threads(target)) == 3 and
+                                   not any(map(processes.tracer, processes.threads(target))),
+                                   "the target to be let go")
+                self.assertEqual(processes.children(target), [])
+                os.kill(target, signal.SIGTERM)
+                self.wait_for_end(tag)
+                self.assertEqual(output.read_bytes()[:18], b"checksum: unharmed")
+                self.assertFalse(self.profile_path.exists())
                 self.assert_nothing_left(process.pid, tag)
 
     def wait_for_end(self, tag):

@@ -1,10 +1,18 @@
 // Notices harm: every thread scrambles a buffer with invertible steps, in integer and in floating
 // point registers, unscrambles it and compares. Any register or byte that changes under it in
-// between makes it fail. argv: [threads] [rounds] [MiB per thread]
+// between makes it fail. argv: [threads] [rounds, 0: until SIGTERM] [MiB per thread]
 #include <inttypes.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+static volatile sig_atomic_t told_to_end;
+
+static void on_term(int signal) {
+    (void)signal;
+    told_to_end = 1;
+}
 
 struct job {
     uint64_t seed;
@@ -49,7 +57,7 @@ static void* run(void* argument) {
     uint64_t* words = malloc(job->words * sizeof *words);
     if (words == NULL) return job->harmed = 1, NULL;
     for (size_t i = 0; i < job->words; ++i) words[i] = original_word(job->seed, i);
-    for (unsigned round = 0; round < job->rounds; ++round) {
+    for (unsigned round = 0; job->rounds ? round < job->rounds : !told_to_end; ++round) {
         const uint64_t key = (uint64_t)round * 2654435761u & 0xffffffff;
         scramble(words, job->words, key);
         job->digest = job->digest * 31 + words[job->words - 1];
@@ -67,6 +75,7 @@ int main(int argc, char** argv) {
     const size_t mib = argc > 3 ? strtoul(argv[3], NULL, 0) : 4;
     struct job jobs[64] = {0};
     pthread_t ids[64];
+    if (rounds == 0) signal(SIGTERM, on_term);
     if (threads < 1 || threads > 64 || mib < 1) return 2;
     for (size_t i = 0; i < threads; ++i) {
         jobs[i] = (struct job){.seed = i + 1, .rounds = rounds, .words = mib << 17};

@@ -1,0 +1,68 @@
+// shadowprof attach: profiles a running process, then lets it go.
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "cli/commands.h"
+#include "cli/exit_status.h"
+#include "cli/messages.h"
+#include "cli/profile_output.h"
+#include "cli/shield.h"
+#include "ptrace/attach_refusal.h"
+#include "ptrace/proc.h"
+#include "report/symbolizer.h"
+#include "shadow/attach_target.h"
+
+namespace shadowprof {
+namespace {
+
+// Of a process that sees other files, or another process id of its own, than we do.
+std::string perf_map_of(pid_t pid) {
+    const auto own_id = read_namespace_pid(pid);
+    const std::string path =
+        fmt::format("/proc/{}/root{}", pid, perf_map_path(own_id ? *own_id : pid));
+    return ::access(path.c_str(), R_OK) == 0 ? path : perf_map_path(pid);
+}
+
+Result<void> attach(const RunRequest& request, const Shielded& shielded) {
+    TRY_ASSIGN(auto output, SafeOutput::open(request.output));
+    TRY_ASSIGN(auto outcome, with_progress(request, [&](const ProgressListener& on_progress) {
+                   return attach_target(request.options, shielded.end_request(), on_progress);
+               }));
+    if (shielded.is_orphaned()) return {};
+    const bool sampled_nothing = outcome.profile.sampling.instructions == 0;
+    TRY(deliver(std::move(outcome), request, perf_map_of(*request.options.attach_to),
+                std::move(output)));
+    if (sampled_nothing && !request.quiet) say("no instructions were seen; the profile says why");
+    return {};
+}
+
+int failed(const Error& error) {
+    say("attach: {}", error.message);
+    return exit_own_failure;
+}
+
+}  // namespace
+
+int attach_main(std::span<const std::string> words) {
+    const char* environment = std::getenv("SHADOWPROF_OPTIONS");
+    const auto request = parse_attach(words, environment == nullptr ? "" : environment);
+    if (!request) {
+        failed(request.error());
+        if (request.error().code == ErrorCode::usage) say("try 'shadowprof attach --help'");
+        return exit_own_failure;
+    }
+    if (request->help) return fmt::print("{}", attach_help()), 0;
+    if (const auto allowed = check_attachable(*request->options.attach_to); !allowed)
+        return failed(allowed.error());
+    const auto end = run_in_own_group([&](const Shielded& shielded) {
+        const auto done = attach(*request, shielded);
+        return done ? 0 : failed(done.error());
+    });
+    if (!end) return failed(end.error());
+    if (!end->signal) return end->status;
+    say("attach: its tracing process was killed by signal {}", *end->signal);
+    return exit_own_failure;
+}
+
+}  // namespace shadowprof

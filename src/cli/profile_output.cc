@@ -1,0 +1,67 @@
+#include "cli/profile_output.h"
+
+#include <unistd.h>
+
+#include "cli/messages.h"
+#include "cli/terminal.h"
+#include "report/profile_writer.h"
+#include "report/summary.h"
+#include "report/symbolizer.h"
+
+namespace shadowprof {
+namespace {
+
+// Returns the name of the file.
+Result<std::string> save(const Profile& profile, SymbolSource& symbols, SafeOutput output) {
+    TRY(write_profile(profile, symbols, output));
+    return output.commit(static_cast<pid_t>(profile.run.pid));
+}
+
+std::string amount_followed(const SamplingStats& sampling) {
+    if (!sampling.exact) return fmt::format("{} samples", sampling.samples);
+    return fmt::format("{} intervals, {} diverged", sampling.exact->intervals,
+                       sampling.exact->diverged);
+}
+
+// What an exact profile does not have in it.
+void warn_of_gaps(const SamplingStats& sampling) {
+    if (!sampling.exact) return;
+    if (!sampling.exact->stopped_early.empty())
+        say("the rest of the run is not covered: {}", sampling.exact->stopped_early);
+    for (const auto& [reason, times] : sampling.exact->excluded)
+        say("{} intervals are not covered: {}", times, reason);
+}
+
+}  // namespace
+
+Result<RunOutcome> with_progress(
+    const RunRequest& request,
+    const std::function<Result<RunOutcome>(const ProgressListener&)>& profile) {
+    const bool is_terminal = isatty(STDERR_FILENO) != 0;
+    const bool wanted =
+        request.progress == Progress::always ||
+        (request.progress == Progress::on_terminal && is_terminal && !request.quiet);
+    if (!wanted) return profile({});
+    ProgressLine line(stderr, is_terminal);
+    return profile([&](const RunProgress& now) { line.show(now); });
+}
+
+Result<void> deliver(RunOutcome outcome, const RunRequest& request, const std::string& perf_map,
+                     SafeOutput output) {
+    Profile& profile = outcome.profile;
+    profile.run.options = describe(request);
+    profile.notes.insert(profile.notes.end(), request.notes.begin(), request.notes.end());
+    Symbolizer symbols(profile.modules, {.root = "", .perf_map = perf_map, .files = outcome.files});
+    TRY_ASSIGN(const std::string name, save(profile, symbols, std::move(output)));
+    if (request.quiet) return {};
+    // A log gets one line; `shadowprof report` shows it the rest.
+    if (isatty(STDERR_FILENO))
+        print_summary(profile, symbols, summary_options(STDERR_FILENO), stderr);
+    say("{}, {:.1f} million instructions; profile in {}", amount_followed(profile.sampling),
+        static_cast<double>(profile.sampling.instructions) / 1e6,
+        name == "-" ? "standard output" : name);
+    warn_of_gaps(profile.sampling);
+    return {};
+}
+
+}  // namespace shadowprof

@@ -1,0 +1,26 @@
+// What `run` and `attach` do around the profiling: the progress line, the profile's file, the
+// summary.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "cli/options.h"
+#include "cli/progress.h"
+#include "report/safe_output.h"
+#include "shadow/run_target.h"
+
+namespace shadowprof {
+
+// Calls `profile` with what shows the progress, if the user wants to see it.
+Result<RunOutcome> with_progress(
+    const RunRequest& request,
+    const std::function<Result<RunOutcome>(const ProgressListener&)>& profile);
+
+// Writes the profile with what was asked for in it, and says what it is and where, unless the user
+// wants it quiet. `perf_map` is the file with the names of just-in-time compiled code.
+Result<void> deliver(RunOutcome outcome, const RunRequest& request, const std::string& perf_map,
+                     SafeOutput output);
+
+}  // namespace shadowprof

@@ -1,0 +1,117 @@
+#include "cli/shield.h"
+
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include <array>
+
+namespace shadowprof {
+namespace {
+
+// Of the process; by another one than that of the command, `killall shadowprof` passes over it.
+constexpr const char* shielded_name = "sp-tracer";
+
+// The other process holds the other end as long as it lives.
+Result<std::array<UniqueFd, 2>> make_lifeline() {
+    int ends[2];
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+        return errno_error("socketpair");
+    return std::array{UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
+
+void leave_process_group() {
+    ::setpgid(0, 0);
+    // A terminal may be set to stop the writers of other groups ("stty tostop").
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTTOU);
+    ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
+}
+
+// By handlers, which a target does not inherit. What is ignored stays so.
+void pass_over_signals_for_our_group() {
+    for (const int signal : {SIGTERM, SIGHUP}) {
+        struct sigaction action;
+        ::sigaction(signal, nullptr, &action);
+        if (action.sa_handler == SIG_IGN) continue;
+        action = {};
+        action.sa_handler = [](int) {};
+        action.sa_flags = SA_RESTART;
+        ::sigaction(signal, &action, nullptr);
+    }
+}
+
+void hand_on(const EndSignals& signals, pid_t child) {
+    signalfd_siginfo seen;
+    if (::read(signals.fd(), &seen, sizeof seen) == sizeof seen)
+        ::kill(child, static_cast<int>(seen.ssi_signo));
+}
+
+Result<WorkEnd> wait_for(pid_t child, const EndSignals* signals, const UniqueFd& lifeline) {
+    // An ignored SIGCHLD would lose the exit status; the child has inherited what it was.
+    ::signal(SIGCHLD, SIG_DFL);
+    const char go = 1;
+    if (::write(lifeline.get(), &go, 1) != 1) return errno_error("start the tracing process");
+    while (true) {
+        pollfd waiting[] = {{lifeline.get(), POLLIN, 0}, {signals ? signals->fd() : -1, POLLIN, 0}};
+        ::poll(waiting, 2, -1);
+        if (waiting[0].revents) break;
+        if (waiting[1].revents) hand_on(*signals, child);
+    }
+    int status = 0;
+    while (::waitpid(child, &status, 0) < 0)
+        if (errno != EINTR) return errno_error("waitpid");
+    if (WIFEXITED(status)) return WorkEnd{WEXITSTATUS(status), std::nullopt};
+    return WorkEnd{0, WTERMSIG(status)};
+}
+
+enum class Group { own, ours };
+
+Result<WorkEnd> run(Group group, const EndSignals* signals,
+                    const std::function<int(const Shielded&)>& work) {
+    TRY_ASSIGN(auto ends, make_lifeline());
+    std::fflush(nullptr);
+    const pid_t child = ::fork();
+    if (child < 0) return errno_error("fork");
+    if (child != 0) {
+        ends[1].reset();
+        return wait_for(child, signals, ends[0]);
+    }
+    ends[0].reset();
+    ::prctl(PR_SET_NAME, shielded_name);
+    group == Group::own ? leave_process_group() : pass_over_signals_for_our_group();
+    char go = 0;
+    while (::read(ends[1].get(), &go, 1) < 0 && errno == EINTR) {
+    }
+    return WorkEnd{work(Shielded(std::move(ends[1]), signals)), std::nullopt};
+}
+
+}  // namespace
+
+Shielded::Shielded(UniqueFd other, const EndSignals* signals)
+    : other_(std::move(other)), end_request_(::epoll_create1(EPOLL_CLOEXEC)) {
+    for (const int fd : {other_.get(), signals ? signals->fd() : -1}) {
+        epoll_event event{.events = EPOLLIN, .data = {.fd = fd}};
+        if (fd >= 0) ::epoll_ctl(end_request_.get(), EPOLL_CTL_ADD, fd, &event);
+    }
+}
+
+bool Shielded::is_orphaned() const {
+    pollfd other = {other_.get(), POLLIN, 0};
+    return ::poll(&other, 1, 0) > 0;
+}
+
+Result<WorkEnd> run_in_own_group(const std::function<int(const Shielded&)>& work) {
+    TRY_ASSIGN(const auto signals, EndSignals::take());
+    return run(Group::own, &signals, work);
+}
+
+Result<WorkEnd> run_in_our_group(const std::function<int(const Shielded&)>& work) {
+    return run(Group::ours, nullptr, work);
+}
+
+}  // namespace shadowprof

@@ -1,0 +1,46 @@
+// Work that must come to its end even if shadowprof is killed: a target whose tracer dies in the
+// middle of an injected call goes on with registers that are not its own.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "base/fd.h"
+#include "base/result.h"
+#include "cli/end_signals.h"
+
+namespace shadowprof {
+
+// What the shielded process knows of the one that the user sees.
+class Shielded {
+  public:
+    // `signals` may be null.
+    Shielded(UniqueFd other, const EndSignals* signals);
+
+    // Readable when the work is to end: the user wants it, or shadowprof was killed.
+    int end_request() const { return end_request_.get(); }
+    // Nobody waits for the outcome any more.
+    bool is_orphaned() const;
+
+  private:
+    UniqueFd other_;
+    UniqueFd end_request_;
+};
+
+// How the shielded process ended.
+struct WorkEnd {
+    int status = 0;
+    std::optional<int> signal;  // it died by this one
+};
+
+// Both do the work in a child process, which a SIGKILL for this one does not reach, and wait for
+// it. The work returns an exit status. Needs: no other threads.
+
+// The child is in a process group of its own. The signals that end a command are handed on to it.
+Result<WorkEnd> run_in_own_group(const std::function<int(const Shielded&)>& work);
+
+// The child stays in our process group, as a target that it starts must. SIGTERM and SIGHUP end it
+// by ending this process; the caller sees to the signals of a terminal.
+Result<WorkEnd> run_in_our_group(const std::function<int(const Shielded&)>& work);
+
+}  // namespace shadowprof

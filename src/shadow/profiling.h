@@ -1,0 +1,42 @@
+// What profiling a launched and an attached target have in common.
+#pragma once
+
+#include <functional>
+
+#include "base/result.h"
+#include "profile/process_profile.h"
+#include "ptrace/target.h"
+#include "shadow/run_options.h"
+#include "shadow/run_target.h"
+
+namespace shadowprof {
+
+// The profile while it is made, and what it is made with. To be constructed before the target.
+class Profiling {
+  public:
+    explicit Profiling(const RunOptions& options);
+    Profiling(const Profiling&) = delete;
+    Profiling& operator=(const Profiling&) = delete;
+
+    WaitHub& hub() { return hub_; }
+    ModuleTable& modules() { return modules_; }
+    ProcessProfile& collected() { return collected_; }
+    std::uint64_t seed() const { return seed_; }
+
+    // Notes the target and the time.
+    void begin(const Target& target, std::vector<std::string> command);
+    // The outcome but for the cost of what still runs. `fill` adds what the sampler knows.
+    void end(const Target& target, const std::function<void(Profile&)>& fill);
+    // When all workers have ended.
+    RunOutcome take_outcome();
+
+  private:
+    const RunOptions options_;
+    const std::uint64_t seed_;
+    WaitHub hub_;
+    ModuleTable modules_;
+    ProcessProfile collected_;
+    RunOutcome outcome_;
+};
+
+}  // namespace shadowprof

@@ -1,0 +1,79 @@
+"""What /proc says of a process that is to stay as it was."""
+
+import contextlib
+import os
+import pathlib
+import time
+
+SIGNAL_FIELDS = ("SigPnd", "ShdPnd", "SigBlk", "SigIgn", "SigCgt")
+
+
+def status_of(pid, tid=None):
+    """{field: text} of /proc/PID/status, or of one thread's."""
+    folder = f"/proc/{pid}" if tid is None else f"/proc/{pid}/task/{tid}"
+    lines = pathlib.Path(folder, "status").read_text().splitlines()
+    return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
+
+
+def threads(pid):
+    return sorted(int(name) for name in os.listdir(f"/proc/{pid}/task"))
+
+
+def state(pid):
+    """R, S, T, ..., or X for a process that is gone."""
+    try:
+        return status_of(pid)["State"][0]
+    except FileNotFoundError:
+        return "X"
+
+
+def tracer(pid):
+    return int(status_of(pid)["TracerPid"])
+
+
+def children(pid):
+    return sorted(int(child) for tid in threads(pid)
+                  for child in pathlib.Path(f"/proc/{pid}/task/{tid}/children").read_text().split())
+
+
+def descriptors(pid):
+    """{number: what it is}."""
+    found = {}
+    for name in os.listdir(f"/proc/{pid}/fd"):
+        with contextlib.suppress(FileNotFoundError):
+            found[int(name)] = os.readlink(f"/proc/{pid}/fd/{name}")
+    return found
+
+
+def mappings(pid):
+    """The mappings without the stack and the heap, which grow by themselves."""
+    lines = pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines()
+    return [line for line in lines if not line.endswith(("[stack]", "[heap]"))]
+
+
+def facts(pid):
+    """All that a profiler must leave as it was."""
+    per_thread = {tid: {field: status_of(pid, tid)[field]
+                        for field in (*SIGNAL_FIELDS, "TracerPid")} for tid in threads(pid)}
+    return {"mappings": mappings(pid), "descriptors": descriptors(pid),
+            "children": children(pid), "threads": per_thread}
+
+
+def settled_facts(pid):
+    """The same, of a process that has just started: when it changes nothing any more."""
+    known, times = None, 0
+    while times < 5:
+        now = facts(pid)
+        times = times + 1 if now == known else 0
+        known = now
+        time.sleep(0.05)
+    return known
+
+
+def wait_for(condition, what, seconds=120):
+    """For what is certain to come; generous, for machines that are busy."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            raise AssertionError(f"waited in vain for {what}")
+        time.sleep(0.01)

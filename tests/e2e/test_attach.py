@@ -1,0 +1,442 @@
+"""A process that runs already is profiled, and afterwards is as it was."""
+
+import collections
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import unittest
+
+import processes
+from harness import SHADOWPROF, TestCase, tagged_processes, victim
+
+OWN_FAILURE = 125
+
+
+def hot_functions(profile):
+    """{(function, file name of its module): instructions}, hottest first."""
+    counts = collections.Counter()
+    for stack in profile["stacks"]:
+        location = profile.locations[stack["frames"][-1]]
+        module = os.path.basename(profile["modules"][location["module"]]["path"])
+        counts[location["function"], module] += stack["instructions"]
+    return dict(counts.most_common())
+
+
+class Attach(TestCase):
+    """Targets are started by the test, one at a time unless it says otherwise."""
+
+    def launch(self, command, **options):
+        options.setdefault("stdin", subprocess.PIPE)
+        options.setdefault("stdout", subprocess.PIPE)
+        process, tag = self.start(command, **options)
+        self.addCleanup(self.discard, process, tag)
+        return process, tag
+
+    def discard(self, process, tag):
+        self._kill_all(process.pid, tag)
+        for stream in (process.stdin, process.stdout):
+            if stream is not None:
+                stream.close()
+        process.wait()
+
+    def launch_busy(self, threads=1, program=victim("checksum"), **options):
+        """One that checks its own results until it is told to end."""
+        target, tag = self.launch([str(program), str(threads), "0"], **options)
+        self.wait_until_runs(target.pid, program)
+        processes.wait_for(lambda: len(processes.threads(target.pid)) == threads + 1,
+                           "its threads")
+        return target, tag
+
+    def end_busy(self, target, tag):
+        target.terminate()
+        done = self.end(target, tag)
+        self.assertEqual((done.code, done.stdout[:18]), (0, b"checksum: unharmed"))
+
+    def attach(self, pid, *options, **more):
+        """Attaches, which must work. Returns the profile."""
+        done = self.shadowprof("attach", "-q", "-o", self.profile_path, *options, str(pid), **more)
+        self.assertEqual((done.code, done.stdout, done.stderr), (0, b"", ""))
+        return self.read_profile()
+
+    def wait_until_runs(self, pid, program):
+        """Not the copy of us that is about to execute it."""
+        processes.wait_for(lambda: os.readlink(f"/proc/{pid}/exe") == os.path.realpath(program),
+                           f"{program} to run")
+
+    def end(self, process, tag):
+        """Lets a target that waits for it end, and returns how it ended."""
+        process.stdin.close()
+        process.stdin = None
+        return self.finish(process, tag)
+
+
+class Busy(Attach):
+    def check(self, threads):
+        target, tag = self.launch_busy(threads)
+        before = processes.settled_facts(target.pid)
+        profile = self.attach(target.pid, "--duration=2s")
+        self.assertEqual(processes.facts(target.pid), before)
+        self.end_busy(target, tag)
+        self.assertEqual(profile["run"]["command"], [victim("checksum"), str(threads), "0"])
+        self.assertEqual(profile["run"]["pid"], target.pid)
+        self.assertEqual(profile["run"]["exit"], {})
+        self.assertGreater(profile["sampling"]["instructions"], 0)
+        self.assertEqual(next(iter(hot_functions(profile))), ("run", "checksum"))
+
+    def test_a_busy_process_goes_on_unharmed(self):
+        self.check(1)
+
+    def test_so_do_the_threads_of_one(self):
+        self.check(3)
+
+    def test_max_samples_end_it(self):
+        target, tag = self.launch_busy()
+        profile = self.attach(target.pid, "--max-samples=3")
+        taken = profile.samples - profile["sampling"]["ended"].get("idle", 0)
+        self.assertEqual(taken, 3)
+        self.assertEqual(processes.tracer(target.pid), 0)
+        self.end_busy(target, tag)
+
+    def test_many_times_in_a_row(self):
+        target, tag = self.launch_busy(2)
+        before = processes.settled_facts(target.pid)
+        for _ in range(50):
+            self.attach(target.pid, "--max-samples=2", "--duration=5s")
+            self.assertEqual(processes.facts(target.pid), before)
+        self.end_busy(target, tag)
+
+    def test_an_interpreter(self):
+        target, _ = self.launch([sys.executable, "-c",
+                                 "n = 0\nwhile True:\n    n = (n * 3 + 1) % 1000003"])
+        self.wait_until_runs(target.pid, sys.executable)
+        profile = self.attach(target.pid, "--duration=2s")
+        self.assertEqual(processes.tracer(target.pid), 0)
+        _, module = next(iter(hot_functions(profile)))
+        self.assertIn("python", module)
+
+    def test_names_come_from_the_program_that_runs_whatever_has_its_name(self):
+        for what in ("deleted", "replaced"):
+            with self.subTest(what=what):
+                program = self.folder / f"program-{what}"
+                shutil.copy(victim("checksum"), program)
+                target, tag = self.launch_busy(program=program)
+                program.unlink()
+                if what == "replaced":
+                    shutil.copy(victim("edges"), program)
+                profile = self.attach(target.pid, "--duration=1s")
+                self.assertEqual(next(iter(hot_functions(profile))), ("run", program.name))
+                self.end_busy(target, tag)
+
+
+    def test_names_come_from_the_mount_namespace_of_the_process(self):
+        if os.geteuid() != 0 or shutil.which("unshare") is None:
+            self.skipTest("needs root and unshare to make a mount namespace")
+        place = self.folder / "mounted"
+        place.mkdir()
+        # What has the name for us is another program.
+        shutil.copy(victim("edges"), place / "program")
+        target, tag = self.launch(["unshare", "--mount", "sh", "-c",
+                                   'mount -t tmpfs none "$1" && cp "$0" "$1/program" && '
+                                   'exec "$1/program" 1 0', victim("checksum"), str(place)])
+        processes.wait_for(lambda: processes.status_of(target.pid)["Name"] == "program",
+                           "the program to run")
+        profile = self.attach(target.pid, "--duration=1s")
+        self.assertEqual(next(iter(hot_functions(profile))), ("run", "program"))
+        self.end_busy(target, tag)
+
+
+class Ends(Attach):
+    def attach_in_background(self, pid):
+        process, tag = self.start([SHADOWPROF, "attach", "-q", "-o", self.profile_path, str(pid)],
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        processes.wait_for(lambda: processes.tracer(pid) != 0, "the attach")
+        time.sleep(0.3)
+        return process, tag
+
+    def test_a_signal_ends_it_and_the_profile_is_written(self):
+        for ending in ([signal.SIGINT], [signal.SIGTERM], [signal.SIGHUP], [signal.SIGQUIT],
+                       [signal.SIGINT] * 3):
+            with self.subTest(ending=ending):
+                target, target_tag = self.launch([victim("interrupted"), "count"])
+                self.assertEqual(target.stdout.read(6), b"ready\n")
+                process, tag = self.attach_in_background(target.pid)
+                for each in ending:
+                    os.killpg(process.pid, each)
+                done = self.finish(process, tag)
+                self.assertEqual((done.code, done.stderr), (0, ""))
+                self.assertEqual(processes.tracer(target.pid), 0)
+                self.assertEqual(self.read_profile()["run"]["exit"], {})
+                os.kill(target.pid, signal.SIGINT)
+                done = self.finish(target, target_tag)
+                self.assertEqual((done.code, done.stdout), (41, b"interrupts: 1\n"))
+
+    def test_the_process_ends_first(self):
+        for how, ending in ((["exit=9", "3000"], {"status": 9}), (["signal=15", "3000"],
+                                                                  {"signal": 15})):
+            with self.subTest(how=how):
+                target, target_tag = self.launch([victim("dies"), *how])
+                self.wait_until_runs(target.pid, victim("dies"))
+                profile = self.attach(target.pid)
+                self.assertEqual(profile["run"]["exit"], ending)
+                self.finish(target, target_tag)
+
+    def test_the_process_is_killed(self):
+        target, target_tag = self.launch_busy(2)
+        process, tag = self.attach_in_background(target.pid)
+        target.kill()
+        done = self.finish(process, tag)
+        self.assertEqual((done.code, done.stderr), (0, ""))
+        self.assertEqual(self.read_profile()["run"]["exit"], {"signal": signal.SIGKILL})
+        self.assertEqual(self.finish(target, target_tag).code, -signal.SIGKILL)
+
+
+    def test_a_kill_of_shadowprof_lets_the_process_go(self):
+        for delay in (0, 0.02, 0.1, 0.2, 0.4):
+            with self.subTest(delay=delay):
+                target, target_tag = self.launch_busy(2)
+                before = processes.settled_facts(target.pid)
+                process, tag = self.start([SHADOWPROF, "attach", "-q", "--load=4", "-o",
+                                           self.profile_path, str(target.pid)])
+                if delay:
+                    processes.wait_for(lambda: processes.tracer(target.pid) != 0, "the attach")
+                time.sleep(delay)
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+                processes.wait_for(lambda: not tagged_processes(tag), "the end of all of it")
+                self.assertEqual(processes.facts(target.pid), before)
+                self.assertFalse(self.profile_path.exists())
+                self.assertEqual([path.name for path in self.folder.iterdir()], [])
+                self.end_busy(target, target_tag)
+
+
+class Blocked(Attach):
+    # So long that two attaches fit in, on a machine that is not too busy.
+    MILLISECONDS = "4000"
+    TIMED = ("nanosleep", "poll", "futex", "epoll-time-out", "sigtimedwait")
+    # A stop would be visible in these: their thread must not even wake up.
+    UNDISTURBED = ("epoll", "epoll-time-out", "accept", "sigtimedwait")
+
+    def wake(self, call, target):
+        if call in self.TIMED:
+            return
+        if call == "accept":
+            self.client = socket.socket(socket.AF_UNIX)
+            self.addCleanup(self.client.close)
+            self.client.connect(str(self.folder / "blocked.socket"))
+        else:
+            target.stdin.write(b"x")
+            target.stdin.flush()
+
+    def switches(self, pid):
+        return int(processes.status_of(pid)["voluntary_ctxt_switches"])
+
+    def check(self, call):
+        arguments = [self.MILLISECONDS] if call in self.TIMED else []
+        target, tag = self.launch([victim("blocked"), call, *arguments])
+        self.assertEqual(target.stdout.readline(), b"ready\n")
+        processes.wait_for(lambda: processes.state(target.pid) == "S", "the call")
+        before, switches = processes.facts(target.pid), self.switches(target.pid)
+        for _ in range(2):
+            profile = self.attach(target.pid, "--duration=200ms")
+            self.assertEqual(profile["sampling"]["ended"].keys() - {"idle"}, set())
+            self.assertTrue(any("did not run" in note for note in profile["notes"]),
+                            profile["notes"])
+            self.assertEqual(processes.facts(target.pid), before)
+        if call in self.UNDISTURBED and call not in self.TIMED:
+            self.assertEqual(self.switches(target.pid), switches)
+        self.wake(call, target)
+        done = self.end(target, tag)
+        self.assertEqual((done.code, done.stdout), (0, b"whole\n"))
+
+    def test_a_call_with_a_time_out_takes_it_whole(self):
+        for call in self.TIMED:
+            with self.subTest(call=call):
+                self.check(call)
+
+    def test_a_call_waits_on(self):
+        for call in ("read", "epoll", "accept", "wait"):
+            with self.subTest(call=call):
+                self.check(call)
+
+    def test_a_thread_that_waits_beside_a_busy_one_does_not_wake_up(self):
+        script = ("import select, threading\n"
+                  "wait = threading.Thread(target=select.epoll().poll, args=[1000], daemon=True)\n"
+                  "wait.start()\n"
+                  "while True: sum(range(1000))\n")
+        target, _ = self.launch([sys.executable, "-c", script])
+        processes.wait_for(lambda: len(processes.threads(target.pid)) == 2, "its threads")
+        waiting = processes.threads(target.pid)[1]
+        before = processes.settled_facts(target.pid)
+        switches = processes.status_of(target.pid, waiting)["voluntary_ctxt_switches"]
+        profile = self.attach(target.pid, "--duration=1s")
+        self.assertGreater(profile["sampling"]["instructions"], 0)
+        self.assertEqual(processes.facts(target.pid), before)
+        self.assertEqual(processes.status_of(target.pid, waiting)["voluntary_ctxt_switches"],
+                         switches)
+
+    def test_a_shell_that_reads_a_line(self):
+        target, tag = self.launch(["bash", "-c", "read line; echo \"got $line\""])
+        processes.wait_for(lambda: processes.state(target.pid) == "S", "the shell to read")
+        before = processes.facts(target.pid)
+        profile = self.attach(target.pid, "--duration=300ms")
+        self.assertEqual(processes.facts(target.pid), before)
+        self.assertEqual(profile["sampling"]["instructions"], 0)
+        target.stdin.write(b"a line\n")
+        done = self.end(target, tag)
+        self.assertEqual((done.code, done.stdout), (0, b"got a line\n"))
+
+    def test_a_stopped_process_stays_stopped(self):
+        target, tag = self.launch_busy()
+        os.kill(target.pid, signal.SIGSTOP)
+        processes.wait_for(lambda: processes.state(target.pid) == "T", "the stop")
+        before = processes.facts(target.pid)
+        profile = self.attach(target.pid, "--duration=500ms")
+        self.assertEqual(processes.state(target.pid), "T")
+        self.assertEqual(processes.facts(target.pid), before)
+        self.assertEqual(profile["sampling"]["instructions"], 0)
+        os.kill(target.pid, signal.SIGCONT)
+        self.end_busy(target, tag)
+
+    def test_one_that_is_stopped_meanwhile_is_left_stopped(self):
+        target, tag = self.launch_busy()
+        before = processes.settled_facts(target.pid)
+        process, attach_tag = self.start(
+            [SHADOWPROF, "attach", "-q", "-o", self.profile_path, "--duration=2s",
+             str(target.pid)])
+        processes.wait_for(lambda: processes.tracer(target.pid) != 0, "the attach")
+        time.sleep(0.5)
+        os.kill(target.pid, signal.SIGSTOP)
+        self.assertEqual(self.finish(process, attach_tag).code, 0)
+        self.assertEqual(processes.state(target.pid), "T")
+        self.assertEqual(processes.facts(target.pid), before)
+        os.kill(target.pid, signal.SIGCONT)
+        self.end_busy(target, tag)
+
+
+class Refused(Attach):
+    def refuse(self, mentions, *words, command=(SHADOWPROF,), **options):
+        done = self.run_command([*command, "attach", "-o", self.profile_path, *map(str, words)],
+                                **options)
+        self.assertEqual((done.code, done.stdout), (OWN_FAILURE, b""), done.stderr)
+        for mention in mentions:
+            self.assertIn(mention, done.stderr)
+        for line in done.stderr.splitlines():
+            self.assertTrue(line.startswith("shadowprof: "), line)
+        self.assertFalse(self.profile_path.exists())
+
+    def test_what_is_no_process_id(self):
+        for word in ("0", "abc", "1.5", "12x", "4294967297", "0x10", ""):
+            with self.subTest(word=word):
+                self.refuse([f"'{word}'", "id of a running process", "from 1 to"], word)
+        self.refuse(["no process"])
+        self.refuse(["one too many", "'2'"], "1", "2")
+        self.refuse(["'-5'"], "-5")
+        self.refuse(["'--durations'", "'--duration'"], "--durations=1s", "1")
+
+    def test_what_only_a_run_can_have(self):
+        self.refuse(["--mode=exact", "from its start"], "--mode=exact", os.getpid())
+        self.refuse(["--follow-forks", "not in this version"], "--follow-forks=yes", os.getpid())
+
+    def test_options_may_follow_the_process_id(self):
+        target, _ = self.launch_busy()
+        done = self.shadowprof("attach", target.pid, "--max-samples=1", "-q", "-o",
+                               self.profile_path)
+        self.assertEqual((done.code, done.stderr), (0, ""))
+        self.read_profile()
+
+    def test_no_such_process(self):
+        self.refuse(["no such process"], 0x3fffffff)
+
+    def test_a_zombie(self):
+        target = subprocess.Popen(["true"])
+        self.addCleanup(target.wait)
+        processes.wait_for(lambda: processes.state(target.pid) == "Z", "its end")
+        self.refuse(["zombie"], target.pid)
+
+    def test_a_kernel_thread(self):
+        if not pathlib.Path("/proc/2/exe").is_symlink() or processes.status_of(2)["Name"] != \
+                "kthreadd":
+            self.skipTest("no kernel threads are visible here")
+        self.refuse(["kernel thread"], 2)
+
+    def test_itself(self):
+        self.refuse(["itself"], "$$", command=("sh", "-c", f'exec {SHADOWPROF} "$1" "$2" "$3" $$',
+                                               "sh"))
+
+    def test_one_that_is_traced_already(self):
+        target, _ = self.launch_busy()
+        first, tag = self.start([SHADOWPROF, "attach", "-q", "-o", "/dev/null", str(target.pid)])
+        processes.wait_for(lambda: processes.tracer(target.pid) != 0, "the first attach")
+        tracer, = processes.children(first.pid)
+        self.refuse([f"process {tracer} traces it"], target.pid)
+        os.kill(first.pid, signal.SIGINT)
+        self.assertEqual(self.finish(first, tag).code, 0)
+
+    def test_a_thread_that_is_no_process(self):
+        target, _ = self.launch_busy(2)
+        self.refuse([f"thread of process {target.pid}"], processes.threads(target.pid)[-1])
+
+    def test_a_program_of_32_bits(self):
+        """A whole i386 program: its entry calls pause() for ever."""
+        import struct
+        code = bytes.fromhex("b81d000000" "cd80" "ebf7")  # mov eax, 29; int 0x80; jmp
+        base, headers = 0x08048000, 52 + 32
+        header = b"\x7fELF\x01\x01\x01".ljust(16, b"\0") + struct.pack(
+            "<HHIIIIIHHHHHH", 2, 3, 1, base + headers, 52, 0, 0, 52, 32, 1, 0, 0, 0)
+        segment = struct.pack("<IIIIIIII", 1, 0, base, base, headers + len(code),
+                              headers + len(code), 5, 4096)
+        path = self.folder / "i386"
+        path.write_bytes(header + segment + code)
+        path.chmod(0o755)
+        try:
+            target, _ = self.launch([str(path)])
+        except OSError as error:
+            self.skipTest(f"this kernel runs no 32-bit programs: {error}")
+        self.wait_until_runs(target.pid, path)
+        self.refuse(["64-bit"], target.pid)
+
+    def as_somebody(self):
+        """A copy of shadowprof that other users can execute, in a folder where they can write."""
+        if os.geteuid() != 0:
+            self.skipTest("needs root to become another user")
+        self.folder.chmod(0o777)
+        return shutil.copy(SHADOWPROF, self.folder / "shadowprof")
+
+    def test_a_process_of_another_user(self):
+        program = self.as_somebody()
+        self.refuse(["belongs to user 0", "as root"], os.getpid(), command=(program,), user=65534,
+                    group=65534, extra_groups=[])
+
+    def test_without_the_capability(self):
+        program = self.as_somebody()
+        if shutil.which("setpriv") is None:
+            self.skipTest("needs setpriv")
+        self.refuse(["CAP_SYS_PTRACE", "--cap-add"], os.getpid(),
+                    command=("setpriv", "--bounding-set=-sys_ptrace", "--inh-caps=-sys_ptrace",
+                             program))
+
+    def test_an_ordinary_user_may_attach_to_what_is_his(self):
+        program = self.as_somebody()
+        scope = pathlib.Path("/proc/sys/kernel/yama/ptrace_scope")
+        if scope.exists() and scope.read_text().strip() != "0":
+            self.skipTest("kernel.yama.ptrace_scope forbids it")
+        user = {"user": 65534, "group": 65534, "extra_groups": []}
+        busy = shutil.copy(victim("checksum"), self.folder / "busy")
+        target, _ = self.launch_busy(program=busy, **user)
+        os.unlink(busy)
+        done = self.run_command([program, "attach", "-q", "-o", self.profile_path,
+                                 "--duration=1s", str(target.pid)], **user)
+        self.assertEqual((done.code, done.stderr), (0, ""))
+        self.assertEqual(next(iter(hot_functions(self.read_profile()))), ("run", "busy"))
+        self.assertEqual(processes.tracer(target.pid), 0)
+
+
+del Attach  # unittest would run it as well
+
+if __name__ == "__main__":
+    unittest.main()
