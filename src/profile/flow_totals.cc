@@ -4,6 +4,7 @@
 
 #include "profile/flow.h"
 #include "profile/join.h"
+#include "profile/path_graph.h"
 
 namespace shadowprof {
 namespace {
@@ -130,10 +131,14 @@ void FlowTotals::fill_edges(Profile& profile, const BlockRegistry& registry) con
 
 void FlowTotals::fill_paths(Profile& profile, const BlockRegistry& registry) const {
     profile.paths.clear();
+    profile.paths.reserve(paths_.size());
+    BlockView blocks(registry);
     for (std::size_t i = 0; i < paths_.size(); ++i) {
         Path path{{}, 0, paths_.count(i)};
+        path.blocks.reserve(paths_.blocks(i).size());
         for (BlockToken token : paths_.blocks(i)) {
-            const CanonicalBlock block = registry.block(token);
+            blocks.learn(token);
+            const CanonicalBlock& block = blocks[token];
             path.blocks.push_back(block.start);
             path.instructions += block.instructions;
         }
