@@ -1,5 +1,7 @@
 #include "shadow/exact_run.h"
 
+#include <poll.h>
+
 #include "base/clock.h"
 
 namespace shadowprof {
@@ -8,6 +10,11 @@ namespace {
 constexpr std::chrono::milliseconds progress_period{250};
 constexpr std::chrono::milliseconds look_period{50};
 constexpr std::size_t noted_divergences = 3;
+
+bool is_readable(int fd) {
+    pollfd waiting = {fd, POLLIN, 0};
+    return poll(&waiting, 1, 0) > 0;
+}
 
 }  // namespace
 
@@ -74,20 +81,25 @@ double ExactRun::seconds() const {
     return std::chrono::duration<double>(Clock::now() - begin_).count();
 }
 
-void ExactRun::run(Target& target, const ProgressListener& on_progress) {
+void ExactRun::run(Target& target, const ProgressListener& on_progress, int end_request) {
     begin_ = Clock::now();
-    const auto followed = follow(target, on_progress);
+    const auto followed = follow(target, on_progress, end_request);
     if (!followed && followed.error().code != ErrorCode::gone)
         stats_.stopped_early = followed.error().message;
-    run_to_end(hub_, target);
+    // What cannot be detached goes on when shadowprof ends.
+    is_readable(end_request) ? (void)target.detach() : run_to_end(hub_, target);
     seconds_ = seconds();
 }
 
-Result<void> ExactRun::follow(Target& target, const ProgressListener& on_progress) {
+Result<void> ExactRun::follow(Target& target, const ProgressListener& on_progress,
+                              int end_request) {
     TraceConsumer consumer(*collecting_);
     auto next_progress = begin_ + progress_period;
     IntervalOptions options{.comparison = MemoryComparison::in_a_share_of_time,
                             .values = options_.profiles.values};
+    options.stop_reason = [&]() -> std::string {
+        return is_readable(end_request) ? "shadowprof was told to end" : "";
+    };
     options.on_tick = [&] {
         const auto now = Clock::now();
         if (!on_progress || now < next_progress) return;

@@ -21,8 +21,9 @@ class ExactRun {
     ~ExactRun();
 
     // Follows the target, which stands before its first instruction, to its end, or lets it run on
-    // by itself when it can be followed no further: fill() then says so.
-    void run(Target& target, const ProgressListener& on_progress);
+    // by itself when it can be followed no further: fill() then says so. When `end_request` becomes
+    // readable (-1: never) the target is let go at the next interval, and goes on.
+    void run(Target& target, const ProgressListener& on_progress, int end_request);
     // Adds the run's figures to a profile that has its lists already.
     void fill(Profile& profile) const;
 
@@ -31,7 +32,7 @@ class ExactRun {
     class Collecting;
 
     ExactRun(const RunOptions& options, WaitHub& hub, OwnedWorker worker);
-    Result<void> follow(Target& target, const ProgressListener& on_progress);
+    Result<void> follow(Target& target, const ProgressListener& on_progress, int end_request);
     double seconds() const;
 
     const RunOptions options_;

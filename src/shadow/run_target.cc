@@ -9,14 +9,15 @@ namespace shadowprof {
 namespace {
 
 Result<void> follow_exactly(Profiling& profiling, const RunOptions& options,
-                            const InheritedSignals& signals, const ProgressListener& on_progress) {
+                            const InheritedSignals& signals, int end_request,
+                            const ProgressListener& on_progress) {
     TRY_ASSIGN(const auto run, ExactRun::create(options, profiling.hub(), profiling.modules(),
                                                 profiling.collected()));
     TRY_ASSIGN(const auto target,
                launch(profiling.hub(),
                       {.command = options.command, .signals = signals, .fixed_addresses = true}));
     profiling.begin(*target, options.command);
-    run->run(*target, on_progress);
+    run->run(*target, on_progress, end_request);
     profiling.end(*target, [&](Profile& profile) { run->fill(profile); });
     return {};
 }
@@ -45,7 +46,7 @@ Result<RunOutcome> run_target(const RunOptions& options, int end_request,
     prepare_sigchld();
     Profiling profiling(options);
     TRY(options.mode == SamplingMode::exact
-            ? follow_exactly(profiling, options, signals, on_progress)
+            ? follow_exactly(profiling, options, signals, end_request, on_progress)
             : sample(profiling, options, signals, end_request, on_progress));
     return profiling.take_outcome();
 }

@@ -35,8 +35,7 @@ struct RunOutcome {
 // Errors: not_found and permission for the program; unsupported with reason and remedy; system.
 // After an error nothing of the target or of shadowprof is left running.
 //
-// Where samples are taken, the target is let go early, and goes on, if `end_request` becomes
-// readable.
+// The target is let go early, and goes on, if `end_request` becomes readable.
 Result<RunOutcome> run_target(const RunOptions& options, int end_request = -1,
                               const ProgressListener& on_progress = {});
 

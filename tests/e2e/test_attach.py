@@ -151,6 +151,12 @@ class Busy(Attach):
 
 
 class Ends(Attach):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        # Under nohup it would be ignored, and by shadowprof, too.
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
     def attach_in_background(self, pid):
         process, tag = self.start([SHADOWPROF, "attach", "-q", "-o", self.profile_path, str(pid)],
                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)

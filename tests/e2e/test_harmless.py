@@ -185,6 +185,24 @@ class Orphans(TestCase):
                 self.assertFalse(self.profile_path.exists())
                 self.assert_nothing_left(process.pid, tag)
 
+    def test_killed_while_it_follows_every_instruction(self):
+        script = "i=0; while [ $i -lt 3000000 ]; do i=$((i+1)); done; echo unharmed"
+        output = self.folder / "output"
+        with open(output, "wb") as stdout:
+            process, tag = self.start([SHADOWPROF, "run", "-q", "--mode=exact", "-o",
+                                       self.profile_path, "--", "dash", "-c", script],
+                                      stdout=stdout)
+        processes.wait_for(lambda: target_pid("/usr/bin/dash", tag), "the target")
+        target = target_pid("/usr/bin/dash", tag)
+        time.sleep(0.3)
+        process.kill()
+        process.wait()
+        processes.wait_for(lambda: not processes.tracer(target), "the target to be let go")
+        self.wait_for_end(tag)
+        self.assertEqual(output.read_bytes(), b"unharmed\n")
+        self.assertFalse(self.profile_path.exists())
+        self.assert_nothing_left(process.pid, tag)
+
     def wait_for_end(self, tag):
         for _ in range(600):
             if not tagged_processes(tag):
