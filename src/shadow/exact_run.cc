@@ -97,9 +97,7 @@ Result<void> ExactRun::follow(Target& target, const ProgressListener& on_progres
     auto next_progress = begin_ + progress_period;
     IntervalOptions options{.comparison = MemoryComparison::in_a_share_of_time,
                             .values = options_.profiles.values};
-    options.stop_reason = [&]() -> std::string {
-        return is_readable(end_request) ? "shadowprof was told to end" : "";
-    };
+    options.is_given_up = [&] { return is_readable(end_request); };
     options.on_tick = [&] {
         const auto now = Clock::now();
         if (!on_progress || now < next_progress) return;

@@ -39,6 +39,8 @@ Result<void> IntervalRun::run() {
     while (true) {
         if (options_.stop_reason) stats_.stopped_early = options_.stop_reason();
         if (options_.on_tick) options_.on_tick();
+        if (options_.is_given_up && options_.is_given_up())
+            return Error{ErrorCode::interrupted, 0, "shadowprof was told to end"};
         if (!stats_.stopped_early.empty()) return {};
         TRY_ASSIGN(const bool goes_on, interval());
         if (!goes_on) return {};

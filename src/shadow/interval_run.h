@@ -51,6 +51,8 @@ struct IntervalOptions {
     Narrow narrow = Narrow::never;
     // Asked before each interval whether to go on; says why not.
     std::function<std::string()> stop_reason;
+    // Asked now and then whether to give up at once, with ErrorCode::interrupted.
+    std::function<bool()> is_given_up;
     std::function<void()> on_tick;  // called now and then
 };
 
