@@ -281,7 +281,8 @@ TEST_CASE("however a stream is cut into columns or runs, its counting sample is 
         streams["nearly one value"].push_back(i % 40 ? 0 : i);
         streams["hot late"].push_back(i < 10000 || i % 2 ? i : 5);
     }
-    for (const auto& [name, stream] : streams) {
+    for (const auto& [stream_name, stream] : streams) {
+        const auto& name = stream_name;  // clang 14 captures no structured binding
         CAPTURE(name);
         const auto expected = add_one_by_one(stream);
         CHECK(expected.executions == stream.size());
