@@ -41,11 +41,11 @@ TEST_CASE("what is moved is looked for anew in both places") {
 }
 
 TEST_CASE("calls after which written memory may be gone") {
-    for (const std::uint64_t number : {__NR_munmap, __NR_brk, __NR_mprotect, __NR_exit_group,
-                                       __NR_execve, __NR_clone, __NR_kill, __NR_mremap})
-        CHECK(hides_memory({number, {}, 0}));
-    for (const std::uint64_t number : {__NR_read, __NR_write, __NR_mmap, __NR_fork})
-        CHECK_FALSE(hides_memory({number, {}, 0}));
+    for (const auto number : {__NR_munmap, __NR_brk, __NR_mprotect, __NR_exit_group, __NR_execve,
+                              __NR_clone, __NR_kill, __NR_mremap})
+        CHECK(hides_memory({static_cast<std::uint64_t>(number), {}, 0}));
+    for (const auto number : {__NR_read, __NR_write, __NR_mmap, __NR_fork})
+        CHECK_FALSE(hides_memory({static_cast<std::uint64_t>(number), {}, 0}));
     CHECK(hides_memory({__NR_mmap, {0x2000, 0x1000, 3, MAP_PRIVATE | MAP_FIXED}, 0}));
 }
 
