@@ -154,8 +154,9 @@ class Ends(Attach):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        # Under nohup it would be ignored, and by shadowprof, too.
-        signal.signal(signal.SIGHUP, signal.SIG_DFL)
+        # What is ignored here, as under nohup or in the background of a script, shadowprof ignores.
+        for each in (signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
+            signal.signal(each, signal.SIG_DFL)
 
     def attach_in_background(self, pid):
         process, tag = self.start([SHADOWPROF, "attach", "-q", "-o", self.profile_path, str(pid)],
