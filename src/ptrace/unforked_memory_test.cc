@@ -1,9 +1,11 @@
 #include "ptrace/unforked_memory.h"
 
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 
 #include "ptrace/test_support.h"
 
@@ -39,12 +41,23 @@ TEST_CASE("texts that are no smaps are refused or say nothing, and never more th
     }
 }
 
-TEST_CASE("our own memory that is left out is found") {
-    void* memory =
-        ::mmap(nullptr, 3 * page_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    ::madvise(static_cast<char*>(memory) + page_bytes, page_bytes, MADV_DONTFORK);
-    const GuestAddress middle{reinterpret_cast<std::uint64_t>(memory) + page_bytes};
-    auto found = UnforkedMemory::read(::getpid());
+TEST_CASE("what a process keeps from its forks is found, and nothing else of it") {
+    int ready[2];
+    REQUIRE(::pipe(ready) == 0);
+    const pid_t child = ::fork();
+    if (child == 0) {
+        auto* memory = static_cast<char*>(::mmap(nullptr, 3 * page_bytes, PROT_READ | PROT_WRITE,
+                                                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+        ::madvise(memory + page_bytes, page_bytes, MADV_DONTFORK);
+        const GuestAddress middle{reinterpret_cast<std::uint64_t>(memory) + page_bytes};
+        if (::write(ready[1], &middle, sizeof middle) == sizeof middle) ::pause();
+        ::_exit(1);
+    }
+    GuestAddress middle;
+    REQUIRE(::read(ready[0], &middle, sizeof middle) == sizeof middle);
+    auto found = UnforkedMemory::read(child);
     CHECK(std::ranges::count(need(found).ranges, MemoryRange{middle, middle + page_bytes}) == 1);
-    ::munmap(memory, 3 * page_bytes);
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+    for (const int fd : ready) ::close(fd);
 }
