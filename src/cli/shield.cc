@@ -9,6 +9,8 @@
 
 #include <array>
 
+#include "base/readable.h"
+
 namespace shadowprof {
 namespace {
 
@@ -101,8 +103,7 @@ Shielded::Shielded(UniqueFd other, const EndSignals* signals)
 }
 
 bool Shielded::is_orphaned() const {
-    pollfd other = {other_.get(), POLLIN, 0};
-    return ::poll(&other, 1, 0) > 0;
+    return is_readable(other_.get());
 }
 
 Result<WorkEnd> run_in_own_group(const std::function<int(const Shielded&)>& work) {

@@ -13,6 +13,7 @@
 #include <iterator>
 #include <vector>
 
+#include "base/low_bytes.h"
 #include "emu/recording_sink.h"
 
 namespace shadowprof {
@@ -154,10 +155,8 @@ class TestGuest {
                                        ? words[at - 1]
                                        : (has_source ? result[first + slot.source].value : 0) +
                                              static_cast<std::uint64_t>(std::int64_t{slot.addend});
-                const auto width = slot.width_bytes;
-                result.push_back(
-                    {(executed.start + slot.instruction_offset).value, slot.reg, width,
-                     width < 8 ? value & ((std::uint64_t{1} << 8 * width) - 1) : value});
+                result.push_back({(executed.start + slot.instruction_offset).value, slot.reg,
+                                  slot.width_bytes, low_bytes(value, slot.width_bytes)});
             }
             if (at != words.size()) FAIL("a block has more words than its slots");
         });

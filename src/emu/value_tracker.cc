@@ -1,13 +1,10 @@
 #include "emu/value_tracker.h"
 
 #include "base/cpu_state.h"
+#include "base/low_bytes.h"
 
 namespace shadowprof {
 namespace {
-
-constexpr std::uint64_t low_bytes(std::uint64_t value, std::uint8_t width_bytes) {
-    return width_bytes >= 8 ? value : value & ((std::uint64_t{1} << 8 * width_bytes) - 1);
-}
 
 KnownValue constant(std::uint64_t value, std::uint8_t width_bytes) {
     return {.sum = low_bytes(value, width_bytes)};

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/low_bytes.h"
+
 namespace shadowprof {
 namespace {
 
-constexpr std::uint64_t low_bytes(unsigned bytes) {
-    return bytes >= 8 ? ~std::uint64_t{0} : (std::uint64_t{1} << 8 * bytes) - 1;
+constexpr std::uint64_t mask_of(unsigned bytes) {
+    return low_bytes(~std::uint64_t{0}, bytes);
 }
 
 constexpr std::uint64_t sign_extended(std::int32_t value) {
@@ -161,8 +163,8 @@ void TraceReader::hand_on(const RecordPlan& plan, std::span<const Position> rows
 void TraceReader::hand_on_narrow(const SlotPlan& slot, std::size_t distance,
                                  std::span<const Position> rows) {
     const std::uint64_t addend = sign_extended(slot.addend);
-    const std::uint64_t traced = low_bytes(slot.traced_bytes);
-    const std::uint64_t width = low_bytes(slot.width_bytes);
+    const std::uint64_t traced = mask_of(slot.traced_bytes);
+    const std::uint64_t width = mask_of(slot.width_bytes);
     if (slot.traced_bytes == 0) return values_->add_narrow(slot.site, addend & width, rows.size());
     std::array<std::uint64_t, max_rows> column;
     for (std::size_t i = 0; i < rows.size(); ++i)

@@ -1,8 +1,7 @@
 #include "shadow/exact_run.h"
 
-#include <poll.h>
-
 #include "base/clock.h"
+#include "base/readable.h"
 
 namespace shadowprof {
 namespace {
@@ -10,11 +9,6 @@ namespace {
 constexpr std::chrono::milliseconds progress_period{250};
 constexpr std::chrono::milliseconds look_period{50};
 constexpr std::size_t noted_divergences = 3;
-
-bool is_readable(int fd) {
-    pollfd waiting = {fd, POLLIN, 0};
-    return poll(&waiting, 1, 0) > 0;
-}
 
 }  // namespace
 

@@ -22,7 +22,7 @@ class ExactRun {
 
     // Follows the target, which stands before its first instruction, to its end, or lets it run on
     // by itself when it can be followed no further: fill() then says so. When `end_request` becomes
-    // readable (-1: never) the target is let go at the next interval, and goes on.
+    // readable (-1: never) the target is let go as soon as it can be, and goes on.
     void run(Target& target, const ProgressListener& on_progress, int end_request);
     // Adds the run's figures to a profile that has its lists already.
     void fill(Profile& profile) const;

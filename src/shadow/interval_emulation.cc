@@ -114,8 +114,7 @@ Result<SampleOutcome> IntervalRun::follow_emulation() {
         }
         if (stopping || now < next_look) continue;
         if (options_.on_tick) options_.on_tick();
-        if (options_.is_given_up && options_.is_given_up())
-            return Error{ErrorCode::interrupted, 0, "shadowprof was told to end"};
+        TRY(check_given_up());
         next_look = now + signal_period;
         TRY_ASSIGN(stopping, native_.has_signal());
         if (stopping) TRY(worker_->stop_exact());

@@ -39,12 +39,16 @@ Result<void> IntervalRun::run() {
     while (true) {
         if (options_.stop_reason) stats_.stopped_early = options_.stop_reason();
         if (options_.on_tick) options_.on_tick();
-        if (options_.is_given_up && options_.is_given_up())
-            return Error{ErrorCode::interrupted, 0, "shadowprof was told to end"};
+        TRY(check_given_up());
         if (!stats_.stopped_early.empty()) return {};
         TRY_ASSIGN(const bool goes_on, interval());
         if (!goes_on) return {};
     }
+}
+
+Result<void> IntervalRun::check_given_up() const {
+    if (!options_.is_given_up || !options_.is_given_up()) return {};
+    return Error{ErrorCode::interrupted, 0, "shadowprof was told to end"};
 }
 
 // Emulates to the next boundary, lets the program run there, compares, and passes the boundary.
@@ -191,13 +195,16 @@ Result<bool> IntervalRun::is_memory_due(Boundary boundary, const SampleOutcome& 
         emulated.worker_exhausted ||
         (boundary != Boundary::syscall && boundary != Boundary::vdso_call))
         return true;
-    const auto& all = map_.mappings();
-    if (std::any_of(all.begin(), all.end(),
-                    [](const Mapping& m) { return m.shared && m.writable; }))
-        return true;
+    if (shares_memory()) return true;
     if (boundary == Boundary::vdso_call) return false;
     TRY_ASSIGN(const auto registers, thread_.registers());
     return hides_memory(entered_call(registers));
+}
+
+// Others may write to it.
+bool IntervalRun::shares_memory() const {
+    return std::ranges::any_of(map_.mappings(),
+                               [](const Mapping& m) { return m.shared && m.writable; });
 }
 
 bool IntervalRun::wants_replica() const {
@@ -221,9 +228,7 @@ void IntervalRun::narrow_down(const CpuState& start) {
     if (!replica_ && options_.narrow == Narrow::after_the_first)
         lines.push_back("only later ones are narrowed down, but with --narrow");
     if (!replica_) return;
-    const auto& all = map_.mappings();
-    if (std::any_of(all.begin(), all.end(),
-                    [](const Mapping& m) { return m.shared && m.writable; })) {
+    if (shares_memory()) {
         lines.push_back("not narrowed down: the program shares memory with others");
         return;
     }

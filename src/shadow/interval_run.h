@@ -74,6 +74,7 @@ class IntervalRun {
     // What ended the emulation of an interval, and where the native run has to stop.
     enum class Boundary : std::uint8_t { syscall, vdso_call, instruction, fault, cut };
 
+    Result<void> check_given_up() const;
     Result<bool> interval();
     Result<bool> interval_from(const CpuState& start);
     Result<void> begin(const CpuState& cpu);
@@ -98,6 +99,7 @@ class IntervalRun {
     Result<bool> prepare_next(Passage passage);
     Result<void> restart_trace();
     Result<void> replace_worker();
+    bool shares_memory() const;
     bool wants_replica() const;
     Result<void> take_replica();
     void narrow_down(const CpuState& start);

@@ -200,15 +200,18 @@ std::uint64_t bytes_of_ioctl(std::uint64_t request) {
     return known ? 64 : 0;
 }
 
+bool has_failed(const PassedSyscall& call) {
+    return call.result > std::uint64_t(-4096);
+}
+
 std::uint64_t bytes_of(const Write& write, const PassedSyscall& call) {
-    const bool failed = call.result > std::uint64_t(-4096);
     switch (write.size) {
         case Size::none:
             return 0;
         case Size::fixed:
             return write.amount;
         case Size::result:
-            return failed ? 0 : call.result * write.amount;
+            return has_failed(call) ? 0 : call.result * write.amount;
         case Size::argument0:
             return call.arguments[0] * write.amount;
         case Size::argument1:
@@ -253,9 +256,9 @@ KernelWrites writes_of(const PassedSyscall& call) {
         add({call.arguments[write.pointer]}, bytes_of(write, call), writes.ranges);
     writes.layout = row->layout;
     // Where the kernel chose the place, or grew into.
-    const bool failed = call.result > std::uint64_t(-4096);
-    if (call.number == __NR_mmap && !failed) add({call.result}, call.arguments[1], writes.ranges);
-    if (call.number == __NR_mremap && !failed) add({call.result}, call.arguments[2], writes.ranges);
+    if (has_failed(call)) return writes;
+    if (call.number == __NR_mmap) add({call.result}, call.arguments[1], writes.ranges);
+    if (call.number == __NR_mremap) add({call.result}, call.arguments[2], writes.ranges);
     return writes;
 }
 

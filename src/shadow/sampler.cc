@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <csignal>
 
+#include "base/readable.h"
 #include "ptrace/proc.h"
 #include "shadow/value_bursts.h"
 
@@ -31,11 +32,6 @@ constexpr int most_unforked_changes = 4;
 
 std::uint64_t to_ns(Sampler::Clock::duration d) {
     return static_cast<std::uint64_t>(duration_cast<nanoseconds>(d).count());
-}
-
-bool is_readable(int fd) {
-    pollfd waiting = {fd, POLLIN, 0};
-    return fd >= 0 && poll(&waiting, 1, 0) > 0;
 }
 
 void add(std::map<std::string, std::uint64_t>& counters, const WorkerCounters& more) {
