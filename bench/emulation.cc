@@ -55,9 +55,11 @@ class Listener final : public SampleListener {
     Listener(SampleCollector* collector, SampleEnvironment& environment)
         : collector_(collector), environment_(environment) {}
 
-    void on_trace(std::span<const std::uint64_t> words, const BlockTable& table) override {
+    void on_thread(GuestThreads::Index) override {}
+    void on_trace(GuestThreads::Index thread, std::span<const std::uint64_t> words,
+                  const BlockTable& table) override {
         words_ += words.size();
-        if (collector_) instructions_ += collector_->add(words, table).instructions;
+        if (collector_) instructions_ += collector_->add(thread, words, table).instructions;
     }
     void on_emulated() override { emulated_ = Clock::now(); }
     std::vector<std::byte> on_request(std::span<const std::byte> request) override {
@@ -109,7 +111,7 @@ Result<void> measure(const Load& load, std::uint64_t instructions, Target& targe
     TRY_ASSIGN(auto stop, target.stop());
     if (stop.threads().empty()) return Error{ErrorCode::gone, 0, "the program has ended"};
     TRY_ASSIGN(const auto snapshot, stop.threads().front().snapshot());
-    TRY_ASSIGN(auto captured, CapturedProcess::take(target.pid(), target.pid()));
+    TRY_ASSIGN(auto captured, CapturedProcess::take(target.pid(), std::array{target.pid()}));
     TRY_ASSIGN(const auto text, read_maps_text(target.pid()));
     TRY_ASSIGN(const auto map, MemoryMap::parse(text));
     TRY_ASSIGN(const auto memory, open_process_memory(target.pid(), O_RDONLY));

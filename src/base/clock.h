@@ -3,6 +3,7 @@
 
 #include <time.h>
 
+#include <chrono>
 #include <cstdint>
 
 namespace shadowprof {
@@ -12,6 +13,11 @@ inline std::int64_t read_clock_ns(clockid_t clock) {
     timespec now{};
     ::clock_gettime(clock, &now);
     return now.tv_sec * 1'000'000'000 + now.tv_nsec;
+}
+
+inline std::uint64_t to_ns(std::chrono::steady_clock::duration duration) {
+    return static_cast<std::uint64_t>(
+        std::chrono::duration_cast<std::chrono::nanoseconds>(duration).count());
 }
 
 }  // namespace shadowprof

@@ -26,8 +26,10 @@ std::string perf_map_of(pid_t pid) {
 
 Result<void> attach(const RunRequest& request, const Shielded& shielded) {
     TRY_ASSIGN(auto output, SafeOutput::open(request.output));
+    TRY_ASSIGN(auto control, open_control(request, shielded));
     TRY_ASSIGN(auto outcome, with_progress(request, [&](const ProgressListener& on_progress) {
-                   return attach_target(request.options, shielded.end_request(), on_progress);
+                   return attach_target(request.options, shielded.end_request(), on_progress,
+                                        &control);
                }));
     if (shielded.is_orphaned()) return {};
     const bool sampled_nothing = outcome.profile.sampling.instructions == 0;

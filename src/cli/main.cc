@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/truncated_files.h"
 #include "cli/commands.h"
 #include "cli/exit_status.h"
 #include "cli/messages.h"
@@ -101,6 +102,7 @@ int main(int argc, char** argv) {
     using namespace shadowprof;
     if (argc == 2 && argv[1] == worker_subcommand) return run_emulation_worker();
     reserve_standard_descriptors();
+    survive_truncated_files();
     const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
     const int status = dispatch(words);
     if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;

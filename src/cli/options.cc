@@ -5,6 +5,7 @@
 #include <array>
 #include <limits>
 
+#include "cli/control_paths.h"
 #include "cli/suggest.h"
 #include "cli/values.h"
 #include "cli/words.h"
@@ -15,7 +16,10 @@ namespace {
 using std::string_view;
 
 // By SamplingMode.
-constexpr const char* mode_names[] = {"auto", "shadow", "exact"};
+constexpr const char* mode_names[] = {"auto", "shadow", "burst", "exact"};
+
+// What an option that may go without a value has then, by CLI11.
+constexpr string_view no_value = "true";
 
 Error not_yet(string_view what) {
     return {ErrorCode::unsupported, 0, fmt::format("{} is not in this version", what)};
@@ -29,10 +33,10 @@ Result<void> set_output(RunRequest& request, string_view value) {
 
 Result<void> set_mode(RunRequest& request, string_view value) {
     constexpr SamplingMode modes[] = {SamplingMode::automatic, SamplingMode::shadow,
-                                      SamplingMode::exact};
-    TRY_ASSIGN(const std::size_t mode, parse_choice(value, {"auto", "shadow", "exact", "burst"}));
-    if (mode >= std::size(modes)) return not_yet("this mode");
+                                      SamplingMode::burst, SamplingMode::exact};
+    TRY_ASSIGN(const std::size_t mode, parse_choice(value, {"auto", "shadow", "burst", "exact"}));
     request.options.mode = modes[mode];
+    request.mode_is_asked_for = true;
     return {};
 }
 
@@ -90,12 +94,30 @@ Result<void> set_profiles(RunRequest& request, string_view value) {
 
 Result<void> set_sample_size(RunRequest& request, string_view value) {
     TRY_ASSIGN(request.options.sample_size, parse_count(value, 1000));
+    request.options.sample_size_is_asked_for = true;
     return {};
 }
 
 Result<void> set_load(RunRequest& request, string_view value) {
     TRY_ASSIGN(request.options.load, parse_number(value, 0.0625, 64));
-    request.options.load_is_asked_for = true;
+    return {};
+}
+
+Result<void> set_burst(RunRequest& request, string_view value) {
+    using namespace std::chrono_literals;
+    TRY_ASSIGN(const auto pair, parse_duration_pair(value));
+    const BurstTiming timing{pair.first, pair.second};
+    if (timing.longest_stop < 100us || timing.longest_stop > 100ms ||
+        timing.period < 2 * timing.longest_stop)
+        return Error{ErrorCode::usage, 0,
+                     "accepted is the longest stop, from 100us to 100ms, and behind a slash how "
+                     "often, at least twice as long: 2ms/1s"};
+    request.options.burst = timing;
+    return {};
+}
+
+Result<void> set_record_input(RunRequest& request, string_view) {
+    request.options.record_input = true;
     return {};
 }
 
@@ -114,9 +136,17 @@ Result<void> set_max_samples(RunRequest& request, string_view value) {
     return {};
 }
 
-Result<void> set_follow_forks(RunRequest&, string_view value) {
+Result<void> set_until_converged(RunRequest& request, string_view value) {
+    constexpr double default_percent = 5;
+    request.options.until_converged_percent = default_percent;
+    if (value == no_value) return {};
+    TRY_ASSIGN(request.options.until_converged_percent, parse_percent(value));
+    return {};
+}
+
+Result<void> set_follow_forks(RunRequest& request, string_view value) {
     TRY_ASSIGN(const std::size_t choice, parse_choice(value, {"yes", "no"}));
-    if (choice == 0) return not_yet("following the target's children");
+    request.follow_forks = choice == 0;
     return {};
 }
 
@@ -132,13 +162,26 @@ Result<void> set_seed(RunRequest& request, string_view value) {
     return {};
 }
 
-Result<void> set_budget(RunRequest&, string_view value) {
-    TRY(parse_percent(value));
-    return not_yet("holding a budget (--load bounds the work)");
+Result<void> set_budget(RunRequest& request, string_view value) {
+    TRY_ASSIGN(request.options.budget_percent, parse_percent(value));
+    return {};
 }
 
-Result<void> refuse(RunRequest&, string_view) {
-    return not_yet("this option");
+Result<void> set_every(RunRequest& request, string_view value) {
+    TRY_ASSIGN(request.every, parse_every(value));
+    return {};
+}
+
+Result<void> set_burst_length(RunRequest& request, string_view value) {
+    TRY_ASSIGN(const auto lengths, parse_burst_lengths(value));
+    request.burst_lengths.insert(request.burst_lengths.end(), lengths.begin(), lengths.end());
+    return {};
+}
+
+Result<void> set_control(RunRequest& request, string_view value) {
+    TRY(parse_control_paths(value));
+    request.control = value;
+    return {};
 }
 
 Result<void> set_quiet(RunRequest& request, string_view) {
@@ -164,32 +207,51 @@ Result<void> set_help(RunRequest& request, string_view) {
 
 struct OptionRow {
     const char* names;  // "-o,--output"; messages use the last one
-    const char* value;  // what it takes; null for a flag
-    const char* help;   // null: known, refused, not shown
+    const char* value;  // what it takes; "[=...]" if it may go without; null for a flag
+    const char* help;
     Result<void> (*set)(RunRequest&, string_view value);
 
     string_view long_name() const {
         const string_view all = names;
         return all.substr(all.rfind(',') + 1);
     }
+    bool may_go_without_value() const { return value && *value == '['; }
 };
 
 constexpr OptionRow rows[] = {
     {"-o,--output", "FILE",
      "the profile; %p is the target's pid, - is standard output [shadowprof.json]", set_output},
-    {"--mode", "MODE", "auto or shadow (both take samples); run also has exact (everything) [auto]",
-     set_mode},
+    {"--mode", "MODE",
+     "auto, shadow or burst (all take samples); run also has exact (everything) [auto]", set_mode},
     {"--engine", "ENGINE", "emulator, the only one in this version [emulator]", set_engine},
     {"--profiles", "LIST", "some of edge,path,value,call,method, or all [all]", set_profiles},
     {"--sample-size", "N", "instructions per sample, also with k, M or G [1M]", set_sample_size},
-    {"--load", "X", "average number of active shadows, at least 0.0625 [0.25]", set_load},
+    {"--budget", "PERCENT", "most slowdown of the program, as measured meanwhile [1%]", set_budget},
+    {"--burst", "TIME/TIME",
+     "bursts alone: the longest stop, and how often on average, as 2ms/1s [by the budget]",
+     set_burst},
+    {"--load", "X",
+     "average number of active shadows, at least 0.0625 [up to 0.25, as the budget allows]",
+     set_load},
+    {"--record-input", nullptr,
+     "samples go on at what the program reads from pipes, sockets and terminals; costs more",
+     set_record_input},
+    {"--every", "N", "count only in bursts, N calls and back-edges apart, inside samples [off]",
+     set_every},
+    {"--burst-length", "KIND:N", "length of such bursts, of edge, path, call or value, in events",
+     set_burst_length},
+    {"--control", "FILE[,ACK]", "take commands from a FIFO or file while it runs [none]",
+     set_control},
     {"--delay", "TIME", "take no sample before this, with us, ms, s or m [0s]", set_delay},
     {"--duration", "TIME", "take no sample later than this after the delay [the whole run]",
      set_duration},
     {"--max-samples", "N", "take no more samples than this [no limit]", set_max_samples},
-    {"--threads", "WHICH", "sample all threads, or main; a sample follows one of them [all]",
-     set_threads},
-    {"--follow-forks", "no", "in this version the target's children run unprofiled [no]",
+    {"--until-converged", "[=PERCENT]",
+     "take samples until hot edges are certain to this part of their counts [5%]",
+     set_until_converged},
+    {"--threads", "WHICH", "which threads samples hold: all, or main [all]", set_threads},
+    {"--follow-forks", "yes|no",
+     "sample the processes that the target starts as well [run: yes, attach: no]",
      set_follow_forks},
     {"--seed", "N", "of every random choice [from the clock, written to the profile]", set_seed},
     {"-q,--quiet", nullptr, "say nothing but errors", set_quiet},
@@ -197,11 +259,6 @@ constexpr OptionRow rows[] = {
     {"--progress", nullptr, "show progress even where standard error is no terminal", set_progress},
     {"--no-progress", nullptr, "never show progress", set_no_progress},
     {"-h,--help", nullptr, "show this text", set_help},
-    {"--budget", "PERCENT", nullptr, set_budget},
-    {"--burst", "TIME/TIME", nullptr, refuse},
-    {"--burst-length", "KIND:N", nullptr, refuse},
-    {"--every", "N", nullptr, refuse},
-    {"--until-converged", nullptr, nullptr, refuse},
 };
 
 // What one pass over a list of words found.
@@ -214,8 +271,9 @@ void apply(Parse& parse, const OptionRow& row, const std::string& value) {
     if (parse.failure) return;
     auto result = row.set(parse.request, value);
     if (result) return;
-    const std::string what = row.value == nullptr ? std::string(row.long_name())
-                                                  : fmt::format("{} '{}'", row.long_name(), value);
+    const bool has_value = row.value && !(row.may_go_without_value() && value == no_value);
+    const std::string what =
+        has_value ? fmt::format("{} '{}'", row.long_name(), value) : std::string(row.long_name());
     parse.failure = std::move(result).error().with_context(what);
 }
 
@@ -229,6 +287,7 @@ void add_options(CLI::App& app, Parse& parse) {
                       row.names, [&](const std::string& value) { apply(parse, row, value); });
         // In the order of the words: the last one wins, and a bad one does not hide behind it.
         option->trigger_on_parse();
+        if (row.may_go_without_value()) option->expected(0);
     }
 }
 
@@ -321,15 +380,62 @@ Result<pid_t> process_id(std::vector<std::string> rest) {
     return static_cast<pid_t>(*id);
 }
 
+// Bursts at times of their own are bursts and nothing else.
+Result<void> fit_burst_timing(RunRequest& request) {
+    RunOptions& options = request.options;
+    if (!options.burst) return {};
+    if (request.mode_is_asked_for && options.mode != SamplingMode::burst)
+        return Error{ErrorCode::usage, 0,
+                     fmt::format("--burst is for --mode=burst, which it implies, not for --mode={}",
+                                 mode_names[static_cast<std::size_t>(options.mode)])};
+    if (options.load)
+        return Error{ErrorCode::usage, 0,
+                     "--burst says how often samples are taken, and so does --load"};
+    options.mode = SamplingMode::burst;
+    return {};
+}
+
 // Where everything is followed, nothing is left to choose; and values cost much.
 Result<void> fit_exact_mode(RunRequest& request) {
     RunOptions& options = request.options;
-    if (options.duration || options.max_samples || options.load_is_asked_for ||
-        options.delay.count() != 0)
+    if (options.duration || options.max_samples || options.load || options.budget_percent ||
+        options.until_converged_percent || options.delay.count() != 0)
         return Error{ErrorCode::usage, 0,
-                     "--mode=exact follows the whole run: --load, --delay, --duration and "
-                     "--max-samples are for samples"};
+                     "--mode=exact follows the whole run: --load, --budget, --delay, --duration, "
+                     "--max-samples and --until-converged are for samples"};
+    if (request.follow_forks.value_or(false))
+        return Error{ErrorCode::unsupported, 0,
+                     "--follow-forks=yes: --mode=exact follows one process alone; the processes "
+                     "that it starts can be sampled (--mode=shadow)"};
+    if (options.record_input)
+        return Error{ErrorCode::usage, 0,
+                     "--mode=exact follows the program through what it reads: --record-input is "
+                     "for samples"};
+    if (!request.control.empty())
+        return Error{ErrorCode::usage, 0,
+                     "--mode=exact follows the whole run: --control is for samples"};
     if (!request.profiles_are_asked_for) options.profiles.values = false;
+    return {};
+}
+
+// When all options are known.
+Result<void> settle_bursts(RunRequest& request) {
+    RunOptions& options = request.options;
+    if (!request.every) {
+        if (request.burst_lengths.empty()) return {};
+        return Error{ErrorCode::usage, 0,
+                     "--burst-length: there are no bursts without --every, which says how many "
+                     "events they are apart"};
+    }
+    if (options.mode == SamplingMode::exact && options.profiles.values)
+        return Error{ErrorCode::unsupported, 0,
+                     "--every: --mode=exact has no bursts of values, only of edge, path and call: "
+                     "leave value out of --profiles"};
+    options.bursts = bursts_of(*request.every, options.profiles);
+    for (const BurstLength& length : request.burst_lengths)
+        if (auto set = set_length(*options.bursts, length); !set)
+            return std::move(set).error().with_context(
+                fmt::format("--burst-length '{}:{}'", name(length.kind), length.events));
     return {};
 }
 
@@ -341,7 +447,11 @@ Result<RunRequest> parse_run(std::span<const std::string> words, std::string_vie
     TRY_ASSIGN(request.options.command, target_command(std::move(rest)));
     if (request.options.command.empty() && !request.help)
         return Error{ErrorCode::usage, 0, "no program to run"};
-    if (request.options.mode == SamplingMode::exact) TRY(fit_exact_mode(request));
+    TRY(fit_burst_timing(request));
+    const bool exact = request.options.mode == SamplingMode::exact;
+    if (exact) TRY(fit_exact_mode(request));
+    TRY(settle_bursts(request));
+    request.options.follow_forks = request.follow_forks.value_or(!exact);
     return request;
 }
 
@@ -350,10 +460,13 @@ Result<RunRequest> parse_attach(std::span<const std::string> words, std::string_
     TRY_ASSIGN(RunRequest request, parse_all(words, environment, Options::anywhere, rest));
     if (request.help) return request;
     TRY_ASSIGN(request.options.attach_to, process_id(std::move(rest)));
+    TRY(fit_burst_timing(request));
+    request.options.follow_forks = request.follow_forks.value_or(false);
     if (request.options.mode == SamplingMode::exact)
         return Error{ErrorCode::unsupported, 0,
                      "--mode=exact follows a program from its start, with 'shadowprof run'; a "
                      "running process can be sampled (--mode=shadow)"};
+    TRY(settle_bursts(request));
     return request;
 }
 
@@ -362,15 +475,15 @@ namespace {
 std::string help(std::string_view usage) {
     std::string text(usage);
     for (const OptionRow& row : rows) {
-        if (row.help == nullptr) continue;
         const std::string_view names = row.names;
         const std::size_t comma = names.find(',');
         const std::string_view short_name =
             comma == std::string_view::npos ? "" : names.substr(0, comma);
-        const std::string left = row.value == nullptr
-                                     ? std::string(row.long_name())
-                                     : fmt::format("{} {}", row.long_name(), row.value);
-        text += fmt::format("  {:<2}{} {:<22} {}\n", short_name, short_name.empty() ? ' ' : ',',
+        const std::string left =
+            row.value == nullptr ? std::string(row.long_name())
+                                 : fmt::format("{}{}{}", row.long_name(),
+                                               row.may_go_without_value() ? "" : " ", row.value);
+        text += fmt::format("  {:<2}{} {:<27} {}\n", short_name, short_name.empty() ? ' ' : ',',
                             left, row.help);
     }
     return text + "\nOptions may also stand in SHADOWPROF_OPTIONS; the command line wins.\n";
@@ -387,8 +500,8 @@ std::string run_help() {
 std::string attach_help() {
     return help(
         "Usage: shadowprof attach [options] PID\n\n"
-        "Profiles a running process and lets it go unharmed: at Ctrl-C, or when --duration or\n"
-        "--max-samples say so. Defaults are in brackets.\n\n");
+        "Profiles a running process and lets it go unharmed: at Ctrl-C, or when --duration,\n"
+        "--max-samples or --until-converged say so. Defaults are in brackets.\n\n");
 }
 
 std::map<std::string, std::string> describe(const RunRequest& request) {
@@ -403,13 +516,28 @@ std::map<std::string, std::string> describe(const RunRequest& request) {
         {"engine", "emulator"},
         {"profiles", fmt::format("{}", fmt::join(kinds, ","))},
         {"sample-size", std::to_string(options.sample_size)},
-        {"load", fmt::format("{}", options.load)},
         {"delay", fmt::format("{}us", options.delay.count() / 1000)},
         {"threads", options.threads == ThreadScope::all ? "all" : "main"},
-        {"follow-forks", "no"},
+        {"follow-forks", options.follow_forks ? "yes" : "no"},
+        {"record-input", options.record_input ? "yes" : "no"},
     };
+    if (options.load) text["load"] = fmt::format("{}", *options.load);
+    if (options.budget_percent || !(options.load || options.burst))
+        text["budget"] =
+            fmt::format("{}%", options.budget_percent.value_or(default_budget_percent));
+    if (options.bursts) {
+        text["every"] =
+            fmt::format("{}{}", options.bursts->plan.every, name(options.bursts->plan.events));
+        text["burst-length"] = lengths_text(*options.bursts);
+    }
+    if (!request.control.empty()) text["control"] = request.control;
     if (options.duration) text["duration"] = fmt::format("{}us", options.duration->count() / 1000);
+    if (options.burst)
+        text["burst"] = fmt::format("{}us/{}us", options.burst->longest_stop.count() / 1000,
+                                    options.burst->period.count() / 1000);
     if (options.attach_to) text["attach"] = std::to_string(*options.attach_to);
+    if (options.until_converged_percent)
+        text["until-converged"] = fmt::format("{}%", *options.until_converged_percent);
     if (options.max_samples) text["max-samples"] = std::to_string(*options.max_samples);
     return text;
 }

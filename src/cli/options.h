@@ -4,12 +4,14 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
+#include "cli/burst_values.h"
 #include "shadow/run_options.h"
 
 namespace shadowprof {
@@ -21,6 +23,11 @@ enum class Progress : std::uint8_t { on_terminal, always, never };
 struct RunRequest {
     RunOptions options;
     bool profiles_are_asked_for = false;
+    bool mode_is_asked_for = false;
+    std::optional<bool> follow_forks;  // as asked for; options.follow_forks is what comes of it
+    std::optional<EveryValue> every;   // the same, of options.bursts
+    std::vector<BurstLength> burst_lengths;
+    std::string control;  // where commands come from while it runs; empty: from nowhere
     std::string output = "shadowprof.json";
     bool quiet = false;
     Progress progress = Progress::on_terminal;

@@ -31,18 +31,38 @@ TEST_CASE("a bare program gets the documented defaults") {
     CHECK(request->options.command == std::vector<std::string>{"prog"});
     CHECK(request->options.mode == SamplingMode::automatic);
     CHECK(request->options.profiles == ProfileKinds{true, true, true, true});
-    CHECK(request->options.load == 0.25);
+    CHECK(request->options.load == std::nullopt);
     CHECK(request->options.threads == ThreadScope::all);
     CHECK_FALSE(request->options.duration);
     CHECK_FALSE(request->options.max_samples);
     CHECK_FALSE(request->options.seed);
+    CHECK_FALSE(request->options.record_input);
+    CHECK_FALSE(request->options.bursts);
+    CHECK(request->control.empty());
 }
 
 TEST_CASE("every option of this version reaches its field") {
-    const auto request = parse(
-        {"-o", "out-%p.json", "--mode=shadow", "--engine", "emulator", "--profiles=path,call",
-         "--sample-size=10k", "--load=1.5", "--duration=1.5s", "--delay", "20ms", "--max-samples=7",
-         "--follow-forks=no", "--threads=main", "--seed=0x2a", "-q", "-v", "--progress", "prog"});
+    const auto request = parse({"-o",
+                                "out-%p.json",
+                                "--mode=shadow",
+                                "--engine",
+                                "emulator",
+                                "--profiles=path,call",
+                                "--sample-size=10k",
+                                "--load=1.5",
+                                "--duration=1.5s",
+                                "--delay",
+                                "20ms",
+                                "--max-samples=7",
+                                "--until-converged=2.5%",
+                                "--follow-forks=no",
+                                "--threads=main",
+                                "--record-input",
+                                "--seed=0x2a",
+                                "-q",
+                                "-v",
+                                "--progress",
+                                "prog"});
     REQUIRE(request);
     CHECK(request->output == "out-%p.json");
     CHECK(request->quiet);
@@ -54,10 +74,53 @@ TEST_CASE("every option of this version reaches its field") {
     CHECK(options.duration == 1500ms);
     CHECK(options.delay == 20ms);
     CHECK(options.max_samples == 7);
+    CHECK(options.until_converged_percent == 2.5);
     CHECK(options.threads == ThreadScope::main);
+    CHECK_FALSE(options.follow_forks);
+    CHECK(options.record_input);
     CHECK(options.seed == 42);
     CHECK(options.verbose);
     CHECK(request->progress == Progress::always);
+}
+
+TEST_CASE("bursts have the lengths that are asked for, and usual ones for other kinds") {
+    const auto request = parse({"--burst-length=path:50,edge:7", "--profiles=edge,path,value",
+                                "--every=10kcalls", "--burst-length", "edge:2", "prog"});
+    REQUIRE(request);
+    REQUIRE(request->options.bursts);
+    const BurstOptions& bursts = *request->options.bursts;
+    CHECK(bursts.plan.every == 10'000);
+    CHECK(bursts.plan.events == EventKinds{true, false});
+    CHECK(bursts.plan.lengths == KindEvents{{2, 50, 0}});
+    CHECK(bursts.value_length > 0);
+    const auto text = describe(*request);
+    CHECK(text.at("every") == "10000calls");
+    CHECK(text.at("burst-length").starts_with("edge:2,path:50,value:"));
+    const auto attached = parse_attach(std::vector<std::string>{"--every=5", "4711"}, "");
+    REQUIRE(attached);
+    CHECK(attached->options.bursts->plan.every == 5);
+}
+
+TEST_CASE("bursts that cannot be are refused") {
+    CHECK(mentions(failure_of({"--every=0", "prog"}), {"--every '0'", "1000"}));
+    CHECK(mentions(failure_of({"--every=5insns", "prog"}), {"--every '5insns'", "backedges"}));
+    CHECK(mentions(failure_of({"--every=5", "--burst-length=loop:1", "prog"}),
+                   {"--burst-length 'loop:1'", "edge, path, value and call"}));
+    CHECK(mentions(failure_of({"--burst-length=edge:1", "prog"}), {"--burst-length", "--every"}));
+    CHECK(mentions(failure_of({"--every=5", "--profiles=edge", "--burst-length=path:1", "prog"}),
+                   {"--burst-length 'path:1'", "path profiles are not collected"}));
+    CHECK(mentions(failure_of({"--control=,", "prog"}), {"--control ','", "FIFO"}));
+}
+
+TEST_CASE("exact mode has bursts, but none of values, and takes no commands") {
+    const auto request = parse({"--mode=exact", "--every=100", "prog"});
+    REQUIRE(request);
+    CHECK(request->options.bursts->plan.lengths == KindEvents{{1, 1, 1}});
+    CHECK(request->options.bursts->value_length == 0);
+    CHECK(mentions(failure_of({"--mode=exact", "--every=5", "--profiles=all", "prog"}),
+                   {"--every", "value"}));
+    CHECK(mentions(failure_of({"--mode=exact", "--control=x", "prog"}), {"--control"}));
+    CHECK(parse({"--control=fifo:a,b", "prog"})->control == "fifo:a,b");
 }
 
 TEST_CASE("options behind the program belong to the program") {
@@ -65,7 +128,7 @@ TEST_CASE("options behind the program belong to the program") {
     REQUIRE(request);
     CHECK(request->options.command ==
           std::vector<std::string>{"prog", "-v", "--load=9", "--", "-o", "x", "--help"});
-    CHECK(request->options.load == 0.25);
+    CHECK(request->options.load == std::nullopt);
     CHECK_FALSE(request->help);
 }
 
@@ -109,10 +172,9 @@ TEST_CASE("a bad value names the option, the value and what is accepted") {
 
 TEST_CASE("what a later version will do is refused as such, not as a typing error") {
     const std::vector<std::string> later[] = {
-        {"--mode=burst", "prog"},        {"--engine=step", "prog"},   {"--profiles=latency", "p"},
-        {"--profiles=edge,stream", "p"}, {"--follow-forks=yes", "p"}, {"--budget=1%", "prog"},
-        {"--burst=2ms/1s", "prog"},      {"--every=100", "prog"},     {"--until-converged", "prog"},
-        {"--burst-length=edge:5", "p"},
+        {"--engine=step", "prog"},
+        {"--profiles=latency", "p"},
+        {"--profiles=edge,stream", "p"},
     };
     for (const auto& words : later) {
         CAPTURE(words.front());
@@ -123,8 +185,45 @@ TEST_CASE("what a later version will do is refused as such, not as a typing erro
     }
 }
 
-TEST_CASE("a bad budget is a bad value, not a missing feature") {
+TEST_CASE("the times of bursts imply their mode") {
+    using namespace std::chrono_literals;
+    const auto request = parse({"--burst=1.5ms/250ms", "prog"});
+    REQUIRE(request);
+    CHECK(request->options.mode == SamplingMode::burst);
+    CHECK(request->options.burst == BurstTiming{1500us, 250ms});
+    CHECK(describe(*request).at("burst") == "1500us/250000us");
+    CHECK(describe(*request).at("mode") == "burst");
+    CHECK_FALSE(describe(*request).contains("budget"));
+    CHECK(parse({"--mode=burst", "--burst=100us/200us", "prog"}));
+    CHECK(parse({"--mode=burst", "prog"})->options.burst == std::nullopt);
+    const auto attach = parse_attach(std::vector<std::string>{"2", "--burst=100ms/1m"}, "");
+    REQUIRE(attach);
+    CHECK(attach->options.mode == SamplingMode::burst);
+    for (const char* mode : {"auto", "shadow", "exact"}) {
+        const auto option = fmt::format("--mode={}", mode);
+        CHECK(mentions(failure_of({option, "--burst=2ms/1s", "prog"}), {"--burst", option}));
+    }
+    CHECK(mentions(failure_of({"--load=1", "--burst=2ms/1s", "prog"}), {"--burst", "--load"}));
+}
+
+TEST_CASE("bad times of bursts name the option, the value and what is accepted") {
+    for (const char* value : {"99us/1s", "101ms/1s", "2ms/3ms"}) {
+        const auto option = fmt::format("--burst={}", value);
+        CHECK(
+            mentions(failure_of({option, "prog"}), {"--burst", value, "100us to 100ms", "2ms/1s"}));
+    }
+    CHECK(mentions(failure_of({"--burst=2ms", "prog"}), {"--burst", "'2ms'", "2ms/1s"}));
+    CHECK(mentions(failure_of({"--burst=2/1s", "prog"}), {"--burst", "'2/1s'", "us, ms, s or m"}));
+    CHECK(mentions(failure_of({"--burst=2ms/", "prog"}), {"--burst", "'2ms/'", "us, ms, s or m"}));
+    CHECK(mentions(failure_of({"--burst=2ms/1s/1s", "prog"}), {"--burst", "us, ms, s or m"}));
+}
+
+TEST_CASE("a budget is a percentage, and is told as it was understood") {
     CHECK(mentions(failure_of({"--budget=much", "prog"}), {"--budget", "'much'", "percentage"}));
+    CHECK(parse({"--budget=0.5%", "prog"})->options.budget_percent == 0.5);
+    CHECK(describe(*parse({"--budget=2", "prog"})).at("budget") == "2%");
+    CHECK(describe(*parse({"prog"})).at("budget") == "1%");
+    CHECK_FALSE(describe(*parse({"--load=1", "prog"})).contains("budget"));
 }
 
 TEST_CASE("all profiles leaves a note about those that are missing; a later list takes it back") {
@@ -205,22 +304,71 @@ TEST_CASE("what attach cannot take is named with what is accepted") {
     CHECK(mentions(failure({"2", "-x"}), {"'-x'"}));
     CHECK(mentions(failure({"2"}, "3"), {"SHADOWPROF_OPTIONS", "'3'"}));
     CHECK(mentions(failure({"--mode=exact", "2"}), {"--mode=exact", "run"}));
-    CHECK(mentions(failure({"--follow-forks=yes", "2"}), {"not in this version"}));
     CHECK(failure({"--mode=shadow", "2"}, "--mode=exact").empty());
 }
 
-TEST_CASE("the help shows what works, and nothing that does not") {
+TEST_CASE("run follows forks unless it is told not to, attach only if it is told to") {
+    const auto run = [](std::vector<std::string> words) {
+        words.push_back("prog");
+        return parse(words)->options.follow_forks;
+    };
+    CHECK(run({}));
+    CHECK(run({"--follow-forks=no", "--follow-forks=yes"}));
+    CHECK_FALSE(run({"--follow-forks=no"}));
+    CHECK_FALSE(run({"--mode=exact"}));
+    CHECK_FALSE(run({"--mode=exact", "--follow-forks=no"}));
+    CHECK_FALSE(parse_attach(std::vector<std::string>{"2"}, "")->options.follow_forks);
+    const auto attach = parse_attach(std::vector<std::string>{"2", "--follow-forks=yes"}, "");
+    CHECK(attach->options.follow_forks);
+    CHECK(describe(*attach).at("follow-forks") == "yes");
+    CHECK(mentions(failure_of({"--follow-forks=2", "prog"}), {"--follow-forks", "'2'", "yes, no"}));
+    CHECK(mentions(failure_of({"--mode=exact", "--follow-forks=yes", "prog"}),
+                   {"--follow-forks=yes", "--mode=exact"}));
+}
+
+TEST_CASE("the help shows all options") {
     const std::string help = run_help();
-    for (const char* name : {"-o, --output FILE", "--mode", "--profiles", "--sample-size", "--load",
-                             "--duration", "--delay", "--max-samples", "--threads", "--seed",
-                             "--quiet", "--verbose", "--no-progress", "SHADOWPROF_OPTIONS"}) {
+    for (const char* name : {"-o, --output FILE",
+                             "--mode",
+                             "--profiles",
+                             "--sample-size",
+                             "--load",
+                             "--budget",
+                             "--duration",
+                             "--delay",
+                             "--max-samples",
+                             "--until-converged[=PERCENT]",
+                             "--threads",
+                             "--seed",
+                             "--burst TIME/TIME",
+                             "--follow-forks",
+                             "--quiet",
+                             "--every",
+                             "--burst-length",
+                             "--control",
+                             "--verbose",
+                             "--no-progress",
+                             "SHADOWPROF_OPTIONS"}) {
         CAPTURE(name);
         CHECK(help.find(name) != std::string::npos);
     }
-    for (const char* name : {"--budget", "--burst", "--every", "--until-converged"}) {
-        CAPTURE(name);
-        CHECK(help.find(name) == std::string::npos);
-    }
+}
+
+TEST_CASE("an option may go without its value, which only stands behind =") {
+    const auto bare = parse({"--until-converged", "prog", "3"});
+    REQUIRE(bare);
+    CHECK(bare->options.until_converged_percent == 5);
+    CHECK(bare->options.command == std::vector<std::string>{"prog", "3"});
+    CHECK_FALSE(parse({"prog", "--until-converged=3"})->options.until_converged_percent);
+    CHECK(
+        parse({"--until-converged=3", "--until-converged", "p"})->options.until_converged_percent ==
+        5);
+    for (const char* wrong : {"0", "101", "much", "-1"})
+        CHECK(mentions(failure_of({fmt::format("--until-converged={}", wrong), "prog"}),
+                       {"--until-converged", wrong, "percentage"}));
+    CHECK(mentions(failure_of({"--mode=exact", "--until-converged", "prog"}),
+                   {"--mode=exact", "--until-converged"}));
+    CHECK(describe(*bare).at("until-converged") == "5%");
 }
 
 TEST_CASE("the profile is told the options as they were understood") {

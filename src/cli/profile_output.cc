@@ -46,6 +46,11 @@ Result<RunOutcome> with_progress(
     return profile([&](const RunProgress& now) { line.show(now); });
 }
 
+Result<ControlChannel> open_control(const RunRequest& request, const Shielded& shielded) {
+    return ControlChannel::open(request, shielded.toggles(),
+                                [](const std::string& complaint) { say("{}", complaint); });
+}
+
 Result<void> deliver(RunOutcome outcome, const RunRequest& request, const std::string& perf_map,
                      SafeOutput output) {
     Profile& profile = outcome.profile;

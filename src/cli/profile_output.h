@@ -6,8 +6,10 @@
 #include <optional>
 #include <string>
 
+#include "cli/control_channel.h"
 #include "cli/options.h"
 #include "cli/progress.h"
+#include "cli/shield.h"
 #include "report/safe_output.h"
 #include "shadow/run_target.h"
 
@@ -17,6 +19,9 @@ namespace shadowprof {
 Result<RunOutcome> with_progress(
     const RunRequest& request,
     const std::function<Result<RunOutcome>(const ProgressListener&)>& profile);
+
+// What tells the sampler of commands. Lines that are none are complained of.
+Result<ControlChannel> open_control(const RunRequest& request, const Shielded& shielded);
 
 // Writes the profile with what was asked for in it, and says what it is and where, unless the user
 // wants it quiet. `perf_map` is the file with the names of just-in-time compiled code.

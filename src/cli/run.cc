@@ -67,8 +67,10 @@ Result<void> check_command(const std::string& name) {
 int run(const RunRequest& request, const Shielded& shielded) {
     auto output = SafeOutput::open(request.output);
     if (!output) return failed(output.error());
+    auto control = open_control(request, shielded);
+    if (!control) return failed(control.error());
     auto outcome = with_progress(request, [&](const ProgressListener& on_progress) {
-        return run_target(request.options, shielded.end_request(), on_progress);
+        return run_target(request.options, shielded.end_request(), on_progress, &*control);
     });
     if (!outcome) return failed(outcome.error());
     if (shielded.is_orphaned()) return exit_own_failure;

@@ -10,6 +10,7 @@
 #include <array>
 
 #include "base/readable.h"
+#include "cli/toggle_signal.h"
 
 namespace shadowprof {
 namespace {
@@ -53,16 +54,20 @@ void hand_on(const EndSignals& signals, pid_t child) {
         ::kill(child, static_cast<int>(seen.ssi_signo));
 }
 
-Result<WorkEnd> wait_for(pid_t child, const EndSignals* signals, const UniqueFd& lifeline) {
+Result<WorkEnd> wait_for(pid_t child, const EndSignals* signals, ToggleSignal& toggle,
+                         const UniqueFd& lifeline) {
     // An ignored SIGCHLD would lose the exit status; the child has inherited what it was.
     ::signal(SIGCHLD, SIG_DFL);
     const char go = 1;
     if (::write(lifeline.get(), &go, 1) != 1) return errno_error("start the tracing process");
     while (true) {
-        pollfd waiting[] = {{lifeline.get(), POLLIN, 0}, {signals ? signals->fd() : -1, POLLIN, 0}};
-        ::poll(waiting, 2, -1);
+        pollfd waiting[] = {{lifeline.get(), POLLIN, 0},
+                            {signals ? signals->fd() : -1, POLLIN, 0},
+                            {toggle.fd(), POLLIN, 0}};
+        ::poll(waiting, std::size(waiting), -1);
         if (waiting[0].revents) break;
         if (waiting[1].revents) hand_on(*signals, child);
+        if (waiting[2].revents) toggle.hand_on();
     }
     int status = 0;
     while (::waitpid(child, &status, 0) < 0)
@@ -76,26 +81,28 @@ enum class Group { own, ours };
 Result<WorkEnd> run(Group group, const EndSignals* signals,
                     const std::function<int(const Shielded&)>& work) {
     TRY_ASSIGN(auto ends, make_lifeline());
+    TRY_ASSIGN(auto toggle, ToggleSignal::take());
     std::fflush(nullptr);
     const pid_t child = ::fork();
     if (child < 0) return errno_error("fork");
     if (child != 0) {
         ends[1].reset();
-        return wait_for(child, signals, ends[0]);
+        return wait_for(child, signals, toggle, ends[0]);
     }
     ends[0].reset();
     ::prctl(PR_SET_NAME, shielded_name);
+    toggle.leave_to_other();
     group == Group::own ? leave_process_group() : pass_over_signals_for_our_group();
     char go = 0;
     while (::read(ends[1].get(), &go, 1) < 0 && errno == EINTR) {
     }
-    return WorkEnd{work(Shielded(std::move(ends[1]), signals)), std::nullopt};
+    return WorkEnd{work(Shielded(std::move(ends[1]), signals, toggle.handed_on())), std::nullopt};
 }
 
 }  // namespace
 
-Shielded::Shielded(UniqueFd other, const EndSignals* signals)
-    : other_(std::move(other)), end_request_(::epoll_create1(EPOLL_CLOEXEC)) {
+Shielded::Shielded(UniqueFd other, const EndSignals* signals, int toggles)
+    : other_(std::move(other)), end_request_(::epoll_create1(EPOLL_CLOEXEC)), toggles_(toggles) {
     for (const int fd : {other_.get(), signals ? signals->fd() : -1}) {
         epoll_event event{.events = EPOLLIN, .data = {.fd = fd}};
         if (fd >= 0) ::epoll_ctl(end_request_.get(), EPOLL_CTL_ADD, fd, &event);

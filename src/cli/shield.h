@@ -15,16 +15,19 @@ namespace shadowprof {
 class Shielded {
   public:
     // `signals` may be null.
-    Shielded(UniqueFd other, const EndSignals* signals);
+    Shielded(UniqueFd other, const EndSignals* signals, int toggles);
 
     // Readable when the work is to end: the user wants it, or shadowprof was killed.
     int end_request() const { return end_request_.get(); }
     // Nobody waits for the outcome any more.
     bool is_orphaned() const;
+    // An eventfd that counts the signals to switch sampling off or on.
+    int toggles() const { return toggles_; }
 
   private:
     UniqueFd other_;
     UniqueFd end_request_;
+    int toggles_;
 };
 
 // How the shielded process ended.

@@ -55,6 +55,15 @@ Result<std::chrono::nanoseconds> parse_duration(std::string_view text) {
     return std::chrono::nanoseconds(std::llround(*ns));
 }
 
+Result<DurationPair> parse_duration_pair(std::string_view text) {
+    const std::size_t slash = text.find('/');
+    if (slash == std::string_view::npos)
+        return not_accepted("two durations with a slash between them: 2ms/1s");
+    TRY_ASSIGN(const auto first, parse_duration(text.substr(0, slash)));
+    TRY_ASSIGN(const auto second, parse_duration(text.substr(slash + 1)));
+    return DurationPair{first, second};
+}
+
 Result<std::uint64_t> parse_count(std::string_view text, std::uint64_t least) {
     const std::optional<double> count = scaled(text, count_units);
     // A multiplied decimal fraction such as 1.1M misses its whole number by less than this.

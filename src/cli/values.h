@@ -17,6 +17,12 @@ namespace shadowprof {
 // "250us", "1.5s", "2m": a decimal number and one of us, ms, s, m. At most 1000 days.
 Result<std::chrono::nanoseconds> parse_duration(std::string_view text);
 
+// "2ms/1s": two durations.
+struct DurationPair {
+    std::chrono::nanoseconds first, second;
+};
+Result<DurationPair> parse_duration_pair(std::string_view text);
+
 // "800", "10k", "1.5M", "2G": a decimal number and a decimal multiplier, together a whole number
 // from `least` to 10^15.
 Result<std::uint64_t> parse_count(std::string_view text, std::uint64_t least);

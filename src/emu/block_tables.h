@@ -5,7 +5,7 @@
 #include <optional>
 #include <span>
 
-#include "emu/trace.h"
+#include "emu/flow_events.h"
 
 namespace shadowprof {
 
@@ -41,6 +41,7 @@ class BlockTables {
         row.first_part = next_part_;
         for (auto part : parts) {
             const auto& last = blocks_[part];
+            if (row.parts != 0) count_step(row, last.start);
             row.last = last.last;
             row.end = last.end;
             row.target = last.target;
@@ -54,6 +55,11 @@ class BlockTables {
         return first;
     }
 
+    // Events of a sequence, but for the step behind it.
+    static std::uint32_t events_in(const BlockInfo& row, EventKinds kinds) {
+        return (kinds.calls ? row.calls : 0u) + (kinds.back_edges ? row.back_edges : 0u);
+    }
+
     const BlockInfo& operator[](BlockId id) const { return blocks_[id]; }
     std::span<const ValueSlot> slots_of(const BlockInfo& info) const {
         return slots_.subspan(info.first_slot, info.slots);
@@ -63,8 +69,23 @@ class BlockTables {
     }
     std::uint32_t size() const { return next_block_; }
     bool full() const { return next_block_ == blocks_.size(); }
+    // More than this share of one of the tables is used.
+    bool is_filled(double share) const {
+        const auto beyond = [&](std::size_t used, std::size_t all) {
+            return static_cast<double>(used) > share * static_cast<double>(all);
+        };
+        return beyond(next_block_, blocks_.size()) || beyond(next_slot_, slots_.size()) ||
+               beyond(next_part_, parts_.size());
+    }
 
   private:
+    static void count_step(BlockInfo& from, GuestAddress to) {
+        if (is_event({.calls = true, .back_edges = false}, from.terminator, from.last, to))
+            ++from.calls;
+        if (is_event({.calls = false, .back_edges = true}, from.terminator, from.last, to))
+            ++from.back_edges;
+    }
+
     std::span<BlockInfo> blocks_;
     std::span<ValueSlot> slots_;
     std::span<BlockId> parts_;

@@ -32,8 +32,9 @@ class CodeCache {
     void enter();
 
     // A buffer for all free code memory; what was appended is kept by commit().
-    CodeBuffer open() { return {next_, code_end_, context_}; }
+    CodeBuffer open() const { return {next_, code_end_, context_}; }
     void commit(const CodeBuffer& buffer) { next_ = buffer.position(); }
+    static constexpr std::size_t code_size_bytes() { return code_bytes; }
     // Forgets all translated code and every indirect target.
     void clear();
 

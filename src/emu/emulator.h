@@ -16,6 +16,7 @@
 #include "emu/block_tables.h"
 #include "emu/code_cache.h"
 #include "emu/guest_memory.h"
+#include "emu/guest_threads.h"
 #include "emu/sample_end.h"
 #include "emu/superblock_finder.h"
 #include "emu/syscall_handler.h"
@@ -30,8 +31,9 @@ class TraceSink {
     virtual ~TraceSink() = default;
     // An empty buffer; `base` null ends the run with SampleEnd::stopped.
     virtual TraceBuffer acquire() = 0;
-    // A part of the acquired buffer that now holds whole records, the oldest at its end.
-    virtual void submit(std::span<const std::uint64_t> words) = 0;
+    // A part of the acquired buffer that now holds whole records of one thread, the oldest at its
+    // end.
+    virtual void submit(std::span<const std::uint64_t> words, GuestThreads::Index thread) = 0;
 };
 
 // Single-steps what cannot be translated, on the replica.
@@ -49,8 +51,9 @@ struct RunResult {
     std::uint64_t instructions = 0;  // an estimate: exact counts are the collectors'
     std::uint64_t single_stepped = 0;
     std::uint64_t syscalls = 0;
-    int signal = 0;              // of a fault
-    GuestAddress fault_address;  // what a faulting instruction wanted to access
+    std::uint64_t stopped_threads = 0;  // that came to something they cannot go beyond
+    int signal = 0;                     // of a fault
+    GuestAddress fault_address;         // what a faulting instruction wanted to access
 };
 
 class Emulator {
@@ -69,11 +72,22 @@ class Emulator {
     // The source has become what the guest's memory is, but for what changed since. False if its
     // new mappings cannot be shown without beginning anew.
     bool next_interval(std::span<const MemoryRange> changed, std::optional<MemoryMap> layout);
-    // Runs from `cpu` on, and leaves the state at the end in it. `stepper` may be null: then what
-    // cannot be translated ends the run.
+    // Runs the threads from their registers on, and leaves their state at the end there. What one
+    // of them cannot go beyond (stops_one_thread()) ends the run when it has stopped all. `stepper`
+    // may be null: then that includes what cannot be translated.
+    RunResult run(GuestThreads& threads, const RunLimits& limits, SyscallHandler& syscalls,
+                  TraceSink& sink, Stepper* stepper = nullptr);
+    // A guest of one thread.
     RunResult run(CpuState& cpu, const RunLimits& limits, SyscallHandler& syscalls, TraceSink& sink,
                   Stepper* stepper = nullptr);
+    // Translates ahead of need, from code that a process that may run maps now: see
+    // Translator::translate_ahead(). Not in a sample. False also if there is no room for its
+    // mappings.
+    bool translate_ahead(MemoryMap map, PageSource& source, std::span<const GuestAddress> roots,
+                         bool with_values, const std::function<bool()>& goes_on);
     void end_sample() { memory_.end(); }
+    // What was translated so far is not used any more.
+    void forget_code() { translator_.clear(); }
 
     GuestMemory& memory() { return memory_; }
     const TranslationCounters& translation() const { return translator_.counters(); }
@@ -95,7 +109,7 @@ class Emulator {
     // `self` is the address of an Emulator*, which is set while one exists.
     static void on_signal(void* self, int signal, void* info, void* ucontext);
     void handle_signal(int signal, const siginfo_t& info, ucontext_t& context);
-    void begin_translator();
+    void begin_translator(bool same_files);
     void leave_by_fault(const FaultInfo& fault, ucontext_t& context);
 
     BlockTables& tables_;
@@ -104,7 +118,8 @@ class Emulator {
     GuestMemory memory_;
     Translator translator_;
     SuperblockFinder superblocks_;
-    Mapping vdso_;  // of the last snapshot; empty if it had none
+    MemoryMap layout_;  // as the last snapshot showed it at first
+    Mapping vdso_;      // of the last snapshot; empty if it had none
     Translator::VdsoEntries vdso_functions_;
     Nondeterminism nondeterminism_ = Nondeterminism::native;
     FaultInfo fault_;

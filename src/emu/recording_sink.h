@@ -12,7 +12,7 @@ class RecordingSink final : public TraceSink {
     explicit RecordingSink(std::size_t words) : memory_(words) {}
 
     TraceBuffer acquire() override { return memory_.buffer(); }
-    void submit(std::span<const std::uint64_t> words) override {
+    void submit(std::span<const std::uint64_t> words, GuestThreads::Index) override {
         recorded.insert(recorded.end(), words.rbegin(), words.rend());
     }
 

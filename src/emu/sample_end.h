@@ -20,14 +20,29 @@ enum class SampleEnd : std::uint8_t {
     replica_lost,             // the replica vanished
     worker_lost,              // the worker process crashed
     stopped,                  // shadowprof was told to end
+    time,                     // a burst lasted as long as the target may be stopped
     count
 };
 
 inline constexpr std::array<std::string_view, static_cast<std::size_t>(SampleEnd::count)>
-    sample_end_names = {
-        "size",   "unsafe_syscall",          "input",   "idle",         "fault",
-        "exit",   "unsupported_instruction", "no_room", "replica_lost", "worker_lost",
-        "stopped"};
+    sample_end_names = {"size",
+                        "unsafe_syscall",
+                        "input",
+                        "idle",
+                        "fault",
+                        "exit",
+                        "unsupported_instruction",
+                        "no_room",
+                        "replica_lost",
+                        "worker_lost",
+                        "stopped",
+                        "time"};
+
+// The thread that came to it goes no further; others of its process do.
+constexpr bool stops_one_thread(SampleEnd end) {
+    return end == SampleEnd::unsafe_syscall || end == SampleEnd::input || end == SampleEnd::idle ||
+           end == SampleEnd::unsupported_instruction;
+}
 
 constexpr std::string_view name(SampleEnd end) {
     return sample_end_names[static_cast<std::size_t>(end)];

@@ -33,7 +33,9 @@ SuperblockFinder::Head& SuperblockFinder::head(BlockId id) {
 
 // At TraceLevel::values, finding where records begin costs as much as looking at so many of them:
 // there, few pieces of the trace are looked at more closely.
-bool SuperblockFinder::observe(TraceLevel level, std::span<const std::uint64_t> words) {
+bool SuperblockFinder::observe(TraceLevel level, std::span<const std::uint64_t> words,
+                               bool defers) {
+    defers_ = defers;
     if (level == TraceLevel::blocks) return observe_ids(record_stride, words);
     if (random_() % value_pieces != 0) return false;
     collect_ids(words);
@@ -75,7 +77,7 @@ std::size_t SuperblockFinder::head_of(std::span<const std::uint64_t> words, std:
 
 bool SuperblockFinder::note_block(std::span<const std::uint64_t> words, std::size_t at) {
     auto& block = head(static_cast<BlockId>(words[at]));
-    if (block.tries >= most_tries || ++block.heat < hot) return false;
+    if (block.is_deferred || block.tries >= most_tries || ++block.heat < hot) return false;
     block.heat = 0;
     return form(words, at);
 }
@@ -84,7 +86,7 @@ bool SuperblockFinder::note_block(std::span<const std::uint64_t> words, std::siz
 bool SuperblockFinder::note_superblock(std::span<const std::uint64_t> words, std::size_t at) {
     const auto& sequence = row(words[at]);
     auto& first = head(tables_.parts_of(sequence)[0]);
-    if (first.tries >= most_tries) return false;
+    if (first.is_deferred || first.tries >= most_tries) return false;
     ++(2u * sequence.parts <= first.parts ? first.left_early : first.stayed);
     if (first.left_early + first.stayed < trial) return false;
     const bool bad = first.left_early > first.stayed;
@@ -100,9 +102,24 @@ bool SuperblockFinder::form(std::span<const std::uint64_t> words, std::size_t at
     collect(words, at);
     auto& first = head(parts_[0]);
     ++first.tries;
-    if (parts_.size() < 2 || !translator_.form_superblock(parts_)) return false;
-    first.parts = static_cast<std::uint8_t>(parts_.size());
+    if (parts_.size() < 2) return false;
+    if (!defers_) return make(parts_);
+    first.is_deferred = true;
+    deferred_.push_back(parts_);
+    return false;
+}
+
+bool SuperblockFinder::make(std::span<const BlockId> parts) {
+    if (!translator_.form_superblock(parts)) return false;
+    head(parts[0]).parts = static_cast<std::uint8_t>(parts.size());
     return true;
+}
+
+void SuperblockFinder::make_deferred(const std::function<bool()>& goes_on) {
+    for (; !deferred_.empty() && goes_on(); deferred_.pop_front()) {
+        head(deferred_.front()[0]).is_deferred = false;
+        make(deferred_.front());
+    }
 }
 
 // The blocks that were executed from `at` on.

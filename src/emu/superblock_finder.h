@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
+#include <functional>
 #include <random>
 #include <span>
 #include <vector>
@@ -22,8 +24,10 @@ class SuperblockFinder {
     static constexpr std::uint32_t most_value_words = 512;   // of a superblock
 
     // Looks at whole records of one level, the newest first. Translated code must not be running.
-    // True if there are new superblocks.
-    bool observe(TraceLevel level, std::span<const std::uint64_t> words);
+    // True if there are new superblocks; if `defers`, they are made by make_deferred().
+    bool observe(TraceLevel level, std::span<const std::uint64_t> words, bool defers = false);
+    // As long as `goes_on`.
+    void make_deferred(const std::function<bool()>& goes_on);
 
   private:
     // What is known of a block that superblocks could start with.
@@ -32,6 +36,7 @@ class SuperblockFinder {
         std::uint8_t tries = 0;  // superblocks that were made or could not be made
         std::uint8_t parts = 0;  // of its superblock; 0: it has none
         std::uint8_t left_early = 0, stayed = 0;
+        bool is_deferred = false;
     };
 
     const BlockInfo& row(std::uint64_t word) const { return tables_[static_cast<BlockId>(word)]; }
@@ -43,6 +48,7 @@ class SuperblockFinder {
     bool note_block(std::span<const std::uint64_t> words, std::size_t at);
     bool note_superblock(std::span<const std::uint64_t> words, std::size_t at);
     bool form(std::span<const std::uint64_t> words, std::size_t at);
+    bool make(std::span<const BlockId> parts);
     void collect(std::span<const std::uint64_t> words, std::size_t at);
     bool append(BlockId id);
 
@@ -52,6 +58,8 @@ class SuperblockFinder {
     std::vector<std::uint64_t> ids_;  // of the records that are looked at, the newest first
     std::vector<Head> heads_;         // by block id
     std::vector<BlockId> parts_;
+    bool defers_ = false;
+    std::deque<std::vector<BlockId>> deferred_;
     std::uint32_t instructions_ = 0, value_words_ = 0;  // of parts_
 };
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "base/cpu_state.h"
 #include "emu/guest_space.h"
+#include "emu/guest_threads.h"
 #include "emu/sample_end.h"
 
 namespace shadowprof {
@@ -18,16 +18,17 @@ class SyscallHandler {
   public:
     virtual ~SyscallHandler() = default;
 
-    // The guest executed `syscall`: number and arguments are in `cpu` as the kernel would find
-    // them; `cpu.rip` is already behind the instruction and rcx and r11 are already clobbered as
-    // the instruction does. Emulates the call: sets rax (and memory), or says why the sample ends.
-    // `elapsed_ns` is the guest time since the sample began.
-    virtual std::optional<SampleEnd> on_syscall(CpuState& cpu, GuestSpace& space,
+    // The current thread executed `syscall`: number and arguments are in threads.cpu() as the
+    // kernel would find them; its rip is already behind the instruction and rcx and r11 are already
+    // clobbered as the instruction does. Emulates the call: sets rax (and memory), changes which
+    // threads run, or says why the thread or the sample ends. `elapsed_ns` is the guest time since
+    // the sample began.
+    virtual std::optional<SampleEnd> on_syscall(GuestThreads& threads, GuestSpace& space,
                                                 std::uint64_t elapsed_ns) = 0;
 
-    // The guest called a function of the vDSO with the arguments in `cpu` (System V ABI). Sets rax
-    // and memory; the emulator does the return.
-    virtual std::optional<SampleEnd> on_vdso(VdsoFunction function, CpuState& cpu,
+    // The current thread called a function of the vDSO (System V ABI). Sets rax and memory; the
+    // emulator does the return.
+    virtual std::optional<SampleEnd> on_vdso(VdsoFunction function, GuestThreads& threads,
                                              GuestSpace& space, std::uint64_t elapsed_ns) = 0;
 };
 

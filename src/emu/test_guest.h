@@ -3,16 +3,17 @@
 #pragma once
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
-#include <fstream>
 #include <functional>
-#include <iterator>
 #include <vector>
 
+#include "base/fd.h"
 #include "base/low_bytes.h"
 #include "emu/recording_sink.h"
 
@@ -34,13 +35,14 @@ class ScriptedSyscalls final : public SyscallHandler {
         [](CpuState&, GuestSpace&) { return SampleEnd::unsafe_syscall; };
     std::vector<VdsoFunction> vdso_calls;
 
-    std::optional<SampleEnd> on_syscall(CpuState& cpu, GuestSpace& space, std::uint64_t) override {
-        return on_call(cpu, space);
+    std::optional<SampleEnd> on_syscall(GuestThreads& threads, GuestSpace& space,
+                                        std::uint64_t) override {
+        return on_call(threads.cpu(), space);
     }
-    std::optional<SampleEnd> on_vdso(VdsoFunction function, CpuState& cpu, GuestSpace&,
+    std::optional<SampleEnd> on_vdso(VdsoFunction function, GuestThreads& threads, GuestSpace&,
                                      std::uint64_t) override {
         vdso_calls.push_back(function);
-        cpu[Gpr::rax] = 0;
+        threads.cpu()[Gpr::rax] = 0;
         return std::nullopt;
     }
 };
@@ -100,6 +102,11 @@ class TestGuest {
     RunResult go() {
         REQUIRE(emulator_->begin_sample(own_map(), memory_));
         return emulator_->run(cpu, limits, syscalls, sink, nullptr);
+    }
+    // The same with several threads, wherever their registers are.
+    RunResult run(GuestThreads& threads, TraceSink& trace) {
+        REQUIRE(emulator_->begin_sample(own_map(), memory_));
+        return emulator_->run(threads, limits, syscalls, trace, nullptr);
     }
     static bool returned(const RunResult& result) {
         return result.end == SampleEnd::fault && result.fault_address == return_address;
@@ -167,14 +174,32 @@ class TestGuest {
         for_each_record([&](const BlockInfo& row, auto) { sum += row.instructions; });
         return sum;
     }
+    // Translates ahead from these functions on. True if there is more of it.
+    bool prepare_some(std::initializer_list<const void*> functions, bool with_values = false) {
+        std::vector<GuestAddress> roots;
+        for (const void* function : functions)
+            roots.push_back({reinterpret_cast<std::uint64_t>(function)});
+        return emulator_->translate_ahead(own_map(), memory_, roots, with_values,
+                                          [this] { return blocks_to_prepare-- != 0; });
+    }
+    // As much as there is.
+    void prepare(std::initializer_list<const void*> functions, bool with_values = false) {
+        CHECK_FALSE(prepare_some(functions, with_values));
+    }
+    std::uint64_t translated_blocks() const { return emulator_->translation().blocks; }
     GuestMemory& memory() { return emulator_->memory(); }
     const BlockTables& tables() const { return tables_; }
 
   private:
     // Without the huge regions that a sanitizer reserves: they leave no room for a copy.
     static MemoryMap own_map() {
-        std::ifstream in("/proc/self/maps");
-        const std::string text{std::istreambuf_iterator<char>(in), {}};
+        // Memory that is allocated between two reads would change what is read.
+        std::string text(std::size_t{1} << 22, '\0');
+        std::size_t size = 0;
+        const UniqueFd file(open("/proc/self/maps", O_RDONLY | O_CLOEXEC));
+        for (ssize_t got = 1; got > 0; size += static_cast<std::size_t>(std::max(got, ssize_t{0})))
+            got = read(file.get(), text.data() + size, text.size() - size);
+        text.resize(size);
         auto map = MemoryMap::parse(text);
         REQUIRE(map);
         std::vector<Mapping> kept;
@@ -197,6 +222,7 @@ class TestGuest {
     RunLimits limits{.instructions = 100'000'000};
     ScriptedSyscalls syscalls;
     RecordingSink sink;
+    std::uint64_t blocks_to_prepare = ~std::uint64_t{0};
 };
 
 }  // namespace shadowprof

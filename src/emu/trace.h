@@ -66,7 +66,9 @@ struct BlockInfo {
     std::uint16_t parts;        // 0: a block, not a sequence
     Terminator terminator;
     TraceLevel level;
-    std::uint32_t unused;
+    // Steps from one part of a sequence to the next.
+    std::uint16_t calls;
+    std::uint16_t back_edges;
 };
 static_assert(sizeof(BlockInfo) == 56);
 

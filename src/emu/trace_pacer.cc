@@ -12,21 +12,33 @@ constexpr std::size_t stride = 8;  // on average
 constexpr std::size_t enough_value_words = 4096;
 // The longest record at TraceLevel::values must fit.
 constexpr std::size_t least_value_words = 4096;
+// Bursts that are counted in events may have less, as long as some record fits.
+constexpr std::size_t least_burst_words = 1024;
 constexpr std::size_t first_words = 512;
 constexpr std::size_t growth = 4;
+// What is left of a phase must be worth a buffer of its own.
+constexpr std::uint64_t least_instructions = 64;
+constexpr std::uint64_t least_events = 4;
+// Bursts that are counted in events end there at the latest, however few there are.
+constexpr std::uint64_t most_burst_words = 1 << 16;
+constexpr std::uint64_t most_words_per_event = 256;
 
 }  // namespace
 
 TracePacer::TracePacer(const RunLimits& limits, const BlockTables& tables)
     : limits_(limits),
       tables_(tables),
-      random_(static_cast<std::minstd_rand::result_type>(limits.seed)) {
+      random_(static_cast<std::minstd_rand::result_type>(limits.seed)),
+      least_words_(by_events() ? least_burst_words : least_value_words) {
     if (limits_.untraced) {
         level_ = TraceLevel::none;
         return;
     }
     // The first phase is a part of a whole one, so that periods do not align with samples.
-    if (limits_.value_instructions == 0) {
+    if (by_events()) {
+        value_events_ = static_cast<std::uint64_t>(least_burst_words / words_per_event_[1]);
+        phase_left_ = 1 + random_() % std::max<std::uint64_t>(1, pause());
+    } else if (limits_.value_instructions == 0) {
         phase_left_ = limits_.instructions;
     } else if (limits_.value_instructions >= limits_.value_period) {
         values_next_ = true;
@@ -43,34 +55,56 @@ bool TracePacer::finished() const {
     return instructions_ + close_enough >= limits_.instructions;
 }
 
-// Half to one and a half times `instructions`.
-std::uint64_t TracePacer::jittered(std::uint64_t instructions) {
-    return instructions / 2 + random_() % (instructions + 1);
+// Half to one and a half times `units`.
+std::uint64_t TracePacer::jittered(std::uint64_t units) {
+    return units / 2 + random_() % (units + 1);
 }
 
-std::size_t TracePacer::next_words(std::size_t room) {
-    if (limits_.untraced) return room;
-    if (phase_left_ == 0) {
-        const bool always = limits_.value_instructions >= limits_.value_period;
-        values_next_ = limits_.value_instructions != 0 && (always || !values_next_);
-        phase_left_ = values_next_ ? jittered(limits_.value_instructions)
-                                   : jittered(std::max<std::uint64_t>(
-                                         1, limits_.value_period - limits_.value_instructions));
-        phase_left_ = std::max<std::uint64_t>(1, phase_left_);
+void TracePacer::begin_phase() {
+    const bool always = !by_events() && limits_.value_instructions >= limits_.value_period;
+    const bool ever = by_events() || limits_.value_instructions != 0;
+    values_next_ = ever && (always || !values_next_);
+    phase_left_ = std::max<std::uint64_t>(1, next_phase());
+}
+
+std::uint64_t TracePacer::next_phase() {
+    if (!by_events())
+        return values_next_ ? jittered(limits_.value_instructions)
+                            : jittered(std::max<std::uint64_t>(
+                                  1, limits_.value_period - limits_.value_instructions));
+    if (values_next_) {
+        value_events_ = value_words_ = 0;
+        return limits_.value_events;
     }
+    return jittered(pause());
+}
+
+// Behind a burst that was longer than it should be it is so, too.
+std::uint64_t TracePacer::pause() const {
+    const double longer = std::max(
+        1.0, static_cast<double>(value_events_) / static_cast<double>(limits_.value_events));
+    const double events = static_cast<double>(limits_.events_between) * longer;
+    return static_cast<std::uint64_t>(std::min(events, 1e15));
+}
+
+std::size_t TracePacer::next_words(std::size_t room, std::uint64_t most) {
+    if (limits_.untraced) return room;
+    if (phase_left_ == 0) begin_phase();
     level_ = values_next_ ? TraceLevel::values : TraceLevel::blocks;
     if (limits_.blocks != 0) return std::min<std::size_t>(room, limits_.blocks - blocks_);
     if (limits_.instructions >= RunLimits::unlimited) return room;
     const auto left = limits_.instructions - std::min(instructions_, limits_.instructions);
-    const auto wanted = static_cast<double>(std::min(phase_left_, left)) * words_per_instruction();
+    const auto due = std::min(left, most);
+    const auto wanted = std::min(static_cast<double>(due) * words_per_instruction(),
+                                 static_cast<double>(phase_left_) * words_per_unit());
     if (level_ == TraceLevel::blocks && !block_rate_known_) {
-        const auto safe = std::min(phase_left_, left) / SuperblockFinder::most_instructions;
+        const auto safe = std::min(due, phase_left_) / SuperblockFinder::most_instructions;
         return std::clamp<std::size_t>(safe, 1, room);
     }
     // Until its rate is known, a level gets ever larger parts.
     auto& traced = traced_words_[level_ == TraceLevel::values];
     const auto most_words = std::min<std::size_t>(room, first_words + growth * traced);
-    const auto least = level_ == TraceLevel::values ? least_value_words : std::size_t{1};
+    const auto least = level_ != TraceLevel::values ? std::size_t{1} : least_words_;
     return std::min(std::max(most_words, least),
                     std::max(least, static_cast<std::size_t>(std::min(wanted, 1e12))));
 }
@@ -83,11 +117,30 @@ void TracePacer::account(std::span<const std::uint64_t> words) {
     traced_words_[level_ == TraceLevel::values] += words.size();
     if (level_ == TraceLevel::blocks) block_rate_known_ = true;
     instructions_ += count;
-    phase_left_ -= std::min(phase_left_, std::max<std::uint64_t>(count, 1));
     if (count)
         words_per_instruction() = static_cast<double>(words.size()) / static_cast<double>(count);
-    // What is left of a phase must be worth a buffer of its own.
-    if (phase_left_ < 64) phase_left_ = 0;
+    if (by_events()) return account_events(words);
+    phase_left_ -= std::min(phase_left_, std::max<std::uint64_t>(count, 1));
+    if (phase_left_ < least_instructions) phase_left_ = 0;
+}
+
+void TracePacer::account_events(std::span<const std::uint64_t> words) {
+    const bool values = level_ == TraceLevel::values;
+    const auto count = estimate_events(words);
+    auto& rate = words_per_event_[values];
+    // Without any, a phase may take long: it gets ever larger parts.
+    rate = count ? static_cast<double>(words.size()) / static_cast<double>(count)
+                 : std::min(2 * rate, 1e9);
+    phase_left_ -= std::min(phase_left_, count);
+    if (phase_left_ < least_events) phase_left_ = 0;
+    if (!values) return;
+    value_events_ += count;
+    value_words_ += words.size();
+    // Nor may values be traced for ever where there are none.
+    if (value_words_ > most_burst_words + most_words_per_event * limits_.value_events)
+        phase_left_ = 0;
+    // A record that did not fit wants more.
+    least_words_ = words.empty() ? least_value_words : least_burst_words;
 }
 
 std::uint64_t TracePacer::instructions_with(std::uint64_t words) const {
@@ -96,15 +149,33 @@ std::uint64_t TracePacer::instructions_with(std::uint64_t words) const {
 }
 
 std::uint64_t TracePacer::estimate(std::span<const std::uint64_t> words) const {
+    return estimated_sum(
+        words, [](const BlockInfo& row, const std::uint64_t*) { return row.instructions; });
+}
+
+// How the last record is left is not known yet: as it mostly is.
+std::uint64_t TracePacer::estimate_events(std::span<const std::uint64_t> words) const {
+    return estimated_sum(words, [&](const BlockInfo& from, const std::uint64_t* next) {
+        const GuestAddress to = next ? row(*next).start : from.target;
+        const bool leaves =
+            to.value != 0 && is_event(limits_.events, from.terminator, from.last, to);
+        return BlockTables::events_in(from, limits_.events) + leaves;
+    });
+}
+
+// The sum over all records of what `of` says, by some of them: their row, and the id of the record
+// behind, or null.
+template <typename Of>
+std::uint64_t TracePacer::estimated_sum(std::span<const std::uint64_t> words, Of of) const {
     std::uint64_t sum = 0;
     if (level_ == TraceLevel::values) {
         const auto enough = std::max(enough_value_words, words.size() / stride);
         const auto last = words.size() - std::min(words.size(), enough);
         auto at = words.size();
         while (at > last) {
-            const auto& block = tables_[static_cast<BlockId>(words[at - 1])];
-            sum += block.instructions;
+            const BlockInfo& block = row(words[at - 1]);
             at -= std::min<std::size_t>(at, 1u + block.value_words);
+            sum += of(block, at ? &words[at - 1] : nullptr);
         }
         return at == words.size() ? 0 : sum * words.size() / (words.size() - at);
     }
@@ -113,7 +184,7 @@ std::uint64_t TracePacer::estimate(std::span<const std::uint64_t> words) const {
     std::uint32_t state = 1;
     std::size_t seen = 0;
     for (std::size_t i = 0; i < words.size(); ++seen) {
-        sum += tables_[static_cast<BlockId>(words[i])].instructions;
+        sum += of(row(words[i]), i ? &words[i - 1] : nullptr);
         state = state * 1664525 + 1013904223;
         i += all ? 1 : 1 + (state >> 24) % (2 * stride - 1);
     }

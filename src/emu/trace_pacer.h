@@ -15,8 +15,10 @@ struct RunLimits {
     // Runs until something else ends it, and its instructions are not estimated.
     static constexpr std::uint64_t unlimited = std::uint64_t{1} << 62;
 
-    // The run ends at the first block boundary where about this many instructions have run.
+    // The run ends at the first block boundary where about this many instructions have run; of
+    // several threads, where that is what one processor of `processors` has executed.
     std::uint64_t instructions = 0;
+    std::uint32_t processors = 1;
     // At TraceLevel::blocks: the run ends behind exactly so many blocks; 0: whenever it does.
     std::uint64_t blocks = 0;
     // The first instruction is a block of its own.
@@ -25,7 +27,15 @@ struct RunLimits {
     // TraceLevel::values; 0 means none, as many as the period all.
     std::uint64_t value_period = 0;
     std::uint64_t value_instructions = 0;
+    // Instead of that: about `value_events` events run at TraceLevel::values, then about
+    // `events_between` do not. Where that few are not worth a buffer, there are more of both. 0: as
+    // above.
+    std::uint64_t value_events = 0;
+    std::uint64_t events_between = 0;
+    EventKinds events;
     std::uint64_t seed = 0;
+    // Superblocks are found but not made: Emulator::translate_ahead() does that.
+    bool defers_superblocks = false;
     // Runs at TraceLevel::none: the limits above do not hold, and no instruction is counted.
     bool untraced = false;
 };
@@ -36,8 +46,9 @@ class TracePacer {
 
     // At which level to run until the next account().
     TraceLevel level() const { return level_; }
-    // How many words of an empty buffer to use; at most `room`. Chooses the level.
-    std::size_t next_words(std::size_t room);
+    // How many words of an empty buffer to use, for about as many instructions as `most` at most:
+    // not more than `room`. Chooses the level.
+    std::size_t next_words(std::size_t room, std::uint64_t most = RunLimits::unlimited);
     // Counts what was traced since next_words().
     void account(std::span<const std::uint64_t> words);
 
@@ -54,21 +65,39 @@ class TracePacer {
     bool finished() const;
 
   private:
-    std::uint64_t jittered(std::uint64_t instructions);
+    bool by_events() const { return limits_.value_events != 0; }
+    std::uint64_t jittered(std::uint64_t units);
+    void begin_phase();
+    std::uint64_t next_phase();
+    std::uint64_t pause() const;
+    void account_events(std::span<const std::uint64_t> words);
     std::uint64_t estimate(std::span<const std::uint64_t> words) const;
+    std::uint64_t estimate_events(std::span<const std::uint64_t> words) const;
+    template <typename Of>
+    std::uint64_t estimated_sum(std::span<const std::uint64_t> words, Of of) const;
+    const BlockInfo& row(std::uint64_t word) const { return tables_[static_cast<BlockId>(word)]; }
     double& words_per_instruction() { return words_per_instruction_[level_ == TraceLevel::values]; }
+    // Of phases: events, or else instructions.
+    double words_per_unit() const {
+        const bool values = level_ == TraceLevel::values;
+        return by_events() ? words_per_event_[values] : words_per_instruction_[values];
+    }
 
     RunLimits limits_;
     const BlockTables& tables_;
     std::minstd_rand random_;
     TraceLevel level_ = TraceLevel::blocks;
     std::uint64_t instructions_ = 0;
-    std::uint64_t blocks_ = 0;      // counted where they are limited
-    std::uint64_t phase_left_ = 0;  // instructions until the level changes
+    std::uint64_t blocks_ = 0;        // counted where they are limited
+    std::uint64_t phase_left_ = 0;    // instructions or events until the level changes
+    std::uint64_t value_events_ = 0;  // that the last phase with values had
+    std::uint64_t value_words_ = 0;   // the same
+    std::size_t least_words_;         // of the next buffer at TraceLevel::values
     bool values_next_ = false;
     bool block_rate_known_ = false;
     std::size_t traced_words_[2] = {};              // by level
     double words_per_instruction_[2] = {0.2, 1.2};  // by level; follows what is seen
+    double words_per_event_[2] = {1, 12};           // the same
 };
 
 }  // namespace shadowprof

@@ -83,8 +83,7 @@ const Translator::Block* Translator::translate(TraceLevel level, GuestAddress st
         pending_.clear();
         return nullptr;
     }
-    by_start_[static_cast<std::size_t>(level)][start] = *first;
-    remember_pages(*first);
+    enlist(*first);
     emit_chain(level, out);
     emit_pending_stubs(out);
     cache_.commit(out);
@@ -99,9 +98,20 @@ void Translator::emit_chain(TraceLevel level, CodeBuffer& out) {
             n < chain_limit && !lookup(level, *next) && draft_block(*next, block_limit);
         const auto index = goes_on ? emit_block(level, false, out) : std::nullopt;
         if (!index) return emit_branch(level, *next, out);
-        by_start_[static_cast<std::size_t>(level)][*next] = *index;
-        remember_pages(*index);
+        enlist(*index);
     }
+}
+
+// From now on the block is found, and direct branches go there.
+void Translator::enlist(std::uint32_t index) {
+    const auto& block = blocks_[index];
+    const auto level = static_cast<std::size_t>(block.level);
+    by_start_[level][block.start] = index;
+    remember_pages(index);
+    const auto newest = exits_to_[level].find(block.start);
+    if (newest == exits_to_[level].end()) return;
+    for (auto exit = newest->second; exit != no_exit; exit = exits_[exit].next)
+        patch_branch(exits_[exit].displacement, block.entry);
 }
 
 const std::uint8_t* Translator::one_instruction(TraceLevel level, GuestAddress address) {
@@ -128,8 +138,10 @@ bool Translator::draft_block(GuestAddress start, std::uint32_t limit) {
         return true;
     }
     while (draft_.instructions.size() < limit) {
+        if (ahead_.under_way && !is_constant(draft_.end)) break;
         auto in = decode_at(draft_.end);
         if (!in) break;
+        if (ahead_.under_way && !is_constant(in->next() - 1)) break;
         const bool given_up =
             nondeterminism_ == Nondeterminism::handed_over && in->is_nondeterministic();
         const auto terminator = given_up ? Terminator::handed_over : terminator_of(in->flow());
@@ -174,7 +186,22 @@ void Translator::add_exit(TraceLevel level, std::uint8_t* displacement, GuestAdd
         patch_branch(displacement, existing->entry);
     else
         pending_.push_back({displacement, static_cast<std::uint32_t>(exits_.size())});
-    exits_.push_back({displacement, target, level});
+    auto [newest, is_first] =
+        exits_to_[static_cast<std::size_t>(level)].try_emplace(target, no_exit);
+    exits_.push_back({displacement, target, level, newest->second});
+    newest->second = static_cast<std::uint32_t>(exits_.size() - 1);
+}
+
+// Those that were added last.
+void Translator::drop_exits(std::size_t from) {
+    for (; exits_.size() > from; exits_.pop_back()) {
+        const auto& last = exits_.back();
+        auto& by_target = exits_to_[static_cast<std::size_t>(last.level)];
+        if (last.next == no_exit)
+            by_target.erase(last.target);
+        else
+            by_target[last.target] = last.next;
+    }
 }
 
 void Translator::emit_branch(TraceLevel level, GuestAddress target, CodeBuffer& out) {
@@ -185,6 +212,11 @@ void Translator::emit_branch(TraceLevel level, GuestAddress target, CodeBuffer& 
 
 void Translator::emit_pending_stubs(CodeBuffer& out) {
     for (const auto& stub : pending_) {
+        const auto& exit = exits_[stub.exit];
+        if (const auto* block = lookup(exit.level, exit.target)) {
+            patch_branch(stub.displacement, block->entry);
+            continue;
+        }
         patch_branch(stub.displacement, out.position());
         emit_exit(ExitReason::direct_branch, stub.exit, out);
     }
@@ -237,13 +269,13 @@ bool Translator::still_valid(GuestAddress page, const CodePage& code) {
     return true;
 }
 
-void Translator::begin_sample(VdsoEntries vdso, Nondeterminism nondeterminism) {
+void Translator::begin_sample(VdsoEntries vdso, Nondeterminism nondeterminism, bool same_files) {
     if (vdso != vdso_ || nondeterminism != nondeterminism_) clear();
     vdso_ = std::move(vdso);
     nondeterminism_ = nondeterminism;
     std::vector<GuestAddress> gone;
     for (const auto& [page, code] : pages_)
-        if (!still_valid(page, code)) gone.push_back(page);
+        if (!(same_files && code.file_identity) && !still_valid(page, code)) gone.push_back(page);
     for (auto page : gone) retire_range(page, page + page_bytes);
 }
 
@@ -284,6 +316,8 @@ void Translator::clear() {
     blocks_.clear();
     positions_.clear();
     exits_.clear();
+    for (auto& map : exits_to_) map.clear();
+    ahead_ = {};
     pages_.clear();
 }
 

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
+#include <functional>
 #include <optional>
 #include <unordered_map>
 #include <vector>
@@ -52,8 +54,9 @@ class Translator {
 
     // Called when the guest memory shows a new snapshot: drops the code that is no longer there.
     // Code from a file mapping that nobody can write to is known by the file; other code is
-    // compared by its content.
-    void begin_sample(VdsoEntries vdso, Nondeterminism nondeterminism);
+    // compared by its content. `same_files`: the snapshot's mappings are those of the last one,
+    // which did not change them.
+    void begin_sample(VdsoEntries vdso, Nondeterminism nondeterminism, bool same_files = false);
     // The vDSO function that begins at `start`; it must be one.
     VdsoFunction vdso_function(GuestAddress start) const { return vdso_.at(start); }
 
@@ -65,6 +68,20 @@ class Translator {
     // Host code for one single instruction at `address`, which is not kept: for an instruction that
     // changes the code that it is part of.
     const std::uint8_t* one_instruction(TraceLevel level, GuestAddress address);
+
+    // Translates ahead of need: from `roots` on, and from what ran since the last call, along
+    // direct branches, into calls and behind them, nearest first; at TraceLevel::blocks and, if
+    // `with_values`, where it pays at TraceLevel::values. Only code that file and protection say
+    // cannot change. Before each piece `goes_on` is asked. True if there is more, with which the
+    // next call goes on; false also when what was translated ahead fills its share of the memory.
+    bool translate_ahead(std::span<const GuestAddress> roots, bool with_values,
+                         const std::function<bool()>& goes_on);
+    // Around it, and around superblocks that are made ahead.
+    void begin_ahead() {
+        ahead_.under_way = true;
+        ahead_.constant_page.reset();
+    }
+    void end_ahead() { ahead_.under_way = false; }
 
     // The target of a direct branch that is not linked yet, and what links it.
     // Exits and blocks are numbered anew after clear(): compare counters().cache_clears.
@@ -126,7 +143,9 @@ class Translator {
         std::uint8_t* displacement;  // the 32 bits to patch
         GuestAddress target;
         TraceLevel level;
+        std::uint32_t next;  // to the same target; no_exit: the last
     };
+    static constexpr std::uint32_t no_exit = ~std::uint32_t{0};
     struct PendingStub {
         std::uint8_t* displacement;
         std::uint32_t exit;
@@ -151,6 +170,22 @@ class Translator {
         GuestAddress target() const;
     };
 
+    // Where to translate ahead.
+    struct AheadStart {
+        GuestAddress start;
+        TraceLevel level;
+        bool indirect;  // indirect branches go there
+    };
+    struct Ahead {
+        std::deque<AheadStart> queue;
+        std::size_t exits = 0, blocks = 0;  // whose neighbours are known
+        std::size_t code_bytes = 0;
+        bool under_way = false;
+        std::optional<GuestAddress> constant_page;  // that was looked at last
+    };
+    // Of code memory and tables, one part in so many.
+    static constexpr std::size_t most_ahead_share = 4;
+
     // A way out of the middle of a superblock.
     struct SideExit {
         std::uint8_t* displacement;
@@ -159,6 +194,12 @@ class Translator {
     };
 
     const Block* lookup(TraceLevel level, GuestAddress address) const;
+    void put_first(std::span<const GuestAddress> roots, bool with_values);
+    std::vector<AheadStart> take_neighbours(bool ran);
+    bool is_filled_ahead() const;
+    bool is_constant(GuestAddress address);
+    void enlist(std::uint32_t block);
+    void drop_exits(std::size_t from);
     const Block* translate(TraceLevel level, GuestAddress start, bool indirect);
     bool draft_block(GuestAddress start, std::uint32_t limit);
     std::optional<Instruction> decode_at(GuestAddress address);
@@ -210,6 +251,8 @@ class Translator {
     std::vector<Block> blocks_;  // in the order of their code
     std::vector<Position> positions_;
     std::vector<DirectExit> exits_;
+    std::unordered_map<GuestAddress, std::uint32_t> exits_to_[trace_levels];  // the newest
+    Ahead ahead_;
     std::vector<PendingStub> pending_;
     std::vector<SideExit> side_exits_;
     Draft draft_;

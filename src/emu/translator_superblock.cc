@@ -31,7 +31,7 @@ bool Translator::form_superblock(std::span<const BlockId> blocks) {
         by_start_[static_cast<std::size_t>(level)][parts[0].start] = plain;
         blocks_.resize(first);
         positions_.resize(positions);
-        exits_.resize(exits);
+        drop_exits(exits);
         pending_.clear();
     }
     side_exits_.clear();
@@ -156,8 +156,11 @@ void Translator::emit_side_exits(TraceLevel level, CodeBuffer& out) {
 void Translator::redirect(TraceLevel level, GuestAddress start, std::uint32_t from,
                           std::uint32_t to) {
     const auto* entry = blocks_[to].entry;
-    for (const auto& exit : exits_)
-        if (exit.target == start && exit.level == level) patch_branch(exit.displacement, entry);
+    const auto& by_target = exits_to_[static_cast<std::size_t>(level)];
+    const auto newest = by_target.find(start);
+    for (auto exit = newest == by_target.end() ? no_exit : newest->second; exit != no_exit;
+         exit = exits_[exit].next)
+        patch_branch(exits_[exit].displacement, entry);
     *blocks_[from].entry = 0xe9;
     patch_branch(blocks_[from].entry + 1, entry);
     if (blocks_[to].indirect_entry) cache_.set_indirect(level, start, blocks_[to].indirect_entry);

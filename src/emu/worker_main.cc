@@ -8,28 +8,14 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/stopwatch.h"
 #include "emu/confinement.h"
 #include "emu/shared_area.h"
+#include "emu/snapshot_pages.h"
 #include "emu/worker_protocol.h"
 
 namespace shadowprof {
 namespace {
-
-class DescriptorPages final : public PageSource {
-  public:
-    explicit DescriptorPages(UniqueFd fd, GuestAddress flipped = {})
-        : fd_(std::move(fd)), flipped_(flipped) {}
-    bool read_pages(GuestAddress from, std::span<std::byte> to) override {
-        const auto got = pread(fd_.get(), to.data(), to.size(), static_cast<off_t>(from.value));
-        const auto offset = flipped_.value - from.value;
-        if (flipped_ != GuestAddress{} && offset < to.size()) to[offset] ^= std::byte{1};
-        return got == static_cast<ssize_t>(to.size());
-    }
-
-  private:
-    UniqueFd fd_;
-    GuestAddress flipped_;
-};
 
 // The worker's end of the conversation during a sample.
 class Conversation final : public TraceSink, public OutsideChannel, public Stepper {
@@ -49,24 +35,36 @@ class Conversation final : public TraceSink, public OutsideChannel, public Stepp
         return trace_.buffer();
     }
 
-    void submit(std::span<const std::uint64_t> words) override {
+    void submit(std::span<const std::uint64_t> words, GuestThreads::Index thread) override {
+        if (words.empty()) return;
         first_word_ -= words.size();
         std::copy(words.begin(), words.end(),
                   area_.segment(*current_).begin() + static_cast<std::ptrdiff_t>(first_word_));
-        if (words.size() < own_words / 2 || first_word_ < own_words) send_segment();
+        const auto count = static_cast<std::uint32_t>(words.size());
+        if (!parts_.empty() && parts_.back().thread == thread)
+            parts_.back().words += count;
+        else
+            parts_.push_back({thread, count});
+        // A trace in small parts is sent as it comes, as somebody else can work at it meanwhile;
+        // but the turns of several threads are collected first.
+        const bool due = has_turns_ ? SharedArea::segment_words - first_word_ >= own_words / 2
+                                    : count < own_words / 2;
+        if (due || first_word_ < own_words || parts_.size() == max_trace_parts) send_segment();
     }
-    // Sends what was submitted. A trace in small parts is sent as it comes: somebody else can work
-    // at it meanwhile.
+    // Sends what was submitted.
     void send_segment() {
-        if (!current_ || first_word_ == SharedArea::segment_words) return;
+        if (!current_ || parts_.empty()) return;
         const SegmentMessage message{*current_, first_word_, SharedArea::segment_words};
-        if (!socket_.send(MessageKind::segment_full, message)) lost_ = true;
+        if (!socket_.send(MessageKind::segment_full, message, std::as_bytes(std::span(parts_))))
+            lost_ = true;
+        parts_.clear();
         current_.reset();
     }
 
     Result<std::vector<std::byte>> call(std::span<const std::byte> request) override {
         TRY(socket_.send(MessageKind::request, {}, request));
         auto answer = wait_for(MessageKind::answer);
+        if (deadline_.passed()) return Error{ErrorCode::gone, 0, "the snapshot is gone"};
         if (!answer) return Error{ErrorCode::gone, 0, "the supervisor is gone"};
         return std::move(answer->bytes);
     }
@@ -97,18 +95,25 @@ class Conversation final : public TraceSink, public OutsideChannel, public Stepp
 
     bool lost() const { return lost_; }
     // All segments are the worker's again when the supervisor has seen the sample's end.
-    void begin_sample() {
+    void begin_sample(Deadline deadline, bool has_turns) {
+        deadline_ = deadline;
+        has_turns_ = has_turns;
         free_.clear();
         current_.reset();
+        parts_.clear();
         for (std::size_t i = 0; i < SharedArea::segments; ++i) free_.push_back(i);
         look_for_stop_ = stopped_ = false;
     }
     // Segments may still be the supervisor's.
     void begin_exact() {
+        deadline_ = Deadline();
+        has_turns_ = false;
         look_for_stop_ = true;
         stopped_ = false;
     }
     bool stopped() const { return stopped_; }
+    // Of this run, for all that comes from outside.
+    Deadline& deadline() { return deadline_; }
     // The segment that came back last is used first: it is in the caches.
     void take_back(const WorkerSocket::Message& message) {
         if (const auto body = body_of<SegmentMessage>(message))
@@ -158,9 +163,12 @@ class Conversation final : public TraceSink, public OutsideChannel, public Stepp
     std::deque<std::size_t> free_;
     std::optional<std::size_t> current_;  // the segment that is being filled, from its end
     std::size_t first_word_ = 0;          // of it that is filled
+    std::vector<TracePart> parts_;        // of what is filled
+    bool has_turns_ = false;              // there are several threads
     bool lost_ = false;
     bool look_for_stop_ = false;
     bool stopped_ = false;
+    Deadline deadline_;
 };
 
 class Worker {
@@ -199,6 +207,8 @@ class Worker {
                 return run_sample(message);
             case MessageKind::compare:
                 return compare(message);
+            case MessageKind::prepare:
+                return translate_ahead(message);
             default:
                 return false;
         }
@@ -206,6 +216,7 @@ class Worker {
     bool run_sample(WorkerSocket::Message& message);
     std::optional<SampleEnd> begin(const StartMessage& start, WorkerSocket::Message& message);
     bool compare(WorkerSocket::Message& message);
+    bool translate_ahead(WorkerSocket::Message& message);
     WorkerCounters counters() const;
 
     WorkerSocket socket_;
@@ -215,6 +226,7 @@ class Worker {
     Conversation conversation_;
     std::unique_ptr<Emulator> emulator_;
     std::unique_ptr<DescriptorPages> pages_;  // of the last exact run
+    std::uint64_t emulation_ns_ = 0;
     WorkerCounters reported_ = {};
 };
 
@@ -229,7 +241,8 @@ WorkerCounters Worker::counters() const {
             .page_fetches = memory.fetches,
             .pages_fetched = memory.pages_fetched,
             .code_writes = memory.code_writes,
-            .cpu_ns = static_cast<std::uint64_t>(read_clock_ns(CLOCK_PROCESS_CPUTIME_ID))};
+            .cpu_ns = static_cast<std::uint64_t>(read_clock_ns(CLOCK_PROCESS_CPUTIME_ID)),
+            .emulation_ns = emulation_ns_};
 }
 
 // Every field is a count that only grows.
@@ -264,34 +277,60 @@ std::optional<SampleEnd> Worker::begin(const StartMessage& start, WorkerSocket::
         if (!ranges) return SampleEnd::worker_lost;
         placed = emulator_->next_interval(*ranges, std::move(map));
     } else {
-        auto pages = std::make_unique<DescriptorPages>(std::move(message.fd), start.flipped);
+        auto pages = std::make_unique<DescriptorPages>(std::move(message.fd),
+                                                       conversation_.deadline(), start.flipped);
         const bool exact = start.kind == RunKind::exact;
         const auto manner = exact ? Nondeterminism::handed_over : Nondeterminism::native;
         placed = emulator_->begin_sample(std::move(*map), *pages, manner, exact).has_value();
         pages_ = std::move(pages);
     }
     if (!placed) return SampleEnd::no_room;
+    // Code may not have been compared.
+    if (conversation_.deadline().missed()) return SampleEnd::time;
     return std::nullopt;
 }
 
+// The threads of a run; nothing if the mailbox cannot hold so many.
+std::optional<GuestThreads> threads_of(const StartMessage& start,
+                                       std::span<const std::byte> mailbox) {
+    GuestThreads threads(start.cpu);
+    const auto offset = threads_offset(start.maps_bytes);
+    if (start.more_threads >= GuestThreads::max_threads ||
+        offset + start.more_threads * sizeof(StartThread) > mailbox.size())
+        return std::nullopt;
+    const auto* more = reinterpret_cast<const StartThread*>(mailbox.data() + offset);
+    for (const auto& thread : std::span(more, start.more_threads))
+        threads.add(thread.cpu, thread.runs != 0);
+    return threads;
+}
+
 bool Worker::run_sample(WorkerSocket::Message& message) {
+    std::optional<Stopwatch> stopwatch(emulation_ns_);
     auto start = body_of<StartMessage>(message);
     if (!start || start->maps_bytes > area_.mailbox().size()) return false;
+    auto threads = threads_of(*start, area_.mailbox());
+    if (!threads) return false;
     const bool exact = start->kind != RunKind::sample;
-    exact ? conversation_.begin_exact() : conversation_.begin_sample();
+    exact ? conversation_.begin_exact()
+          : conversation_.begin_sample(Deadline(start->stands_still_until_ns),
+                                       start->more_threads != 0);
     const auto payload = std::span(message.bytes).subspan(sizeof *start);
     auto handler = syscalls_.begin(exact ? payload.first(0) : payload, conversation_);
     DoneMessage done = {};
-    const auto refused = handler ? begin(*start, message) : SampleEnd::worker_lost;
-    if (refused)
+    if (start->forget_code) emulator_->forget_code();
+    if (const auto refused = handler ? begin(*start, message) : SampleEnd::worker_lost) {
         done.result.end = *refused;
-    else
-        done.result = emulator_->run(start->cpu, start->limits, *handler, conversation_,
+    } else {
+        PunctualSyscalls punctual(*handler, conversation_.deadline());
+        done.result = emulator_->run(*threads, start->limits, punctual, conversation_,
                                      exact ? nullptr : &conversation_);
+    }
+    if (conversation_.deadline().missed()) done.result.end = SampleEnd::time;
+    stopwatch.reset();
     conversation_.send_segment();
     if (exact && conversation_.stopped() && done.result.end == SampleEnd::stopped)
         done.result.end = SampleEnd::size;
-    done.cpu = start->cpu;
+    done.cpu = threads->cpu(0);
     const auto now = counters();
     done.counters = now - std::exchange(reported_, now);
     done.exhausted = emulator_->exhausted();
@@ -303,6 +342,33 @@ bool Worker::run_sample(WorkerSocket::Message& message) {
         pages_.reset();
     }
     return sent;
+}
+
+bool Worker::translate_ahead(WorkerSocket::Message& message) {
+    const auto request = body_of<PrepareMessage>(message);
+    if (!request || !message.fd || request->maps_bytes > area_.mailbox().size()) return false;
+    const auto start_ns = read_clock_ns(CLOCK_MONOTONIC);
+    const auto payload = std::span(message.bytes).subspan(sizeof *request);
+    std::vector<GuestAddress> roots(payload.size() / sizeof(GuestAddress));
+    std::memcpy(roots.data(), payload.data(), roots.size() * sizeof(GuestAddress));
+    PreparedMessage prepared = {};
+    if (request->forget_code) emulator_->forget_code();
+    auto map = MemoryMap::parse(
+        {reinterpret_cast<const char*>(area_.mailbox().data()), request->maps_bytes});
+    if (map && !emulator_->exhausted()) {
+        Deadline none;
+        DescriptorPages pages(std::move(message.fd), none);
+        const auto goes_on = [&] {
+            const auto spent_ns = read_clock_ns(CLOCK_MONOTONIC) - start_ns;
+            return static_cast<std::uint64_t>(spent_ns) < request->time_ns;
+        };
+        prepared.has_more = emulator_->translate_ahead(std::move(*map), pages, roots,
+                                                       request->with_values != 0, goes_on);
+    }
+    const auto now = counters();
+    prepared.instructions = (now - std::exchange(reported_, now)).translated_instructions;
+    prepared.nanoseconds = static_cast<std::uint64_t>(read_clock_ns(CLOCK_MONOTONIC) - start_ns);
+    return socket_.send(MessageKind::prepared, prepared).has_value();
 }
 
 // Compares pages that lie behind each other at one go.
@@ -376,7 +442,8 @@ bool Worker::compare(WorkerSocket::Message& message) {
     const auto request = body_of<CompareMessage>(message);
     if (!request || !pages_) return false;
     const bool elsewhere = static_cast<bool>(message.fd);
-    DescriptorPages other(std::move(message.fd));
+    Deadline none;
+    DescriptorPages other(std::move(message.fd), none);
     PageSource& native = elsewhere ? static_cast<PageSource&>(other) : *pages_;
     PageComparison comparison(native, *request);
     auto& memory = emulator_->memory();

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstring>
+#include <utility>
 
 #include "emu/worker_main.h"
 
@@ -35,6 +36,18 @@ std::vector<char*> worker_environment() {
 
 Error nonsense() {
     return {ErrorCode::invalid, 0, "a worker sent a message that makes no sense"};
+}
+
+Result<std::vector<TracePart>> parts_of(const WorkerSocket::Message& message) {
+    if (message.bytes.size() < sizeof(SegmentMessage)) return nonsense();
+    const auto bytes = std::span(message.bytes).subspan(sizeof(SegmentMessage));
+    if (bytes.size() % sizeof(TracePart) != 0) return nonsense();
+    std::vector<TracePart> parts(bytes.size() / sizeof(TracePart));
+    std::memcpy(parts.data(), bytes.data(), bytes.size());
+    const bool known = std::ranges::all_of(
+        parts, [](const auto& part) { return part.thread < GuestThreads::max_threads; });
+    if (!known) return nonsense();
+    return parts;
 }
 
 }  // namespace
@@ -77,61 +90,107 @@ Result<WorkerProcess> WorkerProcess::start(std::span<const char* const> argument
 }
 
 Result<void> WorkerProcess::begin_sample(const SampleRequest& request) {
-    if (request.maps_text.size() > area_.mailbox().size())
+    inbox_.clear();
+    emulated_ = false;
+    in_haste_ = request.stands_still_until_ns != 0;
+    const auto threads = std::as_bytes(request.more_threads);
+    const auto offset = threads_offset(request.maps_text.size());
+    if (offset + threads.size() > area_.mailbox().size())
         return Error{ErrorCode::unsupported, 0, "the program has too many memory mappings"};
     std::memcpy(area_.mailbox().data(), request.maps_text.data(), request.maps_text.size());
-    const StartMessage start{
-        request.cpu, request.limits, request.maps_text.size(), RunKind::sample, {}};
+    std::ranges::copy(threads, area_.mailbox().begin() + static_cast<std::ptrdiff_t>(offset));
+    const StartMessage start{.cpu = request.cpu,
+                             .limits = request.limits,
+                             .maps_bytes = request.maps_text.size(),
+                             .more_threads = request.more_threads.size(),
+                             .kind = RunKind::sample,
+                             .flipped = {},
+                             .stands_still_until_ns = request.stands_still_until_ns,
+                             .forget_code = request.forget_code};
     return socket_.send(MessageKind::start, start, request.facts, request.memory_fd);
 }
 
+Result<WorkerProcess::Followed> WorkerProcess::follow_sample(
+    std::chrono::steady_clock::time_point until, const OnThread& on_thread) {
+    while (!has_all()) {
+        auto message = socket_.receive_until(until);
+        if (!message && message.error().code == ErrorCode::interrupted)
+            return Followed::to_the_time;
+        if (!message) return std::move(message).error();
+        TRY(put(std::move(*message), on_thread));
+        const bool trace = inbox_.back().kind == MessageKind::segment_full;
+        const bool waits = !trace || inbox_.size() == SharedArea::segments;
+        if (waits && !has_all()) return Followed::to_a_question;
+    }
+    return Followed::to_the_end_of_emulation;
+}
+
 Result<SampleOutcome> WorkerProcess::finish_sample(SampleListener& listener) {
-    Inbox inbox{.listener = listener};
     while (true) {
-        TRY(fetch_messages(inbox));
-        if (inbox.messages.empty()) {
+        TRY(fetch_messages(listener));
+        const auto message = next_message();
+        if (!message) {
             TRY_ASSIGN(auto first, socket_.receive(silence_limit_ms));
-            inbox.messages.push_back(std::move(first));
+            TRY(put(std::move(first), [&](auto thread) { listener.on_thread(thread); }));
             continue;
         }
-        const auto message = std::move(inbox.messages.front());
-        inbox.messages.pop_front();
-        switch (message.kind) {
+        switch (message->kind) {
             case MessageKind::segment_full:
-                TRY(on_segment(message, inbox));
+                TRY(on_segment(*message, listener));
                 break;
             case MessageKind::request:
-                TRY(socket_.send(MessageKind::answer, {}, listener.on_request(message.bytes)));
+                TRY(socket_.send(MessageKind::answer, {}, listener.on_request(message->bytes)));
                 break;
             case MessageKind::step:
-                TRY(on_step(message, listener));
+                TRY(on_step(*message, listener));
                 break;
             case MessageKind::done:
-                return conclude(message);
+                return conclude(*message);
             default:
                 return nonsense();
         }
     }
 }
 
+// What the worker waits for comes first if the snapshot's time is short.
+std::optional<WorkerSocket::Message> WorkerProcess::next_message() {
+    auto next = inbox_.begin();
+    if (in_haste_ && !emulated_ && inbox_.size() < SharedArea::segments)
+        next = std::ranges::find_if(
+            inbox_, [](const auto& message) { return message.kind != MessageKind::segment_full; });
+    if (next == inbox_.end()) return std::nullopt;
+    auto message = std::move(*next);
+    inbox_.erase(next);
+    return message;
+}
+
+// The last message of a sample is there.
+bool WorkerProcess::has_all() const {
+    return !inbox_.empty() && inbox_.back().kind == MessageKind::done;
+}
+
+Result<void> WorkerProcess::put(WorkerSocket::Message message, const OnThread& on_thread) {
+    // A worker has no more segments than these, and asks one question at a time.
+    if (inbox_.size() == SharedArea::segments + 2) return nonsense();
+    inbox_.push_back(std::move(message));
+    if (inbox_.back().kind != MessageKind::segment_full) return {};
+    TRY_ASSIGN(const auto parts, parts_of(inbox_.back()));
+    for (const auto& part : parts) on_thread(part.thread);
+    return {};
+}
+
 // Takes all messages that are there: the end of the emulation is to be known as soon as it comes,
 // not when the last of the trace is consumed.
-Result<void> WorkerProcess::fetch_messages(Inbox& inbox) {
-    while (!inbox.emulated) {
-        if (inbox.messages.empty() || inbox.messages.back().kind != MessageKind::done) {
-            auto message = socket_.receive(0);
-            if (!message) {
-                if (message.error().code == ErrorCode::interrupted) return {};
-                return std::move(message).error();
-            }
-            inbox.messages.push_back(std::move(*message));
+Result<void> WorkerProcess::fetch_messages(SampleListener& listener) {
+    while (!has_all()) {
+        auto message = socket_.receive(0);
+        if (!message) {
+            if (message.error().code == ErrorCode::interrupted) return {};
+            return std::move(message).error();
         }
-        // A worker has no more segments than these, and asks one question at a time.
-        if (inbox.messages.size() > SharedArea::segments + 2) return nonsense();
-        if (inbox.messages.back().kind != MessageKind::done) continue;
-        inbox.emulated = true;
-        inbox.listener.on_emulated();
+        TRY(put(std::move(*message), [&](auto thread) { listener.on_thread(thread); }));
     }
+    if (!std::exchange(emulated_, true)) listener.on_emulated();
     return {};
 }
 
@@ -145,12 +204,34 @@ Result<SampleOutcome> WorkerProcess::conclude(const WorkerSocket::Message& messa
                          done->exhausted != 0};
 }
 
+Result<PreparedMessage> WorkerProcess::prepare(const PrepareRequest& request) {
+    if (request.maps_text.size() > area_.mailbox().size())
+        return Error{ErrorCode::unsupported, 0, "the program has too many memory mappings"};
+    std::memcpy(area_.mailbox().data(), request.maps_text.data(), request.maps_text.size());
+    const PrepareMessage message{.maps_bytes = request.maps_text.size(),
+                                 .with_values = request.with_values,
+                                 .time_ns = static_cast<std::uint64_t>(request.time.count()),
+                                 .forget_code = request.forget_code};
+    TRY(socket_.send(MessageKind::prepare, message, std::as_bytes(request.program_counters),
+                     request.memory_fd));
+    TRY_ASSIGN(const auto answer, socket_.receive(silence_limit_ms));
+    const auto prepared = body_of<PreparedMessage>(answer);
+    if (answer.kind != MessageKind::prepared || !prepared) return nonsense();
+    return *prepared;
+}
+
 Result<void> WorkerProcess::begin_exact(const ExactRequest& request) {
     if (request.maps_text.size() > area_.mailbox().size())
         return Error{ErrorCode::unsupported, 0, "the program has too many memory mappings"};
     std::memcpy(area_.mailbox().data(), request.maps_text.data(), request.maps_text.size());
-    const StartMessage start{request.cpu, request.limits, request.maps_text.size(), request.kind,
-                             request.flipped};
+    const StartMessage start{.cpu = request.cpu,
+                             .limits = request.limits,
+                             .maps_bytes = request.maps_text.size(),
+                             .more_threads = 0,
+                             .kind = request.kind,
+                             .flipped = request.flipped,
+                             .stands_still_until_ns = 0,
+                             .forget_code = false};
     return socket_.send(MessageKind::start, start, std::as_bytes(request.changed),
                         request.memory_fd);
 }
@@ -185,14 +266,22 @@ Result<TraceSegment> WorkerProcess::segment_of(const WorkerSocket::Message& mess
     return TraceSegment{body->index, {base + body->first_word, base + body->end_word}};
 }
 
-Result<void> WorkerProcess::on_segment(const WorkerSocket::Message& message, Inbox& inbox) {
+Result<void> WorkerProcess::on_segment(const WorkerSocket::Message& message,
+                                       SampleListener& listener) {
     TRY_ASSIGN(const auto segment, segment_of(message));
-    for (auto words = segment.words; !words.empty();) {
-        const auto slice = words.last(std::min<std::size_t>(words.size(), slice_words));
-        inbox.listener.on_trace(slice, table());
-        words = words.first(words.size() - slice.size());
-        TRY(fetch_messages(inbox));
+    TRY_ASSIGN(const auto parts, parts_of(message));
+    auto words = segment.words;
+    for (const auto& part : parts) {
+        if (part.words > words.size()) return nonsense();
+        for (std::size_t left = part.words; left != 0;) {
+            const auto slice = words.last(std::min<std::size_t>(left, slice_words));
+            listener.on_trace(part.thread, slice, table());
+            words = words.first(words.size() - slice.size());
+            left -= slice.size();
+            TRY(fetch_messages(listener));
+        }
     }
+    if (!words.empty()) return nonsense();
     return free_segment(segment.index);
 }
 

@@ -3,7 +3,10 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <deque>
+#include <functional>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <variant>
@@ -17,11 +20,23 @@
 namespace shadowprof {
 
 struct SampleRequest {
-    CpuState cpu;
+    CpuState cpu;                               // of the first thread, which runs
+    std::span<const StartThread> more_threads;  // others, by GuestThreads::Index from 1 on
     RunLimits limits;
-    std::string_view maps_text;        // /proc/PID/maps of the snapshot
-    std::span<const std::byte> facts;  // for SampleSyscalls::begin()
-    int memory_fd = -1;                // the snapshot's memory, open for reading
+    std::string_view maps_text;              // /proc/PID/maps of the snapshot
+    std::span<const std::byte> facts;        // for SampleSyscalls::begin()
+    int memory_fd = -1;                      // the snapshot's memory, open for reading
+    std::int64_t stands_still_until_ns = 0;  // see StartMessage
+    bool forget_code = false;                // the same
+};
+
+struct PrepareRequest {
+    std::string_view maps_text;
+    int memory_fd = -1;  // of the process, which may run
+    std::span<const GuestAddress> program_counters;
+    bool with_values = false;
+    std::chrono::nanoseconds time{0};
+    bool forget_code = false;  // see StartMessage
 };
 
 // See RunKind. Where the run goes on from the last one, `maps_text` may be empty, no descriptor is
@@ -46,9 +61,13 @@ struct TraceSegment {
 class SampleListener {
   public:
     virtual ~SampleListener() = default;
-    // The next words of the trace, the oldest at their end; a record may go on in the next batch.
-    // Hostile.
-    virtual void on_trace(std::span<const std::uint64_t> words, const BlockTable& table) = 0;
+    // Words of this thread will come: called once or more often, at least once before they come and
+    // before on_emulated(). Less than GuestThreads::max_threads.
+    virtual void on_thread(GuestThreads::Index thread) = 0;
+    // The next words of the trace, the oldest at their end; a record may go on in the next batch,
+    // which is then of the same thread. Hostile.
+    virtual void on_trace(GuestThreads::Index thread, std::span<const std::uint64_t> words,
+                          const BlockTable& table) = 0;
     // The emulation is over: the snapshot's memory is no longer needed. Batches that were traced
     // before may still follow.
     virtual void on_emulated() = 0;
@@ -76,13 +95,21 @@ class WorkerProcess {
     // Lets the worker begin with a sample. An error, here and below, means that the worker is lost:
     // kill and replace it.
     Result<void> begin_sample(const SampleRequest& request);
-    // Listens to the sample that was begun until its end; blocks.
+    // Follows the sample that was begun as long as nothing is wanted of the supervisor, and calls
+    // `on_thread` as SampleListener::on_thread(). Whatever it answers, finish_sample() goes on.
+    enum class Followed : std::uint8_t { to_the_end_of_emulation, to_a_question, to_the_time };
+    Result<Followed> follow_sample(std::chrono::steady_clock::time_point until,
+                                   const std::function<void(GuestThreads::Index)>& on_thread);
+    // Listens to the sample that was begun until its end; blocks. Of one whose snapshot stands
+    // still for a short time no trace is consumed before the emulation is over, if that can be.
     Result<SampleOutcome> finish_sample(SampleListener& listener);
     // Both.
     Result<SampleOutcome> run_sample(const SampleRequest& request, SampleListener& listener) {
         TRY(begin_sample(request));
         return finish_sample(listener);
     }
+    // Not in a sample: has the worker translate ahead; blocks.
+    Result<PreparedMessage> prepare(const PrepareRequest& request);
     // An exact run. Its segments are not the worker's again before free_segment(), which another
     // thread may call, also in later runs.
     Result<void> begin_exact(const ExactRequest& request);
@@ -102,20 +129,22 @@ class WorkerProcess {
     WorkerProcess(pid_t pid, WorkerSocket socket, SharedArea area)
         : pid_(pid), socket_(std::move(socket)), area_(std::move(area)) {}
     Result<SampleOutcome> conclude(const WorkerSocket::Message& message) const;
-    // What a worker has said in a sample and is not yet dealt with.
-    struct Inbox {
-        SampleListener& listener;
-        std::deque<WorkerSocket::Message> messages = {};
-        bool emulated = false;
-    };
-    Result<void> fetch_messages(Inbox& inbox);
+    using OnThread = std::function<void(GuestThreads::Index)>;
+    Result<void> put(WorkerSocket::Message message, const OnThread& on_thread);
+    bool has_all() const;
+    Result<void> fetch_messages(SampleListener& listener);
+    std::optional<WorkerSocket::Message> next_message();
     Result<TraceSegment> segment_of(const WorkerSocket::Message& message) const;
-    Result<void> on_segment(const WorkerSocket::Message& message, Inbox& inbox);
+    Result<void> on_segment(const WorkerSocket::Message& message, SampleListener& listener);
     Result<void> on_step(const WorkerSocket::Message& message, SampleListener& listener);
 
     pid_t pid_;
     WorkerSocket socket_;
     SharedArea area_;
+    // What was said in the sample under way and is not yet dealt with.
+    std::deque<WorkerSocket::Message> inbox_;
+    bool in_haste_ = false;
+    bool emulated_ = false;  // and the listener knows
 };
 
 }  // namespace shadowprof

@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -11,7 +12,7 @@ namespace shadowprof {
 namespace {
 
 constexpr std::size_t max_packet_bytes = OutsideChannel::max_bytes + 16 * 1024;
-constexpr auto last_kind = MessageKind::compared;
+constexpr auto last_kind = MessageKind::prepared;
 
 union DescriptorControl {
     cmsghdr header;
@@ -49,6 +50,18 @@ Result<void> WorkerSocket::send(MessageKind kind, std::span<const std::byte> bod
         return error;
     }
     return {};
+}
+
+Result<WorkerSocket::Message> WorkerSocket::receive_until(
+    std::chrono::steady_clock::time_point until) {
+    using std::chrono::nanoseconds;
+    const auto left =
+        std::max(nanoseconds(until - std::chrono::steady_clock::now()), nanoseconds::zero());
+    const auto seconds = std::chrono::floor<std::chrono::seconds>(left);
+    const timespec wait = {seconds.count(), (left - seconds).count()};
+    pollfd waiting = {.fd = fd_.get(), .events = POLLIN, .revents = 0};
+    if (ppoll(&waiting, 1, &wait, nullptr) == 0) return nothing_came();
+    return receive(0);
 }
 
 Result<WorkerSocket::Message> WorkerSocket::receive(int timeout_ms) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -27,13 +28,15 @@ enum class MessageKind : std::uint32_t {
     answer,        // payload: the answer to a request
     stepped,       // StepMessage
     compare,       // CompareMessage; only after an exact run; may carry a descriptor
+    prepare,       // PrepareMessage, payload: program counters; carries a descriptor
     stop,          // the run is to end with SampleEnd::size as soon as a segment is full
     // worker to supervisor
-    segment_full,  // SegmentMessage
+    segment_full,  // SegmentMessage, payload: TraceParts
     request,       // payload: what OutsideChannel::call() was given
     step,          // StepMessage; the dirty pages are in the mailbox
     done,          // DoneMessage, payload: report of the system calls
     compared,      // ComparedMessage
+    prepared,      // PreparedMessage
 };
 
 // What a run begins with.
@@ -47,14 +50,45 @@ enum class RunKind : std::uint32_t {
 };
 
 struct StartMessage {
-    CpuState cpu;
+    CpuState cpu;  // of the first thread, which runs
     RunLimits limits;
-    std::uint64_t
-        maps_bytes;  // of /proc/PID/maps text in the mailbox; 0: the mappings are as before
+    // Of /proc/PID/maps text in the mailbox; 0: the mappings are as before. Behind it, at a
+    // multiple of 64 bytes, the other threads: a StartThread each. Only samples have some.
+    std::uint64_t maps_bytes;
+    std::uint64_t more_threads;
     RunKind kind;
     // For tests: if not 0, the run sees the lowest bit of this byte of its snapshot inverted.
     GuestAddress flipped;
+    // Until then, by CLOCK_MONOTONIC, the snapshot stands still; 0: for as long as it takes. What
+    // the run wants later it does not get: it ends with SampleEnd::time.
+    std::int64_t stands_still_until_ns = 0;
+    // What code is known may be of other files than its mappings said: it is forgotten.
+    std::uint64_t forget_code = 0;
 };
+
+// Code is to be translated ahead, from that of a process that may run.
+struct PrepareMessage {
+    std::uint64_t maps_bytes;  // as in StartMessage
+    std::uint64_t with_values;
+    std::uint64_t time_ns;  // about how long it may take
+    std::uint64_t forget_code;
+};
+
+struct PreparedMessage {
+    std::uint64_t instructions;
+    std::uint64_t nanoseconds;
+    std::uint64_t has_more;  // to translate; or not: 0
+};
+
+struct StartThread {
+    CpuState cpu;
+    std::uint64_t runs;  // or waits
+};
+
+// Where StartThreads begin in the mailbox.
+constexpr std::size_t threads_offset(std::uint64_t maps_bytes) {
+    return (maps_bytes + alignof(StartThread) - 1) / alignof(StartThread) * alignof(StartThread);
+}
 
 // Compare every page that the runs since the last comparison wrote to with what the memory
 // descriptor shows now, but for a range that the kernel writes to on its own (struct rseq).
@@ -72,11 +106,19 @@ struct ComparedMessage {
     MemoryDifference differences[max_differences];  // the first byte of each page
 };
 
+// A segment that is full is followed by what lies in it, the oldest part first: a TracePart each.
 struct SegmentMessage {
     std::uint64_t index;
     std::uint64_t first_word;  // in the segment
     std::uint64_t end_word;
 };
+
+// Whole records that one thread left.
+struct TracePart {
+    GuestThreads::Index thread;
+    std::uint32_t words;
+};
+inline constexpr std::size_t max_trace_parts = 4096;  // of a segment
 
 struct StepMessage {
     CpuState cpu;
@@ -101,10 +143,11 @@ struct WorkerCounters {
     std::uint64_t pages_fetched;
     std::uint64_t code_writes;
     std::uint64_t cpu_ns;
+    std::uint64_t emulation_ns;  // by the clock, from the sample's arrival to its end
 };
 
 // Every field of WorkerCounters, by the name that a profile gives it.
-inline constexpr std::array<std::pair<std::string_view, std::uint64_t WorkerCounters::*>, 9>
+inline constexpr std::array<std::pair<std::string_view, std::uint64_t WorkerCounters::*>, 10>
     worker_counters = {{
         {"translated_blocks", &WorkerCounters::translated_blocks},
         {"translated_instructions", &WorkerCounters::translated_instructions},
@@ -115,6 +158,7 @@ inline constexpr std::array<std::pair<std::string_view, std::uint64_t WorkerCoun
         {"pages_fetched", &WorkerCounters::pages_fetched},
         {"code_writes", &WorkerCounters::code_writes},
         {"worker_cpu_ns", &WorkerCounters::cpu_ns},
+        {"emulation_ns", &WorkerCounters::emulation_ns},
     }};
 static_assert(sizeof(WorkerCounters) == worker_counters.size() * sizeof(std::uint64_t));
 
@@ -148,6 +192,8 @@ class WorkerSocket {
     // The next message. Error `gone` at the end of the stream, `interrupted` after `timeout_ms`
     // (negative: waits for ever), `invalid` for a packet that is not one of ours.
     Result<Message> receive(int timeout_ms = -1);
+    // The same; `interrupted` when it is `until` and nothing has come.
+    Result<Message> receive_until(std::chrono::steady_clock::time_point until);
 
     int fd() const { return fd_.get(); }
 

@@ -10,7 +10,9 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <set>
 
+#include "base/clock.h"
 #include "emu/worker_main.h"
 #include "emu/worker_process.h"
 
@@ -24,15 +26,17 @@ constexpr const char* worker_argument = "worker-of-the-test";
 class AskingSyscalls final : public SampleSyscalls {
     struct Handler final : SyscallHandler {
         explicit Handler(OutsideChannel& channel) : outside(channel) {}
-        std::optional<SampleEnd> on_syscall(CpuState& cpu, GuestSpace&, std::uint64_t) override {
+        std::optional<SampleEnd> on_syscall(GuestThreads& threads, GuestSpace&,
+                                            std::uint64_t) override {
             ++calls;
+            auto& cpu = threads.cpu();
             const auto number = static_cast<std::uint64_t>(cpu[Gpr::rax]);
             const auto answer = outside.call(std::as_bytes(std::span(&number, 1)));
             if (!answer || answer->size() != sizeof number) return SampleEnd::unsafe_syscall;
             std::memcpy(&cpu[Gpr::rax], answer->data(), sizeof number);
             return std::nullopt;
         }
-        std::optional<SampleEnd> on_vdso(VdsoFunction, CpuState&, GuestSpace&,
+        std::optional<SampleEnd> on_vdso(VdsoFunction, GuestThreads&, GuestSpace&,
                                          std::uint64_t) override {
             return SampleEnd::unsafe_syscall;
         }
@@ -53,7 +57,10 @@ class AskingSyscalls final : public SampleSyscalls {
 
 class Collecting final : public SampleListener {
   public:
-    void on_trace(std::span<const std::uint64_t> words, const BlockTable& table) override {
+    void on_thread(GuestThreads::Index thread) override { announced.insert(thread); }
+    void on_trace(GuestThreads::Index thread, std::span<const std::uint64_t> words,
+                  const BlockTable& table) override {
+        unknown += !announced.contains(thread);
         for (auto i = words.size(); i-- > 0;) {
             const auto* block = table.find(words[i]);
             if (!block || !block->instructions) {
@@ -67,6 +74,7 @@ class Collecting final : public SampleListener {
     void on_emulated() override { ++emulated; }
     std::vector<std::byte> on_request(std::span<const std::byte> request) override {
         ++requests;
+        if (answer_delay_us) usleep(answer_delay_us);
         return {request.begin(), request.end()};
     }
     std::optional<SampleEnd> on_step(CpuState& cpu, std::span<const StepPage> pages) override {
@@ -77,10 +85,12 @@ class Collecting final : public SampleListener {
         return std::nullopt;
     }
 
+    std::set<GuestThreads::Index> announced;
     std::uint64_t instructions = 0, unknown = 0;
     int emulated = 0, requests = 0, steps = 0;
     std::uint64_t step_length = 0;
     std::size_t dirty_pages = 0;
+    unsigned answer_delay_us = 0;
 };
 
 // A process that only holds memory: `code` at a fixed place, a stack above it.
@@ -111,6 +121,7 @@ class Snapshot {
 
     SampleRequest request(std::uint64_t instructions = 1'000'000) const {
         SampleRequest result{.cpu = {},
+                             .more_threads = {},
                              .limits = {.instructions = instructions},
                              .maps_text = maps_,
                              .facts = {},
@@ -200,6 +211,42 @@ TEST_CASE("more trace than all segments hold goes through") {
     REQUIRE(outcome);
     CHECK(listener.instructions >= 19'800'000);
     CHECK(listener.instructions <= 20'200'000);
+}
+
+TEST_CASE("what a snapshot shows when it stands still no longer is not taken") {
+    // mov eax, [data]; mov ebx, [data + 0x8000]; jmp to itself
+    constexpr std::array<std::uint8_t, 20> code = {0x8b, 0x05, 0xfa, 0xff, 0x00, 0x00, 0x8b,
+                                                   0x1d, 0xf4, 0x7f, 0x01, 0x00, 0xeb, 0xfe};
+    const Snapshot snapshot(code);
+    TestWorker worker;
+    auto request = snapshot.request(5000);
+    // Nothing at all in time, then everything, then nothing again: pages are not kept either.
+    for (const auto& [until_ns, end] :
+         {std::pair{std::int64_t{1}, SampleEnd::time}, std::pair{INT64_MAX, SampleEnd::size},
+          std::pair{std::int64_t{1}, SampleEnd::time}}) {
+        Collecting listener;
+        request.stands_still_until_ns = until_ns;
+        const auto outcome = worker->run_sample(request, listener);
+        REQUIRE(outcome);
+        CHECK(outcome->result.end == end);
+        CHECK((listener.instructions > 4000) == (end == SampleEnd::size));
+        CHECK(listener.emulated == 1);
+    }
+}
+
+TEST_CASE("an answer that comes when the snapshot stands still no longer ends the sample") {
+    constexpr std::array<std::uint8_t, 4> code = {0x0f, 0x05, 0xeb,
+                                                  0xfe};  // syscall; jmp to itself
+    const Snapshot snapshot(code);
+    TestWorker worker;
+    Collecting slow;
+    slow.answer_delay_us = 50'000;
+    auto request = snapshot.request(5000);
+    request.stands_still_until_ns = read_clock_ns(CLOCK_MONOTONIC) + 40'000'000;
+    const auto outcome = worker->run_sample(request, slow);
+    REQUIRE(outcome);
+    CHECK(outcome->result.end == SampleEnd::time);
+    CHECK(slow.instructions <= 1);
 }
 
 TEST_CASE("questions are answered by the supervisor") {
@@ -293,6 +340,86 @@ TEST_CASE("a system call from subverted code kills the worker, before it is made
         return;
     }
     FAIL("the worker has no memory for code");
+}
+
+TEST_CASE("a worker translates ahead what cannot change, and a sample finds it") {
+    const Snapshot snapshot(endless);
+    const std::array roots = {GuestAddress{Snapshot::code_at}};
+    const auto prepare = [&](TestWorker& worker, std::string_view maps) {
+        const auto prepared = worker->prepare({.maps_text = maps,
+                                               .memory_fd = snapshot.request().memory_fd,
+                                               .program_counters = roots,
+                                               .with_values = false,
+                                               .time = std::chrono::seconds(10)});
+        REQUIRE(prepared);
+        CHECK(prepared->has_more == 0);
+        return prepared->instructions;
+    };
+    auto request = snapshot.request(100'000);
+    request.limits.defers_superblocks = true;
+    std::string constant(request.maps_text);
+    constant.replace(constant.find("rwxp 0 0:0 0"), 12, "r-xp 0 8:1 7");
+    {
+        TestWorker worker;
+        CHECK(prepare(worker, request.maps_text) == 0);
+        CHECK(prepare(worker, "no mappings\n") == 0);
+    }
+    TestWorker worker;
+    CHECK(prepare(worker, constant) == 2);
+    CHECK(prepare(worker, constant) == 0);
+    request.maps_text = constant;
+    Collecting listener;
+    const auto outcome = worker->run_sample(request, listener);
+    REQUIRE(outcome);
+    CHECK(outcome->result.end == SampleEnd::size);
+    CHECK(outcome->counters.translated_instructions == 0);
+    CHECK(outcome->counters.emulation_ns != 0);
+    // The superblock that the sample wanted.
+    CHECK(prepare(worker, constant) > 2);
+    request.forget_code = true;
+    const auto anew = worker->run_sample(request, listener);
+    REQUIRE(anew);
+    CHECK(anew->counters.translated_instructions == 2);
+}
+
+TEST_CASE("a sample in haste is followed to its end, to a question, or for a time") {
+    using enum WorkerProcess::Followed;
+    using Clock = std::chrono::steady_clock;
+    const auto later = Clock::now() + std::chrono::hours(1);
+    const Snapshot snapshot(endless);
+    // syscall ; jmp back
+    const Snapshot asking(std::array<std::uint8_t, 4>{0x0f, 0x05, 0xeb, 0xfc});
+    TestWorker worker;
+    const auto begin = [&](const Snapshot& what) {
+        auto request = what.request(100'000);
+        request.stands_still_until_ns = std::chrono::nanoseconds(later.time_since_epoch()).count();
+        REQUIRE(worker->begin_sample(request));
+    };
+    const auto follow = [&](Clock::time_point until) {
+        std::set<GuestThreads::Index> threads;
+        const auto followed = worker->follow_sample(until, [&](auto i) { threads.insert(i); });
+        REQUIRE(followed);
+        CHECK(threads.contains(0) == (*followed == to_the_end_of_emulation));
+        return *followed;
+    };
+    const auto finish = [&] {
+        Collecting listener;
+        listener.announced = {0};
+        const auto outcome = worker->finish_sample(listener);
+        REQUIRE(outcome);
+        CHECK(listener.emulated == 1);
+        CHECK(listener.unknown == 0);
+        CHECK(listener.instructions > 0);
+    };
+    begin(snapshot);
+    CHECK(follow(later) == to_the_end_of_emulation);
+    finish();
+    begin(asking);
+    CHECK(follow(later) == to_a_question);
+    finish();
+    begin(asking);
+    CHECK(follow(Clock::time_point{}) != to_the_end_of_emulation);
+    finish();
 }
 
 TEST_CASE("nonsense from the supervisor or its end ends a worker") {

@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "emu/flow_events.h"
 #include "profile/block_registry.h"
 #include "profile/profile.h"
 
@@ -17,6 +18,11 @@ inline constexpr std::size_t max_path_blocks = 128;
 // calls and returns never are). 0: none is.
 constexpr GuestAddress backward_limit(const CanonicalBlock& from) {
     return is_jump(from.terminator) ? from.guest_last : GuestAddress{0};
+}
+
+// Whether the step is one that bursts count.
+constexpr bool is_event(EventKinds kinds, const CanonicalBlock& from, const CanonicalBlock& to) {
+    return is_event(kinds, from.terminator, from.guest_last, to.guest_start);
 }
 
 // The kind of edge by which control went from `from` to `to`. Nothing where no branch was executed:

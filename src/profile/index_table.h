@@ -65,23 +65,27 @@ class IndexTable {
 // Counts by 64-bit key.
 class CountTable {
   public:
-    // False, and nothing added, if the key is new and there are `max_keys` already.
-    bool add_within(std::size_t max_keys, std::uint64_t key, std::uint64_t count) {
+    // The number of the key's entry, in the order in which they were first seen. Nothing if it is
+    // new and there are `max_keys` already.
+    std::optional<std::uint32_t> find_or_add(std::size_t max_keys, std::uint64_t key) {
         const std::uint64_t hash = mix64(key);
         auto found = index_.find(hash, [&](std::uint32_t i) { return entries_[i].key == key; });
-        if (!found && entries_.size() >= max_keys) return false;
-        if (!found) {
-            index_.insert(hash, entries_.size());
-            entries_.push_back({key, 0});
-        }
-        entries_[found.value_or(static_cast<std::uint32_t>(entries_.size() - 1))].count += count;
-        return true;
+        if (found || entries_.size() >= max_keys) return found;
+        index_.insert(hash, entries_.size());
+        entries_.push_back({key, 0});
+        return static_cast<std::uint32_t>(entries_.size() - 1);
+    }
+    void add(std::uint32_t entry, std::uint64_t count) { entries_[entry].count += count; }
+    std::uint64_t count(std::uint64_t key) const {
+        auto found =
+            index_.find(mix64(key), [&](std::uint32_t i) { return entries_[i].key == key; });
+        return found ? entries_[*found].count : 0;
     }
     struct Entry {
         std::uint64_t key;
         std::uint64_t count;
     };
-    // In the order in which the keys were first seen.
+    // By number.
     const std::vector<Entry>& entries() const { return entries_; }
 
   private:

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <tuple>
 #include <vector>
 
@@ -27,6 +28,9 @@ inline auto identity(const Method& m) {
 inline auto identity(const ValueProfile& v) {
     return std::tie(v.at, v.operand, v.width_bytes);
 }
+inline auto identity(const ThreadProfile& t) {
+    return std::tie(t.pid, t.tid, t.name);
+}
 
 inline std::uint64_t heat(const Edge& e) {
     return e.count;
@@ -46,27 +50,47 @@ inline std::uint64_t heat(const Method& m) {
 inline std::uint64_t heat(const ValueProfile& v) {
     return v.count;
 }
+inline std::uint64_t heat(const ThreadProfile& t) {
+    return t.instructions;
+}
+
+// Errors of independent counts add up by squares.
+inline void add_error(std::optional<double>& sum, const std::optional<double>& error) {
+    if (sum && error)
+        sum = std::hypot(*sum, *error);
+    else
+        sum.reset();
+}
 
 inline void add(Edge& sum, const Edge& e) {
     sum.count += e.count;
+    add_error(sum.error, e.error);
 }
 inline void add(Path& sum, const Path& p) {
     sum.count += p.count;
+    add_error(sum.error, p.error);
 }
 inline void add(CallPair& sum, const CallPair& c) {
     sum.count += c.count;
+    add_error(sum.error, c.error);
 }
 inline void add(Stack& sum, const Stack& s) {
     sum.instructions += s.instructions;
     sum.samples += s.samples;
+    add_error(sum.error, s.error);
 }
 inline void add(Method& sum, const Method& m) {
     sum.entries += m.entries;
     sum.back_edges += m.back_edges;
+    add_error(sum.error, m.error);
     if (sum.instructions && m.instructions)
         *sum.instructions += *m.instructions;
     else
         sum.instructions.reset();
+}
+inline void add(ThreadProfile& sum, const ThreadProfile& t) {
+    sum.samples += t.samples;
+    sum.instructions += t.instructions;
 }
 // Estimates add up, their errors by squares (profile/hotlist.h).
 void add(ValueProfile& sum, const ValueProfile& v);

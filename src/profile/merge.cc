@@ -6,6 +6,7 @@
 
 #include "profile/hotlist.h"
 #include "profile/join.h"
+#include "profile/process_list.h"
 
 namespace shadowprof {
 namespace {
@@ -83,8 +84,35 @@ void add_exact(ExactStats& sum, const ExactStats& more) {
     if (sum.stopped_early.empty()) sum.stopped_early = more.stopped_early;
 }
 
+void add_bursts(SamplingStats& sum, const SamplingStats& more) {
+    if (!sum.bursts && !more.bursts) return;
+    const BurstStats b = more.bursts.value_or(BurstStats{});
+    const BurstStats a = sum.samples == 0 && !sum.bursts
+                             ? BurstStats{b.every, b.events, b.lengths, 0, 0, {}}
+                             : sum.bursts.value_or(BurstStats{});
+    BurstStats& both = sum.bursts.emplace();
+    if (a.every == b.every && a.events == b.events && a.lengths == b.lengths) {
+        both.every = a.every;
+        both.events = a.events;
+        both.lengths = a.lengths;
+    }
+    both.events_counted = a.events_counted + b.events_counted;
+    both.bursts = a.bursts + b.bursts;
+    both.events_in_bursts = a.events_in_bursts;
+    add_counts(both.events_in_bursts, b.events_in_bursts);
+}
+
+void add_changes(SamplingStats& sum, const SamplingStats& more) {
+    const auto room = most_sampling_changes - std::min(most_sampling_changes, sum.changes.size());
+    const auto taken = std::min(room, more.changes.size());
+    sum.changes.insert(sum.changes.end(), more.changes.begin(),
+                       more.changes.begin() + static_cast<std::ptrdiff_t>(taken));
+    sum.changes_left_out += more.changes_left_out + (more.changes.size() - taken);
+}
+
 void add_sampling(SamplingStats& sum, const SamplingStats& more) {
     if (sum.mode != more.mode) sum.mode = "mixed";
+    add_bursts(sum, more);
     sum.samples += more.samples;
     sum.instructions += more.instructions;
     sum.emulation_seconds += more.emulation_seconds;
@@ -93,8 +121,10 @@ void add_sampling(SamplingStats& sum, const SamplingStats& more) {
     else
         sum.target_instructions.reset();
     sum.single_stepped += more.single_stepped;
+    sum.convergence.reset();
     add_counts(sum.ended, more.ended);
     add_counts(sum.counters, more.counters);
+    add_changes(sum, more);
     if (sum.exact && more.exact)
         add_exact(*sum.exact, *more.exact);
     else
@@ -108,10 +138,19 @@ void add_overhead(Overhead& sum, const Overhead& more) {
     sum.forks += more.forks;
     keep_worse(sum.fork, more.fork);
     sum.induced_faults += more.induced_faults;
+    sum.waited_seconds += more.waited_seconds;
     sum.profiler_cpu_seconds += more.profiler_cpu_seconds;
     sum.budget_percent = std::max(sum.budget_percent, more.budget_percent);
     sum.estimated_slowdown_percent =
         std::max(sum.estimated_slowdown_percent, more.estimated_slowdown_percent);
+}
+
+void add_processes(Profile& sum, const Profile& more) {
+    sum.processes.insert(sum.processes.end(), more.processes.begin(), more.processes.end());
+    sum.other_processes.count += more.other_processes.count;
+    sum.other_processes.samples += more.other_processes.samples;
+    sum.other_processes.instructions += more.other_processes.instructions;
+    sort_and_shorten(sum.processes, sum.other_processes);
 }
 
 using Bytes = std::vector<std::byte>;
@@ -160,8 +199,12 @@ void merge_into(Profile& sum, const Profile& more) {
     left_out += relocation.append(sum.paths, more.paths);
     left_out += relocation.append(sum.stacks, more.stacks);
     left_out += relocation.append(sum.calls, more.calls);
+    sum.function_batches = {};
     left_out += relocation.append(sum.methods, more.methods);
     left_out += relocation.append(sum.values, more.values);
+    sum.threads.insert(sum.threads.end(), more.threads.begin(), more.threads.end());
+    join_and_sort(sum.threads);
+    add_processes(sum, more);
     add_sampling(sum.sampling, more.sampling);
     add_overhead(sum.overhead, more.overhead);
     add_counts(sum.syscalls.by_class, more.syscalls.by_class);

@@ -55,6 +55,50 @@ TEST_CASE("items are the same where module and address are, wherever the module 
     CHECK(sum.calls[0].count == 11);
 }
 
+TEST_CASE("errors of counts add up by squares, where both are known") {
+    Profile sum, more;
+    sum.modules = more.modules = {{"/bin/a", "aa", 10}};
+    const auto fill = [](Profile& profile, double error) {
+        profile.edges = {{{0, 1}, {0, 2}, EdgeKind::call, 100, error}};
+        profile.paths = {{{{0, 1}}, 4, 100, error}};
+        profile.stacks = {{{{0, 1}}, 100, 1, error}};
+        profile.calls = {{{0, 1}, {0, 2}, 100, error}};
+        profile.methods = {{{0, 1}, 1, 1, 100, error}};
+    };
+    fill(sum, 3);
+    fill(more, 4);
+    more.edges.push_back({{0, 5}, {0, 2}, EdgeKind::jump, 1, 0.5});
+    merge_into(sum, more);
+    CHECK(sum.edges[0].error == 5);
+    CHECK(sum.edges[1].error == 0.5);
+    CHECK(sum.paths[0].error == 5);
+    CHECK(sum.stacks[0].error == 5);
+    CHECK(sum.calls[0].error == 5);
+    CHECK(sum.methods[0].error == 5);
+    more.edges[0].error.reset();
+    merge_into(sum, more);
+    CHECK_FALSE(sum.edges[0].error);
+}
+
+TEST_CASE("processes are listed together, hottest first, and the rest is summed up") {
+    Profile sum, more;
+    sum.processes = {{.pid = 1, .instructions = 50}, {.pid = 2, .instructions = 10}};
+    sum.other_processes = {.count = 3, .samples = 2, .instructions = 9};
+    for (int i = 0; i < 300; ++i)
+        more.processes.push_back({.pid = 100 + i,
+                                  .parent = 1,
+                                  .seconds = 1.0 / (1 + i),
+                                  .samples = 1,
+                                  .instructions = 20});
+    merge_into(sum, more);
+    REQUIRE(sum.processes.size() == 256);
+    CHECK(sum.processes[0].pid == 1);
+    CHECK(sum.processes[1].pid == 100);
+    CHECK(sum.processes[255].pid == 354);
+    // 45 of the 300, and the one with 10 instructions.
+    CHECK(sum.other_processes == OtherProcesses{3 + 46, 2 + 45, 9 + 45 * 20 + 10});
+}
+
 TEST_CASE("modules with different build-ids differ, those without one go by path") {
     Profile sum, more;
     sum.modules = {{"/bin/a", "aa", 10}, {"/bin/b", "", 10}};
@@ -100,6 +144,57 @@ TEST_CASE("value counts add up, and errors by squares") {
     // What one list does not name may still have been there.
     CHECK(v.top[1].count == 60);
     CHECK(v.top[1].error > 4);
+}
+
+TEST_CASE("threads are the same by process, id and name") {
+    Profile a, b;
+    a.threads = {{1, 2, "x", 3, 100}, {1, 3, "y", 1, 10}};
+    b.threads = {{1, 3, "y", 2, 200}, {1, 2, "z", 1, 5}};
+    merge_into(a, b);
+    CHECK(a.threads ==
+          std::vector<ThreadProfile>{{1, 3, "y", 3, 210}, {1, 2, "x", 3, 100}, {1, 2, "z", 1, 5}});
+}
+
+TEST_CASE("bursts add up, and have settings where all have the same") {
+    Profile a;
+    a.sampling.samples = 1;
+    a.sampling.bursts = BurstStats{.every = 100,
+                                   .events = "calls",
+                                   .lengths = {{"edge", 1}},
+                                   .events_counted = 5000,
+                                   .bursts = 49,
+                                   .events_in_bursts = {{"edge", 49}}};
+    a.sampling.changes = {{1.5, 1, "disable"}};
+    Profile sum;
+    merge_into(sum, a);
+    CHECK(sum.sampling.bursts == a.sampling.bursts);
+    merge_into(sum, a);
+    CHECK(sum.sampling.bursts->every == 100);
+    CHECK(sum.sampling.bursts->events_counted == 10'000);
+    CHECK(sum.sampling.bursts->bursts == 98);
+    CHECK(sum.sampling.bursts->events_in_bursts.at("edge") == 98);
+    CHECK(sum.sampling.changes.size() == 2);
+    Profile other = a;
+    other.sampling.bursts->every = 200;
+    merge_into(sum, other);
+    CHECK(sum.sampling.bursts->every == 0);
+    CHECK(sum.sampling.bursts->lengths.empty());
+    CHECK(sum.sampling.bursts->events_counted == 15'000);
+    Profile without;
+    without.sampling.samples = 1;
+    merge_into(without, a);
+    CHECK(without.sampling.bursts->every == 0);
+    CHECK(without.sampling.bursts->bursts == 49);
+}
+
+TEST_CASE("of very many changes the first are kept, and the others counted") {
+    Profile a;
+    a.sampling.changes.assign(60, {1, 1, "disable"});
+    a.sampling.changes_left_out = 1;
+    Profile sum = a;
+    merge_into(sum, a);
+    CHECK(sum.sampling.changes.size() == most_sampling_changes);
+    CHECK(sum.sampling.changes_left_out == 22);
 }
 
 TEST_CASE("what is known of one profile only is not made up") {

@@ -6,13 +6,12 @@
 #include <tuple>
 
 #include "profile/flow.h"
-#include "profile/test_traces.h"
+#include "profile/test_programs.h"
 
 namespace shadowprof {
 namespace {
 
 using namespace testing;
-using Words = std::vector<std::uint64_t>;
 
 struct Model {
     std::map<std::tuple<CodeLocation, CodeLocation, EdgeKind>, std::uint64_t> edges;
@@ -262,15 +261,9 @@ TEST_CASE("a trace cut in two at any place has the same profile") {
 }
 
 TEST_CASE("a stream that fills the graph loses nothing") {
-    constexpr std::uint64_t blocks = 400;
-    TestProgram program;
-    for (std::uint64_t i = 0; i < blocks; ++i)
-        program.add(0x1000 + 16 * i, i % 5 == 0   ? Terminator::indirect_call
-                                     : i % 5 == 1 ? Terminator::ret
-                                                  : Terminator::indirect_jump);
-    Random random(3);
-    Words trace(1'000'000);
-    for (auto& word : trace) word = random.next() % blocks;
+    const GraphFillingStream stream;
+    const auto& program = stream.program;
+    const auto& trace = stream.trace;
     Model model;
     model.keep_stacks = false;  // they would not fit into memory
     model.sample(program, trace, stack);

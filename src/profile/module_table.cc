@@ -27,13 +27,19 @@ MappedFileOpener ModuleTable::default_opener() {
 
 ModuleTable::ModuleTable(MappedFileOpener opener) : opener_(std::move(opener)) {}
 
-CodeLocation ModuleTable::locate(const Mapping* mapping, GuestAddress address) {
+CodeView CodeView::of(pid_t process) {
+    return {FileView::of(process), anonymous_module_of(process)};
+}
+
+CodeLocation ModuleTable::locate(const Mapping* mapping, GuestAddress address,
+                                 const CodeView* view) {
     std::lock_guard lock(mutex_);
-    if (!mapping) return {pseudo_module(anonymous_module), address.value};
+    const std::string_view anonymous = view ? view->anonymous : anonymous_module;
+    if (!mapping) return {pseudo_module(anonymous), address.value};
     if (mapping->name == vdso_module) return {pseudo_module(vdso_module), address - mapping->start};
     if (!mapping->is_file() || is_nameless_file(mapping->name))
-        return {pseudo_module(anonymous_module), address.value};
-    const std::uint32_t module = file_module(*mapping);
+        return {pseudo_module(anonymous), address.value};
+    const std::uint32_t module = file_module(*mapping, view);
     const std::uint64_t offset = mapping->file_offset + (address - mapping->start);
     return {module, entries_[module].layout.address_of(offset).value_or(offset)};
 }
@@ -59,11 +65,11 @@ std::vector<UniqueFd> ModuleTable::take_files() {
     return files;
 }
 
-std::uint32_t ModuleTable::file_module(const Mapping& mapping) {
+std::uint32_t ModuleTable::file_module(const Mapping& mapping, const CodeView* view) {
     FileKey key{mapping.name, mapping.device, mapping.inode};
     if (auto found = by_file_.find(key); found != by_file_.end()) return found->second;
     Entry entry{{mapping.name, {}, 0}, {}, {}};
-    if (auto fd = opener_(mapping)) {
+    if (auto fd = view ? open_mapped_file(mapping, view->files) : opener_(mapping)) {
         entry.module.path = mapped_path(mapping);
         struct stat status {};
         if (::fstat(fd->get(), &status) == 0)

@@ -15,13 +15,22 @@
 #include "base/fd.h"
 #include "base/memory_map.h"
 #include "base/result.h"
+#include "profile/anonymous_module.h"
 #include "profile/elf_layout.h"
+#include "profile/mapped_file.h"
 #include "profile/profile.h"
 
 namespace shadowprof {
 
-inline constexpr std::string_view anonymous_module = "[anon]";
 inline constexpr std::string_view vdso_module = "[vdso]";
+
+// What code is called where it is not that of the first process.
+struct CodeView {
+    FileView files;
+    std::string anonymous;  // the pseudo-module of its code without a file
+
+    static CodeView of(pid_t process);
+};
 
 // Opens the file behind a mapping for reading.
 using MappedFileOpener = std::function<Result<UniqueFd>(const Mapping&)>;
@@ -37,8 +46,9 @@ class ModuleTable {
     // Where `address` lies. A byte of a file is at its ELF virtual address, at its file offset if
     // the file cannot be read as ELF or no segment shows the byte; in "[vdso]" at its distance from
     // the mapping's start; anywhere else, `mapping` null included, at `address` in "[anon]".
-    // Needs: `mapping` contains `address`, or is null.
-    CodeLocation locate(const Mapping* mapping, GuestAddress address);
+    // Needs: `mapping` contains `address`, or is null. `view`: of another process than the first.
+    CodeLocation locate(const Mapping* mapping, GuestAddress address,
+                        const CodeView* view = nullptr);
 
     std::vector<Module> modules() const;
     // The files of the modules, by index: none for pseudo-modules and what could not be opened, nor
@@ -54,7 +64,7 @@ class ModuleTable {
     using FileKey = std::tuple<std::string, std::uint64_t, std::uint64_t>;  // path, device, inode
 
     static MappedFileOpener default_opener();
-    std::uint32_t file_module(const Mapping& mapping);
+    std::uint32_t file_module(const Mapping& mapping, const CodeView* view);
     std::uint32_t pseudo_module(std::string_view name);
     std::uint32_t add(Entry entry);
 
@@ -71,18 +81,21 @@ class AddressResolver {
     virtual CodeLocation resolve(GuestAddress address) = 0;
 };
 
-// From a process's memory map, which must outlive it, as must the table.
+// From a process's memory map, which must outlive it, as must the table and the view, if there is
+// one.
 class MapResolver final : public AddressResolver {
   public:
-    MapResolver(const MemoryMap& map, ModuleTable& modules) : map_(map), modules_(modules) {}
+    MapResolver(const MemoryMap& map, ModuleTable& modules, const CodeView* view = nullptr)
+        : map_(map), modules_(modules), view_(view) {}
 
     CodeLocation resolve(GuestAddress address) override {
-        return modules_.locate(map_.find(address), address);
+        return modules_.locate(map_.find(address), address, view_);
     }
 
   private:
     const MemoryMap& map_;
     ModuleTable& modules_;
+    const CodeView* view_;
 };
 
 }  // namespace shadowprof

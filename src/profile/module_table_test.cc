@@ -114,6 +114,24 @@ TEST_CASE("offsets become addresses by the segment that holds them") {
     CHECK_FALSE(layout.address_of(0x3000).has_value());
 }
 
+TEST_CASE("code without a file is another process's where that says so, files are the same") {
+    const MemoryMap map = own_map();
+    ModuleTable table;
+    const CodeView other = CodeView::of(::getpid());
+    const GuestAddress stack = address_of(&map),
+                       code = address_of(reinterpret_cast<void*>(&own_map));
+    const auto own = table.locate(map.find(stack), stack);
+    const auto others = table.locate(map.find(stack), stack, &other);
+    CHECK(own.module != others.module);
+    CHECK(own.address == others.address);
+    CHECK(table.modules().at(others.module).path == fmt::format("[anon {}]", ::getpid()));
+    CHECK(table.locate(nullptr, stack, &other).module == others.module);
+    CHECK(table.locate(map.find(code), code) == table.locate(map.find(code), code, &other));
+    CHECK(process_of_anonymous_module("[anon 12]") == 12);
+    for (const char* path : {"[anon]", "[anon ]", "[anon 12", "[anon 12] ", "[anon x]", "/a", ""})
+        CHECK_MESSAGE(!process_of_anonymous_module(path), path);
+}
+
 TEST_CASE("code without a file is in [anon] at its own address") {
     ModuleTable table;
     Mapping jit;

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cassert>
 
-#include "profile/flow_totals.h"
-
 namespace shadowprof {
 namespace {
 
@@ -47,6 +45,9 @@ void PathGraph::reset_tables() {
     path_index_.clear();
     node_index_.clear();
     link_index_.clear();
+    token_steps_.clear();
+    path_places_.clear();
+    context_places_.clear();
 }
 
 bool PathGraph::full() const {
@@ -96,14 +97,14 @@ PathGraph::Followed PathGraph::follow(NodeId from, std::span<const BlockToken> s
     return {from, at};
 }
 
-void PathGraph::finish(NodeId at, std::span<const BlockToken> rest) {
+void PathGraph::finish(NodeId at, std::span<const BlockToken> rest, std::uint64_t times) {
     assert(rest.size() <= max_path_blocks);
     if (!rest.empty()) {
         const LinkId link = take(at, rest);
-        ++links_[link].count;
+        links_[link].count += times;
         at = links_[link].to;
     }
-    ++nodes_[at].ends;
+    nodes_[at].ends += times;
 }
 
 PathGraph::PathId PathGraph::path_id(std::span<const BlockToken> path) {
@@ -190,48 +191,77 @@ void PathGraph::trace_contexts(Node& node) {
 }
 
 void PathGraph::fold_into(FlowTotals& totals) {
-    std::vector<std::uint64_t> visits(nodes_.size());
-    std::vector<std::uint64_t> path_counts(paths_.size());
-    std::vector<std::uint64_t> context_instructions(stacks_.size());
-    std::vector<std::uint64_t> context_samples(stacks_.size());
+    visits_.assign(nodes_.size(), 0);
+    path_counts_.assign(paths_.size(), 0);
+    context_instructions_.assign(stacks_.size(), 0);
+    context_samples_.assign(stacks_.size(), 0);
+    fold_links(totals);
+    fold_nodes(totals);
+    fold_paths(totals);
+    totals.add_stacks(stacks_, context_places_, context_instructions_, context_samples_);
+}
+
+void PathGraph::fold_links(FlowTotals& totals) {
     for (Link& link : links_) {
         if (link.count == 0) continue;
         const auto before = tokens_of(paths_[nodes_[link.from].path]);
         const BlockToken first = tokens_of(paths_[nodes_[link.to].path]).front();
         if (before.empty()) {
             totals.add_start(first, link.count);
-            context_samples[nodes_[link.to].context] += link.count;
+            context_samples_[nodes_[link.to].context] += link.count;
         } else {
-            totals.add_step(before.back(), first, link.count);
+            if (link.step == StepTotals::unknown) link.step = totals.step_id(before.back(), first);
+            totals.add_step(link.step, link.count);
         }
         totals.add_mismatches(link.count * link.mismatch);
-        visits[link.to] += link.count;
+        visits_[link.to] += link.count;
         link.count = 0;
     }
+}
+
+void PathGraph::fold_nodes(FlowTotals& totals) {
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
         Node& node = nodes_[i];
-        path_counts[node.path] += visits[i];
-        totals.add_mismatches(visits[i] * node.mismatches);
-        for (const Part& part : std::span(parts_).subspan(node.first_part, node.parts))
-            context_instructions[part.context] += visits[i] * part.instructions;
+        if (visits_[i] != 0) {
+            path_counts_[node.path] += visits_[i];
+            totals.add_mismatches(visits_[i] * node.mismatches);
+            for (const Part& part : std::span(parts_).subspan(node.first_part, node.parts))
+                context_instructions_[part.context] += visits_[i] * part.instructions;
+        }
         const auto path = tokens_of(paths_[node.path]);
         if (node.ends != 0 && !path.empty()) totals.add_end(path.back(), node.ends);
         node.ends = 0;
     }
-    for (std::size_t i = 0; i < paths_.size(); ++i)
-        if (path_counts[i] != 0) totals.add_path(tokens_of(paths_[i]), path_counts[i]);
-    totals.add_stacks(stacks_, context_instructions, context_samples);
 }
 
-PathGraph::NodeId PathGraph::clear(NodeId at) {
-    const Node current = nodes_[rest(at)];
-    const auto path = tokens_of(paths_[current.path]);
-    const std::vector<BlockToken> last(path.begin(), path.end());
+void PathGraph::fold_paths(FlowTotals& totals) {
+    token_steps_.resize(tokens_.size(), StepTotals::unknown);
+    path_places_.resize(paths_.size());
+    for (std::size_t i = 0; i < paths_.size(); ++i) {
+        if (path_counts_[i] == 0) continue;
+        const auto steps = std::span(token_steps_).subspan(paths_[i].offset, paths_[i].length);
+        totals.add_path(tokens_of(paths_[i]), path_places_[i], steps, path_counts_[i]);
+    }
+}
+
+void PathGraph::clear(std::span<NodeId> current) {
+    struct Kept {
+        ContextId context;
+        std::vector<BlockToken> path;
+    };
+    std::vector<Kept> kept;
+    for (const NodeId id : current) {
+        const Node& node = nodes_[rest(id)];
+        const auto path = tokens_of(paths_[node.path]);
+        kept.push_back({node.last_context, {path.begin(), path.end()}});
+    }
     StackTree old;
     std::swap(old, stacks_);
     reset_tables();
-    const ContextId context = stacks_.copy(old, current.last_context);
-    return node_id(context, last.empty() ? 0 : path_id(last));
+    for (std::size_t i = 0; i < current.size(); ++i) {
+        const auto& [context, path] = kept[i];
+        current[i] = node_id(stacks_.copy(old, context), path.empty() ? 0 : path_id(path));
+    }
 }
 
 }  // namespace shadowprof

@@ -13,12 +13,11 @@
 
 #include "profile/block_registry.h"
 #include "profile/flow.h"
+#include "profile/flow_totals.h"
 #include "profile/index_table.h"
 #include "profile/stack_tree.h"
 
 namespace shadowprof {
-
-class FlowTotals;
 
 // What one thread knows of canonical blocks without asking the registry.
 class BlockView {
@@ -44,6 +43,7 @@ class PathGraph {
 
     explicit PathGraph(const BlockView& blocks);
 
+    const BlockView& blocks() const { return blocks_; }
     // Where a sample starts that has this stack, innermost first (program counter, return
     // addresses).
     NodeId start(std::span<const CodeLocation> stack);
@@ -61,17 +61,17 @@ class PathGraph {
     Followed follow(NodeId from, std::span<const BlockToken> stream, std::size_t open,
                     std::vector<LinkId>& taken);
     void count(LinkId link, std::uint64_t times) { links_[link].count += times; }
-    // A sample ends; `rest`, which follow() left, is its last path.
-    void finish(NodeId at, std::span<const BlockToken> rest);
+    // A sample ends, which counts so many times; `rest`, which follow() left, is its last path.
+    void finish(NodeId at, std::span<const BlockToken> rest, std::uint64_t times);
 
     // The graph has grown to its limit: fold_into() and clear() before going on.
     bool full() const;
 
-    // Adds all counts to `totals` and sets them to zero.
+    // Adds all counts to `totals`, always the same ones, and sets them to zero.
     void fold_into(FlowTotals& totals);
-    // Forgets everything except where a sample stands: returns that node. Needs counts that were
-    // folded.
-    NodeId clear(NodeId current);
+    // Forgets everything except where the threads of a sample stand: changes these to the nodes
+    // that are that now. Needs counts that were folded.
+    void clear(std::span<NodeId> current);
 
   private:
     using PathId = std::uint32_t;
@@ -101,9 +101,13 @@ class PathGraph {
         NodeId to = 0;
         NodeId from = 0;
         std::uint32_t mismatch = 0;
+        StepTotals::StepId step = StepTotals::unknown;  // from block to block
     };
 
     void reset_tables();
+    void fold_links(FlowTotals& totals);
+    void fold_nodes(FlowTotals& totals);
+    void fold_paths(FlowTotals& totals);
     std::size_t path_end(std::span<const BlockToken> stream, std::size_t open) const;
     LinkId take(NodeId from, std::span<const BlockToken> path) {
         return link_id(from, path_id(path));
@@ -127,6 +131,15 @@ class PathGraph {
     IndexTable path_index_;
     IndexTable node_index_;
     IndexTable link_index_;
+
+    // Where its parts stand in the totals.
+    std::vector<StepTotals::StepId> token_steps_;  // to each of tokens_ from the one before
+    std::vector<PathStore::Place> path_places_;    // by path
+    StackTotals::Places context_places_;           // by context
+    // Sums of what is folded.
+    std::vector<std::uint64_t> visits_;  // by node
+    std::vector<std::uint64_t> path_counts_;
+    std::vector<std::uint64_t> context_instructions_, context_samples_;
 };
 
 }  // namespace shadowprof

@@ -2,11 +2,15 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "profile/batch_means.h"
 #include "profile/block_registry.h"
+#include "profile/count_scale.h"
 #include "profile/index_table.h"
+#include "profile/profile.h"
 
 namespace shadowprof {
 
@@ -15,29 +19,47 @@ class PathStore {
     // Keeps at most `max_paths` paths, at least 2.
     explicit PathStore(std::size_t max_paths);
 
-    void add(std::span<const BlockToken> path, std::uint64_t count);
+    // Where a path is kept: until others are given up.
+    struct Place {
+        std::uint32_t index = 0;
+        std::uint32_t generation = 0;  // 0: not known
+    };
+    // `place` is what an earlier call set for this path, or empty.
+    void add(std::span<const BlockToken> path, Place& place, std::uint64_t count);
+    void end_batch(double size) { counts_.end_batch(size); }
 
     std::size_t size() const { return paths_.size(); }
     // Needs `index` < size().
     std::span<const BlockToken> blocks(std::size_t index) const;
-    std::uint64_t count(std::size_t index) const { return paths_[index].count; }
+    std::uint64_t count(std::size_t index) const {
+        return counts_.count(static_cast<std::uint32_t>(index));
+    }
+    // 0 if it is not here.
+    std::uint64_t count(std::span<const BlockToken> path) const;
     // Executions of paths that were given up. A path that comes back starts from zero.
     std::uint64_t given_up() const { return given_up_; }
+
+    // Scaled, hottest first; with errors where `sizes` is not null. Between batches.
+    std::vector<Path> paths(const BlockRegistry& registry, const CountScale& scale,
+                            const BatchSizes* sizes) const;
 
   private:
     struct Entry {
         std::size_t offset = 0;
         std::size_t length = 0;
-        std::uint64_t count = 0;
     };
 
+    std::optional<std::uint32_t> find(std::span<const BlockToken> path, std::uint64_t hash) const;
+    std::uint32_t find_or_add(std::span<const BlockToken> path);
     void give_up_coldest();
-    void append(std::span<const BlockToken> path, std::uint64_t hash, std::uint64_t count);
+    void append(std::span<const BlockToken> path, std::uint64_t hash);
 
     std::size_t max_paths_;
     std::vector<BlockToken> tokens_;
     std::vector<Entry> paths_;
+    BatchedCounts counts_;  // the same
     IndexTable index_;
+    std::uint32_t generation_ = 1;
     std::uint64_t given_up_ = 0;
 };
 

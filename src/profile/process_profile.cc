@@ -3,7 +3,7 @@
 namespace shadowprof {
 
 ProcessProfile::ProcessProfile(const CollectorOptions& options, ModuleTable& modules)
-    : options_(options), modules_(modules), totals_(options.limits) {}
+    : options_(options), modules_(modules), totals_(registry_, options) {}
 
 SampleCollector& ProcessProfile::add_collector() {
     std::lock_guard lock(mutex_);
@@ -24,7 +24,8 @@ void ProcessProfile::fill(Profile& profile) {
     const ValueTotals values = gather();
     profile.values = values.profiles(registry_);
     std::lock_guard lock(totals_.mutex);
-    totals_.flow.fill(profile, registry_);
+    totals_.flow.fill(profile);
+    if (totals_.samples_with_bursts != 0) totals_.bursts.fill(profile, totals_.flow);
     profile.modules = modules_.modules();
     profile.sampling.counters["samples_collected"] = totals_.samples;
     profile.sampling.counters["samples_damaged"] = totals_.damaged_samples;
@@ -34,10 +35,27 @@ void ProcessProfile::fill(Profile& profile) {
                                             totals_.damaged_samples));
 }
 
+BurstCounts ProcessProfile::burst_counts() {
+    gather();
+    std::lock_guard lock(totals_.mutex);
+    return totals_.bursts.counts;
+}
+
+std::optional<double> ProcessProfile::edge_errors(std::uint64_t least_batches) const {
+    constexpr std::size_t most_edges = 100;
+    std::lock_guard lock(totals_.mutex);
+    const auto& sizes = totals_.flow.sizes();
+    if (sizes.batches() < least_batches) return std::nullopt;
+    // Edges that are not collected have no bursts.
+    const auto& steps = totals_.bursts.edges.empty() ? totals_.flow.steps() : totals_.bursts.edges;
+    return steps.largest_error(sizes, most_edges);
+}
+
 Result<void> ProcessProfile::check() {
     gather();
     std::lock_guard lock(totals_.mutex);
-    return totals_.flow.check(registry_);
+    TRY(totals_.flow.check());
+    return totals_.bursts.check(totals_.flow);
 }
 
 }  // namespace shadowprof

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "base/result.h"
@@ -23,10 +24,21 @@ class ProcessProfile {
     SampleCollector& add_collector();
 
     // Sets modules, edges, paths, stacks, calls and values of `profile`, hottest first, and adds
-    // counters to its sampling and notes. May be called while samples are taken, and again.
+    // counters to its sampling and notes. May be called while samples are taken, and again. If any
+    // sample had bursts, all of them must have, or their edges, paths and calls are left out.
     void fill(Profile& profile);
 
-    // Proves the invariants of FlowTotals. ErrorCode::invalid names what does not hold. Needs that
+    // Of the samples with bursts.
+    BurstCounts burst_counts();
+
+    // The largest error, relative to its edge's count, of the hottest edges: those that together
+    // make up half of all counts, but no more than 100; in bursts, if samples have them. Of the
+    // samples that were folded so far. Nothing if there are fewer batches than these, or too few to
+    // know. Takes time that grows with the number of edges. May be called while samples are taken.
+    std::optional<double> edge_errors(std::uint64_t least_batches) const;
+
+    // Proves the invariants of FlowTotals, and that bursts hold no more than there was.
+    // ErrorCode::invalid names what does not hold. Needs that
     // no sample is being taken.
     Result<void> check();
 
@@ -36,7 +48,7 @@ class ProcessProfile {
     const CollectorOptions options_;
     ModuleTable& modules_;
     BlockRegistry registry_;
-    SharedTotals totals_;
+    mutable SharedTotals totals_;
     std::mutex mutex_;  // of the list
     std::vector<std::unique_ptr<SampleCollector>> collectors_;
 };

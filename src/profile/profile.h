@@ -36,6 +36,10 @@ struct Edge {
     CodeLocation to;    // the first instruction executed after it
     EdgeKind kind = EdgeKind::jump;
     std::uint64_t count = 0;
+    // Here and below: half the width of the 95% confidence interval of `count`, of a stack's and a
+    // method's `instructions` (profile/batch_means.h). Nothing where it is not known, and where
+    // counts are exact.
+    std::optional<double> error = {};
 
     friend bool operator==(const Edge&, const Edge&) = default;
 };
@@ -44,6 +48,7 @@ struct Path {
     std::vector<CodeLocation> blocks;  // starts of blocks, in the order of execution
     std::uint64_t instructions = 0;    // of one execution of the path
     std::uint64_t count = 0;
+    std::optional<double> error = {};
 
     friend bool operator==(const Path&, const Path&) = default;
 };
@@ -51,7 +56,8 @@ struct Path {
 struct Stack {
     std::vector<CodeLocation> frames;  // outermost first; call sites, then the innermost function
     std::uint64_t instructions = 0;
-    std::uint64_t samples = 0;  // samples that began here
+    std::uint64_t samples = 0;  // threads of samples that began here, weighted like counts
+    std::optional<double> error = {};
 
     friend bool operator==(const Stack&, const Stack&) = default;
 };
@@ -60,6 +66,7 @@ struct CallPair {
     CodeLocation site;
     CodeLocation callee;
     std::uint64_t count = 0;
+    std::optional<double> error = {};
 
     friend bool operator==(const CallPair&, const CallPair&) = default;
 };
@@ -71,6 +78,19 @@ struct Method {
     std::uint64_t entries = 0;                  // calls of it
     std::uint64_t back_edges = 0;               // taken backward branches within it
     std::optional<std::uint64_t> instructions;  // executed in it, if stacks were collected
+    std::optional<double> error = {};
+};
+
+// Instructions by where they were executed (the last of Stack::frames) and by batch of samples:
+// from these follow the errors of what stacks add up to. Not part of the file.
+struct FunctionBatches {
+    struct Part {
+        CodeLocation at;
+        std::uint32_t batch = 0;
+        double instructions = 0;
+    };
+    std::vector<double> sizes;  // by batch: instructions
+    std::vector<Part> parts;
 };
 
 struct TopValue {
@@ -88,6 +108,17 @@ struct ValueProfile {
     double invariance = 0;          // share of the most frequent value
     std::vector<TopValue> top;      // by counting samples, most frequent first
     std::vector<TopValue> top_tnv;  // by a TNV table, for comparison; error 0
+};
+
+// A thread's part in the samples.
+struct ThreadProfile {
+    std::int64_t pid = 0;
+    std::int64_t tid = 0;  // 0: all that began within samples
+    std::string name;      // as the program set it; may be empty
+    std::uint64_t samples = 0;
+    std::uint64_t instructions = 0;
+
+    friend bool operator==(const ThreadProfile&, const ThreadProfile&) = default;
 };
 
 // Distribution of a duration, in microseconds.
@@ -111,6 +142,41 @@ struct ExactStats {
     }
 };
 
+// Of samples that were taken until the errors of hot edges were small (`--until-converged`).
+struct Convergence {
+    double limit_percent = 0;  // of an edge's count
+    bool reached = false;
+    std::optional<double> error_percent;   // then, or in the end; nothing: too few samples to tell
+    std::optional<double> seconds;         // from the run's begin until then
+    std::optional<std::uint64_t> samples;  // until then
+
+    friend bool operator==(const Convergence&, const Convergence&) = default;
+};
+
+// Of a run whose edges, paths and calls count in bursts (profile/event_bursts.h).
+struct BurstStats {
+    // As the run began; nothing if what was merged does not agree in them.
+    std::uint64_t every = 0;                       // events between bursts, on average
+    std::string events;                            // which they are: "calls+backedges"
+    std::map<std::string, std::uint64_t> lengths;  // in events, by kind of profile
+
+    std::uint64_t events_counted = 0;
+    std::uint64_t bursts = 0;
+    std::map<std::string, std::uint64_t> events_in_bursts;  // by kind, but for values
+
+    friend bool operator==(const BurstStats&, const BurstStats&) = default;
+};
+
+// What a user changed while samples were taken.
+struct SamplingChange {
+    double seconds = 0;         // since the run began
+    std::uint64_t samples = 0;  // that had begun by then
+    std::string what;           // the command, or the signal
+
+    friend bool operator==(const SamplingChange&, const SamplingChange&) = default;
+};
+inline constexpr std::size_t most_sampling_changes = 100;
+
 struct SamplingStats {
     std::string mode;
     std::uint64_t samples = 0;
@@ -121,7 +187,11 @@ struct SamplingStats {
     std::uint64_t single_stepped = 0;
     // Counters that are always there: translated blocks and instructions, pages fetched, ...
     std::map<std::string, std::uint64_t> counters;
-    std::optional<ExactStats> exact;  // in exact mode
+    std::optional<ExactStats> exact;         // in exact mode
+    std::optional<Convergence> convergence;  // where it was asked for
+    std::optional<BurstStats> bursts;
+    std::vector<SamplingChange> changes;  // the first ones
+    std::uint64_t changes_left_out = 0;
 };
 
 struct Overhead {
@@ -131,6 +201,7 @@ struct Overhead {
     std::uint64_t forks = 0;
     DurationStats fork;
     std::uint64_t induced_faults = 0;
+    double waited_seconds = 0;  // for processors that shadowprof had
     double profiler_cpu_seconds = 0;
     double budget_percent = 0;
     double estimated_slowdown_percent = 0;
@@ -154,8 +225,35 @@ struct RunInfo {
     std::uint32_t cores = 0;
 };
 
+// One of the processes that a run consisted of.
+struct ProcessInfo {
+    std::int64_t pid = 0;
+    std::optional<std::int64_t> parent;  // the process that it was born of; none: the first, or
+                                         // not known
+    std::vector<std::string> command;    // that it executed last; a long one is cut
+    double started_seconds = 0;          // since the run began
+    double seconds = 0;                  // that it lived, or was followed
+    std::optional<int> exit_status;
+    std::optional<int> exit_signal;  // neither: it was let go, and went on
+    std::uint64_t samples = 0;
+    std::uint64_t instructions = 0;
+
+    friend bool operator==(const ProcessInfo&, const ProcessInfo&) = default;
+};
+
+// Processes that are not listed one by one.
+struct OtherProcesses {
+    std::uint64_t count = 0;
+    std::uint64_t samples = 0;
+    std::uint64_t instructions = 0;
+
+    friend bool operator==(const OtherProcesses&, const OtherProcesses&) = default;
+};
+
 struct Profile {
     RunInfo run;
+    std::vector<ProcessInfo> processes;  // hottest first; empty where nothing is known of them
+    OtherProcesses other_processes;
     std::vector<Module> modules;
     SamplingStats sampling;
     Overhead overhead;
@@ -163,9 +261,11 @@ struct Profile {
     std::vector<Edge> edges;  // every list is sorted hottest first
     std::vector<Path> paths;
     std::vector<Stack> stacks;
+    FunctionBatches function_batches;
     std::vector<CallPair> calls;
     std::vector<Method> methods;
     std::vector<ValueProfile> values;
+    std::vector<ThreadProfile> threads;
     std::vector<std::string> notes;
 };
 

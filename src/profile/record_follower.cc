@@ -31,15 +31,16 @@ void RecordFollower::start(PathGraph::NodeId node, std::span<const BlockToken> p
     state_ = static_cast<StateId>(states_.size() - 1);
 }
 
-void RecordFollower::take(const TraceRecord& record) {
+unsigned RecordFollower::take(const TraceRecord& record) {
     Transition* known = find(key_of(state_), record.id);
     Transition& transition = known ? *known : add(record);
-    ++transition.count;
+    transition.count += weight_;
     state_ = state_of(transition.to);
+    return transition.events;
 }
 
 void RecordFollower::finish() {
-    graph_.finish(node(), pending());
+    graph_.finish(node(), pending(), weight_);
 }
 
 bool RecordFollower::full() const {
@@ -88,12 +89,22 @@ RecordFollower::Transition& RecordFollower::add(const TraceRecord& record) {
                                 .instructions = record.instructions,
                                 .first_link = static_cast<std::uint32_t>(links_.size()),
                                 .links = static_cast<std::uint16_t>(taken_.size()),
-                                .has_values = record.has_values};
+                                .has_values = record.has_values,
+                                .events = static_cast<std::uint8_t>(events_in(stream_, open))};
     links_.insert(links_.end(), taken_.begin(), taken_.end());
     if (2 * (used_ + 1) > table_.size()) grow();
     insert(transition);
     ++used_;
     return *find(transition.from, transition.id);
+}
+
+// Made by the steps to the blocks of `stream` behind the first `before`.
+unsigned RecordFollower::events_in(std::span<const BlockToken> stream, std::size_t before) const {
+    const BlockView& blocks = graph_.blocks();
+    unsigned events = 0;
+    for (std::size_t i = std::max<std::size_t>(before, 1); i < stream.size(); ++i)
+        events += is_event(events_, blocks[stream[i - 1]], blocks[stream[i]]);
+    return events;
 }
 
 // The blocks that `followed` left are pending. They are all the record's own, unless no path ended:

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/huge_pages.h"
+#include "emu/flow_events.h"
 #include "profile/block_registry.h"
 #include "profile/index_table.h"
 #include "profile/path_graph.h"
@@ -29,16 +30,36 @@ class RecordFollower {
     // `tokens` are the trace reader's: they may grow, but not change before forget().
     RecordFollower(PathGraph& graph, const std::vector<BlockToken>& tokens);
 
-    // A sample starts at a node, with blocks executed that are part of no complete path yet.
+    // What events are; none at first. Others than before need a follower that forgot everything.
+    void count_events(EventKinds kinds) { events_ = kinds; }
+    EventKinds counted_events() const { return events_; }
+    // From now on each transition counts so often.
+    void set_weight(std::uint32_t weight) { weight_ = weight; }
+    // A thread starts at a node, with blocks executed that are part of no complete path yet.
     void start(PathGraph::NodeId node, std::span<const BlockToken> pending);
-    // Follows records for as long as they were met in this state before. Returns their
-    // instructions. `records` has at_end(), id(), the next record's id, and pass(id, has_values),
-    // which passes by that record, or returns false: then this is the end, too.
-    template <typename Records>
-    std::uint64_t follow(Records& records);
-    // Follows any record.
-    void take(const TraceRecord& record);
-    // The sample ends, and its last path with it.
+    // Where the thread stands, and to go on with another one. Means something until forget().
+    enum class Place : std::uint32_t {};
+    Place place() const { return Place{state_}; }
+    void go_to(Place place) { state_ = static_cast<StateId>(place); }
+    // How far to go.
+    struct ToEnd {  // no matter how many events that makes
+        static constexpr bool allows(unsigned) { return true; }
+        static constexpr void count(unsigned) {}
+    };
+    struct AtMost {
+        std::uint64_t events = 0;  // that are left
+
+        bool allows(unsigned more) const { return more <= events; }
+        void count(unsigned more) { events -= more; }
+    };
+    // Follows records for as long as they were met in this state before and `limit` allows. Returns
+    // their instructions. `records` has at_end(), id(), the next record's id, and pass(id,
+    // has_values), which passes by that record, or returns false: then this is the end, too.
+    template <typename Records, typename Limit>
+    std::uint64_t follow(Records& records, Limit& limit);
+    // Follows any record. Returns the events that it made, from the step to its first block on.
+    unsigned take(const TraceRecord& record);
+    // The thread's sample ends, and its last path with it.
     void finish();
 
     // There are so many states or transitions that flush() and forget() are due.
@@ -49,8 +70,14 @@ class RecordFollower {
     // that were flushed.
     void forget();
 
-    // Where the sample stands.
+    // Where the thread stands.
     PathGraph::NodeId node() const { return states_[state_].node; }
+    // The last block executed, 0 if there is none, and how many its path has by now.
+    BlockToken last_block() const {
+        const auto blocks = own_blocks(states_[state_]);
+        return blocks.empty() ? BlockToken{0} : blocks.back();
+    }
+    std::size_t pending_blocks() const { return states_[state_].pending; }
     std::vector<BlockToken> pending() const;
 
   private:
@@ -81,14 +108,17 @@ class RecordFollower {
         std::uint32_t first_link = 0;  // in links_
         std::uint16_t links = 0;
         bool has_values = false;
+        std::uint8_t events = 0;
     };
     static_assert(sizeof(Transition) == 32);
+    static_assert(max_sequence_parts <= 255);
 
     static std::size_t place_of(std::uint32_t from, std::uint32_t id, unsigned shift) {
         return (from + id * 0x85ebca6bu) >> shift;
     }
     Transition* find(std::uint32_t from, std::uint32_t id);
     Transition& add(const TraceRecord& record);
+    unsigned events_in(std::span<const BlockToken> stream, std::size_t before) const;
     void insert(const Transition& transition);
     void grow();
     StateId next_state(const TraceRecord& record, const PathGraph::Followed& followed);
@@ -98,6 +128,7 @@ class RecordFollower {
 
     PathGraph& graph_;
     const std::vector<BlockToken>& tokens_;
+    EventKinds events_{false, false};
     std::vector<State> states_;
     IndexTable state_index_;
     std::vector<BlockToken> started_with_;  // the blocks of states before which is `started`
@@ -106,18 +137,21 @@ class RecordFollower {
     std::size_t used_ = 0;
     unsigned shift_ = 0;
     StateId state_ = 0;
+    std::uint64_t weight_ = 1;
     std::vector<BlockToken> stream_;  // scratch
     std::vector<PathGraph::LinkId> taken_;
 };
 
-template <typename Records>
-std::uint64_t RecordFollower::follow(Records& records) {
+template <typename Records, typename Limit>
+std::uint64_t RecordFollower::follow(Records& records, Limit& limit) {
     // Copies, which stay in registers: as far as the compiler knows, counting might change the
     // originals.
     Records rest = records;
+    Limit limit_left = limit;
     Transition* const table = table_.data();
     const std::size_t last = table_.size() - 1;
     const unsigned shift = shift_;
+    const std::uint64_t weight = weight_;
     std::uint64_t instructions = 0;
     std::uint32_t from = key_of(state_);
     while (!rest.at_end()) {
@@ -130,13 +164,15 @@ std::uint64_t RecordFollower::follow(Records& records) {
             at = table + (place == last ? 0 : place + 1);
             if (at->from != from || at->id != word) break;
         }
-        if (!rest.pass(id, at->has_values)) break;
-        ++at->count;
+        if (!limit_left.allows(at->events) || !rest.pass(id, at->has_values)) break;
+        limit_left.count(at->events);
+        at->count += weight;
         instructions += at->instructions;
         from = at->to;
     }
     state_ = state_of(from);
     records = rest;
+    limit = limit_left;
     return instructions;
 }
 

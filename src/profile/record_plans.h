@@ -52,6 +52,11 @@ class RecordPlans {
     // Null for an id that cannot be, or whose rows cannot. Valid until the next call.
     const RecordPlan* find(std::uint64_t id, const BlockTable& table, AddressResolver& resolver);
 
+    // The same of an id that was found; null for any other.
+    const RecordPlan* find_known(std::uint64_t id) const {
+        const Number number = known(id);
+        return number == 0 ? nullptr : &plans_[number];
+    }
     // Of an id that was found.
     const RecordPlan& operator[](std::uint32_t id) const { return plans_[by_id_[id]]; }
 

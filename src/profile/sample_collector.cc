@@ -6,6 +6,10 @@
 namespace shadowprof {
 namespace {
 
+// A batch has at least this share of all samples: the first samples are batches of their own, and
+// the number of batches grows with the logarithm of that of samples.
+constexpr std::uint64_t batches_of_all = 32;
+
 // The stack's locations. Return addresses are looked up by the call they follow: a call that never
 // returns may be the last instruction of its module.
 std::vector<CodeLocation> locate(std::span<const GuestAddress> stack, AddressResolver& resolver) {
@@ -31,7 +35,9 @@ SampleCollector::SampleCollector(BlockRegistry& registry, SharedTotals& totals,
       bank_(options.seed, options.tnv),
       reader_(registry, blocks_, options.values ? &bank_ : nullptr),
       graph_(blocks_),
-      follower_(graph_, reader_.tokens()) {}
+      follower_(graph_, reader_.tokens()),
+      looks_(mix64(options.seed)),
+      are_samples_(options.are_samples) {}
 
 void SampleCollector::new_emulator() {
     std::lock_guard lock(mutex_);
@@ -46,20 +52,69 @@ void SampleCollector::begin(const SampleStart& start) {
     std::lock_guard lock(mutex_);
     assert(!in_sample_);
     in_sample_ = true;
+    resolver_ = &start.resolver;
     reader_.begin(start.resolver);
-    follower_.start(graph_.start(locate(start.stack, start.resolver)), {});
-    skipped_.clear();
+    threads_.clear();
+    current_ = 0;
     skip_instructions_ = start.skip_instructions;
-    instructions_ = reported_instructions_ = 0;
+    weight_ = std::max(start.weight, std::uint32_t{1});
+    follower_.set_weight(weight_);
+    burst_sink_.set_weight(weight_);
+    instructions_ = noted_instructions_ = 0;
+    block_vector_ = {};
+    bursts_ = start.bursts ? std::optional(*start.bursts) : std::nullopt;
+    seed_ = start.seed;
+    count_events(bursts_ ? bursts_->events : EventKinds{false, false});
+    start_thread(0, start.stack);
 }
 
-BatchResult SampleCollector::add(std::span<const std::uint64_t> batch, const BlockTable& table) {
+// Records that are known make as many events as they did when they were met first.
+void SampleCollector::count_events(EventKinds kinds) {
+    if (follower_.counted_events() == kinds) return;
+    follower_.flush();
+    follower_.forget();
+    follower_.count_events(kinds);
+}
+
+void SampleCollector::begin_thread(std::uint32_t thread, std::span<const GuestAddress> stack) {
     std::lock_guard lock(mutex_);
     assert(in_sample_);
+    const auto place = follower_.place();
+    start_thread(thread, stack);
+    if (thread != current_) follower_.go_to(place);
+}
+
+// Leaves the follower with it.
+void SampleCollector::start_thread(std::uint32_t thread, std::span<const GuestAddress> stack) {
+    if (thread >= threads_.size()) threads_.resize(thread + 1);
+    follower_.start(graph_.start(locate(stack, *resolver_)), {});
+    threads_[thread] = {.begun = true,
+                        .place = follower_.place(),
+                        .skip_instructions = skip_instructions_,
+                        .skipped = {}};
+    if (bursts_) threads_[thread].bursts.emplace(*bursts_, mix64(seed_ + thread));
+}
+
+void SampleCollector::turn_to(std::uint32_t thread) {
+    if (thread == current_) return;
+    reader_.cut();
+    threads_[current_].place = follower_.place();
+    current_ = thread;
+    if (thread < threads_.size() && threads_[thread].begun)
+        follower_.go_to(threads_[thread].place);
+    else
+        start_thread(thread, {});
+}
+
+BatchResult SampleCollector::add(std::uint32_t thread, std::span<const std::uint64_t> batch,
+                                 const BlockTable& table) {
+    std::lock_guard lock(mutex_);
+    assert(in_sample_);
+    turn_to(thread);
     const std::uint64_t before = instructions_;
     reader_.open(batch, table);
     while (!reader_.at_end()) {
-        if (skip_instructions_ == 0) follow();
+        if (threads_[current_].skip_instructions == 0) follow();
         if (const auto record = reader_.read()) take(*record);
     }
     return {instructions_ - before, reader_.damaged()};
@@ -67,52 +122,112 @@ BatchResult SampleCollector::add(std::span<const std::uint64_t> batch, const Blo
 
 // Records that follow each other as they did before.
 void SampleCollector::follow() {
-    const auto follow_all = [&](auto records) {
-        instructions_ += follower_.follow(records);
-        reader_.skip_to(records);
-    };
-    if (reader_.copied())
-        follow_all(TraceReader::KnownRecords(reader_));
-    else
-        follow_all(TraceReader::PlainRecords(reader_));
+    if (auto& bursts = threads_[current_].bursts) return follow_between_bursts(*bursts);
+    RecordFollower::ToEnd limit;
+    follow_up_to(limit);
+}
+
+// Where nothing can begin or end in them.
+void SampleCollector::follow_between_bursts(BurstFollower& bursts) {
+    if (!bursts.is_quiet()) return;
+    const auto quiet_events = bursts.quiet_events();
+    RecordFollower::AtMost limit{quiet_events};
+    follow_up_to(limit);
+    bursts.pass(quiet_events - limit.events);
+}
+
+template <typename Limit>
+void SampleCollector::follow_up_to(Limit& limit) {
+    if (!reader_.copied()) return follow_plain(limit);
+    TraceReader::KnownRecords records(reader_);
+    instructions_ += follower_.follow(records, limit);
+    reader_.skip_to(records);
+}
+
+// Some of these records are looked at for the block vector.
+template <typename Limit>
+void SampleCollector::follow_plain(Limit& limit) {
+    const auto place = reader_.place();
+    TraceReader::PlainRecords records(reader_);
+    instructions_ += follower_.follow(records, limit);
+    reader_.skip_to(records);
+    if (!are_samples_) return;
+    looks_.pass(place - reader_.place(), [&](std::uint64_t before, std::uint64_t random) {
+        look_at(reader_.look_back(place, before), random);
+    });
+}
+
+// One of the record's blocks stands for all of them: which blocks make up a record is the
+// emulator's choice.
+void SampleCollector::look_at(std::span<const BlockToken> record, std::uint64_t random) {
+    if (record.empty()) return;
+    const BlockToken block = record[random % record.size()];
+    block_vector_.add(block, record.size() * blocks_[block].instructions);
 }
 
 void SampleCollector::take(const TraceRecord& record) {
-    if (skip_instructions_ != 0)
-        return skip(std::span(reader_.tokens()).subspan(record.first_block, record.blocks));
+    const auto blocks = std::span(reader_.tokens()).subspan(record.first_block, record.blocks);
+    if (threads_[current_].skip_instructions != 0) return skip(blocks);
     instructions_ += record.instructions;
-    follower_.take(record);
+    if (are_samples_)
+        looks_.pass(1, [&](std::uint64_t, std::uint64_t random) { look_at(blocks, random); });
+    if (auto& bursts = threads_[current_].bursts)
+        take_in_bursts(*bursts, record);
+    else
+        follower_.take(record);
     if (follower_.full() || graph_.full()) empty_graph();
 }
 
+void SampleCollector::take_in_bursts(BurstFollower& bursts, const TraceRecord& record) {
+    const BurstFollower::Before before{follower_.last_block(), follower_.pending_blocks()};
+    const auto events = follower_.take(record);
+    if (bursts.is_quiet() && events <= bursts.quiet_events()) return bursts.pass(events);
+    bursts.take(before, std::span(reader_.tokens()).subspan(record.first_block, record.blocks),
+                blocks_, burst_sink_);
+    if (burst_sink_.full()) fold();
+}
+
 void SampleCollector::skip(std::span<const BlockToken> blocks) {
-    skipped_.insert(skipped_.end(), blocks.begin(), blocks.end());
-    auto followed = graph_.skip(follower_.node(), skipped_, skip_instructions_);
+    auto& left = threads_[current_].skip_instructions;
+    auto& skipped = threads_[current_].skipped;
+    skipped.insert(skipped.end(), blocks.begin(), blocks.end());
+    auto followed = graph_.skip(follower_.node(), skipped, left);
     const auto consume = [&] {
-        skipped_.erase(skipped_.begin(),
-                       skipped_.begin() + static_cast<std::ptrdiff_t>(followed.blocks));
+        skipped.erase(skipped.begin(),
+                      skipped.begin() + static_cast<std::ptrdiff_t>(followed.blocks));
     };
     consume();
-    if (skip_instructions_ != 0) return follower_.start(followed.node, {});
-    for (BlockToken token : skipped_) instructions_ += blocks_[token].instructions;
+    if (left != 0) return follower_.start(followed.node, {});
+    for (BlockToken token : skipped) instructions_ += blocks_[token].instructions;
+    if (auto& bursts = threads_[current_].bursts) bursts->take({}, skipped, blocks_, burst_sink_);
     std::vector<PathGraph::LinkId> taken;
-    followed = graph_.follow(followed.node, skipped_, 0, taken);
-    for (auto link : taken) graph_.count(link, 1);
+    followed = graph_.follow(followed.node, skipped, 0, taken);
+    for (auto link : taken) graph_.count(link, weight_);
     consume();
-    follower_.start(followed.node, skipped_);
+    follower_.start(followed.node, skipped);
 }
 
 void SampleCollector::end() {
     std::lock_guard lock(mutex_);
     assert(in_sample_);
     in_sample_ = false;
-    if (skip_instructions_ == 0) follower_.finish();
+    for (std::uint32_t thread = 0; thread < threads_.size(); ++thread) {
+        if (!threads_[thread].begun) continue;
+        turn_to(thread);
+        if (threads_[thread].skip_instructions == 0) follower_.finish();
+        if (auto& bursts = threads_[thread].bursts) bursts->finish(burst_sink_);
+    }
     reader_.hand_on_values();
-    std::lock_guard totals_lock(totals_.mutex);
-    totals_.flow.add_instructions(instructions_ - reported_instructions_);
-    reported_instructions_ = instructions_;
-    ++totals_.samples;
-    totals_.damaged_samples += reader_.damaged();
+    note_executed();
+    ++batch_.samples;
+    std::uint64_t samples = 0;
+    {
+        std::lock_guard totals_lock(totals_.mutex);
+        samples = ++totals_.samples;
+        totals_.samples_with_bursts += bursts_.has_value();
+        totals_.damaged_samples += reader_.damaged();
+    }
+    if (are_samples_ && batch_.samples * batches_of_all >= samples) fold();
 }
 
 void SampleCollector::add_to(ValueTotals& values) {
@@ -124,20 +239,46 @@ void SampleCollector::add_to(ValueTotals& values) {
 
 void SampleCollector::empty_graph() {
     fold();
-    const auto pending = follower_.pending();
-    const auto node = graph_.clear(follower_.node());
+    std::vector<std::uint32_t> begun;
+    std::vector<PathGraph::NodeId> nodes;
+    std::vector<std::vector<BlockToken>> pending;
+    threads_[current_].place = follower_.place();
+    for (std::uint32_t thread = 0; thread < threads_.size(); ++thread) {
+        if (!threads_[thread].begun) continue;
+        follower_.go_to(threads_[thread].place);
+        begun.push_back(thread);
+        nodes.push_back(follower_.node());
+        pending.push_back(follower_.pending());
+    }
+    graph_.clear(nodes);
     follower_.forget();
-    follower_.start(node, pending);
+    for (std::size_t i = 0; i < begun.size(); ++i) {
+        follower_.start(nodes[i], pending[i]);
+        threads_[begun[i]].place = follower_.place();
+    }
+    follower_.go_to(threads_[current_].place);
     std::lock_guard lock(totals_.mutex);
     ++totals_.graphs_emptied;
 }
 
+void SampleCollector::note_executed() {
+    const auto instructions = instructions_ - noted_instructions_;
+    noted_instructions_ = instructions_;
+    batch_.instructions += instructions;
+    batch_.weighted += instructions * weight_;
+}
+
+// What is folded at a time is a batch of samples (batch_means.h).
 void SampleCollector::fold() {
+    note_executed();
     follower_.flush();
+
     std::lock_guard lock(totals_.mutex);
     graph_.fold_into(totals_.flow);
-    totals_.flow.add_instructions(instructions_ - reported_instructions_);
-    reported_instructions_ = instructions_;
+    burst_sink_.fold_into(totals_.bursts);
+    totals_.flow.end_batch(batch_.instructions, batch_.weighted);
+    totals_.bursts.end_batch(batch_.weighted);
+    batch_ = {};
 }
 
 }  // namespace shadowprof

@@ -3,11 +3,14 @@
 
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "emu/trace.h"
 #include "profile/block_registry.h"
+#include "profile/block_vector.h"
+#include "profile/burst_follower.h"
 #include "profile/flow_totals.h"
 #include "profile/module_table.h"
 #include "profile/path_graph.h"
@@ -22,6 +25,9 @@ struct CollectorOptions {
     bool tnv = false;        // also by TNV tables, for comparison; slow
     std::uint64_t seed = 1;  // of the hotlists' coins
     FlowLimits limits;
+    // What is collected stands for more than itself: profiles state errors, which costs a fold for
+    // each of the first samples, and there are block vectors.
+    bool are_samples = true;
 };
 
 // How a sample begins.
@@ -31,10 +37,17 @@ struct SampleStart {
     std::span<const GuestAddress> stack;
     // Executed before anything is counted, in whole blocks; only calls and returns are followed.
     std::uint64_t skip_instructions = 0;
+    // At least 1. What the sample counts of control flow counts so often, so that samples which are
+    // taken at varying rates add up to what the program does. Values are not weighted.
+    std::uint32_t weight = 1;
+    // Edges, paths and calls count in bursts alone, whose random choices are those of `seed`;
+    // stacks, instructions and values as ever.
+    const BurstPlan* bursts = nullptr;
+    std::uint64_t seed = 0;
 };
 
 struct BatchResult {
-    std::uint64_t instructions = 0;  // of the batch's blocks that count
+    std::uint64_t instructions = 0;  // of the batch's blocks that count, each once
     // The trace holds what no emulator writes. What came before counts; the rest of the sample is
     // ignored.
     bool damaged = false;
@@ -43,12 +56,15 @@ struct BatchResult {
 // Totals that several collectors add to.
 struct SharedTotals {
     std::mutex mutex;
-    FlowTotals flow;
+    FlowTotals flow;  // whether in bursts or not
+    BurstTotals bursts;
     std::uint64_t samples = 0;
+    std::uint64_t samples_with_bursts = 0;
     std::uint64_t damaged_samples = 0;
     std::uint64_t graphs_emptied = 0;  // because they were full
 
-    explicit SharedTotals(const FlowLimits& limits) : flow(limits) {}
+    SharedTotals(const BlockRegistry& registry, const CollectorOptions& options)
+        : flow(registry, options.limits, options.are_samples), bursts(registry, options.limits) {}
 };
 
 // Takes one sample after the other, from one thread at a time. add_to() may be called by another.
@@ -60,23 +76,59 @@ class SampleCollector {
     // Ids come from another emulator from now on: the worker process was replaced. Not in a sample.
     void new_emulator();
 
-    // A sample: begin(), its batches in the order of execution, end(). The oldest record of a batch
-    // is its last. Where a trace is cut into batches, even inside a record, changes nothing but by
-    // which coins hotlists that are not exact are thinned. Blocks and values count at whatever
-    // level they were traced. A record that is still incomplete at the end does not count. `table`
-    // must know the blocks of the batch.
+    // A sample: begin(), with the stack of the first thread; its batches, those of each thread in
+    // the order of execution; end(). Other threads are numbered from 1 on and begin with
+    // begin_thread(); without that, with their first batch and no stack. The oldest record of a
+    // batch is its last. Where a trace is cut into batches, even inside a record, changes nothing
+    // but by which coins hotlists that are not exact are thinned. Blocks and values count at
+    // whatever level they were traced. A record that is still incomplete at the end does not count.
+    // `table` must know the blocks of the batch.
     void begin(const SampleStart& start);
-    BatchResult add(std::span<const std::uint64_t> batch, const BlockTable& table);
+    void begin_thread(std::uint32_t thread, std::span<const GuestAddress> stack);
+    BatchResult add(std::uint32_t thread, std::span<const std::uint64_t> batch,
+                    const BlockTable& table);
+    BatchResult add(std::span<const std::uint64_t> batch, const BlockTable& table) {
+        return add(0, batch, table);
+    }
     void end();
+
+    // What the last sample executed. Needs that none has begun since.
+    const BlockVector& block_vector() const { return block_vector_; }
 
     // Moves what was counted so far to the shared totals, and adds the values to `values`.
     void add_to(ValueTotals& values);
 
   private:
+    // What is to be known of a thread while another one is followed.
+    struct Thread {
+        bool begun = false;
+        RecordFollower::Place place = {};
+        std::uint64_t skip_instructions = 0;
+        std::vector<BlockToken> skipped;  // the last ones, not consumed yet
+        std::optional<BurstFollower> bursts = {};
+    };
+
+    // What is not folded yet.
+    struct Batch {
+        std::uint64_t samples = 0;  // that have ended
+        std::uint64_t instructions = 0, weighted = 0;
+    };
+
+    void count_events(EventKinds kinds);
+    void start_thread(std::uint32_t thread, std::span<const GuestAddress> stack);
+    void turn_to(std::uint32_t thread);
     void follow();
+    void follow_between_bursts(BurstFollower& bursts);
+    template <typename Limit>
+    void follow_up_to(Limit& limit);
+    template <typename Limit>
+    void follow_plain(Limit& limit);
+    void look_at(std::span<const BlockToken> record, std::uint64_t random);
     void take(const TraceRecord& record);
+    void take_in_bursts(BurstFollower& bursts, const TraceRecord& record);
     void skip(std::span<const BlockToken> blocks);
     void fold();
+    void note_executed();
     void empty_graph();
 
     std::mutex mutex_;
@@ -86,10 +138,20 @@ class SampleCollector {
     TraceReader reader_;
     PathGraph graph_;
     RecordFollower follower_;
-    std::vector<BlockToken> skipped_;  // the last ones, not consumed yet
-    std::uint64_t skip_instructions_ = 0;
-    std::uint64_t instructions_ = 0;           // of this sample
-    std::uint64_t reported_instructions_ = 0;  // of this sample, by fold()
+    std::optional<BurstPlan> bursts_;  // of this sample
+    std::uint64_t seed_ = 0;           // of them
+    BurstSink burst_sink_;
+    std::vector<Thread> threads_;
+    std::uint32_t current_ = 0;  // of which reader and follower know
+    AddressResolver* resolver_ = nullptr;
+    std::uint64_t skip_instructions_ = 0;   // that each thread begins with
+    std::uint32_t weight_ = 1;              // of this sample
+    std::uint64_t instructions_ = 0;        // of this sample
+    std::uint64_t noted_instructions_ = 0;  // of this sample, by note_executed()
+    Batch batch_;
+    RecordLooks looks_;
+    BlockVector block_vector_;  // of this sample
+    const bool are_samples_;
     bool in_sample_ = false;
 };
 

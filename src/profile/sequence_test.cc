@@ -3,46 +3,14 @@
 
 #include <map>
 
-#include "profile/test_traces.h"
+#include "profile/test_programs.h"
 
 namespace shadowprof {
 namespace {
 
 using namespace testing;
-using Words = std::vector<std::uint64_t>;
 
 constexpr auto none = ValueSlot::no_source;
-
-// Twelve blocks with every kind of end, some of which loop.
-TestProgram some_program() {
-    TestProgram program;
-    for (std::uint64_t i = 0; i < 12; ++i) {
-        constexpr Terminator kinds[] = {Terminator::conditional, Terminator::call, Terminator::ret,
-                                        Terminator::indirect_jump};
-        const std::uint64_t target = i % 3 == 0 ? 0x1000 : 0x1000 + 16 * ((i * 5) % 12);
-        program.add(0x1000 + 16 * i, kinds[i % 4], target, 1 + static_cast<std::uint32_t>(i));
-    }
-    return program;
-}
-
-// The same blocks, some of them in sequences that repeat.
-Words with_sequences(TestProgram& program, const Words& plain, Random& random) {
-    std::map<std::vector<BlockId>, BlockId> known;
-    Words words;
-    for (std::size_t at = 0; at < plain.size();) {
-        const std::size_t length = 1 + random.next() % max_sequence_parts;
-        if (random.coin(0.4) || at + length > plain.size()) {
-            words.push_back(plain[at++]);
-            continue;
-        }
-        std::vector<BlockId> parts;
-        for (std::size_t i = 0; i < length; ++i) parts.push_back(static_cast<BlockId>(plain[at++]));
-        const auto [found, added] = known.try_emplace(parts, 0);
-        if (added) found->second = program.sequence(parts);
-        words.push_back(found->second);
-    }
-    return words;
-}
 
 TEST_CASE("however a trace is cut into sequences, its profile is the same") {
     Random random(5);

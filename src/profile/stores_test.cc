@@ -82,11 +82,15 @@ TEST_CASE("a copied context unwinds like its original") {
 
 TEST_CASE("a full path store gives up the coldest paths and says how often they were executed") {
     PathStore store(10);
-    for (BlockToken i = 1; i <= 10; ++i) store.add(std::vector{i, i}, i * 100);
-    store.add(std::vector<BlockToken>{50}, 7);
+    const auto add = [&](std::vector<BlockToken> path, std::uint64_t count) {
+        PathStore::Place place;
+        store.add(path, place, count);
+    };
+    for (BlockToken i = 1; i <= 10; ++i) add({i, i}, i * 100);
+    add({50}, 7);
     CHECK(store.size() == 6);
     CHECK(store.given_up() == 100 + 200 + 300 + 400 + 500);
-    store.add(std::vector<BlockToken>{10, 10}, 1);
+    add({10, 10}, 1);
     std::uint64_t sum = 0;
     for (std::size_t i = 0; i < store.size(); ++i) {
         sum += store.count(i);
@@ -162,20 +166,24 @@ TEST_CASE("invariants that do not hold are found and named") {
     TestProgram program;
     program.add(0x1000, Terminator::jump, 0x1000);
     const BlockToken token = *registry.token(program.blocks[0], resolver);
-    {
-        FlowTotals totals;  // a block that was never left
-        totals.add_path(std::vector{token}, 1);
+    const auto add_path = [&](FlowTotals& totals) {
+        PathStore::Place place;
+        std::vector steps = {StepTotals::unknown};
+        totals.add_path(std::vector{token}, place, steps, 1);
         totals.add_start(token, 1);
-        CHECK(totals.check(registry).error().code == ErrorCode::invalid);
+    };
+    {
+        FlowTotals totals(registry);  // a block that was never left
+        add_path(totals);
+        CHECK(totals.check().error().code == ErrorCode::invalid);
     }
     {
-        FlowTotals totals;  // instructions that no sample reported
-        totals.add_path(std::vector{token}, 1);
-        totals.add_start(token, 1);
+        FlowTotals totals(registry);  // instructions that no sample reported
+        add_path(totals);
         totals.add_end(token, 1);
-        CHECK_FALSE(totals.check(registry).has_value());
-        totals.add_instructions(3);
-        CHECK_FALSE(totals.check(registry).has_value());  // still without a stack
+        CHECK_FALSE(totals.check().has_value());
+        totals.end_batch(3, 3);
+        CHECK_FALSE(totals.check().has_value());  // still without a stack
     }
 }
 

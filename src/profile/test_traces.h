@@ -85,9 +85,21 @@ class TestRun {
         : profile(options, modules), collector(profile.add_collector()) {}
 
     void begin(std::vector<std::uint64_t> stack = {}, std::uint64_t skip_instructions = 0) {
-        stack_.clear();
-        for (std::uint64_t address : stack) stack_.push_back({address});
+        set_stack(stack);
         collector.begin({resolver, stack_, skip_instructions});
+    }
+    void begin_weighted(std::uint32_t weight, std::vector<std::uint64_t> stack) {
+        set_stack(stack);
+        collector.begin({.resolver = resolver, .stack = stack_, .weight = weight});
+    }
+    void begin_with_bursts(const BurstPlan& plan, std::uint64_t seed,
+                           std::vector<std::uint64_t> stack = {}, std::uint32_t weight = 1) {
+        set_stack(stack);
+        collector.begin({.resolver = resolver,
+                         .stack = stack_,
+                         .weight = weight,
+                         .bursts = &plan,
+                         .seed = seed});
     }
     BatchResult add(const TestProgram& program, std::vector<std::uint64_t> oldest_first) {
         return collector.add(batch(std::move(oldest_first)), program.table());
@@ -112,6 +124,11 @@ class TestRun {
     SampleCollector& collector;
 
   private:
+    void set_stack(const std::vector<std::uint64_t>& stack) {
+        stack_.clear();
+        for (std::uint64_t address : stack) stack_.push_back({address});
+    }
+
     std::vector<GuestAddress> stack_;
 };
 

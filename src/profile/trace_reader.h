@@ -34,6 +34,12 @@ class TraceReader {
     // A sample starts in a layout that `resolver` knows.
     void begin(AddressResolver& resolver);
 
+    // What comes next is another thread's: a record that is not complete is dropped.
+    void cut() {
+        left_ = begin_;
+        ended_ = true;
+    }
+
     // A batch: open(), then any of read(), PlainRecords and KnownRecords until at_end().
     void open(std::span<const std::uint64_t> words, const BlockTable& table);
     bool at_end() const { return ended_ || damaged_; }
@@ -46,6 +52,15 @@ class TraceReader {
     class PlainRecords;  // without values, unless copied()
     class KnownRecords;  // any, if copied(): what is read now is in the window
     bool copied() const { return copied_; }
+    // Where records begin that are without values: distances between these are numbers of records.
+    std::size_t place() const { return left_; }
+    // The blocks of the record that lay `records` behind `place`. None if it is no longer what it
+    // was. Not copied().
+    std::span<const BlockToken> look_back(std::size_t place, std::uint64_t records) const {
+        const auto* plan = plans_.find_known(words_[place - 1 - records]);
+        if (!plan) return {};
+        return std::span(tokens()).subspan(plan->first_block, plan->blocks);
+    }
     template <typename Records>
     void skip_to(const Records& records) {
         left_ = records.left_;

@@ -117,8 +117,8 @@ Result<std::string> find_checked_program(const std::string& name) {
     return path;
 }
 
-Result<void> attach_and_release(pid_t child, int go) {
-    TRY(ptrace_call(PTRACE_SEIZE, child, 0, target_ptrace_options(), "PTRACE_SEIZE"));
+Result<void> attach_and_release(pid_t child, int go, Forks forks) {
+    TRY(ptrace_call(PTRACE_SEIZE, child, 0, target_ptrace_options(forks), "PTRACE_SEIZE"));
     if (::write(go, "", 1) != 1) return errno_error("start the program");
     return {};
 }
@@ -166,11 +166,11 @@ Result<std::unique_ptr<Target>> launch(WaitHub& hub, const LaunchOptions& option
     }
     Fledgling child(hub, pid);
     report.write_end.reset();
-    TRY(attach_and_release(pid, go.write_end.get()));
+    TRY(attach_and_release(pid, go.write_end.get(), options.forks));
     TRY_ASSIGN(const auto leader, child.run_to_exec());
     if (!leader) return exec_error(path, report.read_end.get());
     child.release();
-    return Target::adopt(hub, *leader);
+    return Target::adopt(hub, *leader, options.forks);
 }
 
 }  // namespace shadowprof

@@ -33,6 +33,7 @@ struct LaunchOptions {
         command;  // the program, searched for as execvp does, and its arguments
     InheritedSignals signals;
     bool fixed_addresses = false;  // without address space layout randomisation
+    Forks forks = Forks::let_go;
 };
 
 // Starts a program that keeps our terminal, process group, standard files and environment. The

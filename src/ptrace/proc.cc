@@ -10,32 +10,20 @@
 #include <memory>
 #include <optional>
 
+#include "base/clock.h"
 #include "base/fd.h"
+#include "base/status_field.h"
 
 namespace shadowprof {
 namespace {
 
 constexpr std::size_t longest_proc_file_bytes = 256u << 20;
+// What is shorter is read in moments.
+constexpr std::size_t looks_at_clock_bytes = 16u << 10;
 
 // ENOENT in /proc means that the process is gone.
 Error proc_error(const std::string& path) {
     return errno_error(fmt::format("read '{}'", path), errno == ENOENT ? ESRCH : errno);
-}
-
-Result<std::string> read_proc_file(const std::string& path) {
-    const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!fd) return proc_error(path);
-    std::string text;
-    std::array<char, 16384> chunk;
-    for (;;) {
-        const ssize_t count = ::read(fd.get(), chunk.data(), chunk.size());
-        if (count < 0 && errno == EINTR) continue;
-        if (count < 0) return proc_error(path);
-        if (count == 0) return text;
-        text.append(chunk.data(), static_cast<std::size_t>(count));
-        if (text.size() > longest_proc_file_bytes)
-            return Error{ErrorCode::invalid, 0, fmt::format("'{}' does not end", path)};
-    }
 }
 
 template <typename T>
@@ -44,21 +32,6 @@ std::optional<T> to_number(std::string_view text) {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc{}) return std::nullopt;
     return value;
-}
-
-// The value of "Name:\tvalue\n", or empty.
-std::string_view status_field(std::string_view text, std::string_view name) {
-    for (std::size_t line = 0; line < text.size();) {
-        const std::size_t end = std::min(text.find('\n', line), text.size());
-        std::string_view row = text.substr(line, end - line);
-        if (row.starts_with(name) && row.substr(name.size()).starts_with(':')) {
-            row.remove_prefix(name.size() + 1);
-            row.remove_prefix(std::min(row.find_first_not_of(" \t"), row.size()));
-            return row;
-        }
-        line = end + 1;
-    }
-    return {};
 }
 
 template <typename T>
@@ -95,6 +68,34 @@ Error invalid(std::string_view what) {
 
 }  // namespace
 
+Result<std::string> read_proc_text(const std::string& path,
+                                   std::optional<std::chrono::steady_clock::time_point> until) {
+    const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!fd) return proc_error(path);
+    std::string text;
+    std::array<char, 16384> chunk;
+    for (;;) {
+        const ssize_t count = ::read(fd.get(), chunk.data(), chunk.size());
+        if (count < 0 && errno == EINTR) continue;
+        if (count < 0) return proc_error(path);
+        if (count == 0) return text;
+        text.append(chunk.data(), static_cast<std::size_t>(count));
+        const bool is_long = text.size() > looks_at_clock_bytes;
+        if (until && is_long && std::chrono::steady_clock::now() >= *until)
+            return Error{ErrorCode::interrupted, 0,
+                         fmt::format("'{}' could not be read in time", path)};
+        if (text.size() > longest_proc_file_bytes)
+            return Error{ErrorCode::invalid, 0, fmt::format("'{}' does not end", path)};
+    }
+}
+
+void offer_to_oom_killer(pid_t pid) {
+    constexpr std::string_view most = "1000";
+    const UniqueFd fd(
+        ::open(fmt::format("/proc/{}/oom_score_adj", pid).c_str(), O_WRONLY | O_CLOEXEC));
+    if (fd && ::write(fd.get(), most.data(), most.size()) < 0) return;
+}
+
 Result<ProcStatus> ProcStatus::parse(std::string_view text) {
     const auto state = status_field(text, "State");
     const auto tgid = to_number<pid_t>(status_field(text, "Tgid"));
@@ -118,24 +119,30 @@ Result<ProcStatus> ProcStatus::parse(std::string_view text) {
 
 Result<ProcStat> ProcStat::parse(std::string_view text) {
     // Indices from the state, which is field 3 in proc(5).
-    constexpr std::size_t state = 0, minflt = 7, utime = 11, stime = 12, processor = 36;
+    constexpr std::size_t state = 0, ppid = 1, minflt = 7, utime = 11, stime = 12, processor = 36;
     const auto fields = stat_fields_from_state(text);
     if (fields.size() <= processor) return invalid("/proc stat");
+    const auto parent = to_number<pid_t>(fields[ppid]);
     const auto faults = to_number<std::uint64_t>(fields[minflt]);
     const auto user = to_number<std::uint64_t>(fields[utime]);
     const auto system = to_number<std::uint64_t>(fields[stime]);
     const auto cpu = to_number<int>(fields[processor]);
-    if (!faults || !user || !system || !cpu) return invalid("/proc stat");
+    if (!parent || !faults || !user || !system || !cpu) return invalid("/proc stat");
     const auto tick_ns = 1'000'000'000ull / static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
-    return ProcStat{fields[state].front(), *faults, *user * tick_ns, *system * tick_ns, *cpu};
+    return ProcStat{fields[state].front(), *parent,           *faults,
+                    *user * tick_ns,       *system * tick_ns, *cpu};
 }
 
 Result<std::string> read_maps_text(pid_t pid) {
-    return read_proc_file(fmt::format("/proc/{}/maps", pid));
+    return read_proc_text(fmt::format("/proc/{}/maps", pid));
+}
+
+Result<std::string> read_maps_text(pid_t pid, std::chrono::steady_clock::time_point until) {
+    return read_proc_text(fmt::format("/proc/{}/maps", pid), until);
 }
 
 Result<std::string> read_smaps_text(pid_t pid) {
-    return read_proc_file(fmt::format("/proc/{}/smaps", pid));
+    return read_proc_text(fmt::format("/proc/{}/smaps", pid));
 }
 
 Result<MemoryMap> read_memory_map(pid_t pid) {
@@ -144,18 +151,32 @@ Result<MemoryMap> read_memory_map(pid_t pid) {
 }
 
 Result<ProcStatus> read_proc_status(pid_t pid) {
-    TRY_ASSIGN(const std::string text, read_proc_file(fmt::format("/proc/{}/status", pid)));
+    TRY_ASSIGN(const std::string text, read_proc_text(fmt::format("/proc/{}/status", pid)));
     return ProcStatus::parse(text);
 }
 
+Result<std::uint64_t> read_anonymous_pages(pid_t pid) {
+    TRY_ASSIGN(const auto text, read_proc_text(fmt::format("/proc/{}/statm", pid)));
+    unsigned long long size = 0, resident = 0, of_files = 0;
+    if (std::sscanf(text.c_str(), "%llu %llu %llu", &size, &resident, &of_files) != 3)
+        return Error{ErrorCode::invalid, 0, "statm has not its fields"};
+    return resident - std::min(resident, of_files);
+}
+
+std::uint64_t read_cpu_ns(pid_t pid) {
+    clockid_t clock = 0;
+    if (::clock_getcpuclockid(pid, &clock) != 0) return 0;
+    return static_cast<std::uint64_t>(read_clock_ns(clock));
+}
+
 Result<ProcStat> read_proc_stat(pid_t pid) {
-    TRY_ASSIGN(const std::string text, read_proc_file(fmt::format("/proc/{}/stat", pid)));
+    TRY_ASSIGN(const std::string text, read_proc_text(fmt::format("/proc/{}/stat", pid)));
     return ProcStat::parse(text);
 }
 
 Result<ProcStat> read_thread_stat(pid_t pid, pid_t tid) {
     TRY_ASSIGN(const std::string text,
-               read_proc_file(fmt::format("/proc/{}/task/{}/stat", pid, tid)));
+               read_proc_text(fmt::format("/proc/{}/task/{}/stat", pid, tid)));
     return ProcStat::parse(text);
 }
 
@@ -165,7 +186,7 @@ Result<char> read_thread_state(pid_t pid, pid_t tid) {
 }
 
 Result<std::vector<AuxiliaryEntry>> read_auxiliary_vector(pid_t pid) {
-    TRY_ASSIGN(const std::string bytes, read_proc_file(fmt::format("/proc/{}/auxv", pid)));
+    TRY_ASSIGN(const std::string bytes, read_proc_text(fmt::format("/proc/{}/auxv", pid)));
     std::vector<AuxiliaryEntry> entries;
     for (std::size_t at = 0; at + sizeof(AuxiliaryEntry) <= bytes.size();
          at += sizeof(AuxiliaryEntry)) {
@@ -187,7 +208,7 @@ Result<std::string> read_exe_path(pid_t pid) {
 }
 
 Result<std::vector<std::string>> read_command(pid_t pid) {
-    TRY_ASSIGN(const std::string bytes, read_proc_file(fmt::format("/proc/{}/cmdline", pid)));
+    TRY_ASSIGN(const std::string bytes, read_proc_text(fmt::format("/proc/{}/cmdline", pid)));
     std::vector<std::string> words;
     for (std::size_t start = 0; start < bytes.size();) {
         const std::size_t end = std::min(bytes.find('\0', start), bytes.size());
@@ -197,8 +218,14 @@ Result<std::vector<std::string>> read_command(pid_t pid) {
     return words;
 }
 
+Result<std::string> read_thread_name(pid_t pid, pid_t tid) {
+    TRY_ASSIGN(std::string name, read_proc_text(fmt::format("/proc/{}/task/{}/comm", pid, tid)));
+    if (name.ends_with('\n')) name.pop_back();
+    return name;
+}
+
 Result<pid_t> read_namespace_pid(pid_t pid) {
-    TRY_ASSIGN(const std::string text, read_proc_file(fmt::format("/proc/{}/status", pid)));
+    TRY_ASSIGN(const std::string text, read_proc_text(fmt::format("/proc/{}/status", pid)));
     const auto ids = status_field(text, "NSpid");
     const auto last = ids.substr(ids.rfind('\t') + 1);
     return to_number<pid_t>(last).value_or(pid);

@@ -4,8 +4,10 @@
 #include <sys/types.h>
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -37,6 +39,7 @@ struct ProcStatus {
 // From /proc/PID/stat.
 struct ProcStat {
     char state = '?';
+    pid_t parent_pid = 0;
     std::uint64_t minor_faults = 0;
     std::uint64_t user_ns = 0, system_ns = 0;  // processor time, in steps of the kernel's tick
     int cpu = 0;                               // on which it ran last
@@ -49,13 +52,24 @@ struct AuxiliaryEntry {
     std::uint64_t value = 0;
 };
 
+// A file of /proc or a file system like it, whose length is known only when it is read.
+// ErrorCode::interrupted if it is long and not all of it was read before `until`.
+Result<std::string> read_proc_text(
+    const std::string& path,
+    std::optional<std::chrono::steady_clock::time_point> until = std::nullopt);
 // What MemoryMap::parse() reads.
 Result<std::string> read_maps_text(pid_t pid);
+// The same; ErrorCode::interrupted if it takes longer than `until`.
+Result<std::string> read_maps_text(pid_t pid, std::chrono::steady_clock::time_point until);
 Result<MemoryMap> read_memory_map(pid_t pid);
 // The same with what the kernel knows of each mapping; it looks at every page for that.
 Result<std::string> read_smaps_text(pid_t pid);
 Result<ProcStatus> read_proc_status(pid_t pid);
 Result<ProcStat> read_proc_stat(pid_t pid);
+// Pages of its memory that no file backs, as the kernel counts them.
+Result<std::uint64_t> read_anonymous_pages(pid_t pid);
+// Processor time of all its threads; 0 if it is gone.
+std::uint64_t read_cpu_ns(pid_t pid);
 // Of one thread.
 Result<ProcStat> read_thread_stat(pid_t pid, pid_t tid);
 Result<char> read_thread_state(pid_t pid, pid_t tid);
@@ -63,6 +77,8 @@ Result<char> read_thread_state(pid_t pid, pid_t tid);
 Result<std::vector<AuxiliaryEntry>> read_auxiliary_vector(pid_t pid);
 // The words of its command line, as far as the process has left them there.
 Result<std::vector<std::string>> read_command(pid_t pid);
+// As the thread has set it.
+Result<std::string> read_thread_name(pid_t pid, pid_t tid);
 // Its id in the innermost of its pid namespaces.
 Result<pid_t> read_namespace_pid(pid_t pid);
 // The target of /proc/PID/exe: " (deleted)" is left at its end where the kernel puts it.
@@ -70,6 +86,10 @@ Result<std::string> read_exe_path(pid_t pid);
 Result<std::vector<pid_t>> read_thread_ids(pid_t pid);
 // Whether `tid` is a thread of process `pid`.
 bool is_thread_of(pid_t pid, pid_t tid);
+
+// Makes the process the first that the kernel kills where memory runs out. Of processes of the same
+// user, without effect on others.
+void offer_to_oom_killer(pid_t pid);
 
 // What the first bytes of a program file say.
 enum class ProgramKind : std::uint8_t { elf_x86_64, elf_other, script, unknown };

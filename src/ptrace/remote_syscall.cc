@@ -10,6 +10,7 @@
 #include "ptrace/process_memory.h"
 #include "ptrace/ptrace_call.h"
 #include "ptrace/rseq_area.h"
+#include "ptrace/seccomp_state.h"
 #include "ptrace/syscall_site.h"
 #include "ptrace/target.h"
 
@@ -49,22 +50,6 @@ Result<void> set_options(pid_t tid, std::uint64_t options) {
     return {};
 }
 
-// Sees to it that no seccomp filter kills the target for a call of ours. True: filters were
-// suspended and must be resumed.
-Result<bool> suspend_seccomp(pid_t tid) {
-    if (set_options(tid, target_ptrace_options() | PTRACE_O_SUSPEND_SECCOMP)) return true;
-    // Not allowed without CAP_SYS_ADMIN or inside a filter of our own. A target with no more
-    // filters than we have may fork as we may.
-    TRY_ASSIGN(const ProcStatus target, read_proc_status(tid));
-    if (target.seccomp == 0) return false;
-    TRY_ASSIGN(const ProcStatus own, read_proc_status(::getpid()));
-    if (target.seccomp == own.seccomp && target.seccomp_filters == own.seccomp_filters)
-        return false;
-    return unsupported(
-        "the target runs under a seccomp filter of its own, which might kill it for an injected "
-        "system call; as root shadowprof can suspend the filter");
-}
-
 // In a syscall-stop, leave nothing for the kernel to restart.
 void point_at(user_regs_struct& registers, GuestAddress instruction, std::uint64_t number,
               const std::array<std::uint64_t, 6>& arguments) {
@@ -85,7 +70,8 @@ void point_at(user_regs_struct& registers, GuestAddress instruction, std::uint64
 
 }  // namespace
 
-Result<RemoteSyscall> RemoteSyscall::begin(StoppedThread& thread, GuestAddress instruction) {
+Result<RemoteSyscall> RemoteSyscall::begin(StoppedThread& thread, GuestAddress instruction,
+                                           std::uint64_t ptrace_options) {
     if (!thread.status().is_trap()) return unsupported("the thread is not in a trap");
     ProcessMemory memory(thread.tid());
     if (!is_syscall_instruction(memory, instruction))
@@ -94,8 +80,8 @@ Result<RemoteSyscall> RemoteSyscall::begin(StoppedThread& thread, GuestAddress i
     TRY_ASSIGN(const bool restartable, in_restartable_sequence(thread, saved.rip));
     if (restartable) return unsupported("the thread is inside a restartable sequence");
     TRY_ASSIGN(const std::uint64_t mask, thread.signal_mask());
-    TRY_ASSIGN(const bool suspended, suspend_seccomp(thread.tid()));
-    RemoteSyscall session(thread, instruction, saved, mask, suspended);
+    TRY_ASSIGN(const bool suspended, suspend_seccomp(thread.tid(), ptrace_options));
+    RemoteSyscall session(thread, instruction, saved, mask, ptrace_options, suspended);
     TRY(thread.set_signal_mask(session_mask));
     return session;
 }
@@ -105,6 +91,7 @@ RemoteSyscall::RemoteSyscall(RemoteSyscall&& other) noexcept
       instruction_(other.instruction_),
       saved_(other.saved_),
       saved_mask_(other.saved_mask_),
+      ptrace_options_(other.ptrace_options_),
       seccomp_suspended_(other.seccomp_suspended_) {}
 
 Result<std::int64_t> RemoteSyscall::call(std::uint64_t number,
@@ -139,9 +126,10 @@ Result<void> RemoteSyscall::finish() {
     // Registers that are restored behind a system call would not make the kernel restart the call
     // that the thread was in; in a trap they do.
     TRY(thread.settle());
-    TRY(thread.set_registers(saved_));
+    // The registers last: once they are right, all is.
     TRY(thread.set_signal_mask(saved_mask_));
-    if (seccomp_suspended_) TRY(set_options(thread.tid(), target_ptrace_options()));
+    TRY(thread.set_registers(saved_));
+    if (seccomp_suspended_) TRY(set_options(thread.tid(), ptrace_options_));
     return {};
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/guest_address.h"
 #include "base/result.h"
+#include "ptrace/forks.h"
 #include "ptrace/stopped_thread.h"
 
 namespace shadowprof {
@@ -21,9 +22,13 @@ namespace shadowprof {
 class RemoteSyscall {
   public:
     // `thread` must be in a trap. `instruction` must be a `syscall` instruction of its program.
+    // `ptrace_options` are those of the thread; it may have them anew afterwards.
     // Errors: gone; unsupported: the thread cannot be borrowed just now (it is inside a
-    // restartable sequence, or not in a trap) or ever (a seccomp filter that might kill it).
-    static Result<RemoteSyscall> begin(StoppedThread& thread, GuestAddress instruction);
+    // restartable sequence, or not in a trap); permission: nor ever (a seccomp filter that might
+    // kill the target).
+    static Result<RemoteSyscall> begin(
+        StoppedThread& thread, GuestAddress instruction,
+        std::uint64_t ptrace_options = target_ptrace_options(Forks::let_go));
 
     RemoteSyscall(RemoteSyscall&& other) noexcept;
     RemoteSyscall& operator=(RemoteSyscall&&) = delete;
@@ -39,7 +44,8 @@ class RemoteSyscall {
     };
     // clone(2) of a new process that is traced from its first moment, with rsp = `child_stack` and
     // no other register that points into memory. The child is left to the caller, stopped or about
-    // to. `flags` must not contain CLONE_UNTRACED, CLONE_VM, CLONE_VFORK or an exit signal.
+    // to. `flags` must not contain CLONE_UNTRACED, CLONE_VFORK or an exit signal, and CLONE_VM only
+    // where the thread is a replica's.
     Result<Clone> clone(std::uint64_t flags, std::uint64_t child_stack);
 
     // Restores the thread. Nothing more to do for the destructor then.
@@ -47,11 +53,12 @@ class RemoteSyscall {
 
   private:
     RemoteSyscall(StoppedThread& thread, GuestAddress instruction, const user_regs_struct& saved,
-                  std::uint64_t saved_mask, bool seccomp_suspended)
+                  std::uint64_t saved_mask, std::uint64_t ptrace_options, bool seccomp_suspended)
         : thread_(&thread),
           instruction_(instruction),
           saved_(saved),
           saved_mask_(saved_mask),
+          ptrace_options_(ptrace_options),
           seccomp_suspended_(seccomp_suspended) {}
 
     Result<void> enter(std::uint64_t number, const std::array<std::uint64_t, 6>& arguments);
@@ -61,6 +68,7 @@ class RemoteSyscall {
     GuestAddress instruction_;
     user_regs_struct saved_;
     std::uint64_t saved_mask_;
+    std::uint64_t ptrace_options_;
     bool seccomp_suspended_;
 };
 

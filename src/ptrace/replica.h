@@ -36,9 +36,11 @@ class Replica {
     // Forks the target, which stands still, by an injected call of one of its threads. The replica
     // shares the target's open files without holding them open, and has all signals blocked. It has
     // the memory in `unforked` too, which must be UnforkedMemory of this moment.
-    // Errors: gone; unsupported (no thread can be borrowed now, or a seccomp filter forbids it);
-    // system, where the fork failed: EAGAIN by a limit on processes, ENOMEM.
-    static Result<Replica> fork(ScopedStop& stop, std::span<const MemoryRange> unforked = {});
+    // It is a child of ours where that can be, else of the target.
+    // Errors: gone; unsupported (no thread can be borrowed now); permission (a seccomp filter
+    // forbids it or might kill for it); system, where the fork failed: EAGAIN by a limit on
+    // processes, ENOMEM.
+    static Result<Replica> fork(ScopedStop& stop, std::span<const UnforkedRange> unforked = {});
 
     Replica(Replica&&) = default;
     Replica& operator=(Replica&&) = delete;
@@ -49,6 +51,9 @@ class Replica {
     pid_t pid() const { return process_->pid; }
     // /proc/PID/mem, read-only, close-on-exec. Reads end when the replica dies.
     int memory_fd() const { return memory_.get(); }
+
+    // Where memory runs out, this is killed before the target, which has as much.
+    void offer_to_oom_killer();
 
     // Another one as this one is now, made through a `syscall` instruction of its program. Only for
     // replicas that are children of ours.
@@ -78,14 +83,23 @@ class Replica {
 
     Replica(std::unique_ptr<Process> process, UniqueFd memory, StoppedThread thread)
         : process_(std::move(process)), memory_(std::move(memory)), thread_(thread) {}
-    static Result<Replica> fork_through(RemoteSyscall& session, WaitHub& hub,
-                                        std::shared_ptr<std::vector<pid_t>> dead_replicas);
+    static Result<std::unique_ptr<Process>> fork_through(
+        RemoteSyscall& session, WaitHub& hub, std::shared_ptr<std::vector<pid_t>> dead_replicas);
+    static Result<std::unique_ptr<Process>> process_of(
+        const RemoteSyscall::Clone& clone, WaitHub& hub,
+        std::shared_ptr<std::vector<pid_t>> dead_replicas);
+    static Result<Replica> take_over(std::unique_ptr<Process> process);
+    static Result<Replica> hand_over(Result<Replica> replica, GuestAddress instruction);
 
     std::unique_ptr<Process> process_;
     UniqueFd memory_;
     UniqueFd writable_memory_;
     StoppedThread thread_;
 };
+
+// A replica that nobody owns, as when the thread that was to bear it is killed in the middle of the
+// call.
+bool is_stray_replica(const StoppedThread& thread);
 
 // Lets the target reap its dead replicas by calls in `session`. Those that are not quite dead yet
 // remain in the list.

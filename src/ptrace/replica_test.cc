@@ -145,6 +145,20 @@ TEST_CASE("a hundred replicas leave no zombie, and the target sees nothing of th
     });
 }
 
+TEST_CASE("where memory runs out a replica goes first, and the target is as likely as before") {
+    with_both_parents([](WaitHub&, Target& target, Facts&, const void*) {
+        const auto score = [](pid_t pid) {
+            auto text = read_proc_text(fmt::format("/proc/{}/oom_score_adj", pid));
+            return need(text);
+        };
+        const auto before = score(target.pid());
+        auto replica = fork_at_stop(target);
+        need(replica).offer_to_oom_killer();
+        CHECK(score(replica->pid()) == "1000\n");
+        CHECK(score(target.pid()) == before);
+    });
+}
+
 TEST_CASE("a replica executes single instructions from given registers and memory") {
     Shared<Facts> facts;
     TestHub hub;

@@ -81,6 +81,39 @@ TEST_CASE("no thread runs while the target is stopped, whatever comes and goes")
     CHECK((*target)->end()->exit_code() == 11);
 }
 
+TEST_CASE("a stop that takes longer than it may is given up, and all threads go on") {
+    Shared<Counters> counters;
+    TestHub hub;
+    Child child(hub, [&] {
+        std::array<std::thread, 4> tickers;
+        for (auto& thread : tickers)
+            thread = std::thread([&] {
+                ++counters->threads;
+                tick_until_stopped(*counters);
+            });
+        for (auto& thread : tickers) thread.join();
+        return 7;
+    });
+    REQUIRE(wait_until([&] { return counters->threads == 4; }));
+    auto target = Target::attach(hub, child.pid());
+    need(target);
+    for (int round = 0; round < 50; ++round) {
+        const auto refused = (*target)->stop(Target::Sleepers::leave_alone, 0ns);
+        REQUIRE_FALSE(refused);
+        CHECK(refused.error().code == ErrorCode::interrupted);
+        if (round % 2) continue;
+        auto stop = (*target)->stop(Target::Sleepers::leave_alone, 1h);
+        need(stop);
+        CHECK(stop->threads().size() == read_thread_ids(child.pid())->size());
+        CHECK((*target)->stop_began() <= std::chrono::steady_clock::now());
+    }
+    const auto ticks = counters->ticks.load();
+    CHECK(pump_until(hub, **target, [&] { return counters->ticks > ticks + 1000; }));
+    counters->stop = true;
+    REQUIRE(pump_to_end(hub, **target));
+    CHECK((*target)->end()->exit_code() == 7);
+}
+
 TEST_CASE("a stop signal stops the target, and SIGCONT lets it go on, as without us") {
     Shared<Counters> counters;
     TestHub hub;

@@ -139,9 +139,9 @@ Result<void> StoppedThread::settle(OwnSignal own) {
     return {};
 }
 
-Result<void> StoppedThread::resume(int signal) {
+Result<void> StoppedThread::resume(int signal, Advance how) {
     const bool group_stop = status_.kind() == WaitStatus::Kind::group_stop;
-    TRY(ptrace_call(group_stop ? PTRACE_LISTEN : PTRACE_CONT, tid_, 0,
+    TRY(ptrace_call(group_stop ? PTRACE_LISTEN : request_for(how), tid_, 0,
                     static_cast<std::uint64_t>(group_stop ? 0 : signal), "resume"));
     return {};
 }

@@ -77,7 +77,8 @@ class StoppedThread {
     Result<void> settle(OwnSignal own = OwnSignal::delivered);
 
     // Lets the thread go. `signal` is delivered if it is in a signal stop. A group stop stays one.
-    Result<void> resume(int signal = 0);
+    // `how`: run or to_syscall.
+    Result<void> resume(int signal = 0, Advance how = Advance::run);
     // Also ends the tracing.
     Result<void> detach(int signal = 0);
 

@@ -44,8 +44,10 @@ bool is_child_of_ours(pid_t pid) {
 
 }  // namespace
 
-std::uint64_t target_ptrace_options() {
-    return PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC;
+std::uint64_t target_ptrace_options(Forks forks) {
+    const std::uint64_t births =
+        forks == Forks::follow ? PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK : 0;
+    return PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | births;
 }
 
 ScopedStop::ScopedStop(ScopedStop&& other) noexcept
@@ -65,17 +67,25 @@ void ScopedStop::detach() && {
     std::exchange(target_, nullptr)->detach_all(threads_);
 }
 
-Target::Target(WaitHub& hub, pid_t pid)
-    : hub_(&hub), pid_(pid), is_own_child_(is_child_of_ours(pid)) {}
+Target::Target(WaitHub& hub, pid_t pid, Forks forks)
+    : hub_(&hub), pid_(pid), forks_(forks), is_own_child_(is_child_of_ours(pid)) {}
 
 Target::~Target() {
     static_cast<void>(detach());
 }
 
-std::unique_ptr<Target> Target::adopt(WaitHub& hub, const StoppedThread& leader) {
-    std::unique_ptr<Target> target(new Target(hub, leader.tid()));
+std::unique_ptr<Target> Target::adopt(WaitHub& hub, const StoppedThread& leader, Forks forks) {
+    std::unique_ptr<Target> target(new Target(hub, leader.tid(), forks));
     target->threads_[leader.tid()].stop = leader.status();
     target->note_program();
+    return target;
+}
+
+std::unique_ptr<Target> Target::take_born(WaitHub& hub, pid_t pid, bool shares_memory) {
+    std::unique_ptr<Target> target(new Target(hub, pid, Forks::follow));
+    target->is_born_ = true;
+    target->shares_memory_ = shares_memory;
+    target->threads_[pid];
     return target;
 }
 
@@ -92,12 +102,17 @@ bool Target::handle(const WaitEvent& event) {
 
 // A new thread may report its first stop before its parent reports its birth.
 bool Target::adopt_unknown(const WaitEvent& event) {
-    if (event.status.is_end()) return foreign_.erase(event.pid) != 0;
+    if (event.status.is_end()) {
+        if (event.pid != pid_) return foreign_.erase(event.pid) != 0;
+        end_ = event.status;  // of a child of ours that was detached from
+        return true;
+    }
     if (is_thread_of(pid_, event.pid)) {
         threads_[event.pid];
         take_status(event.pid, event.status, held_);
         return true;
     }
+    if (forks_ == Forks::follow) return false;
     bool foreign = foreign_.erase(event.pid) != 0;
     if (!foreign) {
         const auto status = read_proc_status(event.pid);
@@ -122,32 +137,45 @@ void Target::take_status(pid_t tid, const WaitStatus& status, bool stopping) {
 }
 
 void Target::let_go_on(pid_t tid, const WaitStatus& status) {
-    const bool own_signal = status.kind() == WaitStatus::Kind::signal_stop;
-    static_cast<void>(StoppedThread(*hub_, tid, status).resume(own_signal ? status.signal() : 0));
+    StoppedThread thread(*hub_, tid, status);
+    const int signal = status.kind() == WaitStatus::Kind::signal_stop ? status.signal() : 0;
+    if (watcher_ && signal != 0) watcher_->on_signal(tid, signal);
+    if (watcher_ && status.kind() == WaitStatus::Kind::syscall_stop)
+        watcher_->on_syscall_stop(thread);
+    const bool watched = watcher_ && watcher_->watches(tid);
+    using enum StoppedThread::Advance;
+    static_cast<void>(thread.resume(signal, watched ? to_syscall : run));
 }
 
 void Target::take_event(pid_t tid, int event) {
-    if (event == PTRACE_EVENT_CLONE) note_birth(tid);
+    if (event == PTRACE_EVENT_CLONE || event == PTRACE_EVENT_FORK || event == PTRACE_EVENT_VFORK)
+        note_birth(tid, event == PTRACE_EVENT_VFORK);
     if (event == PTRACE_EVENT_EXEC) note_exec();
 }
 
-void Target::note_birth(pid_t parent) {
+void Target::note_birth(pid_t parent, bool by_vfork) {
     unsigned long message = 0;
     if (!ptrace_call(PTRACE_GETEVENTMSG, parent, 0, &message, "read a ptrace event")) return;
     const auto child = static_cast<pid_t>(message);
     if (threads_.contains(child)) return;
     if (is_thread_of(pid_, child))
         threads_[child];
+    else if (forks_ == Forks::follow)
+        births_.push_back({child, parent, by_vfork});
     else
         foreign_.insert(child);
 }
 
 // The thread that called exec is now the leader, all others are gone.
 void Target::note_exec() {
+    if (watcher_)
+        for (const auto& [tid, thread] : threads_) watcher_->on_thread_end(tid);
     threads_.clear();
     threads_[pid_];
     leader_seized_ = true;
     ++exec_count_;
+    executed_command_ = read_command(pid_).value_or(std::vector<std::string>{});
+    shares_memory_ = false;
     syscall_instruction_.reset();
     note_program();
 }
@@ -159,6 +187,7 @@ void Target::note_program() {
 
 void Target::note_end(pid_t tid, const WaitStatus& status) {
     threads_.erase(tid);
+    if (watcher_) watcher_->on_thread_end(tid);
     // A leader that is not seized does not report its end; the last thread's stands for it.
     const bool last = tid == pid_ || (!leader_seized_ && threads_.size() == 1);
     if (!last) return;
@@ -166,18 +195,19 @@ void Target::note_end(pid_t tid, const WaitStatus& status) {
     threads_.clear();
 }
 
-Result<ScopedStop> Target::stop(Sleepers sleepers) {
+Result<ScopedStop> Target::stop(Sleepers sleepers, std::optional<std::chrono::nanoseconds> limit) {
     const bool leave_sleepers = sleepers == Sleepers::leave_alone;
     for (auto& [tid, thread] : threads_) {
         const bool may_sleep = leave_sleepers && !thread.stop;
         thread.left_out = thread.dead || (may_sleep && sleeps_undisturbed(pid_, tid));
     }
+    stop_began_ = Clock::now();
     for (auto& [tid, thread] : threads_) {
         if (!thread.left_out && !thread.stop) interrupt(tid);
     }
     held_ = true;
     std::vector<StoppedThread> stopped;
-    auto result = settle_all();
+    auto result = settle_all(limit ? Deadline(stop_began_ + *limit) : std::nullopt);
     if (result && end_)
         result = Error{ErrorCode::gone, ESRCH, fmt::format("process {} has ended", pid_)};
     for (const auto& [tid, thread] : threads_) {
@@ -188,20 +218,27 @@ Result<ScopedStop> Target::stop(Sleepers sleepers) {
     return stop;
 }
 
-Result<void> Target::settle_all() {
+Result<void> Target::settle_all(Deadline deadline) {
     for (;;) {
         const auto moving = std::find_if(threads_.begin(), threads_.end(), [](const auto& entry) {
             return !entry.second.stop && !entry.second.left_out;
         });
         if (moving == threads_.end()) return {};
-        TRY(settle_one(moving->first));
+        TRY(settle_one(moving->first, deadline));
     }
 }
 
 // Takes one status of a thread that was interrupted, or finds out why there is none.
-Result<void> Target::settle_one(pid_t tid) {
+Result<void> Target::settle_one(pid_t tid, Deadline deadline) {
     WaitHub::Duration wait = first_wait;
     for (int waits = 0; waits < most_waits; ++waits) {
+        if (deadline) {
+            const auto left = *deadline - Clock::now();
+            if (left <= Clock::duration::zero())
+                return Error{ErrorCode::interrupted, 0,
+                             "its threads did not all stop within the time of a burst"};
+            wait = std::min<WaitHub::Duration>(wait, left);
+        }
         const auto status = hub_->wait_for(tid, wait);
         if (!status) {  // the id of a thread that called exec, or that was detached
             note_end(tid, WaitStatus::decode(SIGKILL));
@@ -289,7 +326,7 @@ Result<void> Target::reap_replicas(ScopedStop& stop) {
     if (dead_replicas_->empty() || stop.threads().empty()) return {};
     TRY_ASSIGN(const GuestAddress instruction, syscall_instruction());
     for (StoppedThread& thread : stop.threads()) {
-        auto session = RemoteSyscall::begin(thread, instruction);
+        auto session = RemoteSyscall::begin(thread, instruction, target_ptrace_options(forks_));
         if (!session) continue;
         TRY(reap_dead_replicas(*session, *dead_replicas_));
         return session->finish();

@@ -13,10 +13,13 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
+#include "ptrace/forks.h"
 #include "ptrace/stopped_thread.h"
+#include "ptrace/syscall_watcher.h"
 #include "ptrace/wait_hub.h"
 
 namespace shadowprof {
@@ -56,11 +59,18 @@ class Target {
   public:
     // Attaches to every thread of a running process, which is stopped once and then runs on.
     // Errors say why and what to do: not_found, permission, unsupported.
-    static Result<std::unique_ptr<Target>> attach(WaitHub& hub, pid_t pid);
+    static Result<std::unique_ptr<Target>> attach(WaitHub& hub, pid_t pid,
+                                                  Forks forks = Forks::let_go);
 
     // Takes over a child that launch() has seized and that stands in the trap of `leader`. It stays
-    // there until resume() or the end of the first stop().
-    static std::unique_ptr<Target> adopt(WaitHub& hub, const StoppedThread& leader);
+    // there until resume() or the end of the first stop(). `forks` must be as at the launch.
+    static std::unique_ptr<Target> adopt(WaitHub& hub, const StoppedThread& leader,
+                                         Forks forks = Forks::let_go);
+
+    // Takes over a process that was born of a target that follows its forks, and has one thread.
+    // It goes on when its first status is handled. `shares_memory`: with its parent, as after
+    // vfork.
+    static std::unique_ptr<Target> take_born(WaitHub& hub, pid_t pid, bool shares_memory);
 
     Target(const Target&) = delete;
     Target& operator=(const Target&) = delete;
@@ -72,6 +82,15 @@ class Target {
     // shadowprof is the target's real parent.
     bool is_own_child() const { return is_own_child_; }
 
+    Forks forks() const { return forks_; }
+    // It came by take_born().
+    bool is_born() const { return is_born_; }
+    // It may share its memory with its parent, which perhaps runs: a snapshot of it would show what
+    // never was. Ends with its exec.
+    bool shares_memory() const { return shares_memory_; }
+    void note_shared_memory() { shares_memory_ = exec_count_ == 0; }
+    bool has_thread(pid_t tid) const { return threads_.contains(tid); }
+
     // A thread through which /proc and memory of the process can be read: the leader, or where that
     // has ended before its threads, another.
     pid_t live_thread_id() const;
@@ -79,12 +98,24 @@ class Target {
     // Deals with a status from the hub. False if it is of a process that is not this target's.
     bool handle(const WaitEvent& event);
 
+    // Processes that were born of its threads since the last call, if their forks are followed.
+    // Each is traced, and stops or has stopped before its first instruction.
+    struct Birth {
+        pid_t pid = 0;
+        pid_t thread = 0;  // of the target, that bore it
+        bool by_vfork = false;
+    };
+    std::vector<Birth> take_births() { return std::exchange(births_, {}); }
+
     // How the process ended, once it has.
     const std::optional<WaitStatus>& end() const { return end_; }
     // Counts executions of new programs: whatever is known of mappings and code is then stale.
     std::uint64_t exec_count() const { return exec_count_; }
+    // The command of the last of them, as it was before it could run; empty before the first.
+    const std::vector<std::string>& executed_command() const { return executed_command_; }
     // False once it executes a program that is not for x86-64: the owner should detach.
     bool is_supported() const { return is_supported_; }
+    bool is_detached() const { return detached_; }
     std::size_t thread_count() const { return threads_.size(); }
     // No thread was on a processor or waited for one just now. Disturbs nobody.
     bool is_asleep() const;
@@ -96,11 +127,20 @@ class Target {
     };
 
     // Stops all threads. Not while another ScopedStop lives.
-    // Errors: gone (the process has ended or is about to); system (a thread does not stop).
-    Result<ScopedStop> stop(Sleepers sleepers = Sleepers::leave_alone);
+    // Errors: gone (the process has ended or is about to); system (a thread does not stop);
+    // interrupted (not all have stopped `limit` after the first was asked to; all go on).
+    Result<ScopedStop> stop(Sleepers sleepers = Sleepers::leave_alone,
+                            std::optional<std::chrono::nanoseconds> limit = std::nullopt);
+
+    // When the first thread was asked to, at the last stop().
+    std::chrono::steady_clock::time_point stop_began() const { return stop_began_; }
 
     // Lets threads go that stand still since launch() or adopt().
     void resume();
+
+    // From each thread's next resume on, `watcher` sees the system calls that it asks for; null:
+    // nobody does. It must outlive the target, or be taken away.
+    void watch_syscalls(SyscallWatcher* watcher) { watcher_ = watcher; }
 
     // Stops, reaps what replicas left behind, and ends the tracing. Threads that could not be
     // stopped, or are left alone, stay attached until the calling thread ends: then the kernel lets
@@ -124,7 +164,7 @@ class Target {
         bool dead = false;               // a leader that ended before its other threads
     };
 
-    Target(WaitHub& hub, pid_t pid);
+    Target(WaitHub& hub, pid_t pid, Forks forks);
     Result<void> seize_all();
     Result<bool> seize_those_in_the_making();
     Result<bool> seize_new();
@@ -132,14 +172,15 @@ class Target {
     bool has_uninterruptible() const;
     void take_status(pid_t tid, const WaitStatus& status, bool stopping);
     void take_event(pid_t tid, int event);
-    void note_birth(pid_t parent);
+    void note_birth(pid_t parent, bool by_vfork);
     void note_exec();
     void note_program();
     void note_end(pid_t tid, const WaitStatus& status);
     bool adopt_unknown(const WaitEvent& event);
     void let_go_on(pid_t tid, const WaitStatus& status);
-    Result<void> settle_all();
-    Result<void> settle_one(pid_t tid);
+    using Deadline = std::optional<std::chrono::steady_clock::time_point>;
+    Result<void> settle_all(Deadline deadline);
+    Result<void> settle_one(pid_t tid, Deadline deadline);
     Result<ScopedStop> stop_to_detach(Sleepers sleepers);
     void keep_going_for(std::chrono::milliseconds time);
     Result<void> reap_replicas(ScopedStop& stop);
@@ -149,20 +190,24 @@ class Target {
 
     WaitHub* hub_;
     pid_t pid_;
+    Forks forks_;
     bool is_own_child_;
+    bool is_born_ = false;
+    bool shares_memory_ = false;
     bool is_supported_ = true;
     bool leader_seized_ = true;
     bool held_ = false;  // a ScopedStop lives
     bool detached_ = false;
     std::uint64_t exec_count_ = 0;
+    std::vector<std::string> executed_command_;
+    std::chrono::steady_clock::time_point stop_began_;
+    SyscallWatcher* watcher_ = nullptr;
     std::optional<WaitStatus> end_;
     std::optional<GuestAddress> syscall_instruction_;
     std::map<pid_t, Thread> threads_;
     std::set<pid_t> foreign_;  // born of a thread, traced by the kernel's doing, to be let go
+    std::vector<Birth> births_;
     std::shared_ptr<std::vector<pid_t>> dead_replicas_ = std::make_shared<std::vector<pid_t>>();
 };
-
-// PTRACE_O_... of a target.
-std::uint64_t target_ptrace_options();
 
 }  // namespace shadowprof

@@ -30,9 +30,9 @@ bool is_dead(pid_t pid, pid_t tid) {
 
 }  // namespace
 
-Result<std::unique_ptr<Target>> Target::attach(WaitHub& hub, pid_t pid) {
+Result<std::unique_ptr<Target>> Target::attach(WaitHub& hub, pid_t pid, Forks forks) {
     TRY(check_attachable(pid));
-    std::unique_ptr<Target> target(new Target(hub, pid));
+    std::unique_ptr<Target> target(new Target(hub, pid, forks));
     TRY(target->seize_all());
     return target;
 }
@@ -68,7 +68,8 @@ Result<bool> Target::seize_new() {
 }
 
 Result<void> Target::seize(pid_t tid) {
-    const auto seized = ptrace_call(PTRACE_SEIZE, tid, 0, target_ptrace_options(), "PTRACE_SEIZE");
+    const auto seized =
+        ptrace_call(PTRACE_SEIZE, tid, 0, target_ptrace_options(forks_), "PTRACE_SEIZE");
     // A thread that was born of a seized one came seized.
     if (seized || (tid != pid_ && is_traced_by_us(tid))) {
         threads_[tid];

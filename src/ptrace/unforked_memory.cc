@@ -3,6 +3,8 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include <algorithm>
+
 #include "ptrace/proc.h"
 
 namespace shadowprof {
@@ -16,46 +18,71 @@ bool has_flag(std::string_view flags, std::string_view flag) {
     return false;
 }
 
-// Joins the ranges between which nothing else lies.
+// A mark as smaps shows it, and what takes it off and sets it.
+struct MarkRow {
+    UnforkedRange::Mark mark;
+    std::string_view flag;
+    int take_off;
+    int set;
+};
+constexpr MarkRow mark_rows[] = {
+    {UnforkedRange::Mark::left_out, "dc", MADV_DOFORK, MADV_DONTFORK},
+    {UnforkedRange::Mark::wiped, "wf", MADV_KEEPONFORK, MADV_WIPEONFORK},
+};
+
+const MarkRow& row_of(UnforkedRange::Mark mark) {
+    return mark_rows[static_cast<std::size_t>(mark)];
+}
+
+bool is_markable(std::string_view flags) {
+    return !has_flag(flags, "io") && !has_flag(flags, "pf") && !has_flag(flags, "dp");
+}
+
+// Joins the ranges with one mark between which nothing else lies.
 class RangeJoiner {
   public:
+    explicit RangeJoiner(const MarkRow& row) : row_(row) {}
+
     void add(const Mapping& mapping, std::string_view flags) {
-        const bool left_out =
-            has_flag(flags, "dc") && !has_flag(flags, "io") && !has_flag(flags, "pf");
-        if (!left_out) {
+        if (!has_flag(flags, row_.flag) || !is_markable(flags)) {
             open_ = false;
             return;
         }
         if (!mapping.readable && !mapping.writable && !mapping.executable) return;
         if (open_)
-            ranges_.back().end = mapping.end;
+            ranges_.back().range.end = mapping.end;
         else
-            ranges_.push_back({mapping.start, mapping.end});
+            ranges_.push_back({{mapping.start, mapping.end}, row_.mark});
         open_ = true;
     }
-    std::vector<MemoryRange> take() { return std::move(ranges_); }
+    const std::vector<UnforkedRange>& ranges() const { return ranges_; }
 
   private:
-    std::vector<MemoryRange> ranges_;
+    const MarkRow& row_;
+    std::vector<UnforkedRange> ranges_;
     bool open_ = false;
 };
 
 }  // namespace
 
-Result<std::vector<MemoryRange>> parse_unforked_ranges(std::string_view text) {
-    RangeJoiner joiner;
+Result<std::vector<UnforkedRange>> parse_unforked_ranges(std::string_view text) {
+    RangeJoiner left_out(mark_rows[0]), wiped(mark_rows[1]);
     Mapping mapping;
     while (!text.empty()) {
         const auto line = text.substr(0, text.find('\n'));
         text.remove_prefix(std::min(text.size(), line.size() + 1));
         if (line.starts_with(flags_key)) {
-            joiner.add(mapping, line.substr(std::min(line.size(), flags_key.size() + 1)));
+            const auto flags = line.substr(std::min(line.size(), flags_key.size() + 1));
+            left_out.add(mapping, flags);
+            wiped.add(mapping, flags);
         } else if (!line.empty() && (line[0] < 'A' || line[0] > 'Z')) {
             TRY_ASSIGN(const auto map, MemoryMap::parse(line));
             mapping = map.mappings().front();
         }
     }
-    return joiner.take();
+    auto ranges = left_out.ranges();
+    ranges.insert(ranges.end(), wiped.ranges().begin(), wiped.ranges().end());
+    return ranges;
 }
 
 Result<UnforkedMemory> UnforkedMemory::read(pid_t pid) {
@@ -69,17 +96,27 @@ Result<UnforkedMemory> UnforkedMemory::read(pid_t pid) {
     return memory;
 }
 
-ForkedRanges::ForkedRanges(RemoteSyscall& session, std::span<const MemoryRange> ranges)
+Result<bool> has_wiped_memory(pid_t replica) {
+    TRY_ASSIGN(const auto smaps, read_smaps_text(replica));
+    TRY_ASSIGN(const auto ranges, parse_unforked_ranges(smaps));
+    return std::any_of(ranges.begin(), ranges.end(), [](const UnforkedRange& each) {
+        return each.mark == UnforkedRange::Mark::wiped;
+    });
+}
+
+ForkedRanges::ForkedRanges(RemoteSyscall& session, std::span<const UnforkedRange> ranges)
     : session_(session), ranges_(ranges) {
     // Holes are an error to the kernel, which deals with the rest of the range all the same.
-    for (const auto& range : ranges_)
-        (void)session_.call(SYS_madvise, {range.start.value, range.end - range.start, MADV_DOFORK});
+    for (const auto& [range, mark] : ranges_) advise(range, row_of(mark).take_off);
 }
 
 ForkedRanges::~ForkedRanges() {
-    for (const auto& range : ranges_)
-        (void)session_.call(SYS_madvise,
-                            {range.start.value, range.end - range.start, MADV_DONTFORK});
+    for (const auto& [range, mark] : ranges_) advise(range, row_of(mark).set);
+}
+
+void ForkedRanges::advise(const MemoryRange& range, int advice) {
+    (void)session_.call(SYS_madvise, {range.start.value, range.end - range.start,
+                                      static_cast<std::uint64_t>(advice)});
 }
 
 }  // namespace shadowprof

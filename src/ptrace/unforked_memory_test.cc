@@ -13,6 +13,9 @@ using namespace shadowprof;
 
 namespace {
 
+constexpr auto left_out = UnforkedRange::Mark::left_out;
+constexpr auto wiped = UnforkedRange::Mark::wiped;
+
 std::string mapping(std::string_view range, std::string_view rights, std::string_view flags) {
     return fmt::format("{} {}p 00000000 00:00 0 \nSize:  4 kB\nVmFlags: {} \n", range, rights,
                        flags);
@@ -29,7 +32,17 @@ TEST_CASE("memory that forks leave out is found, joined over holes but not over 
                       mapping("9000-a000", "rw-", "rd wr mr mw me dc") +
                       mapping("a000-b000", "rw-", "rd wr io dc");
     auto ranges = parse_unforked_ranges(text);
-    CHECK(need(ranges) == std::vector<MemoryRange>{{{0x1000}, {0x6000}}, {{0x9000}, {0xa000}}});
+    CHECK(need(ranges) == std::vector<UnforkedRange>{{{{0x1000}, {0x6000}}, left_out},
+                                                     {{{0x9000}, {0xa000}}, left_out}});
+}
+
+TEST_CASE("memory that forks show as zeros is found, but for what the kernel lets nobody change") {
+    const auto text = mapping("1000-2000", "rw-", "rd wr mr mw me wf") +
+                      mapping("2000-3000", "rw-", "rd wr mr mw me dc wf") +
+                      mapping("3000-4000", "rw-", "rd wr mr mw me wf dp");
+    auto ranges = parse_unforked_ranges(text);
+    CHECK(need(ranges) == std::vector<UnforkedRange>{{{{0x2000}, {0x3000}}, left_out},
+                                                     {{{0x1000}, {0x3000}}, wiped}});
 }
 
 TEST_CASE("texts that are no smaps are refused or say nothing, and never more than that") {
@@ -56,7 +69,8 @@ TEST_CASE("what a process keeps from its forks is found, and nothing else of it"
     GuestAddress middle;
     REQUIRE(::read(ready[0], &middle, sizeof middle) == sizeof middle);
     auto found = UnforkedMemory::read(child);
-    CHECK(std::ranges::count(need(found).ranges, MemoryRange{middle, middle + page_bytes}) == 1);
+    CHECK(std::ranges::count(need(found).ranges,
+                             UnforkedRange{{middle, middle + page_bytes}, left_out}) == 1);
     ::kill(child, SIGKILL);
     ::waitpid(child, nullptr, 0);
     for (const int fd : ready) ::close(fd);

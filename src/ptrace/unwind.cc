@@ -58,6 +58,11 @@ class Unwinder::Space : private MemoryReader {
         input_ = {&cpu, &map, &memory};
         accesses_ = 0;
         std::vector<GuestAddress> stack{cpu.rip};
+        const auto caller = caller_of_clone(cpu);
+        if (caller) {
+            stack.push_back(caller->rip);
+            input_.cpu = &*caller;
+        }
         walk(stack);
         return stack;
     }
@@ -81,9 +86,32 @@ class Unwinder::Space : private MemoryReader {
         if (unw_init_remote(&cursor, space_, this) != 0) return;
         while (stack.size() < max_frames && unw_step(&cursor) > 0) {
             unw_word_t ip = 0;
-            if (unw_get_reg(&cursor, UNW_REG_IP, &ip) != 0 || ip == 0) return;
+            if (unw_get_reg(&cursor, UNW_REG_IP, &ip) != 0 || !is_return_address({ip})) return;
             stack.push_back({ip});
         }
+    }
+
+    // The C library has no unwind information for the wrappers of clone: behind the system call
+    // they would hold for either the parent or the child. The child has no caller.
+    std::optional<CpuState> caller_of_clone(const CpuState& cpu) {
+        constexpr std::array syscall = {std::byte{0x0f}, std::byte{0x05}};
+        std::array<std::byte, 2> before;
+        unw_proc_info_t info;
+        if (cpu[Gpr::rax] == 0 || !read(cpu.rip - before.size(), before) || before != syscall ||
+            find_proc_info(space_, cpu.rip.value, &info, 0, this) == 0)
+            return std::nullopt;
+        const auto address = read_value<GuestAddress>(*this, {cpu[Gpr::rsp]});
+        if (!address || !is_return_address(*address)) return std::nullopt;
+        CpuState caller = cpu;
+        caller.rip = *address;
+        caller[Gpr::rsp] += sizeof *address;
+        return caller;
+    }
+
+    // Behind a call, that is: behind an instruction.
+    bool is_return_address(GuestAddress address) const {
+        const Mapping* code = address.value ? input_.map->find(address - 1) : nullptr;
+        return code && code->executable;
     }
 
     void forget_if_changed(const MemoryMap& map) {

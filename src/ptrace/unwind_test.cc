@@ -291,3 +291,40 @@ TEST_CASE("a stack that never ends is cut off") {
         CHECK(unwinder.unwind(target.cpu, target.map, endless).size() <= Unwinder::max_frames);
     }
 }
+
+TEST_CASE("behind the system call of clone, the parent has a caller and the child has none") {
+    const auto clone = GuestAddress{reinterpret_cast<std::uint64_t>(&::clone)};
+    ProcessMemory memory(::getpid());
+    std::array<std::byte, 128> code;
+    REQUIRE(memory.read(clone, code));
+    constexpr std::array syscall = {std::byte{0x0f}, std::byte{0x05}};
+    const auto found = std::search(code.begin(), code.end(), syscall.begin(), syscall.end());
+    REQUIRE(found != code.end());
+    auto map = read_memory_map(::getpid());
+    need(map);
+    const std::array<std::uint64_t, 4> stack = {reinterpret_cast<std::uint64_t>(&spin_forever) + 1};
+    CpuState cpu;
+    cpu.rip = clone + static_cast<std::uint64_t>(found - code.begin()) + syscall.size();
+    cpu[Gpr::rsp] = reinterpret_cast<std::uint64_t>(stack.data());
+    Unwinder unwinder;
+    cpu[Gpr::rax] = 1234;
+    const auto parent = unwinder.unwind(cpu, *map, memory);
+    REQUIRE(parent.size() >= 2);
+    CHECK(parent[1].value == stack[0]);
+    cpu[Gpr::rax] = 0;
+    CHECK(unwinder.unwind(cpu, *map, memory).size() == 1);
+}
+
+TEST_CASE("what is no code is no caller") {
+    static std::array<std::uint64_t, 64> stack;
+    stack.fill(reinterpret_cast<std::uint64_t>(stack.data()));
+    auto map = read_memory_map(::getpid());
+    need(map);
+    ProcessMemory memory(::getpid());
+    CpuState cpu;
+    // In anonymous code there is no unwind table: frame pointers lead on.
+    cpu.rip = {0x1000};
+    cpu[Gpr::rsp] = cpu[Gpr::rbp] = reinterpret_cast<std::uint64_t>(stack.data());
+    Unwinder unwinder;
+    CHECK(unwinder.unwind(cpu, *map, memory).size() == 1);
+}

@@ -99,6 +99,9 @@ Result<WaitStatus> WaitHub::reap(pid_t child) {
 void WaitHub::discard(pid_t pid) {
     discarded_.insert(pid);
     std::erase_if(queue_, [this](const WaitEvent& event) { return swallow(event); });
+    if (!discarded_.contains(pid)) return;
+    const auto found = look(pid, WNOHANG);
+    if (!found || (*found && (*found)->status.is_end())) discarded_.erase(pid);
 }
 
 void WaitHub::reap_discarded() {

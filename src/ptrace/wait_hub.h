@@ -53,7 +53,8 @@ class WaitHub {
     Result<WaitStatus> reap(pid_t child);
 
     // Nobody wants to know of `pid` any more, a child or tracee that is dying: its statuses are
-    // dropped, its end is reaped in passing by later waits.
+    // dropped, its end is reaped in passing by later waits. One that is no more was reaped already:
+    // its id may be another's by now.
     void discard(pid_t pid);
     // Reaps those of the discarded that have ended.
     void reap_discarded();

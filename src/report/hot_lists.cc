@@ -4,6 +4,8 @@
 #include <map>
 #include <unordered_map>
 
+#include "report/function_errors.h"
+
 namespace shadowprof {
 namespace {
 
@@ -19,11 +21,14 @@ class FunctionWeights {
         function.weight += weight;
         total_ += weight;
     }
-    std::vector<HotFunction> take() {
+    // `errors` by the starts of functions.
+    std::vector<HotFunction> take(const std::map<CodeLocation, double>& errors) {
         std::vector<HotFunction> list;
         for (auto& [key, function] : functions_) {
             if (function.weight == 0) continue;
             function.share = static_cast<double>(function.weight) / static_cast<double>(total_);
+            if (const auto error = errors.find(key); error != errors.end())
+                function.error = error->second / static_cast<double>(total_);
             list.push_back(function);
         }
         std::stable_sort(list.begin(), list.end(), [](const HotFunction& a, const HotFunction& b) {
@@ -38,9 +43,20 @@ class FunctionWeights {
     std::uint64_t total_ = 0;
 };
 
+// Errors of sums, at most.
+void add_up(std::optional<double>& sum, const std::optional<double>& error, bool is_first) {
+    if (is_first)
+        sum = error;
+    else if (sum && error)
+        *sum += *error;
+    else
+        sum.reset();
+}
+
 void add_edge(HotBranch& branch, const Edge& edge) {
     branch.from = edge.from;
     branch.count += edge.count;
+    add_up(branch.error, edge.error, branch.targets == 0);
     ++branch.targets;
     bool conditional = edge.kind == EdgeKind::taken || edge.kind == EdgeKind::fall_through;
     if (edge.kind == EdgeKind::taken) branch.taken += edge.count;
@@ -84,10 +100,10 @@ HotFunctions hot_functions(const Profile& profile, SymbolSource& symbols) {
     if (!profile.stacks.empty()) {
         for (const Stack& stack : profile.stacks)
             if (!stack.frames.empty()) weights.add(stack.frames.back(), stack.instructions);
-        return {FunctionWeight::instructions, weights.take()};
+        return {FunctionWeight::instructions, weights.take(function_errors(profile, symbols))};
     }
     for (const Edge& edge : profile.edges) weights.add(edge.to, edge.count);
-    return {FunctionWeight::blocks, weights.take()};
+    return {FunctionWeight::blocks, weights.take({})};
 }
 
 std::vector<HotPath> hot_paths(const Profile& profile, std::size_t most) {
@@ -95,10 +111,14 @@ std::vector<HotPath> hot_paths(const Profile& profile, std::size_t most) {
     double total = 0;
     for (const Path& path : profile.paths) {
         double weight = static_cast<double>(path.count) * static_cast<double>(path.instructions);
-        paths.push_back({&path, weight});
+        paths.push_back({&path, weight, {}});
         total += weight;
     }
-    for (HotPath& path : paths) path.share = total > 0 ? path.share / total : 0;
+    for (HotPath& path : paths) {
+        path.share = total > 0 ? path.share / total : 0;
+        if (path.path->error && path.path->count != 0)
+            path.error = path.share * *path.path->error / static_cast<double>(path.path->count);
+    }
     keep_hottest(paths, most, [](const HotPath& a, const HotPath& b) { return a.share > b.share; });
     return paths;
 }

@@ -1,6 +1,7 @@
 // What is hot in a profile: the numbers behind the summary, without their layout.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,7 +15,8 @@ enum class FunctionWeight { instructions, blocks };
 struct HotFunction {
     CodeLocation at;  // somewhere in it
     std::uint64_t weight = 0;
-    double share = 0;  // of all, in [0, 1]
+    double share = 0;             // of all, in [0, 1]
+    std::optional<double> error;  // half the width of the share's 95% confidence interval
 };
 struct HotFunctions {
     FunctionWeight unit = FunctionWeight::instructions;
@@ -25,8 +27,9 @@ struct HotFunctions {
 HotFunctions hot_functions(const Profile& profile, SymbolSource& symbols);
 
 struct HotPath {
-    const Path* path = nullptr;  // in the profile
-    double share = 0;            // of the instructions of all paths
+    const Path* path = nullptr;   // in the profile
+    double share = 0;             // of the instructions of all paths
+    std::optional<double> error;  // of the share
 };
 std::vector<HotPath> hot_paths(const Profile& profile, std::size_t most);
 
@@ -35,7 +38,8 @@ struct HotBranch {
     CodeLocation from;
     EdgeKind kind = EdgeKind::jump;  // of its most frequent edge; taken for conditional branches
     std::uint64_t count = 0;
-    std::uint64_t taken = 0;  // of a conditional branch
+    std::optional<double> error;  // of the count, at most: what happens together is not known
+    std::uint64_t taken = 0;      // of a conditional branch
     CodeLocation to;  // the most frequent target; of a conditional branch, where it is taken
     std::uint64_t to_count = 0;
     std::size_t targets = 0;

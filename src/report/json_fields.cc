@@ -76,6 +76,19 @@ double JsonFields::number(const char* name) {
     return 0;
 }
 
+std::optional<double> JsonFields::optional_number(const char* name) {
+    const Json* field = find(name);
+    if (field == nullptr || field->is_null()) return std::nullopt;
+    return number(name);
+}
+
+bool JsonFields::flag(const char* name) {
+    const Json* field = find(name);
+    if (field != nullptr && field->is_boolean()) return field->get<bool>();
+    fail(name, "true or false");
+    return false;
+}
+
 const std::string& JsonFields::text(const char* name) {
     const Json* field = find(name);
     if (field != nullptr && field->is_string()) return field->get_ref<const std::string&>();

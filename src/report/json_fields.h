@@ -26,6 +26,8 @@ class JsonFields {
     std::int64_t integer(const char* name);
     std::optional<int> optional_int(const char* name);
     double number(const char* name);
+    std::optional<double> optional_number(const char* name);  // absent or null: nothing
+    bool flag(const char* name);
     const std::string& text(const char* name);
     std::string_view optional_text(const char* name);  // absent or null: empty
     std::uint64_t hex(const char* name);

@@ -4,6 +4,8 @@
 #include <map>
 #include <tuple>
 
+#include "report/function_errors.h"
+
 namespace shadowprof {
 namespace {
 
@@ -54,14 +56,21 @@ class MethodCounts {
 
 std::vector<Method> derive_methods(const Profile& profile, SymbolSource& symbols) {
     MethodCounts counts(symbols);
-    for (const CallPair& call : profile.calls) counts.add_call(call.callee, call.count);
+    // In bursts, calls are seen for another share of the time than edges.
+    const bool by_edges =
+        profile.calls.empty() || (profile.sampling.bursts && !profile.edges.empty());
+    if (!by_edges)
+        for (const CallPair& call : profile.calls) counts.add_call(call.callee, call.count);
     for (const Edge& edge : profile.edges) {
-        if (profile.calls.empty() && edge.kind == EdgeKind::call)
-            counts.add_call(edge.to, edge.count);
+        if (by_edges && edge.kind == EdgeKind::call) counts.add_call(edge.to, edge.count);
         counts.add_edge(edge);
     }
     for (const Stack& stack : profile.stacks) counts.add_stack(stack);
     auto methods = counts.take();
+    const auto errors = function_errors(profile, symbols);
+    for (Method& method : methods)
+        if (const auto error = errors.find(method.entry); error != errors.end())
+            method.error = error->second;
     if (!profile.stacks.empty())
         for (Method& m : methods) m.instructions = m.instructions.value_or(0);
     std::stable_sort(methods.begin(), methods.end(), [](const Method& a, const Method& b) {

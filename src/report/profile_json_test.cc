@@ -1,7 +1,9 @@
 #include <doctest/doctest.h>
 
+#include <nlohmann/json.hpp>
 #include <random>
 
+#include "report/function_errors.h"
 #include "report/json_writer.h"
 #include "report/profile_reader.h"
 #include "report/profile_writer.h"
@@ -64,32 +66,52 @@ TEST_CASE("every field survives the file") {
     CHECK(p.run.options == want.run.options);
     CHECK(p.sampling.target_instructions == want.sampling.target_instructions);
     CHECK(p.sampling.ended == want.sampling.ended);
+    CHECK(p.sampling.convergence == want.sampling.convergence);
     CHECK(p.overhead.pause.p99_us == want.overhead.pause.p99_us);
     CHECK(p.overhead.induced_faults == want.overhead.induced_faults);
+    CHECK(p.overhead.waited_seconds == want.overhead.waited_seconds);
     CHECK(p.syscalls.by_name == want.syscalls.by_name);
+    CHECK(p.processes[1] == want.processes[1]);
+    CHECK(p.other_processes == want.other_processes);
     REQUIRE(p.edges.size() == want.edges.size());
     for (std::size_t i = 0; i < p.edges.size(); ++i) {
         CHECK(p.edges[i].from == want.edges[i].from);
         CHECK(p.edges[i].to == want.edges[i].to);
         CHECK(p.edges[i].kind == want.edges[i].kind);
         CHECK(p.edges[i].count == want.edges[i].count);
+        CHECK(p.edges[i].error == want.edges[i].error);
     }
     REQUIRE(p.paths.size() == 2);
     CHECK(p.paths[1].blocks == want.paths[1].blocks);
     CHECK(p.paths[1].instructions == 12);
+    CHECK(p.paths[0].error == 16000);
+    CHECK_FALSE(p.paths[1].error);
     REQUIRE(p.stacks.size() == 2);
     CHECK(p.stacks[0].frames == want.stacks[0].frames);
     CHECK(p.stacks[0].samples == 15);
+    CHECK(p.stacks[0].error == 300'000);
     CHECK(p.calls.at(0).callee == want.calls[0].callee);
+    CHECK(p.calls.at(0).error == 2000);
     REQUIRE(p.values.size() == 2);
     CHECK(p.values[0].top[1].value == want.values[0].top[1].value);
     CHECK(p.values[0].top[0].error == 4000.5);
     CHECK(p.values[0].top_tnv.at(0).count == 981'000);
     CHECK(p.values[1].width_bytes == 16);
     CHECK(p.values[1].top.at(0).value == want.values[1].top[0].value);
+    CHECK(p.threads == want.threads);
     CHECK(file->symbols.symbol({0, 0x2004}) == sample_symbols().symbol({0, 0x2004}));
     CHECK(file->symbols.instruction_text({0, 0x2010}) == "jne 0x2004");
     CHECK(file->symbols.symbol({1, 0x500}) == CodeSymbol{});
+}
+
+TEST_CASE("a profile that knows nothing of processes is read") {
+    auto json = nlohmann::json::parse(sample_text());
+    json.erase("processes");
+    json.erase("other_processes");
+    auto file = parse_profile(json.dump());
+    REQUIRE(file);
+    CHECK(file->profile.processes.empty());
+    CHECK(file->profile.other_processes == OtherProcesses{});
 }
 
 TEST_CASE("methods are derived from calls, backward branches and stacks") {
@@ -104,6 +126,53 @@ TEST_CASE("methods are derived from calls, backward branches and stacks") {
     CHECK(methods[1].entry == CodeLocation{0, 0x1000});
     CHECK(methods[1].entries == 0);
     CHECK(methods[1].instructions == 1'000'000);
+}
+
+TEST_CASE("a method's error is that of its instructions in each batch of samples") {
+    auto file = parse_profile(sample_text());
+    REQUIRE(file);
+    const auto& methods = file->profile.methods;
+    // Ten batches, each of them 100,000 away from the mean; the 97.5% quantile of Student's t is
+    // 2.262.
+    REQUIRE(methods.at(0).error);
+    CHECK(*methods[0].error == doctest::Approx(2.262 * 100'000 * 10 / 3).epsilon(0.001));
+    CHECK_FALSE(methods[1].error);
+    auto symbols = sample_symbols();
+    CHECK(function_errors(file->profile, symbols) == function_errors(sample_profile(), symbols));
+}
+
+TEST_CASE("bursts and changes survive the file") {
+    Profile profile = sample_profile();
+    profile.sampling.bursts = BurstStats{.every = 1000,
+                                         .events = "calls+backedges",
+                                         .lengths = {{"edge", 1}, {"value", 10}},
+                                         .events_counted = 20'000'000,
+                                         .bursts = 19'000,
+                                         .events_in_bursts = {{"edge", 19'001}}};
+    profile.sampling.changes = {{0.5, 3, "every 100"}, {1.25, 9, "SIGUSR2"}};
+    profile.sampling.changes_left_out = 7;
+    auto symbols = sample_symbols();
+    auto file = parse_profile(written(profile, symbols));
+    REQUIRE(file);
+    CHECK(file->profile.sampling.bursts == profile.sampling.bursts);
+    CHECK(file->profile.sampling.changes == profile.sampling.changes);
+    CHECK(file->profile.sampling.changes_left_out == 7);
+}
+
+TEST_CASE("in bursts methods are derived from edges alone, of which all are seen equally often") {
+    Profile profile = sample_profile();
+    profile.calls = {{{0, 0x1004}, {0, 0x2000}, 100'000}};
+    profile.edges = {{{0, 0x1004}, {0, 0x2000}, EdgeKind::call, 3}};
+    profile.sampling.bursts.emplace();
+    auto symbols = sample_symbols();
+    auto file = parse_profile(written(profile, symbols));
+    REQUIRE(file);
+    REQUIRE(!file->profile.methods.empty());
+    CHECK(file->profile.methods[0].entries == 3);
+    profile.edges.clear();
+    file = parse_profile(written(profile, symbols));
+    REQUIRE(file);
+    CHECK(file->profile.methods[0].entries == 100'000);
 }
 
 TEST_CASE("without stacks a method's instructions are unknown, not zero") {
@@ -209,6 +278,8 @@ TEST_CASE("wrong contents are refused with their place") {
     refused_for("\"from\": 5", "\"from\": -1", "edges[0]: 'from'");
     refused_for("\"from\": 5", "\"from\": 1.5", "edges[0]: 'from'");
     refused_for("\"from\": 5", "\"from\": 99999999999999999999999", "edges[0]: 'from'");
+    refused_for("\"error\": 9000.5", "\"error\": \"9000\"", "edges[0]: 'error'");
+    refused_for("\"reached\": true", "\"reached\": 1", "sampling: convergence: 'reached'");
     refused_for("\"kind\": \"call\"", "\"kind\": \"calls\"", "edges[2]: 'kind'");
     refused_for("\"module\": 1", "\"module\": 2", "there is no module 2");
     refused_for("\"module\": 1", "\"module\": 4294967296", "locations[7]: 'module'");

@@ -39,7 +39,7 @@ class ProfileParser {
         const char* name;
         Element read;
     };
-    static const std::array<List, 8> lists;
+    static const std::array<List, 10> lists;
 
     bool on_event(int depth, Json::parse_event_t event, Json& parsed);
     void read_element(const Json& element);
@@ -48,6 +48,7 @@ class ProfileParser {
     void read_rest(const Json& root);
     Result<void> resolve();
 
+    void read_process(JsonFields& in);
     void read_module(JsonFields& in);
     void read_location(JsonFields& in);
     void read_edge(JsonFields& in);
@@ -56,6 +57,8 @@ class ProfileParser {
     void read_call(JsonFields& in);
     void read_method(JsonFields& in);
     void read_value(JsonFields& in);
+    void read_thread(JsonFields& in);
+    void read_other_processes(JsonFields in);
     void read_run(JsonFields in);
     void read_sampling(JsonFields in);
     void read_overhead(JsonFields in);
@@ -72,7 +75,8 @@ class ProfileParser {
     std::optional<std::string> error_;  // the first
 };
 
-const std::array<ProfileParser::List, 8> ProfileParser::lists{{
+const std::array<ProfileParser::List, 10> ProfileParser::lists{{
+    {"processes", &ProfileParser::read_process},
     {"modules", &ProfileParser::read_module},
     {"locations", &ProfileParser::read_location},
     {"edges", &ProfileParser::read_edge},
@@ -81,6 +85,7 @@ const std::array<ProfileParser::List, 8> ProfileParser::lists{{
     {"calls", &ProfileParser::read_call},
     {"methods", &ProfileParser::read_method},
     {"values", &ProfileParser::read_value},
+    {"threads", &ProfileParser::read_thread},
 }};
 
 Error invalid(std::string message) {
@@ -150,6 +155,7 @@ Result<ProfileFile> ProfileParser::parse(std::string_view text) {
 void ProfileParser::read_rest(const Json& root) {
     JsonFields in(root);
     read_run(in.object("run"));
+    if (root.contains("other_processes")) read_other_processes(in.object("other_processes"));
     read_sampling(in.object("sampling"));
     read_overhead(in.object("overhead"));
     read_syscalls(in.object("syscalls"));
@@ -175,6 +181,40 @@ Result<void> ProfileParser::resolve() {
     });
     if (unknown) return invalid(fmt::format("there is no location {}", *unknown));
     return {};
+}
+
+std::vector<std::string> read_words(JsonFields& in, const char* name) {
+    std::vector<std::string> words;
+    for (const Json& word : in.array(name)) {
+        if (word.is_string())
+            words.push_back(word.get<std::string>());
+        else
+            in.fail(name, "a list of strings");
+    }
+    return words;
+}
+
+void ProfileParser::read_process(JsonFields& in) {
+    ProcessInfo process{.pid = in.integer("pid"),
+                        .command = read_words(in, "command"),
+                        .started_seconds = in.number("started_seconds"),
+                        .seconds = in.number("seconds"),
+                        .samples = in.count("samples"),
+                        .instructions = in.count("instructions")};
+    if (!in.json().value("parent", Json()).is_null()) process.parent = in.integer("parent");
+    JsonFields exit = in.object("exit");
+    process.exit_status = exit.optional_int("status");
+    process.exit_signal = exit.optional_int("signal");
+    in.take(exit, "exit");
+    file_.profile.processes.push_back(std::move(process));
+}
+
+void ProfileParser::read_other_processes(JsonFields in) {
+    OtherProcesses& others = file_.profile.other_processes;
+    others.count = in.count("count");
+    others.samples = in.count("samples");
+    others.instructions = in.count("instructions");
+    section_error(in, "other_processes");
 }
 
 void ProfileParser::read_module(JsonFields& in) {
@@ -214,27 +254,28 @@ void ProfileParser::read_edge(JsonFields& in) {
     if (it == std::end(edge_kind_names)) return in.fail("kind", "a kind of edge");
     file_.profile.edges.push_back({unresolved(in.count("from")), unresolved(in.count("to")),
                                    static_cast<EdgeKind>(it - std::begin(edge_kind_names)),
-                                   in.count("count")});
+                                   in.count("count"), in.optional_number("error")});
 }
 
 void ProfileParser::read_path(JsonFields& in) {
-    file_.profile.paths.push_back(
-        {unresolved_list(in, "blocks"), in.count("instructions"), in.count("count")});
+    file_.profile.paths.push_back({unresolved_list(in, "blocks"), in.count("instructions"),
+                                   in.count("count"), in.optional_number("error")});
 }
 
 void ProfileParser::read_stack(JsonFields& in) {
-    file_.profile.stacks.push_back(
-        {unresolved_list(in, "frames"), in.count("instructions"), in.count("samples")});
+    file_.profile.stacks.push_back({unresolved_list(in, "frames"), in.count("instructions"),
+                                    in.count("samples"), in.optional_number("error")});
 }
 
 void ProfileParser::read_call(JsonFields& in) {
-    file_.profile.calls.push_back(
-        {unresolved(in.count("site")), unresolved(in.count("callee")), in.count("count")});
+    file_.profile.calls.push_back({unresolved(in.count("site")), unresolved(in.count("callee")),
+                                   in.count("count"), in.optional_number("error")});
 }
 
 void ProfileParser::read_method(JsonFields& in) {
     file_.profile.methods.push_back({unresolved(in.count("entry")), in.count("entries"),
-                                     in.count("back_edges"), in.optional_count("instructions")});
+                                     in.count("back_edges"), in.optional_count("instructions"),
+                                     in.optional_number("error")});
 }
 
 std::vector<TopValue> read_top_values(JsonFields& in, const char* name, std::uint32_t width_bytes) {
@@ -262,6 +303,12 @@ void ProfileParser::read_value(JsonFields& in) {
                                     .top_tnv = read_top_values(in, "top_tnv", *width_bytes)});
 }
 
+void ProfileParser::read_thread(JsonFields& in) {
+    file_.profile.threads.push_back({in.integer("pid"), in.integer("tid"),
+                                     std::string(in.optional_text("name")), in.count("samples"),
+                                     in.count("instructions")});
+}
+
 std::map<std::string, std::uint64_t> count_map(JsonFields& in, const char* name) {
     std::map<std::string, std::uint64_t> counts;
     JsonFields object = in.object(name);
@@ -273,12 +320,7 @@ std::map<std::string, std::uint64_t> count_map(JsonFields& in, const char* name)
 
 void ProfileParser::read_run(JsonFields in) {
     RunInfo& run = file_.profile.run;
-    for (const Json& word : in.array("command")) {
-        if (word.is_string())
-            run.command.push_back(word.get<std::string>());
-        else
-            in.fail("command", "a list of strings");
-    }
+    run.command = read_words(in, "command");
     run.pid = in.integer("pid");
     run.started = in.text("started");
     run.seconds = in.number("seconds");
@@ -313,6 +355,35 @@ ExactStats read_exact(JsonFields& in) {
     return exact;
 }
 
+Convergence read_convergence(JsonFields& in) {
+    return {.limit_percent = in.number("limit_percent"),
+            .reached = in.flag("reached"),
+            .error_percent = in.optional_number("error_percent"),
+            .seconds = in.optional_number("seconds"),
+            .samples = in.optional_count("samples")};
+}
+
+BurstStats read_bursts(JsonFields& in) {
+    BurstStats bursts;
+    bursts.every = in.count("every");
+    bursts.events = in.optional_text("events");
+    bursts.lengths = count_map(in, "lengths");
+    bursts.events_counted = in.count("events_counted");
+    bursts.bursts = in.count("bursts");
+    bursts.events_in_bursts = count_map(in, "events_in_bursts");
+    return bursts;
+}
+
+std::vector<SamplingChange> read_changes(JsonFields& in) {
+    std::vector<SamplingChange> changes;
+    for (const auto& item : in.array("changes")) {
+        JsonFields change(item);
+        changes.push_back({change.number("seconds"), change.count("samples"), change.text("what")});
+        in.take(change, "changes");
+    }
+    return changes;
+}
+
 void ProfileParser::read_sampling(JsonFields in) {
     SamplingStats& sampling = file_.profile.sampling;
     sampling.mode = in.text("mode");
@@ -328,6 +399,18 @@ void ProfileParser::read_sampling(JsonFields in) {
         sampling.exact = read_exact(fields);
         in.take(fields, "exact");
     }
+    if (in.json().contains("convergence")) {
+        JsonFields fields = in.object("convergence");
+        sampling.convergence = read_convergence(fields);
+        in.take(fields, "convergence");
+    }
+    if (in.json().contains("bursts")) {
+        JsonFields fields = in.object("bursts");
+        sampling.bursts = read_bursts(fields);
+        in.take(fields, "bursts");
+    }
+    sampling.changes = read_changes(in);
+    sampling.changes_left_out = in.optional_count("changes_left_out").value_or(0);
     section_error(in, "sampling");
 }
 
@@ -346,6 +429,7 @@ void ProfileParser::read_overhead(JsonFields in) {
     overhead.forks = in.count("forks");
     overhead.fork = duration(in, "fork_us");
     overhead.induced_faults = in.count("induced_faults");
+    overhead.waited_seconds = in.number("waited_seconds");
     overhead.profiler_cpu_seconds = in.number("profiler_cpu_seconds");
     overhead.budget_percent = in.number("budget_percent");
     overhead.estimated_slowdown_percent = in.number("estimated_slowdown_percent");

@@ -39,7 +39,8 @@ def is_optional(path):
     maps = {("run", "options"), ("sampling", "ended"), ("sampling", "counters"),
             ("syscalls", "by_name"), ("run", "exit")}
     return path[:2] in maps and len(path) == 3 or path == ("sampling", "counters") \
-        or path[-1] == "top_tnv"
+        or path[-1] == "top_tnv" or path[-1] == "error" and path[0] != "values" or path[:3] == ("processes", 0, "exit") and len(path) == 4 \
+        or path in (("processes",), ("other_processes",), ("sampling", "convergence"))
 
 
 WRONG = [
@@ -49,6 +50,10 @@ WRONG = [
     (("run", "seed"), 12),
     (("run", "exit"), {"status": 0, "signal": 9}),
     (("run", "options", "mode"), 7),
+    (("processes", 0, "exit"), {"status": 0, "signal": 9}),
+    (("processes", 0, "parent"), "1"),
+    (("processes", 0, "command"), "sort -u"),
+    (("other_processes", "count"), -1),
     (("modules", 0, "build_id"), "XY"),
     (("modules", 0, "build_id"), "abc"),
     (("modules", 0, "size"), -1),
@@ -61,12 +66,16 @@ WRONG = [
     (("locations", 0, "inlined"), [{"function": "f"}]),
     (("sampling", "samples"), 1.5),
     (("sampling", "target_instructions"), "many"),
+    (("sampling", "convergence", "reached"), "yes"),
     (("sampling", "ended", "size"), "14"),
     (("overhead", "pause_us", "p99"), None),
     (("syscalls", "by_name", "write"), -4),
     (("edges", 0, "kind"), "fall_through"),
     (("edges", 0, "from"), -1),
     (("edges", 0, "count"), "900000"),
+    (("edges", 0, "error"), None),
+    (("methods", 0, "error"), -0.1),
+    (("paths", 0, "error"), "16000"),
     (("paths", 0, "blocks", 0), "0x1000"),
     (("stacks", 0, "frames"), 3),
     (("methods", 0, "instructions"), -1),
@@ -84,6 +93,8 @@ RIGHT = [
     (("run", "exit"), {}),
     (("run", "exit"), {"signal": 9}),
     (("sampling", "target_instructions"), None),
+    (("processes", 0, "exit"), {}),
+    (("processes",), []),
     (("some_new_field",), {"x": 1}),
     (("edges", 0, "some_new_field"), True),
     (("latency",), [{"at": 0, "count": 2, "median_cycles": 78, "levels": {"L1": 2},

@@ -27,6 +27,7 @@ class ProfileWriter {
         json_.member("schema", profile_schema);
         write_tool();
         write_run();
+        write_processes();
         write_modules();
         write_locations();
         write_sampling();
@@ -38,6 +39,7 @@ class ProfileWriter {
         write_calls();
         write_methods();
         write_values();
+        write_threads();
         for (const char* uncollected : {"latency", "hazards", "streams"})
             list(uncollected, std::vector<int>{}, [](int) {});
         write_notes();
@@ -78,6 +80,9 @@ class ProfileWriter {
         else
             json_.value(text);
     }
+    void error(const std::optional<double>& known) {
+        if (known) json_.member("error", *known);
+    }
     void line_or_null(std::uint32_t line) {
         json_.member("line", line != 0 ? std::optional(line) : std::nullopt);
     }
@@ -90,6 +95,14 @@ class ProfileWriter {
         json_.end_object();
     }
 
+    void exit(const std::optional<int>& status, const std::optional<int>& signal) {
+        json_.key("exit");
+        json_.begin_object();
+        if (status) json_.member("status", *status);
+        if (signal) json_.member("signal", *signal);
+        json_.end_object();
+    }
+
     void write_run() {
         const RunInfo& run = profile_.run;
         json_.key("run");
@@ -98,11 +111,7 @@ class ProfileWriter {
         json_.member("pid", run.pid);
         json_.member("started", run.started);
         json_.member("seconds", run.seconds);
-        json_.key("exit");
-        json_.begin_object();
-        if (run.exit_status) json_.member("status", *run.exit_status);
-        if (run.exit_signal) json_.member("signal", *run.exit_signal);
-        json_.end_object();
+        exit(run.exit_status, run.exit_signal);
         json_.member("seed", hex_text(run.seed));
         map("options", run.options);
         json_.key("host");
@@ -111,6 +120,28 @@ class ProfileWriter {
         json_.member("cores", run.cores);
         json_.member("kernel", run.kernel);
         json_.end_object();
+        json_.end_object();
+    }
+
+    void write_processes() {
+        list("processes", profile_.processes, [&](const ProcessInfo& process) {
+            json_.begin_object();
+            json_.member("pid", process.pid);
+            json_.member("parent", process.parent);
+            list("command", process.command, [&](const std::string& word) { json_.value(word); });
+            json_.member("started_seconds", process.started_seconds);
+            json_.member("seconds", process.seconds);
+            exit(process.exit_status, process.exit_signal);
+            json_.member("samples", process.samples);
+            json_.member("instructions", process.instructions);
+            json_.end_object();
+        });
+        const OtherProcesses& others = profile_.other_processes;
+        json_.key("other_processes");
+        json_.begin_object();
+        json_.member("count", others.count);
+        json_.member("samples", others.samples);
+        json_.member("instructions", others.instructions);
         json_.end_object();
     }
 
@@ -163,7 +194,44 @@ class ProfileWriter {
         json_.member("single_stepped", s.single_stepped);
         map("counters", s.counters);
         if (s.exact) write_exact(*s.exact);
+        if (s.convergence) write_convergence(*s.convergence);
+        if (s.bursts) write_bursts(*s.bursts);
+        if (!s.changes.empty()) write_changes(s);
         json_.end_object();
+    }
+
+    void write_convergence(const Convergence& convergence) {
+        json_.key("convergence");
+        json_.begin_object();
+        json_.member("limit_percent", convergence.limit_percent);
+        json_.member("reached", convergence.reached);
+        json_.member("error_percent", convergence.error_percent);
+        json_.member("seconds", convergence.seconds);
+        json_.member("samples", convergence.samples);
+        json_.end_object();
+    }
+
+    void write_bursts(const BurstStats& bursts) {
+        json_.key("bursts");
+        json_.begin_object();
+        json_.member("every", bursts.every);
+        text_or_null("events", bursts.events);
+        map("lengths", bursts.lengths);
+        json_.member("events_counted", bursts.events_counted);
+        json_.member("bursts", bursts.bursts);
+        map("events_in_bursts", bursts.events_in_bursts);
+        json_.end_object();
+    }
+
+    void write_changes(const SamplingStats& s) {
+        list("changes", s.changes, [&](const SamplingChange& change) {
+            json_.begin_object();
+            json_.member("seconds", change.seconds);
+            json_.member("samples", change.samples);
+            json_.member("what", change.what);
+            json_.end_object();
+        });
+        json_.member("changes_left_out", s.changes_left_out);
     }
 
     void write_exact(const ExactStats& exact) {
@@ -200,6 +268,7 @@ class ProfileWriter {
         json_.member("forks", o.forks);
         duration("fork_us", o.fork);
         json_.member("induced_faults", o.induced_faults);
+        json_.member("waited_seconds", o.waited_seconds);
         json_.member("profiler_cpu_seconds", o.profiler_cpu_seconds);
         json_.member("budget_percent", o.budget_percent);
         json_.member("estimated_slowdown_percent", o.estimated_slowdown_percent);
@@ -224,6 +293,7 @@ class ProfileWriter {
             location("to", edge.to);
             json_.member("kind", edge_kind_names[static_cast<std::size_t>(edge.kind)]);
             json_.member("count", edge.count);
+            error(edge.error);
             json_.end_object();
         });
     }
@@ -232,6 +302,7 @@ class ProfileWriter {
         list("paths", profile_.paths, [&](const Path& path) {
             json_.begin_object();
             json_.member("count", path.count);
+            error(path.error);
             json_.member("instructions", path.instructions);
             locations("blocks", path.blocks);
             json_.end_object();
@@ -243,6 +314,7 @@ class ProfileWriter {
             json_.begin_object();
             locations("frames", stack.frames);
             json_.member("instructions", stack.instructions);
+            error(stack.error);
             json_.member("samples", stack.samples);
             json_.end_object();
         });
@@ -254,6 +326,7 @@ class ProfileWriter {
             location("site", call.site);
             location("callee", call.callee);
             json_.member("count", call.count);
+            error(call.error);
             json_.end_object();
         });
     }
@@ -265,6 +338,7 @@ class ProfileWriter {
             json_.member("entries", method.entries);
             json_.member("back_edges", method.back_edges);
             json_.member("instructions", method.instructions);
+            error(method.error);
             json_.end_object();
         });
     }
@@ -290,6 +364,18 @@ class ProfileWriter {
             json_.member("invariance", value.invariance);
             top_values("top", value.top);
             top_values("top_tnv", value.top_tnv);
+            json_.end_object();
+        });
+    }
+
+    void write_threads() {
+        list("threads", profile_.threads, [&](const ThreadProfile& thread) {
+            json_.begin_object();
+            json_.member("pid", thread.pid);
+            json_.member("tid", thread.tid);
+            text_or_null("name", thread.name);
+            json_.member("samples", thread.samples);
+            json_.member("instructions", thread.instructions);
             json_.end_object();
         });
     }
@@ -324,6 +410,8 @@ std::vector<T> hottest(const std::vector<T>& items, std::size_t top, std::string
 
 Profile with_short_lists(const Profile& profile, std::size_t top) {
     Profile cut{.run = profile.run,
+                .processes = profile.processes,
+                .other_processes = profile.other_processes,
                 .modules = profile.modules,
                 .sampling = profile.sampling,
                 .overhead = profile.overhead,

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <csignal>
 #include <cstring>
 
@@ -17,8 +18,11 @@ namespace {
 
 constexpr std::size_t least_width = 60;
 // Together with heads and blank lines, never more than 50 lines.
-constexpr std::size_t most_functions = 7, most_paths = 4, most_branches = 5, most_values = 5,
-                      most_notes = 4, most_names = 5;
+constexpr std::size_t most_functions = 7, most_paths = 4, most_branches = 4, most_values = 5,
+                      most_threads = 4, most_notes = 4, most_names = 5;
+// Where there are several processes, they take the place of the last of these.
+constexpr std::size_t most_processes_shown = 4, fewer_functions = 5, fewer_branches = 3,
+                      fewer_values = 2;
 
 double ratio(double part, double whole) {
     return whole > 0 ? part / whole : 0;
@@ -67,6 +71,7 @@ class Summary {
         head();
         sampled();
         cost();
+        processes();
         functions();
         paths();
         branches();
@@ -127,9 +132,54 @@ class Summary {
                              s.exact->stopped_early.empty()
                                  ? ""
                                  : "; not to the end: " + printable(s.exact->stopped_early)));
+        if (s.convergence) convergence(*s.convergence);
+        if (s.bursts) bursts(*s.bursts);
         if (s.single_stepped > 0)
             line(fmt::format("         {} single-stepped",
                              counted(s.single_stepped, "instruction")));
+        if (profile_.threads.size() > 1) threads();
+    }
+
+    void convergence(const Convergence& c) {
+        const auto error = c.error_percent.value_or(0) / 100;
+        if (c.reached)
+            line(fmt::format("         converged after {}, {}: hot edges are certain to {}",
+                             counted(c.samples.value_or(0), "sample"),
+                             short_duration(c.seconds.value_or(0)), percent(error)));
+        else if (c.error_percent)
+            line(fmt::format("         not converged: hot edges are certain to {}, not {}",
+                             percent(error), percent(c.limit_percent / 100)));
+        else
+            line("         not converged: there are too few samples to tell errors");
+    }
+
+    void bursts(const BurstStats& b) {
+        std::string lengths;
+        for (const auto& [kind, length] : b.lengths)
+            lengths += fmt::format("{}{} {}", lengths.empty() ? "" : ", ", printable(kind), length);
+        const std::string when = b.every == 0
+                                     ? "of several settings"
+                                     : fmt::format("every {} {}", b.every, printable(b.events));
+        line(fmt::format("         {} {}{}{}; {} events", counted(b.bursts, "burst"), when,
+                         lengths.empty() ? "" : ", for ", lengths,
+                         short_count(static_cast<double>(b.events_counted))));
+        if (const auto changes = profile_.sampling.changes.size(); changes != 0)
+            line(fmt::format("         {} while it ran", counted(changes, "change")));
+    }
+
+    void threads() {
+        const auto& threads = profile_.threads;
+        double all = 0;
+        for (const ThreadProfile& t : threads) all += static_cast<double>(t.instructions);
+        std::string text = fmt::format("         {}", counted(threads.size(), "thread"));
+        for (std::size_t i = 0; i < std::min(threads.size(), most_threads); ++i) {
+            const ThreadProfile& t = threads[i];
+            const auto who =
+                t.tid == 0 ? "begun in samples" : fmt::format("{} {}", t.tid, printable(t.name));
+            text += fmt::format("{} {} {}", i == 0 ? ":" : ",", who,
+                                percent(ratio(static_cast<double>(t.instructions), all)));
+        }
+        line(text);
     }
 
     void cost() {
@@ -140,11 +190,81 @@ class Summary {
         line(fmt::format(
             "         pause p50 {}, p99 {}, longest {}", short_duration(o.pause.p50_us * 1e-6),
             short_duration(o.pause.p99_us * 1e-6), short_duration(o.pause.max_us * 1e-6)));
+        stops_for_bursts();
+        recorded_input();
         std::string text =
             fmt::format("         slowdown about {}", percent(o.estimated_slowdown_percent / 100));
         if (o.budget_percent > 0)
             text += fmt::format(" of {} allowed", percent(o.budget_percent / 100));
         line(text);
+    }
+
+    bool has_several_processes() const {
+        return profile_.processes.size() > 1 || profile_.other_processes.count > 0;
+    }
+
+    void processes() {
+        if (!has_several_processes()) return;
+        title("Processes, by instructions");
+        const auto& list = profile_.processes;
+        const std::size_t shown =
+            list.size() > most_processes_shown ? most_processes_shown - 1 : list.size();
+        double all = static_cast<double>(profile_.other_processes.instructions);
+        for (const ProcessInfo& process : list) all += static_cast<double>(process.instructions);
+        for (std::size_t i = 0; i < shown; ++i) process_line(list[i], all);
+        const std::uint64_t more = list.size() - shown + profile_.other_processes.count;
+        if (more > 0) line(fmt::format("  and {} more in the profile", more));
+    }
+
+    void process_line(const ProcessInfo& process, double all) {
+        const auto instructions = static_cast<double>(process.instructions);
+        std::string command;
+        for (const std::string& word : process.command)
+            command += (command.empty() ? "" : " ") + printable(word);
+        line(fmt::format("{:>7} {:>8}  {}", percent(ratio(instructions, all)),
+                         short_count(instructions), command),
+             fmt::format("pid {}, {}", process.pid, short_duration(process.seconds)));
+    }
+
+    std::uint64_t counter(const char* name) const {
+        const auto& counters = profile_.sampling.counters;
+        const auto found = counters.find(name);
+        return found == counters.end() ? 0 : found->second;
+    }
+
+    void stops_for_bursts() {
+        if (counter("burst_emulation_ns") == 0) return;
+        const double translating = ratio(static_cast<double>(counter("burst_translation_ns")),
+                                         static_cast<double>(counter("burst_emulation_ns")));
+        line(fmt::format("         {}, {} cut by time, {} of their time translation",
+                         counted(counter("bursts"), "burst"), counter("bursts_cut_by_time"),
+                         percent(translating)));
+        line(fmt::format(
+            "         over the limit by {} at most",
+            short_duration(static_cast<double>(counter("burst_excess_max_us")) * 1e-6)));
+    }
+
+    void recorded_input() {
+        if (counter("input_stops") == 0) return;
+        line(fmt::format("         recording input: {} at system calls, {} in all; {}, {}",
+                         counted(counter("input_stops"), "stop"),
+                         short_duration(static_cast<double>(counter("input_stops_ns")) * 1e-9),
+                         counted(counter("input_calls"), "call"),
+                         counted(counter("input_bytes"), "byte")));
+    }
+
+    // "+-0.4" behind a percentage: half the width of a confidence interval of 95%. Never less than
+    // what it stands for.
+    static std::string margin(const std::optional<double>& error) {
+        return error ? fmt::format(" +-{:.1f}", std::ceil(1000 * *error) / 10) : "";
+    }
+    // The same, in a column of a list that has any.
+    template <typename List>
+    static std::size_t margin_width(const List& list, std::size_t shown) {
+        std::size_t width = 0;
+        for (std::size_t i = 0; i < std::min(list.size(), shown); ++i)
+            width = std::max(width, margin(list[i].error).size());
+        return width;
     }
 
     void functions() {
@@ -153,9 +273,11 @@ class Summary {
         title(hot.unit == FunctionWeight::instructions
                   ? "Hottest functions, by instructions of their own"
                   : "Hottest functions, by basic blocks entered");
-        for (std::size_t i = 0; i < std::min(hot.list.size(), most_functions); ++i) {
+        const std::size_t shown = has_several_processes() ? fewer_functions : most_functions;
+        const std::size_t margins = margin_width(hot.list, shown);
+        for (std::size_t i = 0; i < std::min(hot.list.size(), shown); ++i) {
             const HotFunction& f = hot.list[i];
-            line(fmt::format("{:>7} {:>8}  {}", percent(f.share),
+            line(fmt::format("{:>7}{} {:>8}  {}", percent(f.share), pad(margin(f.error), margins),
                              short_count(static_cast<double>(f.weight)),
                              function_name(profile_.modules, symbols_, f.at)),
                  module_name(profile_.modules, f.at.module));
@@ -166,17 +288,20 @@ class Summary {
         auto hot = hot_paths(profile_, most_paths);
         if (hot.empty()) return;
         title("Hottest paths, by instructions");
-        for (const HotPath& path : hot) path_lines(*path.path, path.share);
+        const std::size_t margins = margin_width(hot, hot.size());
+        for (const HotPath& path : hot) path_lines(path, margins);
     }
 
     // One line if all of the path fits in it, else two.
-    void path_lines(const Path& path, double share) {
-        std::string left = fmt::format("{:>7} {:>8} x {} insns, {}", percent(share),
+    void path_lines(const HotPath& hot, std::size_t margins) {
+        const Path& path = *hot.path;
+        std::string left = fmt::format("{:>7}{} {:>8} x {} insns, {}", percent(hot.share),
+                                       pad(margin(hot.error), margins),
                                        short_count(static_cast<double>(path.count)),
                                        path.instructions, counted(path.blocks.size(), "block"));
         std::string where = path.blocks.empty() ? "" : source(path.blocks.front());
         std::size_t tail = where.empty() ? 0 : 2 + std::min(columns(where), right_width());
-        std::string indent(18, ' ');
+        std::string indent(18 + margins, ' ');
         std::string chain =
             path_text(path.blocks, profile_.modules, symbols_, width_ - indent.size());
         if (columns(left) + 2 + columns(chain) + tail <= width_)
@@ -199,15 +324,19 @@ class Summary {
     }
 
     void branches() {
-        auto hot = hot_branches(profile_, most_branches);
+        auto hot = hot_branches(profile_, has_several_processes() ? fewer_branches : most_branches);
         if (hot.empty()) return;
         double total = 0;
         for (const Edge& edge : profile_.edges) total += static_cast<double>(edge.count);
         title("Hottest branches, by executions");
         std::size_t name_width = name_column();
+        for (HotBranch& branch : hot)
+            if (branch.error) *branch.error = ratio(*branch.error, total);
+        const std::size_t margins = margin_width(hot, hot.size());
         for (const HotBranch& branch : hot)
-            line(fmt::format("{:>7} {:>8}  {}  {}",
+            line(fmt::format("{:>7}{} {:>8}  {}  {}",
                              percent(ratio(static_cast<double>(branch.count), total)),
+                             pad(margin(branch.error), margins),
                              short_count(static_cast<double>(branch.count)),
                              pad(fit(name(branch.from), name_width), name_width), outcome(branch)),
                  source_if_wide(branch.from));
@@ -220,7 +349,8 @@ class Summary {
     }
 
     void values() {
-        auto hot = invariant_values(profile_, symbols_, most_values);
+        auto hot = invariant_values(profile_, symbols_,
+                                    has_several_processes() ? fewer_values : most_values);
         if (hot.empty()) return;
         title("Most invariant values, constants left out");
         std::size_t name_width = name_column();
@@ -272,8 +402,10 @@ class Summary {
                 notes.push_back(std::move(note));
         if (notes.empty()) return;
         title("Notes");
-        bool too_many = notes.size() > most_notes;
-        std::size_t shown = too_many ? most_notes - 1 : notes.size();
+        // The line about convergence takes the place of one.
+        const std::size_t most = most_notes - (profile_.sampling.convergence ? 1 : 0);
+        bool too_many = notes.size() > most;
+        std::size_t shown = too_many ? most - 1 : notes.size();
         for (std::size_t i = 0; i < shown; ++i) line("  " + printable(notes[i]));
         if (too_many) line(fmt::format("  and {} more in the profile", notes.size() - shown));
     }

@@ -63,6 +63,7 @@ Profile crowded_profile() {
                                   .invariance = 1,
                                   .top = {{little_endian(i, 8), 1000, 0}}});
         profile.notes.push_back(long_name);
+        profile.processes.push_back({.pid = 5000, .command = {long_name}, .instructions = i});
         profile.sampling.ended["reason" + std::to_string(i)] = i;
         profile.syscalls.by_name["call" + std::to_string(i)] = i;
     }
@@ -83,6 +84,55 @@ RecordedSymbols crowded_symbols() {
 
 }  // namespace
 
+TEST_CASE("what recording input has cost is told where there was any") {
+    auto symbols = sample_symbols();
+    Profile profile = sample_profile();
+    CHECK(line_with(summary(profile, symbols), "recording input") == "");
+    auto& counters = profile.sampling.counters;
+    counters["input_stops"] = 1250;
+    counters["input_stops_ns"] = 12'500'000;
+    counters["input_calls"] = 600;
+    counters["input_bytes"] = 70'000;
+    const std::string line = line_with(summary(profile, symbols), "recording input");
+    for (const char* part : {"1250 stops", "12.5 ms", "600 calls", "70.0 k bytes"})
+        CHECK_MESSAGE(line.find(part) != std::string::npos, line);
+}
+
+TEST_CASE("what bursts came to is told where there were any") {
+    auto symbols = sample_symbols();
+    Profile profile = sample_profile();
+    CHECK(line_with(summary(profile, symbols), "bursts").empty());
+    auto& counters = profile.sampling.counters;
+    counters["bursts"] = 40;
+    counters["bursts_cut_by_time"] = 3;
+    counters["burst_excess_max_us"] = 85;
+    counters["burst_emulation_ns"] = 20'000'000;
+    counters["burst_translation_ns"] = 2'000'000;
+    const std::string text = summary(profile, symbols);
+    CHECK(!line_with(text, "40 bursts, 3 cut by time, 10.0% of their time translation").empty());
+    CHECK(!line_with(text, "over the limit by 85 us at most").empty());
+}
+
+TEST_CASE("bursts are told where there were any, and what was changed") {
+    auto symbols = sample_symbols();
+    Profile profile = sample_profile();
+    CHECK(line_with(summary(profile, symbols), "burst") == "");
+    profile.sampling.bursts = BurstStats{.every = 1000,
+                                         .events = "calls+backedges",
+                                         .lengths = {{"edge", 1}, {"path", 50}},
+                                         .events_counted = 20'000'000,
+                                         .bursts = 19'000};
+    const std::string line = line_with(summary(profile, symbols), "bursts");
+    for (const char* part :
+         {"19.0 k bursts", "every 1000 calls+backedges", "edge 1, path 50", "20.0 M events"})
+        CHECK_MESSAGE(line.find(part) != std::string::npos, line);
+    CHECK(line_with(summary(profile, symbols), "while it ran") == "");
+    profile.sampling.changes = {{1, 2, "disable"}, {2, 2, "enable"}};
+    CHECK(line_with(summary(profile, symbols), "2 changes while it ran") != "");
+    profile.sampling.bursts->every = 0;
+    CHECK(line_with(summary(profile, symbols), "several settings") != "");
+}
+
 TEST_CASE("the summary says what ran, what was seen and what it cost") {
     std::string text = sample_summary();
     CHECK(text.starts_with("./victim --name=a?b bad utf-8"));
@@ -96,6 +146,34 @@ TEST_CASE("the summary says what ran, what was seen and what it cost") {
     CHECK(line_with(text, "write 4").find("output 4, benign 3: write 4, getpid 3") !=
           std::string::npos);
     CHECK(!line_with(text, "a note that was there before").empty());
+    CHECK(line_with(text, "75.0%   12.0 M  ./victim").find("pid 4711, 12.5 s") !=
+          std::string::npos);
+    CHECK(line_with(text, "sort -u").find("pid 4713, 2.00 s") != std::string::npos);
+    CHECK(!line_with(text, "and 40 more in the profile").empty());
+}
+
+TEST_CASE("the summary says whether and when the profile converged, where that was asked for") {
+    auto symbols = sample_symbols();
+    Profile profile = sample_profile();
+    profile.sampling.convergence.reset();
+    CHECK(line_with(summary(profile, symbols), "converged").empty());
+    profile.sampling.convergence = Convergence{
+        .limit_percent = 5, .reached = true, .error_percent = 4.6, .seconds = 1.5, .samples = 40};
+    CHECK(line_with(summary(profile, symbols), "converged") ==
+          "         converged after 40 samples, 1.50 s: hot edges are certain to 4.6%");
+    profile.sampling.convergence = Convergence{.limit_percent = 5, .error_percent = 7.5};
+    CHECK(line_with(summary(profile, symbols), "converged") ==
+          "         not converged: hot edges are certain to 7.5%, not 5.0%");
+    profile.sampling.convergence = Convergence{.limit_percent = 5};
+    CHECK(line_with(summary(profile, symbols), "converged").find("too few") != std::string::npos);
+}
+
+TEST_CASE("the summary of one process has no table of processes") {
+    Profile profile = sample_profile();
+    profile.processes.resize(1);
+    profile.other_processes = {};
+    auto symbols = sample_symbols();
+    CHECK(line_with(summary(profile, symbols), "Processes").empty());
 }
 
 TEST_CASE("functions, paths, branches and values come with their shares and places") {
@@ -111,7 +189,31 @@ TEST_CASE("functions, paths, branches and values come with their shares and plac
     CHECK(branch.find("taken 90.0%") != std::string::npos);
     std::string value = line_with(text, "mov eax, [rdi+0x8]");
     CHECK(value.find("mov eax, [rdi+0x8]  eax = 7 (98.2% +-0.4)") != std::string::npos);
-    CHECK(!line_with(text, "libplain.so+0x500").empty());
+    CHECK(!line_with(text, "2 threads: 4712 worker 75.0%, begun in samples 25.0%").empty());
+    // The last of the branches, which a table of processes leaves no room for.
+    CHECK(line_with(text, "libplain.so+0x500").empty());
+    Profile of_one = sample_profile();
+    of_one.processes.clear();
+    of_one.other_processes = {};
+    auto symbols = sample_symbols();
+    CHECK(!line_with(summary(of_one, symbols), "libplain.so+0x500").empty());
+}
+
+TEST_CASE("shares come with half the width of their confidence intervals, where it is known") {
+    const std::string text = sample_summary();
+    CHECK(line_with(text, "93.8%").find("93.8% +-4.8   15.0 M  work") != std::string::npos);
+    CHECK(line_with(text, "76.9%").find("76.9% +-1.6    800 k x 5") != std::string::npos);
+    // Of a branch, what its edges have together at most.
+    CHECK(line_with(text, "taken 90.0%").find("83.3% +-0.9   1.00 M  work") != std::string::npos);
+    const std::string main = line_with(text, "1.00 M  main");
+    CHECK(main.find("6.2%         1.00 M  main") != std::string::npos);
+    Profile exact = sample_profile();
+    for (Edge& edge : exact.edges) edge.error.reset();
+    exact.function_batches = {};
+    auto symbols = sample_symbols();
+    const std::string plain = summary(exact, symbols);
+    CHECK(line_with(plain, "93.8%").find("93.8%   15.0 M  work") != std::string::npos);
+    CHECK(line_with(plain, "taken 90.0%").find("83.3%   1.00 M  work") != std::string::npos);
 }
 
 TEST_CASE("the summary keeps to its width and to one screen, whatever the profile holds") {

@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include "profile/anonymous_module.h"
 #include "report/perf_map.h"
 #include "report/vdso_image.h"
 
@@ -55,9 +56,12 @@ Result<std::unique_ptr<ModuleSymbols>> Symbolizer::open_pseudo_module(const Modu
         TRY_ASSIGN(UniqueFd image, vdso_image());
         return ModuleSymbols::open(fmt::format("/proc/self/fd/{}", image.get()), {}, strings_);
     }
-    if (module.path != "[anon]" || options_.perf_map.empty())
-        return Error{ErrorCode::not_found, 0, "no file"};
-    TRY_ASSIGN(auto functions, read_perf_map(options_.perf_map));
+    const auto process = process_of_anonymous_module(module.path);
+    const std::string names = process                           ? perf_map_path(*process)
+                              : module.path == anonymous_module ? options_.perf_map
+                                                                : "";
+    if (names.empty()) return Error{ErrorCode::not_found, 0, "no file"};
+    TRY_ASSIGN(auto functions, read_perf_map(names));
     return std::make_unique<ModuleSymbols>(std::move(functions), strings_);
 }
 

@@ -17,8 +17,8 @@ namespace shadowprof {
 struct SymbolizerOptions {
     // Goes in front of module paths: "/proc/PID/root" for a target in another mount namespace.
     std::string root;
-    // The perf map of the target's just-in-time compiler, for code in "[anon]"; empty for none. See
-    // perf_map_path().
+    // The perf map of the first process's just-in-time compiler, for code in "[anon]"; empty for
+    // none. Those of other processes are where perf_map_path() says.
     std::string perf_map;
     // The files that were mapped, by module, where they are known: they count where a path leads to
     // another file by now. A module of size 0 without a file was never had, and what has its path

@@ -1,6 +1,6 @@
 #include "shadow/attach_target.h"
 
-#include <optional>
+#include <memory>
 
 #include "base/quiet_thread.h"
 #include "ptrace/proc.h"
@@ -18,45 +18,67 @@ std::vector<std::string> command_of(pid_t pid) {
     return {program ? *program : fmt::format("process {}", pid)};
 }
 
-Result<RunOutcome> attach_and_sample(const RunOptions& options, int end_request,
-                                     const ProgressListener& on_progress) {
-    Profiling profiling(options);
-    {
-        TRY_ASSIGN(const auto sampler, Sampler::create(options, profiling.seed(), profiling.hub(),
-                                                       profiling.modules(), profiling.collected()));
-        TRY_ASSIGN(const auto target, Target::attach(profiling.hub(), *options.attach_to));
-        profiling.begin(*target, command_of(target->pid()));
-        const auto sampled = sampler->run(*target, on_progress,
-                                          {.request_fd = end_request, .with_last_sample = true});
-        const auto detached = target->detach(Target::Sleepers::leave_alone);
-        sampler->finish();
-        TRY(sampled);
-        profiling.end(*target, [&](Profile& profile) {
-            sampler->fill(profile);
-            if (!target->dead_replicas()->empty())
-                profile.notes.push_back(
-                    fmt::format("the process is left with {} zombies: no thread of it could reap "
-                                "its replicas",
-                                target->dead_replicas()->size()));
-            if (!detached)
-                profile.notes.push_back("the process could not be detached from by itself: " +
-                                        detached.error().message);
-        });
-    }
-    return profiling.take_outcome();
+// What is left when the target was let go.
+struct Sampled {
+    Profiling profiling;
+    std::unique_ptr<Sampler> sampler;
+    std::unique_ptr<Target> target;
+    Result<void> sampling, detaching;
+
+    explicit Sampled(const RunOptions& options) : profiling(options) {}
+};
+
+// Until the calling thread ends, a thread of the target that was left alone can stand in a stop
+// that nobody deals with, if it wakes up: nothing that takes long is to be done behind the detach.
+Result<void> attach_and_sample(const RunOptions& options, int end_request,
+                               const ProgressListener& on_progress, SamplingControl* control,
+                               Sampled& sampled) {
+    Profiling& profiling = sampled.profiling;
+    TRY_ASSIGN(sampled.sampler, Sampler::create(options, profiling.seed(), profiling.hub(),
+                                                profiling.modules(), profiling.collected()));
+    sampled.sampler->obey(control);
+    const auto forks = options.follow_forks ? Forks::follow : Forks::let_go;
+    TRY_ASSIGN(sampled.target, Target::attach(profiling.hub(), *options.attach_to, forks));
+    profiling.begin(*sampled.target, command_of(sampled.target->pid()));
+    sampled.sampling = sampled.sampler->run(*sampled.target, on_progress,
+                                            {.request_fd = end_request, .with_last_sample = true});
+    sampled.detaching = sampled.sampler->detach(Target::Sleepers::leave_alone);
+    sampled.sampler->finish();
+    return {};
+}
+
+Result<RunOutcome> conclude(Sampled& sampled) {
+    TRY(std::move(sampled.sampling));
+    sampled.profiling.end(*sampled.target, [&](Profile& profile) {
+        sampled.sampler->fill(profile);
+        const auto& zombies = *sampled.target->dead_replicas();
+        if (!zombies.empty())
+            profile.notes.push_back(
+                fmt::format("the process is left with {} zombies: no thread of it could reap "
+                            "its replicas",
+                            zombies.size()));
+        if (!sampled.detaching)
+            profile.notes.push_back("the process could not be detached from by itself: " +
+                                    sampled.detaching.error().message);
+    });
+    sampled.sampler.reset();
+    sampled.target.reset();
+    return sampled.profiling.take_outcome();
 }
 
 }  // namespace
 
 // In a thread of its own: threads of the target that must not be woken are let go when it ends.
 Result<RunOutcome> attach_target(const RunOptions& options, int end_request,
-                                 const ProgressListener& on_progress) {
+                                 const ProgressListener& on_progress, SamplingControl* control) {
     prepare_sigchld();
-    std::optional<Result<RunOutcome>> outcome;
+    Sampled sampled(options);
+    Result<void> attached;
     start_quiet_thread([&] {
-        outcome.emplace(attach_and_sample(options, end_request, on_progress));
+        attached = attach_and_sample(options, end_request, on_progress, control, sampled);
     }).join();
-    return *std::move(outcome);
+    TRY(std::move(attached));
+    return conclude(sampled);
 }
 
 }  // namespace shadowprof

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cmath>
 #include <csignal>
-#include <numeric>
 
 #include "base/clock.h"
 #include "base/guest_address.h"
@@ -37,25 +36,25 @@ double time_shared_writes(volatile char* memory, std::size_t pages) {
 
 }  // namespace
 
-double CostAccount::stopped_seconds() const {
-    const auto sum = std::accumulate(pauses_ns_.begin(), pauses_ns_.end(), std::uint64_t{0});
-    return static_cast<double>(sum) / 1e9;
+double CostAccount::total_seconds() const {
+    return static_cast<double>(stopped_ns_ + syscall_stops_ns_) / 1e9 +
+           faults_seconds(induced_faults_) + theft_seconds_;
 }
 
 double CostAccount::estimated_slowdown_percent(double target_seconds) const {
     if (target_seconds <= 0) return 0;
-    const auto faults_seconds = static_cast<double>(induced_faults()) * fault_price_ns_ / 1e9;
-    const auto cost = std::min(stopped_seconds() + faults_seconds, most_of_run * target_seconds);
+    const auto cost = std::min(total_seconds(), most_of_run * target_seconds);
     return 100 * cost / (target_seconds - cost);
 }
 
 void CostAccount::fill(Overhead& overhead, double target_seconds) const {
     overhead.stops = pauses_ns_.size();
-    overhead.stopped_seconds = stopped_seconds();
+    overhead.stopped_seconds = static_cast<double>(stopped_ns_) / 1e9;
     overhead.pause = duration_stats(pauses_ns_);
     overhead.forks = forks_ns_.size();
     overhead.fork = duration_stats(forks_ns_);
     overhead.induced_faults = induced_faults();
+    overhead.waited_seconds = theft_seconds_;
     overhead.estimated_slowdown_percent = estimated_slowdown_percent(target_seconds);
 }
 

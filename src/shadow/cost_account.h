@@ -15,27 +15,40 @@ class CostAccount {
     explicit CostAccount(double fault_price_ns) : fault_price_ns_(fault_price_ns) {}
 
     // One stop of the target, from the first thread stopped to the last resumed.
-    void add_pause(std::uint64_t nanoseconds) { pauses_ns_.push_back(nanoseconds); }
+    void add_pause(std::uint64_t nanoseconds) {
+        pauses_ns_.push_back(nanoseconds);
+        stopped_ns_ += nanoseconds;
+    }
     // The part of a pause in which a replica was forked.
     void add_fork(std::uint64_t nanoseconds) { forks_ns_.push_back(nanoseconds); }
-    // The target's minor faults from one fork to the next, or to its end.
+    // See FaultWatch.
     void add_faults(std::uint64_t faults) { induced_faults_ += faults; }
 
+    // Single threads of the target stood still for so long, at system calls that are recorded.
+    void add_syscall_stops(std::uint64_t nanoseconds) { syscall_stops_ns_ += nanoseconds; }
+    std::uint64_t syscall_stops_ns() const { return syscall_stops_ns_; }
+    // The target waited for processors that shadowprof had.
+    void add_theft(double seconds) { theft_seconds_ += seconds; }
+
     double fault_price_ns() const { return fault_price_ns_; }
-    // After a fork the target pays a fault for each page that it writes to, long after the replica
-    // died. Its own faults cannot be told from these: this is an upper bound.
     std::uint64_t induced_faults() const { return induced_faults_; }
-    // Stops and induced faults, as a share of the time that the target would have needed alone.
+    double faults_seconds(std::uint64_t faults) const {
+        return static_cast<double>(faults) * fault_price_ns_ / 1e9;
+    }
+    // All of it.
+    double total_seconds() const;
+    // As a share of the time that the target would have needed alone.
     double estimated_slowdown_percent(double target_seconds) const;
     void fill(Overhead& overhead, double target_seconds) const;
 
   private:
-    double stopped_seconds() const;
-
     double fault_price_ns_;
     std::vector<std::uint64_t> pauses_ns_;
+    std::uint64_t stopped_ns_ = 0;
     std::vector<std::uint64_t> forks_ns_;
     std::uint64_t induced_faults_ = 0;
+    std::uint64_t syscall_stops_ns_ = 0;
+    double theft_seconds_ = 0;
 };
 
 // Median, 99th percentile and maximum; zeroes for an empty list.

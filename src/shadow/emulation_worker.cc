@@ -3,13 +3,17 @@
 #include <array>
 
 #include "emu/worker_main.h"
+#include "ptrace/proc.h"
 #include "shadow/sample_syscalls.h"
 
 namespace shadowprof {
 
 Result<WorkerProcess> start_emulation_worker() {
     static constexpr std::array arguments = {"shadowprof", worker_subcommand.data()};
-    return WorkerProcess::start(arguments);
+    auto worker = WorkerProcess::start(arguments);
+    // It can be replaced; the target cannot.
+    if (worker) offer_to_oom_killer(worker->pid());
+    return worker;
 }
 
 int run_emulation_worker() {

@@ -16,6 +16,10 @@ bool in_group(const SampleFacts& facts, std::uint32_t gid, bool real_ids) {
 
 }  // namespace
 
+Result<std::span<const std::byte>> SampleEnvironment::take_input(const InputCall&) {
+    return Error{ErrorCode::unsupported, 0, "input that was not recorded"};
+}
+
 bool may_access(const SampleFacts& facts, const FileStatus& file, int wanted, bool real_ids) {
     std::uint32_t uid = real_ids ? facts.uid : facts.fs_uid;
     if (uid == 0) return !(wanted & X_OK) || file.is_directory() || (file.mode & 0111) != 0;

@@ -118,6 +118,16 @@ struct FileRead {
     bool changed = false;   // the file was modified since the snapshot: the bytes may be too new
 };
 
+// A call of the sample that brings something in, as the thread made it. Trivially copyable.
+struct InputCall {
+    std::uint32_t thread = 0;  // of the sample; nothing where the program is recorded
+    std::uint32_t number = 0;
+    std::array<std::uint64_t, 6> arguments{};
+    std::uint64_t instruction_end = 0;  // rip: behind the `syscall` instruction
+    std::uint64_t stack = 0;            // rsp
+};
+static_assert(std::is_trivially_copyable_v<InputCall>);
+
 // Errors: a refusal that the process itself would get (no such file, not a directory, no
 // permission...) has its errno in `sys_errno`; ErrorCode::unsupported means that the answer cannot
 // be known and the sample has to end, for the reason in the message, one of few; ErrorCode::gone
@@ -126,8 +136,9 @@ class SampleEnvironment {
   public:
     virtual ~SampleEnvironment() = default;
 
-    virtual Result<SampleClocks> clocks() = 0;
-    virtual Result<SampleFacts> facts() = 0;
+    // As one of the sample's threads would be told: by its index in GuestThreads.
+    virtual Result<SampleClocks> clocks(std::uint32_t thread) = 0;
+    virtual Result<SampleFacts> facts(std::uint32_t thread) = 0;
     // EBADF for a descriptor that was not open.
     virtual Result<DescriptorFacts> describe(int fd) = 0;
     // Whether two open descriptors share one open file description, and with it the offset.
@@ -144,6 +155,13 @@ class SampleEnvironment {
 
     virtual Result<FileStatus> stat_path(const PathRef& path) = 0;
     virtual Result<std::string> read_link(const PathRef& path) = 0;
+
+    // What the process got from its own next call of this kind in the same thread, an encoded
+    // RecordedInput, after a wait for it if need be. Each is given once. The bytes hold until the
+    // next question of this kind. ErrorCode::interrupted: the process has not come so far.
+    virtual Result<std::span<const std::byte>> take_input(const InputCall& call);
+    // The same bytes again.
+    virtual std::span<const std::byte> taken_input() const { return {}; }
 };
 
 // Whether a process with these facts may access a file in the ways of `wanted` (R_OK|W_OK|X_OK),

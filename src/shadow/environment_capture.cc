@@ -10,6 +10,7 @@
 #include <charconv>
 
 #include "base/clock.h"
+#include "base/status_field.h"
 #include "shadow/environment_proc.h"
 #include "shadow/environment_proc_text.h"
 
@@ -26,17 +27,16 @@ void capture_clocks(CapturedProcess& captured) {
     for (std::size_t id = 0; id < clock_count; ++id) {
         if (id == CLOCK_PROCESS_CPUTIME_ID)
             captured.clock_ns[id] = read_clock_ns(cpu_clock(captured.pid, 2));
-        else if (id == CLOCK_THREAD_CPUTIME_ID)
-            captured.clock_ns[id] = read_clock_ns(cpu_clock(captured.tid, 6));
-        else
+        else if (id != CLOCK_THREAD_CPUTIME_ID)
             captured.clock_ns[id] = read_clock_ns(static_cast<clockid_t>(id));
     }
 }
 
-void capture_signal_mask(CapturedProcess& captured) {
+CapturedProcess::Thread capture_thread(pid_t tid) {
+    CapturedProcess::Thread thread{.tid = tid, .cpu_ns = read_clock_ns(cpu_clock(tid, 6))};
     std::uint64_t mask = 0;
-    if (::ptrace(PTRACE_GETSIGMASK, captured.tid, sizeof mask, &mask) == 0)
-        captured.blocked_signals = mask;
+    if (::ptrace(PTRACE_GETSIGMASK, tid, sizeof mask, &mask) == 0) thread.blocked_signals = mask;
+    return thread;
 }
 
 bool read_fdinfo(int fdinfo_directory, const char* number, DescriptorFacts& facts) {
@@ -82,7 +82,8 @@ void find_shared_description(CapturedProcess& captured, CapturedProcess::Descrip
     }
 }
 
-bool capture_descriptor(CapturedProcess& captured, int fd, int links, int infos) {
+bool capture_descriptor(CapturedProcess& captured, int fd, int links, int infos,
+                        CapturedProcess::Flags flags) {
     std::string number = std::to_string(fd);
     auto location = std::make_shared<UniqueFd>(::openat(links, number.c_str(), O_PATH | O_CLOEXEC));
     if (!*location) return false;
@@ -91,7 +92,7 @@ bool capture_descriptor(CapturedProcess& captured, int fd, int links, int infos)
     CapturedProcess::Descriptor descriptor{.fd = fd, .facts = {.status = *status}};
     bool regular = status->is_regular();
     if (regular || status->is_directory()) descriptor.location = std::move(location);
-    if (regular || fd <= STDERR_FILENO)
+    if (regular || fd <= STDERR_FILENO || flags == CapturedProcess::Flags::of_all)
         descriptor.flags_known = read_fdinfo(infos, number.c_str(), descriptor.facts);
     descriptor.facts.offset_known = descriptor.flags_known;
     if (regular) find_shared_description(captured, descriptor);
@@ -99,7 +100,7 @@ bool capture_descriptor(CapturedProcess& captured, int fd, int links, int infos)
     return regular;
 }
 
-Result<void> capture_descriptors(CapturedProcess& captured) {
+Result<void> capture_descriptors(CapturedProcess& captured, CapturedProcess::Flags flags) {
     std::string base = fmt::format("/proc/{}/", captured.pid);
     UniqueFd links(::open((base + "fd").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!links) return errno_error(base + "fd", errno == ENOENT ? ESRCH : errno);
@@ -111,7 +112,7 @@ Result<void> capture_descriptors(CapturedProcess& captured) {
             captured.all_descriptors = false;
             break;
         }
-        if (capture_descriptor(captured, fd, links.get(), infos.get())) ++files;
+        if (capture_descriptor(captured, fd, links.get(), infos.get(), flags)) ++files;
     }
     return {};
 }
@@ -128,23 +129,13 @@ bool parse_fdinfo(std::string_view text, DescriptorFacts& facts) {
     return true;
 }
 
-Result<CapturedProcess> CapturedProcess::take(pid_t pid, pid_t tid) {
+Result<CapturedProcess> CapturedProcess::take(pid_t pid, std::span<const pid_t> tids, Flags flags) {
     CapturedProcess captured;
     captured.pid = pid;
-    captured.tid = tid;
     capture_clocks(captured);
-    capture_signal_mask(captured);
-    TRY(capture_descriptors(captured));
+    for (const pid_t tid : tids) captured.threads.push_back(capture_thread(tid));
+    if (flags != Flags::none_but_clocks) TRY(capture_descriptors(captured, flags));
     return captured;
-}
-
-CapturedProcess CapturedProcess::of_thread(pid_t other_tid) const {
-    CapturedProcess other = *this;
-    other.tid = other_tid;
-    other.blocked_signals.reset();
-    other.clock_ns[CLOCK_THREAD_CPUTIME_ID] = read_clock_ns(cpu_clock(other_tid, 6));
-    capture_signal_mask(other);
-    return other;
 }
 
 }  // namespace shadowprof

@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "base/clock.h"
+#include "base/status_field.h"
 #include "shadow/environment_proc.h"
 #include "shadow/environment_proc_text.h"
 
@@ -46,14 +47,15 @@ std::int32_t parent_of(std::string_view status) {
 
 // A process that ended while its replica is still emulated has the ids that it had; those that only
 // its own /proc directory tells are known if it lived in our namespace.
-Result<void> fill_ids(SampleFacts& facts, const CapturedProcess& captured,
+Result<void> fill_ids(SampleFacts& facts, const CapturedProcess& captured, pid_t tid,
                       std::string_view frozen_status) {
     auto status = read_proc_file(proc(captured.pid, "status"));
-    auto thread = read_proc_file(proc(captured.pid, fmt::format("task/{}/status", captured.tid)));
+    auto thread = read_proc_file(proc(captured.pid, fmt::format("task/{}/status", tid)));
     bool ours = parse_numbers(status_field(frozen_status, "NSpid")).size() == 1;
     if (!status && !ours) return std::move(status).error();
+    if (!thread && !ours) return std::move(thread).error();
     facts.pid = status ? innermost(*status, "NSpid") : captured.pid;
-    facts.tid = thread ? innermost(*thread, "NSpid") : status ? facts.pid : captured.tid;
+    facts.tid = thread ? innermost(*thread, "NSpid") : tid;
     facts.process_group = innermost(frozen_status, "NSpgid");
     facts.session = innermost(frozen_status, "NSsid");
     facts.parent_pid = parent_of(status ? *status : frozen_status);
@@ -84,11 +86,12 @@ void fill_credentials(SampleFacts& facts, pid_t pid, std::string_view status) {
         facts.groups[i] = mapped(gid_map, groups[i]);
 }
 
-void fill_signals(SampleFacts& facts, const CapturedProcess& captured, std::string_view frozen) {
+void fill_signals(SampleFacts& facts, const CapturedProcess::Thread& thread,
+                  std::string_view frozen) {
     facts.ignored_signals = number_of(frozen, "SigIgn", 16);
     facts.caught_signals = number_of(frozen, "SigCgt", 16);
     facts.pending_signals = number_of(frozen, "SigPnd", 16) | number_of(frozen, "ShdPnd", 16);
-    facts.blocked_signals = captured.blocked_signals.value_or(number_of(frozen, "SigBlk", 16));
+    facts.blocked_signals = thread.blocked_signals.value_or(number_of(frozen, "SigBlk", 16));
     facts.umask = static_cast<std::uint32_t>(number_of(frozen, "Umask", 8));
 }
 
@@ -161,8 +164,8 @@ void fill_machine(SampleFacts& facts) {
     facts.membarrier_commands = commands > 0 ? static_cast<std::uint64_t>(commands) : 0;
 }
 
-void fill_names(SampleFacts& facts, const CapturedProcess& captured, pid_t frozen) {
-    auto comm = read_proc_file(proc(captured.pid, fmt::format("task/{}/comm", captured.tid)));
+void fill_names(SampleFacts& facts, pid_t pid, pid_t tid, pid_t frozen) {
+    auto comm = read_proc_file(proc(pid, fmt::format("task/{}/comm", tid)));
     if (comm) comm->copy(facts.command.data(), facts.command.size() - 1);
     auto* end = std::find(facts.command.begin(), facts.command.end(), '\n');
     if (end != facts.command.end()) *end = 0;
@@ -182,22 +185,22 @@ void fill_names(SampleFacts& facts, const CapturedProcess& captured, pid_t froze
 
 }  // namespace
 
-Result<SampleFacts> read_sample_facts(const CapturedProcess& captured, pid_t frozen) {
+Result<SampleFacts> read_sample_facts(const CapturedProcess& captured,
+                                      const CapturedProcess::Thread& thread, pid_t frozen) {
     SampleFacts facts;
     TRY_ASSIGN(std::string frozen_status, read_proc_file(proc(frozen, "status")));
     TRY_ASSIGN(std::string frozen_stat, read_proc_file(proc(frozen, "stat")));
     std::string stat = read_proc_file(proc(captured.pid, "stat")).value_or(frozen_stat);
-    auto thread_stat =
-        read_proc_file(proc(captured.pid, fmt::format("task/{}/stat", captured.tid)));
-    TRY(fill_ids(facts, captured, frozen_status));
+    auto thread_stat = read_proc_file(proc(captured.pid, fmt::format("task/{}/stat", thread.tid)));
+    TRY(fill_ids(facts, captured, thread.tid, frozen_status));
     fill_credentials(facts, frozen, frozen_status);
-    fill_signals(facts, captured, frozen_status);
+    fill_signals(facts, thread, frozen_status);
     fill_times(facts, captured, stat);
-    fill_scheduling(facts, captured.tid, thread_stat.value_or(stat));
+    fill_scheduling(facts, thread.tid, thread_stat.value_or(stat));
     fill_limits(facts, frozen);
     fill_uname(facts, frozen);
     fill_machine(facts);
-    fill_names(facts, captured, frozen);
+    fill_names(facts, captured.pid, thread.tid, frozen);
     facts.max_resident_kib = number_of(frozen_status, "VmHWM");
     facts.start_brk = stat_field(frozen_stat, 47).value_or(0);
     sanitize(facts);

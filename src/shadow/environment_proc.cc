@@ -119,6 +119,10 @@ bool same_root_directory(const std::string& root) {
     return theirs && ours && same_file(*theirs, *ours);
 }
 
+Error no_such_thread() {
+    return {ErrorCode::invalid, 0, "no such thread"};
+}
+
 }  // namespace
 
 Result<FileStatus> status_of_fd(int fd) {
@@ -155,19 +159,24 @@ bool ProcEnvironment::is_newer_than_snapshot(const FileTime& time) const {
            captured_.clock_ns[CLOCK_REALTIME_COARSE];
 }
 
-Result<SampleClocks> ProcEnvironment::clocks() {
+Result<SampleClocks> ProcEnvironment::clocks(std::uint32_t thread) {
+    if (thread >= captured_.threads.size()) return no_such_thread();
     timespec resolution{};
     ::clock_getres(CLOCK_REALTIME_COARSE, &resolution);
-    return SampleClocks{captured_.clock_ns, resolution.tv_sec * 1'000'000'000 + resolution.tv_nsec};
+    SampleClocks clocks{captured_.clock_ns, resolution.tv_sec * 1'000'000'000 + resolution.tv_nsec};
+    clocks.ns[CLOCK_THREAD_CPUTIME_ID] = captured_.threads[thread].cpu_ns;
+    return clocks;
 }
 
-Result<SampleFacts> ProcEnvironment::facts() {
-    if (!facts_) {
-        Error error = missing("facts");
-        if (error.code == ErrorCode::gone) return error;
-        TRY_ASSIGN(facts_, read_sample_facts(captured_, frozen_));
-    }
-    return *facts_;
+Result<SampleFacts> ProcEnvironment::facts(std::uint32_t thread) {
+    if (thread >= captured_.threads.size()) return no_such_thread();
+    const auto known = facts_.find(thread);
+    if (known != facts_.end()) return known->second;
+    Error error = missing("facts");
+    if (error.code == ErrorCode::gone) return error;
+    TRY_ASSIGN(auto facts, read_sample_facts(captured_, captured_.threads[thread], frozen_));
+    facts_.emplace(thread, facts);
+    return facts;
 }
 
 bool ProcEnvironment::is_as_captured(int fd, const FileStatus& status) const {
@@ -296,7 +305,7 @@ Result<OpenedFile> ProcEnvironment::open_descriptor(int fd) {
 Result<OpenedFile> ProcEnvironment::open_path(const PathRef& path) {
     TRY_ASSIGN(UniqueFd location, locate(path));
     TRY_ASSIGN(FileStatus status, located_status(location));
-    TRY_ASSIGN(SampleFacts process, facts());
+    TRY_ASSIGN(SampleFacts process, facts(0));
     if (!may_access(process, status, R_OK, false)) return refusal(EACCES, path.path);
     return keep_open(location);
 }
@@ -342,6 +351,16 @@ Result<std::string> ProcEnvironment::read_link(const PathRef& ref) {
     if (length < 0) return unknowable("readlink");
     target.resize(static_cast<std::size_t>(length));
     return target;
+}
+
+Result<std::span<const std::byte>> ProcEnvironment::take_input(const InputCall& call) {
+    taken_input_.clear();
+    if (!recording_) return SampleEnvironment::take_input(call);
+    if (call.thread >= captured_.threads.size())
+        return unknowable("input of a thread that the program has not");
+    TRY_ASSIGN(const auto input, recording_->take(captured_.threads[call.thread].tid, call));
+    taken_input_ = encode(*input);
+    return std::span<const std::byte>(taken_input_);
 }
 
 }  // namespace shadowprof

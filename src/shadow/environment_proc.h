@@ -12,11 +12,12 @@
 
 #include "base/fd.h"
 #include "shadow/environment.h"
+#include "shadow/input_recording.h"
 
 namespace shadowprof {
 
 // What changes as soon as the process goes on, and so must be taken while it is stopped: clocks,
-// the thread's signal mask, its open files. Everything else is read later, where it stands still:
+// the threads' signal masks, open files. Everything else is read later, where it stands still:
 // from the replica, or from the process while it stays stopped. A replica may share the table of
 // descriptors with the process, so that none of it stands still there.
 struct CapturedProcess {
@@ -35,18 +36,28 @@ struct CapturedProcess {
     static constexpr std::size_t max_descriptors = 64;
     static constexpr std::size_t max_files = 24;
 
-    pid_t pid = 0, tid = 0;
+    struct Thread {
+        pid_t tid = 0;
+        std::int64_t cpu_ns = 0;
+        std::optional<std::uint64_t> blocked_signals;
+    };
+
+    pid_t pid = 0;
+    std::vector<Thread> threads;  // at least one
     std::array<std::int64_t, clock_count> clock_ns{};
-    std::optional<std::uint64_t> blocked_signals;
     std::vector<Descriptor> descriptors;  // sorted by fd
     bool all_descriptors = false;         // false: there are more
 
-    // Needs the process stopped; the signal mask also needs the caller to be the tracer of `tid`.
-    // Reads only. About 12 microseconds, 4 for each descriptor, 4 more for each regular file
-    // and each of the first three.
-    static Result<CapturedProcess> take(pid_t pid, pid_t tid);
-    // The same for another thread that is stopped as well: only what is its own is taken again.
-    CapturedProcess of_thread(pid_t other_tid) const;
+    // Of which descriptors all is taken. The flags of others are read when they are asked for; a
+    // sample with recorded input may get to that when the process has closed them.
+    // `none_but_clocks`: no descriptors are taken, for a process that stays stopped.
+    enum class Flags : std::uint8_t { of_files_and_standard_streams, of_all, none_but_clocks };
+
+    // Needs the process stopped; the signal masks also need the caller to be the tracer. Reads
+    // only. About 12 microseconds, 4 for each descriptor, 4 more for each whose flags are taken, 1
+    // for each thread beyond the first.
+    static Result<CapturedProcess> take(pid_t pid, std::span<const pid_t> tids,
+                                        Flags flags = Flags::of_files_and_standard_streams);
 };
 
 class ProcEnvironment : public SampleEnvironment {
@@ -61,8 +72,11 @@ class ProcEnvironment : public SampleEnvironment {
     ProcEnvironment(CapturedProcess captured, pid_t frozen, Frozen kind)
         : captured_(std::move(captured)), frozen_(frozen), kind_(kind) {}
 
-    Result<SampleClocks> clocks() override;
-    Result<SampleFacts> facts() override;
+    // What take_input() gives from. Without, there is none.
+    void use_input(std::shared_ptr<InputRecording> recording) { recording_ = std::move(recording); }
+
+    Result<SampleClocks> clocks(std::uint32_t thread) override;
+    Result<SampleFacts> facts(std::uint32_t thread) override;
     Result<DescriptorFacts> describe(int fd) override;
     Result<bool> same_description(int fd_a, int fd_b) override;
     Result<TerminalFacts> terminal(int fd) override;
@@ -72,6 +86,8 @@ class ProcEnvironment : public SampleEnvironment {
     Result<FileRead> read(FileHandle file, std::uint64_t offset, std::span<std::byte> to) override;
     Result<FileStatus> stat_path(const PathRef& path) override;
     Result<std::string> read_link(const PathRef& path) override;
+    Result<std::span<const std::byte>> take_input(const InputCall& call) override;
+    std::span<const std::byte> taken_input() const override { return taken_input_; }
 
   private:
     // Files held open for one sample: a hostile worker must not use up our descriptors.
@@ -93,13 +109,17 @@ class ProcEnvironment : public SampleEnvironment {
     CapturedProcess captured_;
     pid_t frozen_;
     Frozen kind_;
-    std::optional<SampleFacts> facts_;
+    std::map<std::uint32_t, SampleFacts> facts_;  // by thread
     std::map<FileHandle, UniqueFd> files_;
     std::map<int, FileHandle> handles_of_descriptors_;
+    std::shared_ptr<InputRecording> recording_;
+    std::vector<std::byte> taken_input_;
 };
 
-// The facts that are not in `captured`: from `frozen`, but for what only the process itself has.
-Result<SampleFacts> read_sample_facts(const CapturedProcess& captured, pid_t frozen);
+// The facts that are not in `captured`, for one of its threads: from `frozen`, but for what only
+// the process itself has.
+Result<SampleFacts> read_sample_facts(const CapturedProcess& captured,
+                                      const CapturedProcess::Thread& thread, pid_t frozen);
 
 // statx(2) of what an open descriptor, also one with O_PATH, stands for.
 Result<FileStatus> status_of_fd(int fd);

@@ -15,6 +15,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "base/status_field.h"
 #include "shadow/environment_proc_text.h"
 #include "shadow/syscall_test_support.h"
 
@@ -54,7 +55,8 @@ class TemporaryDirectory {
 
 // This process looks at itself: it does not go on while it asks.
 ProcEnvironment own_environment(ProcEnvironment::Frozen kind = ProcEnvironment::Frozen::process) {
-    auto captured = CapturedProcess::take(::getpid(), static_cast<pid_t>(::syscall(SYS_gettid)));
+    auto captured =
+        CapturedProcess::take(::getpid(), std::array{static_cast<pid_t>(::syscall(SYS_gettid))});
     REQUIRE(captured);
     return ProcEnvironment(std::move(captured).value(), ::getpid(), kind);
 }
@@ -76,7 +78,7 @@ FileTime access_time(const std::string& path) {
 
 TEST_CASE("facts are what the process's own system calls say") {
     auto environment = own_environment();
-    auto facts = environment.facts();
+    auto facts = environment.facts(0);
     REQUIRE(facts);
     CHECK(facts->pid == ::getpid());
     CHECK(facts->parent_pid == ::getppid());
@@ -97,7 +99,7 @@ TEST_CASE("facts are what the process's own system calls say") {
     ::umask(mask);
     CHECK(facts->umask == mask);
     CHECK(facts->affinity_bytes > 0);
-    auto clocks = environment.clocks();
+    auto clocks = environment.clocks(0);
     REQUIRE(clocks);
     CHECK(clocks->ns[CLOCK_PROCESS_CPUTIME_ID] > 0);
     timespec now{};
@@ -266,7 +268,7 @@ TEST_CASE("descriptors of one open file are told from those of two") {
 }
 
 TEST_CASE("a process that is gone is an error of its own kind") {
-    auto captured = CapturedProcess::take(0x3fffff, 0x3fffff);
+    auto captured = CapturedProcess::take(0x3fffff, std::array{0x3fffff});
     REQUIRE(!captured);
     CHECK(captured.error().code == ErrorCode::gone);
 }
@@ -283,12 +285,12 @@ TEST_CASE("a replica that died is gone, one whose process died is not") {
         ::pause();
         ::_exit(0);
     }
-    auto captured = CapturedProcess::take(process, process);
+    auto captured = CapturedProcess::take(process, std::array{process});
     REQUIRE(captured);
     ::kill(process, SIGKILL);
     ::waitpid(process, nullptr, 0);
     ProcEnvironment orphan(*captured, replica, ProcEnvironment::Frozen::replica);
-    auto facts = orphan.facts();
+    auto facts = orphan.facts(0);
     REQUIRE(facts);
     CHECK(facts->pid == process);
     CHECK(facts->start_brk != 0);
@@ -296,7 +298,7 @@ TEST_CASE("a replica that died is gone, one whose process died is not") {
     siginfo_t info{};
     ::waitid(P_PID, static_cast<id_t>(replica), &info, WEXITED | WNOWAIT);
     ProcEnvironment dead(*captured, replica, ProcEnvironment::Frozen::replica);
-    CHECK(dead.facts().error().code == ErrorCode::gone);
+    CHECK(dead.facts(0).error().code == ErrorCode::gone);
     CHECK(dead.open_descriptor(0).error().code == ErrorCode::gone);
     CHECK(dead.stat_path({AT_FDCWD, ".", true}).error().code == ErrorCode::gone);
     ::waitpid(replica, nullptr, 0);

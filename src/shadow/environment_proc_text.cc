@@ -45,19 +45,6 @@ Result<std::string> read_proc_file(const std::string& path) {
     return text;
 }
 
-std::string_view status_field(std::string_view text, std::string_view name) {
-    while (!text.empty()) {
-        auto line = text.substr(0, text.find('\n'));
-        text.remove_prefix(std::min(text.size(), line.size() + 1));
-        if (line.size() <= name.size() || line[name.size()] != ':') continue;
-        if (!line.starts_with(name)) continue;
-        line.remove_prefix(name.size() + 1);
-        line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
-        return line;
-    }
-    return {};
-}
-
 std::vector<std::uint64_t> parse_numbers(std::string_view text, int base) {
     std::vector<std::uint64_t> numbers;
     for (auto word = next_word(text); !word.empty(); word = next_word(text)) {

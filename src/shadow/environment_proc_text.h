@@ -17,9 +17,6 @@ namespace shadowprof {
 // ErrorCode::gone.
 Result<std::string> read_proc_file(const std::string& path);
 
-// The rest of the line "NAME:<tab>rest" of a file like /proc/PID/status; empty if there is none.
-std::string_view status_field(std::string_view text, std::string_view name);
-
 // Numbers separated by blanks; ends at the first thing that is none.
 std::vector<std::uint64_t> parse_numbers(std::string_view text, int base = 10);
 

@@ -16,10 +16,12 @@ enum class Operation : std::uint32_t {
     open_path,
     read,
     stat_path,
-    read_link
+    read_link,
+    take_input,
+    more_input
 };
 
-// A request is this header and `path_bytes` bytes of path.
+// A request is this header and `path_bytes` bytes of path, or of an InputCall.
 struct RequestHeader {
     Operation operation{};
     std::int32_t fd = -1;
@@ -29,8 +31,10 @@ struct RequestHeader {
     std::uint64_t size_bytes = 0;
     std::uint32_t follow = 0;
     std::uint32_t path_bytes = 0;
+    std::uint32_t thread = 0;
+    std::uint32_t unused = 0;
 };
-static_assert(sizeof(RequestHeader) == 40);
+static_assert(sizeof(RequestHeader) == 48);
 
 // An answer is this header and `payload_bytes` bytes: the result, or the error's message.
 struct AnswerHeader {
@@ -49,6 +53,11 @@ struct ReadHeader {
 
 constexpr std::size_t max_read_bytes =
     OutsideChannel::max_bytes - sizeof(AnswerHeader) - sizeof(ReadHeader);
+// What comes first of taken input is preceded by the size of the whole, a word.
+constexpr std::size_t max_input_part_bytes =
+    OutsideChannel::max_bytes - sizeof(AnswerHeader) - sizeof(std::uint64_t);
+// A worker is given no more for one call.
+constexpr std::size_t max_input_bytes = std::size_t{64} << 20;
 constexpr std::size_t max_message_bytes = 256;
 constexpr auto last_error_code = static_cast<std::uint32_t>(ErrorCode::interrupted);
 
@@ -140,6 +149,27 @@ Result<Bytes> answer_read_link(const PathRef& path, SampleEnvironment& environme
     return Bytes(bytes.begin(), bytes.end());
 }
 
+Result<Bytes> answer_take_input(std::span<const std::byte> call_bytes,
+                                SampleEnvironment& environment) {
+    InputCall call;
+    if (!take(call_bytes, call) || !call_bytes.empty()) return malformed("request: call");
+    TRY_ASSIGN(const auto input, environment.take_input(call));
+    Bytes bytes;
+    append(bytes, std::uint64_t{input.size()});
+    const auto first = input.first(std::min(input.size(), max_input_part_bytes));
+    bytes.insert(bytes.end(), first.begin(), first.end());
+    return bytes;
+}
+
+Result<Bytes> answer_more_input(const RequestHeader& request,
+                                const SampleEnvironment& environment) {
+    const auto input = environment.taken_input();
+    if (request.offset > input.size()) return malformed("request: offset of input");
+    const auto rest = input.subspan(request.offset);
+    const auto part = rest.first(std::min(rest.size(), max_input_part_bytes));
+    return Bytes(part.begin(), part.end());
+}
+
 Result<Bytes> answer(std::span<const std::byte> bytes, SampleEnvironment& environment) {
     RequestHeader request;
     if (!take(bytes, request) || bytes.size() != request.path_bytes ||
@@ -149,9 +179,9 @@ Result<Bytes> answer(std::span<const std::byte> bytes, SampleEnvironment& enviro
                  request.follow != 0};
     switch (request.operation) {
         case Operation::clocks:
-            return as_bytes(environment.clocks());
+            return as_bytes(environment.clocks(request.thread));
         case Operation::facts:
-            return as_bytes(environment.facts());
+            return as_bytes(environment.facts(request.thread));
         case Operation::describe:
             return as_bytes(environment.describe(request.fd));
         case Operation::same_description:
@@ -168,20 +198,26 @@ Result<Bytes> answer(std::span<const std::byte> bytes, SampleEnvironment& enviro
             return as_bytes(environment.stat_path(path));
         case Operation::read_link:
             return answer_read_link(path, environment);
+        case Operation::take_input:
+            return answer_take_input(bytes, environment);
+        case Operation::more_input:
+            return answer_more_input(request, environment);
     }
     return malformed("request: operation");
 }
 
 }  // namespace
 
-Result<SampleClocks> RemoteEnvironment::clocks() {
-    TRY_ASSIGN(auto clocks, ask_for<SampleClocks>(channel_, {.operation = Operation::clocks}));
+Result<SampleClocks> RemoteEnvironment::clocks(std::uint32_t thread) {
+    TRY_ASSIGN(auto clocks,
+               ask_for<SampleClocks>(channel_, {.operation = Operation::clocks, .thread = thread}));
     sanitize(clocks);
     return clocks;
 }
 
-Result<SampleFacts> RemoteEnvironment::facts() {
-    TRY_ASSIGN(auto facts, ask_for<SampleFacts>(channel_, {.operation = Operation::facts}));
+Result<SampleFacts> RemoteEnvironment::facts(std::uint32_t thread) {
+    TRY_ASSIGN(auto facts,
+               ask_for<SampleFacts>(channel_, {.operation = Operation::facts, .thread = thread}));
     sanitize(facts);
     return facts;
 }
@@ -241,6 +277,26 @@ Result<std::string> RemoteEnvironment::read_link(const PathRef& path) {
     TRY_ASSIGN(Bytes target, ask(channel_, about_path(Operation::read_link, path), path.path));
     if (target.size() > SampleFacts::max_path_bytes) return malformed("answer: length of a link");
     return std::string(reinterpret_cast<const char*>(target.data()), target.size());
+}
+
+Result<std::span<const std::byte>> RemoteEnvironment::take_input(const InputCall& call) {
+    const std::string_view call_bytes(reinterpret_cast<const char*>(&call), sizeof call);
+    taken_input_.clear();
+    TRY_ASSIGN(Bytes first, ask(channel_, {.operation = Operation::take_input}, call_bytes));
+    std::span<const std::byte> rest = first;
+    std::uint64_t size = 0;
+    if (!take(rest, size) || size > max_input_bytes || rest.size() > size)
+        return malformed("answer: size of input");
+    Bytes input(rest.begin(), rest.end());
+    while (input.size() < size) {
+        TRY_ASSIGN(const Bytes part,
+                   ask(channel_, {.operation = Operation::more_input, .offset = input.size()}));
+        if (part.empty() || part.size() > size - input.size())
+            return malformed("answer: length of input");
+        input.insert(input.end(), part.begin(), part.end());
+    }
+    taken_input_ = std::move(input);
+    return std::span<const std::byte>(taken_input_);
 }
 
 std::vector<std::byte> answer_environment_request(std::span<const std::byte> request,

@@ -17,9 +17,8 @@ class RemoteEnvironment : public SampleEnvironment {
   public:
     explicit RemoteEnvironment(OutsideChannel& channel) : channel_(channel) {}
 
-    Result<SampleClocks> clocks() override;
-
-    Result<SampleFacts> facts() override;
+    Result<SampleClocks> clocks(std::uint32_t thread) override;
+    Result<SampleFacts> facts(std::uint32_t thread) override;
     Result<DescriptorFacts> describe(int fd) override;
     Result<bool> same_description(int fd_a, int fd_b) override;
     Result<TerminalFacts> terminal(int fd) override;
@@ -28,9 +27,12 @@ class RemoteEnvironment : public SampleEnvironment {
     Result<FileRead> read(FileHandle file, std::uint64_t offset, std::span<std::byte> to) override;
     Result<FileStatus> stat_path(const PathRef& path) override;
     Result<std::string> read_link(const PathRef& path) override;
+    Result<std::span<const std::byte>> take_input(const InputCall& call) override;
+    std::span<const std::byte> taken_input() const override { return taken_input_; }
 
   private:
     OutsideChannel& channel_;
+    std::vector<std::byte> taken_input_;
 };
 
 // The supervisor's side: any request has an answer of at most OutsideChannel::max_bytes; one that

@@ -15,12 +15,20 @@ constexpr std::size_t noted_divergences = 3;
 // Hands the trace to a collector, each part of it that hangs together as a sample.
 class ExactRun::Collecting final : public TraceUser {
   public:
-    Collecting(SampleCollector& collector, ModuleTable& modules)
-        : collector_(collector), resolver_(map_, modules) {}
+    // Everything counts if there are no `bursts`.
+    Collecting(SampleCollector& collector, ModuleTable& modules,
+               const std::optional<BurstOptions>& bursts, std::uint64_t seed)
+        : collector_(collector),
+          resolver_(map_, modules),
+          bursts_(bursts ? std::optional(bursts->plan) : std::nullopt),
+          seed_(seed) {}
 
     void restart(std::vector<GuestAddress> stack) override {
         end();
-        collector_.begin({.resolver = resolver_, .stack = stack});
+        collector_.begin({.resolver = resolver_,
+                          .stack = stack,
+                          .bursts = bursts_ ? &*bursts_ : nullptr,
+                          .seed = mix64(seed_ + parts_)});
         ++parts_;
         open_ = true;
     }
@@ -51,6 +59,8 @@ class ExactRun::Collecting final : public TraceUser {
     SampleCollector& collector_;
     MemoryMap map_;
     MapResolver resolver_;
+    const std::optional<BurstPlan> bursts_;
+    const std::uint64_t seed_;
     std::atomic<std::uint64_t> instructions_ = 0;
     std::uint64_t parts_ = 0;
     std::uint64_t cpu_ns_ = 0;
@@ -63,11 +73,13 @@ ExactRun::ExactRun(const RunOptions& options, WaitHub& hub, OwnedWorker worker)
 
 ExactRun::~ExactRun() = default;
 
-Result<std::unique_ptr<ExactRun>> ExactRun::create(const RunOptions& options, WaitHub& hub,
-                                                   ModuleTable& modules, ProcessProfile& profile) {
+Result<std::unique_ptr<ExactRun>> ExactRun::create(const RunOptions& options, std::uint64_t seed,
+                                                   WaitHub& hub, ModuleTable& modules,
+                                                   ProcessProfile& profile) {
     TRY_ASSIGN(auto worker, OwnedWorker::start(hub));
     std::unique_ptr<ExactRun> run(new ExactRun(options, hub, std::move(worker)));
-    run->collecting_ = std::make_unique<Collecting>(profile.add_collector(), modules);
+    run->collecting_ =
+        std::make_unique<Collecting>(profile.add_collector(), modules, options.bursts, seed);
     return run;
 }
 

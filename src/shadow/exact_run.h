@@ -16,8 +16,9 @@ namespace shadowprof {
 class ExactRun {
   public:
     // All must outlive it.
-    static Result<std::unique_ptr<ExactRun>> create(const RunOptions& options, WaitHub& hub,
-                                                    ModuleTable& modules, ProcessProfile& profile);
+    static Result<std::unique_ptr<ExactRun>> create(const RunOptions& options, std::uint64_t seed,
+                                                    WaitHub& hub, ModuleTable& modules,
+                                                    ProcessProfile& profile);
     ~ExactRun();
 
     // Follows the target, which stands before its first instruction, to its end, or lets it run on

@@ -38,6 +38,29 @@ void keep_wanted(const ProfileKinds& kinds, Profile& profile) {
     drop(kinds.calls, profile.calls, "call");
 }
 
+// The settings that the run began with, and what was counted by them.
+BurstStats burst_stats(const BurstOptions& bursts, const BurstCounts& counts) {
+    struct Row {
+        const char* name;
+        BurstKind kind;
+    };
+    constexpr Row rows[] = {
+        {"edge", BurstKind::edge}, {"path", BurstKind::path}, {"call", BurstKind::call}};
+    BurstStats stats{.every = bursts.plan.every,
+                     .events = std::string(name(bursts.plan.events)),
+                     .lengths = {},
+                     .events_counted = counts.events,
+                     .bursts = counts.bursts,
+                     .events_in_bursts = {}};
+    for (const Row& row : rows) {
+        if (bursts.plan.lengths[row.kind] == 0) continue;
+        stats.lengths[row.name] = bursts.plan.lengths[row.kind];
+        stats.events_in_bursts[row.name] = counts.events_on[row.kind];
+    }
+    if (bursts.value_length != 0) stats.lengths["value"] = bursts.value_length;
+    return stats;
+}
+
 std::uint64_t seed_from_clock() {
     return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
 }
@@ -47,7 +70,10 @@ std::uint64_t seed_from_clock() {
 Profiling::Profiling(const RunOptions& options)
     : options_(options),
       seed_(options.seed ? *options.seed : seed_from_clock()),
-      collected_({.values = options.profiles.values, .tnv = options.verbose, .seed = seed_},
+      collected_({.values = options.profiles.values,
+                  .tnv = options.verbose,
+                  .seed = seed_,
+                  .are_samples = options.mode != SamplingMode::exact},
                  modules_) {}
 
 void Profiling::begin(const Target& target, std::vector<std::string> command) {
@@ -64,6 +90,8 @@ void Profiling::end(const Target& target, const std::function<void(Profile&)>& f
     if (target.end()) set_exit(outcome_.profile.run, *target.end());
     collected_.fill(outcome_.profile);
     fill(outcome_.profile);
+    if (options_.bursts)
+        outcome_.profile.sampling.bursts = burst_stats(*options_.bursts, collected_.burst_counts());
     outcome_.files = modules_.take_files();
 }
 

@@ -10,12 +10,15 @@
 #include <string>
 #include <vector>
 
+#include "profile/event_bursts.h"
+
 namespace shadowprof {
 
 // How samples are taken.
 enum class SamplingMode : std::uint8_t {
-    automatic,  // shadowprof chooses; in this version that is always `shadow`
+    automatic,  // `shadow`, or `burst` where the target cannot be forked or a fork might harm it
     shadow,     // fork a replica, emulate it while the target goes on
+    burst,      // emulate what comes next from the memory of the target, which stands still
     exact,      // emulate every instruction, and compare with the target
 };
 
@@ -36,6 +39,25 @@ struct ProfileKinds {
     friend bool operator==(const ProfileKinds&, const ProfileKinds&) = default;
 };
 
+// Of RunOptions::load and budget_percent.
+inline constexpr double default_load = 0.25;
+inline constexpr double default_budget_percent = 1;
+// How long the target may stand still for a burst, and how far apart bursts begin on average.
+struct BurstTiming {
+    std::chrono::nanoseconds longest_stop{0};
+    std::chrono::nanoseconds period{0};
+
+    friend bool operator==(const BurstTiming&, const BurstTiming&) = default;
+};
+
+// Count-driven bursts inside samples.
+struct BurstOptions {
+    BurstPlan plan;                  // of edges, paths and calls, where they are collected
+    std::uint64_t value_length = 0;  // in events, about; 0: values are not collected
+
+    friend bool operator==(const BurstOptions&, const BurstOptions&) = default;
+};
+
 struct RunOptions {
     // The program to run, searched for along PATH if it has no slash, and its arguments; or else
     // the process to attach to.
@@ -45,14 +67,25 @@ struct RunOptions {
     SamplingMode mode = SamplingMode::automatic;
     ProfileKinds profiles;
     ThreadScope threads = ThreadScope::all;
+    bool follow_forks = false;              // sample the processes that the target starts as well
     std::uint64_t sample_size = 1'000'000;  // instructions per sample, at least 1000
-    double load = 0.25;                     // average number of active shadows
-    // `load` alone says how often. Else samples also keep so far apart that what they are measured
-    // to cost the target stays at about 1%, once it has had its first few.
-    bool load_is_asked_for = false;
+    bool sample_size_is_asked_for = false;  // else bursts have fewer
+    std::optional<BurstTiming> burst;       // only with SamplingMode::burst
+    // Average number of active shadows, whatever they cost if no budget is given; else at most the
+    // default, as the budget allows.
+    std::optional<double> load;
+    // Most slowdown of the target, in percent; without a load or times of bursts it has a default.
+    std::optional<double> budget_percent;
+    // What the program reads from pipes, sockets and terminals while a sample lives is recorded for
+    // it, at the price of a stop at each system call.
+    bool record_input = false;
+    std::optional<BurstOptions> bursts;                // nothing: samples count everything
     std::chrono::nanoseconds delay{0};                 // from the start to the first sample
     std::optional<std::chrono::nanoseconds> duration;  // of sampling, after `delay`
     std::optional<std::uint64_t> max_samples;
+    // Samples are taken until the errors of the hottest edges are at most this part of their
+    // counts.
+    std::optional<double> until_converged_percent;
     std::optional<std::uint64_t> seed;  // of every random choice; else from the clock
     bool verbose = false;               // also keep TNV tables of values, to compare with
 

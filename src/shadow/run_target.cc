@@ -1,5 +1,8 @@
 #include "shadow/run_target.h"
 
+#include <memory>
+
+#include "base/quiet_thread.h"
 #include "ptrace/launch.h"
 #include "shadow/exact_run.h"
 #include "shadow/profiling.h"
@@ -11,8 +14,8 @@ namespace {
 Result<void> follow_exactly(Profiling& profiling, const RunOptions& options,
                             const InheritedSignals& signals, int end_request,
                             const ProgressListener& on_progress) {
-    TRY_ASSIGN(const auto run, ExactRun::create(options, profiling.hub(), profiling.modules(),
-                                                profiling.collected()));
+    TRY_ASSIGN(const auto run, ExactRun::create(options, profiling.seed(), profiling.hub(),
+                                                profiling.modules(), profiling.collected()));
     TRY_ASSIGN(const auto target,
                launch(profiling.hub(),
                       {.command = options.command, .signals = signals, .fixed_addresses = true}));
@@ -22,32 +25,57 @@ Result<void> follow_exactly(Profiling& profiling, const RunOptions& options,
     return {};
 }
 
+struct Sampled {
+    std::unique_ptr<Target> target;
+    std::unique_ptr<Sampler> sampler;
+};
+
+Result<void> sample_to_end(Sampled& sampled, Profiling& profiling, const RunOptions& options,
+                           const InheritedSignals& signals, int end_request,
+                           const ProgressListener& on_progress, SamplingControl* control) {
+    const auto forks = options.follow_forks ? Forks::follow : Forks::let_go;
+    TRY_ASSIGN(sampled.sampler, Sampler::create(options, profiling.seed(), profiling.hub(),
+                                                profiling.modules(), profiling.collected()));
+    sampled.sampler->obey(control);
+    TRY_ASSIGN(
+        sampled.target,
+        launch(profiling.hub(), {.command = options.command, .signals = signals, .forks = forks}));
+    profiling.begin(*sampled.target, options.command);
+    sampled.target->resume();
+    TRY(sampled.sampler->run(*sampled.target, on_progress, {.request_fd = end_request}));
+    sampled.sampler->finish();
+    return sampled.sampler->detach(Target::Sleepers::leave_alone);
+}
+
+// In a thread of its own: processes that outlive the program, and threads of them that must not be
+// woken, are let go when it ends.
 Result<void> sample(Profiling& profiling, const RunOptions& options,
                     const InheritedSignals& signals, int end_request,
-                    const ProgressListener& on_progress) {
-    TRY_ASSIGN(const auto sampler, Sampler::create(options, profiling.seed(), profiling.hub(),
-                                                   profiling.modules(), profiling.collected()));
-    TRY_ASSIGN(const auto target,
-               launch(profiling.hub(), {.command = options.command, .signals = signals}));
-    profiling.begin(*target, options.command);
-    target->resume();
-    TRY(sampler->run(*target, on_progress, {.request_fd = end_request}));
-    TRY(target->detach());
-    sampler->finish();
-    profiling.end(*target, [&](Profile& profile) { sampler->fill(profile); });
+                    const ProgressListener& on_progress, SamplingControl* control) {
+    Sampled sampled;
+    Result<void> result;
+    start_quiet_thread([&] {
+        result =
+            sample_to_end(sampled, profiling, options, signals, end_request, on_progress, control);
+        if (result) return;
+        sampled.sampler.reset();
+        sampled.target.reset();
+    }).join();
+    TRY(std::move(result));
+    profiling.end(*sampled.target, [&](Profile& profile) { sampled.sampler->fill(profile); });
     return {};
 }
 
 }  // namespace
 
 Result<RunOutcome> run_target(const RunOptions& options, int end_request,
-                              const ProgressListener& on_progress) {
+                              const ProgressListener& on_progress, SamplingControl* control) {
     const auto signals = InheritedSignals::capture();
     prepare_sigchld();
     Profiling profiling(options);
     TRY(options.mode == SamplingMode::exact
             ? follow_exactly(profiling, options, signals, end_request, on_progress)
-            : sample(profiling, options, signals, end_request, on_progress));
+            : sample(profiling, options, signals, end_request, on_progress, control));
     return profiling.take_outcome();
 }
 

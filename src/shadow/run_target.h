@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "profile/profile.h"
 #include "shadow/run_options.h"
+#include "shadow/sampling_control.h"
 
 namespace shadowprof {
 
@@ -35,8 +36,10 @@ struct RunOutcome {
 // Errors: not_found and permission for the program; unsupported with reason and remedy; system.
 // After an error nothing of the target or of shadowprof is left running.
 //
-// The target is let go early, and goes on, if `end_request` becomes readable.
+// The target is let go early, and goes on, if `end_request` becomes readable. What `control` says
+// is obeyed while samples are taken; it may be null.
 Result<RunOutcome> run_target(const RunOptions& options, int end_request = -1,
-                              const ProgressListener& on_progress = {});
+                              const ProgressListener& on_progress = {},
+                              SamplingControl* control = nullptr);
 
 }  // namespace shadowprof

@@ -6,32 +6,38 @@
 namespace shadowprof {
 namespace {
 
+using std::chrono::duration;
+
 // What a sample's lifetime is taken to be before one is known.
 constexpr double first_lifetime_seconds = 0.003;
 constexpr double moment_seconds = 300e-6;
-// So many samples are taken at twice the load: a program that soon ends is to have enough.
-constexpr unsigned eager_samples = 24;
-constexpr double eagerness = 2;
-constexpr double cost_share = 0.01;
-constexpr double smoothing = 0.3;
+// Much denser would be samples of the same.
+constexpr double least_interval_seconds = 0.001;
+// A process that costs so much waits; it is asked again.
+constexpr double longest_interval_seconds = 10;
+// By which samples are denser while costs are far below what they may be.
+constexpr double eagerness = 5;
+// Of lifetimes. A phase of the program whose samples live longer must not be sampled less for that.
+constexpr double slow_smoothing = 1.0 / 64;
 constexpr double longest_refusal_seconds = 1.0;
+constexpr double most_weight = 1e7;
 
-std::chrono::steady_clock::duration to_duration(double seconds) {
-    return std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-        std::chrono::duration<double>(seconds));
+SampleSchedule::Clock::duration to_duration(double seconds) {
+    return std::chrono::duration_cast<SampleSchedule::Clock::duration>(duration<double>(seconds));
 }
 
 }  // namespace
 
-SampleSchedule::SampleSchedule(double load, bool bounds_cost, std::uint64_t seed)
-    : load_(load),
-      max_active_(static_cast<std::size_t>(std::ceil(load)) + 1),
+SampleSchedule::SampleSchedule(const Pace& pace, std::uint64_t seed)
+    : pace_(pace),
+      max_active_(static_cast<std::size_t>(std::ceil(pace.load)) + 1),
       random_(seed),
-      bounds_cost_(bounds_cost),
       lifetime_seconds_(first_lifetime_seconds) {}
 
 void SampleSchedule::begin(Clock::time_point start) {
-    next_start_ = start + to_duration(jitter() * first_lifetime_seconds / load_ / 2);
+    stands_for_seconds_ = 0;
+    const auto first = first_lifetime_seconds / std::max(2 * pace_.load, 1.0);
+    plan(start, pace_.period ? pace_.period->count() : first);
 }
 
 // Uniform between one half and one and a half: no period of the program stays in step with it.
@@ -39,17 +45,40 @@ double SampleSchedule::jitter() {
     return std::uniform_real_distribution(0.5, 1.5)(random_);
 }
 
-void SampleSchedule::on_start(Clock::time_point now) {
-    refusals_ = 0;
-    const bool eager = ++starts_ < eager_samples;
-    auto interval = lifetime_seconds_ / (eager ? load_ * eagerness : load_);
-    if (bounds_cost_ && !eager) interval = std::max(interval, cost_seconds_ / cost_share);
-    next_start_ = now + to_duration(jitter() * interval);
+void SampleSchedule::plan(Clock::time_point now, double mean_seconds) {
+    mean_seconds_ = mean_seconds;
+    stands_for_seconds_ += mean_seconds;
+    next_start_ = now + to_duration(jitter() * mean_seconds);
 }
 
-void SampleSchedule::on_cost(Clock::duration cost) {
-    const auto seconds = std::chrono::duration<double>(cost).count();
-    cost_seconds_ += (cost_seconds_ == 0 ? 1 : smoothing) * (seconds - cost_seconds_);
+// A load of bursts would be a share of time in which the target stands still: only the cost counts.
+double SampleSchedule::interval_seconds(const Outlook& outlook, bool ahead) const {
+    if (pace_.period) return pace_.period->count();
+    auto interval = outlook.burst && pace_.cost_share ? 0 : lifetime_seconds_ / pace_.load;
+    if (pace_.cost_share) {
+        const auto by_cost = outlook.cost_seconds / *pace_.cost_share;
+        interval = std::max(interval, ahead ? by_cost / eagerness : by_cost);
+    }
+    interval *= outlook.stretch;
+    return std::clamp(interval, pace_.cost_share ? least_interval_seconds : 0.0,
+                      longest_interval_seconds);
+}
+
+void SampleSchedule::on_sample(Clock::time_point now, const Outlook& outlook, bool ahead) {
+    refusals_ = 0;
+    stands_for_seconds_ = 0;
+    plan(now, interval_seconds(outlook, ahead));
+}
+
+void SampleSchedule::on_miss(Clock::time_point now) {
+    plan(now, mean_seconds_);
+}
+
+void SampleSchedule::postpone(Clock::time_point now, Clock::time_point until) {
+    const duration<double> wait = std::max(until - now, to_duration(moment_seconds));
+    stands_for_seconds_ += wait.count();
+    next_start_ =
+        now + to_duration(wait.count() * std::uniform_real_distribution(1.0, 1.2)(random_));
 }
 
 void SampleSchedule::soon(Clock::time_point now) {
@@ -57,15 +86,20 @@ void SampleSchedule::soon(Clock::time_point now) {
 }
 
 void SampleSchedule::on_end(Clock::duration lifetime) {
-    const auto seconds = std::chrono::duration<double>(lifetime).count();
-    lifetime_seconds_ += smoothing * (seconds - lifetime_seconds_);
+    const auto seconds = duration<double>(lifetime).count();
+    lifetime_seconds_ += std::max(1.0 / ++ends_, slow_smoothing) * (seconds - lifetime_seconds_);
 }
 
 void SampleSchedule::on_refusal(Clock::time_point now) {
     refusals_ = std::min(refusals_ + 1, 16u);
-    const auto wait = std::min(longest_refusal_seconds,
-                               lifetime_seconds_ / load_ * static_cast<double>(1u << refusals_));
+    const auto wait = std::min(longest_refusal_seconds, lifetime_seconds_ / pace_.load *
+                                                            static_cast<double>(1u << refusals_));
     next_start_ = now + to_duration(jitter() * wait);
+}
+
+std::uint32_t SampleSchedule::weight() const {
+    const auto units = std::round(stands_for_seconds_ / weight_unit.count());
+    return static_cast<std::uint32_t>(std::clamp(units, 1.0, most_weight));
 }
 
 }  // namespace shadowprof

@@ -12,16 +12,17 @@ constexpr std::size_t max_reason_bytes = 200;
 // A handler with the environment that it asks.
 class RemoteSyscalls final : public SyscallHandler {
   public:
-    RemoteSyscalls(OutsideChannel& outside, std::uint64_t seed)
-        : environment_(outside), emulator_(environment_, seed) {}
+    RemoteSyscalls(OutsideChannel& outside, const SyscallSeed& seed)
+        : environment_(outside),
+          emulator_(environment_, seed.random_seed, seed.has_recorded_input != 0) {}
 
-    std::optional<SampleEnd> on_syscall(CpuState& cpu, GuestSpace& space,
+    std::optional<SampleEnd> on_syscall(GuestThreads& threads, GuestSpace& space,
                                         std::uint64_t elapsed_ns) override {
-        return emulator_.on_syscall(cpu, space, elapsed_ns);
+        return emulator_.on_syscall(threads, space, elapsed_ns);
     }
-    std::optional<SampleEnd> on_vdso(VdsoFunction function, CpuState& cpu, GuestSpace& space,
-                                     std::uint64_t elapsed_ns) override {
-        return emulator_.on_vdso(function, cpu, space, elapsed_ns);
+    std::optional<SampleEnd> on_vdso(VdsoFunction function, GuestThreads& threads,
+                                     GuestSpace& space, std::uint64_t elapsed_ns) override {
+        return emulator_.on_vdso(function, threads, space, elapsed_ns);
     }
     const SyscallEmulator& emulator() const { return emulator_; }
 
@@ -33,10 +34,11 @@ class RemoteSyscalls final : public SyscallHandler {
 // Ends the sample at any call: what follows is another process's to do.
 class EndAtCalls final : public SyscallHandler {
   public:
-    std::optional<SampleEnd> on_syscall(CpuState&, GuestSpace&, std::uint64_t) override {
+    std::optional<SampleEnd> on_syscall(GuestThreads&, GuestSpace&, std::uint64_t) override {
         return SampleEnd::stopped;
     }
-    std::optional<SampleEnd> on_vdso(VdsoFunction, CpuState&, GuestSpace&, std::uint64_t) override {
+    std::optional<SampleEnd> on_vdso(VdsoFunction, GuestThreads&, GuestSpace&,
+                                     std::uint64_t) override {
         return SampleEnd::stopped;
     }
 };
@@ -49,7 +51,7 @@ std::unique_ptr<SyscallHandler> EmulatedSyscalls::begin(std::span<const std::byt
     if (facts.empty()) return std::make_unique<EndAtCalls>();
     if (facts.size() != sizeof seed) return nullptr;
     std::memcpy(&seed, facts.data(), sizeof seed);
-    return std::make_unique<RemoteSyscalls>(outside, seed.random_seed);
+    return std::make_unique<RemoteSyscalls>(outside, seed);
 }
 
 std::vector<std::byte> EmulatedSyscalls::report(const SyscallHandler& handler) {

@@ -15,6 +15,7 @@ namespace shadowprof {
 // sample without them ends at its first call.
 struct SyscallSeed {
     std::uint64_t random_seed = 0;
+    std::uint64_t has_recorded_input = 0;  // or not: 0
 };
 
 class EmulatedSyscalls final : public SampleSyscalls {

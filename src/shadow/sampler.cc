@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <csignal>
+#include <utility>
 
+#include "base/clock.h"
 #include "base/readable.h"
 #include "ptrace/proc.h"
-#include "shadow/value_bursts.h"
+#include "shadow/syscall_stop_price.h"
 
 namespace shadowprof {
 namespace {
@@ -21,22 +23,31 @@ using std::chrono::nanoseconds;
 constexpr milliseconds drain_limit{5000};
 // The same when the user wants an end.
 constexpr milliseconds hurried_limit{1000};
-// A target that was idle so often is looked at before it is stopped, and left alone while it
-// sleeps. One that sleeps now and then is not: threads that run for shorter than a stop takes would
-// be sampled too seldom.
-constexpr unsigned most_idle_stops = 8;
+// Of translating ahead, so much at most after each burst.
+constexpr milliseconds preparation_after_burst{10};
 constexpr milliseconds progress_period{250};
 constexpr int longest_sleep_ms = 250;
-// So often the target may change its mappings just before a stop.
-constexpr int most_unforked_changes = 4;
-
-std::uint64_t to_ns(Sampler::Clock::duration d) {
-    return static_cast<std::uint64_t>(duration_cast<nanoseconds>(d).count());
-}
+// A target whose system calls are watched may make the next one before the last status is dealt
+// with. After so many, it is looked what else there is to do.
+constexpr int most_statuses_in_a_row = 64;
 
 void add(std::map<std::string, std::uint64_t>& counters, const WorkerCounters& more) {
     for (const auto& [name, counter] : worker_counters)
         counters[std::string(name)] += more.*counter;
+}
+
+std::optional<Budget> budget_of(const RunOptions& options) {
+    if (options.budget_percent) return Budget(*options.budget_percent);
+    if (options.load || options.burst) return std::nullopt;
+    return Budget(default_budget_percent);
+}
+
+SampleSchedule::Pace pace_of(const RunOptions& options) {
+    SampleSchedule::Pace pace{
+        .load = options.load.value_or(default_load), .cost_share = {}, .period = {}};
+    if (options.burst) pace.period = options.burst->period;
+    if (const auto budget = budget_of(options)) pace.cost_share = budget->share();
+    return pace;
 }
 
 }  // namespace
@@ -48,9 +59,14 @@ Sampler::Sampler(const RunOptions& options, std::uint64_t seed, WaitHub& hub, Mo
       modules_(modules),
       profile_(profile),
       random_(seed),
-      schedule_(options.load, !options.load_is_asked_for, random_()),
+      schedule_(pace_of(options), random_()),
+      budget_(budget_of(options)),
+      burst_limit_(options.burst ? options.burst->longest_stop : default_burst_limit),
+      policy_(options.mode),
+      settings_(options.bursts),
       costs_(measure_fault_price_ns(hub)) {
-    stats_.mode = "shadow";
+    if (options.until_converged_percent)
+        convergence_.emplace(profile, *options.until_converged_percent);
 }
 
 Result<std::unique_ptr<Sampler>> Sampler::create(const RunOptions& options, std::uint64_t seed,
@@ -63,6 +79,7 @@ Result<std::unique_ptr<Sampler>> Sampler::create(const RunOptions& options, std:
     sigaddset(&children, SIGCHLD);
     sampler->child_signals_.reset(signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK));
     if (!sampler->child_signals_) return errno_error("signalfd");
+    if (options.record_input) sampler->syscall_stop_price_ns_ = measure_syscall_stop_price_ns(hub);
     TRY(sampler->add_runner());
     return sampler;
 }
@@ -89,11 +106,17 @@ Result<void> Sampler::add_runner() {
 
 Result<void> Sampler::run(Target& target, const ProgressListener& on_progress,
                           const SamplingEnd& end) {
-    target_pid_ = target.pid();
     begin_ = Clock::now();
+    processes_.emplace(hub_, target, begin_);
     schedule_.begin(begin_ + options_.delay);
+    if (budget_) budget_->begin(begin_ + options_.delay);
+    if (convergence_) convergence_->begin(begin_);
+    if (options_.record_input) processes_->watch_syscalls(&recorder_);
     const auto result = loop(target, on_progress, end);
+    for (auto& runner : runners_) static_cast<void>(runner->try_hold());
+    processes_->watch_syscalls(nullptr);
     end_ = Clock::now();
+    count_syscall_stops();
     if (give_up_) active_.clear();
     return result;
 }
@@ -102,20 +125,17 @@ Result<void> Sampler::loop(Target& target, const ProgressListener& on_progress,
                            const SamplingEnd& end) {
     auto next_progress = begin_ + progress_period;
     while (true) {
-        take_statuses(target);
+        const bool has_more = !take_statuses();
         take_runner_events();
         if (target.end()) return {};
-        if (!target.is_supported() && !dissolved_) {
-            dissolved_ = true;
-            ++refusals_["the target executed a program that is not for x86-64"];
-            active_.clear();
-            TRY(target.detach());
-        }
+        while (auto* process = processes_->find_unsupported()) TRY(dissolve(*process));
+        dissolved_ = processes_->is_dissolved();
         const auto now = Clock::now();
+        take_commands(now);
         look_for_end(end, now);
         if (give_up_ && (!is_busy() || dissolved_ || now >= *give_up_)) return {};
         if (wants_sample(now)) {
-            try_sample(target);
+            try_sample();
             continue;
         }
         if (on_progress && now >= next_progress) {
@@ -125,8 +145,9 @@ Result<void> Sampler::loop(Target& target, const ProgressListener& on_progress,
         }
         pollfd waiting[] = {{child_signals_.get(), POLLIN, 0},
                             {events_->fd(), POLLIN, 0},
-                            {give_up_ ? -1 : end.request_fd, POLLIN, 0}};
-        poll(waiting, std::size(waiting), sleep_ms(now));
+                            {give_up_ ? -1 : end.request_fd, POLLIN, 0},
+                            {control_ ? control_->fd() : -1, POLLIN, 0}};
+        poll(waiting, std::size(waiting), has_more ? 0 : sleep_ms(now));
         signalfd_siginfo seen;
         while (read(child_signals_.get(), &seen, sizeof seen) > 0) {
         }
@@ -134,14 +155,39 @@ Result<void> Sampler::loop(Target& target, const ProgressListener& on_progress,
 }
 
 int Sampler::sleep_ms(Clock::time_point now) const {
-    if (dissolved_) return longest_sleep_ms;
-    const auto left = duration_cast<milliseconds>(schedule_.next_start() - now).count() + 1;
+    if (dissolved_ || give_up_ || !settings_.is_on() || !may_take_more(now))
+        return longest_sleep_ms;
+    const auto left = duration_cast<milliseconds>(next_start() - now).count() + 1;
     return static_cast<int>(std::clamp<long>(left, 1, longest_sleep_ms));
 }
 
-void Sampler::take_statuses(Target& target) {
-    // Statuses that are not the target's are of workers, whose end their runners notice.
-    while (const auto event = hub_.poll()) (void)target.handle(*event);
+// True if these were all.
+bool Sampler::take_statuses() {
+    bool all = false;
+    for (int i = 0; i < most_statuses_in_a_row && !all; ++i) {
+        // Statuses that are of no target are of workers, whose end their runners notice.
+        const auto event = hub_.poll();
+        if (event) processes_->handle(*event);
+        all = !event;
+    }
+    processes_->update(Clock::now());
+    return all;
+}
+
+// What it executes cannot be sampled.
+Result<void> Sampler::dissolve(SampledProcess& process) {
+    const auto number = process.number;
+    ++refusals_["a process executed a program that is not for x86-64"];
+    active_.remove_if([&](const auto& sample) { return sample.process == number; });
+    auto detached = processes_->let_go(process, Clock::now());
+    if (number == 0) return detached;
+    return {};
+}
+
+Result<void> Sampler::detach(Target::Sleepers sleepers) {
+    detached_ = true;
+    active_.remove_if([](const auto& sample) { return sample.process != 0; });
+    return processes_->let_all_go(sleepers, Clock::now());
 }
 
 void Sampler::take_runner_events() {
@@ -198,33 +244,65 @@ void Sampler::on_step(SampleRunner& runner) {
 void Sampler::on_finished(SampleRunner& runner) {
     release(runner);
     const auto report = runner.take_report();
+    if (report.is_void) return after_sample(runner, report);
+    if (report.kind == SampleKind::burst)
+        bursts_.add_emulation(report.counters.emulation_ns, report.counters.translation_ns);
+    const auto weighted = report.instructions * report.weight;
+    scale_.instructions += report.instructions;
+    scale_.weighted += weighted;
+    processes_->log().finish_sample(report.process, weighted);
+    if (auto* process = processes_->find(report.process))
+        process->kinds.on_yield(report.kind, report.instructions);
     ++stats_.samples;
     stats_.instructions += report.instructions;
+    phase_detector_.on_sample(report.blocks);
+    if (convergence_) convergence_->look(stats_.samples, Clock::now());
     stats_.single_stepped += report.single_stepped;
     stats_.emulation_seconds +=
         static_cast<double>(report.counters.cpu_ns + report.collector_cpu_ns) / 1e9;
+    stats_.counters["stopped_threads"] += report.stopped_threads;
     stats_.counters["collector_cpu_ns"] += report.collector_cpu_ns;
     ++stats_.ended[std::string(name(report.end))];
     add(stats_.counters, report.counters);
     look_for_unforked(report);
     damaged_ += report.trace_damaged;
+    threads_.add(report.pid, report.threads, report.weight);
     if (report.syscalls) {
         add_counts(report.syscalls->counts, syscalls_);
-        if (!report.syscalls->end_reason.empty()) ++end_reasons_[report.syscalls->end_reason];
+        const bool ended_it = report.end != SampleEnd::size && !report.syscalls->end_reason.empty();
+        if (ended_it) ++end_reasons_[report.syscalls->end_reason];
     }
     if (!report.error.empty()) ++end_reasons_["worker lost: " + report.error];
-    if (!report.replace_worker) return;
-    hub_.discard(runner.worker_pid());
-    if (const auto replaced = runner.replace_worker(); !replaced) note_refusal(replaced.error());
+    after_sample(runner, report);
+}
+
+// What the worker needs before the next one.
+void Sampler::after_sample(SampleRunner& runner, const SampleReport& report) {
+    if (report.replace_worker) {
+        hub_.discard(runner.worker_pid());
+        const auto replaced = runner.replace_worker();
+        if (!replaced) note_refusal(replaced.error());
+    } else if (report.kind == SampleKind::burst && !report.is_void && !give_up_) {
+        runner.prepare(preparation_after_burst);
+    }
 }
 
 bool Sampler::may_take_more(Clock::time_point now) const {
+    if (settings_.is_stopped()) return false;
     if (options_.duration && now >= begin_ + options_.delay + *options_.duration) return false;
+    if (convergence_ && convergence_->is_converged()) return false;
     return !options_.max_samples || started_ < *options_.max_samples;
 }
 
 bool Sampler::wants_sample(Clock::time_point now) const {
-    return !dissolved_ && !give_up_ && now >= schedule_.next_start() && may_take_more(now);
+    return !dissolved_ && !give_up_ && settings_.is_on() && now >= next_start() &&
+           may_take_more(now);
+}
+
+void Sampler::take_commands(Clock::time_point now) {
+    if (!control_) return;
+    const double seconds = std::chrono::duration<double>(now - begin_).count();
+    for (const auto& command : control_->take()) settings_.apply(command, seconds, started_);
 }
 
 void Sampler::look_for_end(const SamplingEnd& end, Clock::time_point now) {
@@ -243,7 +321,9 @@ bool Sampler::is_busy() const {
 SampleRunner* Sampler::idle_runner() {
     for (auto& runner : runners_)
         if (runner->is_idle()) return runner.get();
-    if (runners_.size() >= schedule_.max_active()) return nullptr;
+    // Bursts are short, and what is translated is in one worker.
+    const bool one_will_do = options_.mode == SamplingMode::burst;
+    if (runners_.size() >= (one_will_do ? 1 : schedule_.max_active())) return nullptr;
     if (const auto added = add_runner(); !added) {
         note_refusal(added.error());
         return nullptr;
@@ -251,137 +331,17 @@ SampleRunner* Sampler::idle_runner() {
     return runners_.back().get();
 }
 
-void Sampler::try_sample(Target& target) {
-    auto* runner = idle_runner();
-    if (!runner) return schedule_.on_start(Clock::now());
-    const auto taken = take_sample(target, *runner);
-    if (taken) {
-        *taken == Taken::later ? schedule_.soon(Clock::now()) : schedule_.on_start(Clock::now());
-    } else {
-        note_refusal(taken.error());
-        schedule_.on_refusal(Clock::now());
-    }
-}
-
-Result<Sampler::Taken> Sampler::take_sample(Target& target, SampleRunner& runner) {
-    if (idle_in_a_row_ >= most_idle_stops && target.is_asleep()) return note_idle();
-    if (has_unforked_ && !read_unforked()) return Taken::later;
-    const auto start = Clock::now();
-    SampleJob job;
-    std::optional<Replica> replica;
-    bool in_vdso = false;
-    {
-        TRY_ASSIGN(auto stop, target.stop());
-        if (has_unforked_ && !check_unforked(target)) return Taken::later;
-        const auto thread = stop.in_group_stop() ? std::nullopt : choose_thread(stop, target.pid());
-        in_vdso = thread && is_in_vdso(target, thread->cpu.rip);
-        if (thread && !in_vdso) {
-            job.cpu = thread->cpu;
-            TRY_ASSIGN(job.captured, CapturedProcess::take(target.pid(), thread->tid));
-            const auto fork_start = Clock::now();
-            TRY_ASSIGN(auto forked, Replica::fork(stop, unforked_.ranges));
-            replica.emplace(std::move(forked));
-            costs_.add_fork(to_ns(Clock::now() - fork_start));
-        }
-    }
-    costs_.add_pause(to_ns(Clock::now() - start));
-    if (in_vdso) return Taken::later;
-    if (!replica) return note_idle();
-    idle_in_a_row_ = 0;
-    last_pause_ = Clock::now() - start;
-    count_faults();
-    job.replica = replica->pid();
-    job.memory_fd = replica->memory_fd();
-    job.seed = random_();
-    job.limits = {.instructions = options_.sample_size,
-                  .value_period = options_.profiles.values ? value_burst_period : 0,
-                  .value_instructions = options_.profiles.values ? value_burst_instructions : 0,
-                  .seed = random_()};
-    active_.push_back({std::move(*replica), Clock::now(), &runner});
-    ++started_;
-    runner.begin(std::move(job));
-    return Taken::yes;
-}
-
-Sampler::Taken Sampler::note_idle() {
-    ++idle_in_a_row_;
-    ++stats_.samples;
-    ++stats_.ended[std::string(name(SampleEnd::idle))];
-    return Taken::idle;
-}
-
-bool Sampler::is_in_vdso(const Target& target, GuestAddress pc) {
-    if (!vdso_ || vdso_exec_count_ != target.exec_count()) {
-        const auto map = read_memory_map(target.pid());
-        if (!map) return false;
-        vdso_exec_count_ = target.exec_count();
-        for (const auto& mapping : map->mappings())
-            if (mapping.name == "[vdso]") vdso_ = mapping;
-    }
-    return vdso_ && vdso_->contains(pc);
-}
-
-// A sample may want what a fork has left out.
-void Sampler::look_for_unforked(const SampleReport& report) {
-    if (!report.missing || has_unforked_) return;
-    const auto map = read_memory_map(target_pid_);
-    has_unforked_ = map && map->find(*report.missing) != nullptr;
-}
-
-// False: it changes its mappings just now.
-bool Sampler::read_unforked() {
-    const auto maps = read_maps_text(target_pid_);
-    if (maps && *maps == unforked_.maps_text) return true;
-    auto memory = UnforkedMemory::read(target_pid_);
-    if (!memory) return memory.error().code != ErrorCode::interrupted;
-    unforked_ = std::move(*memory);
-    return true;
-}
-
-// In a stop. One that is longer, for reading it again, is the last resort.
-bool Sampler::check_unforked(const Target& target) {
-    const auto maps = read_maps_text(target.live_thread_id());
-    if (maps && *maps == unforked_.maps_text) {
-        unforked_changes_ = 0;
-        return true;
-    }
-    if (++unforked_changes_ < most_unforked_changes) return false;
-    auto memory = UnforkedMemory::read(target.live_thread_id());
-    if (!memory) return false;
-    unforked_ = std::move(*memory);
-    return true;
-}
-
-// A random one of the threads that execute instructions now.
-std::optional<ThreadSnapshot> Sampler::choose_thread(ScopedStop& stop, pid_t leader) {
-    auto& threads = stop.threads();
-    std::vector<std::size_t> order(threads.size());
-    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-    std::shuffle(order.begin(), order.end(), random_);
-    for (auto i : order) {
-        if (options_.threads == ThreadScope::main && threads[i].tid() != leader) continue;
-        auto snapshot = threads[i].snapshot();
-        if (snapshot && !snapshot->blocked_syscall) return std::move(*snapshot);
-    }
-    return std::nullopt;
-}
-
 void Sampler::note_refusal(const Error& error) {
     if (error.code != ErrorCode::gone) ++refusals_[error.message];
 }
 
-// What the last fork has cost the target by now.
-void Sampler::count_faults() {
-    const auto stat = read_proc_stat(target_pid_);
-    if (!stat) return;
-    if (faults_at_fork_ && stat->minor_faults >= *faults_at_fork_) {
-        const auto faults = stat->minor_faults - *faults_at_fork_;
-        const std::chrono::duration<double, std::nano> price(static_cast<double>(faults) *
-                                                             costs_.fault_price_ns());
-        costs_.add_faults(faults);
-        schedule_.on_cost(last_pause_ + duration_cast<Clock::duration>(price));
-    }
-    faults_at_fork_ = stat->minor_faults;
+void Sampler::count_syscall_stops() {
+    const auto totals = recorder_.totals();
+    const auto stops = static_cast<double>(totals.stops - recorder_counted_.stops);
+    const auto cost_ns = static_cast<std::uint64_t>(stops * syscall_stop_price_ns_) +
+                         totals.handling_ns - recorder_counted_.handling_ns;
+    recorder_counted_ = totals;
+    costs_.add_syscall_stops(cost_ns);
 }
 
 void Sampler::finish() {
@@ -389,6 +349,7 @@ void Sampler::finish() {
     while (is_busy() && Clock::now() < limit) {
         pollfd waiting = {events_->fd(), POLLIN, 0};
         poll(&waiting, 1, 10);
+        if (!detached_) take_statuses();
         take_runner_events();
     }
     active_.clear();
@@ -396,12 +357,38 @@ void Sampler::finish() {
 
 void Sampler::fill(Profile& profile) const {
     const auto seconds = std::chrono::duration<double>(end_ - begin_).count();
-    const auto counters = profile.sampling.counters;
+    const auto own = profile.sampling.counters;
     profile.sampling = stats_;
-    profile.sampling.counters.insert(counters.begin(), counters.end());
+    profile.sampling.counters.insert(own.begin(), own.end());
+    profile.sampling.counters["phase_changes"] = phase_detector_.changes();
+    if (convergence_) profile.sampling.convergence = convergence_->result();
+    policy_.fill(profile);
+    if (policy_.has_bursts()) {
+        bursts_.fill(profile.sampling.counters);
+        auto& counters = profile.sampling.counters;
+        for (const auto& runner : runners_) {
+            const auto prepared = runner->prepared();
+            counters["prepared_instructions"] += prepared.instructions;
+            counters["prepare_ns"] += prepared.nanoseconds;
+        }
+    }
+    settings_.fill(profile.sampling);
+    if (options_.record_input) {
+        const auto& recorded = recorder_.totals();
+        profile.sampling.counters["input_stops"] = recorded.stops;
+        profile.sampling.counters["input_stops_ns"] = costs_.syscall_stops_ns();
+        profile.sampling.counters["input_calls"] = recorded.calls;
+        profile.sampling.counters["input_bytes"] = recorded.bytes;
+    }
     profile.syscalls = syscalls_;
-    costs_.fill(profile.overhead, seconds);
+    costs_.fill(profile.overhead,
+                std::max(seconds, processes_ ? processes_->process_seconds() : 0.0));
+    profile.overhead.budget_percent = budget_ ? budget_->percent() : 0;
+    profile.threads = threads_.profiles(scale_);
     profile.run.seconds = seconds;
+    if (processes_) processes_->fill(profile, end_);
+    for (auto& process : profile.processes) process.instructions = scale_(process.instructions);
+    profile.other_processes.instructions = scale_(profile.other_processes.instructions);
     if (stats_.samples != 0 && started_ == 0)
         profile.notes.push_back(
             "no samples could be taken: whenever one was due, the process did not run");

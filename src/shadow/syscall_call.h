@@ -10,17 +10,18 @@
 #include "base/cpu_state.h"
 #include "base/result.h"
 #include "emu/guest_space.h"
+#include "emu/guest_threads.h"
 #include "emu/sample_end.h"
 
 namespace shadowprof {
 
 class SampleState;
 
-// The value for rax, or the end of the sample.
+// The value for rax, or why the thread goes no further, and with it the sample unless others do.
 struct SyscallOutcome {
     std::int64_t value = 0;
     std::optional<SampleEnd> end;
-    std::string reason;  // why the sample ends, in a few words; few different ones
+    std::string reason;  // of that, in a few words; few different ones
 };
 
 inline SyscallOutcome answer(std::int64_t value) {
@@ -73,7 +74,8 @@ Emulated<T> emulated(Result<T> result) {
 }
 
 struct SyscallCall {
-    CpuState& cpu;
+    GuestThreads& threads;
+    CpuState& cpu;  // of the current thread
     GuestSpace& space;
     SampleState& sample;
     std::uint64_t elapsed_ns;  // guest time since the sample began

@@ -90,6 +90,17 @@ void DescriptorTable::replace(int fd, Descriptor descriptor) {
     table_.insert_or_assign(fd, std::move(descriptor));
 }
 
+bool DescriptorTable::adopt(int fd, const DescriptorFacts& facts) {
+    if (fd < 0 || facts.status.is_regular()) return false;
+    auto it = table_.find(fd);
+    if (it != table_.end() && it->second) return false;
+    auto file = std::make_shared<OpenFile>();
+    file->node = files_.node_for(facts.status, std::monostate{});
+    file->flags = facts.flags;
+    replace(fd, {std::move(file), facts.close_on_exec != 0});
+    return true;
+}
+
 SyscallOutcome DescriptorTable::close(int fd) {
     auto open = find(fd);
     if (!open) return open.error();

@@ -24,6 +24,11 @@ enum class FileKind : std::uint8_t {
 
 FileKind kind_of(const FileStatus& status);
 
+// Whether what is read from it comes from outside, and is gone when it is read.
+constexpr bool is_input(FileKind kind) {
+    return kind == FileKind::terminal || kind == FileKind::stream;
+}
+
 // An open file description: what dup(2) shares.
 struct OpenFile {
     FileNodeRef node;
@@ -54,6 +59,9 @@ class DescriptorTable {
     Emulated<int> add(Descriptor descriptor, int lowest, std::uint64_t limit);
     // Puts a descriptor at a number, in the place of what was there.
     void replace(int fd, Descriptor descriptor);
+    // A descriptor that the process got by a call of its own since the snapshot. False if the
+    // sample has one of that number.
+    bool adopt(int fd, const DescriptorFacts& facts);
     // EBADF if it is not open.
     SyscallOutcome close(int fd);
     void close_range(std::uint32_t first, std::uint32_t last);

@@ -58,13 +58,15 @@ void add_counts(const SyscallCounts& counts, SyscallStats& stats) {
     }
 }
 
-std::optional<SampleEnd> SyscallEmulator::on_syscall(CpuState& cpu, GuestSpace& space,
+std::optional<SampleEnd> SyscallEmulator::on_syscall(GuestThreads& threads, GuestSpace& space,
                                                      std::uint64_t elapsed_ns) {
+    auto& cpu = threads.cpu();
+    state_.thread_index = threads.current();
     // The kernel looks at 32 bits of the number.
     auto number = static_cast<std::uint32_t>(cpu[Gpr::rax]);
     const SyscallRow* row = find_syscall(number);
     ++(row ? counts_.by_number[number] : counts_.unknown);
-    SyscallCall call{cpu, space, state_, elapsed_ns};
+    SyscallCall call{threads, cpu, space, state_, elapsed_ns};
     SyscallOutcome outcome = emulate(row, call);
     if (outcome.end)
         end_reason_ = fmt::format("{}: {}", row ? row->name : "unknown", outcome.reason);
@@ -73,9 +75,11 @@ std::optional<SampleEnd> SyscallEmulator::on_syscall(CpuState& cpu, GuestSpace& 
     return outcome.end;
 }
 
-std::optional<SampleEnd> SyscallEmulator::on_vdso(VdsoFunction function, CpuState& cpu,
+std::optional<SampleEnd> SyscallEmulator::on_vdso(VdsoFunction function, GuestThreads& threads,
                                                   GuestSpace& space, std::uint64_t elapsed_ns) {
-    SyscallCall call{cpu, space, state_, elapsed_ns};
+    auto& cpu = threads.cpu();
+    state_.thread_index = threads.current();
+    SyscallCall call{threads, cpu, space, state_, elapsed_ns};
     SyscallOutcome outcome = call_vdso(function, call);
     // Unlike the kernel, the vDSO's own code faults on a bad address.
     if (!outcome.end && outcome.value == -EFAULT)

@@ -26,14 +26,18 @@ void add_counts(const SyscallCounts& counts, SyscallStats& stats);
 
 class SyscallEmulator : public SyscallHandler {
   public:
-    // For one sample. `environment` must outlive it; `seed` is getrandom's.
-    SyscallEmulator(SampleEnvironment& environment, std::uint64_t seed)
-        : state_(environment, seed) {}
+    // For one sample. `environment` must outlive it; `seed` is getrandom's. `has_recorded_input`:
+    // input calls ask it for what the program got.
+    SyscallEmulator(SampleEnvironment& environment, std::uint64_t seed,
+                    bool has_recorded_input = false)
+        : state_(environment, seed) {
+        state_.has_recorded_input = has_recorded_input;
+    }
 
-    std::optional<SampleEnd> on_syscall(CpuState& cpu, GuestSpace& space,
+    std::optional<SampleEnd> on_syscall(GuestThreads& threads, GuestSpace& space,
                                         std::uint64_t elapsed_ns) override;
-    std::optional<SampleEnd> on_vdso(VdsoFunction function, CpuState& cpu, GuestSpace& space,
-                                     std::uint64_t elapsed_ns) override;
+    std::optional<SampleEnd> on_vdso(VdsoFunction function, GuestThreads& threads,
+                                     GuestSpace& space, std::uint64_t elapsed_ns) override;
 
     const SyscallCounts& counts() const { return counts_; }
     // After a call that ended the sample: "NAME: reason". Empty before.

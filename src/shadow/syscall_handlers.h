@@ -20,6 +20,11 @@ SyscallOutcome sys_pwritev2(SyscallCall& call);
 SyscallOutcome sys_sendfile(SyscallCall& call);
 SyscallOutcome sys_copy_file_range(SyscallCall& call);
 
+// syscall_recorded.cc: for samples that have recorded input. A wait that the program is still in
+// ends the sample as idle.
+SyscallOutcome recorded_input(SyscallCall& call);
+SyscallOutcome recorded_wait(SyscallCall& call);
+
 // syscall_descriptors.cc
 SyscallOutcome sys_close(SyscallCall& call);
 SyscallOutcome sys_close_range(SyscallCall& call);
@@ -81,6 +86,8 @@ SyscallOutcome sys_send(SyscallCall& call);
 SyscallOutcome sys_sendmsg(SyscallCall& call);
 SyscallOutcome sys_sendmmsg(SyscallCall& call);
 SyscallOutcome sys_receive(SyscallCall& call);
+SyscallOutcome sys_accept(SyscallCall& call);
+SyscallOutcome sys_socket_state(SyscallCall& call);
 SyscallOutcome sys_socket_output(SyscallCall& call);
 
 // syscall_memory.cc
@@ -133,11 +140,22 @@ SyscallOutcome sys_getcpu(SyscallCall& call);
 SyscallOutcome sys_getrandom(SyscallCall& call);
 SyscallOutcome sys_prctl(SyscallCall& call);
 SyscallOutcome sys_arch_prctl(SyscallCall& call);
-SyscallOutcome sys_set_tid_address(SyscallCall& call);
 SyscallOutcome sys_set_robust_list(SyscallCall& call);
 SyscallOutcome sys_rseq(SyscallCall& call);
 SyscallOutcome sys_membarrier(SyscallCall& call);
+
+// syscall_threads.cc
+SyscallOutcome sys_clone(SyscallCall& call);
+SyscallOutcome sys_clone3(SyscallCall& call);
 SyscallOutcome sys_exit(SyscallCall& call);
+SyscallOutcome sys_exit_group(SyscallCall& call);
+SyscallOutcome sys_sched_yield(SyscallCall& call);
+SyscallOutcome sys_set_tid_address(SyscallCall& call);
+
+// syscall_futex.cc
+SyscallOutcome sys_futex(SyscallCall& call);
+SyscallOutcome sys_futex_wait(SyscallCall& call);
+SyscallOutcome sys_futex_wake(SyscallCall& call);
 
 // syscall_time.cc
 SyscallOutcome sys_clock_gettime(SyscallCall& call);
@@ -148,10 +166,6 @@ SyscallOutcome sys_times(SyscallCall& call);
 SyscallOutcome sys_setitimer(SyscallCall& call);
 
 // syscall_wait.cc
-SyscallOutcome sys_futex(SyscallCall& call);
-SyscallOutcome sys_futex_wait(SyscallCall& call);
-SyscallOutcome sys_futex_wake(SyscallCall& call);
-SyscallOutcome sys_futex_requeue(SyscallCall& call);
 SyscallOutcome sys_nanosleep(SyscallCall& call);
 SyscallOutcome sys_clock_nanosleep(SyscallCall& call);
 SyscallOutcome sys_poll(SyscallCall& call);
@@ -159,6 +173,7 @@ SyscallOutcome sys_ppoll(SyscallCall& call);
 SyscallOutcome sys_select(SyscallCall& call);
 SyscallOutcome sys_wait(SyscallCall& call);
 SyscallOutcome sys_wait_for_input(SyscallCall& call);
+SyscallOutcome sys_epoll_ctl(SyscallCall& call);
 
 // syscall_emulator.cc
 SyscallOutcome sys_swallow(SyscallCall& call);

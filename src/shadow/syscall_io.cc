@@ -179,6 +179,13 @@ SyscallOutcome copy_call(SyscallCall& call, int from_fd, GuestAddress from_at, i
     return stored.value == 0 ? outcome : stored;
 }
 
+// Before anything else is looked at: what the program got may be a refusal, too.
+bool is_recorded(SyscallCall& call) {
+    if (!call.sample.has_recorded_input) return false;
+    auto descriptor = call.sample.descriptors.find(call.int_arg(0));
+    return descriptor && is_input((*descriptor)->file->kind());
+}
+
 SyscallOutcome refuse_flags() {
     return ends(SampleEnd::unsafe_syscall, "flags of a vectored transfer");
 }
@@ -191,6 +198,7 @@ bool is_current(const SyscallCall& call) {
 }  // namespace
 
 SyscallOutcome sys_read(SyscallCall& call) {
+    if (is_recorded(call)) return recorded_input(call);
     return read_current(call, one_range(call.address(1), call.arg(2)));
 }
 
@@ -207,6 +215,7 @@ SyscallOutcome sys_pwrite64(SyscallCall& call) {
 }
 
 SyscallOutcome sys_readv(SyscallCall& call) {
+    if (is_recorded(call)) return recorded_input(call);
     TRY(readable_file(call, call.int_arg(0)));
     TRY_ASSIGN(auto ranges, load_ranges(call, call.address(1), call.arg(2)));
     return read_current(call, ranges);

@@ -100,6 +100,9 @@ SyscallOutcome map_file(SyscallCall& call, const MapRequest& request, Mapping ma
     TRY_ASSIGN(OpenFile * file, file_to_map(call, request));
     if (file->kind() == FileKind::zero_device)
         return call.space.map(mapping) ? answer(mapping.start.value) : no_room_in_worker();
+    // Who resolves the trace knows the mappings of the snapshot, and would name another file's
+    // code, or none.
+    if (mapping.executable) return ends(SampleEnd::unsafe_syscall, "maps code of a file");
     FileNode& node = *file->node;
     std::uint64_t device = node.status.device;
     mapping.file_offset = request.offset;

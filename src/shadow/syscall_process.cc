@@ -74,7 +74,7 @@ SyscallOutcome priority_bound(int policy, int of_real_time) {
 
 SyscallOutcome get_name(SyscallCall& call) {
     TRY_ASSIGN(const SampleFacts* facts, call.sample.facts());
-    auto name = call.sample.process.name.value_or(facts->command);
+    auto name = call.sample.thread().name.value_or(facts->command);
     return guest_store(call.space, call.address(1), name) ? answer(0) : failure(EFAULT);
 }
 
@@ -84,7 +84,7 @@ SyscallOutcome set_name(SyscallCall& call) {
         TRY_ASSIGN(name[i], load<char>(call, call.address(1) + i));
         if (name[i] == 0) break;
     }
-    call.sample.process.name = name;
+    call.sample.thread().name = name;
     return answer(0);
 }
 
@@ -238,10 +238,6 @@ SyscallOutcome sys_arch_prctl(SyscallCall& call) {
     }
 }
 
-SyscallOutcome sys_set_tid_address(SyscallCall& call) {
-    return sys_gettid(call);
-}
-
 SyscallOutcome sys_set_robust_list(SyscallCall& call) {
     constexpr std::uint64_t head_bytes = 24;  // struct robust_list_head
     return call.arg(1) == head_bytes ? answer(0) : failure(EINVAL);
@@ -250,7 +246,7 @@ SyscallOutcome sys_set_robust_list(SyscallCall& call) {
 SyscallOutcome sys_rseq(SyscallCall& call) {
     if (call.int_arg(2) != 0)
         return ends(SampleEnd::unsafe_syscall, "ends a restartable-sequence registration");
-    if (call.sample.process.rseq_registered) return failure(EBUSY);
+    if (call.sample.thread().rseq_registered) return failure(EBUSY);
     if (call.uint_arg(1) < min_rseq_bytes || call.arg(0) % min_rseq_bytes != 0)
         return failure(EINVAL);
     TRY_ASSIGN(const SampleFacts* facts, call.sample.facts());
@@ -259,7 +255,7 @@ SyscallOutcome sys_rseq(SyscallCall& call) {
     area.node = facts->node;
     area.memory_cpu = 0;
     if (!guest_store(call.space, call.address(0), area)) return failure(EFAULT);
-    call.sample.process.rseq_registered = true;
+    call.sample.thread().rseq_registered = true;
     return answer(0);
 }
 
@@ -269,10 +265,6 @@ SyscallOutcome sys_membarrier(SyscallCall& call) {
     if (command == MEMBARRIER_CMD_QUERY) return answer(facts->membarrier_commands);
     bool known = (command & (command - 1)) == 0 && (command & facts->membarrier_commands) != 0;
     return known ? answer(0) : failure(EINVAL);
-}
-
-SyscallOutcome sys_exit(SyscallCall&) {
-    return ends(SampleEnd::exit, "the program or thread ends");
 }
 
 }  // namespace shadowprof

@@ -25,7 +25,7 @@ struct Guest {
     std::int64_t vdso(VdsoFunction function, std::uint64_t a, std::uint64_t b) {
         guest.cpu[Gpr::rdi] = a;
         guest.cpu[Gpr::rsi] = b;
-        guest.end = guest.emulator.on_vdso(function, guest.cpu, guest.space, guest.elapsed_ns);
+        guest.end = guest.emulator.on_vdso(function, guest.threads, guest.space, guest.elapsed_ns);
         return static_cast<std::int64_t>(guest.cpu[Gpr::rax]);
     }
 };

@@ -20,8 +20,8 @@ constexpr std::uint64_t bit_of(int signal) {
 constexpr std::uint64_t never_blocked = bit_of(SIGKILL) | bit_of(SIGSTOP);
 
 Emulated<SignalAction> current_action(SyscallCall& call, int signal) {
-    auto set = call.sample.signals.actions.find(signal);
-    if (set != call.sample.signals.actions.end()) return set->second;
+    auto set = call.sample.process.signal_actions.find(signal);
+    if (set != call.sample.process.signal_actions.end()) return set->second;
     TRY_ASSIGN(const SampleFacts* facts, call.sample.facts());
     if (facts->caught_signals & bit_of(signal))
         return ends(SampleEnd::unsafe_syscall, "asks for a handler set before the snapshot");
@@ -30,7 +30,7 @@ Emulated<SignalAction> current_action(SyscallCall& call, int signal) {
 }
 
 Emulated<std::uint64_t> blocked_signals(SyscallCall& call) {
-    if (call.sample.signals.blocked) return *call.sample.signals.blocked;
+    if (call.sample.thread().blocked_signals) return *call.sample.thread().blocked_signals;
     TRY_ASSIGN(const SampleFacts* facts, call.sample.facts());
     return facts->blocked_signals;
 }
@@ -39,7 +39,7 @@ SyscallOutcome block_signals(SyscallCall& call, std::uint64_t blocked) {
     TRY_ASSIGN(const SampleFacts* facts, call.sample.facts());
     if (facts->pending_signals & ~blocked & ~facts->ignored_signals)
         return ends(SampleEnd::unsafe_syscall, "a pending signal would arrive");
-    call.sample.signals.blocked = blocked & ~never_blocked;
+    call.sample.thread().blocked_signals = blocked & ~never_blocked;
     return answer(0);
 }
 
@@ -67,7 +67,7 @@ SyscallOutcome set_stack(SyscallCall& call, SignalStack stack) {
         stack = {.flags = SS_DISABLE};
     else if (stack.size_bytes < min_stack_bytes)
         return failure(ENOMEM);
-    call.sample.signals.stack = stack;
+    call.sample.thread().signal_stack = stack;
     return answer(0);
 }
 
@@ -87,7 +87,7 @@ SyscallOutcome sys_rt_sigaction(SyscallCall& call) {
         if (!guest_store(call.space, old_at, old)) return failure(EFAULT);
     }
     wanted.mask &= ~never_blocked;
-    if (new_at.value != 0) call.sample.signals.actions.insert_or_assign(signal, wanted);
+    if (new_at.value != 0) call.sample.process.signal_actions.insert_or_assign(signal, wanted);
     return answer(0);
 }
 
@@ -116,7 +116,7 @@ SyscallOutcome sys_sigaltstack(SyscallCall& call) {
     if (call.arg(0) != 0) {
         TRY_ASSIGN(wanted, load<SignalStack>(call, call.address(0)));
     }
-    const auto& known = call.sample.signals.stack;
+    const auto& known = call.sample.thread().signal_stack;
     if (call.arg(1) != 0 && !known)
         return ends(SampleEnd::unsafe_syscall, "asks for a stack set before the snapshot");
     std::optional<SignalStack> old = known;

@@ -68,8 +68,21 @@ SyscallOutcome sys_sendmmsg(SyscallCall& call) {
 }
 
 SyscallOutcome sys_receive(SyscallCall& call) {
+    if (call.sample.has_recorded_input) return recorded_input(call);
     TRY(find_socket(call));
     return ends(SampleEnd::input, "reads a socket");
+}
+
+SyscallOutcome sys_accept(SyscallCall& call) {
+    if (call.sample.has_recorded_input) return recorded_wait(call);
+    TRY(find_socket(call));
+    return ends(SampleEnd::input, "accepts a connection");
+}
+
+SyscallOutcome sys_socket_state(SyscallCall& call) {
+    if (call.sample.has_recorded_input) return recorded_input(call);
+    TRY(find_socket(call));
+    return ends(SampleEnd::input, "asks for the state of a socket");
 }
 
 SyscallOutcome sys_socket_output(SyscallCall& call) {

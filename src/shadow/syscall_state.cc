@@ -11,6 +11,11 @@ namespace {
 
 constexpr std::uint64_t usual_descriptor_limit = 1024;
 
+// Time that the thread spends in a system call is none of its processor time.
+bool goes_on_in_waits(std::size_t clock) {
+    return clock != CLOCK_PROCESS_CPUTIME_ID && clock != CLOCK_THREAD_CPUTIME_ID;
+}
+
 bool is_coarse(std::size_t clock) {
     return clock == CLOCK_REALTIME_COARSE || clock == CLOCK_MONOTONIC_COARSE;
 }
@@ -27,10 +32,11 @@ void SampleRandom::fill(std::span<std::byte> to) {
 }
 
 Emulated<const SampleFacts*> SampleState::facts() {
-    if (!facts_) {
-        TRY_ASSIGN(facts_, emulated(outside.facts()));
+    auto& known = thread().facts;
+    if (!known) {
+        TRY_ASSIGN(known, emulated(outside.facts(thread_index)));
     }
-    return &*facts_;
+    return &*known;
 }
 
 Emulated<std::uint64_t> SampleState::descriptor_limit() {
@@ -41,14 +47,16 @@ Emulated<std::uint64_t> SampleState::descriptor_limit() {
 }
 
 Emulated<const SampleClocks*> SampleState::clocks() {
-    if (!clocks_) {
-        TRY_ASSIGN(clocks_, emulated(outside.clocks()));
+    auto& known = thread().clocks;
+    if (!known) {
+        TRY_ASSIGN(known, emulated(outside.clocks(thread_index)));
     }
-    return &*clocks_;
+    return &*known;
 }
 
 Emulated<std::int64_t> SampleState::clock_ns(std::size_t id, std::uint64_t elapsed_ns) {
     TRY_ASSIGN(const SampleClocks* known, clocks());
+    if (goes_on_in_waits(id)) elapsed_ns += waited_ns;
     auto passed = static_cast<std::int64_t>(std::min<std::uint64_t>(elapsed_ns, INT64_MAX / 4));
     if (is_coarse(id)) passed -= passed % known->coarse_resolution_ns;
     return known->ns[id] + passed;

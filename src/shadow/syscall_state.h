@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <vector>
 
 #include "shadow/environment.h"
 #include "shadow/syscall_call.h"
@@ -43,17 +44,28 @@ struct SignalStack {
     std::uint64_t size_bytes = 0;
 };
 
-struct SignalState {
-    std::map<int, SignalAction> actions;  // those that the sample set
-    std::optional<std::uint64_t> blocked;
-    std::optional<SignalStack> stack;
-};
-
 struct ProcessState {
     std::optional<std::uint32_t> umask;
     std::map<std::uint32_t, SampleFacts::Limit> limits;
+    std::map<int, SignalAction> signal_actions;  // those that the sample set
+};
+
+// What is not set was not changed, or asked for, in the sample.
+struct ThreadState {
+    std::optional<SampleFacts> facts;
+    std::optional<SampleClocks> clocks;
+    std::optional<std::uint64_t> blocked_signals;
+    std::optional<SignalStack> signal_stack;
     std::optional<std::array<char, 16>> name;
+    std::optional<GuestAddress> cleared_at_exit;  // the word of CLONE_CHILD_CLEARTID
     bool rseq_registered = false;
+};
+
+// A thread that waits on the word at `address`.
+struct FutexWaiter {
+    GuestAddress address;
+    std::uint32_t bits = 0;
+    GuestThreads::Index thread = 0;
 };
 
 class SampleState {
@@ -61,7 +73,9 @@ class SampleState {
     SampleState(SampleEnvironment& environment, std::uint64_t seed)
         : outside(environment), files(environment), descriptors(environment, files), random(seed) {}
 
-    // Asked for once, at the first call that needs them.
+    // Of the current thread.
+    ThreadState& thread() { return threads[thread_index]; }
+    // The same; asked for once, at its first call that needs them.
     Emulated<const SampleFacts*> facts();
     Emulated<const SampleClocks*> clocks();
     // RLIMIT_NOFILE; a usual one if the limits are not known.
@@ -78,13 +92,15 @@ class SampleState {
     PathRef working_directory;  // where a relative path begins; no path: as the snapshot's
     bool moved = false;         // the sample changed its working directory
     std::optional<std::uint64_t> brk;
-    SignalState signals;
     ProcessState process;
+    GuestThreads::Index thread_index = 0;  // of the thread that makes the call
+    std::map<GuestThreads::Index, ThreadState> threads;
+    std::vector<FutexWaiter> futex_waiters;  // who came first is first
+    bool futex_waiters_known = false;
     SampleRandom random;
-
-  private:
-    std::optional<SampleFacts> facts_;
-    std::optional<SampleClocks> clocks_;
+    // Input calls are answered by what the program got from them.
+    bool has_recorded_input = false;
+    std::uint64_t waited_ns = 0;  // in those
 };
 
 }  // namespace shadowprof

@@ -3,11 +3,14 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "shadow/environment.h"
+#include "shadow/input_calls.h"
+#include "shadow/recorded_input.h"
 #include "shadow/syscall_emulator.h"
 
 namespace shadowprof {
@@ -155,9 +158,12 @@ class FakeEnvironment : public SampleEnvironment {
         descriptors[fd] = {facts, ""};
     }
 
-    Result<SampleClocks> clocks() override { return times; }
-
-    Result<SampleFacts> facts() override { return process; }
+    Result<SampleClocks> clocks(std::uint32_t) override { return times; }
+    Result<SampleFacts> facts(std::uint32_t thread) override {
+        auto facts = process;
+        facts.tid += static_cast<std::int32_t>(thread);
+        return facts;
+    }
     Result<DescriptorFacts> describe(int fd) override {
         auto it = descriptors.find(fd);
         if (it == descriptors.end()) return errno_error("fd", EBADF);
@@ -202,6 +208,15 @@ class FakeEnvironment : public SampleEnvironment {
         if (path.path == "/proc/self/exe") return std::string("/usr/bin/program");
         return errno_error(path.path, EINVAL);
     }
+    // The next of `inputs`, whatever the arguments are.
+    Result<std::span<const std::byte>> take_input(const InputCall& call) override {
+        asked.push_back(call);
+        if (inputs.empty()) return no_input;
+        taken_input_ = encode(inputs.front());
+        inputs.pop_front();
+        return std::span<const std::byte>(taken_input_);
+    }
+    std::span<const std::byte> taken_input() const override { return taken_input_; }
 
     struct Descriptor {
         DescriptorFacts facts;
@@ -212,6 +227,9 @@ class FakeEnvironment : public SampleEnvironment {
     std::map<std::string, File> files;
     std::map<int, Descriptor> descriptors;
     std::vector<std::pair<int, int>> shared;  // pairs of descriptors that dup(2) made
+    std::deque<RecordedInput> inputs;
+    std::vector<InputCall> asked;  // for input
+    Error no_input{ErrorCode::interrupted, 0, "not yet"};
 
   private:
     static std::string absolute(const PathRef& ref) {
@@ -221,6 +239,7 @@ class FakeEnvironment : public SampleEnvironment {
 
     std::uint64_t last_inode_ = 100;
     std::vector<std::string> opened_;
+    std::vector<std::byte> taken_input_;
 };
 
 // A guest with some memory of its own that makes system calls.
@@ -229,25 +248,27 @@ class FakeGuest {
     static constexpr std::uint64_t data = 0x10000000;
     static constexpr std::uint64_t data_bytes = 16 * page_bytes;
 
-    explicit FakeGuest(SampleEnvironment& environment, std::uint64_t seed = 1)
-        : emulator(environment, seed) {
+    explicit FakeGuest(SampleEnvironment& environment, std::uint64_t seed = 1,
+                       bool has_recorded_input = false)
+        : emulator(environment, seed, has_recorded_input) {
         space.map(
             {.start = {data}, .end = {data + data_bytes}, .readable = true, .writable = true});
         cpu[Gpr::rsp] = data + data_bytes;
     }
 
-    // The call's result; its end, if it ended the sample, is in `end`.
+    // Of the current thread: the call's result; its end, if it ended the sample, is in `end`.
     std::int64_t call(long number, std::uint64_t a = 0, std::uint64_t b = 0, std::uint64_t c = 0,
                       std::uint64_t d = 0, std::uint64_t e = 0, std::uint64_t f = 0) {
-        cpu[Gpr::rax] = static_cast<std::uint64_t>(number);
-        cpu[Gpr::rdi] = a;
-        cpu[Gpr::rsi] = b;
-        cpu[Gpr::rdx] = c;
-        cpu[Gpr::r10] = d;
-        cpu[Gpr::r8] = e;
-        cpu[Gpr::r9] = f;
-        end = emulator.on_syscall(cpu, space, elapsed_ns);
-        return static_cast<std::int64_t>(cpu[Gpr::rax]);
+        auto& current = threads.cpu();
+        current[Gpr::rax] = static_cast<std::uint64_t>(number);
+        current[Gpr::rdi] = a;
+        current[Gpr::rsi] = b;
+        current[Gpr::rdx] = c;
+        current[Gpr::r10] = d;
+        current[Gpr::r8] = e;
+        current[Gpr::r9] = f;
+        end = emulator.on_syscall(threads, space, elapsed_ns);
+        return static_cast<std::int64_t>(current[Gpr::rax]);
     }
     // Puts bytes into the guest's memory and returns their address.
     std::uint64_t put(std::string_view bytes, std::uint64_t at = data) {
@@ -273,7 +294,8 @@ class FakeGuest {
     }
 
     FakeSpace space;
-    CpuState cpu;
+    GuestThreads threads{CpuState{}};
+    CpuState& cpu = threads.cpu();  // of the first
     SyscallEmulator emulator;
     std::optional<SampleEnd> end;
     std::uint64_t elapsed_ns = 0;

@@ -1,5 +1,4 @@
 // Calls that may wait. A sample does not: it ends as idle, or for input that it cannot know.
-#include <linux/futex.h>
 #include <poll.h>
 #include <sys/select.h>
 #include <time.h>
@@ -16,25 +15,9 @@ namespace {
 
 constexpr std::int64_t ns_per_second = 1'000'000'000;
 constexpr std::uint32_t max_polled = 65536;
-constexpr auto futex_operation_mask = static_cast<std::uint32_t>(FUTEX_CMD_MASK);
 
 SyscallOutcome waits(std::string reason) {
     return ends(SampleEnd::idle, std::move(reason));
-}
-
-Emulated<std::uint32_t> futex_word(SyscallCall& call) {
-    if (call.arg(0) % sizeof(std::uint32_t) != 0) return failure(EINVAL);
-    return load<std::uint32_t>(call, call.address(0));
-}
-
-SyscallOutcome wait_while_equal(SyscallCall& call, std::uint64_t expected) {
-    TRY_ASSIGN(std::uint32_t word, futex_word(call));
-    return word == expected ? waits("waits on a futex") : failure(EAGAIN);
-}
-
-SyscallOutcome requeue_if_equal(SyscallCall& call) {
-    TRY_ASSIGN(std::uint32_t word, futex_word(call));
-    return word == call.uint_arg(5) ? answer(0) : failure(EAGAIN);
 }
 
 Emulated<timespec> load_duration(SyscallCall& call, GuestAddress at) {
@@ -142,38 +125,16 @@ SyscallOutcome sys_wait(SyscallCall&) {
     return waits("waits for an event");
 }
 
-SyscallOutcome sys_wait_for_input(SyscallCall&) {
+SyscallOutcome sys_wait_for_input(SyscallCall& call) {
+    if (call.sample.has_recorded_input) return recorded_wait(call);
     return ends(SampleEnd::input, "waits for input");
 }
 
-SyscallOutcome sys_futex(SyscallCall& call) {
-    switch (call.uint_arg(1) & futex_operation_mask) {
-        case FUTEX_WAIT:
-        case FUTEX_WAIT_BITSET:
-            return wait_while_equal(call, call.uint_arg(2));
-        case FUTEX_WAKE:
-        case FUTEX_WAKE_BITSET:
-        case FUTEX_REQUEUE:
-            return answer(0);
-        case FUTEX_CMP_REQUEUE:
-            return requeue_if_equal(call);
-        default:
-            return ends(SampleEnd::unsafe_syscall, "a futex operation");
-    }
-}
-
-SyscallOutcome sys_futex_wait(SyscallCall& call) {
-    if ((call.uint_arg(3) & 3) != 2)  // FUTEX2_SIZE_U32
-        return ends(SampleEnd::unsafe_syscall, "the size of a futex");
-    return wait_while_equal(call, call.arg(1));
-}
-
-SyscallOutcome sys_futex_wake(SyscallCall&) {
+// What is waited for decides nothing in a sample: its waits end it, or are the program's.
+SyscallOutcome sys_epoll_ctl(SyscallCall& call) {
+    TRY(call.sample.descriptors.find(call.int_arg(0)));
+    TRY(call.sample.descriptors.find(call.int_arg(2)));
     return answer(0);
-}
-
-SyscallOutcome sys_futex_requeue(SyscallCall&) {
-    return ends(SampleEnd::unsafe_syscall, "a futex operation");
 }
 
 SyscallOutcome sys_nanosleep(SyscallCall& call) {
@@ -194,16 +155,19 @@ SyscallOutcome sys_clock_nanosleep(SyscallCall& call) {
 }
 
 SyscallOutcome sys_poll(SyscallCall& call) {
+    if (call.sample.has_recorded_input) return recorded_wait(call);
     return poll_all(call, call.int_arg(2) != 0);
 }
 
 SyscallOutcome sys_ppoll(SyscallCall& call) {
+    if (call.sample.has_recorded_input) return recorded_wait(call);
     if (call.arg(3) != 0) return ends(SampleEnd::unsafe_syscall, "waits with another signal mask");
     TRY_ASSIGN(bool wait, may_wait<Duration>(call, call.address(2)));
     return poll_all(call, wait);
 }
 
 SyscallOutcome sys_select(SyscallCall& call) {
+    if (call.sample.has_recorded_input) return recorded_wait(call);
     int count = call.int_arg(0);
     if (count < 0) return failure(EINVAL);
     count = std::min(count, FD_SETSIZE);

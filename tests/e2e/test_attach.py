@@ -12,7 +12,7 @@ import time
 import unittest
 
 import processes
-from harness import SHADOWPROF, TestCase, tagged_processes, victim
+from harness import SHADOWPROF, TestCase, dense, tagged_processes, victim
 
 OWN_FAILURE = 125
 
@@ -59,7 +59,7 @@ class Attach(TestCase):
 
     def attach(self, pid, *options, **more):
         """Attaches, which must work. Returns the profile."""
-        done = self.shadowprof("attach", "-q", "-o", self.profile_path, *options, str(pid), **more)
+        done = self.shadowprof("attach", "-q", "-o", self.profile_path, *dense(options), str(pid), **more)
         self.assertEqual((done.code, done.stdout, done.stderr), (0, b"", ""))
         return self.read_profile()
 
@@ -102,6 +102,15 @@ class Busy(Attach):
         self.assertEqual(processes.tracer(target.pid), 0)
         self.end_busy(target, tag)
 
+    def test_it_ends_when_the_profile_has_converged(self):
+        target, tag = self.launch_busy()
+        profile = self.attach(target.pid, "--until-converged=25%", "--load=1")
+        convergence = profile["sampling"]["convergence"]
+        self.assertTrue(convergence["reached"], convergence)
+        self.assertLessEqual(convergence["error_percent"], 25)
+        self.assertEqual(processes.tracer(target.pid), 0)
+        self.end_busy(target, tag)
+
     def test_many_times_in_a_row(self):
         target, tag = self.launch_busy(2)
         before = processes.settled_facts(target.pid)
@@ -132,6 +141,24 @@ class Busy(Attach):
                 self.assertEqual(next(iter(hot_functions(profile))), ("run", program.name))
                 self.end_busy(target, tag)
 
+    def test_the_first_process_of_a_pid_namespace(self):
+        if os.geteuid() != 0 or shutil.which("unshare") is None:
+            self.skipTest("needs root and unshare to make a pid namespace")
+        target, tag = self.launch(["unshare", "--pid", "--fork", victim("checksum"), "2", "0"])
+        children = pathlib.Path(f"/proc/{target.pid}/task/{target.pid}/children")
+        processes.wait_for(lambda: children.read_text().split(), "the first process")
+        first = int(children.read_text())
+        self.wait_until_runs(first, victim("checksum"))
+        processes.wait_for(lambda: len(processes.threads(first)) == 3, "its threads")
+        before = processes.settled_facts(first)
+        for options in ([], ["--record-input"], ["--burst=50ms/100ms"]):
+            with self.subTest(options=options):
+                profile = self.attach(first, "--duration=1s", *options)
+                self.assertEqual(next(iter(hot_functions(profile))), ("run", "checksum"))
+                self.assertEqual(processes.facts(first), before)
+        os.kill(first, signal.SIGTERM)
+        done = self.end(target, tag)
+        self.assertEqual((done.code, done.stdout[:18]), (0, b"checksum: unharmed"))
 
     def test_names_come_from_the_mount_namespace_of_the_process(self):
         if os.geteuid() != 0 or shutil.which("unshare") is None:
@@ -347,7 +374,6 @@ class Refused(Attach):
 
     def test_what_only_a_run_can_have(self):
         self.refuse(["--mode=exact", "from its start"], "--mode=exact", os.getpid())
-        self.refuse(["--follow-forks", "not in this version"], "--follow-forks=yes", os.getpid())
 
     def test_options_may_follow_the_process_id(self):
         target, _ = self.launch_busy()

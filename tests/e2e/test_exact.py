@@ -183,7 +183,8 @@ class Exact(TestCase):
         self.assertTrue(any("diverged" in note for note in profile["notes"]))
 
     def test_options_of_sampling_are_refused(self):
-        for option in ("--load=1", "--delay=1s", "--duration=1s", "--max-samples=3"):
+        for option in ("--load=1", "--delay=1s", "--duration=1s", "--max-samples=3",
+                       "--until-converged"):
             done = self.shadowprof("run", "--mode=exact", option, "--", "true")
             self.assertEqual(done.code, 125)
             self.assertIn("--mode=exact", done.stderr)

@@ -49,14 +49,15 @@ class BadOptions(Refused):
         (["--engine=qemu"], ["--engine", "'qemu'", "emulator"]),
         (["--profiles=edges"], ["--profiles", "'edges'", "edge"]),
         (["--follow-forks=maybe"], ["--follow-forks", "'maybe'"]),
+        (["--until-converged=0"], ["--until-converged", "'0'", "percentage"]),
         (["--budget=lots"], ["--budget", "'lots'"]),
+        (["--burst=2ms"], ["--burst", "'2ms'", "2ms/1s"]),
+        (["--burst=1s/9s"], ["--burst", "'1s/9s'", "100ms"]),
         (["--profile=edge"], ["'--profile'", "'--profiles'"]),
         (["-x"], ["'-x'"]),
     ]
-    LATER = [["--mode=burst"], ["--engine=step"], ["--profiles=latency"],
-             ["--profiles=edge,stream"], ["--profiles=hazard"],
-             ["--follow-forks=yes"], ["--budget=1%"], ["--burst=2ms/1s"], ["--every=1000"],
-             ["--until-converged"]]
+    LATER = [["--engine=step"], ["--profiles=latency"], ["--profiles=edge,stream"],
+             ["--profiles=hazard"]]
 
     def test_bad_values_name_option_value_and_what_is_accepted(self):
         for options, mentions in self.OPTIONS:
@@ -209,6 +210,37 @@ class Options(TestCase):
 
     def test_max_samples(self):
         self.assertEqual(self.options_of("--max-samples=3").samples, 3)
+
+    def test_sampling_ends_when_the_profile_has_converged(self):
+        """In each sample all edges of the loop have nearly the same shares."""
+        done, profile = self.profile(victim("edges"), options=["--until-converged", "--load=1"])
+        self.assertEqual((done.code, done.stderr), (0, ""))
+        convergence = profile["sampling"]["convergence"]
+        self.assertTrue(convergence["reached"], convergence)
+        self.assertEqual(convergence["limit_percent"], 5)
+        self.assertLess(convergence["error_percent"], 5)
+        self.assertGreaterEqual(convergence["samples"], 32)
+        # Those that were under way then, or began before the main thread heard of it.
+        self.assertLess(profile.samples, convergence["samples"] + 20)
+        self.assertLess(convergence["seconds"], profile["run"]["seconds"])
+        self.assertEqual(profile["run"]["exit"], {"status": 0})
+        # The same, from what the profile says of its edges.
+        hottest, covered = 0, 0
+        total = sum(edge["count"] for edge in profile["edges"])
+        for edge in profile["edges"][:100]:
+            hottest = max(hottest, edge["error"] / edge["count"])
+            covered += edge["count"]
+            if 2 * covered >= total:
+                break
+        self.assertLess(hottest, 0.05)
+
+    def test_what_did_not_converge_says_how_far_it_came(self):
+        profile = self.options_of("--until-converged=0.0001", "--max-samples=40")
+        convergence = profile["sampling"]["convergence"]
+        self.assertEqual((convergence["reached"], convergence["seconds"]), (False, None))
+        self.assertGreater(convergence["error_percent"], 0.0001)
+        few = self.options_of("--until-converged", "--max-samples=3")["sampling"]["convergence"]
+        self.assertEqual((few["reached"], few["error_percent"]), (False, None))
 
     def test_sample_size(self):
         """A sample ends when it has its instructions; a trace buffer more is no matter."""

@@ -10,15 +10,17 @@ class Truth(TestCase):
     """Profiles the victim `program` once for all tests of a class."""
 
     program = None
+    options = ()
     profile_of = {}
 
     def setUp(self):
         super().setUp()
-        if self.program not in self.profile_of:
-            done, profile = self.profile(victim(self.program), module=victim(self.program))
+        if (self.program, self.options) not in self.profile_of:
+            done, profile = self.profile(victim(self.program), module=victim(self.program),
+                                         options=self.options)
             self.assertEqual(done.code, 0, done.stderr)
-            self.profile_of[self.program] = profile
-        self.seen = self.profile_of[self.program]
+            self.profile_of[self.program, self.options] = profile
+        self.seen = self.profile_of[self.program, self.options]
 
     def assert_periodic(self, counts, per_period):
         """`counts`: [(what, count, how often it happens per period)]."""
@@ -115,6 +117,24 @@ class Edges(Truth):
                               ("edges_even", inside["edges_even"], 1)], 8 * 41)
 
 
+class SlowPlaces(TestCase):
+    """Programs are stopped where they are slow; that must not show."""
+
+    def test_what_is_slow_is_not_seen_more_often(self):
+        done, profile = self.profile(victim("slow"), "12000000", module=victim("slow"),
+                                     options=("--load=4", "--sample-size=1k",
+                                              "--max-samples=2500"))
+        self.assertEqual(done.code, 0, done.stderr)
+        counts = profile.edge_counts()
+        slow = counts.get((profile.symbols["slow_loaded"], "slow_begin"), 0)
+        quick = counts.get((profile.symbols["slow_quick"], "slow_spin"), 0)
+        self.assertGreater(profile.samples, 800)
+        # Samples that begin where the program was stopped see a quarter more of the slow place. A
+        # sample of this size ends a little later among quick instructions than at others.
+        allowed = bounds.binomial(profile.samples, 0.7) + 0.05 * quick / 399
+        self.assertLessEqual(abs(slow - quick / 399), allowed)
+
+
 class Paths(Truth):
     program = "paths"
 
@@ -159,12 +179,13 @@ class Paths(Truth):
 
 class Values(Truth):
     program = "values"
+    least = 10_000  # executions recorded, for bounds to mean something
 
-    def shares(self, label, operand, least=10_000):
+    def shares(self, label, operand):
         """{value: (estimated count, error)}, and executions recorded."""
         entry = self.seen.value(label, operand)
         self.assertIsNotNone(entry, f"no values of {operand} at {label}")
-        self.assertGreater(entry["count"], least)
+        self.assertGreater(entry["count"], self.least)
         return ({int(top["value"], 16): (top["count"], top.get("error", 0))
                  for top in entry["top"]}, entry["count"], entry)
 
@@ -217,6 +238,27 @@ class Values(Truth):
                    ("values_byte", "r11b"))]
         # Recording begins and ends inside an iteration, at most once per burst.
         self.assertLessEqual(max(counts) - min(counts), max(counts) / 100)
+
+
+# With time enough for whole samples on slow machines, too.
+IN_BURSTS = ("--burst=50ms/100ms", "--sample-size=1M")
+
+
+class EdgesInBursts(Edges):
+    options = IN_BURSTS
+
+    def test_all_were_bursts(self):
+        self.assertEqual(self.seen["sampling"]["mode"], "burst")
+        self.assertEqual(self.seen["overhead"]["forks"], 0)
+
+
+class PathsInBursts(Paths):
+    options = IN_BURSTS
+
+
+class ValuesInBursts(Values):
+    options = IN_BURSTS
+    least = 1_000  # what a stop has time for is the machine's choice
 
 
 del Truth  # unittest would run it as well

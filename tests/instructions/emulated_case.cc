@@ -58,10 +58,11 @@ std::uint64_t count_executed(const Case& test, const Outcome& outcome) {
 
 class NoSyscalls final : public SyscallHandler {
   public:
-    std::optional<SampleEnd> on_syscall(CpuState&, GuestSpace&, std::uint64_t) override {
+    std::optional<SampleEnd> on_syscall(GuestThreads&, GuestSpace&, std::uint64_t) override {
         return SampleEnd::unsafe_syscall;
     }
-    std::optional<SampleEnd> on_vdso(VdsoFunction, CpuState&, GuestSpace&, std::uint64_t) override {
+    std::optional<SampleEnd> on_vdso(VdsoFunction, GuestThreads&, GuestSpace&,
+                                     std::uint64_t) override {
         return SampleEnd::unsafe_syscall;
     }
 };

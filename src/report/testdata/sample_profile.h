@@ -26,6 +26,21 @@ inline Profile sample_profile() {
     p.run.cpu = "Some \"CPU\" @ 3 GHz";
     p.run.kernel = "6.1.0";
     p.run.cores = 2;
+    p.processes = {{.pid = 4711,
+                    .command = p.run.command,
+                    .seconds = 12.5,
+                    .exit_status = 3,
+                    .samples = 12,
+                    .instructions = 12'000'000},
+                   {.pid = 4713,
+                    .parent = 4711,
+                    .command = {"sort", "-u"},
+                    .started_seconds = 0.5,
+                    .seconds = 2,
+                    .exit_signal = 15,
+                    .samples = 3,
+                    .instructions = 3'000'000}};
+    p.other_processes = {.count = 40, .samples = 1, .instructions = 1'000'000};
     p.modules = {{"/usr/bin/victim", "00ff10", 12345}, {"/usr/lib/libplain.so", "", 999}};
     p.sampling.mode = "shadow";
     p.sampling.samples = 16;
@@ -35,12 +50,18 @@ inline Profile sample_profile() {
     p.sampling.ended = {{"size", 14}, {"idle", 2}};
     p.sampling.single_stepped = 1;
     p.sampling.counters = {{"blocks_translated", 321}};
+    p.sampling.convergence = {.limit_percent = 2.5,
+                              .reached = true,
+                              .error_percent = 2.25,
+                              .seconds = 9.5,
+                              .samples = 12};
     p.overhead = {.stops = 32,
                   .stopped_seconds = 0.004,
                   .pause = {41, 180.5, 420},
                   .forks = 16,
                   .fork = {80, 90, 95},
                   .induced_faults = 1234,
+                  .waited_seconds = 0.25,
                   .profiler_cpu_seconds = 0.5,
                   .budget_percent = 1,
                   .estimated_slowdown_percent = 0.6};
@@ -48,15 +69,22 @@ inline Profile sample_profile() {
     p.syscalls.by_name = {{"write", 4}, {"getpid", 3}};
     const CodeLocation call{0, 0x1010}, work{0, 0x2000}, loop{0, 0x2004}, branch{0, 0x2010},
         after{0, 0x2012}, plain{1, 0x500};
-    p.edges = {{branch, loop, EdgeKind::taken, 900'000},
-               {branch, after, EdgeKind::fall_through, 100'000},
-               {call, work, EdgeKind::call, 100'000},
+    p.edges = {{branch, loop, EdgeKind::taken, 900'000, 9000.5},
+               {branch, after, EdgeKind::fall_through, 100'000, 1000},
+               {call, work, EdgeKind::call, 100'000, 2000},
                {after, {0, 0x1015}, EdgeKind::ret, 100'000},
                {plain, {1, 0x600}, EdgeKind::indirect, 7},
                {{1, 0x604}, plain, EdgeKind::jump, 7}};
-    p.paths = {{{loop, branch}, 5, 800'000}, {{work, loop, after, {0, 0x1015}}, 12, 100'000}};
-    p.stacks = {{{call, work}, 15'000'000, 15}, {{{0, 0x1000}}, 1'000'000, 1}};
-    p.calls = {{call, work, 100'000}};
+    p.paths = {{{loop, branch}, 5, 800'000, 16000},
+               {{work, loop, after, {0, 0x1015}}, 12, 100'000}};
+    p.stacks = {{{call, work}, 15'000'000, 15, 300'000}, {{{0, 0x1000}}, 1'000'000, 1}};
+    p.calls = {{call, work, 100'000, 2000}};
+    for (std::uint32_t batch = 0; batch < 10; ++batch) {
+        p.function_batches.sizes.push_back(1'600'000);
+        p.function_batches.parts.push_back({work, batch, batch % 2 ? 1'600'000.0 : 1'400'000.0});
+    }
+    p.threads = {{.pid = 4711, .tid = 4712, .name = "worker", .samples = 14, .instructions = 12},
+                 {.pid = 4711, .tid = 0, .samples = 1, .instructions = 4}};
     p.values = {{.at = loop,
                  .operand = "eax",
                  .width_bytes = 4,

@@ -1,0 +1,74 @@
+"""Runs a program, plain or profiled, and measures it from outside: by its own process, not by what
+shadowprof says of it."""
+
+import contextlib
+import dataclasses
+import json
+import os
+import pathlib
+import resource
+import select
+import subprocess
+import time
+
+# Tells its process id, then becomes the program.
+BECOME = 'echo $$ >&"$1"; eval "exec $1>&-"; shift; exec "$@"'
+FAULTS_PERIOD_SECONDS = 0.02
+MINOR_FAULTS = 9  # among the fields of /proc/PID/stat
+
+
+@dataclasses.dataclass
+class Run:
+    seconds: float          # from the program's exec to its end
+    whole_seconds: float    # of the command
+    minor_faults: int       # of the program, shortly before its end
+    cpu_seconds: float      # of the command and all that it started
+    profile: dict | None
+
+
+def minor_faults(pid):
+    with contextlib.suppress(OSError):
+        text = pathlib.Path(f"/proc/{pid}/stat").read_text()
+        return int(text.rpartition(")")[2].split()[MINOR_FAULTS - 2])
+    return None
+
+
+def watch(pid):
+    """The moment at which a process ends, and its faults shortly before."""
+    faults = minor_faults(pid) or 0
+    descriptor = os.pidfd_open(pid)
+    try:
+        while not select.select([descriptor], [], [], FAULTS_PERIOD_SECONDS)[0]:
+            faults = minor_faults(pid) or faults
+        return time.perf_counter(), minor_faults(pid) or faults
+    finally:
+        os.close(descriptor)
+
+
+def read_profile(path):
+    return json.loads(pathlib.Path(path).read_text())
+
+
+def children_cpu_seconds():
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def run(command, folder, profiler=(), profile_path=None):
+    """Needs a `profiler` command that runs the words behind it."""
+    reader, writer = os.pipe()
+    cpu_before = children_cpu_seconds()
+    start = time.perf_counter()
+    words = [*map(str, profiler), "sh", "-c", BECOME, "sh", str(writer), *map(str, command)]
+    process = subprocess.Popen(words, cwd=folder, pass_fds=[writer], stdin=subprocess.DEVNULL,
+                               stdout=subprocess.DEVNULL)
+    os.close(writer)
+    with open(reader, encoding="ascii") as line:
+        pid = int(line.readline())
+    began = time.perf_counter()
+    ended, faults = watch(pid)
+    if process.wait() != 0:
+        raise RuntimeError(f"{words} ended with {process.returncode}")
+    profile = read_profile(profile_path) if profile_path else None
+    return Run(ended - began, time.perf_counter() - start, faults,
+               children_cpu_seconds() - cpu_before, profile)

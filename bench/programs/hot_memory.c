@@ -1,0 +1,27 @@
+// hot_memory GIBIBYTES WRITES: writes to random pages of so much private memory, then says its sum.
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+static uint64_t next_random(uint64_t* state) {
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return *state;
+}
+
+int main(int argc, char** argv) {
+    if (argc != 3) return 2;
+    const size_t bytes = strtoull(argv[1], NULL, 10) << 30;
+    const uint64_t writes = strtoull(argv[2], NULL, 10);
+    unsigned char* memory =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (bytes == 0 || memory == MAP_FAILED) return 1;
+    madvise(memory, bytes, MADV_NOHUGEPAGE);
+    for (size_t i = 0; i < bytes; i += 4096) memory[i] = 1;
+    uint64_t state = 88172645463325252u, sum = 0;
+    for (uint64_t i = 0; i < writes; ++i) sum += ++memory[next_random(&state) % bytes];
+    printf("%llu\n", (unsigned long long)sum);
+    return 0;
+}

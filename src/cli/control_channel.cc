@@ -1,0 +1,151 @@
+#include "cli/control_channel.h"
+
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "base/readable.h"
+#include "cli/control_paths.h"
+
+namespace shadowprof {
+namespace {
+
+// A file does not announce what is appended to it.
+constexpr std::chrono::milliseconds file_period{20};
+constexpr std::size_t most_shown = 40;
+
+enum class Direction { commands, answers };
+
+struct OpenChannel {
+    UniqueFd fd;
+    bool is_file = false;
+};
+
+// A FIFO is opened for both directions: without anybody at its other end it is neither at its end
+// nor broken.
+Result<OpenChannel> open_channel(const std::string& path, Direction direction) {
+    struct stat status;
+    if (::stat(path.c_str(), &status) != 0) return errno_error("--control: " + path);
+    if (!S_ISFIFO(status.st_mode) && !S_ISREG(status.st_mode))
+        return Error{ErrorCode::usage, 0,
+                     fmt::format("--control: {} is neither a FIFO nor a file", path)};
+    const int access = S_ISFIFO(status.st_mode)           ? O_RDWR
+                       : direction == Direction::commands ? O_RDONLY
+                                                          : O_WRONLY | O_APPEND;
+    UniqueFd fd(::open(path.c_str(), access | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
+    if (!fd) return errno_error("--control: " + path);
+    return OpenChannel{std::move(fd), S_ISREG(status.st_mode)};
+}
+
+void watch(const UniqueFd& watcher, int fd) {
+    epoll_event event{.events = EPOLLIN, .data = {.fd = fd}};
+    if (fd >= 0) ::epoll_ctl(watcher.get(), EPOLL_CTL_ADD, fd, &event);
+}
+
+// The beginning of a line that may hold anything.
+std::string shown(std::string_view line) {
+    std::string text(line.substr(0, most_shown));
+    for (char& c : text)
+        if (c < ' ' || c > '~') c = '?';
+    return line.size() > most_shown ? text + "..." : text;
+}
+
+}  // namespace
+
+ControlChannel::ControlChannel(const RunRequest& request, int toggles, Complain complain)
+    : bursts_(request.options.bursts),
+      toggles_(toggles),
+      complain_(std::move(complain)),
+      readable_(::epoll_create1(EPOLL_CLOEXEC)) {
+    watch(readable_, toggles_);
+}
+
+Result<ControlChannel> ControlChannel::open(const RunRequest& request, int toggles,
+                                            Complain complain) {
+    ControlChannel channel(request, toggles, std::move(complain));
+    if (!channel.readable_) return errno_error("epoll_create1");
+    if (request.control.empty()) return channel;
+    TRY_ASSIGN(const auto paths, parse_control_paths(request.control));
+    TRY_ASSIGN(auto commands, open_channel(paths.commands, Direction::commands));
+    channel.is_file_ = commands.is_file;
+    channel.commands_ = std::move(commands.fd);
+    if (!channel.is_file_) watch(channel.readable_, channel.commands_.get());
+    if (paths.answers.empty()) return channel;
+    TRY_ASSIGN(auto answers, open_channel(paths.answers, Direction::answers));
+    channel.answers_ = std::move(answers.fd);
+    return channel;
+}
+
+std::vector<SamplingCommand> ControlChannel::take() {
+    std::vector<SamplingCommand> commands;
+    if (is_readable(toggles_)) take_toggles(commands);
+    lines_.add(read_bytes(), [&](auto line) { take_line(line, commands); });
+    return commands;
+}
+
+void ControlChannel::take_toggles(std::vector<SamplingCommand>& commands) {
+    eventfd_t times = 0;
+    if (::eventfd_read(toggles_, &times) != 0 || times % 2 == 0) return;
+    commands.push_back({SamplingCommand::Kind::toggle, {}, "SIGUSR2"});
+}
+
+std::string_view ControlChannel::read_bytes() {
+    if (is_file_) return read_file();
+    if (!is_readable(commands_.get())) return {};
+    const auto count = ::read(commands_.get(), bytes_, sizeof bytes_);
+    return {bytes_, static_cast<std::size_t>(std::max<ssize_t>(count, 0))};
+}
+
+// What was appended. A file that became shorter is read from its beginning.
+std::string_view ControlChannel::read_file() {
+    const auto now = Clock::now();
+    if (now < next_look_) return {};
+    struct stat status;
+    if (::fstat(commands_.get(), &status) != 0) return {};
+    if (status.st_size < offset_) {
+        offset_ = 0;
+        lines_.clear();
+    }
+    const auto count = ::pread(commands_.get(), bytes_, sizeof bytes_, offset_);
+    if (count <= 0) {
+        next_look_ = now + file_period;
+        return {};
+    }
+    offset_ += count;
+    return {bytes_, static_cast<std::size_t>(count)};
+}
+
+void ControlChannel::take_line(std::optional<std::string_view> line,
+                               std::vector<SamplingCommand>& commands) {
+    if (!line)
+        return refuse("", {ErrorCode::usage, 0,
+                           fmt::format("a line longer than {} bytes", CommandLines::longest)});
+    if (is_blank(*line)) return;
+    auto command = parse_command(*line, bursts_);
+    if (!command) return refuse(*line, command.error());
+    if (*command) {
+        if ((*command)->kind == SamplingCommand::Kind::bursts) bursts_ = (*command)->bursts;
+        commands.push_back(std::move(**command));
+    }
+    answer("ack\n");
+}
+
+// Whoever writes nonsense may write much of it: the user is told once.
+void ControlChannel::refuse(std::string_view line, const Error& error) {
+    answer(fmt::format("error: {}\n", error.message));
+    if (std::exchange(has_complained_, true)) return;
+    complain_(line.empty() ? fmt::format("--control: {}; this is said once", error.message)
+                           : fmt::format("--control: '{}': {}; this is said once", shown(line),
+                                         error.message));
+}
+
+// Nobody needs to take it: what does not fit is dropped.
+void ControlChannel::answer(std::string_view text) {
+    if (!answers_) return;
+    [[maybe_unused]] const auto count = ::write(answers_.get(), text.data(), text.size());
+}
+
+}  // namespace shadowprof

@@ -1,0 +1,161 @@
+// Bursts of values that are counted in events: their share, whatever the program's records are.
+#include "emu/trace_pacer.h"
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <vector>
+
+using namespace shadowprof;
+
+namespace {
+
+// A program that executes one record over and over: a loop, at both levels.
+class Loop {
+  public:
+    // Each record is a round: `parts` blocks of ten instructions, each of which calls the next; the
+    // last one jumps back. At TraceLevel::values a block has `block_words` words behind its id.
+    Loop(std::size_t parts, std::uint16_t block_words) {
+        for (const auto level : {TraceLevel::blocks, TraceLevel::values}) {
+            std::vector<BlockId> ids;
+            for (std::size_t i = 0; i < parts; ++i) {
+                const bool last = i + 1 == parts;
+                BlockInfo block{};
+                block.start = {0x1000 + 0x100 * i};
+                block.last = {0x1020 + 0x100 * i};
+                block.target = {last ? 0x1000 : 0x1100 + 0x100 * i};
+                block.instructions = 10;
+                block.terminator = last ? Terminator::jump : Terminator::call;
+                block.level = level;
+                block.value_words = level == TraceLevel::values ? block_words : std::uint16_t{0};
+                ids.push_back(*tables_.add(block, {}));
+            }
+            auto id = ids[0];
+            if (parts > 1) id = *tables_.add_sequence(ids) + static_cast<BlockId>(parts) - 1;
+            ids_[level == TraceLevel::values] = id;
+        }
+    }
+
+    const BlockTables& tables() const { return tables_; }
+    const BlockInfo& row(TraceLevel level) const {
+        return tables_[ids_[level == TraceLevel::values]];
+    }
+    // As many whole records as fit into `words`.
+    std::vector<std::uint64_t> trace(TraceLevel level, std::size_t words) const {
+        const auto& record = row(level);
+        const std::size_t length = 1u + record.value_words;
+        std::vector<std::uint64_t> trace(words / length * length, 0x7777);
+        for (std::size_t at = trace.size(); at != 0; at -= length)
+            trace[at - 1] = ids_[level == TraceLevel::values];
+        return trace;
+    }
+
+  private:
+    std::array<BlockInfo, 512> blocks_{};
+    std::array<ValueSlot, 1> slots_{};
+    std::array<BlockId, 512> parts_{};
+    BlockTables tables_{blocks_, slots_, parts_};
+    BlockId ids_[2] = {};
+};
+
+struct Seen {
+    std::uint64_t records[2] = {};  // by level
+    std::uint64_t bursts = 0;
+
+    double value_share() const {
+        return static_cast<double>(records[1]) / static_cast<double>(records[0] + records[1]);
+    }
+};
+
+Seen run(const Loop& loop, const RunLimits& limits) {
+    TracePacer pacer(limits, loop.tables());
+    Seen seen;
+    bool in_values = false;
+    for (int buffers = 0; !pacer.finished(); ++buffers) {
+        REQUIRE(buffers < 1'000'000);
+        const auto words = pacer.next_words(32 << 10);
+        const auto level = pacer.level();
+        const auto trace = loop.trace(level, words);
+        pacer.account(trace);
+        const bool values = level == TraceLevel::values;
+        seen.records[values] += trace.size() / (1u + loop.row(level).value_words);
+        seen.bursts += values && !in_values;
+        in_values = values;
+    }
+    return seen;
+}
+
+RunLimits limits_of(std::uint64_t length, std::uint64_t every, EventKinds events = {}) {
+    return {.instructions = 50'000'000,
+            .value_events = length,
+            .events_between = every,
+            .events = events,
+            .seed = 5};
+}
+
+void check_share(const Seen& seen, double length, double every, double tolerance) {
+    const double share = length / (length + every);
+    CHECK(seen.value_share() > share * (1 - tolerance));
+    CHECK(seen.value_share() < share * (1 + tolerance));
+}
+
+}  // namespace
+
+TEST_CASE("the steps of a sequence are counted by kind") {
+    const Loop loop(5, 3);
+    const auto& row = loop.row(TraceLevel::blocks);
+    CHECK(row.calls == 4);
+    CHECK(row.back_edges == 0);
+    CHECK(BlockTables::events_in(row, {true, true}) == 4);
+    CHECK(BlockTables::events_in(row, {false, true}) == 0);
+}
+
+TEST_CASE("values are traced for their share of the events") {
+    for (const std::size_t parts : {1u, 4u, 30u}) {
+        const Loop loop(parts, 12);
+        for (const std::uint64_t every : {100u, 1000u, 10'000u}) {
+            for (const std::uint64_t length : {1u, 10u, 100u, 1000u}) {
+                // So seldom that chance says how many there are.
+                if (every / length > 1000) continue;
+                CAPTURE(parts);
+                CAPTURE(every);
+                CAPTURE(length);
+                const auto seen = run(loop, limits_of(length, every));
+                CHECK(seen.bursts > 0);
+                check_share(seen, double(length), double(every), 0.25);
+            }
+        }
+    }
+}
+
+TEST_CASE("only the events that are asked for are counted") {
+    const Loop loop(11, 12);  // ten calls a back-edge
+    const auto calls = run(loop, limits_of(2000, 20'000, {true, false}));
+    const auto back_edges = run(loop, limits_of(2000, 20'000, {false, true}));
+    check_share(calls, 2000, 20'000, 0.25);
+    check_share(back_edges, 2000, 20'000, 0.25);
+    CHECK(calls.bursts > 5 * back_edges.bursts);
+}
+
+TEST_CASE("a record that takes more than the least burst does not hang") {
+    const Loop loop(1, 3000);
+    const auto seen = run(loop, limits_of(1, 1000));
+    CHECK(seen.records[1] > 0);
+    check_share(seen, 1, 1000, 0.5);
+}
+
+TEST_CASE("where there are no events, values are not traced for ever") {
+    const Loop loop(1, 12);
+    auto limits = limits_of(10, 1, {true, false});
+    const auto seen = run(loop, limits);
+    CHECK(seen.value_share() < 0.01);
+}
+
+TEST_CASE("the same seed makes the same bursts, another one others") {
+    const Loop loop(1, 12);
+    auto limits = limits_of(50, 5000);
+    const auto first = run(loop, limits), again = run(loop, limits);
+    CHECK(first.records[1] == again.records[1]);
+    limits.seed = 6;
+    CHECK(run(loop, limits).records[0] != first.records[0]);
+}

@@ -1,0 +1,56 @@
+// What a sample executed, in a few numbers: its basic-block vector (Sherwood, Perelman and Calder,
+// "Basic block distribution analysis to find periodic behavior and simulation points", PACT 2001),
+// from some of its blocks.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "profile/block_registry.h"
+#include "profile/random.h"
+
+namespace shadowprof {
+
+struct BlockVector {
+    static constexpr std::size_t buckets = 64;
+
+    std::array<std::uint64_t, buckets> instructions{};  // by bucket, of the records looked at
+    std::uint32_t looks = 0;                            // so many
+
+    // The same for a block in all collectors of a run.
+    void add(BlockToken block, std::uint64_t executed) {
+        instructions[mix64(block) >> 58] += executed;
+        ++looks;
+    }
+    static_assert(buckets == std::size_t{1} << (64 - 58));
+};
+
+// Which records of a trace are looked at: at random distances, as programs repeat themselves.
+class RecordLooks {
+  public:
+    // One in so many, on average.
+    static constexpr std::uint64_t period = 128;
+
+    explicit RecordLooks(std::uint64_t seed) : random_(seed) { choose(); }
+
+    // `records` were passed. Calls look(i, random) for those to be looked at: how many came before
+    // them of these, and a random number.
+    template <typename Look>
+    void pass(std::uint64_t records, Look look) {
+        std::uint64_t at = 0;
+        while (records - at > left_) {
+            at += left_;
+            look(at++, random_.next());
+            choose();
+        }
+        left_ -= records - at;
+    }
+
+  private:
+    void choose() { left_ = random_.next() % (2 * period - 1); }
+
+    Random random_;
+    std::uint64_t left_ = 0;  // before the next one
+};
+
+}  // namespace shadowprof

@@ -1,0 +1,83 @@
+// How often each block followed another, and the edges that these steps are executions of.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "profile/batch_means.h"
+#include "profile/block_registry.h"
+#include "profile/count_scale.h"
+#include "profile/index_table.h"
+#include "profile/profile.h"
+
+namespace shadowprof {
+
+// Those of them that are calls.
+std::vector<CallPair> calls_among(std::span<const Edge> edges);
+
+class StepTotals {
+  public:
+    // Keeps at most `max_steps` distinct pairs of blocks. `registry` must outlive it.
+    StepTotals(const BlockRegistry& registry, std::size_t max_steps)
+        : registry_(registry), max_steps_(max_steps) {}
+
+    using StepId = std::uint32_t;
+    static constexpr StepId no_step = ~StepId{0};  // there is no room for it
+    static constexpr StepId unknown = no_step - 1;
+
+    // The number of a step, which is its own for ever, or `no_step`.
+    StepId step_id(BlockToken from, BlockToken to);
+    void add(StepId step, std::uint64_t count) {
+        if (step == no_step) {
+            left_out_ += count;
+            return;
+        }
+        steps_.add(step, count);
+        if (edge_ids_[step] != no_edge) edges_.add(edge_ids_[step], count);
+    }
+    void end_batch(double size) { edges_.end_batch(size); }
+
+    struct Step {
+        BlockToken from = 0, to = 0;
+        std::uint64_t count = 0;
+    };
+    // Calls visit(step) for each.
+    template <typename Visit>
+    void for_each(Visit visit) const {
+        for (const auto& [key, count] : steps_.entries())
+            visit(Step{static_cast<BlockToken>(key >> 32), static_cast<BlockToken>(key), count});
+    }
+    bool empty() const { return steps_.entries().empty(); }
+    // 0 if it is not here.
+    std::uint64_t count(BlockToken from, BlockToken to) const;
+    // Executions of steps that there was no room for.
+    std::uint64_t left_out() const { return left_out_; }
+    // Of steps that the instructions do not allow.
+    std::uint64_t impossible() const;
+
+    // Scaled, hottest first; with errors where `sizes` is not null.
+    std::vector<Edge> edges(const CountScale& scale, const BatchSizes* sizes) const;
+    // The largest error, relative to its edge's count, of the hottest edges that together make up
+    // half of all, `most_edges` at most. Nothing where errors are not known.
+    std::optional<double> largest_error(const BatchSizes& sizes, std::size_t most_edges) const;
+
+  private:
+    using EdgeId = BatchedCounts::Entry;
+    static constexpr EdgeId no_edge = ~EdgeId{0};
+
+    EdgeId edge_id(StepId step);
+    std::optional<Edge> edge_of(StepId step) const;
+
+    const BlockRegistry& registry_;
+    std::size_t max_steps_;
+    CountTable steps_;              // by from and to
+    std::vector<EdgeId> edge_ids_;  // by step; no_edge where no branch was executed
+    std::vector<StepId> steps_of_;  // by edge: one of its steps
+    IndexTable edge_index_;
+    BatchedCounts edges_;
+    std::uint64_t left_out_ = 0;
+};
+
+}  // namespace shadowprof

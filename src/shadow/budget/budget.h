@@ -1,0 +1,37 @@
+// What the target may be slowed by: a share of its time, earned as time passes.
+#pragma once
+
+#include <chrono>
+
+namespace shadowprof {
+
+class Budget {
+  public:
+    using Clock = std::chrono::steady_clock;
+
+    // `percent` of the time that the target would need alone; more than 0.
+    explicit Budget(double percent)
+        : percent_(percent), share_(percent / 100 / (1 + percent / 100)) {}
+
+    void begin(Clock::time_point now) { last_ = now; }
+    // Time has passed in which so many processes ran. A cost slows only one of them.
+    void pass(Clock::time_point now, double processes = 1);
+
+    double percent() const { return percent_; }
+    // Of the time that the target takes with us.
+    double share() const { return share_; }
+    // When `cost_seconds` in all will be within it, if one process runs from now on; a moment that
+    // has passed if they are already.
+    Clock::time_point when_within(double cost_seconds) const;
+
+  private:
+    // What may be spent before it is earned: a program that soon ends is to have a few samples.
+    static constexpr double credit_seconds = 0.002;
+
+    double percent_;
+    double share_;
+    Clock::time_point last_;
+    double earned_seconds_ = credit_seconds;
+};
+
+}  // namespace shadowprof

@@ -1,0 +1,53 @@
+#include "shadow/budget/budget.h"
+
+#include <doctest/doctest.h>
+
+using namespace shadowprof;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+namespace {
+
+const Budget::Clock::time_point start{seconds(1000)};
+
+double wait_seconds(const Budget& budget, Budget::Clock::time_point now, double cost_seconds) {
+    return std::chrono::duration<double>(budget.when_within(cost_seconds) - now).count();
+}
+
+}  // namespace
+
+TEST_CASE("one percent more time is a little less than a hundredth of it") {
+    CHECK(Budget(1).share() == doctest::Approx(0.01 / 1.01));
+    CHECK(Budget(100).share() == doctest::Approx(0.5));
+}
+
+TEST_CASE("what was spent is earned in time") {
+    Budget budget(1);
+    budget.begin(start);
+    CHECK(wait_seconds(budget, start, 0.0005) <= 0);
+    CHECK(wait_seconds(budget, start, 0.012) == doctest::Approx(0.010 * 101));
+    budget.pass(start + milliseconds(505));
+    CHECK(wait_seconds(budget, start + milliseconds(505), 0.012) == doctest::Approx(0.505));
+    budget.pass(start + seconds(100));
+    CHECK(wait_seconds(budget, start + seconds(100), 0.9) <= 0);
+}
+
+TEST_CASE("a cost that slows one process of several is a smaller one") {
+    Budget one(1), four(1);
+    for (auto* budget : {&one, &four}) budget->begin(start);
+    one.pass(start + seconds(1), 1);
+    four.pass(start + seconds(1), 4);
+    const auto now = start + seconds(1);
+    CHECK(wait_seconds(one, now, 0.04) > 2.5);
+    CHECK(wait_seconds(four, now, 0.04) <= 0);
+    Budget idle(1);
+    idle.begin(start);
+    idle.pass(now, 0);
+    CHECK(wait_seconds(idle, now, 0.04) == doctest::Approx(wait_seconds(one, now, 0.04)));
+}
+
+TEST_CASE("a cost beyond all measure is put off, not overflown") {
+    Budget budget(0.001);
+    budget.begin(start);
+    CHECK(wait_seconds(budget, start, 1e9) > 1e5);
+}

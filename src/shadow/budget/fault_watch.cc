@@ -1,0 +1,41 @@
+#include "shadow/budget/fault_watch.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace shadowprof {
+
+std::uint64_t FaultWatch::look(Clock::time_point now, std::uint64_t minor_faults) {
+    const auto before = std::exchange(faults_, minor_faults);
+    const std::chrono::duration<double> passed = now - std::exchange(time_, now);
+    if (!before || minor_faults < *before || passed.count() <= 0) return 0;
+    const auto faults = minor_faults - *before;
+    ++looks_since_learned_;
+    if (pages_left_ != 0 && ++looks_since_fork_ > looks_of_fork) pages_left_ = 0;
+    if (pages_left_ == 0) {
+        learn(static_cast<double>(faults) / passed.count());
+        return 0;
+    }
+    const auto own = static_cast<std::uint64_t>(own_rate() * passed.count());
+    const auto induced = std::min(faults - std::min(own, faults), pages_left_);
+    pages_left_ -= induced;
+    return induced;
+}
+
+void FaultWatch::on_fork(std::uint64_t pages) {
+    pages_left_ = pages;
+    looks_since_fork_ = 0;
+}
+
+void FaultWatch::learn(double faults_per_second) {
+    rates_[learned_++ % windows] = faults_per_second;
+    looks_since_learned_ = 0;
+}
+
+// The least of the last ones: to take a fork's fault for the program's own would hide a cost.
+double FaultWatch::own_rate() const {
+    if (learned_ < windows || looks_since_learned_ > looks_of_rate) return 0;
+    return std::ranges::min(rates_);
+}
+
+}  // namespace shadowprof

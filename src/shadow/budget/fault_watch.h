@@ -1,0 +1,43 @@
+// Tells the page faults that forks induced in a process from its own.
+//
+// After a fork, each page that the process writes to costs it a fault, once: of its own memory, and
+// long after the replica has died. The kernel counts these with all others.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+
+namespace shadowprof {
+
+class FaultWatch {
+  public:
+    using Clock = std::chrono::steady_clock;
+
+    // The process has had so many minor faults until now. How many of those since the last call, or
+    // since on_fork(), forks have induced: at most that many, as what it would have had anyway is
+    // only known from times without a fork that are not long ago.
+    std::uint64_t look(Clock::time_point now, std::uint64_t minor_faults);
+    // It was forked, and had so many pages that the replica shares. look() comes right before.
+    void on_fork(std::uint64_t pages);
+
+  private:
+    static constexpr std::size_t windows = 3;
+    // After so many looks, what a fork has induced has passed; and so long what was learned holds.
+    static constexpr unsigned looks_of_fork = 6;
+    static constexpr unsigned looks_of_rate = 12;
+
+    void learn(double faults_per_second);
+    double own_rate() const;
+
+    std::optional<std::uint64_t> faults_;
+    Clock::time_point time_;
+    std::uint64_t pages_left_ = 0;  // that the last fork may still make fault
+    unsigned looks_since_fork_ = 0;
+    std::array<double, windows> rates_ = {};  // of the last times without a fork
+    std::size_t learned_ = 0;
+    unsigned looks_since_learned_ = 0;
+};
+
+}  // namespace shadowprof

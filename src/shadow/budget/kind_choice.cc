@@ -1,0 +1,92 @@
+#include "shadow/budget/kind_choice.h"
+
+#include <algorithm>
+
+namespace shadowprof {
+namespace {
+
+// A shadow that cannot cost more comes before any burst, ...
+constexpr double cheap_shadow_seconds = 0.004;
+// ... and one that may cost more than this is not even tried, after so many bursts.
+constexpr double longest_trial_seconds = 0.02;
+constexpr std::uint64_t bursts_before_trial = 4;
+constexpr std::uint64_t shadows_before_bursts = 2;
+// What was tried without an answer is tried again after so many samples.
+constexpr std::uint64_t patience = 32;
+// The kind that is worth less is tried the more seldom, the less it is worth.
+constexpr double most_patience = 32;
+constexpr double smoothing = 0.25;
+// Instructions next to each other are much alike: so many are worth half of what any number is.
+constexpr double half_worth_instructions = 250'000;
+constexpr std::uint64_t page_growth = 2;
+constexpr std::uint64_t few_pages = 1024;
+// Of a sample that was not taken yet.
+constexpr double first_cost_seconds = 0.0005;
+
+void smooth(double& average, bool& known, double value) {
+    average = known ? average + smoothing * (value - average) : value;
+    known = true;
+}
+
+}  // namespace
+
+double KindChoice::worth_per_second(SampleKind kind) const {
+    const auto& known = of(kind);
+    const auto worth = known.yield / (known.yield + half_worth_instructions);
+    return worth / std::max(known.cost_seconds, 1e-6);
+}
+
+// While one of them is not known.
+SampleKind KindChoice::first_choice(double shadow_bound_seconds) const {
+    const auto& shadow = of(SampleKind::shadow);
+    const auto& burst = of(SampleKind::burst);
+    if (is_known(SampleKind::shadow))
+        return shadow.samples < shadows_before_bursts ? SampleKind::shadow : SampleKind::burst;
+    const bool was_tried = shadow.samples != 0 && samples_ - shadow.last < patience;
+    const auto limit =
+        burst.samples < bursts_before_trial ? cheap_shadow_seconds : longest_trial_seconds;
+    const bool tries = !was_tried && shadow_bound_seconds <= limit;
+    return tries ? SampleKind::shadow : SampleKind::burst;
+}
+
+SampleKind KindChoice::choose(double shadow_bound_seconds) const {
+    if (!is_known(SampleKind::shadow) || !is_known(SampleKind::burst))
+        return first_choice(shadow_bound_seconds);
+    const auto& shadow = of(SampleKind::shadow);
+    const auto& burst = of(SampleKind::burst);
+    const auto worth_of_shadow = worth_per_second(SampleKind::shadow);
+    const auto worth_of_burst = worth_per_second(SampleKind::burst);
+    const bool shadows_win = worth_of_shadow > worth_of_burst;
+    const auto& other = shadows_win ? burst : shadow;
+    const auto ratio = shadows_win ? worth_of_shadow / std::max(worth_of_burst, 1e-9)
+                                   : worth_of_burst / std::max(worth_of_shadow, 1e-9);
+    const auto wait = static_cast<double>(patience) * std::clamp(ratio, 1.0, most_patience);
+    const bool is_due = static_cast<double>(samples_ - other.last) > wait &&
+                        other.cost_seconds <= longest_trial_seconds;
+    return shadows_win != is_due ? SampleKind::shadow : SampleKind::burst;
+}
+
+void KindChoice::on_pages(std::uint64_t pages) {
+    pages_ = pages;
+    if (pages > page_growth * pages_at_shadow_ + few_pages) of(SampleKind::shadow) = {};
+}
+
+void KindChoice::on_sample(SampleKind kind) {
+    if (kind == SampleKind::shadow) pages_at_shadow_ = pages_;
+    ++of(kind).samples;
+    of(kind).last = ++samples_;
+}
+
+void KindChoice::on_cost(SampleKind kind, double seconds) {
+    smooth(of(kind).cost_seconds, of(kind).has_cost, seconds);
+}
+
+void KindChoice::on_yield(SampleKind kind, std::uint64_t instructions) {
+    smooth(of(kind).yield, of(kind).has_yield, static_cast<double>(instructions));
+}
+
+double KindChoice::expected_cost_seconds(SampleKind kind) const {
+    return of(kind).has_cost ? of(kind).cost_seconds : first_cost_seconds;
+}
+
+}  // namespace shadowprof

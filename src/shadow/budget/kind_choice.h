@@ -1,0 +1,57 @@
+// Which kind of sample is worth its price: a shadow costs the target a fork and a fault for each
+// page that it writes to; a burst costs it the time of the emulation.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace shadowprof {
+
+enum class SampleKind : std::uint8_t { shadow, burst };
+
+// Of one process, from what its samples have cost and yielded.
+class KindChoice {
+  public:
+    // The kind to take next. First what is certain to cost little: a shadow, whose code is
+    // translated while the target goes on, if `shadow_bound_seconds`, which it costs at most, is
+    // little enough; else a burst. When both are known, the one that yields more for its cost; and
+    // now and then the other one.
+    SampleKind choose(double shadow_bound_seconds) const;
+
+    // The process has so many pages of its own. When they are many more than at the last shadow,
+    // what shadows have cost says nothing any more.
+    void on_pages(std::uint64_t pages);
+    std::uint64_t pages() const { return pages_; }
+    void on_sample(SampleKind kind);
+    // What a sample has cost the target in all, and how many instructions it had.
+    void on_cost(SampleKind kind, double seconds);
+    void on_yield(SampleKind kind, std::uint64_t instructions);
+
+    // What one more costs, as far as that is known.
+    double expected_cost_seconds(SampleKind kind) const;
+    // How many instructions it has; 0 if that is not known.
+    double expected_yield(SampleKind kind) const { return of(kind).yield; }
+
+  private:
+    struct Experience {
+        std::uint64_t samples = 0;
+        std::uint64_t last = 0;  // when it was chosen last, in samples of both kinds
+        double cost_seconds = 0;
+        double yield = 0;  // instructions
+        bool has_cost = false, has_yield = false;
+    };
+
+    const Experience& of(SampleKind kind) const { return kinds_[static_cast<std::size_t>(kind)]; }
+    Experience& of(SampleKind kind) { return kinds_[static_cast<std::size_t>(kind)]; }
+    bool is_known(SampleKind kind) const { return of(kind).has_cost && of(kind).has_yield; }
+    SampleKind first_choice(double shadow_bound_seconds) const;
+    double worth_per_second(SampleKind kind) const;
+
+    std::array<Experience, 2> kinds_;
+    std::uint64_t samples_ = 0;
+    std::uint64_t pages_ = 0;
+    std::uint64_t pages_at_shadow_ = 0;
+};
+
+}  // namespace shadowprof

@@ -1,0 +1,46 @@
+// How long a target waited for processors that we had: nothing on a machine with enough of them.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace shadowprof {
+
+// From /proc/PID/task/TID/schedstat, of all threads of a process.
+struct RunTimes {
+    std::uint64_t run_ns = 0;
+    std::uint64_t delay_ns = 0;  // ready to run, and waiting for a processor
+
+    // Adds what a thread's text says. ErrorCode::invalid where it says nothing.
+    Result<void> add(std::string_view text);
+};
+
+// Error `gone` where the process is, `unsupported` where the kernel does not count.
+Result<RunTimes> read_run_times(pid_t pid);
+
+class ProcessorTheft {
+  public:
+    using Clock = std::chrono::steady_clock;
+
+    // `times`: of the target until now; `ours_ns`: processor time of shadowprof until now. By how
+    // much the target came later for it since the last call, in seconds: who waits while we run may
+    // have waited for somebody else, so this is an upper bound. Its threads that wait at the same
+    // time lose that time once.
+    double look(Clock::time_point now, const RunTimes& times, std::uint64_t ours_ns);
+
+  private:
+    struct Look {
+        Clock::time_point time;
+        RunTimes times;
+        std::uint64_t ours_ns;
+    };
+    std::optional<Look> last_;
+};
+
+}  // namespace shadowprof

@@ -1,0 +1,64 @@
+#include "shadow/budget/processor_theft.h"
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+using namespace shadowprof;
+using std::chrono::milliseconds;
+
+namespace {
+
+constexpr std::uint64_t ms = 1'000'000;
+const ProcessorTheft::Clock::time_point start{std::chrono::seconds(9)};
+
+}  // namespace
+
+TEST_CASE("a thread's times are read from its text") {
+    RunTimes times;
+    CHECK(times.add("1000 20 7\n"));
+    CHECK(times.add("500 3 1\n"));
+    CHECK(times.run_ns == 1500);
+    CHECK(times.delay_ns == 23);
+    for (const char* bad :
+         {"", "\n", "12", "x 1 2", "12 ", "-1 2 3", "99999999999999999999999 1 1"}) {
+        CAPTURE(bad);
+        CHECK_FALSE(times.add(bad));
+    }
+}
+
+TEST_CASE("the kernel counts the times of this process") {
+    const auto before = read_run_times(getpid());
+    if (!before) {
+        MESSAGE("this kernel counts none: ", before.error().message);
+        return;
+    }
+    CHECK(before->run_ns > 0);
+    CHECK_FALSE(read_run_times(1 << 30));
+}
+
+TEST_CASE("waiting is ours as far as we ran meanwhile") {
+    ProcessorTheft theft;
+    CHECK(theft.look(start, {.run_ns = 50 * ms, .delay_ns = 10 * ms}, 100 * ms) == 0);
+    auto now = start + milliseconds(100);
+    CHECK(theft.look(now, {.run_ns = 150 * ms, .delay_ns = 10 * ms}, 180 * ms) == 0);
+    now += milliseconds(100);
+    CHECK(theft.look(now, {.run_ns = 230 * ms, .delay_ns = 30 * ms}, 300 * ms) ==
+          doctest::Approx(0.020));
+    now += milliseconds(100);
+    CHECK(theft.look(now, {.run_ns = 270 * ms, .delay_ns = 90 * ms}, 305 * ms) ==
+          doctest::Approx(0.005));
+}
+
+TEST_CASE("threads that wait at the same time lose it once") {
+    ProcessorTheft theft;
+    theft.look(start, {}, 0);
+    const RunTimes of_four{.run_ns = 300 * ms, .delay_ns = 100 * ms};
+    CHECK(theft.look(start + milliseconds(100), of_four, 200 * ms) == doctest::Approx(0.025));
+}
+
+TEST_CASE("times that shrink, as threads end, are no negative cost") {
+    ProcessorTheft theft;
+    theft.look(start, {.run_ns = 500 * ms, .delay_ns = 500 * ms}, 500 * ms);
+    CHECK(theft.look(start + milliseconds(10), {.run_ns = 1, .delay_ns = 1}, 1) == 0);
+    CHECK(theft.look(start, {.run_ns = 90 * ms, .delay_ns = 90 * ms}, 90 * ms) == 0);
+}

@@ -1,0 +1,53 @@
+// Notices when a program does something else than before: what samples executed, as basic-block
+// vectors, is compared with the phases met so far. New ones are worth more samples, and what has
+// been the same for long is worth fewer.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "profile/block_vector.h"
+
+namespace shadowprof {
+
+class PhaseDetector {
+  public:
+    // Density, relative to the mean: from sparsest to densest.
+    static constexpr double sparsest = 0.5, densest = 2;
+
+    // A sample has executed this, the next one in time. Returns density().
+    double on_sample(const BlockVector& blocks);
+
+    // How much denser (above 1) or sparser than on average samples should be from now on.
+    double density() const { return density_; }
+    // How often one phase followed another, each for some samples at least.
+    std::uint64_t changes() const { return changes_; }
+    std::size_t phases() const { return phases_.size(); }
+
+  private:
+    using Shares = std::array<double, BlockVector::buckets>;  // their sum is 1
+    struct Phase {
+        Shares shares{};  // the mean of its samples
+        double looks = 0;
+        std::uint64_t samples = 0;
+        std::uint64_t last_sample = 0;  // its number
+    };
+
+    static Shares shares_of(const BlockVector& blocks, std::uint64_t all);
+    static double excess_distance(const Phase& phase, const Shares& shares, double looks);
+    std::size_t find_phase(const Shares& shares, double looks);
+    void note(std::size_t phase);
+    double density_in(const Phase& phase) const;
+
+    std::vector<Phase> phases_;
+    std::size_t current_ = 0;    // the phase that the program is in
+    std::size_t candidate_ = 0;  // the last sample's
+    std::uint64_t candidate_samples_ = 0;
+    std::uint64_t stable_samples_ = 0;  // since the last change
+    std::uint64_t samples_ = 0;
+    std::uint64_t changes_ = 0;
+    double density_ = 1;
+};
+
+}  // namespace shadowprof

@@ -1,0 +1,121 @@
+// The processes of a run as the sampler sees them: the target and, where its forks are followed,
+// all that come of it.
+//
+// What is fair: at the moment at which a sample is due, each process that is running or waits for a
+// processor has the same chance; those that sleep have none, and cost nothing. So in a stretch of
+// time in which the same number of processes run, each gets samples in proportion to the time that
+// it ran. Where this number changes, pace() makes samples the denser the more run (SamplePace);
+// that works as far as it is the measured cost that keeps samples apart, which it is unless a load
+// was asked for. A process counts once, however many threads it has, since a sample holds them all.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "ptrace/program_check.h"
+#include "ptrace/target_family.h"
+#include "ptrace/unforked_memory.h"
+#include "shadow/budget/fault_watch.h"
+#include "shadow/budget/kind_choice.h"
+#include "shadow/budget/processor_theft.h"
+#include "shadow/process_log.h"
+#include "shadow/sample_pace.h"
+#include "shadow/shadow_policy.h"
+
+namespace shadowprof {
+
+// One live process, and what the sampler keeps of it from sample to sample.
+struct SampledProcess {
+    std::uint64_t number = 0;  // in the order of birth; the target that the user named is 0
+    Target* target = nullptr;
+
+    std::optional<Mapping> vdso;  // of the program executed last
+    std::uint64_t vdso_exec_count = 0;
+    int vdso_meetings = 0;      // in a row: a thread was there when a sample was due
+    bool maps_changed = false;  // between the last look at its mappings and the stop that followed
+    bool has_unforked = false;  // it has memory that forks leave out
+    UnforkedMemory unforked;
+    ForkHistory fork_history;
+    int unforked_changes = 0;  // in a row
+    FaultWatch faults;
+    ProcessorTheft theft;
+    KindChoice kinds;
+    // The last sample, whose cost is not known in full yet, and its pause.
+    struct Unsettled {
+        SampleKind kind = SampleKind::burst;
+        double pause_seconds = 0;
+    };
+    std::optional<Unsettled> unsettled;
+    unsigned idle_in_a_row = 0;
+
+    std::uint64_t known_exec_count = 0;  // ProcessTree's own
+    std::uint64_t cpu_ns = 0;            // when it was last looked at
+};
+
+class ProcessTree {
+  public:
+    using Clock = std::chrono::steady_clock;
+
+    // Both must outlive it.
+    ProcessTree(WaitHub& hub, Target& first, Clock::time_point start);
+
+    // Deals with a status from the hub; those of others are passed over.
+    void handle(const WaitEvent& event) { (void)family_.handle(event); }
+    // Takes note of processes that were born, have executed a program, or have ended. To be called
+    // after statuses were handled, and after stops.
+    void update(Clock::time_point now);
+
+    // See Target::watch_syscalls(); of all of them.
+    void watch_syscalls(SyscallWatcher* watcher);
+
+    Target& first() { return *processes_.at(0).target; }
+    // Null if it has ended, or was let go.
+    SampledProcess* find(std::uint64_t number);
+    // One that executes a program that is not for x86-64; null if there is none.
+    SampledProcess* find_unsupported();
+    // Ends the tracing of one.
+    Result<void> let_go(SampledProcess& process, Clock::time_point now);
+    // Ends the tracing of all. The answer is the first target's.
+    Result<void> let_all_go(Target::Sleepers sleepers, Clock::time_point now);
+    // No process is left to sample; the first one may still live.
+    bool is_dissolved() const;
+
+    // The process to sample now. Null if none runs; where there is only one, that one, running or
+    // not.
+    SampledProcess* choose(std::mt19937_64& random, Clock::time_point now);
+    // By how much the interval to the next sample is to be stretched, after the last choice, and
+    // among how many processes that was.
+    double pace() const { return pace_; }
+    std::size_t running() const { return running_; }
+    // The time that passed while something ran, times the processes that did.
+    double process_seconds() const { return sample_pace_.process_seconds(); }
+
+    ProcessLog& log() { return log_; }
+    // Processes and notes.
+    void fill(Profile& profile, Clock::time_point now) const;
+
+  private:
+    void note_births(Clock::time_point now);
+    void note_exec(SampledProcess& process);
+    std::vector<SampledProcess*> candidates();
+    bool ran_since_last_look(SampledProcess& process);
+
+    TargetFamily family_;
+    std::map<std::uint64_t, SampledProcess> processes_;
+    std::uint64_t next_number_ = 1;  // that the family has not shown yet
+    ProcessLog log_;
+    const Credentials credentials_ = Credentials::of_this_process();
+    std::map<std::string, std::uint64_t> unprivileged_;  // by program
+    SyscallWatcher* watcher_ = nullptr;
+    std::uint64_t let_go_ = 0;  // because the run ended
+    SamplePace sample_pace_;
+    double pace_ = 1;
+    std::size_t running_ = 0;
+};
+
+}  // namespace shadowprof

@@ -1,0 +1,54 @@
+#include "shadow/sample_threads.h"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+
+#include <algorithm>
+
+#include "ptrace/thread_registers.h"
+
+namespace shadowprof {
+namespace {
+
+// Each costs the target microseconds; that many can be found in the pools of servers.
+constexpr std::size_t most_running = 256;
+constexpr std::size_t most_waiting = 64;
+
+bool waits_on_futex(const user_regs_struct& registers) {
+    const auto operation = registers.rsi & static_cast<unsigned long long>(FUTEX_CMD_MASK);
+    return registers.orig_rax == SYS_futex &&
+           (operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET);
+}
+
+}  // namespace
+
+std::vector<SampleThread> choose_threads(ScopedStop& stop, ThreadScope scope,
+                                         std::mt19937_64& random) {
+    std::vector<const StoppedThread*> order;
+    for (const auto& thread : stop.threads())
+        if (scope == ThreadScope::all || thread.tid() == stop.target().pid())
+            order.push_back(&thread);
+    std::shuffle(order.begin(), order.end(), random);
+    std::vector<SampleThread> running, waiting;
+    for (const auto* thread : order) {
+        const auto registers = thread->registers();
+        if (!registers) continue;
+        const bool runs = !blocked_syscall(*registers);
+        if (!runs && !waits_on_futex(*registers)) continue;
+        auto& list = runs ? running : waiting;
+        if (list.size() == (runs ? most_running : most_waiting)) continue;
+        auto snapshot = thread->snapshot();
+        if (snapshot) list.push_back({thread->tid(), runs, snapshot->cpu});
+    }
+    if (running.empty()) return {};
+    running.insert(running.end(), waiting.begin(), waiting.end());
+    return running;
+}
+
+std::vector<pid_t> tids_of(const std::vector<SampleThread>& threads) {
+    std::vector<pid_t> tids;
+    for (const auto& thread : threads) tids.push_back(thread.tid);
+    return tids;
+}
+
+}  // namespace shadowprof

@@ -1,0 +1,41 @@
+#include "shadow/sampling_settings.h"
+
+#include <utility>
+
+namespace shadowprof {
+
+void SamplingSettings::apply(const SamplingCommand& command, double seconds,
+                             std::uint64_t samples) {
+    if (!change(command)) return;
+    if (changes_.size() < most_sampling_changes)
+        changes_.push_back({seconds, samples, command.text});
+    else
+        ++left_out_;
+}
+
+// False if all is as it was.
+bool SamplingSettings::change(const SamplingCommand& command) {
+    switch (command.kind) {
+        case SamplingCommand::Kind::enable:
+            return !std::exchange(on_, true);
+        case SamplingCommand::Kind::disable:
+            return std::exchange(on_, false);
+        case SamplingCommand::Kind::toggle:
+            on_ = !on_;
+            return true;
+        case SamplingCommand::Kind::stop:
+            return !std::exchange(stopped_, true);
+        case SamplingCommand::Kind::bursts:
+            if (!bursts_ || *bursts_ == command.bursts) return false;
+            bursts_ = command.bursts;
+            return true;
+    }
+    return false;
+}
+
+void SamplingSettings::fill(SamplingStats& stats) const {
+    stats.changes = changes_;
+    stats.changes_left_out = left_out_;
+}
+
+}  // namespace shadowprof

@@ -1,0 +1,37 @@
+// What commands have made of the options so far.
+#pragma once
+
+#include <optional>
+
+#include "profile/profile.h"
+#include "shadow/sampling_control.h"
+
+namespace shadowprof {
+
+class SamplingSettings {
+  public:
+    explicit SamplingSettings(const std::optional<BurstOptions>& bursts) : bursts_(bursts) {}
+
+    // `seconds` after the run's begin, when `samples` had begun.
+    void apply(const SamplingCommand& command, double seconds, std::uint64_t samples);
+
+    // Whether samples may begin now, or ever again.
+    bool is_on() const { return on_ && !stopped_; }
+    bool is_stopped() const { return stopped_; }
+    // Of samples that begin now. Nothing if the run began without.
+    const std::optional<BurstOptions>& bursts() const { return bursts_; }
+
+    // Adds what was changed.
+    void fill(SamplingStats& stats) const;
+
+  private:
+    bool change(const SamplingCommand& command);
+
+    std::optional<BurstOptions> bursts_;
+    bool on_ = true;
+    bool stopped_ = false;
+    std::vector<SamplingChange> changes_;
+    std::uint64_t left_out_ = 0;
+};
+
+}  // namespace shadowprof

@@ -1,0 +1,51 @@
+// Whether the next sample is a shadow, of a forked replica, or a burst, in which the target itself
+// stands still: where forks are refused, or might harm it, only bursts are left.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "profile/profile.h"
+#include "ptrace/target.h"
+#include "shadow/run_options.h"
+
+namespace shadowprof {
+
+// What forks of a process came to.
+struct ForkHistory {
+    std::uint64_t exec_count = 0;
+    std::optional<std::string> never;  // why not, as long as it executes this program
+    std::string last_reason;
+    unsigned bursts_left = 0;
+};
+
+class ShadowPolicy {
+  public:
+    explicit ShadowPolicy(SamplingMode mode) : mode_(mode) {}
+
+    // Before a stop, for a sample beside which `replicas` more live. False: take a burst. Error
+    // `unsupported`: take none, as bursts are not wanted and a fork might harm the target.
+    Result<bool> wants_shadow(const Target& target, ForkHistory& history, std::size_t replicas);
+    // A fork was refused. False: that is the sample's end; else take a burst in its place.
+    bool may_burst_instead(const Error& refusal, ForkHistory& history);
+    void count_shadow() { ++shadows_; }
+    void count_burst() { ++bursts_; }
+    bool has_bursts() const { return bursts_ != 0 || mode_ == SamplingMode::burst; }
+
+    // Sets the mode and says why there were bursts.
+    void fill(Profile& profile) const;
+
+  private:
+    // So many bursts are taken after a fork was refused for a reason that may pass.
+    static constexpr unsigned patience = 16;
+
+    const SamplingMode mode_;
+    std::uint64_t shadows_ = 0;
+    std::uint64_t bursts_ = 0;
+    std::map<std::string, std::uint64_t> reasons_;
+};
+
+}  // namespace shadowprof

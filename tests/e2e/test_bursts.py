@@ -1,0 +1,285 @@
+"""Count-driven bursts, and what users change while a run is under way."""
+
+import os
+import signal
+import subprocess
+import unittest
+
+import bounds
+import processes
+from harness import SHADOWPROF, TestCase, victim
+
+# Events that a round of the loop in edges.S makes: two calls and a back-edge.
+ROUND_EVENTS = 3
+PERIOD_EVENTS = 8 * ROUND_EVENTS
+
+
+class Bursts(TestCase):
+    def in_bursts(self, program, *options, arguments=()):
+        """A profile in bursts that has all instructions in its stacks."""
+        done, profile = self.profile(victim(program), *arguments, module=victim(program),
+                                     options=options)
+        self.assertEqual(done.code, 0, done.stderr)
+        sampling = profile["sampling"]
+        instructions = [stack["instructions"] for stack in profile["stacks"]]
+        # Scaled counts are rounded.
+        self.assertLessEqual(abs(sum(instructions) - sampling["instructions"]), len(instructions))
+        return profile, sampling["bursts"]
+
+    def assert_share(self, bursts, kind, every):
+        """So much of the events is in bursts as the options say: each burst has its length, and
+        distances are between half and one and a half of `every`."""
+        lengths = bursts["lengths"]
+        longest = max(lengths[kind] for kind in ("edge", "path", "call"))
+        share = lengths[kind] / (longest + every)
+        part = bursts["events_in_bursts"][kind]
+        # A distance's deviation is every / sqrt(12); samples begin and end anywhere.
+        number = bursts["events_counted"] / (longest + every)
+        off = lengths[kind] * (bounds.SIGMAS * (number / 12) ** 0.5 + self.parts)
+        self.assertLessEqual(abs(part - share * bursts["events_counted"]), off, kind)
+
+    def test_edges_of_whole_periods_have_their_proportions(self):
+        """A burst holds a period of the loop: its counts are the truth itself, but for the bursts
+        that samples cut off at both ends."""
+        every = 500
+        lengths = f"edge:{PERIOD_EVENTS},call:{PERIOD_EVENTS}"
+        profile, bursts = self.in_bursts("edges", f"--every={every}", f"--burst-length={lengths}")
+        self.assert_sampled_well(profile)
+        self.parts = 2 * profile.samples
+        self.assert_share(bursts, "edge", every)
+        self.assert_share(bursts, "call", every)
+        self.assert_share(bursts, "path", every)
+        edges = profile.edge_counts()
+
+        def edge(source, target):
+            return edges.get((profile.symbols[source], target), 0)
+
+        counts = [(edge("edges_back", "edges_loop"), 8),
+                  (edge("edges_periodic", "edges_periodic_taken"), 6),
+                  (edge("edges_periodic", "edges_periodic_not"), 2),
+                  (edge("edges_call", "edges_leaf"), 8),
+                  (edge("edges_leaf_return", "edges_after_call"), 8),
+                  (edge("edges_indirect_call", "edges_odd"), 4),
+                  *((edge("edges_switch", f"edges_case{i}"), rate)
+                    for i, rate in ((0, 4), (1, 2), (2, 1), (3, 1)))]
+        first, first_rate = counts[0]
+        self.assertGreater(first, 0)
+        for count, rate in counts[1:]:
+            self.assertLessEqual(abs(count * first_rate - first * rate),
+                                 bounds.periodic(2 * profile.samples, 8) * first_rate)
+        pairs = {(profile.name(call["site"]), profile.name(call["callee"])): call["count"]
+                 for call in profile["calls"]}
+        self.assertEqual(pairs["edges_call", "edges_leaf"], edge("edges_call", "edges_leaf"))
+
+    def test_bursts_of_one_event_see_everything_in_proportion(self):
+        every = 100
+        profile, bursts = self.in_bursts("edges", f"--every={every}")
+        self.assertEqual(bursts["lengths"]["edge"], 1)
+        self.parts = 2 * profile.samples
+        self.assert_share(bursts, "edge", every)
+        edges = profile.edge_counts()
+        taken = edges[profile.symbols["edges_random"], "edges_random_taken"]
+        executions = taken + edges[profile.symbols["edges_random"], "edges_random_not"]
+        self.assertGreater(executions, 0)
+        self.assertLessEqual(abs(taken - 0.75 * executions), bounds.binomial(executions, 0.75))
+        # Each round has three events, and each of them is met equally often.
+        back = edges[profile.symbols["edges_back"], "edges_loop"]
+        leaf = edges[profile.symbols["edges_call"], "edges_leaf"]
+        self.assertLessEqual(abs(back - leaf), bounds.binomial(back + leaf, 0.5))
+
+    def test_paths_are_followed_to_their_ends(self):
+        """Of the loop's paths some make one event and some two. Each is seen as often as it
+        begins in a burst, however long it is."""
+        profile, _ = self.in_bursts("paths", "--every=100", "--burst-length=path:3")
+        counts = {}
+        for path in profile["paths"]:
+            names = tuple(profile.name(block) for block in path["blocks"])
+            if names[0] == "paths_loop" and names[-1] == "paths_join":
+                counts["paths_callee" in names] = counts.get("paths_callee" in names, 0) \
+                    + path["count"]
+        executions = sum(counts.values())
+        self.assertGreater(executions, 0)
+        self.assertLessEqual(abs(counts[True] - executions / 4),
+                             3 * bounds.binomial(executions, 0.25))
+
+    def test_values_are_right(self):
+        every, length = 100, 10
+        profile, bursts = self.in_bursts("values", f"--every={every}",
+                                         f"--burst-length=value:{length}", "--profiles=value")
+        self.assertEqual(bursts["lengths"], {"value": length})
+        self.assertEqual(bursts["bursts"], 0)
+        constant = profile.value("values_constant", "r8")
+        self.assertEqual({int(top["value"], 16) for top in constant["top"]}, {42})
+        load = profile.value("values_load", "edx")
+        top = {int(value["value"], 16): (value["count"], value["error"]) for value in load["top"]}
+        for value, share in ((7, 717 / 1024), (9, 205 / 1024)):
+            count, error = top[value]
+            self.assertLessEqual(abs(count - share * load["count"]),
+                                 bounds.binomial(load["count"], share, error))
+        # About as many rounds have values as the options say: the emulator counts in its records.
+        rounds = bursts["events_counted"]
+        share = constant["count"] / rounds
+        self.assertGreater(share, 0.5 * length / (length + every) * 0.5)
+        self.assertLess(share, 2 * length / (length + every))
+
+    def test_exact_mode_repeats_by_its_seed(self):
+        def counts(seed):
+            profile, bursts = self.in_bursts("edges", "--mode=exact", "--every=50",
+                                             f"--seed={seed}", arguments=["2000"])
+            return profile["edges"], profile["paths"], profile["calls"], bursts
+
+        first = counts(1)
+        self.assertEqual(counts(1), first)
+        self.assertNotEqual(counts(2), first)
+
+    def test_other_kinds_are_not_collected(self):
+        profile, bursts = self.in_bursts("edges", "--every=50", "--profiles=call",
+                                         "--max-samples=5")
+        self.assertEqual(list(bursts["lengths"]), ["call"])
+        self.assertGreater(len(profile["calls"]), 0)
+        for kind in ("edges", "paths", "values"):
+            self.assertEqual(profile[kind], [])
+
+
+def catches_sigterm(pid):
+    return int(processes.status_of(pid)["SigCgt"], 16) >> (signal.SIGTERM - 1) & 1
+
+
+class Control(TestCase):
+    """A run, or an attached process, that lasts until it is told to end."""
+
+    def setUp(self):
+        super().setUp()
+        for name in ("ctl", "ack"):
+            os.mkfifo(self.folder / name)
+
+    def begin(self, *options, control="fifo:ctl,ack"):
+        self.tracer, self.tag = self.start(
+            [SHADOWPROF, "run", "-q", "-o", self.profile_path, f"--control={control}", *options,
+             "--", "sh", "-c", "echo $$ >new && mv new pid && exec \"$0\" 1 0", victim("checksum")],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(self._kill_all, self.tracer.pid, self.tag)
+        if control.endswith("ack"):
+            self.answers = open(self.folder / "ack", encoding="utf-8")
+            self.addCleanup(self.answers.close)
+            self.commands = open(self.folder / "ctl", "w", encoding="utf-8")
+            self.addCleanup(self.commands.close)
+            self.ask("ping")
+
+    def send(self, line):
+        self.commands.write(line + "\n")
+        self.commands.flush()
+        return self.answers.readline()
+
+    def ask(self, line):
+        self.assertEqual(self.send(line), "ack\n", line)
+
+    def wait_for_target(self):
+        """Until it would notice that it is told to end."""
+        processes.wait_for((self.folder / "pid").exists, "the program")
+        pid = int((self.folder / "pid").read_text())
+        processes.wait_for(lambda: catches_sigterm(pid), "the program's handler")
+        return pid
+
+    def end(self, module=None):
+        os.kill(self.wait_for_target(), signal.SIGTERM)
+        done = self.finish(self.tracer, self.tag)
+        self.assertEqual(done.code, 0, done.stderr)
+        self.assertTrue(done.stdout.startswith(b"checksum: unharmed"), done.stdout)
+        return done, self.read_profile(module)
+
+    def switch_over(self):
+        """Sends SIGUSR2, and returns when it is what the next command meets."""
+        os.kill(self.tracer.pid, signal.SIGUSR2)
+
+        def is_handed_on():
+            status = processes.status_of(self.tracer.pid)
+            pending = int(status["ShdPnd"], 16) >> (signal.SIGUSR2 - 1) & 1
+            return not pending and status["State"].startswith("S")
+
+        processes.wait_for(is_handed_on, "the signal to be taken")
+
+    def changes(self, profile):
+        return [change["what"] for change in profile["sampling"].get("changes", [])]
+
+    def test_commands_are_obeyed_and_noted(self):
+        self.begin("--every=1000")
+        self.ask("disable")
+        self.ask("every 50calls")
+        self.ask("burst-length edge:4,value:20")
+        self.assertTrue(self.send("bogus \x1b[31m").startswith("error: accepted are enable"))
+        self.assertTrue(self.send("every none").startswith("error: "))
+        self.ask("enable")
+        self.ask("stop")
+        done, profile = self.end()
+        self.assertEqual(self.changes(profile), ["disable", "every 50calls",
+                                                 "burst-length edge:4,value:20", "enable", "stop"])
+        changes = profile["sampling"]["changes"]
+        self.assertEqual({change["samples"] for change in changes[:4]}, {changes[0]["samples"]},
+                         "samples that began while none should")
+        self.assertEqual(profile["sampling"]["bursts"]["every"], 1000)
+        complaints = [line for line in done.stderr.splitlines() if "--control" in line]
+        self.assertEqual(len(complaints), 1, done.stderr)
+        self.assertIn("'bogus ?[31m'", complaints[0])
+
+    def test_a_file_that_says_disable_lets_no_sample_begin(self):
+        (self.folder / "file").write_text("disable\n")
+        self.begin(control="file")
+        _, profile = self.end()
+        self.assertEqual(self.changes(profile), ["disable"])
+        self.assertEqual(profile["sampling"]["samples"], 0)
+
+    def test_what_is_enabled_again_is_sampled(self):
+        (self.folder / "file").write_text("disable\nenable\n")
+        done, profile = self.profile(victim("edges"), options=(f"--control={self.folder}/file",))
+        self.assertEqual(done.code, 0, done.stderr)
+        self.assertEqual(self.changes(profile), ["disable", "enable"])
+        self.assertGreater(profile["sampling"]["instructions"], 0)
+
+    def test_every_needs_bursts(self):
+        self.begin()
+        self.assertIn("--every", self.send("every 50"))
+        self.ask("stop")
+        _, profile = self.end()
+        self.assertEqual(self.changes(profile), ["stop"])
+        self.assertNotIn("bursts", profile["sampling"])
+
+    def test_sigusr2_switches_off_and_on(self):
+        self.begin()
+        self.switch_over()
+        self.ask("ping")
+        self.switch_over()
+        self.ask("ping")
+        self.switch_over()
+        self.ask("stop")
+        _, profile = self.end()
+        self.assertEqual(self.changes(profile), ["SIGUSR2"] * 3 + ["stop"])
+        changes = profile["sampling"]["changes"]
+        self.assertEqual(changes[0]["samples"], changes[1]["samples"])
+
+    def test_stop_ends_an_attach(self):
+        target, target_tag = self.start([victim("checksum"), "1", "0"], stdout=subprocess.PIPE)
+        self.addCleanup(self._kill_all, target.pid, target_tag)
+        processes.wait_for(lambda: catches_sigterm(target.pid), "the program's handler")
+        (self.folder / "file").write_text("stop\n")
+        done = self.shadowprof("attach", "-q", "-o", self.profile_path,
+                               f"--control={self.folder}/file", target.pid)
+        self.assertEqual(done.code, 0, done.stderr)
+        self.assertEqual(self.changes(self.read_profile()), ["stop"])
+        target.terminate()
+        ended = self.finish(target, target_tag)
+        self.assertTrue(ended.stdout.startswith(b"checksum: unharmed"), ended.stdout)
+
+    def test_a_channel_that_cannot_be_opened_starts_nothing(self):
+        for control in ("absent", "/dev/null", "ctl,absent"):
+            with self.subTest(control=control):
+                done = self.shadowprof("run", "-o", self.profile_path, f"--control={control}",
+                                       "--", "touch", "started")
+                self.assertEqual(done.code, 125)
+                self.assertIn("--control", done.stderr)
+                self.assertFalse((self.folder / "started").exists())
+                self.assertFalse(self.profile_path.exists())
+
+
+if __name__ == "__main__":
+    unittest.main()

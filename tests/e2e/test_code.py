@@ -1,0 +1,81 @@
+"""Code that changes while a program runs: what it computes stays right, and names are those of the code
+that was executed."""
+
+import collections
+import pathlib
+import unittest
+
+from harness import TestCase, victim
+
+
+def instructions_by_function(profile):
+    """{(function, file name of its module)}: instructions of their own."""
+    counts = collections.Counter()
+    for stack in profile["stacks"]:
+        location = profile.locations[stack["frames"][-1]]
+        module = pathlib.Path(profile["modules"][location["module"]]["path"]).name
+        counts[location["function"], module] += stack["instructions"]
+    return counts
+
+
+class MadeAtRunTime(TestCase):
+    ROUNDS = {"rewrite": "500000", "protect": "100000", "move": "500000"}
+
+    def check(self, how):
+        """Returns the share of instructions in code without a file, by name, of shadows."""
+        for mode in ("burst", "shadow"):
+            with self.subTest(mode=mode):
+                done, profile = self.profile(victim("jit"), how, self.ROUNDS[how],
+                                             options=[f"--mode={mode}"])
+                names = pathlib.Path(f"/tmp/perf-{profile['run']['pid']}.map")
+                names.unlink(missing_ok=True)
+                if done.code == 77:
+                    self.skipTest("code cannot be made here")
+                self.assertEqual((done.code, done.stdout), (0, b"jit: right\n"))
+                self.assertEqual(profile["sampling"]["ended"].keys() -
+                                 {"size", "time", "exit", "idle"}, set())
+        self.assert_sampled_well(profile)
+        counts = instructions_by_function(profile)
+        return {name: count / counts.total() for (name, module), count in counts.items()
+                if module == "[anon]"}, profile
+
+    def test_an_instruction_that_is_rewritten(self):
+        shares, profile = self.check("rewrite")
+        self.assertGreater(shares[None], 0.9)
+        # Each loop adds another number: no stale code was executed.
+        added = {value["value"] for entry in profile["values"]
+                 if (entry["operand"] == "rax" and
+                     profile["modules"][profile.locations[entry["at"]]["module"]]["path"] == "[anon]")
+                 for value in entry["top"]}
+        self.assertGreater(len(added), 1)
+
+    def test_memory_that_is_writable_and_executable_in_turns(self):
+        shares, _ = self.check("protect")
+        self.assertGreater(shares[None], 0.9)
+
+    def test_a_function_that_moves_keeps_its_name(self):
+        shares, _ = self.check("move")
+        self.assertGreater(shares["moving"], 0.9)
+        self.assertNotIn(None, shares)
+
+
+class Libraries(TestCase):
+    def test_one_that_comes_to_lie_where_another_was_has_its_own_names(self):
+        done, profile = self.profile(victim("plugins"), victim("plugin_first.so"),
+                                     victim("plugin_other.so"), "4000",
+                                     options=["--sample-size=50k"])
+        self.assertEqual(done.code, 0)
+        counts = instructions_by_function(profile)
+        modules = collections.defaultdict(set)
+        for name, module in counts:
+            modules[name].add(module)
+        self.assertEqual(modules["first_work"], {"plugin_first.so"})
+        self.assertEqual(modules["other_work"], {"plugin_other.so"})
+        self.assertEqual([name for name, module in counts if module == "[anon]"], [])
+        self.assertGreater(counts["first_work", "plugin_first.so"], 0)
+        self.assertGreater(counts["other_work", "plugin_other.so"], 0)
+        self.assertTrue(any("maps code" in note for note in profile["notes"]), profile["notes"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,391 @@
+"""Programs of many processes: all are profiled, and none notices."""
+
+import contextlib
+import os
+import pty
+import select
+import shutil
+import signal
+import subprocess
+import time
+import unittest
+
+import processes
+from harness import HANG_SECONDS, SHADOWPROF, TestCase, dense, tagged_processes, victim
+
+FAMILY = victim("family")
+
+
+class ForksCase(TestCase):
+    def rows(self, profile, *command):
+        """The rows of the processes whose command ends with these words."""
+        words = list(command)
+        return [row for row in profile["processes"]
+                if row["command"][max(0, len(row["command"]) - len(words)):] == words]
+
+    def functions(self, profile):
+        return {location["function"] for location in profile.locations}
+
+    def assert_rows_agree(self, profile):
+        """What holds for the processes of every profile."""
+        rows, others = profile["processes"], profile["other_processes"]
+        # Weighted counts are rounded.
+        self.assertAlmostEqual(sum(row["instructions"] for row in rows) + others["instructions"],
+                               profile["sampling"]["instructions"], delta=len(rows) + 1)
+        # A sample that was due when nothing ran is counted as idle and is of no process.
+        begun = sum(row["samples"] for row in rows) + others["samples"]
+        idle = profile["sampling"]["ended"].get("idle", 0)
+        self.assertLessEqual(begun, profile.samples)
+        self.assertGreaterEqual(begun, profile.samples - idle)
+        amounts = [row["instructions"] for row in rows]
+        self.assertEqual(amounts, sorted(amounts, reverse=True))
+        first, = [row for row in rows if row["pid"] == profile["run"]["pid"]] or [None]
+        if first:
+            self.assertIsNone(first["parent"])
+            self.assertEqual(first["exit"], profile["run"]["exit"])
+        for row in rows:
+            self.assertLessEqual(row["started_seconds"] + row["seconds"],
+                                 profile["run"]["seconds"] + 0.01)
+
+    def same_as_alone(self, *command, **more):
+        """Runs a command alone and profiled: the same outputs and exit status. Returns the
+        profile."""
+        plain = self.run_command(list(command))
+        done, profile = self.profile(*command, **more)
+        self.assertEqual((done.code, done.stdout, done.stderr),
+                         (plain.code, plain.stdout, plain.stderr))
+        self.assert_rows_agree(profile)
+        return profile
+
+
+class Followed(ForksCase):
+    def test_a_script_with_programs_in_every_position(self):
+        """By fork and exec, in the background, in a pipeline, and by exec alone."""
+        script = (f"'{FAMILY}' work 20; echo $?; '{FAMILY}' work 21 & "
+                  f"echo one two | tr a-z A-Z | cat; wait; exec '{FAMILY}' work 22")
+        profile = self.same_as_alone("sh", "-c", script, module=FAMILY)
+        self.assertEqual(profile["run"]["exit"], {"status": 3})
+        for units in ("20", "21", "22"):
+            row, = self.rows(profile, FAMILY, "work", units)
+            self.assertEqual(row["exit"], {"status": 3})
+            self.assertGreater(row["samples"], 0, units)
+        self.assertEqual(self.rows(profile, FAMILY, "work", "22")[0]["pid"], profile["run"]["pid"])
+        self.assertEqual(len(self.rows(profile, "cat")), 1)
+        self.assertEqual(len(self.rows(profile, "tr", "a-z", "A-Z")), 1)
+        for row in self.rows(profile, "cat"):
+            self.assertEqual((row["parent"], row["exit"]), (profile["run"]["pid"], {"status": 0}))
+        self.assertIn("family_work_a", self.functions(profile))
+
+    def test_make_with_two_jobs(self):
+        make = shutil.which("make")
+        if make is None:
+            self.skipTest("make is not installed")
+        lines = ["all: a b c d"] + [f"{name}:\n\t@'{FAMILY}' work 1{i} || test $$? = 3; echo {name}"
+                                    for i, name in enumerate("abcd")]
+        (self.folder / "Makefile").write_text("\n".join(lines) + "\n")
+        done, profile = self.profile(make, "-s", "-j2")
+        self.assertEqual((done.code, sorted(done.stdout.split()), done.stderr),
+                         (0, [b"a", b"b", b"c", b"d"], ""))
+        self.assert_rows_agree(profile)
+        for i in range(4):
+            self.assertEqual(len(self.rows(profile, FAMILY, "work", f"1{i}")), 1)
+        waiting, = self.rows(profile, make, "-s", "-j2")
+        self.assertLess(waiting["instructions"], profile["sampling"]["instructions"] / 4)
+
+    def test_what_posix_spawn_starts(self):
+        profile = self.same_as_alone(FAMILY, "spawn", "20")
+        self.assertEqual(len(self.rows(profile, FAMILY, "work", "3")), 20)
+
+    def test_a_child_that_is_killed(self):
+        profile = self.same_as_alone(FAMILY, "killed")
+        self.assertIn({"signal": signal.SIGTERM}, [row["exit"] for row in profile["processes"]])
+
+    def test_a_child_finds_no_child_that_is_not_its_own(self):
+        profile = self.same_as_alone(FAMILY, "alone", "30")
+        self.assertGreaterEqual(max(row["samples"] for row in profile["processes"]), 5)
+
+    def test_stops_and_continues_of_a_child_are_seen_as_alone(self):
+        self.same_as_alone(FAMILY, "stopped")
+
+    def test_hundreds_of_children_that_end_at_once(self):
+        children = 500
+        profile = self.same_as_alone(FAMILY, "brief", str(children))
+        self.assertEqual(len(profile["processes"]) + profile["other_processes"]["count"],
+                         children + 1)
+        self.assertEqual(len(profile["processes"]), 256)
+
+    def test_programs_that_fork_behave_as_ever(self):
+        done, profile = self.profile(victim("children"))
+        self.assertEqual((done.code, done.stdout), (0, b"children: 80 rounds, 320 children\n"))
+        self.assert_rows_agree(profile)
+
+    def test_samples_are_shared_out_by_the_work_that_is_done(self):
+        """Of two children one does twice the work. They may run at once or in turn."""
+        # Where samples lack processors too, they are the rarer the more of the children run.
+        done, profile = self.profile(FAMILY, "shares", "120", "60", module=FAMILY,
+                                     options=("--load=0.25",))
+        self.assertEqual((done.code, done.stdout), (0, b"family: shared\n"))
+        self.assert_rows_agree(profile)
+        by_status = {row["exit"].get("status"): row["instructions"]
+                     for row in profile["processes"]}
+        self.assertGreaterEqual(profile.samples, 15)
+        self.assertGreater(by_status[11], 0.9 * by_status[12])
+        self.assertLess(by_status[11], 5 * by_status[12])
+        self.assertLess(by_status[0], profile["sampling"]["instructions"] / 20)
+        # What the rows say is what the functions say.
+        inside = {}
+        for stack in profile["stacks"]:
+            name = profile.locations[stack["frames"][-1]].get("function")
+            inside[name] = inside.get(name, 0) + stack["instructions"]
+        for name, status in (("family_work_a", 11), ("family_work_b", 12)):
+            self.assertAlmostEqual(inside.get(name, 0), by_status[status],
+                                   delta=0.1 * profile["sampling"]["instructions"])
+
+    def test_code_without_a_file_is_told_apart_by_process(self):
+        done, profile = self.profile(FAMILY, "jit", "60", options=("--load=1",))
+        children = [row["pid"] for row in profile["processes"] if row["parent"] is not None]
+        for pid in children:
+            self.addCleanup(os.unlink, f"/tmp/perf-{pid}.map")
+        self.assertEqual((done.code, done.stdout), (0, b"family: made up\n"))
+        self.assertEqual(len(children), 2)
+        counted = {}
+        for stack in profile["stacks"]:
+            place = profile.locations[stack["frames"][-1]]
+            where = profile["modules"][place["module"]]["path"], place["function"]
+            counted[where] = counted.get(where, 0) + stack["instructions"]
+        for row in profile["processes"]:
+            if row["parent"] is not None:
+                self.assertGreater(row["samples"], 2)
+                where = f"[anon {row['pid']}]", f"made_up_by_{row['pid']}"
+                self.assertGreater(counted[where], 0.9 * row["instructions"])
+
+    def test_descriptors_and_threads_of_shadowprof_do_not_grow(self):
+        script = f"'{FAMILY}' brief 50; echo; read line; '{FAMILY}' brief 400; echo; read line"
+        process, tag = self.start([SHADOWPROF, "run", "-q", "-o", self.profile_path, "--", "sh",
+                                   "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        held = []
+        for _ in range(2):
+            while process.stdout.readline() != b"\n":
+                pass
+            tracer, = processes.children(process.pid)
+            held.append((len(processes.descriptors(tracer)), len(processes.threads(tracer))))
+            process.stdin.write(b"\n")
+            process.stdin.flush()
+        process.stdin.close()
+        done = self.finish(process, tag)
+        self.assertEqual(done.code, 0)
+        before, after = held
+        # A runner, with what it holds, may be added when it is first needed.
+        self.assertLessEqual(after[0] - before[0], 16)
+        self.assertLessEqual(after[1] - before[1], 2)
+
+
+class Privileges(ForksCase):
+    def test_a_program_that_loses_its_privileges_is_named(self):
+        """As an ordinary user's shadowprof cannot help."""
+        if os.geteuid() != 0:
+            self.skipTest("needs root to make a set-user-ID program of another user")
+        self.folder.chmod(0o777)
+        profiler = shutil.copy(SHADOWPROF, self.folder / "shadowprof")
+        program = self.folder / "as-root"
+        shutil.copy(FAMILY, program)
+        program.chmod(0o4755)
+        user = {"user": 65534, "group": 65534, "extra_groups": []}
+        script = f"'{program}' work 1; '{program}' work 1; true"
+        done = self.run_command([profiler, "run", "-q", "-o", self.profile_path, "sh", "-c",
+                                 script], **user)
+        self.assertEqual((done.code, done.stderr), (0, ""))
+        notes = [note for note in self.read_profile()["notes"] if "without its privileges" in note]
+        self.assertEqual(len(notes), 1)
+        self.assertTrue(notes[0].startswith(f"{program} was executed 2 times"), notes)
+
+
+class Outliving(ForksCase):
+    def test_a_daemon_does_not_hold_up_the_end_and_goes_on_unharmed(self):
+        process, tag = self.start([SHADOWPROF, "run", "-q", "-o", self.profile_path, "--", FAMILY,
+                                   "daemon", "4"], stdout=subprocess.PIPE)
+        wait_status = os.waitpid(process.pid, 0)[1]
+        process.returncode = os.waitstatus_to_exitcode(wait_status)
+        self.assertEqual(process.returncode, 5)
+        self.assertFalse((self.folder / "daemon").exists(), "it was waited for")
+        daemon, = tagged_processes(tag)
+        self.assertEqual(processes.tracer(daemon), 0)
+        self.assertEqual(processes.children(daemon), [])
+        profile = self.read_profile()
+        self.assertTrue(any("still running when it ended" in note for note in profile["notes"]),
+                        profile["notes"])
+        self.assert_rows_agree(profile)
+        self.assertEqual([row["pid"] for row in profile["processes"] if row["exit"] == {}],
+                         [daemon])
+        processes.wait_for((self.folder / "daemon").exists, "the end of the daemon")
+        self.assertEqual((self.folder / "daemon").read_text(), "unharmed\n")
+        process.stdout.close()
+        self.assert_nothing_left(process.pid, tag)
+
+    def test_killed_while_it_follows(self):
+        """When shadowprof is killed, what it followed goes on, untraced."""
+        script = f"'{FAMILY}' work 2000 & '{FAMILY}' work 2000; wait; echo unharmed"
+        process, tag = self.start([SHADOWPROF, "run", "-q", "--load=4", "-o", self.profile_path,
+                                   "--", "sh", "-c", script], stdout=subprocess.DEVNULL,
+                                  stderr=subprocess.DEVNULL)
+
+        def of_family():
+            found = []
+            for pid in tagged_processes(tag):
+                with contextlib.suppress(OSError):
+                    if os.readlink(f"/proc/{pid}/exe") == os.path.realpath(FAMILY) and \
+                            processes.threads(pid) == [pid] and processes.state(pid) != "t":
+                        found.append(pid)
+            return found
+        processes.wait_for(lambda: len(of_family()) >= 2, "the two children")
+        time.sleep(0.2)
+        process.kill()
+        process.wait()
+        processes.wait_for(
+            lambda: len(of_family()) == 2 and not any(map(processes.tracer, of_family())),
+            "the children to be let go")
+        for pid in of_family():
+            os.kill(pid, signal.SIGTERM)
+        for _ in range(600):
+            if not tagged_processes(tag):
+                break
+            time.sleep(0.1)
+        self.assert_nothing_left(process.pid, tag)
+
+
+class JobControl(ForksCase):
+    def test_the_group_is_stopped_and_continued_like_by_a_terminal(self):
+        script = f"'{FAMILY}' work 40 | cat & '{FAMILY}' work 40; wait; echo done"
+        process, tag = self.start([SHADOWPROF, "run", "-q", "-o", self.profile_path, "--", "sh",
+                                   "-c", script], stdout=subprocess.PIPE)
+        time.sleep(0.3)
+        for _ in range(2):
+            # A session's leader is in an orphaned group: only SIGSTOP stops it.
+            os.killpg(process.pid, signal.SIGSTOP)
+            processes.wait_for(lambda: processes.state(process.pid) in "TX", "the stop")
+            time.sleep(0.2)
+            os.killpg(process.pid, signal.SIGCONT)
+            time.sleep(0.2)
+        done = self.finish(process, tag)
+        self.assertEqual((done.code, done.stdout), (0, b"done\n"))
+        self.assert_rows_agree(self.read_profile())
+
+    def test_a_shell_stops_and_continues_its_jobs(self):
+        """An interactive shell's job control, without a terminal."""
+        script = (f"set -m; '{FAMILY}' work 60 & sleep 0.2; kill -TSTP %1; wait %1; echo $?; "
+                  "jobs; fg %1 >/dev/null; echo $?")
+        bash = shutil.which("bash")
+        if bash is None:
+            self.skipTest("bash is not installed")
+        plain = self.run_command([bash, "-c", script])
+        done, profile = self.profile(bash, "-c", script)
+        self.assertEqual((done.code, done.stdout), (plain.code, plain.stdout))
+        self.assert_rows_agree(profile)
+
+
+    def converse(self, command, lines):
+        """Types lines on a terminal, each when the text before it has come. Returns the exit
+        status."""
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.chdir(self.folder)
+            os.execvp(command[0], command)
+        seen = b""
+        deadline = time.monotonic() + HANG_SECONDS
+        for expected, line in lines:
+            while expected not in seen:
+                self.assertLess(time.monotonic(), deadline, f"no {expected}: {seen}")
+                if select.select([terminal], [], [], 1)[0]:
+                    seen += os.read(terminal, 4096)
+            seen = seen.partition(expected)[2]
+            os.write(terminal, line)
+        with contextlib.suppress(OSError):  # when nobody has the terminal open any more
+            while time.monotonic() < deadline:
+                if select.select([terminal], [], [], 1)[0]:
+                    os.read(terminal, 4096)
+        os.close(terminal)  # which hangs up on who still waits for a line
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+    def test_ctrl_z_and_fg_on_a_terminal(self):
+        bash = shutil.which("bash")
+        if bash is None:
+            self.skipTest("bash is not installed")
+        shell = [bash, "--norc", "--noprofile", "-i"]
+        prompt = b"$ " if os.geteuid() else b"# "
+        lines = [(prompt, f"'{FAMILY}' stopped; cat\n".encode()),
+                 (b"family: stopped", b"first\n"), (b"first\r\nfirst", b"\x1a"),
+                 (b"Stopped", b"fg\n"), (b"fg", b""),
+                 (b"cat\r\n", b"second\n"), (b"second\r\nsecond", b"\x03"),
+                 (b"^C", b""), (prompt, b"exit $?\n")]
+        plain = self.converse(shell, lines)
+        done = self.converse([SHADOWPROF, "run", "-q", "--no-progress", "-o",
+                              str(self.profile_path), "--", *shell], lines)
+        self.assertEqual(done, plain)
+        self.assert_rows_agree(self.read_profile())
+
+
+class LetGo(ForksCase):
+    def test_children_are_not_touched_when_they_are_not_followed(self):
+        done, profile = self.profile(FAMILY, "untraced", options=("--follow-forks=no",),
+                                     module=FAMILY)
+        self.assertEqual((done.code, done.stdout), (0, b"family: untraced\n"))
+        self.assertEqual(len(profile["processes"]), 1)
+        self.assertNotIn("family_work_a", self.functions(profile))
+        self.assertEqual(profile["run"]["options"]["follow-forks"], "no")
+
+    def test_they_are_when_they_are_followed(self):
+        done, profile = self.profile(FAMILY, "untraced", module=FAMILY)
+        self.assertEqual((done.code, done.stdout), (0, b"family: traced\n"))
+        self.assertIn("family_work_a", self.functions(profile))
+
+    def test_exact_mode_follows_nothing(self):
+        done = self.shadowprof("run", "--mode=exact", "--follow-forks=yes", "true")
+        self.assertEqual(done.code, 125)
+        self.assertIn("--mode=exact follows one process", done.stderr)
+        done, profile = self.profile("true", options=("--mode=exact",))
+        self.assertEqual((done.code, profile["processes"]), (0, []))
+        self.assertEqual(profile["run"]["options"]["follow-forks"], "no")
+
+
+class Attached(ForksCase):
+    def attach(self, *options):
+        """Attaches to a shell that starts programs all the while. Returns its id, the profile."""
+        script = f"while :; do '{FAMILY}' work 3; done"
+        shell, tag = self.start(["sh", "-c", script])
+        self.addCleanup(self._kill_all, shell.pid, tag)
+        done = self.shadowprof("attach", "-q", "-o", self.profile_path, "--duration=2s",
+                               *dense(options), str(shell.pid))
+        self.assertEqual((done.code, done.stderr), (0, "") if options else (done.code, done.stderr))
+        profile = self.read_profile()
+        for pid in tagged_processes(tag):
+            with contextlib.suppress(OSError):
+                self.assertEqual(processes.tracer(pid), 0)
+        shell.kill()
+        shell.wait()
+        return shell.pid, profile
+
+    def test_children_are_followed_when_asked_for(self):
+        shell, profile = self.attach("--follow-forks=yes")
+        rows = self.rows(profile, FAMILY, "work", "3")
+        self.assertGreater(len(rows), 2)
+        self.assertTrue(all(row["parent"] == shell for row in rows))
+        self.assertGreater(sum(row["samples"] for row in rows), 0)
+
+    def test_not_otherwise(self):
+        _, profile = self.attach()
+        self.assertEqual(len(profile["processes"]), 1)
+
+
+class Reports(ForksCase):
+    def test_the_report_lists_the_processes(self):
+        self.profile("sh", "-c", f"'{FAMILY}' work 30; '{FAMILY}' work 31; true")
+        shown = self.shadowprof("report", self.profile_path)
+        self.assertEqual(shown.code, 0)
+        text = shown.stdout.decode()
+        self.assertIn("Processes, by instructions", text)
+        self.assertIn("work 30", text)
+        self.assertLessEqual(len(text.splitlines()), 50)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,161 @@
+"""Samples of programs that read pipes, sockets and terminals: see tests/victims/input.c."""
+
+import signal
+import subprocess
+import time
+import unittest
+
+import bounds
+import processes
+from harness import DENSE, TestCase, victim
+
+MEBIBYTES = "48"
+WITH_ONE_STREAM = ("read", "readv", "recv", "terminal", "restarted", "interrupted")
+WITH_TWO = ("poll", "select", "epoll", "threads", "server")
+
+
+class Input(TestCase):
+    def low_bytes(self, profile):
+        """(how often the branch for bytes below 64 was taken, how often it was executed)"""
+        counts = profile.edge_counts()
+        low = profile.symbols["input_low"]
+        taken = counts.get((low, "input_low_taken"), 0)
+        return taken, taken + counts.get((low, "input_low_not"), 0)
+
+    def reader_instructions(self, profile):
+        """What was seen of the process that reads: its children, the senders, are followed too."""
+        reader, = (row for row in profile["processes"] if row["parent"] is None)
+        self.assertGreater(reader["instructions"], 0)
+        return reader["instructions"]
+
+    def assert_right_bytes(self, profile, least):
+        """Samples saw the bytes that were sent, of which a quarter is below 64, in no order."""
+        taken, executions = self.low_bytes(profile)
+        self.assertGreater(executions, least)
+        self.assertLessEqual(abs(taken - executions / 4), bounds.binomial(executions, 0.25))
+
+
+class Run(Input):
+    def record(self, way, *options):
+        done, profile = self.profile(victim("input"), way, MEBIBYTES, module=victim("input"),
+                                     options=("--record-input", *options))
+        self.assertEqual((done.code, done.stderr), (0, ""), done.stdout)
+        return done, profile
+
+    def test_output_is_the_same_and_samples_go_on_over_what_is_read(self):
+        for way in (*WITH_ONE_STREAM, *WITH_TWO):
+            with self.subTest(way=way):
+                plain = self.run_command([victim("input"), way, MEBIBYTES])
+                self.assertEqual(plain.code, 0, plain.stdout)
+                done, profile = self.record(way)
+                self.assertEqual(done.stdout, plain.stdout)
+                sampling = profile["sampling"]
+                # A handler's return ends samples too, and how often the program waits is its own.
+                ended = sampling["ended"]
+                rest = sum(ended.values()) - ended.get("idle", 0) - ended.get("unsafe_syscall", 0)
+                self.assertGreater(ended.get("size", 0), 0.6 * rest, ended)
+                self.assertGreater(sampling["counters"]["input_calls"], 0)
+                self.assertGreater(sampling["counters"]["input_bytes"], 0)
+                # About 15 bytes are read for each 100 instructions of the reader.
+                self.assert_right_bytes(profile, self.reader_instructions(profile) / 40)
+
+    def test_without_it_they_end(self):
+        done, profile = self.profile(victim("input"), "read", MEBIBYTES, module=victim("input"),
+                                     options=["--follow-forks=no"])
+        self.assertEqual(done.code, 0, done.stdout)
+        sampling = profile["sampling"]
+        ended = sampling["ended"].get("input", 0)
+        self.assertGreater(ended, 0)
+        # A sample that goes on over its reads has 150,000 bytes; one that does not, at most the
+        # 4,096 of a read. The rest of the samples is of the victim's check, which reads nothing.
+        _, executions = self.low_bytes(profile)
+        self.assertLess(executions, 40_000 * ended)
+        self.assertFalse([name for name in sampling["counters"] if name.startswith("input")])
+        self.assertEqual(profile["run"]["options"]["record-input"], "no")
+
+    def test_what_it_costs_is_in_the_profile(self):
+        _, profile = self.record("read")
+        counters = profile["sampling"]["counters"]
+        self.assertGreaterEqual(counters["input_stops"], 2 * counters["input_calls"])
+        self.assertGreater(counters["input_stops_ns"], 0)
+        cost = counters["input_stops_ns"] / 1e9 / profile["run"]["seconds"]
+        self.assertGreater(profile["overhead"]["estimated_slowdown_percent"], 100 * cost)
+        self.assertEqual(profile["run"]["options"]["record-input"], "yes")
+
+    def test_overlapping_samples_get_each_their_own(self):
+        for way in ("read", "poll"):
+            with self.subTest(way=way):
+                _, profile = self.record(way, "--load=4", "--sample-size=300k")
+                self.assert_right_bytes(profile, self.reader_instructions(profile) / 40)
+                ended = profile["sampling"]["ended"]
+                self.assertGreater(ended.get("size", 0), ended.get("input", 0), ended)
+
+    def test_a_program_without_input_is_sampled_as_without(self):
+        done, profile = self.profile(victim("checksum"), "2", options=("--record-input",))
+        self.assertEqual(done.code, 0, done.stdout)
+        self.assert_sampled_well(profile)
+        self.assertEqual(profile["sampling"]["counters"]["input_calls"], 0)
+
+    def test_effects_happen_once(self):
+        world = self.folder / "world"
+        world.mkdir()
+        done, profile = self.profile(victim("effects"), world, "5000",
+                                     options=("--record-input",))
+        self.assertEqual((done.code, done.stderr), (0, ""), done.stdout)
+        self.assertIn(b"each once", done.stdout)
+        self.assertGreater(profile["syscalls"]["output"], 0)
+
+    def test_children_and_their_parent(self):
+        done, _ = self.profile(victim("children"), options=("--record-input",))
+        self.assertEqual((done.code, done.stdout), (0, b"children: 80 rounds, 320 children\n"))
+
+    def test_exact_mode_needs_and_takes_none(self):
+        done = self.shadowprof("run", "--mode=exact", "--record-input", "true")
+        self.assertEqual(done.code, 125)
+        self.assertIn("--record-input", done.stderr)
+
+
+class Attached(Input):
+    def attach(self, pid, duration):
+        return self.shadowprof("attach", "-q", "-o", self.profile_path, "--record-input", DENSE,
+                               f"--duration={duration}", pid)
+
+    def check(self, way):
+        target, tag = self.start([victim("input"), way, "0"], stdout=subprocess.PIPE)
+        processes.wait_for(lambda: len(processes.children(target.pid)) > 0, "its children")
+        time.sleep(0.2)
+        done = self.attach(target.pid, "1s")
+        self.assertEqual((done.code, done.stdout, done.stderr), (0, b"", ""))
+        self.assertEqual(processes.tracer(target.pid), 0)
+        profile = self.read_profile(victim("input"))
+        time.sleep(0.2)
+        target.send_signal(signal.SIGTERM)
+        end = self.finish(target, tag)
+        self.assertEqual((end.code, end.stdout), (0, b"input: unharmed\n"))
+        self.assert_right_bytes(profile, 10_000)
+
+    def test_readers_go_on_unharmed(self):
+        for way in (*WITH_ONE_STREAM, "poll", "select", "epoll", "threads"):
+            with self.subTest(way=way):
+                self.check(way)
+
+    def test_a_call_that_waits_is_not_disturbed(self):
+        for call in ("read", "epoll"):
+            with self.subTest(call=call):
+                target, tag = self.start([victim("blocked"), call], stdin=subprocess.PIPE,
+                                         stdout=subprocess.PIPE)
+                self.assertEqual(target.stdout.readline(), b"ready\n")
+                processes.wait_for(lambda: processes.state(target.pid) == "S", "the call")
+                before = processes.facts(target.pid)
+                done = self.attach(target.pid, "300ms")
+                self.assertEqual((done.code, done.stdout, done.stderr), (0, b"", ""))
+                self.assertEqual(processes.facts(target.pid), before)
+                target.stdin.write(b"x")
+                target.stdin.close()
+                target.stdin = None
+                end = self.finish(target, tag)
+                self.assertEqual((end.code, end.stdout), (0, b"whole\n"))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

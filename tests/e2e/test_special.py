@@ -1,0 +1,106 @@
+"""Memory that is not like other memory: samples of it are right or end, and the target is unharmed."""
+
+import pathlib
+import unittest
+
+from harness import TestCase, victim
+
+NO_SUCH_MEMORY = 77
+
+
+class Special(TestCase):
+    """Runs the victim."""
+
+    def check(self, kind, rounds="10000000", options=(), path="file"):
+        done, profile = self.profile(victim("special"), kind, rounds, self.folder / path,
+                                     options=options)
+        if done.code == NO_SUCH_MEMORY:
+            self.skipTest(f"there is no {kind} memory here")
+        self.assertEqual((done.code, done.stdout, done.stderr),
+                         (0, f"special: {kind} unharmed\n".encode(), ""))
+        self.assertGreater(profile.samples, 0)
+        self.assertEqual(profile["sampling"]["ended"].get("worker_lost", 0), 0)
+        return profile
+
+    def check_in_both_modes(self, kind):
+        """Returns the profile of shadows."""
+        with self.subTest(mode="burst"):
+            self.check(kind, options=["--mode=burst"])
+        return self.check(kind)
+
+
+class Kinds(Special):
+    def test_shared_memory_gets_nothing_of_a_sample(self):
+        """Each count that a sample made there would make the sum wrong."""
+        profile = self.check_in_both_modes("shared")
+        self.assert_sampled_well(profile)
+        counts = (self.folder / "file").read_bytes()
+        total = sum(int.from_bytes(counts[i:i + 8], "little") for i in range(0, len(counts), 8))
+        self.assertEqual(total, 10_000_000)
+
+    def test_memory_of_a_device_ends_samples(self):
+        profile = self.check_in_both_modes("device")
+        ended = profile["sampling"]["ended"]
+        self.assertGreater(ended.get("fault", 0), 0, ended)
+        # A sample may begin when the program has read it for the last time.
+        self.assertEqual(ended.keys() - {"fault", "idle", "exit"}, set())
+
+    def test_a_file_that_is_truncated_under_the_program_and_the_sample(self):
+        profile = self.check_in_both_modes("truncated")
+        self.assertGreater(profile["sampling"]["ended"].get("fault", 0), 0)
+
+    def test_gigabytes_of_address_space_cost_what_is_used_of_them(self):
+        profile = self.check_in_both_modes("sparse")
+        self.assert_sampled_well(profile)
+        sampling = profile["sampling"]
+        # 1024 pages are in use, and a touch fetches four.
+        self.assertLess(sampling["counters"]["pages_fetched"], 5000 * profile.samples)
+
+    def test_transparent_huge_pages(self):
+        self.assert_sampled_well(self.check_in_both_modes("huge"))
+
+
+class HugePages(Special):
+    POOL = pathlib.Path("/proc/sys/vm/nr_hugepages")
+
+    def set_pool(self, pages):
+        try:
+            before = self.POOL.read_text()
+            self.POOL.write_text(str(pages))
+        except OSError:
+            self.skipTest("the pool of huge pages cannot be changed here")
+        self.addCleanup(self.POOL.write_text, before)
+        if int(self.POOL.read_text()) < pages:
+            self.skipTest("there is no memory for huge pages")
+
+    def test_of_a_pool_with_room(self):
+        self.set_pool(16)
+        profile = self.check("hugetlb")
+        self.assertEqual(profile["sampling"]["mode"], "shadow", profile["notes"])
+        self.assert_sampled_well(profile)
+
+    def test_of_a_pool_that_is_empty(self):
+        self.set_pool(2)
+        profile = self.check("hugetlb")
+        self.assertEqual(profile["sampling"]["mode"], "burst", profile["notes"])
+        self.assertTrue(any("huge pages" in note for note in profile["notes"]), profile["notes"])
+
+
+class Wiped(TestCase):
+    def test_memory_that_forks_wipe_is_seen_as_it_is_and_still_wiped(self):
+        for mode in ("shadow", "burst"):
+            with self.subTest(mode=mode):
+                done, profile = self.profile(victim("wiped"), options=[f"--mode={mode}"],
+                                             module=victim("wiped"))
+                self.assertEqual((done.code, done.stdout), (0, b"wiped: 6000000 rounds\n"))
+                called = {profile.locations[edge["to"]]["function"] for edge in profile["edges"]}
+                self.assertIn("seen_data", called)
+                self.assertNotIn("seen_zero", called)
+                # The first ones find out.
+                self.assertGreaterEqual(profile["sampling"]["ended"].get("size", 0), 3)
+
+
+del Special  # unittest would run it as well
+
+if __name__ == "__main__":
+    unittest.main()

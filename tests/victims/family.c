@@ -1,0 +1,270 @@
+// Programs of many processes, to be followed: what each does is in its arguments.
+//
+//   family shares A B     two children at once, of which one does A and the other B units of work
+//   family spawn N        N children one after the other by posix_spawn, each works and is waited
+//   for family brief N        N children that exit at once, with statuses that are checked family
+//   killed         a child that is killed by SIGTERM family stopped        a child that is stopped
+//   and continued, as a shell's job is family daemon SECONDS a grandchild that outlives the
+//   program, by a double fork family untraced       a child that looks for a tracer of its own
+//   family jit A          two children that run the same made-up code at the same address, A units
+//                         each, and have a map of it for perf
+//   family work A         A units of work
+//   family alone A        a child does A units of work and looks for children all the while
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "work.h"
+
+extern char** environ;
+
+static volatile sig_atomic_t child_signals;
+
+static void on_sigchld(int signal) {
+    (void)signal;
+    ++child_signals;
+}
+
+static void require(int condition, const char* what) {
+    if (condition) return;
+    printf("family: %s (%s)\n", what, strerror(errno));
+    exit(1);
+}
+
+static int wait_for(pid_t pid, int options) {
+    int status = 0;
+    pid_t found;
+    do found = waitpid(pid, &status, options);
+    while (found < 0 && errno == EINTR);
+    require(found == pid, "waitpid");
+    return status;
+}
+
+static pid_t wait_for_any(int* status) {
+    pid_t found;
+    do found = waitpid(-1, status, 0);
+    while (found < 0 && errno == EINTR);
+    return found;
+}
+
+// Symbols that a profile tells apart.
+__attribute__((noinline)) uint64_t family_work_a(uint64_t units) {
+    return work(1, units * 10000000);
+}
+__attribute__((noinline)) uint64_t family_work_b(uint64_t units) {
+    return work(2, units * 10000000);
+}
+static volatile uint64_t sink;
+
+static int shares(uint64_t a, uint64_t b) {
+    const pid_t first = fork();
+    if (first == 0) {
+        sink = family_work_a(a);
+        _exit(11);
+    }
+    const pid_t second = fork();
+    if (second == 0) {
+        sink = family_work_b(b);
+        _exit(12);
+    }
+    // In the order in which they end: neither is left a zombie while the other one works.
+    for (int left = 2; left != 0; --left) {
+        int status = 0;
+        const pid_t ended = wait_for_any(&status);
+        require(ended == first || ended == second, "a child that is none");
+        require(WIFEXITED(status) && WEXITSTATUS(status) == (ended == first ? 11 : 12),
+                "a child's status");
+    }
+    printf("family: shared\n");
+    return 0;
+}
+
+static int spawn(char* self, int children) {
+    char* arguments[] = {self, "work", "3", NULL};
+    for (int i = 0; i < children; ++i) {
+        pid_t pid;
+        require(posix_spawn(&pid, self, NULL, NULL, arguments, environ) == 0, "posix_spawn");
+        const int status = wait_for(pid, 0);
+        require(WIFEXITED(status) && WEXITSTATUS(status) == 3, "the status of what was spawned");
+    }
+    printf("family: spawned\n");
+    return 0;
+}
+
+static int brief(int children) {
+    struct sigaction action = {.sa_handler = on_sigchld, .sa_flags = SA_RESTART};
+    sigaction(SIGCHLD, &action, NULL);
+    for (int i = 0; i < children; ++i) {
+        const int signals_before = child_signals;
+        const pid_t pid = fork();
+        require(pid >= 0, "fork");
+        if (pid == 0) _exit(i % 100);
+        int status = 0;
+        struct rusage usage;
+        pid_t found;
+        do found = wait4(pid, &status, 0, &usage);
+        while (found < 0 && errno == EINTR);
+        require(found == pid && WIFEXITED(status) && WEXITSTATUS(status) == i % 100, "a status");
+        require(usage.ru_utime.tv_sec == 0 && usage.ru_stime.tv_sec == 0, "the usage");
+        require(child_signals == signals_before + 1, "not one SIGCHLD for one child");
+    }
+    require(waitpid(-1, NULL, WNOHANG | __WALL) == -1 && errno == ECHILD, "a child too many");
+    printf("family: %d children\n", children);
+    return 0;
+}
+
+static int killed(void) {
+    const pid_t pid = fork();
+    if (pid == 0)
+        for (;;) pause();
+    require(kill(pid, SIGTERM) == 0, "kill");
+    const int status = wait_for(pid, 0);
+    require(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM, "the signal that killed it");
+    printf("family: killed\n");
+    return 0;
+}
+
+static int stopped(void) {
+    const pid_t pid = fork();
+    if (pid == 0) {
+        setpgid(0, 0);
+        raise(SIGSTOP);
+        sink = family_work_a(10);
+        _exit(6);
+    }
+    for (int i = 0; i < 3; ++i) {
+        int status = wait_for(pid, WUNTRACED);
+        require(WIFSTOPPED(status), "a stop");
+        require(WSTOPSIG(status) == (i == 0 ? SIGSTOP : SIGTSTP), "the signal that stopped it");
+        require(waitpid(pid, &status, WUNTRACED | WNOHANG) == 0, "it does not stay stopped");
+        require(kill(-pid, SIGCONT) == 0, "kill");
+        status = wait_for(pid, WCONTINUED);
+        require(WIFCONTINUED(status), "that it goes on");
+        if (i < 2) require(kill(-pid, SIGTSTP) == 0, "kill");
+    }
+    const int status = wait_for(pid, 0);
+    require(WIFEXITED(status) && WEXITSTATUS(status) == 6, "its status");
+    printf("family: stopped\n");
+    return 0;
+}
+
+// The daemon writes its id and, when it ends, that it was traced or not.
+static int daemonize(int seconds) {
+    const pid_t pid = fork();
+    if (pid == 0) {
+        setsid();
+        if (fork() != 0) _exit(0);
+        const struct timespec nap = {.tv_nsec = 10000000};
+        const time_t end = time(NULL) + seconds;
+        while (time(NULL) < end) {
+            sink = work(1, 1000000);
+            nanosleep(&nap, NULL);
+        }
+        FILE* file = fopen("daemon", "w");
+        fprintf(file, "unharmed\n");
+        fclose(file);
+        _exit(0);
+    }
+    require(wait_for(pid, 0) == 0, "the status of the intermediate");
+    sink = work(1, 200000000);
+    printf("family: daemon\n");
+    return 5;
+}
+
+static int tracer_pid(void) {
+    char line[256];
+    int tracer = -1;
+    FILE* file = fopen("/proc/self/status", "r");
+    while (fgets(line, sizeof line, file) != NULL) sscanf(line, "TracerPid: %d", &tracer);
+    fclose(file);
+    return tracer;
+}
+
+static int untraced(void) {
+    const pid_t pid = fork();
+    if (pid == 0) {
+        const int tracer = tracer_pid();
+        sink = family_work_a(30);
+        _exit(tracer == 0 ? 0 : 1);
+    }
+    const int status = wait_for(pid, 0);
+    printf("family: %s\n", status == 0 ? "untraced" : "traced");
+    return 0;
+}
+
+// Counts down from a number, at one fixed address.
+static void run_made_up_code(uint64_t units) {
+    static const unsigned char code[] = {0x48, 0x89, 0xf9,  // mov rcx, rdi
+                                         0x48, 0xff, 0xc9,  // dec rcx
+                                         0x75, 0xfb,        // jnz to the dec
+                                         0xc3};             // ret
+    void* const place = (void*)0x200000000000;
+    unsigned char* at = mmap(place, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    require(at == place, "mmap");
+    memcpy(at, code, sizeof code);
+    char name[64];
+    snprintf(name, sizeof name, "/tmp/perf-%d.map", (int)getpid());
+    FILE* map = fopen(name, "w");
+    fprintf(map, "%lx %zx made_up_by_%d\n", (unsigned long)at, sizeof code, (int)getpid());
+    fclose(map);
+    ((void (*)(uint64_t))at)(units * 10000000);
+}
+
+static int jit(uint64_t units) {
+    pid_t pids[2];
+    for (int i = 0; i < 2; ++i) {
+        pids[i] = fork();
+        if (pids[i] != 0) continue;
+        run_made_up_code(units);
+        _exit(0);
+    }
+    for (int i = 0; i < 2; ++i) require(wait_for(pids[i], 0) == 0, "a status");
+    printf("family: made up\n");
+    return 0;
+}
+
+static int alone(uint64_t units) {
+    const pid_t pid = fork();
+    if (pid == 0) {
+        for (uint64_t i = 0; i < 100 * units; ++i) {
+            siginfo_t info;
+            sink = work(i, 100000);
+            if (waitpid(-1, NULL, WNOHANG | __WALL) != -1 || errno != ECHILD) _exit(1);
+            if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) != -1) _exit(2);
+        }
+        struct rusage usage;
+        getrusage(RUSAGE_CHILDREN, &usage);
+        _exit(usage.ru_utime.tv_sec != 0);
+    }
+    require(wait_for(pid, 0) == 0, "a child that is not its own");
+    printf("family: alone\n");
+    return 0;
+}
+
+int main(int argc, char** argv) {
+    const char* what = argc > 1 ? argv[1] : "";
+    const int first = argc > 2 ? atoi(argv[2]) : 0, second = argc > 3 ? atoi(argv[3]) : 0;
+    if (strcmp(what, "shares") == 0) return shares((uint64_t)first, (uint64_t)second);
+    if (strcmp(what, "spawn") == 0) return spawn(argv[0], first);
+    if (strcmp(what, "brief") == 0) return brief(first);
+    if (strcmp(what, "killed") == 0) return killed();
+    if (strcmp(what, "stopped") == 0) return stopped();
+    if (strcmp(what, "daemon") == 0) return daemonize(first);
+    if (strcmp(what, "untraced") == 0) return untraced();
+    if (strcmp(what, "alone") == 0) return alone((uint64_t)first);
+    if (strcmp(what, "jit") == 0) return jit((uint64_t)first);
+    if (strcmp(what, "work") == 0) return sink = family_work_a((uint64_t)first), 3;
+    fprintf(stderr, "family: what?\n");
+    return 2;
+}
