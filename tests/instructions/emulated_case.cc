@@ -1,5 +1,6 @@
 #include "emulated_case.h"
 
+#include <cpuid.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -67,6 +68,15 @@ class NoSyscalls final : public SyscallHandler {
     }
 };
 
+// XRSTOR may change the rights of protection keys, which the emulator does not carry; XSAVE shows
+// them.
+void reset_protection_keys() {
+    constexpr unsigned ospke = 1 << 4, first_rights = 0x5555'5554;
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    if (__get_cpuid_count(7, 0, &a, &b, &c, &d) && (c & ospke))
+        asm volatile(".byte 0x0f, 0x01, 0xef" : : "a"(first_rights), "c"(0), "d"(0) : "memory");
+}
+
 }  // namespace
 
 // The memory of one case.
@@ -124,6 +134,7 @@ void CaseEmulator::run_level(const Slot& slot, TraceLevel level, Outcome& outcom
     outcome.ending = Ending::lost;
     source_->test = &test;
     sink_->recorded.clear();
+    reset_protection_keys();
     outcome.cpu = test.start;
     NoSyscalls syscalls;
     const auto begun = emulator_->begin_sample(memory_map(test.base()), *source_);

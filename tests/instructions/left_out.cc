@@ -75,6 +75,9 @@ std::optional<std::string_view> why_handed_over(const Instruction& in) {
     if (is_rare(in.mnemonic())) return "addresses memory in a way that no segment prefix reaches";
     if (in.mnemonic() == ZYDIS_MNEMONIC_SGDT || in.mnemonic() == ZYDIS_MNEMONIC_SIDT)
         return "shows the kernel's tables";
+    if (in.mnemonic() == ZYDIS_MNEMONIC_RDPKRU || in.mnemonic() == ZYDIS_MNEMONIC_WRPKRU)
+        return "rights of protection keys, which a sample does not carry";
+    if (z.meta.category == ZYDIS_CATEGORY_AMX_TILE) return "tiles, which a sample does not carry";
     if (z.meta.category == ZYDIS_CATEGORY_STRINGOP && (narrow_address || uses_gs(in)))
         return "string instruction with 32-bit addresses or GS";
     if (!memory && in.has_memory_operand() && uses_gs(in)) return "GS without a ModRM operand";

@@ -99,6 +99,10 @@ void NativeRunner::start() {
     int signal = 0;
     if (!wait_stop(pid_, signal)) give_up("the native process");
     ptrace(PTRACE_SETOPTIONS, pid_, nullptr, PTRACE_O_EXITKILL);
+    first_xstate_.resize(max_xstate_bytes);
+    iovec regset = {first_xstate_.data(), first_xstate_.size()};
+    if (ptrace(PTRACE_GETREGSET, pid_, NT_X86_XSTATE, &regset) != 0) give_up("its registers");
+    first_xstate_.resize(regset.iov_len);
     isolate();
 }
 
@@ -154,11 +158,9 @@ bool NativeRunner::set_state(const CpuState& cpu) {
     if (ptrace(PTRACE_GETREGS, pid_, nullptr, &registers) != 0) return false;
     store_general(cpu, registers);
     registers.orig_rax = ~0ull;
-    alignas(64) std::array<std::byte, max_xstate_bytes> area;
+    auto area = first_xstate_;
     iovec regset = {area.data(), area.size()};
-    return ptrace(PTRACE_SETREGS, pid_, nullptr, &registers) == 0 &&
-           ptrace(PTRACE_GETREGSET, pid_, NT_X86_XSTATE, &regset) == 0 &&
-           store_extended(cpu, std::span(area).first(regset.iov_len)) &&
+    return ptrace(PTRACE_SETREGS, pid_, nullptr, &registers) == 0 && store_extended(cpu, area) &&
            ptrace(PTRACE_SETREGSET, pid_, NT_X86_XSTATE, &regset) == 0;
 }
 

@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <span>
+#include <vector>
 
 #include "case.h"
 
@@ -27,8 +28,9 @@ class NativeRunner {
     bool set_state(const CpuState& cpu);
     bool get_state(CpuState& cpu);
 
-    std::byte* code_ = nullptr;    // shared with the process
-    std::byte* memory_ = nullptr;  // shared with the process
+    std::vector<std::byte> first_xstate_;  // also what CpuState does not carry: cases may change it
+    std::byte* code_ = nullptr;            // shared with the process
+    std::byte* memory_ = nullptr;          // shared with the process
     pid_t pid_ = -1;
 };
 
