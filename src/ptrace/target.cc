@@ -263,8 +263,12 @@ Result<void> Target::settle_one(pid_t tid, Deadline deadline) {
 
 void Target::resume_all(std::vector<StoppedThread>& threads) {
     take_back(threads);
+    stop_ended_ = Clock::now();
     for (auto& [tid, thread] : threads_) {
-        if (const auto stop = std::exchange(thread.stop, std::nullopt)) let_go_on(tid, *stop);
+        const auto stop = std::exchange(thread.stop, std::nullopt);
+        if (!stop) continue;
+        stop_ended_ = Clock::now();
+        let_go_on(tid, *stop);
     }
 }
 

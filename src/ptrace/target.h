@@ -134,6 +134,9 @@ class Target {
 
     // When the first thread was asked to, at the last stop().
     std::chrono::steady_clock::time_point stop_began() const { return stop_began_; }
+    // From then until the last thread was told to go on. Not until that call returned: a thread that
+    // wakes up on this processor takes it from us, and runs.
+    std::chrono::nanoseconds last_pause() const { return stop_ended_ - stop_began_; }
 
     // Lets threads go that stand still since launch() or adopt().
     void resume();
@@ -200,7 +203,7 @@ class Target {
     bool detached_ = false;
     std::uint64_t exec_count_ = 0;
     std::vector<std::string> executed_command_;
-    std::chrono::steady_clock::time_point stop_began_;
+    std::chrono::steady_clock::time_point stop_began_, stop_ended_;
     SyscallWatcher* watcher_ = nullptr;
     std::optional<WaitStatus> end_;
     std::optional<GuestAddress> syscall_instruction_;

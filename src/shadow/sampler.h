@@ -110,14 +110,12 @@ class Sampler {
     Result<void> try_fork(ScopedStop& stop, SampledProcess& process,
                           std::optional<Replica>& replica);
     struct BurstInStop {
-        std::optional<Clock::time_point> began = {};  // of the stop; nothing: none was taken
-        bool later = false;                           // try again at once
-        bool valid = true;                            // its mappings were as the job said
-        std::optional<std::string> maps_now = {};     // where not
-        bool cut = false;                             // by the time
+        bool taken = false;
+        bool later = false;                        // try again at once
+        bool valid = true;                         // its mappings were as the job said
+        std::optional<std::string> maps_now = {};  // where not
+        bool cut = false;                          // by the time
         std::optional<Error> refusal = {};
-
-        bool is_taken() const { return began.has_value(); }
     };
     std::chrono::nanoseconds usable_time(std::size_t threads) const;
     Result<BurstInStop> stop_for_burst(SampledProcess& process, SampleRunner& runner,

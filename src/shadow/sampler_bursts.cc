@@ -65,7 +65,7 @@ Result<Sampler::Taken> Sampler::take_burst(SampledProcess& process, SampleRunner
     TRY_ASSIGN(auto job, plan_burst(process));
     find_vdso(process);
     auto burst = stop_for_burst(process, runner, std::move(job));
-    const auto pause = Clock::now() - target.stop_began();
+    const auto pause = target.last_pause();
     if (burst || burst.error().code == ErrorCode::interrupted) {
         costs_.add_pause(to_ns(pause));
         bursts_.add_stop(pause, burst_limit_);
@@ -75,7 +75,7 @@ Result<Sampler::Taken> Sampler::take_burst(SampledProcess& process, SampleRunner
         runner.prepare(first_preparation);
         not_before_ = Clock::now() + first_preparation;
     }
-    if (!burst->is_taken()) return burst->later ? Result(Taken::later) : note_idle(&process);
+    if (!burst->taken) return burst->later ? Result(Taken::later) : note_idle(&process);
     return finish_burst(process, runner, *burst);
 }
 
@@ -113,8 +113,8 @@ void Sampler::look(ScopedStop& stop, SampleRunner& runner, SampleJob job) {
 
 // The emulation, which may take until the stop has lasted for the limit.
 Sampler::BurstInStop Sampler::burst_in(ScopedStop& stop, SampleRunner& runner, SampleJob job) {
-    BurstInStop burst{.began = stop.target().stop_began()};
-    const auto until = *burst.began + usable_time(stop.threads().size());
+    BurstInStop burst{.taken = true};
+    const auto until = stop.target().stop_began() + usable_time(stop.threads().size());
     job.replica = stop.target().live_thread_id();
     const bool is_planned = !job.maps_text.empty();
     if (!is_planned) {
@@ -153,7 +153,6 @@ Sampler::BurstInStop Sampler::burst_in(ScopedStop& stop, SampleRunner& runner, S
 // After the stop.
 Result<Sampler::Taken> Sampler::finish_burst(SampledProcess& process, SampleRunner& runner,
                                              const BurstInStop& burst) {
-    const auto pause = Clock::now() - *burst.began;
     if (burst.refusal) return *burst.refusal;
     if (burst.cut) bursts_.add_cut();
     process.maps_changed = !burst.valid;
@@ -167,7 +166,7 @@ Result<Sampler::Taken> Sampler::finish_burst(SampledProcess& process, SampleRunn
     policy_.count_burst();
     processes_->log().begin_sample(process.number);
     process.idle_in_a_row = 0;
-    note_pause(process, SampleKind::burst, pause);
+    note_pause(process, SampleKind::burst, process.target->last_pause());
     return Taken::yes;
 }
 

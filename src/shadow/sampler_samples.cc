@@ -88,7 +88,6 @@ Result<Sampler::Taken> Sampler::take_sample(SampledProcess& process, SampleRunne
     }
     if (is_shadow && process.has_unforked && !read_unforked(process)) return Taken::later;
     if (!is_shadow) return take_burst(process, runner);
-    Clock::time_point start;
     auto job = new_job(process, SampleKind::shadow);
     std::optional<Replica> replica;
     std::optional<InputRecorder::Lease> input;
@@ -96,7 +95,6 @@ Result<Sampler::Taken> Sampler::take_sample(SampledProcess& process, SampleRunne
     std::optional<BurstInStop> burst;
     {
         TRY_ASSIGN(auto stop, target.stop());
-        start = target.stop_began();
         if (!stop.in_group_stop()) job.threads = choose_threads(stop, options_.threads, random_);
         later =
             (process.has_unforked && !check_unforked(process)) || !leave_vdso(process, job.threads);
@@ -113,7 +111,7 @@ Result<Sampler::Taken> Sampler::take_sample(SampledProcess& process, SampleRunne
             if (!replica) burst = burst_in(stop, runner, std::move(job));
         }
     }
-    const auto pause = Clock::now() - start;
+    const auto pause = target.last_pause();
     costs_.add_pause(to_ns(pause));
     if (later) return Taken::later;
     if (burst) return finish_burst(process, runner, *burst);
@@ -122,7 +120,7 @@ Result<Sampler::Taken> Sampler::take_sample(SampledProcess& process, SampleRunne
     process.idle_in_a_row = 0;
     note_pause(process, SampleKind::shadow, pause);
     has_looked_ = true;
-    not_before_ = start;
+    not_before_ = target.stop_began();
     job.replica = replica->pid();
     job.memory_fd = replica->memory_fd();
     if (input) job.input = input->recording();
