@@ -19,7 +19,7 @@ MINOR_FAULTS = 9  # among the fields of /proc/PID/stat
 
 @dataclasses.dataclass
 class Run:
-    seconds: float          # from the program's exec to its end
+    seconds: float          # from the program's exec to its end, or what it says itself
     whole_seconds: float    # of the command
     minor_faults: int       # of the program, shortly before its end
     cpu_seconds: float      # of the command and all that it started
@@ -54,8 +54,9 @@ def children_cpu_seconds():
     return usage.ru_utime + usage.ru_stime
 
 
-def run(command, folder, profiler=(), profile_path=None):
-    """Needs a `profiler` command that runs the words behind it."""
+def run(command, folder, profiler=(), profile_path=None, seconds_path=None):
+    """Needs a `profiler` command that runs the words behind it. A program that measures its own time
+    leaves it in `seconds_path`."""
     reader, writer = os.pipe()
     cpu_before = children_cpu_seconds()
     start = time.perf_counter()
@@ -70,5 +71,6 @@ def run(command, folder, profiler=(), profile_path=None):
     if process.wait() != 0:
         raise RuntimeError(f"{words} ended with {process.returncode}")
     profile = read_profile(profile_path) if profile_path else None
-    return Run(ended - began, time.perf_counter() - start, faults,
+    seconds = float(pathlib.Path(seconds_path).read_text()) if seconds_path else ended - began
+    return Run(seconds, time.perf_counter() - start, faults,
                children_cpu_seconds() - cpu_before, profile)

@@ -16,6 +16,7 @@ void Budget::pass(Clock::time_point now, double processes) {
 }
 
 Budget::Clock::time_point Budget::when_within(double cost_seconds) const {
+    if (cost_seconds <= advance_seconds) return last_;
     const auto missing_seconds =
         std::clamp((cost_seconds - earned_seconds_) / share_, -1.0, longest_wait_seconds);
     return last_ + std::chrono::duration_cast<Clock::duration>(

@@ -25,13 +25,14 @@ class Budget {
     Clock::time_point when_within(double cost_seconds) const;
 
   private:
-    // What may be spent before it is earned: a program that soon ends is to have a few samples.
-    static constexpr double credit_seconds = 0.002;
+    // What may be spent before it is earned: a program that soon ends is to have a sample. It is
+    // an advance, so later a run is within its budget again.
+    static constexpr double advance_seconds = 0.001;
 
     double percent_;
     double share_;
     Clock::time_point last_;
-    double earned_seconds_ = credit_seconds;
+    double earned_seconds_ = 0;
 };
 
 }  // namespace shadowprof
