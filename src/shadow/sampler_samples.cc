@@ -38,6 +38,9 @@ std::uint64_t skip_range(SampleKind kind, std::uint64_t sample_size, double yiel
     return std::clamp(part, least_skip_range, mean_skip_range);
 }
 
+// Beyond it, sums of weighted counts could overflow.
+constexpr std::uint64_t most_weight = 100'000'000;
+
 // How many threads of a process can execute at the same time.
 unsigned processors_of(pid_t pid) {
     cpu_set_t set;
@@ -59,7 +62,8 @@ void Sampler::try_sample() {
 
 void Sampler::sample_now(SampleRunner& runner, Clock::time_point now) {
     auto* process = processes_->choose(random_, now);
-    if (budget_) budget_->pass(now, static_cast<double>(processes_->running()));
+    if (budget_)
+        budget_->pass(now, costs_.total_seconds(), static_cast<double>(processes_->running()));
     if (!process) {
         note_idle(nullptr);
         return schedule_next(now, nullptr);
@@ -157,7 +161,8 @@ SampleJob Sampler::new_job(const SampledProcess& process, SampleKind kind) {
     job.skip_instructions =
         random_() % skip_range(kind, options_.sample_size, process.kinds.expected_yield(kind));
     // It is one of several that could have been chosen.
-    job.weight = schedule_.weight() * static_cast<std::uint32_t>(processes_->running());
+    job.weight = static_cast<std::uint32_t>(std::min<std::uint64_t>(
+        std::uint64_t{schedule_.weight()} * processes_->running(), most_weight));
     return job;
 }
 

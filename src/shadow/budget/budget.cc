@@ -10,9 +10,10 @@ constexpr double longest_wait_seconds = 1e6;
 
 }  // namespace
 
-void Budget::pass(Clock::time_point now, double processes) {
+void Budget::pass(Clock::time_point now, double spent_seconds, double processes) {
     const std::chrono::duration<double> passed = now - std::exchange(last_, now);
     earned_seconds_ += share_ * passed.count() * std::max(processes, 1.0);
+    earned_seconds_ = std::min(earned_seconds_, spent_seconds + most_saved_seconds);
 }
 
 Budget::Clock::time_point Budget::when_within(double cost_seconds) const {

@@ -14,8 +14,10 @@ class Budget {
         : percent_(percent), share_(percent / 100 / (1 + percent / 100)) {}
 
     void begin(Clock::time_point now) { last_ = now; }
-    // Time has passed in which so many processes ran. A cost slows only one of them.
-    void pass(Clock::time_point now, double processes = 1);
+    // Time has passed in which so many processes ran: a cost slows only one of them. Of what is not
+    // spent, little is kept: what a target could have been slowed by while it slept, or while
+    // sampling was off, is not made up for later.
+    void pass(Clock::time_point now, double spent_seconds, double processes = 1);
 
     double percent() const { return percent_; }
     // Of the time that the target takes with us.
@@ -28,6 +30,8 @@ class Budget {
     // What may be spent before it is earned: a program that soon ends is to have a sample. It is
     // an advance, so later a run is within its budget again.
     static constexpr double advance_seconds = 0.001;
+    // Enough for the dearest sample that is ever tried.
+    static constexpr double most_saved_seconds = 0.05;
 
     double percent_;
     double share_;

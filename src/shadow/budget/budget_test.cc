@@ -25,31 +25,40 @@ TEST_CASE("what was spent is earned in time") {
     Budget budget(1);
     budget.begin(start);
     CHECK(wait_seconds(budget, start, 0.01) == doctest::Approx(0.01 * 101));
-    budget.pass(start + milliseconds(505));
+    budget.pass(start + milliseconds(505), 0.01);
     CHECK(wait_seconds(budget, start + milliseconds(505), 0.01) == doctest::Approx(0.505));
-    budget.pass(start + seconds(100));
-    CHECK(wait_seconds(budget, start + seconds(100), 0.9) <= 0);
+    budget.pass(start + seconds(100), 0.9);
+    CHECK(wait_seconds(budget, start + seconds(100), 0.91) <= 0);
 }
 
 TEST_CASE("a first sample is paid in advance, once") {
     Budget budget(1);
     budget.begin(start);
     CHECK(wait_seconds(budget, start, 0.001) <= 0);
-    budget.pass(start + milliseconds(101));
+    budget.pass(start + milliseconds(101), 0.001);
     CHECK(wait_seconds(budget, start + milliseconds(101), 0.002) == doctest::Approx(0.101));
+}
+
+TEST_CASE("what a target that slept was not slowed by is not made up for") {
+    Budget budget(1);
+    budget.begin(start);
+    const auto later = start + seconds(3600);
+    budget.pass(later, 0.01);
+    CHECK(wait_seconds(budget, later, 0.06) <= 0);
+    CHECK(wait_seconds(budget, later, 0.16) == doctest::Approx(0.1 * 101));
 }
 
 TEST_CASE("a cost that slows one process of several is a smaller one") {
     Budget one(1), four(1);
     for (auto* budget : {&one, &four}) budget->begin(start);
-    one.pass(start + seconds(1), 1);
-    four.pass(start + seconds(1), 4);
+    one.pass(start + seconds(1), 0, 1);
+    four.pass(start + seconds(1), 0, 4);
     const auto now = start + seconds(1);
     CHECK(wait_seconds(one, now, 0.039) > 2.5);
     CHECK(wait_seconds(four, now, 0.039) <= 0);
     Budget idle(1);
     idle.begin(start);
-    idle.pass(now, 0);
+    idle.pass(now, 0, 0);
     CHECK(wait_seconds(idle, now, 0.039) == doctest::Approx(wait_seconds(one, now, 0.039)));
 }
 
