@@ -22,9 +22,9 @@
 #include "ptrace/target.h"
 #include "ptrace/unwind.h"
 #include "shadow/emulation_worker.h"
-#include "shadow/environment_proc.h"
-#include "shadow/environment_remote.h"
 #include "shadow/sample_syscalls.h"
+#include "shadow/syscalls/environment_proc.h"
+#include "shadow/syscalls/environment_remote.h"
 #include "shadow/value_bursts.h"
 
 namespace shadowprof {

@@ -11,7 +11,7 @@
 #include "cli/commands.h"
 #include "cli/exit_status.h"
 #include "cli/messages.h"
-#include "shadow/syscall_table.h"
+#include "shadow/syscalls/syscall_table.h"
 
 namespace shadowprof {
 namespace {

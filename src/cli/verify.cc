@@ -4,7 +4,7 @@
 #include "cli/messages.h"
 #include "cli/parse_words.h"
 #include "cli/values.h"
-#include "shadow/verify_run.h"
+#include "shadow/exact/verify_run.h"
 
 namespace shadowprof {
 namespace {

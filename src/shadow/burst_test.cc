@@ -10,7 +10,7 @@
 #include "base/fd.h"
 #include "ptrace/proc.h"
 #include "ptrace/process_memory.h"
-#include "shadow/burst_account.h"
+#include "shadow/budget/burst_account.h"
 #include "shadow/stack_copies.h"
 
 using namespace shadowprof;

@@ -4,7 +4,7 @@
 
 #include "base/quiet_thread.h"
 #include "ptrace/launch.h"
-#include "shadow/exact_run.h"
+#include "shadow/exact/exact_run.h"
 #include "shadow/profiling.h"
 #include "shadow/sampler.h"
 

@@ -11,7 +11,7 @@
 #include "ptrace/process_memory.h"
 #include "ptrace/unforked_memory.h"
 #include "shadow/emulation_worker.h"
-#include "shadow/environment_remote.h"
+#include "shadow/syscalls/environment_remote.h"
 
 namespace shadowprof {
 namespace {

@@ -18,10 +18,10 @@
 #include "profile/process_profile.h"
 #include "ptrace/unwind.h"
 #include "shadow/budget/kind_choice.h"
-#include "shadow/environment_proc.h"
 #include "shadow/preparation.h"
 #include "shadow/sample_syscalls.h"
 #include "shadow/stack_copies.h"
+#include "shadow/syscalls/environment_proc.h"
 
 namespace shadowprof {
 

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "shadow/environment_remote.h"
+#include "shadow/syscalls/environment_remote.h"
 
 namespace shadowprof {
 namespace {

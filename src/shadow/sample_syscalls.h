@@ -7,7 +7,7 @@
 #include <string>
 
 #include "emu/worker_main.h"
-#include "shadow/syscall_emulator.h"
+#include "shadow/syscalls/syscall_emulator.h"
 
 namespace shadowprof {
 

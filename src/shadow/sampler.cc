@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/readable.h"
 #include "ptrace/proc.h"
-#include "shadow/syscall_stop_price.h"
+#include "shadow/input/syscall_stop_price.h"
 
 namespace shadowprof {
 namespace {

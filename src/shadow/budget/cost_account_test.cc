@@ -1,0 +1,22 @@
+#include "shadow/budget/cost_account.h"
+
+#include <doctest/doctest.h>
+
+using namespace shadowprof;
+
+TEST_CASE("a slowdown is told by what was paid, beside what the target would have taken") {
+    CostAccount costs(1000);
+    costs.add_pause(50'000'000);
+    costs.add_faults(50'000);
+    CHECK(costs.estimated_slowdown_percent(1.1) == doctest::Approx(10));
+    CHECK(costs.estimated_slowdown_percent(0) == 0);
+    costs.add_syscall_stops(100'000'000);
+    CHECK(costs.estimated_slowdown_percent(1.1) == doctest::Approx(100 * 0.2 / 0.9));
+}
+
+TEST_CASE("costs beyond what the run took are no reason to call it free") {
+    CostAccount costs(1000);
+    costs.add_pause(500'000'000);
+    costs.add_faults(5'000'000);
+    CHECK(costs.estimated_slowdown_percent(1) > 1000);
+}

@@ -1,0 +1,167 @@
+#include "shadow/exact/exact_run.h"
+
+#include "base/clock.h"
+#include "base/readable.h"
+
+namespace shadowprof {
+namespace {
+
+constexpr std::chrono::milliseconds progress_period{250};
+constexpr std::chrono::milliseconds look_period{50};
+constexpr std::size_t noted_divergences = 3;
+
+}  // namespace
+
+// Hands the trace to a collector, each part of it that hangs together as a sample.
+class ExactRun::Collecting final : public TraceUser {
+  public:
+    // Everything counts if there are no `bursts`.
+    Collecting(SampleCollector& collector, ModuleTable& modules,
+               const std::optional<BurstOptions>& bursts, std::uint64_t seed)
+        : collector_(collector),
+          resolver_(map_, modules),
+          bursts_(bursts ? std::optional(bursts->plan) : std::nullopt),
+          seed_(seed) {}
+
+    void restart(std::vector<GuestAddress> stack) override {
+        end();
+        collector_.begin({.resolver = resolver_,
+                          .stack = stack,
+                          .bursts = bursts_ ? &*bursts_ : nullptr,
+                          .seed = mix64(seed_ + parts_)});
+        ++parts_;
+        open_ = true;
+    }
+    void set_layout(MemoryMap map) override { map_ = std::move(map); }
+    void use(std::span<const std::uint64_t> words, const BlockTable& table) override {
+        if (!open_) return;
+        const auto start = read_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+        const auto batch = collector_.add(words, table);
+        instructions_ += batch.instructions;
+        damaged_ |= batch.damaged;
+        cpu_ns_ += static_cast<std::uint64_t>(read_clock_ns(CLOCK_THREAD_CPUTIME_ID) - start);
+    }
+    void new_emulator() override {
+        end();
+        collector_.new_emulator();
+    }
+    void end() {
+        if (open_) collector_.end();
+        open_ = false;
+    }
+
+    std::uint64_t instructions() const { return instructions_; }
+    std::uint64_t parts() const { return parts_; }
+    bool damaged() const { return damaged_; }
+    std::uint64_t cpu_ns() const { return cpu_ns_; }
+
+  private:
+    SampleCollector& collector_;
+    MemoryMap map_;
+    MapResolver resolver_;
+    const std::optional<BurstPlan> bursts_;
+    const std::uint64_t seed_;
+    std::atomic<std::uint64_t> instructions_ = 0;
+    std::uint64_t parts_ = 0;
+    std::uint64_t cpu_ns_ = 0;
+    bool damaged_ = false;
+    bool open_ = false;
+};
+
+ExactRun::ExactRun(const RunOptions& options, WaitHub& hub, OwnedWorker worker)
+    : options_(options), hub_(hub), worker_(std::move(worker)) {}
+
+ExactRun::~ExactRun() = default;
+
+Result<std::unique_ptr<ExactRun>> ExactRun::create(const RunOptions& options, std::uint64_t seed,
+                                                   WaitHub& hub, ModuleTable& modules,
+                                                   ProcessProfile& profile) {
+    TRY_ASSIGN(auto worker, OwnedWorker::start(hub));
+    std::unique_ptr<ExactRun> run(new ExactRun(options, hub, std::move(worker)));
+    run->collecting_ =
+        std::make_unique<Collecting>(profile.add_collector(), modules, options.bursts, seed);
+    return run;
+}
+
+double ExactRun::seconds() const {
+    return std::chrono::duration<double>(Clock::now() - begin_).count();
+}
+
+void ExactRun::run(Target& target, const ProgressListener& on_progress, int end_request) {
+    begin_ = Clock::now();
+    const auto followed = follow(target, on_progress, end_request);
+    if (!followed && followed.error().code != ErrorCode::gone)
+        stats_.stopped_early = followed.error().message;
+    // What cannot be detached goes on when shadowprof ends.
+    is_readable(end_request) ? (void)target.detach() : run_to_end(hub_, target);
+    seconds_ = seconds();
+}
+
+Result<void> ExactRun::follow(Target& target, const ProgressListener& on_progress,
+                              int end_request) {
+    TraceConsumer consumer(*collecting_);
+    auto next_progress = begin_ + progress_period;
+    IntervalOptions options{.comparison = MemoryComparison::in_a_share_of_time,
+                            .values = options_.profiles.values};
+    options.is_given_up = [&] { return is_readable(end_request); };
+    options.on_tick = [&] {
+        const auto now = Clock::now();
+        if (!on_progress || now < next_progress) return;
+        next_progress = now + progress_period;
+        on_progress({seconds(), stats_.intervals, collecting_->instructions(), "intervals"});
+    };
+    TRY_ASSIGN(auto stop, target.stop());
+    if (stop.threads().empty()) return {};
+    IntervalRun intervals(stop, worker_, consumer, options, stats_, divergences_);
+    const auto result = intervals.run();
+    consumer.drain();
+    collecting_->end();
+    counters_ = intervals.counters();
+    return result;
+}
+
+void ExactRun::fill(Profile& profile) const {
+    auto& sampling = profile.sampling;
+    sampling.mode = "exact";
+    sampling.samples = collecting_->parts();
+    sampling.instructions = collecting_->instructions();
+    for (const auto& [name, counter] : worker_counters)
+        sampling.counters[std::string(name)] = counters_.*counter;
+    sampling.counters["collector_cpu_ns"] = collecting_->cpu_ns();
+    sampling.emulation_seconds =
+        static_cast<double>(counters_.cpu_ns + collecting_->cpu_ns()) / 1e9;
+    sampling.ended[stats_.stopped_early.empty() ? "exit" : "stopped"] = 1;
+    if (sampling.samples > 1) sampling.ended["interrupted"] = sampling.samples - 1;
+    sampling.single_stepped = stats_.native_instructions;
+    sampling.exact = stats_;
+    if (stats_.stopped_early.empty()) sampling.target_instructions = sampling.instructions;
+    profile.run.seconds = seconds_;
+    profile.overhead.stops = stats_.intervals;
+    auto& notes = profile.notes;
+    if (!stats_.stopped_early.empty())
+        notes.push_back(
+            fmt::format("the rest of the run is not covered: {}", stats_.stopped_early));
+    if (stats_.diverged)
+        notes.push_back(fmt::format("{} of {} intervals diverged: what they counted is not certain",
+                                    stats_.diverged, stats_.intervals));
+    for (std::size_t i = 0; i < std::min(noted_divergences, divergences_.size()); ++i)
+        notes.push_back(fmt::format("interval {} diverged: {}", divergences_[i].interval,
+                                    fmt::join(divergences_[i].differences, "; ")));
+    for (const auto& [reason, times] : stats_.excluded)
+        notes.push_back(fmt::format("{} intervals are not covered: {}", times, reason));
+    if (collecting_->damaged()) notes.push_back("the trace was damaged");
+}
+
+void run_to_end(WaitHub& hub, Target& target) {
+    target.resume();
+    while (true) {
+        // Of its threads too, which are not waited for.
+        while (const auto event = hub.poll()) (void)target.handle(*event);
+        if (target.end()) return;
+        const auto status = hub.wait_for(target.pid(), look_period);
+        if (!status) return;
+        if (*status) hub.put_back({target.pid(), **status});
+    }
+}
+
+}  // namespace shadowprof

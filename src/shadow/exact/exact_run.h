@@ -1,0 +1,53 @@
+// Exact mode: the whole run is the profile.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+
+#include "base/result.h"
+#include "profile/process_profile.h"
+#include "ptrace/target.h"
+#include "shadow/exact/interval_run.h"
+#include "shadow/run_options.h"
+#include "shadow/run_target.h"
+
+namespace shadowprof {
+
+class ExactRun {
+  public:
+    // All must outlive it.
+    static Result<std::unique_ptr<ExactRun>> create(const RunOptions& options, std::uint64_t seed,
+                                                    WaitHub& hub, ModuleTable& modules,
+                                                    ProcessProfile& profile);
+    ~ExactRun();
+
+    // Follows the target, which stands before its first instruction, to its end, or lets it run on
+    // by itself when it can be followed no further: fill() then says so. When `end_request` becomes
+    // readable (-1: never) the target is let go as soon as it can be, and goes on.
+    void run(Target& target, const ProgressListener& on_progress, int end_request);
+    // Adds the run's figures to a profile that has its lists already.
+    void fill(Profile& profile) const;
+
+  private:
+    using Clock = std::chrono::steady_clock;
+    class Collecting;
+
+    ExactRun(const RunOptions& options, WaitHub& hub, OwnedWorker worker);
+    Result<void> follow(Target& target, const ProgressListener& on_progress, int end_request);
+    double seconds() const;
+
+    const RunOptions options_;
+    WaitHub& hub_;
+    OwnedWorker worker_;
+    std::unique_ptr<Collecting> collecting_;
+    ExactStats stats_;
+    std::vector<Divergence> divergences_;
+    Clock::time_point begin_;
+    double seconds_ = 0;
+    WorkerCounters counters_ = {};
+};
+
+// Lets a target go that stands still, and waits for its end.
+void run_to_end(WaitHub& hub, Target& target);
+
+}  // namespace shadowprof

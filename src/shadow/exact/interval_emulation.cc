@@ -1,0 +1,200 @@
+// How an interval is emulated, and how one is cut short at a place that the hardware finds.
+#include <fcntl.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "ptrace/hardware_breakpoint.h"
+#include "ptrace/proc.h"
+#include "ptrace/process_memory.h"
+#include "ptrace/rseq_area.h"
+#include "ptrace/thread_registers.h"
+#include "shadow/exact/interval_run.h"
+
+namespace shadowprof {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+// How often to look, while an interval is emulated, whether a signal waits for the program.
+constexpr milliseconds signal_period{20};
+// A worker that says nothing for so long is taken for hung.
+constexpr std::chrono::seconds silence_limit{20};
+// An interval is cut where a block begins that is rare among so many.
+constexpr std::uint64_t cut_window = std::uint64_t{4} << 20;
+constexpr std::uint64_t cut_slack = 256;
+// How long the program may take to come to where its interval was cut.
+constexpr std::chrono::seconds cut_limit{10};
+
+// How many workers are asked whether they have room for the program's mappings.
+constexpr int most_places = 8;
+
+}  // namespace
+
+Result<void> IntervalRun::replace_worker() {
+    consumer_.drain();
+    TRY(worker_.replace());
+    consumer_.new_emulator();
+    anew_ = true;
+    return {};
+}
+
+Result<void> IntervalRun::restart_trace() {
+    TRY_ASSIGN(const auto snapshot, thread_.snapshot());
+    ProcessMemory memory(thread_.tid());
+    consumer_.restart(unwinder_.unwind(snapshot.cpu, map_, memory));
+    jumped_ = false;
+    return {};
+}
+
+// Shows the worker what has changed and lets it run.
+Result<void> IntervalRun::begin(const CpuState& cpu) {
+    std::string text;
+    if (anew_ || layout_changed_) {
+        TRY_ASSIGN(text, read_maps_text(thread_.tid()));
+        TRY_ASSIGN(map_, MemoryMap::parse(text));
+        consumer_.set_layout(map_);
+    }
+    if (anew_) {
+        TRY_ASSIGN(memory_, open_process_memory(thread_.tid(), O_RDONLY));
+    }
+    if (jumped_) TRY(restart_trace());
+    // Others write there: the kernel, or another process.
+    TRY_ASSIGN(const auto rseq, read_rseq_area(thread_));
+    if (!rseq.empty()) changed_.push_back({rseq.start, rseq.end});
+    for (const auto& mapping : map_.mappings())
+        if (mapping.shared) changed_.push_back({mapping.start, mapping.end});
+    ExactRequest request{.kind = anew_ ? RunKind::exact : RunKind::exact_next,
+                         .cpu = cpu,
+                         .maps_text = text,
+                         .changed = changed_,
+                         .memory_fd = anew_ ? memory_.get() : -1,
+                         .flipped = options_.flipped};
+    if (anew_) request.changed = {};
+    request.limits.value_instructions = options_.values ? RunLimits::unlimited : 0;
+    TRY(worker_->begin_exact(request));
+    anew_ = layout_changed_ = false;
+    return {};
+}
+
+Result<SampleOutcome> IntervalRun::emulate(const CpuState& cpu) {
+    const bool goes_on = !anew_;
+    TRY(begin(cpu));
+    TRY_ASSIGN(auto emulated, follow_emulation());
+    for (int tries = 0; tries < most_places && emulated.result.end == SampleEnd::no_room; ++tries) {
+        // The program's mappings are where the worker has its own: at another distance they may not
+        // be, or in another worker, which lies elsewhere.
+        if (tries > 0 || !goes_on) TRY(replace_worker());
+        anew_ = true;
+        TRY(begin(cpu));
+        TRY_ASSIGN(emulated, follow_emulation());
+    }
+    for (const auto& [name, counter] : worker_counters)
+        counters_.*counter += emulated.counters.*counter;
+    if (emulated.result.end == SampleEnd::size) return cut(std::move(emulated));
+    return emulated;
+}
+
+// To the end of the interval, or until a signal waits for the program: that must not wait longer.
+Result<SampleOutcome> IntervalRun::follow_emulation() {
+    auto next_look = Clock::now() + signal_period;
+    auto last_word = Clock::now();
+    bool stopping = false;
+    while (true) {
+        auto next = worker_->next_of_exact(static_cast<int>(signal_period.count()));
+        const auto now = Clock::now();
+        if (!next && next.error().code != ErrorCode::interrupted) return next.error();
+        if (next) {
+            last_word = now;
+            if (auto* outcome = std::get_if<SampleOutcome>(&*next)) return std::move(*outcome);
+            consumer_.segment(*worker_, std::get<TraceSegment>(*next));
+        } else if (now - last_word > silence_limit) {
+            return Error{ErrorCode::system, 0, "the emulator does not answer"};
+        }
+        if (stopping || now < next_look) continue;
+        if (options_.on_tick) options_.on_tick();
+        TRY(check_given_up());
+        next_look = now + signal_period;
+        TRY_ASSIGN(stopping, native_.has_signal());
+        if (stopping) TRY(worker_->stop_exact());
+    }
+}
+
+// Goes on where the last run stopped, for some blocks at most.
+Result<SampleOutcome> IntervalRun::onward(const CpuState& cpu, std::uint64_t blocks,
+                                          const std::function<void(std::uint64_t)>& use) {
+    ExactRequest request{.kind = RunKind::exact_onward, .cpu = cpu};
+    request.limits.blocks = blocks;
+    TRY(worker_->begin_exact(request));
+    while (true) {
+        TRY_ASSIGN(auto next,
+                   worker_->next_of_exact(static_cast<int>(silence_limit.count()) * 1000));
+        if (auto* outcome = std::get_if<SampleOutcome>(&next)) return std::move(*outcome);
+        const auto& segment = std::get<TraceSegment>(next);
+        if (use) std::for_each(segment.words.rbegin(), segment.words.rend(), use);
+        consumer_.segment(*worker_, segment);
+    }
+}
+
+// The interval is to end soon, at a place that the hardware can find: before a block that is rarely
+// executed. Where loops are regular it comes again after as many blocks as the last time.
+Result<SampleOutcome> IntervalRun::cut(SampleOutcome emulated) {
+    struct Seen {
+        std::uint64_t times = 0, last = 0, before = 0;  // indices from 1 on
+    };
+    std::unordered_map<std::uint64_t, Seen> seen;  // by block
+    std::uint64_t index = 0;
+    TRY_ASSIGN(emulated, onward(emulated.cpu, cut_window, [&](std::uint64_t id) {
+                   auto& block = seen[id];
+                   ++block.times;
+                   block.before = block.last;
+                   block.last = ++index;
+               }));
+    std::uint64_t fewest = ~std::uint64_t{0}, distance = 0;
+    GuestAddress rarest;
+    for (const auto& [id, block] : seen) {
+        const auto* info = worker_->table().find(id);
+        if (!info || block.before == 0 || block.times >= fewest) continue;
+        const auto next = block.last + (block.last - block.before);
+        fewest = block.times;
+        rarest = info->start;
+        distance = next > index + 1 ? next - index - 1 : 0;
+    }
+    if (distance > cut_slack && emulated.result.end == SampleEnd::size) {
+        TRY_ASSIGN(emulated, onward(emulated.cpu, distance - cut_slack, {}));
+    }
+    for (std::uint64_t i = 0; i < 4 * cut_slack; ++i) {
+        if (emulated.result.end != SampleEnd::size || emulated.cpu.rip == rarest) break;
+        TRY_ASSIGN(emulated, onward(emulated.cpu, 1, {}));
+    }
+    return emulated;
+}
+
+// The program comes by there again and again: it is there when its state is the same. Bytes that
+// told an earlier time from the right one, a counter's for instance, are looked at first.
+Result<bool> IntervalRun::find_cut(const SampleOutcome& emulated) {
+    const auto limit = Clock::now() + cut_limit;
+    const auto rip = emulated.cpu.rip;
+    ProcessMemory memory(thread_.tid());
+    std::vector<MemoryDifference> telling;
+    const auto tells = [&](const MemoryDifference& d) {
+        const auto byte = read_value<std::uint8_t>(memory, d.address);
+        return !byte || *byte != d.emulated;
+    };
+    TRY_ASSIGN(const auto breakpoint, HardwareBreakpoint::set(thread_, rip));
+    while (Clock::now() < limit) {
+        TRY_ASSIGN(const bool there, native_.run_to({NativeRun::Stop::Kind::breakpoint, rip, 0}));
+        if (!there) return false;
+        TRY_ASSIGN(const auto registers, thread_.registers());
+        CpuState now;
+        load_general(now, registers);
+        if (now.gpr != emulated.cpu.gpr) continue;
+        if (std::any_of(telling.begin(), telling.end(), tells)) continue;
+        TRY_ASSIGN(const auto found, compare(Boundary::cut, emulated, &telling));
+        if (found.empty()) return true;
+    }
+    return false;
+}
+
+}  // namespace shadowprof

@@ -1,0 +1,302 @@
+#include "shadow/exact/interval_run.h"
+
+#include <algorithm>
+
+#include "decoder/instruction.h"
+#include "ptrace/hardware_breakpoint.h"
+#include "ptrace/process_memory.h"
+#include "ptrace/rseq_area.h"
+#include "shadow/exact/kernel_writes.h"
+#include "shadow/exact/narrowing.h"
+#include "shadow/exact/state_comparison.h"
+
+namespace shadowprof {
+namespace {
+
+constexpr std::size_t kept_divergences = 20;
+// Times what the last comparison took.
+constexpr int time_between_comparisons = 24;
+
+bool is_clock_page(const Mapping* mapping) {
+    return mapping && mapping->name.starts_with("[vvar");
+}
+
+}  // namespace
+
+IntervalRun::IntervalRun(ScopedStop& stop, OwnedWorker& worker, TraceConsumer& consumer,
+                         const IntervalOptions& options, ExactStats& stats,
+                         std::vector<Divergence>& divergences)
+    : stop_(stop),
+      thread_(stop.threads().front()),
+      worker_(worker),
+      consumer_(consumer),
+      options_(options),
+      stats_(stats),
+      divergences_(divergences),
+      native_(stop.target(), thread_) {}
+
+Result<void> IntervalRun::run() {
+    while (true) {
+        if (options_.stop_reason) stats_.stopped_early = options_.stop_reason();
+        if (options_.on_tick) options_.on_tick();
+        TRY(check_given_up());
+        if (!stats_.stopped_early.empty()) return {};
+        TRY_ASSIGN(const bool goes_on, interval());
+        if (!goes_on) return {};
+    }
+}
+
+Result<void> IntervalRun::check_given_up() const {
+    if (!options_.is_given_up || !options_.is_given_up()) return {};
+    return Error{ErrorCode::interrupted, 0, "shadowprof was told to end"};
+}
+
+// Emulates to the next boundary, lets the program run there, compares, and passes the boundary.
+// False: the program cannot be followed any further.
+Result<bool> IntervalRun::interval() {
+    TRY_ASSIGN(const auto start, thread_.snapshot());
+    if (wants_replica()) TRY(take_replica());
+    const auto diverged_before = stats_.diverged;
+    // The program may have died of what diverged.
+    auto result = interval_from(start.cpu);
+    if (stats_.diverged != diverged_before) narrow_down(start.cpu);
+    replica_.reset();
+    return result;
+}
+
+Result<bool> IntervalRun::interval_from(const CpuState& start) {
+    TRY_ASSIGN(const auto emulated, emulate(start));
+    const auto boundary = boundary_of(emulated);
+    if (!boundary) {
+        stats_.stopped_early = fmt::format("the emulation ended at {:#x} by {}",
+                                           emulated.cpu.rip.value, name(emulated.result.end));
+        return false;
+    }
+    TRY_ASSIGN(const bool arrived, run_natively_to(*boundary, emulated));
+    ++stats_.intervals;
+    if (!arrived && stands_at_breakpoint()) {
+        TRY(leave_to_hardware("a signal came in a loop too tight to be stopped in"));
+        TRY_ASSIGN(auto passage, native_.pass_whatever());
+        return prepare_next(std::move(passage));
+    }
+    if (!arrived) {
+        note_divergence({fmt::format("emulated to {:#x}, but the native run came to: {}",
+                                     emulated.cpu.rip.value, thread_.status().describe())});
+        TRY_ASSIGN(auto passage, native_.pass_whatever());
+        return prepare_next(std::move(passage));
+    }
+    TRY_ASSIGN(auto found, compare(*boundary, emulated));
+    if (!found.empty()) note_divergence(std::move(found));
+    TRY_ASSIGN(auto passage, pass(*boundary, emulated));
+    if (emulated.worker_exhausted) TRY(replace_worker());
+    return prepare_next(std::move(passage));
+}
+
+// What the next interval has to know of what happened in between.
+Result<bool> IntervalRun::prepare_next(Passage passage) {
+    stats_.signals = native_.signals_held();
+    if (!passage.blocked.empty()) {
+        stats_.stopped_early = std::move(passage.blocked);
+        return false;
+    }
+    const bool all = std::any_of(passage.writes.ranges.begin(), passage.writes.ranges.end(),
+                                 [](const MemoryRange& range) { return range.is_all(); });
+    changed_ = all ? std::vector{MemoryRange::all()} : std::move(passage.writes.ranges);
+    layout_changed_ |= passage.writes.layout;
+    anew_ |= passage.executed;
+    jumped_ |= passage.jumped || passage.executed;
+    return true;
+}
+
+std::optional<IntervalRun::Boundary> IntervalRun::boundary_of(const SampleOutcome& emulated) const {
+    switch (emulated.result.end) {
+        case SampleEnd::stopped:
+            return emulated.result.syscalls ? Boundary::syscall : Boundary::vdso_call;
+        case SampleEnd::unsupported_instruction:
+            return Boundary::instruction;
+        case SampleEnd::fault:
+            // Only the hardware can read those.
+            if (is_clock_page(map_.find(emulated.result.fault_address)))
+                return Boundary::instruction;
+            return Boundary::fault;
+        case SampleEnd::size:
+            return Boundary::cut;
+        default:
+            return std::nullopt;
+    }
+}
+
+// True: the thread stands where the emulation ended. False: something else came first.
+Result<bool> IntervalRun::run_natively_to(Boundary boundary, const SampleOutcome& emulated) {
+    using Kind = NativeRun::Stop::Kind;
+    const auto rip = emulated.cpu.rip;
+    if (boundary == Boundary::syscall)
+        return native_.run_to({.kind = Kind::syscall, .address = rip});
+    if (boundary == Boundary::fault)
+        return native_.run_to(
+            {.kind = Kind::fault, .address = rip, .signal = emulated.result.signal});
+    if (boundary == Boundary::cut) return find_cut(emulated);
+    TRY_ASSIGN(const auto now, thread_.registers());
+    if (now.rip == rip.value) return true;
+    TRY_ASSIGN(const auto breakpoint, HardwareBreakpoint::set(thread_, rip));
+    return native_.run_to({.kind = Kind::breakpoint, .address = rip});
+}
+
+Result<std::vector<std::string>> IntervalRun::compare(Boundary boundary,
+                                                      const SampleOutcome& emulated,
+                                                      std::vector<MemoryDifference>* bytes) {
+    TRY_ASSIGN(auto found, compare_registers(boundary, emulated));
+    TRY_ASSIGN(const bool due, is_memory_due(boundary, emulated));
+    if (due || !found.empty()) {
+        TRY_ASSIGN(const auto memory, compare_memory(bytes));
+        found.insert(found.end(), memory.begin(), memory.end());
+    }
+    if (!found.empty())
+        found.insert(found.begin(), fmt::format("ended at {:#x}", emulated.cpu.rip.value));
+    return found;
+}
+
+Result<std::vector<std::string>> IntervalRun::compare_registers(Boundary boundary,
+                                                                const SampleOutcome& emulated) {
+    TRY_ASSIGN(auto native, thread_.snapshot());
+    if (boundary == Boundary::syscall) {
+        // The kernel has put -ENOSYS into RAX already.
+        TRY_ASSIGN(const auto registers, thread_.registers());
+        native.cpu[Gpr::rax] = registers.orig_rax;
+    }
+    auto emulated_cpu = emulated.cpu;
+    if (boundary == Boundary::cut) {
+        ProcessMemory memory(thread_.tid());
+        adopt_dead_flags(native.cpu, emulated_cpu, memory);
+    }
+    return differences(native.cpu, emulated_cpu);
+}
+
+// All memory that was written to since it was last done.
+Result<std::vector<std::string>> IntervalRun::compare_memory(std::vector<MemoryDifference>* bytes) {
+    const auto begin = Clock::now();
+    // The kernel writes there when it preempts the thread.
+    TRY_ASSIGN(const auto rseq, read_rseq_area(thread_));
+    TRY_ASSIGN(const auto memory, worker_->compare_memory({rseq.start, rseq.end}));
+    auto found = differences(memory);
+    if (bytes) bytes->insert(bytes->end(), memory.differences, memory.differences + found.size());
+    if (memory.pages_unreadable)
+        found.push_back(fmt::format("{} pages that were written to are not there natively",
+                                    memory.pages_unreadable));
+    stats_.pages_compared += memory.pages_compared;
+    const auto end = Clock::now();
+    memory_due_ = end + time_between_comparisons * (end - begin);
+    return found;
+}
+
+// Whether what was written must be compared before the boundary is passed.
+Result<bool> IntervalRun::is_memory_due(Boundary boundary, const SampleOutcome& emulated) const {
+    if (options_.comparison == MemoryComparison::each_interval || Clock::now() >= memory_due_ ||
+        emulated.worker_exhausted ||
+        (boundary != Boundary::syscall && boundary != Boundary::vdso_call))
+        return true;
+    if (shares_memory()) return true;
+    if (boundary == Boundary::vdso_call) return false;
+    TRY_ASSIGN(const auto registers, thread_.registers());
+    return hides_memory(entered_call(registers));
+}
+
+// Others may write to it.
+bool IntervalRun::shares_memory() const {
+    return std::ranges::any_of(map_.mappings(),
+                               [](const Mapping& m) { return m.shared && m.writable; });
+}
+
+bool IntervalRun::wants_replica() const {
+    return options_.narrow == Narrow::always ||
+           (options_.narrow == Narrow::after_the_first && stats_.diverged != 0);
+}
+
+Result<void> IntervalRun::take_replica() {
+    // A signal that stopped the thread here is a breakpoint's or a step's.
+    TRY(thread_.settle(StoppedThread::OwnSignal::dropped));
+    TRY_ASSIGN(syscall_instruction_, stop_.target().syscall_instruction());
+    TRY_ASSIGN(auto replica, Replica::fork(stop_));
+    replica_.emplace(std::move(replica));
+    return {};
+}
+
+// Only adds to what is said of the divergence.
+void IntervalRun::narrow_down(const CpuState& start) {
+    if (divergences_.size() != stats_.diverged) return;
+    auto& lines = divergences_.back().differences;
+    if (!replica_ && options_.narrow == Narrow::after_the_first)
+        lines.push_back("only later ones are narrowed down, but with --narrow");
+    if (!replica_) return;
+    if (shares_memory()) {
+        lines.push_back("not narrowed down: the program shares memory with others");
+        return;
+    }
+    Narrowing narrowing(*worker_, std::move(*replica_), start, map_, syscall_instruction_,
+                        options_.flipped);
+    const auto found = narrowing.run();
+    if (found)
+        lines.insert(lines.end(), found->begin(), found->end());
+    else
+        lines.push_back("not narrowed down: " + found.error().message);
+}
+
+void IntervalRun::note_divergence(std::vector<std::string> differences) {
+    ++stats_.diverged;
+    if (divergences_.size() < kept_divergences)
+        divergences_.push_back({stats_.intervals, std::move(differences)});
+    anew_ = jumped_ = true;
+}
+
+Result<Passage> IntervalRun::pass(Boundary boundary, const SampleOutcome& emulated) {
+    switch (boundary) {
+        case Boundary::syscall:
+            ++stats_.boundaries["a system call"];
+            return native_.pass_syscall();
+        case Boundary::vdso_call:
+            ++stats_.boundaries["a vDSO call"];
+            return native_.pass_vdso_call();
+        case Boundary::instruction:
+            ++stats_.native_instructions;
+            // Its block was left before it.
+            jumped_ |= emulated.result.end == SampleEnd::fault;
+            return pass_instruction(emulated.cpu.rip);
+        case Boundary::fault:
+            ++stats_.boundaries["a fault"];
+            return native_.pass_fault();
+        case Boundary::cut: {
+            ++stats_.boundaries["a signal"];
+            Passage passage;
+            TRY(native_.deliver_held(passage));
+            return passage;
+        }
+    }
+    return Passage{};
+}
+
+Result<Passage> IntervalRun::pass_instruction(GuestAddress at) {
+    std::array<std::byte, Instruction::max_length> bytes;
+    ProcessMemory memory(thread_.tid());
+    const auto readable = memory.read(at, bytes);
+    const auto in = readable ? Instruction::decode(bytes, at) : std::nullopt;
+    ++stats_.boundaries[in ? ZydisMnemonicGetString(in->mnemonic()) : "instruction"];
+    const bool registers_only = in && in->is_nondeterministic() && !in->has_memory_operand();
+    return native_.pass_instruction(registers_only);
+}
+
+bool IntervalRun::stands_at_breakpoint() const {
+    const auto& status = thread_.status();
+    return status.kind() == WaitStatus::Kind::signal_stop && status.signal() == SIGTRAP;
+}
+
+// To the next place where the program can be followed again.
+Result<void> IntervalRun::leave_to_hardware(std::string reason) {
+    ++stats_.excluded[std::move(reason)];
+    anew_ = jumped_ = true;
+    Passage passage;
+    TRY(native_.deliver_held(passage));
+    TRY(native_.run_to({.kind = NativeRun::Stop::Kind::syscall}));
+    return {};
+}
+
+}  // namespace shadowprof

@@ -1,0 +1,130 @@
+// Leads a program from one system call to the next, each interval emulated and then run natively
+// from the same state; at the interval's end all registers and every page that the emulation wrote
+// to must be the same. The base of exact mode and of verify.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/memory_map.h"
+#include "base/result.h"
+#include "emu/worker_process.h"
+#include "profile/profile.h"
+#include "ptrace/replica.h"
+#include "ptrace/target.h"
+#include "ptrace/unwind.h"
+#include "shadow/exact/native_run.h"
+#include "shadow/owned_worker.h"
+#include "shadow/trace_consumer.h"
+
+namespace shadowprof {
+
+// An interval after which emulation and hardware did not agree.
+struct Divergence {
+    std::uint64_t interval = 0;
+    std::vector<std::string> differences;  // "rax: native 0x1, emulated 0x2", ...
+};
+
+// When a divergence is narrowed down to an instruction. Each interval then needs a replica, which
+// may cost as much as the rest.
+enum class Narrow : std::uint8_t { never, after_the_first, always };
+
+// How often memory is compared; registers are at the end of every interval.
+enum class MemoryComparison : std::uint8_t {
+    each_interval,
+    // As often as keeps it a small part of the run's time, and always before written memory could
+    // go unseen: where mappings change, where more is executed natively than a system call, at the
+    // end. A page that was written to is compared all the same, some intervals later.
+    in_a_share_of_time,
+};
+
+struct IntervalOptions {
+    MemoryComparison comparison = MemoryComparison::each_interval;
+    bool values = false;   // trace the results of all instructions
+    GuestAddress flipped;  // see ExactRequest
+    Narrow narrow = Narrow::never;
+    // Asked before each interval whether to go on; says why not.
+    std::function<std::string()> stop_reason;
+    // Asked now and then whether to give up at once, with ErrorCode::interrupted.
+    std::function<bool()> is_given_up;
+    std::function<void()> on_tick;  // called now and then
+};
+
+class IntervalRun {
+  public:
+    // All must outlive it. `stats` and `divergences` are added to.
+    IntervalRun(ScopedStop& stop, OwnedWorker& worker, TraceConsumer& consumer,
+                const IntervalOptions& options, ExactStats& stats,
+                std::vector<Divergence>& divergences);
+
+    // Until the program ends (ErrorCode::gone) or cannot be followed any further, for which
+    // ExactStats::stopped_early is the reason. It then stands where it can go on without us.
+    Result<void> run();
+    // Of all intervals.
+    const WorkerCounters& counters() const { return counters_; }
+
+  private:
+    using Clock = std::chrono::steady_clock;
+    // What ended the emulation of an interval, and where the native run has to stop.
+    enum class Boundary : std::uint8_t { syscall, vdso_call, instruction, fault, cut };
+
+    Result<void> check_given_up() const;
+    Result<bool> interval();
+    Result<bool> interval_from(const CpuState& start);
+    Result<void> begin(const CpuState& cpu);
+    Result<SampleOutcome> emulate(const CpuState& cpu);
+    Result<SampleOutcome> follow_emulation();
+    Result<SampleOutcome> onward(const CpuState& cpu, std::uint64_t blocks,
+                                 const std::function<void(std::uint64_t)>& use);
+    Result<SampleOutcome> cut(SampleOutcome emulated);
+    std::optional<Boundary> boundary_of(const SampleOutcome& emulated) const;
+    Result<bool> run_natively_to(Boundary boundary, const SampleOutcome& emulated);
+    Result<bool> find_cut(const SampleOutcome& emulated);
+    Result<std::vector<std::string>> compare(Boundary boundary, const SampleOutcome& emulated,
+                                             std::vector<MemoryDifference>* bytes = nullptr);
+    Result<std::vector<std::string>> compare_registers(Boundary boundary,
+                                                       const SampleOutcome& emulated);
+    Result<std::vector<std::string>> compare_memory(std::vector<MemoryDifference>* bytes);
+    Result<bool> is_memory_due(Boundary boundary, const SampleOutcome& emulated) const;
+    Result<Passage> pass(Boundary boundary, const SampleOutcome& emulated);
+    Result<Passage> pass_instruction(GuestAddress at);
+    bool stands_at_breakpoint() const;
+    Result<void> leave_to_hardware(std::string reason);
+    Result<bool> prepare_next(Passage passage);
+    Result<void> restart_trace();
+    Result<void> replace_worker();
+    bool shares_memory() const;
+    bool wants_replica() const;
+    Result<void> take_replica();
+    void narrow_down(const CpuState& start);
+    void note_divergence(std::vector<std::string> differences);
+
+    ScopedStop& stop_;
+    StoppedThread& thread_;
+    OwnedWorker& worker_;
+    TraceConsumer& consumer_;
+    const IntervalOptions& options_;
+    ExactStats& stats_;
+    std::vector<Divergence>& divergences_;
+    NativeRun native_;
+    WorkerCounters counters_ = {};
+    Unwinder unwinder_;
+
+    std::optional<Replica> replica_;  // of the interval's start
+    GuestAddress syscall_instruction_;
+    UniqueFd memory_;
+    MemoryMap map_;
+    std::vector<MemoryRange> changed_;  // since the last interval
+    bool anew_ = true;                  // the worker's memory is not what the program's is
+    bool layout_changed_ = false;
+    Clock::time_point memory_due_{};  // when memory is next to be compared
+    bool jumped_ = true;              // the trace does not go on where it ended
+};
+
+}  // namespace shadowprof

@@ -1,0 +1,58 @@
+#include "shadow/exact/kernel_writes.h"
+
+#include <asm/unistd.h>
+#include <doctest/doctest.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+
+namespace shadowprof {
+namespace {
+
+using Ranges = std::vector<MemoryRange>;
+
+TEST_CASE("a read writes what it returned") {
+    CHECK(writes_of({__NR_read, {0, 0x1000, 500}, 120}).ranges == Ranges{{{0x1000}, {0x1078}}});
+    CHECK(writes_of({__NR_read, {0, 0x1000, 500}, std::uint64_t(-9)}).ranges.empty());
+}
+
+TEST_CASE("a call that is not known may have written anywhere and mapped anything") {
+    for (const std::uint64_t number :
+         {std::uint64_t{__NR_readv}, std::uint64_t{__NR_vfork}, std::uint64_t{100'000}}) {
+        const auto writes = writes_of({number, {}, 0});
+        CHECK(writes.ranges == Ranges{MemoryRange::all()});
+        CHECK(writes.layout);
+    }
+}
+
+TEST_CASE("a mapping is looked for anew, and what was there before is not kept") {
+    const auto writes = writes_of({__NR_mmap, {0, 0x2000}, 0x7000});
+    CHECK(writes.layout);
+    const MemoryRange placed{{0x7000}, {0x9000}};
+    CHECK(std::find(writes.ranges.begin(), writes.ranges.end(), placed) != writes.ranges.end());
+}
+
+TEST_CASE("what is moved is looked for anew in both places") {
+    const auto writes = writes_of({__NR_mremap, {0x2000, 0x1000, 0x3000}, 0x7000});
+    CHECK(writes.layout);
+    CHECK(writes.ranges == Ranges{{{0x2000}, {0x3000}}, {{0x7000}, {0xa000}}});
+    CHECK(writes_of({__NR_mremap, {0x2000, 0x1000, 0x3000}, std::uint64_t(-12)}).ranges.size() ==
+          1);
+}
+
+TEST_CASE("calls after which written memory may be gone") {
+    for (const auto number : {__NR_munmap, __NR_brk, __NR_mprotect, __NR_exit_group, __NR_execve,
+                              __NR_clone, __NR_kill, __NR_mremap})
+        CHECK(hides_memory({static_cast<std::uint64_t>(number), {}, 0}));
+    for (const auto number : {__NR_read, __NR_write, __NR_mmap, __NR_fork})
+        CHECK_FALSE(hides_memory({static_cast<std::uint64_t>(number), {}, 0}));
+    CHECK(hides_memory({__NR_mmap, {0x2000, 0x1000, 3, MAP_PRIVATE | MAP_FIXED}, 0}));
+}
+
+TEST_CASE("sizes that do not fit end at the highest address") {
+    const auto writes = writes_of({__NR_poll, {~std::uint64_t{15}, ~std::uint64_t{0}}, 0});
+    for (const auto& range : writes.ranges) CHECK(range.start <= range.end);
+}
+
+}  // namespace
+}  // namespace shadowprof

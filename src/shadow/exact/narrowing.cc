@@ -1,0 +1,249 @@
+#include "shadow/exact/narrowing.h"
+
+#include <algorithm>
+#include <csignal>
+#include <unordered_map>
+
+#include "decoder/instruction.h"
+#include "ptrace/hardware_breakpoint.h"
+#include "ptrace/proc.h"
+#include "ptrace/process_memory.h"
+#include "ptrace/rseq_area.h"
+#include "shadow/exact/state_comparison.h"
+
+namespace shadowprof {
+namespace {
+
+using Advance = StoppedThread::Advance;
+using Kind = WaitStatus::Kind;
+
+constexpr int answer_limit_ms = 20'000;
+// The first look is near the start, where most differences are, and each next one farther away.
+constexpr std::uint64_t reach_growth = 8;
+constexpr std::chrono::seconds longest_search{60};
+// As few as these are stepped through one by one.
+constexpr std::uint64_t few_blocks = 48;
+
+std::string place_of(GuestAddress address, const MemoryMap& map) {
+    const auto* mapping = map.find(address);
+    if (!mapping || mapping->name.empty()) return fmt::format("{:#x}", address.value);
+    return fmt::format("{:#x} ({}, file offset {:#x})", address.value, mapping->name,
+                       address - mapping->start + mapping->file_offset);
+}
+
+std::string disassemble(std::span<const std::byte> bytes, GuestAddress address) {
+    ZydisDisassembledInstruction text;
+    const auto status = ZydisDisassembleIntel(ZYDIS_MACHINE_MODE_LONG_64, address.value,
+                                              bytes.data(), bytes.size(), &text);
+    if (!ZYAN_SUCCESS(status)) return "no instruction";
+    std::string hex;
+    for (std::size_t i = 0; i < text.info.length; ++i)
+        hex += fmt::format(" {:02x}", static_cast<unsigned>(bytes[i]));
+    return fmt::format("{}  [{}]", text.text, hex.substr(1));
+}
+
+}  // namespace
+
+Narrowing::Narrowing(WorkerProcess& worker, Replica replica, const CpuState& start,
+                     const MemoryMap& map, GuestAddress instruction, GuestAddress flipped)
+    : worker_(worker),
+      base_(std::make_unique<Replica>(std::move(replica))),
+      state_(start),
+      map_(map),
+      syscall_instruction_(instruction),
+      flipped_(flipped),
+      limit_(Clock::now() + longest_search) {}
+
+Result<std::vector<std::string>> Narrowing::run() {
+    TRY_ASSIGN(const auto whole, emulate({.instructions = RunLimits::unlimited}));
+    auto blocks = whole.blocks;
+    while (blocks > few_blocks) {
+        if (Clock::now() > limit_) return describe_range(blocks);
+        TRY_ASSIGN(const bool halved, halve(blocks));
+        if (!halved) break;
+    }
+    if (blocks > few_blocks) return describe_range(blocks);
+    TRY_ASSIGN(const bool found, step_blocks(blocks));
+    if (!found)
+        return std::vector<std::string>{
+            "run again from the same state, nothing differed: the difference came from outside"};
+    return step_instructions();
+}
+
+// Runs the emulator from the base on. `use` is called for each block, in the order of execution.
+Result<Narrowing::Point> Narrowing::emulate(const RunLimits& limits, const BlockUser& use) {
+    TRY_ASSIGN(const auto text, read_maps_text(base_->pid()));
+    TRY(worker_.begin_exact({.kind = RunKind::exact,
+                             .cpu = state_,
+                             .limits = limits,
+                             .maps_text = text,
+                             .memory_fd = base_->memory_fd(),
+                             .flipped = flipped_}));
+    Point point;
+    while (true) {
+        TRY_ASSIGN(auto next, worker_.next_of_exact(answer_limit_ms));
+        if (const auto* outcome = std::get_if<SampleOutcome>(&next)) {
+            point.cpu = outcome->cpu;
+            point.end = outcome->result.end;
+            return point;
+        }
+        const auto& segment = std::get<TraceSegment>(next);
+        for (auto i = segment.words.size(); i-- > 0;) {
+            const auto* block = worker_.table().find(segment.words[i]);
+            if (!block) continue;
+            if (use) use(point.blocks, *block);
+            // A sequence, where the number of blocks is not limited.
+            point.blocks += std::max<std::uint64_t>(1, block->parts);
+            point.instructions += block->instructions;
+        }
+        TRY(worker_.free_segment(segment.index));
+    }
+}
+
+// How many blocks, of about half of them, lead to one that came seldom before.
+Result<std::uint64_t> Narrowing::rare_point(std::uint64_t blocks) {
+    std::unordered_map<std::uint64_t, std::uint64_t> times;  // by address
+    std::uint64_t best = blocks / 2, fewest = ~std::uint64_t{0};
+    RunLimits limits{.instructions = RunLimits::unlimited, .blocks = blocks - blocks / 4};
+    TRY(emulate(limits, [&](std::uint64_t index, const BlockInfo& block) {
+        const auto count = ++times[block.start.value];
+        if (index < blocks / 4 || count >= fewest) return;
+        fewest = count;
+        best = index;
+    }));
+    return std::max<std::uint64_t>(best, 1);
+}
+
+// Makes `blocks` fewer: by what is equal at the beginning, which the base then has behind it, or by
+// what follows a difference. False: the hardware cannot be stopped in between.
+Result<bool> Narrowing::halve(std::uint64_t& blocks) {
+    TRY_ASSIGN(const auto middle, rare_point(std::min(blocks, reach_)));
+    const RunLimits limits{.instructions = RunLimits::unlimited, .blocks = middle};
+    std::unordered_map<std::uint64_t, std::pair<BlockInfo, std::uint64_t>> seen;
+    TRY_ASSIGN(const auto point, emulate(limits, [&](std::uint64_t, const BlockInfo& block) {
+                   auto& entry = seen[block.start.value << 8 ^ block.end.value];
+                   entry.first = block;
+                   ++entry.second;
+               }));
+    std::uint64_t times = 1;
+    for (const auto& [key, entry] : seen)
+        if (entry.first.start <= point.cpu.rip && point.cpu.rip < entry.first.end)
+            times += entry.second;
+    TRY_ASSIGN(auto native, run_natively(point, times));
+    bool equal = false;
+    if (native) {
+        TRY_ASSIGN(const auto found, compare(*native, point.cpu));
+        equal = found.empty();
+    }
+    if (!equal) {
+        if (middle >= blocks || Clock::now() > limit_) return false;
+        blocks = middle;
+        return true;
+    }
+    move_base(std::move(*native), point);
+    blocks -= middle;
+    reach_ *= reach_growth;
+    return true;
+}
+
+void Narrowing::move_base(Replica native, const Point& point) {
+    base_ = std::make_unique<Replica>(std::move(native));
+    state_ = point.cpu;
+    instructions_ += point.instructions;
+}
+
+// A copy of the base that has come to a point for the so-manieth time; nothing if it never does.
+Result<std::optional<Replica>> Narrowing::run_natively(const Point& to, std::uint64_t times) {
+    TRY_ASSIGN(auto copy, base_->copy(syscall_instruction_));
+    auto& thread = copy.thread();
+    TRY(thread.set_cpu_state(state_));
+    TRY_ASSIGN(const auto breakpoint, HardwareBreakpoint::set(thread, to.cpu.rip));
+    for (std::uint64_t i = 0; i < times; ++i) {
+        TRY_ASSIGN(const auto status, thread.advance(Advance::to_syscall));
+        if (status.kind() != Kind::signal_stop || status.signal() != SIGTRAP)
+            return std::optional<Replica>();
+        if (Clock::now() > limit_) return std::optional<Replica>();
+    }
+    return std::optional<Replica>(std::move(copy));
+}
+
+Result<std::optional<Replica>> Narrowing::step_natively(std::uint64_t instructions) {
+    TRY_ASSIGN(auto copy, base_->copy(syscall_instruction_));
+    auto cpu = state_;
+    for (std::uint64_t i = 0; i < instructions; ++i) {
+        const auto before = cpu.rip;
+        do {
+            TRY_ASSIGN(const auto step, copy.single_step(cpu));
+            // The emulator stands before a system call's RAX is touched, too.
+            if (step.end != StepEnd::done) return std::optional<Replica>(std::move(copy));
+        } while (cpu.rip == before);
+    }
+    return std::optional<Replica>(std::move(copy));
+}
+
+Result<std::vector<std::string>> Narrowing::compare(Replica& native, CpuState emulated) {
+    TRY_ASSIGN(auto snapshot, native.thread().snapshot());
+    TRY_ASSIGN(const auto registers, native.thread().registers());
+    if (native.thread().status().kind() == Kind::syscall_stop)
+        snapshot.cpu[Gpr::rax] = registers.orig_rax;
+    ProcessMemory reader(native.pid());
+    adopt_dead_flags(snapshot.cpu, emulated, reader);
+    auto found = differences(snapshot.cpu, emulated);
+    TRY_ASSIGN(const auto rseq, read_rseq_area(native.thread()));
+    TRY_ASSIGN(const auto memory,
+               worker_.compare_memory({rseq.start, rseq.end}, native.memory_fd()));
+    const auto bytes = differences(memory);
+    found.insert(found.end(), bytes.begin(), bytes.end());
+    return found;
+}
+
+// Moves the base to the block after which there is a difference. False: there is none.
+Result<bool> Narrowing::step_blocks(std::uint64_t blocks) {
+    for (std::uint64_t i = 0; i < blocks; ++i) {
+        TRY_ASSIGN(const auto point, emulate({.instructions = RunLimits::unlimited, .blocks = 1}));
+        block_instructions_ = point.instructions;
+        TRY_ASSIGN(auto native, step_natively(point.instructions));
+        TRY_ASSIGN(const auto found, compare(*native, point.cpu));
+        if (!found.empty()) return true;
+        move_base(std::move(*native), point);
+    }
+    return false;
+}
+
+Result<std::vector<std::string>> Narrowing::step_instructions() {
+    const auto block = state_.rip;
+    for (std::uint64_t i = 0; i < block_instructions_; ++i) {
+        TRY_ASSIGN(
+            const auto point,
+            emulate({.instructions = RunLimits::unlimited, .blocks = 1, .one_instruction = true}));
+        TRY_ASSIGN(auto native, step_natively(1));
+        TRY_ASSIGN(const auto found, compare(*native, point.cpu));
+        if (!found.empty()) return describe(found);
+        move_base(std::move(*native), point);
+    }
+    return std::vector<std::string>{
+        fmt::format("in the block of {} instructions at {}, but not when they are emulated one by "
+                    "one",
+                    block_instructions_, place_of(block, map_))};
+}
+
+std::vector<std::string> Narrowing::describe_range(std::uint64_t blocks) const {
+    return {
+        fmt::format("not narrowed down in time: within {} blocks after {} right instructions, "
+                    "from {} on",
+                    blocks, instructions_, place_of(state_.rip, map_))};
+}
+
+std::vector<std::string> Narrowing::describe(const std::vector<std::string>& found) const {
+    std::array<std::byte, Instruction::max_length> bytes = {};
+    ProcessMemory memory(base_->pid());
+    (void)memory.read(state_.rip, bytes);
+    std::vector<std::string> lines = {
+        fmt::format("first wrong instruction, after {} right ones: {}", instructions_,
+                    place_of(state_.rip, map_)),
+        disassemble(bytes, state_.rip), "before: " + general_registers(state_)};
+    lines.insert(lines.end(), found.begin(), found.end());
+    return lines;
+}
+
+}  // namespace shadowprof

@@ -1,0 +1,255 @@
+#include "shadow/exact/native_run.h"
+
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+
+#include "ptrace/hardware_breakpoint.h"
+#include "ptrace/proc.h"
+#include "ptrace/process_memory.h"
+
+namespace shadowprof {
+namespace {
+
+using Advance = StoppedThread::Advance;
+using Kind = WaitStatus::Kind;
+
+constexpr std::uint64_t syscall_instruction_bytes = 2;
+// What a vDSO function may use of the stack, and what a signal's frame may take.
+constexpr std::uint64_t vdso_stack_bytes = 4096;
+constexpr std::uint64_t signal_frame_bytes = 16384;
+// Behind each pointer that a vDSO function is given: struct timespec and smaller.
+constexpr std::uint64_t vdso_result_bytes = 16;
+
+// The kernel's answers to a call that is about to begin anew (include/linux/errno.h).
+bool is_restart(const user_regs_struct& registers) {
+    constexpr std::int64_t first = -516, last = -512;
+    const auto result = static_cast<std::int64_t>(registers.rax);
+    return static_cast<std::int64_t>(registers.orig_rax) >= 0 && first <= result && result <= last;
+}
+
+}  // namespace
+
+// Raised by the instruction that the thread stands at.
+Result<bool> NativeRun::is_synchronous() const {
+    constexpr std::array signals = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
+    TRY_ASSIGN(const auto info, thread_.signal_info());
+    return info.si_code > 0 &&
+           std::find(signals.begin(), signals.end(), info.si_signo) != signals.end();
+}
+
+Result<void> NativeRun::hold() {
+    TRY_ASSIGN(const auto info, thread_.signal_info());
+    // As in the kernel, a standard signal waits only once.
+    const bool waits = std::any_of(held_.begin(), held_.end(), [&](const siginfo_t& other) {
+        return other.si_signo == info.si_signo && info.si_signo < SIGRTMIN;
+    });
+    if (!waits) held_.push_back(info);
+    ++signals_held_;
+    return {};
+}
+
+Result<bool> NativeRun::run_to(const Stop& expected) {
+    while (true) {
+        TRY_ASSIGN(const auto status, thread_.advance(Advance::to_syscall));
+        if (status.kind() == Kind::syscall_stop) return expected.kind == Stop::Kind::syscall;
+        if (status.kind() != Kind::signal_stop) continue;
+        TRY_ASSIGN(const bool synchronous, is_synchronous());
+        if (!synchronous) {
+            TRY(hold());
+            continue;
+        }
+        TRY_ASSIGN(const auto now, thread_.registers());
+        if (now.rip != expected.address.value) return false;
+        if (expected.kind == Stop::Kind::breakpoint) return status.signal() == SIGTRAP;
+        return expected.kind == Stop::Kind::fault && status.signal() == expected.signal;
+    }
+}
+
+Result<bool> NativeRun::has_signal() const {
+    if (!held_.empty()) return true;
+    return is_pending();
+}
+
+Result<bool> NativeRun::is_pending() const {
+    TRY_ASSIGN(const bool queued, thread_.has_queued_signal());
+    if (!queued) return false;
+    TRY_ASSIGN(const auto status, read_proc_status(thread_.tid()));
+    return (status.pending_signals & ~status.blocked_signals) != 0;
+}
+
+// They become pending again; deliver_one() gives them what was known of them.
+void NativeRun::raise_held() {
+    for (const auto& info : held_) syscall(SYS_tgkill, target_.pid(), thread_.tid(), info.si_signo);
+}
+
+Result<void> NativeRun::deliver_one(Passage& passage) {
+    const int signal = thread_.status().signal();
+    const auto info = std::find_if(held_.begin(), held_.end(),
+                                   [&](const siginfo_t& i) { return i.si_signo == signal; });
+    if (info != held_.end()) {
+        TRY(thread_.set_signal_info(*info));
+        held_.erase(info);
+    }
+    TRY_ASSIGN(const auto before, thread_.registers());
+    TRY(thread_.settle());
+    TRY_ASSIGN(const auto after, thread_.registers());
+    if (after.rsp == before.rsp) return {};
+    passage.jumped = true;
+    passage.writes.ranges.push_back({{after.rsp}, {after.rsp + signal_frame_bytes}});
+    return {};
+}
+
+Result<void> NativeRun::deliver_pending(Passage& passage) {
+    while (true) {
+        TRY_ASSIGN(const bool pending, is_pending());
+        if (!pending) break;
+        TRY_ASSIGN(const auto stop, thread_.advance(Advance::run));
+        if (stop.kind() == Kind::signal_stop) TRY(deliver_one(passage));
+    }
+    // What is blocked now waits in the kernel.
+    held_.clear();
+    return {};
+}
+
+Result<void> NativeRun::deliver_held(Passage& passage) {
+    if (held_.empty()) return {};
+    raise_held();
+    return deliver_pending(passage);
+}
+
+// Signals that came before the call are to be delivered before it: a handler may wait for the child
+// that the call would wait for. The call is left, and made when the handler has returned.
+Result<Passage> NativeRun::leave_syscall() {
+    constexpr std::uint64_t no_call = ~std::uint64_t{0};
+    Passage passage;
+    TRY_ASSIGN(auto registers, thread_.registers());
+    registers.rip -= syscall_instruction_bytes;
+    registers.rax = registers.orig_rax;
+    registers.orig_rax = no_call;
+    TRY(thread_.set_registers(registers));
+    TRY(thread_.advance(Advance::to_syscall));
+    passage.jumped = true;
+    TRY(deliver_held(passage));
+    return passage;
+}
+
+Result<Passage> NativeRun::pass_syscall() {
+    if (!held_.empty()) return leave_syscall();
+    Passage passage;
+    TRY_ASSIGN(const auto entry, thread_.registers());
+    auto call = entered_call(entry);
+    while (true) {
+        TRY_ASSIGN(const auto status, thread_.advance(Advance::to_syscall));
+        if (status.kind() == Kind::syscall_stop) break;
+        if (status.is_event(PTRACE_EVENT_EXEC)) passage.executed = true;
+        if (status.is_event(PTRACE_EVENT_CLONE)) passage.blocked = "it started a second thread";
+        if (status.kind() == Kind::signal_stop) TRY(deliver_one(passage));
+    }
+    if (!passage.blocked.empty()) return passage;
+    TRY(deliver_pending(passage));
+    TRY_ASSIGN(auto now, thread_.registers());
+    while (is_restart(now)) {
+        // Nothing was delivered: the call goes on, or begins anew.
+        TRY(thread_.advance(Advance::to_syscall));
+        TRY(thread_.advance(Advance::to_syscall));
+        TRY(deliver_pending(passage));
+        TRY_ASSIGN(now, thread_.registers());
+    }
+    call.result = now.rax;
+    auto writes = writes_of(call);
+    writes.ranges.insert(writes.ranges.end(), passage.writes.ranges.begin(),
+                         passage.writes.ranges.end());
+    passage.writes = std::move(writes);
+    passage.jumped |= call.number == SYS_rt_sigreturn;
+    if (passage.executed) {
+        TRY_ASSIGN(const auto kind, read_exe_kind(target_.pid()));
+        if (kind != ProgramKind::elf_x86_64)
+            passage.blocked = "it executed a program that is not for x86-64";
+    }
+    return passage;
+}
+
+Result<Passage> NativeRun::pass_vdso_call() {
+    Passage passage;
+    TRY_ASSIGN(const auto entry, thread_.registers());
+    ProcessMemory memory(target_.pid());
+    const auto return_address = read_value<std::uint64_t>(memory, {entry.rsp});
+    if (!return_address) {
+        passage.blocked = "a vDSO function was called without a stack";
+        return passage;
+    }
+    TRY_ASSIGN(auto breakpoint, HardwareBreakpoint::set(thread_, {*return_address}));
+    while (true) {
+        TRY_ASSIGN(const auto status, thread_.advance(Advance::run));
+        if (status.kind() != Kind::signal_stop) continue;
+        TRY_ASSIGN(const bool synchronous, is_synchronous());
+        TRY_ASSIGN(const auto now, thread_.registers());
+        if (synchronous && now.rip == *return_address && now.rsp == entry.rsp + 8) break;
+        if (synchronous) {
+            passage.blocked = "it went astray in the vDSO";
+            return passage;
+        }
+        TRY(hold());
+    }
+    auto& ranges = passage.writes.ranges;
+    ranges.push_back({{entry.rsp - vdso_stack_bytes}, {entry.rsp + 8}});
+    for (const auto pointer : {entry.rdi, entry.rsi, entry.rdx})
+        ranges.push_back({{pointer}, {pointer + vdso_result_bytes}});
+    // getrandom(buffer, bytes, flags, state, state bytes); to others these are no sizes.
+    constexpr std::uint64_t most_random_bytes = 1 << 20;
+    if (entry.rsi <= most_random_bytes) ranges.push_back({{entry.rdi}, {entry.rdi + entry.rsi}});
+    if (entry.r8 <= most_random_bytes) ranges.push_back({{entry.rcx}, {entry.rcx + entry.r8}});
+    TRY(deliver_held(passage));
+    return passage;
+}
+
+Result<Passage> NativeRun::pass_instruction(bool registers_only) {
+    Passage passage;
+    if (!registers_only) passage.writes.ranges.push_back(MemoryRange::all());
+    TRY_ASSIGN(const auto before, thread_.registers());
+    while (true) {
+        TRY_ASSIGN(const auto status, thread_.advance(Advance::one_instruction));
+        if (status.kind() == Kind::syscall_stop) {
+            passage.blocked = "it made a system call by an instruction other than SYSCALL";
+            return passage;
+        }
+        if (status.kind() != Kind::signal_stop) continue;
+        TRY_ASSIGN(const bool synchronous, is_synchronous());
+        if (!synchronous) {
+            TRY(hold());
+            continue;
+        }
+        TRY_ASSIGN(const auto info, thread_.signal_info());
+        if (status.signal() != SIGTRAP || info.si_code != TRAP_TRACE) {
+            TRY(deliver_one(passage));
+            break;
+        }
+        TRY_ASSIGN(const auto now, thread_.registers());
+        if (now.rip != before.rip) break;  // else one repetition of a string instruction
+    }
+    TRY(deliver_held(passage));
+    return passage;
+}
+
+Result<Passage> NativeRun::pass_fault() {
+    Passage passage;
+    TRY(deliver_one(passage));
+    TRY(deliver_held(passage));
+    return passage;
+}
+
+Result<Passage> NativeRun::pass_whatever() {
+    if (thread_.status().kind() == Kind::syscall_stop) return pass_syscall();
+    TRY_ASSIGN(const auto info, thread_.signal_info());
+    const bool ours = info.si_signo == SIGTRAP && info.si_code == TRAP_HWBKPT;
+    if (!ours) return pass_fault();
+    Passage passage;
+    TRY(deliver_held(passage));
+    return passage;
+}
+
+}  // namespace shadowprof

@@ -1,0 +1,76 @@
+// The program on the hardware: from one place where it can be compared with its emulation to the
+// next. Signals from outside that come on the way are held until such a place is reached, and are
+// delivered there.
+#pragma once
+
+#include <sys/user.h>
+
+#include <csignal>
+#include <optional>
+#include <vector>
+
+#include "base/result.h"
+#include "ptrace/stopped_thread.h"
+#include "ptrace/target.h"
+#include "shadow/exact/kernel_writes.h"
+
+namespace shadowprof {
+
+// What happened to a program while it was led past a place.
+struct Passage {
+    KernelWrites writes;    // to its memory, by the kernel and by what ran natively
+    bool jumped = false;    // it goes on elsewhere: in a signal handler, behind one
+    bool executed = false;  // another program
+    std::string blocked;    // if not empty: why the program can be followed no further
+};
+
+class NativeRun {
+  public:
+    // Both must outlive it. All members may answer ErrorCode::gone.
+    NativeRun(Target& target, StoppedThread& thread) : target_(target), thread_(thread) {}
+
+    // Runs on until a system call is entered, a breakpoint of the caller is met, or an instruction
+    // faults. `expected`: which of these.
+    struct Stop {
+        enum class Kind : std::uint8_t { syscall, breakpoint, fault };
+        Kind kind = Kind::syscall;
+        GuestAddress address;  // of the breakpoint or the faulting instruction
+        int signal = 0;        // of the fault
+    };
+    // False: something else came first, and the thread stands there.
+    Result<bool> run_to(const Stop& expected);
+
+    // From the entry of a system call to behind it; or with signals that are held, to their
+    // handlers, behind which it is entered anew.
+    Result<Passage> pass_syscall();
+    // From the entry of a vDSO function to behind its return.
+    Result<Passage> pass_vdso_call();
+    // The instruction that the thread stands before; `registers_only`: it writes no memory.
+    Result<Passage> pass_instruction(bool registers_only);
+    // The fault that the thread stands at.
+    Result<Passage> pass_fault();
+    // Past whatever the thread stands at after run_to() was false.
+    Result<Passage> pass_whatever();
+    // Delivers what is held to a thread that stands in user mode.
+    Result<void> deliver_held(Passage& passage);
+
+    // A signal waits for the thread that it does not block, or is held.
+    Result<bool> has_signal() const;
+    std::uint64_t signals_held() const { return signals_held_; }
+
+  private:
+    Result<bool> is_synchronous() const;
+    Result<void> hold();
+    Result<bool> is_pending() const;
+    Result<Passage> leave_syscall();
+    void raise_held();
+    Result<void> deliver_pending(Passage& passage);
+    Result<void> deliver_one(Passage& passage);
+
+    Target& target_;
+    StoppedThread& thread_;
+    std::vector<siginfo_t> held_;
+    std::uint64_t signals_held_ = 0;
+};
+
+}  // namespace shadowprof

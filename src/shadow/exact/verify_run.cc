@@ -1,0 +1,78 @@
+#include "shadow/exact/verify_run.h"
+
+#include <atomic>
+
+#include "ptrace/launch.h"
+#include "shadow/exact/exact_run.h"
+
+namespace shadowprof {
+namespace {
+
+// Wants no profile.
+class CountingUser final : public TraceUser {
+  public:
+    void restart(std::vector<GuestAddress>) override {}
+    void set_layout(MemoryMap) override {}
+    void use(std::span<const std::uint64_t> words, const BlockTable& table) override {
+        std::uint64_t sum = 0;
+        for (const auto id : words) sum += id < sizes_.size() ? sizes_[id] : size_of(id, table);
+        instructions_ += sum;
+    }
+    void new_emulator() override { sizes_.clear(); }
+
+    std::uint64_t instructions() const { return instructions_; }
+
+  private:
+    std::uint64_t size_of(std::uint64_t id, const BlockTable& table) {
+        const auto* block = table.find(id);
+        if (!block) return 0;
+        // Ids below were given before, so that their blocks are known by now.
+        for (auto known = sizes_.size(); known <= id; ++known)
+            sizes_.push_back(table.find(known)->instructions);
+        return block->instructions;
+    }
+
+    std::vector<std::uint32_t> sizes_;  // by id: close together, for the cache
+    std::atomic<std::uint64_t> instructions_ = 0;
+};
+
+Result<void> verify(Target& target, OwnedWorker& worker, const VerifyOptions& options,
+                    VerifyOutcome& outcome) {
+    CountingUser counting;
+    TraceConsumer consumer(counting);
+    IntervalOptions interval_options{.flipped = options.flipped, .narrow = options.narrow};
+    interval_options.stop_reason = [&]() -> std::string {
+        if (!options.max_instructions || counting.instructions() < options.max_instructions)
+            return {};
+        outcome.limit_reached = true;
+        return "the limit of instructions was reached";
+    };
+    TRY_ASSIGN(auto stop, target.stop());
+    if (stop.threads().empty()) return {};
+    IntervalRun intervals(stop, worker, consumer, interval_options, outcome.stats,
+                          outcome.divergences);
+    const auto result = intervals.run();
+    consumer.drain();
+    outcome.instructions = counting.instructions();
+    if (!result && result.error().code != ErrorCode::gone) return result;
+    return {};
+}
+
+}  // namespace
+
+Result<VerifyOutcome> verify_target(const VerifyOptions& options) {
+    const auto signals = InheritedSignals::capture();
+    prepare_sigchld();
+    WaitHub hub;
+    TRY_ASSIGN(auto worker, OwnedWorker::start(hub));
+    VerifyOutcome outcome;
+    TRY_ASSIGN(
+        auto target,
+        launch(hub, {.command = options.command, .signals = signals, .fixed_addresses = true}));
+    const auto verified = verify(*target, worker, options, outcome);
+    run_to_end(hub, *target);
+    if (!verified) return verified.error();
+    return outcome;
+}
+
+}  // namespace shadowprof

@@ -1,0 +1,32 @@
+// Proves the emulator against the hardware on a program.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "shadow/exact/interval_run.h"
+
+namespace shadowprof {
+
+struct VerifyOptions {
+    std::vector<std::string> command;
+    std::uint64_t max_instructions = 0;  // then the program runs on unverified; 0: no limit
+    Narrow narrow = Narrow::after_the_first;
+    // For tests: a byte of the program's memory that the emulator sees with its lowest bit
+    // inverted.
+    GuestAddress flipped;
+};
+
+struct VerifyOutcome {
+    ExactStats stats;
+    std::uint64_t instructions = 0;       // emulated
+    std::vector<Divergence> divergences;  // the first ones
+    bool limit_reached = false;           // that is why stats.stopped_early
+};
+
+// Runs the program to its end. Errors as those of run_target().
+Result<VerifyOutcome> verify_target(const VerifyOptions& options);
+
+}  // namespace shadowprof

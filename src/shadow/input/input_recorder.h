@@ -1,0 +1,88 @@
+// Records what threads of the target get from their input calls while samples of them live.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "ptrace/syscall_stop.h"
+#include "ptrace/syscall_watcher.h"
+#include "shadow/syscalls/input_recording.h"
+
+namespace shadowprof {
+
+// For the thread that traces the target, which gives it to Target::watch_syscalls(). While a
+// recording lives, its threads stop at each system call, which costs them; while none does,
+// nothing.
+class InputRecorder final : public SyscallWatcher {
+  public:
+    // A recording that ends with this.
+    class Lease {
+      public:
+        Lease(Lease&&) = default;
+        Lease& operator=(Lease&&) = delete;
+        ~Lease();
+        const std::shared_ptr<InputRecording>& recording() const { return recording_; }
+
+      private:
+        friend class InputRecorder;
+        Lease(InputRecorder& recorder, std::shared_ptr<InputRecording> recording)
+            : recorder_(&recorder), recording_(std::move(recording)) {}
+
+        InputRecorder* recorder_;
+        std::shared_ptr<InputRecording> recording_;
+    };
+
+    // From now on. The threads must stand still, in no system call but one that restarts when they
+    // go on. The recorder must outlive the lease.
+    Lease record(std::span<const pid_t> tids);
+
+    bool watches(pid_t tid) const override;
+    void on_syscall_stop(const StoppedThread& thread) override;
+    void on_signal(pid_t tid, int signal) override;
+    void on_thread_end(pid_t tid) override;
+
+    struct Totals {
+        std::uint64_t stops = 0;        // at entries and exits of system calls
+        std::uint64_t handling_ns = 0;  // that threads stood still for what is done here
+        std::uint64_t calls = 0;        // recorded
+        std::uint64_t bytes = 0;        // of them
+    };
+    const Totals& totals() const { return totals_; }
+
+  private:
+    using Clock = std::chrono::steady_clock;
+
+    // An input call between its entry and its exit.
+    struct OpenCall {
+        InputCall call;
+        std::vector<MemoryBytes> told;
+        Clock::time_point entry;
+        bool restarts = false;  // it was interrupted, and has not begun anew yet
+    };
+    struct ThreadState {
+        std::optional<OpenCall> open;
+        int handlers = 0;  // of signals, that have not returned
+    };
+
+    void on_entry(pid_t tid, ThreadState& thread, const SyscallStop& stop);
+    void on_exit(pid_t tid, ThreadState& thread, const SyscallStop& stop);
+    void on_return_from_handler(pid_t tid, ThreadState& thread, const SyscallStop& stop);
+    void open_call(pid_t tid, ThreadState& thread, const InputCall& call);
+    bool finish_call(pid_t tid, const OpenCall& open, std::int64_t value);
+    void add(pid_t tid, const std::shared_ptr<const RecordedInput>& input);
+    void cut(pid_t tid);
+    void end(const InputRecording& recording);
+
+    std::vector<std::shared_ptr<InputRecording>> live_;
+    std::map<pid_t, ThreadState> threads_;  // those that are watched
+    Totals totals_;
+};
+
+}  // namespace shadowprof
