@@ -49,7 +49,7 @@ class Kinds(Special):
         ended = profile["sampling"]["ended"]
         self.assertGreater(ended.get("fault", 0), 0, ended)
         # A sample may begin when the program has read it for the last time.
-        self.assertEqual(ended.keys() - {"fault", "idle", "exit"}, set())
+        self.assertEqual(ended.keys() - {"fault", "idle", "exit", "time"}, set())
 
     def test_a_file_that_is_truncated_under_the_program_and_the_sample(self):
         profile = self.check_in_both_modes("truncated")
