@@ -12,6 +12,7 @@
 #include <new>
 #include <thread>
 
+#include "ptrace/proc.h"
 #include "ptrace/target.h"
 #include "ptrace/wait_hub.h"
 
@@ -60,29 +61,33 @@ class Child {
     pid_t pid_;
 };
 
-// Keeps the target going until `condition` holds. False if it does not within ten seconds, which
-// no working program needs.
-inline bool pump_until(WaitHub& hub, Target& target, const std::function<bool()>& condition) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+// Waits until `condition` holds; calls `meanwhile` before each look. False if it does not in a time
+// that no working program needs, on the slowest of machines.
+inline bool wait_until(
+    const std::function<bool()>& condition, const std::function<void()>& meanwhile = [] {}) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
     while (!condition()) {
         if (std::chrono::steady_clock::now() > deadline) return false;
-        while (const auto event = hub.poll()) target.handle(*event);
+        meanwhile();
         std::this_thread::sleep_for(std::chrono::microseconds(200));
     }
     return true;
+}
+
+// The same, and keeps the target going.
+inline bool pump_until(WaitHub& hub, Target& target, const std::function<bool()>& condition) {
+    return wait_until(condition, [&] {
+        while (const auto event = hub.poll()) target.handle(*event);
+    });
 }
 
 inline bool pump_to_end(WaitHub& hub, Target& target) {
     return pump_until(hub, target, [&] { return target.end().has_value(); });
 }
 
-inline bool wait_until(const std::function<bool()>& condition) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-    while (!condition()) {
-        if (std::chrono::steady_clock::now() > deadline) return false;
-        std::this_thread::sleep_for(std::chrono::microseconds(200));
-    }
-    return true;
+// The only thread of a process sleeps in the kernel.
+inline bool is_asleep(pid_t pid) {
+    return read_thread_state(pid, pid).value_or('?') == 'S';
 }
 
 // For results whose failure should be shown with its message.

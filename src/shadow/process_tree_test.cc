@@ -1,6 +1,8 @@
 #include "shadow/process_tree.h"
 
 #include <doctest/doctest.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include <atomic>
@@ -14,9 +16,10 @@ using namespace shadowprof;
 namespace {
 
 struct Facts {
-    std::atomic<bool> stop{false};
+    std::atomic<std::uint32_t> stop{0};
     std::atomic<int> ready{0};
     std::atomic<pid_t> workers[2];
+    std::atomic<pid_t> sleeper;
 };
 
 int work_until_stopped(Facts& facts) {
@@ -27,9 +30,15 @@ int work_until_stopped(Facts& facts) {
 }
 
 int sleep_until_stopped(Facts& facts) {
+    facts.sleeper = ::getpid();
     ++facts.ready;
-    while (!facts.stop) ::usleep(20'000);
+    while (!facts.stop) ::syscall(SYS_futex, &facts.stop, FUTEX_WAIT, 0, nullptr, nullptr, 0);
     return 0;
+}
+
+void stop_all(Facts& facts) {
+    facts.stop = 1;
+    ::syscall(SYS_futex, &facts.stop, FUTEX_WAKE, 1, nullptr, nullptr, 0);
 }
 
 int wait_for_all() {
@@ -66,6 +75,7 @@ TEST_CASE("those that run have the same chance, those that sleep have none") {
     };
     *go = true;
     REQUIRE(pump([&] { return facts->ready == 3 && tree.find(3) != nullptr; }));
+    REQUIRE(pump([&] { return is_asleep(child.pid()) && is_asleep(facts->sleeper); }));
     std::mt19937_64 random(1);
     std::map<std::uint64_t, int> chosen;
     constexpr int choices = 200;
@@ -80,11 +90,11 @@ TEST_CASE("those that run have the same chance, those that sleep have none") {
                    read_cpu_ns(facts->workers[1]) != before[1];
         }));
     }
-    CHECK(chosen[0] < 20);  // it may not have fallen asleep at first
+    CHECK(chosen[0] == 0);
     CHECK(chosen[1] > choices / 4);
     CHECK(chosen[2] > choices / 4);
-    CHECK(chosen[3] < 20);
-    facts->stop = true;
+    CHECK(chosen[3] == 0);
+    stop_all(*facts);
     REQUIRE(pump([&] { return (*target)->end().has_value(); }));
     Profile profile;
     tree.fill(profile, ProcessTree::Clock::now());
@@ -119,7 +129,7 @@ TEST_CASE("what outlives the first process is let go, and the profile says so") 
     const auto status = read_proc_status(*survivor);
     REQUIRE(status);
     CHECK(status->tracer_pid == 0);
-    facts->stop = true;
+    stop_all(*facts);
     Profile profile;
     tree.fill(profile, ProcessTree::Clock::now());
     REQUIRE(profile.processes.size() == 2);

@@ -19,6 +19,10 @@ def threads(pid):
     return sorted(int(name) for name in os.listdir(f"/proc/{pid}/task"))
 
 
+def command(pid):
+    return pathlib.Path(f"/proc/{pid}/comm").read_text().strip()
+
+
 def state(pid):
     """R, S, T, ..., or X for a process that is gone."""
     try:
@@ -34,6 +38,37 @@ def tracer(pid):
 def children(pid):
     return sorted(int(child) for tid in threads(pid)
                   for child in pathlib.Path(f"/proc/{pid}/task/{tid}/children").read_text().split())
+
+
+def stat_fields(folder):
+    """Of /proc/PID/stat, behind the command."""
+    return pathlib.Path(folder, "stat").read_text().rpartition(")")[2].split()
+
+
+def cpu_seconds(pid, tid=None):
+    """Of the process, or of one of its threads."""
+    fields = stat_fields(f"/proc/{pid}" if tid is None else f"/proc/{pid}/task/{tid}")
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def start_time(pid):
+    """In clock ticks since the machine was started."""
+    return int(stat_fields(f"/proc/{pid}")[19])
+
+
+def syscall(pid, tid):
+    """The number of the call in which a thread sleeps, else None."""
+    first = pathlib.Path(f"/proc/{pid}/task/{tid}/syscall").read_text().split()[0]
+    return int(first) if first.isdigit() else None
+
+
+def descendants(pid):
+    """The process, its children, theirs, and so on."""
+    found = [pid]
+    for each in found:
+        with contextlib.suppress(OSError):
+            found += children(each)
+    return found
 
 
 def descriptors(pid):
@@ -59,15 +94,20 @@ def facts(pid):
             "children": children(pid), "threads": per_thread}
 
 
-def settled_facts(pid):
-    """The same, of a process that has just started: when it changes nothing any more."""
-    known, times = None, 0
+def settled(look):
+    """What `look()` says when it says nothing else any more."""
+    known, times = look(), 0
     while times < 5:
-        now = facts(pid)
+        time.sleep(0.05)
+        now = look()
         times = times + 1 if now == known else 0
         known = now
-        time.sleep(0.05)
     return known
+
+
+def settled_facts(pid):
+    """The facts of a process that has just started: when it changes nothing any more."""
+    return settled(lambda: facts(pid))
 
 
 def wait_for(condition, what, seconds=120):

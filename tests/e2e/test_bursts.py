@@ -12,13 +12,20 @@ from harness import SHADOWPROF, TestCase, victim
 # Events that a round of the loop in edges.S makes: two calls and a back-edge.
 ROUND_EVENTS = 3
 PERIOD_EVENTS = 8 * ROUND_EVENTS
+# What the programs are told to do.
+WORK = {"edges": 30_000_000, "paths": 300_000_000, "values": 120_000_000}
 
 
 class Bursts(TestCase):
-    def in_bursts(self, program, *options, arguments=()):
-        """A profile in bursts that has all instructions in its stacks."""
-        done, profile = self.profile(victim(program), *arguments, module=victim(program),
-                                     options=options)
+    def in_bursts(self, program, *options, arguments=(), least=5):
+        """A profile in bursts that has all instructions in its stacks; of `least` whole samples, if
+        the program's arguments are not given."""
+        def command(factor):
+            return victim(program), *(arguments or [str(WORK[program] * factor)])
+
+        done, profile = self.profile_until(
+            lambda profile: arguments or profile["sampling"]["ended"].get("size", 0) >= least,
+            command, module=victim(program), options=options)
         self.assertEqual(done.code, 0, done.stderr)
         sampling = profile["sampling"]
         instructions = [stack["instructions"] for stack in profile["stacks"]]
@@ -134,7 +141,7 @@ class Bursts(TestCase):
 
     def test_other_kinds_are_not_collected(self):
         profile, bursts = self.in_bursts("edges", "--every=50", "--profiles=call",
-                                         "--max-samples=5")
+                                         "--max-samples=5", least=1)
         self.assertEqual(list(bursts["lengths"]), ["call"])
         self.assertGreater(len(profile["calls"]), 0)
         for kind in ("edges", "paths", "values"):

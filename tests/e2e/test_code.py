@@ -5,7 +5,7 @@ import collections
 import pathlib
 import unittest
 
-from harness import TestCase, victim
+from harness import TestCase, taken, victim
 
 
 def instructions_by_function(profile):
@@ -19,16 +19,20 @@ def instructions_by_function(profile):
 
 
 class MadeAtRunTime(TestCase):
-    ROUNDS = {"rewrite": "500000", "protect": "100000", "move": "500000"}
+    ROUNDS = {"rewrite": 500_000, "protect": 100_000, "move": 500_000}
 
     def check(self, how):
         """Returns the share of instructions in code without a file, by name, of shadows."""
         for mode in ("burst", "shadow"):
             with self.subTest(mode=mode):
-                done, profile = self.profile(victim("jit"), how, self.ROUNDS[how],
-                                             options=[f"--mode={mode}"])
-                names = pathlib.Path(f"/tmp/perf-{profile['run']['pid']}.map")
-                names.unlink(missing_ok=True)
+                def is_enough(profile):
+                    pathlib.Path(f"/tmp/perf-{profile['run']['pid']}.map").unlink(missing_ok=True)
+                    whole = profile["sampling"]["ended"].get("size", 0)
+                    return (taken(profile) if mode == "burst" else whole) > 20
+
+                done, profile = self.profile_until(
+                    is_enough, lambda factor: (victim("jit"), how, str(self.ROUNDS[how] * factor)),
+                    options=[f"--mode={mode}"])
                 if done.code == 77:
                     self.skipTest("code cannot be made here")
                 self.assertEqual((done.code, done.stdout), (0, b"jit: right\n"))

@@ -7,6 +7,7 @@ import subprocess
 import time
 import unittest
 
+import processes
 from harness import SHADOWPROF, TestCase, read_symbols, victim
 
 # What edges.c starts its generator with.
@@ -147,7 +148,12 @@ class Exact(TestCase):
                                    self.profile_path, "--", victim("interrupted")],
                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.assertEqual(process.stdout.readline(), b"ready\n")
-        time.sleep(0.3)
+
+        def seconds():
+            return sum(map(processes.cpu_seconds, processes.descendants(process.pid)))
+
+        start = seconds()
+        processes.wait_for(lambda: seconds() > start + 0.3, "it to be emulated")
         os.killpg(process.pid, signal.SIGINT)
         done = self.finish(process, tag)
         self.assertEqual(done.code, -signal.SIGINT)
@@ -164,9 +170,12 @@ class Exact(TestCase):
         self.assertIsNone(profile["sampling"]["target_instructions"])
 
     def test_system_calls_have_their_effects(self):
-        plain = self.run_command([victim("effects")])
-        done, _, exact = self.exact(victim("effects"))
-        self.assertEqual((done.code, done.stdout), (plain.code, plain.stdout))
+        for name in ("plain", "exact"):
+            (self.folder / name).mkdir()
+        plain = self.run_command([victim("effects"), self.folder / "plain", "200"])
+        done, _, exact = self.exact(victim("effects"), self.folder / "exact", "200")
+        self.assertEqual((plain.code, done.code, done.stdout), (0, 0, plain.stdout), done.stderr)
+        self.assertIn(b"each once", done.stdout)
         self.assertEqual(exact["diverged"], 0)
 
     def test_children_are_left_alone(self):

@@ -7,7 +7,7 @@ import shutil
 import struct
 import unittest
 
-from harness import SHADOWPROF, TestCase, victim
+from harness import SHADOWPROF, TestCase, taken, victim
 
 OWN_FAILURE, NOT_EXECUTABLE, NOT_FOUND = 125, 126, 127
 
@@ -203,17 +203,23 @@ class Places(TestCase):
 class Options(TestCase):
     """Options whose effect shows in the profile."""
 
-    def options_of(self, *options, **more):
-        done, profile = self.profile(victim("edges"), "5000000", options=options, **more)
+    def options_of(self, *options, is_enough=lambda profile: True, **more):
+        done, profile = self.profile_until(
+            is_enough, lambda factor: (victim("edges"), str(5_000_000 * factor)), options=options,
+            **more)
         self.assertEqual((done.code, done.stderr), (0, ""))
         return profile
 
     def test_max_samples(self):
-        self.assertEqual(self.options_of("--max-samples=3").samples, 3)
+        profile = self.options_of("--max-samples=3", is_enough=lambda profile: taken(profile) >= 3)
+        self.assertEqual(taken(profile), 3)
 
     def test_sampling_ends_when_the_profile_has_converged(self):
         """In each sample all edges of the loop have nearly the same shares."""
-        done, profile = self.profile(victim("edges"), options=["--until-converged", "--load=1"])
+        done, profile = self.profile_until(
+            lambda profile: profile["sampling"]["convergence"]["reached"],
+            lambda factor: (victim("edges"), str(30_000_000 * factor)),
+            options=["--until-converged", "--load=1"])
         self.assertEqual((done.code, done.stderr), (0, ""))
         convergence = profile["sampling"]["convergence"]
         self.assertTrue(convergence["reached"], convergence)
@@ -232,10 +238,15 @@ class Options(TestCase):
             covered += edge["count"]
             if 2 * covered >= total:
                 break
-        self.assertLess(hottest, 0.05)
+        # What was under way when that was decided may differ more.
+        self.assertLess(hottest, 0.06)
 
     def test_what_did_not_converge_says_how_far_it_came(self):
-        profile = self.options_of("--until-converged=0.0001", "--max-samples=40")
+        def has_error(profile):
+            return profile["sampling"]["convergence"]["error_percent"] is not None
+
+        profile = self.options_of("--until-converged=0.0001", "--max-samples=40",
+                                  is_enough=has_error)
         convergence = profile["sampling"]["convergence"]
         self.assertEqual((convergence["reached"], convergence["seconds"]), (False, None))
         self.assertGreater(convergence["error_percent"], 0.0001)
@@ -245,11 +256,13 @@ class Options(TestCase):
     def test_sample_size(self):
         """A sample ends when it has its instructions; a trace buffer more is no matter."""
         size, buffer = 300_000, 100_000
-        sampling = self.options_of(f"--sample-size={size}")["sampling"]
-        self.assertGreaterEqual(sampling["samples"], 5)
-        mean = sampling["instructions"] / sampling["samples"]
-        self.assertLess(mean, size + buffer)
-        self.assertGreater(mean, 0.9 * size)
+        profile = self.options_of(
+            f"--sample-size={size}",
+            is_enough=lambda profile: profile["sampling"]["ended"].get("size", 0) >= 5)
+        self.assert_sampled_well(profile)
+        instructions = profile["sampling"]["instructions"]
+        self.assertLess(instructions, (size + buffer) * taken(profile))
+        self.assertGreater(instructions, 0.9 * size * profile["sampling"]["ended"]["size"])
 
     def test_no_sample_before_the_delay_or_after_the_duration(self):
         self.assertEqual(self.options_of("--delay=60m").samples, 0)
@@ -259,7 +272,8 @@ class Options(TestCase):
         lists = {"edge": "edges", "path": "paths", "value": "values", "call": "calls"}
         for kind, name in lists.items():
             with self.subTest(kind=kind):
-                profile = self.options_of(f"--profiles={kind}", "--max-samples=5")
+                profile = self.options_of(f"--profiles={kind}", "--max-samples=5",
+                                          is_enough=lambda profile: len(profile[name]) > 0)
                 self.assertGreater(len(profile[name]), 0)
                 for other in set(lists.values()) - {name}:
                     self.assertEqual(profile.data.get(other, []), [], other)

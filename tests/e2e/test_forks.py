@@ -10,8 +10,9 @@ import subprocess
 import time
 import unittest
 
+import bounds
 import processes
-from harness import HANG_SECONDS, SHADOWPROF, TestCase, dense, tagged_processes, victim
+from harness import HANG_SECONDS, SHADOWPROF, TestCase, WORK_FACTORS, dense, tagged_processes, victim
 
 FAMILY = victim("family")
 
@@ -61,15 +62,15 @@ class ForksCase(TestCase):
 class Followed(ForksCase):
     def test_a_script_with_programs_in_every_position(self):
         """By fork and exec, in the background, in a pipeline, and by exec alone."""
-        script = (f"'{FAMILY}' work 20; echo $?; '{FAMILY}' work 21 & "
-                  f"echo one two | tr a-z A-Z | cat; wait; exec '{FAMILY}' work 22")
+        script = (f"'{FAMILY}' work 40; echo $?; '{FAMILY}' work 41 & "
+                  f"echo one two | tr a-z A-Z | cat; wait; exec '{FAMILY}' work 42")
         profile = self.same_as_alone("sh", "-c", script, module=FAMILY)
         self.assertEqual(profile["run"]["exit"], {"status": 3})
-        for units in ("20", "21", "22"):
+        for units in ("40", "41", "42"):
             row, = self.rows(profile, FAMILY, "work", units)
             self.assertEqual(row["exit"], {"status": 3})
             self.assertGreater(row["samples"], 0, units)
-        self.assertEqual(self.rows(profile, FAMILY, "work", "22")[0]["pid"], profile["run"]["pid"])
+        self.assertEqual(self.rows(profile, FAMILY, "work", "42")[0]["pid"], profile["run"]["pid"])
         self.assertEqual(len(self.rows(profile, "cat")), 1)
         self.assertEqual(len(self.rows(profile, "tr", "a-z", "A-Z")), 1)
         for row in self.rows(profile, "cat"):
@@ -80,7 +81,7 @@ class Followed(ForksCase):
         make = shutil.which("make")
         if make is None:
             self.skipTest("make is not installed")
-        lines = ["all: a b c d"] + [f"{name}:\n\t@'{FAMILY}' work 1{i} || test $$? = 3; echo {name}"
+        lines = ["all: a b c d"] + [f"{name}:\n\t@'{FAMILY}' work 4{i} || test $$? = 3; echo {name}"
                                     for i, name in enumerate("abcd")]
         (self.folder / "Makefile").write_text("\n".join(lines) + "\n")
         done, profile = self.profile(make, "-s", "-j2")
@@ -88,7 +89,7 @@ class Followed(ForksCase):
                          (0, [b"a", b"b", b"c", b"d"], ""))
         self.assert_rows_agree(profile)
         for i in range(4):
-            self.assertEqual(len(self.rows(profile, FAMILY, "work", f"1{i}")), 1)
+            self.assertEqual(len(self.rows(profile, FAMILY, "work", f"4{i}")), 1)
         waiting, = self.rows(profile, make, "-s", "-j2")
         self.assertLess(waiting["instructions"], profile["sampling"]["instructions"] / 4)
 
@@ -101,7 +102,7 @@ class Followed(ForksCase):
         self.assertIn({"signal": signal.SIGTERM}, [row["exit"] for row in profile["processes"]])
 
     def test_a_child_finds_no_child_that_is_not_its_own(self):
-        profile = self.same_as_alone(FAMILY, "alone", "30")
+        profile = self.same_as_alone(FAMILY, "alone", "60")
         self.assertGreaterEqual(max(row["samples"] for row in profile["processes"]), 5)
 
     def test_stops_and_continues_of_a_child_are_seen_as_alone(self):
@@ -119,56 +120,80 @@ class Followed(ForksCase):
         self.assertEqual((done.code, done.stdout), (0, b"children: 80 rounds, 320 children\n"))
         self.assert_rows_agree(profile)
 
-    def test_samples_are_shared_out_by_the_work_that_is_done(self):
+    def test_samples_are_shared_out_by_the_time_that_processes_run(self):
         """Of two children one does twice the work. They may run at once or in turn."""
-        # Where samples lack processors too, they are the rarer the more of the children run.
-        done, profile = self.profile(FAMILY, "shares", "120", "60", module=FAMILY,
-                                     options=("--load=0.25",))
+        def children(profile):
+            rows = {row["exit"].get("status"): row for row in profile["processes"]}
+            return rows[11], rows[12]
+
+        def is_enough(profile):
+            return sum(row["samples"] for row in children(profile)) > 2000
+
+        done, profile = self.profile_until(
+            is_enough, lambda factor: (FAMILY, "shares", str(240 * factor), str(120 * factor)),
+            module=FAMILY, options=("--load=0.5", "--sample-size=50k"))
         self.assertEqual((done.code, done.stdout), (0, b"family: shared\n"))
         self.assert_rows_agree(profile)
-        by_status = {row["exit"].get("status"): row["instructions"]
-                     for row in profile["processes"]}
-        self.assertGreaterEqual(profile.samples, 15)
-        self.assertGreater(by_status[11], 0.9 * by_status[12])
-        self.assertLess(by_status[11], 5 * by_status[12])
-        self.assertLess(by_status[0], profile["sampling"]["instructions"] / 20)
+        one, other = children(profile)
+        # Where the two share a processor, one of them at a time runs, and which did between two
+        # samples is seen of both: their shares are those of what they did, or of the time that they
+        # wanted to run, or lie between.
+        by_work, by_time = 2 / 3, one["seconds"] / (one["seconds"] + other["seconds"])
+        samples = one["samples"] + other["samples"]
+        self.assertGreater(samples, 2000)
+        share = one["instructions"] / (one["instructions"] + other["instructions"])
+        allowed = bounds.binomial(samples, by_work) / samples
+        self.assertGreater(share, min(by_work, by_time) - allowed)
+        self.assertLess(share, max(by_work, by_time) + allowed)
+        parent, = (row for row in profile["processes"] if row["parent"] is None)
+        self.assertLess(parent["instructions"], profile["sampling"]["instructions"] / 20)
         # What the rows say is what the functions say.
         inside = {}
         for stack in profile["stacks"]:
             name = profile.locations[stack["frames"][-1]].get("function")
             inside[name] = inside.get(name, 0) + stack["instructions"]
-        for name, status in (("family_work_a", 11), ("family_work_b", 12)):
-            self.assertAlmostEqual(inside.get(name, 0), by_status[status],
-                                   delta=0.1 * profile["sampling"]["instructions"])
+        for name, row in (("family_work_a", one), ("family_work_b", other)):
+            self.assertAlmostEqual(inside.get(name, 0), row["instructions"],
+                                   delta=0.1 * row["instructions"])
 
     def test_code_without_a_file_is_told_apart_by_process(self):
-        done, profile = self.profile(FAMILY, "jit", "60", options=("--load=1",))
-        children = [row["pid"] for row in profile["processes"] if row["parent"] is not None]
-        for pid in children:
-            self.addCleanup(os.unlink, f"/tmp/perf-{pid}.map")
+        def children(profile):
+            return [row for row in profile["processes"] if row["parent"] is not None]
+
+        def is_enough(profile):
+            for row in children(profile):
+                self.addCleanup(os.unlink, f"/tmp/perf-{row['pid']}.map")
+            return min(row["samples"] for row in children(profile)) > 50
+
+        done, profile = self.profile_until(
+            is_enough, lambda factor: (FAMILY, "jit", str(200 * factor)), options=("--load=1",))
         self.assertEqual((done.code, done.stdout), (0, b"family: made up\n"))
-        self.assertEqual(len(children), 2)
+        self.assertEqual(len(children(profile)), 2)
         counted = {}
         for stack in profile["stacks"]:
             place = profile.locations[stack["frames"][-1]]
             where = profile["modules"][place["module"]]["path"], place["function"]
             counted[where] = counted.get(where, 0) + stack["instructions"]
-        for row in profile["processes"]:
-            if row["parent"] is not None:
-                self.assertGreater(row["samples"], 2)
-                where = f"[anon {row['pid']}]", f"made_up_by_{row['pid']}"
-                self.assertGreater(counted[where], 0.9 * row["instructions"])
+        for row in children(profile):
+            self.assertGreater(row["samples"], 50)
+            where = f"[anon {row['pid']}]", f"made_up_by_{row['pid']}"
+            self.assertGreater(counted[where], 0.9 * row["instructions"])
 
     def test_descriptors_and_threads_of_shadowprof_do_not_grow(self):
         script = f"'{FAMILY}' brief 50; echo; read line; '{FAMILY}' brief 400; echo; read line"
         process, tag = self.start([SHADOWPROF, "run", "-q", "-o", self.profile_path, "--", "sh",
                                    "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         held = []
+
+        def held_by(tracer):
+            return len(processes.descriptors(tracer)), len(processes.threads(tracer))
+
         for _ in range(2):
             while process.stdout.readline() != b"\n":
                 pass
             tracer, = processes.children(process.pid)
-            held.append((len(processes.descriptors(tracer)), len(processes.threads(tracer))))
+            # Nothing runs now: what is held for samples that are under way is given back.
+            held.append(processes.settled(lambda: held_by(tracer)))
             process.stdin.write(b"\n")
             process.stdin.flush()
         process.stdin.close()
@@ -203,11 +228,10 @@ class Privileges(ForksCase):
 class Outliving(ForksCase):
     def test_a_daemon_does_not_hold_up_the_end_and_goes_on_unharmed(self):
         process, tag = self.start([SHADOWPROF, "run", "-q", "-o", self.profile_path, "--", FAMILY,
-                                   "daemon", "4"], stdout=subprocess.PIPE)
-        wait_status = os.waitpid(process.pid, 0)[1]
-        process.returncode = os.waitstatus_to_exitcode(wait_status)
-        self.assertEqual(process.returncode, 5)
-        self.assertFalse((self.folder / "daemon").exists(), "it was waited for")
+                                   "daemon"], stdout=subprocess.PIPE)
+        self.addCleanup(self._kill_all, process.pid, tag)
+        # The daemon goes on until it is told to end: a run that waits for it hangs.
+        self.assertEqual(process.wait(HANG_SECONDS), 5)
         daemon, = tagged_processes(tag)
         self.assertEqual(processes.tracer(daemon), 0)
         self.assertEqual(processes.children(daemon), [])
@@ -217,6 +241,7 @@ class Outliving(ForksCase):
         self.assert_rows_agree(profile)
         self.assertEqual([row["pid"] for row in profile["processes"] if row["exit"] == {}],
                          [daemon])
+        os.kill(daemon, signal.SIGTERM)
         processes.wait_for((self.folder / "daemon").exists, "the end of the daemon")
         self.assertEqual((self.folder / "daemon").read_text(), "unharmed\n")
         process.stdout.close()
@@ -255,33 +280,49 @@ class Outliving(ForksCase):
 
 class JobControl(ForksCase):
     def test_the_group_is_stopped_and_continued_like_by_a_terminal(self):
-        script = f"'{FAMILY}' work 40 | cat & '{FAMILY}' work 40; wait; echo done"
+        script = (f"'{FAMILY}' until end begun-1 | cat & '{FAMILY}' until end begun-2; wait; "
+                  "echo done")
         process, tag = self.start([SHADOWPROF, "run", "-q", "-o", self.profile_path, "--", "sh",
                                    "-c", script], stdout=subprocess.PIPE)
-        time.sleep(0.3)
+        self.addCleanup(self._kill_all, process.pid, tag)
+        for i in (1, 2):
+            processes.wait_for((self.folder / f"begun-{i}").exists, "the programs")
+
+        def work_seconds():
+            """Of those that work; replicas do not."""
+            found = []
+            for pid in tagged_processes(tag):
+                with contextlib.suppress(OSError):
+                    if processes.command(pid) == "family":
+                        found.append(processes.cpu_seconds(pid))
+            return sum(found)
+
         for _ in range(2):
             # A session's leader is in an orphaned group: only SIGSTOP stops it.
             os.killpg(process.pid, signal.SIGSTOP)
-            processes.wait_for(lambda: processes.state(process.pid) in "TX", "the stop")
-            time.sleep(0.2)
+            processes.wait_for(lambda: processes.state(process.pid) == "T", "the stop")
+            processes.settled(work_seconds)
+            before = work_seconds()
             os.killpg(process.pid, signal.SIGCONT)
-            time.sleep(0.2)
+            processes.wait_for(lambda: work_seconds() > before, "them to go on")
+        (self.folder / "end").touch()
         done = self.finish(process, tag)
         self.assertEqual((done.code, done.stdout), (0, b"done\n"))
         self.assert_rows_agree(self.read_profile())
 
     def test_a_shell_stops_and_continues_its_jobs(self):
         """An interactive shell's job control, without a terminal."""
-        script = (f"set -m; '{FAMILY}' work 60 & sleep 0.2; kill -TSTP %1; wait %1; echo $?; "
-                  "jobs; fg %1 >/dev/null; echo $?")
+        script = (f"rm -f begun end; set -m; '{FAMILY}' until end begun & "
+                  "while ! [ -e begun ]; do sleep 0.01; done; kill -TSTP %1; wait %1; echo $?; "
+                  "jobs; touch end; fg %1 >/dev/null; echo $?")
         bash = shutil.which("bash")
         if bash is None:
             self.skipTest("bash is not installed")
         plain = self.run_command([bash, "-c", script])
         done, profile = self.profile(bash, "-c", script)
         self.assertEqual((done.code, done.stdout), (plain.code, plain.stdout))
+        self.assertIn(b"Stopped", plain.stdout)
         self.assert_rows_agree(profile)
-
 
     def converse(self, command, lines):
         """Types lines on a terminal, each when the text before it has come. Returns the exit
@@ -348,28 +389,39 @@ class LetGo(ForksCase):
 
 
 class Attached(ForksCase):
-    def attach(self, *options):
-        """Attaches to a shell that starts programs all the while. Returns its id, the profile."""
+    def attach(self, *options, is_enough=lambda profile: True):
+        """Attaches to a shell that starts programs all the while, for longer and longer until the
+        profile is enough. Returns the shell's id, the profile."""
         script = f"while :; do '{FAMILY}' work 3; done"
         shell, tag = self.start(["sh", "-c", script])
         self.addCleanup(self._kill_all, shell.pid, tag)
-        done = self.shadowprof("attach", "-q", "-o", self.profile_path, "--duration=2s",
-                               *dense(options), str(shell.pid))
-        self.assertEqual((done.code, done.stderr), (0, "") if options else (done.code, done.stderr))
-        profile = self.read_profile()
-        for pid in tagged_processes(tag):
-            with contextlib.suppress(OSError):
-                self.assertEqual(processes.tracer(pid), 0)
+        for seconds in WORK_FACTORS:
+            done = self.shadowprof("attach", "-q", "-o", self.profile_path,
+                                   f"--duration={2 * seconds}s", *dense(options), str(shell.pid))
+            self.assertEqual((done.code, done.stderr), (0, ""))
+            profile = self.read_profile()
+            for pid in tagged_processes(tag):
+                with contextlib.suppress(OSError):
+                    self.assertEqual(processes.tracer(pid), 0)
+            if is_enough(profile):
+                break
         shell.kill()
         shell.wait()
         return shell.pid, profile
 
     def test_children_are_followed_when_asked_for(self):
-        shell, profile = self.attach("--follow-forks=yes")
-        rows = self.rows(profile, FAMILY, "work", "3")
-        self.assertGreater(len(rows), 2)
-        self.assertTrue(all(row["parent"] == shell for row in rows))
-        self.assertGreater(sum(row["samples"] for row in rows), 0)
+        def rows_of(profile):
+            return self.rows(profile, FAMILY, "work", "3")
+
+        def samples_of(profile):
+            return sum(row["samples"] for row in rows_of(profile))
+
+        shell, profile = self.attach(
+            "--follow-forks=yes",
+            is_enough=lambda profile: len(rows_of(profile)) > 2 and samples_of(profile) > 0)
+        self.assertGreater(len(rows_of(profile)), 2)
+        self.assertTrue(all(row["parent"] == shell for row in rows_of(profile)))
+        self.assertGreater(samples_of(profile), 0)
 
     def test_not_otherwise(self):
         _, profile = self.attach()

@@ -2,14 +2,14 @@
 
 import signal
 import subprocess
-import time
 import unittest
 
 import bounds
 import processes
-from harness import DENSE, TestCase, victim
+from harness import DENSE, TestCase, WORK_FACTORS, victim
 
 MEBIBYTES = "48"
+BUFFER_BYTES = 4096  # of each read
 WITH_ONE_STREAM = ("read", "readv", "recv", "terminal", "restarted", "interrupted")
 WITH_TWO = ("poll", "select", "epoll", "threads", "server")
 
@@ -22,17 +22,24 @@ class Input(TestCase):
         taken = counts.get((low, "input_low_taken"), 0)
         return taken, taken + counts.get((low, "input_low_not"), 0)
 
-    def reader_instructions(self, profile):
-        """What was seen of the process that reads: its children, the senders, are followed too."""
+    def reader_samples(self, profile):
+        """How many samples were taken of the process that reads: its children, the senders, are
+        followed too."""
         reader, = (row for row in profile["processes"] if row["parent"] is None)
-        self.assertGreater(reader["instructions"], 0)
-        return reader["instructions"]
+        return reader["samples"]
 
     def assert_right_bytes(self, profile, least):
         """Samples saw the bytes that were sent, of which a quarter is below 64, in no order."""
-        taken, executions = self.low_bytes(profile)
+        low, executions = self.low_bytes(profile)
         self.assertGreater(executions, least)
-        self.assertLessEqual(abs(taken - executions / 4), bounds.binomial(executions, 0.25))
+        self.assertLessEqual(abs(low - executions / 4), bounds.binomial(executions, 0.25))
+
+    def assert_go_on_over_reads(self, profile):
+        """A sample that does not sees the rest of one buffer. How far others come is the machine's
+        choice, too: where the program is not quick, samples do not wait for it. And some samples
+        are of the victim's check, which reads nothing."""
+        self.assert_right_bytes(profile, 2 * BUFFER_BYTES * self.reader_samples(profile))
+        self.assertGreater(profile["sampling"]["ended"].get("size", 0), 0)
 
 
 class Run(Input):
@@ -50,14 +57,9 @@ class Run(Input):
                 done, profile = self.record(way)
                 self.assertEqual(done.stdout, plain.stdout)
                 sampling = profile["sampling"]
-                # A handler's return ends samples too, and how often the program waits is its own.
-                ended = sampling["ended"]
-                rest = sum(ended.values()) - ended.get("idle", 0) - ended.get("unsafe_syscall", 0)
-                self.assertGreater(ended.get("size", 0), 0.6 * rest, ended)
                 self.assertGreater(sampling["counters"]["input_calls"], 0)
                 self.assertGreater(sampling["counters"]["input_bytes"], 0)
-                # About 15 bytes are read for each 100 instructions of the reader.
-                self.assert_right_bytes(profile, self.reader_instructions(profile) / 40)
+                self.assert_go_on_over_reads(profile)
 
     def test_without_it_they_end(self):
         done, profile = self.profile(victim("input"), "read", MEBIBYTES, module=victim("input"),
@@ -66,10 +68,8 @@ class Run(Input):
         sampling = profile["sampling"]
         ended = sampling["ended"].get("input", 0)
         self.assertGreater(ended, 0)
-        # A sample that goes on over its reads has 150,000 bytes; one that does not, at most the
-        # 4,096 of a read. The rest of the samples is of the victim's check, which reads nothing.
         _, executions = self.low_bytes(profile)
-        self.assertLess(executions, 40_000 * ended)
+        self.assertLess(executions, 2 * BUFFER_BYTES * ended)
         self.assertFalse([name for name in sampling["counters"] if name.startswith("input")])
         self.assertEqual(profile["run"]["options"]["record-input"], "no")
 
@@ -86,9 +86,7 @@ class Run(Input):
         for way in ("read", "poll"):
             with self.subTest(way=way):
                 _, profile = self.record(way, "--load=4", "--sample-size=300k")
-                self.assert_right_bytes(profile, self.reader_instructions(profile) / 40)
-                ended = profile["sampling"]["ended"]
-                self.assertGreater(ended.get("size", 0), ended.get("input", 0), ended)
+                self.assert_go_on_over_reads(profile)
 
     def test_a_program_without_input_is_sampled_as_without(self):
         done, profile = self.profile(victim("checksum"), "2", options=("--record-input",))
@@ -123,12 +121,16 @@ class Attached(Input):
     def check(self, way):
         target, tag = self.start([victim("input"), way, "0"], stdout=subprocess.PIPE)
         processes.wait_for(lambda: len(processes.children(target.pid)) > 0, "its children")
-        time.sleep(0.2)
-        done = self.attach(target.pid, "1s")
-        self.assertEqual((done.code, done.stdout, done.stderr), (0, b"", ""))
-        self.assertEqual(processes.tracer(target.pid), 0)
-        profile = self.read_profile(victim("input"))
-        time.sleep(0.2)
+        processes.wait_for(lambda: processes.cpu_seconds(target.pid) > 0.05, "it to read")
+        for seconds in WORK_FACTORS:
+            done = self.attach(target.pid, f"{seconds}s")
+            self.assertEqual((done.code, done.stdout, done.stderr), (0, b"", ""))
+            self.assertEqual(processes.tracer(target.pid), 0)
+            profile = self.read_profile(victim("input"))
+            if self.low_bytes(profile)[1] > 10_000:
+                break
+        seen = processes.cpu_seconds(target.pid)
+        processes.wait_for(lambda: processes.cpu_seconds(target.pid) > seen, "it to go on")
         target.send_signal(signal.SIGTERM)
         end = self.finish(target, tag)
         self.assertEqual((end.code, end.stdout), (0, b"input: unharmed\n"))

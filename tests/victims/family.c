@@ -1,14 +1,16 @@
 // Programs of many processes, to be followed: what each does is in its arguments.
 //
 //   family shares A B     two children at once, of which one does A and the other B units of work
-//   family spawn N        N children one after the other by posix_spawn, each works and is waited
-//   for family brief N        N children that exit at once, with statuses that are checked family
-//   killed         a child that is killed by SIGTERM family stopped        a child that is stopped
-//   and continued, as a shell's job is family daemon SECONDS a grandchild that outlives the
-//   program, by a double fork family untraced       a child that looks for a tracer of its own
+//   family spawn N        N children one after the other by posix_spawn, each works and is waited for
+//   family brief N        N children that exit at once, with statuses that are checked
+//   family killed         a child that is killed by SIGTERM
+//   family stopped        a child that is stopped and continued, as a shell's job is
+//   family daemon         a grandchild that outlives the program, by a double fork, until SIGTERM
+//   family untraced       a child that looks for a tracer of its own
 //   family jit A          two children that run the same made-up code at the same address, A units
 //                         each, and have a map of it for perf
 //   family work A         A units of work
+//   family until END BEGUN    makes the file BEGUN, and works until there is a file END
 //   family alone A        a child does A units of work and looks for children all the while
 #include <errno.h>
 #include <fcntl.h>
@@ -158,21 +160,31 @@ static int stopped(void) {
     return 0;
 }
 
-// The daemon writes its id and, when it ends, that it was traced or not.
-static int daemonize(int seconds) {
+static void make_file(const char* path, const char* text) {
+    FILE* file = fopen(path, "w");
+    require(file != NULL && fputs(text, file) >= 0 && fclose(file) == 0, path);
+}
+
+static volatile sig_atomic_t told_to_end;
+
+static void on_sigterm(int signal) {
+    (void)signal;
+    told_to_end = 1;
+}
+
+// The daemon makes a file when it ends.
+static int daemonize(void) {
     const pid_t pid = fork();
     if (pid == 0) {
+        signal(SIGTERM, on_sigterm);
         setsid();
         if (fork() != 0) _exit(0);
         const struct timespec nap = {.tv_nsec = 10000000};
-        const time_t end = time(NULL) + seconds;
-        while (time(NULL) < end) {
+        while (!told_to_end) {
             sink = work(1, 1000000);
             nanosleep(&nap, NULL);
         }
-        FILE* file = fopen("daemon", "w");
-        fprintf(file, "unharmed\n");
-        fclose(file);
+        make_file("daemon", "unharmed\n");
         _exit(0);
     }
     require(wait_for(pid, 0) == 0, "the status of the intermediate");
@@ -234,6 +246,12 @@ static int jit(uint64_t units) {
     return 0;
 }
 
+static int work_until(const char* end, const char* begun) {
+    make_file(begun, "");
+    while (access(end, F_OK) != 0) sink = work(1, 1000000);
+    return 3;
+}
+
 static int alone(uint64_t units) {
     const pid_t pid = fork();
     if (pid == 0) {
@@ -260,10 +278,11 @@ int main(int argc, char** argv) {
     if (strcmp(what, "brief") == 0) return brief(first);
     if (strcmp(what, "killed") == 0) return killed();
     if (strcmp(what, "stopped") == 0) return stopped();
-    if (strcmp(what, "daemon") == 0) return daemonize(first);
+    if (strcmp(what, "daemon") == 0) return daemonize();
     if (strcmp(what, "untraced") == 0) return untraced();
     if (strcmp(what, "alone") == 0) return alone((uint64_t)first);
     if (strcmp(what, "jit") == 0) return jit((uint64_t)first);
+    if (strcmp(what, "until") == 0 && argc > 3) return work_until(argv[2], argv[3]);
     if (strcmp(what, "work") == 0) return sink = family_work_a((uint64_t)first), 3;
     fprintf(stderr, "family: what?\n");
     return 2;

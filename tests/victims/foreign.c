@@ -11,12 +11,13 @@
 
 #include "work.h"
 
-// Different values of a word in a while.
+// Different values of a word in a while: so long that who changes it gets its turn, be it on the same
+// processor.
 static int changes_of(const volatile uint32_t* word) {
     int changes = 0;
     uint32_t last = *word;
     uint64_t state = 1;
-    for (int i = 0; i < 20000; ++i) {
+    for (int i = 0; i < 100000; ++i) {
         state = work(state, 1000);
         const uint32_t now = *word;
         changes += now != last;

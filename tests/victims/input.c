@@ -61,7 +61,7 @@ static unsigned char next_byte(struct stream* stream) {
 }
 
 // The truth about a stream from which so much was taken.
-static uint64_t model(uint64_t number, uint64_t bytes) {
+__attribute__((noinline)) static uint64_t model(uint64_t number, uint64_t bytes) {
     struct stream stream;
     uint64_t sum = 0;
     seed(&stream, number);
