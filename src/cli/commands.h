@@ -11,6 +11,7 @@ using CommandMain = int (*)(std::span<const std::string> words);
 
 int attach_main(std::span<const std::string> words);
 int report_main(std::span<const std::string> words);
+int export_main(std::span<const std::string> words);
 int run_main(std::span<const std::string> words);
 int syscalls_main(std::span<const std::string> words);
 int verify_main(std::span<const std::string> words);

@@ -32,7 +32,7 @@ constexpr Command commands[] = {
     {"diff", "compare two profiles", nullptr},
     {"merge", "add profiles together", nullptr},
     {"accuracy", "measure a sampled profile against a full one", nullptr},
-    {"export", "convert a profile for other tools", nullptr},
+    {"export", "convert a profile for other tools", export_main},
 };
 
 const Command* find_command(std::string_view name) {

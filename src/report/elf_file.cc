@@ -87,7 +87,8 @@ void ElfFile::read_segments() {
         GElf_Phdr header;
         if (gelf_getphdr(elf_, static_cast<int>(i), &header) == nullptr) return;
         if (header.p_type == PT_LOAD)
-            segments_.push_back({header.p_vaddr, header.p_offset, header.p_filesz});
+            segments_.push_back(
+                {header.p_vaddr, header.p_offset, header.p_filesz, (header.p_flags & PF_X) != 0});
     }
 }
 
@@ -124,10 +125,10 @@ std::vector<ElfSection> ElfFile::executable_sections() const {
 }
 
 std::size_t ElfFile::read(std::uint64_t address, std::span<std::byte> to) const {
-    for (const Segment& segment : segments_) {
+    for (const ElfSegment& segment : segments_) {
         std::uint64_t skip = address - segment.address;
-        if (address < segment.address || skip >= segment.size_bytes) continue;
-        std::size_t wanted = std::min<std::uint64_t>(to.size(), segment.size_bytes - skip);
+        if (address < segment.address || skip >= segment.file_bytes) continue;
+        std::size_t wanted = std::min<std::uint64_t>(to.size(), segment.file_bytes - skip);
         ssize_t got =
             ::pread(fd_.get(), to.data(), wanted, static_cast<off_t>(segment.offset + skip));
         return got > 0 ? static_cast<std::size_t>(got) : 0;

@@ -26,6 +26,14 @@ struct ElfSection {
     std::span<const std::byte> bytes;  // live as long as the ElfFile; empty if it has none
 };
 
+// A PT_LOAD program header.
+struct ElfSegment {
+    std::uint64_t address = 0;
+    std::uint64_t offset = 0;      // in the file, of `address`
+    std::uint64_t file_bytes = 0;  // from there on; memory beyond them is zero
+    bool executable = false;
+};
+
 // An x86-64 program or shared object. Every address here is an ELF virtual address.
 class ElfFile {
   public:
@@ -37,6 +45,8 @@ class ElfFile {
     // The section of that name; nothing for absent ones and for those the file does not back.
     std::optional<ElfSection> section(std::string_view name) const;
     std::vector<ElfSection> executable_sections() const;
+    // In the order of the program headers, which is that of addresses in any file that runs.
+    std::span<const ElfSegment> segments() const { return segments_; }
     // Copies bytes as they are in the file, before any relocation. Returns how many of `to` it
     // filled: fewer where a segment ends.
     std::size_t read(std::uint64_t address, std::span<std::byte> to) const;
@@ -48,9 +58,6 @@ class ElfFile {
     struct DwflEnd {
         void operator()(Dwfl* dwfl) const { dwfl_end(dwfl); }
     };
-    struct Segment {
-        std::uint64_t address, offset, size_bytes;
-    };
 
     ElfFile() = default;
     Result<void> load(const std::string& path);
@@ -60,7 +67,7 @@ class ElfFile {
     std::unique_ptr<Dwfl, DwflEnd> dwfl_;
     Dwfl_Module* module_ = nullptr;  // owned by dwfl_
     Elf* elf_ = nullptr;             // owned by dwfl_
-    std::vector<Segment> segments_;
+    std::vector<ElfSegment> segments_;
 };
 
 }  // namespace shadowprof

@@ -1,0 +1,115 @@
+// shadowprof export: reads a profile and writes it as another tool reads it.
+#include "report/export/export.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "cli/commands.h"
+#include "cli/exit_status.h"
+#include "cli/messages.h"
+#include "cli/parse_words.h"
+#include "cli/suggest.h"
+#include "report/profile_reader.h"
+#include "report/safe_output.h"
+
+namespace shadowprof {
+namespace {
+
+struct ExportRequest {
+    std::string format, path, output = "-", module, table = "functions";
+    std::size_t top = 0;  // 0: everything
+};
+
+template <typename Names>
+std::string joined(const Names& names) {
+    std::string text;
+    for (std::string_view name : names) text += fmt::format("{}{}", text.empty() ? "" : ", ", name);
+    return text;
+}
+
+std::vector<std::string_view> format_names() {
+    std::vector<std::string_view> names;
+    for (const ExportFormat& format : export_formats()) names.push_back(format.name);
+    return names;
+}
+
+Error bad_word(std::string_view option, std::string_view word,
+               std::span<const std::string_view> known) {
+    const std::string_view near = nearest(word, known);
+    return {ErrorCode::usage, 0,
+            fmt::format("{}={}: {}; it takes {}", option, word,
+                        near.empty() ? "not known" : fmt::format("did you mean '{}'?", near),
+                        joined(known))};
+}
+
+Result<const ExportFormat*> checked_format(const ExportRequest& request) {
+    const ExportFormat* format = find_export_format(request.format);
+    if (format == nullptr) return bad_word("--format", request.format, format_names());
+    const auto tables = csv_tables();
+    if (std::find(tables.begin(), tables.end(), request.table) == tables.end())
+        return bad_word("--table", request.table, tables);
+    if (request.top > 0 && !format->takes_top)
+        return Error{ErrorCode::usage, 0,
+                     fmt::format("--top is not of --format={}: its readers need the whole profile",
+                                 format->name)};
+    if (!request.module.empty() && !format->one_module)
+        return Error{
+            ErrorCode::usage, 0,
+            fmt::format("--module is not of --format={}: it has all modules in it", format->name)};
+    if (format->binary && request.output == "-" && isatty(STDOUT_FILENO) != 0)
+        return Error{ErrorCode::usage, 0,
+                     fmt::format("--format={} is binary and not for a terminal; name a file with "
+                                 "-o",
+                                 format->name)};
+    return format;
+}
+
+Result<void> export_profile(const ExportRequest& request) {
+    TRY_ASSIGN(const ExportFormat* format, checked_format(request));
+    TRY_ASSIGN(ProfileFile file, read_profile(request.path));
+    if (request.top > 0) keep_hottest(file.profile, request.top);
+    ExportInput input{.profile = file.profile, .symbols = file.symbols, .table = request.table};
+    if (format->one_module) {
+        TRY_ASSIGN(input.module, choose_module(file.profile, request.module));
+        if (request.module.empty())
+            say("export: branches of '{}', the hottest module; --module names another",
+                file.profile.modules[*input.module].path);
+    }
+    TRY_ASSIGN(SafeOutput output, SafeOutput::open(request.output));
+    TRY(format->write(input, output));
+    TRY(output.commit(static_cast<pid_t>(file.profile.run.pid)));
+    return {};
+}
+
+}  // namespace
+
+int export_main(std::span<const std::string> words) {
+    CLI::App app("Converts a profile for other tools.", "shadowprof export");
+    ExportRequest request;
+    std::string formats = "what to write:";
+    for (const ExportFormat& format : export_formats())
+        formats += fmt::format("\n{} (for {})", format.name, format.consumer);
+    app.add_option("--format", request.format, formats)->required();
+    app.add_option("-o,--output", request.output, "where to write it; - is standard output")
+        ->capture_default_str();
+    app.add_option("--module", request.module,
+                   "path or base name of the file whose branches to export, for formats that are "
+                   "about one; otherwise the hottest");
+    app.add_option("--table", request.table, fmt::format("of csv: {}", joined(csv_tables())))
+        ->capture_default_str();
+    app.add_option("--top", request.top,
+                   "the hottest N entries alone: of csv rows, of the others call stacks")
+        ->type_name("N")
+        ->check(CLI::PositiveNumber);
+    app.add_option("PROFILE", request.path,
+                   "a file that `shadowprof run` wrote; - is standard input")
+        ->required();
+    if (const auto done = parse_words(app, "export", words)) return *done;
+    const auto exported = export_profile(request);
+    if (exported) return 0;
+    say("export: {}", exported.error().message);
+    return exit_own_failure;
+}
+
+}  // namespace shadowprof

@@ -1,0 +1,33 @@
+// Callgrind's name compression: "(3) name" where a name first stands, "(3)" after that.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "report/text_format.h"
+
+namespace shadowprof {
+
+class CallgrindNames {
+  public:
+    // Each kind of name has its own numbers. Empty names become "???", as in callgrind.
+    std::string object(std::string_view name) { return compressed(objects_, name); }
+    std::string file(std::string_view name) { return compressed(files_, name); }
+    std::string function(std::string_view name) { return compressed(functions_, name); }
+
+  private:
+    using Numbers = std::map<std::string, std::size_t, std::less<>>;
+
+    static std::string compressed(Numbers& numbers, std::string_view name) {
+        const std::string text = name.empty() ? "???" : printable(name);
+        const auto [it, added] = numbers.try_emplace(text, numbers.size() + 1);
+        return added ? fmt::format("({}) {}", it->second, text) : fmt::format("({})", it->second);
+    }
+
+    Numbers objects_, files_, functions_;
+};
+
+}  // namespace shadowprof

@@ -1,0 +1,201 @@
+#include "report/export/execution_costs.h"
+
+#include <array>
+#include <set>
+
+#include "decoder/instruction.h"
+#include "report/export/frames.h"
+#include "report/instruction_counts.h"
+#include "report/module_file.h"
+#include "report/symbolizer.h"
+
+namespace shadowprof {
+namespace {
+
+// What the profile recorded, and of other locations what the files say.
+class CompletedSymbols final : public SymbolSource {
+  public:
+    CompletedSymbols(SymbolSource& recorded, const std::vector<Module>& modules)
+        : recorded_(recorded), files_(modules) {}
+
+    const CodeSymbol& symbol(CodeLocation location) override {
+        const CodeSymbol& known = recorded_.symbol(location);
+        const bool nothing = known.function.empty() && !known.function_start && known.file.empty();
+        return nothing ? files_.symbol(location) : known;
+    }
+    std::string instruction_text(CodeLocation location) override {
+        return recorded_.instruction_text(location);
+    }
+    std::vector<std::string> notes() const override { return files_.notes(); }
+
+  private:
+    SymbolSource& recorded_;
+    Symbolizer files_;
+};
+
+class CostCollector {
+  public:
+    CostCollector(const Profile& profile, SymbolSource& recorded)
+        : profile_(profile), symbols_(recorded, profile.modules) {}
+
+    ExecutionCosts take() {
+        for (std::uint32_t i = 0; i < profile_.modules.size(); ++i) add_module(i);
+        add_uncounted_stacks();
+        add_calls();
+        add_jumps();
+        return std::move(costs_);
+    }
+
+  private:
+    CodeLocation function_start(CodeLocation at) {
+        return {at.module, symbols_.symbol(at).function_start.value_or(at.address)};
+    }
+
+    FunctionCosts& function(CodeLocation start) {
+        const auto [it, added] = costs_.functions.try_emplace(start);
+        if (added) {
+            const ExportFrame frame = function_frame(profile_.modules, symbols_, start);
+            it->second.name = frame.function;
+            it->second.file = frame.file;
+            it->second.line = frame.line;
+        }
+        return it->second;
+    }
+
+    PlaceCosts& place(CodeLocation at) {
+        const auto [it, added] =
+            function(function_start(at)).places.try_emplace(at.address, PlaceCosts{});
+        if (added) {
+            const CodeSymbol& symbol = symbols_.symbol(at);
+            it->second.file = symbol.file;
+            it->second.line = symbol.line;
+        }
+        return it->second;
+    }
+
+    void add_instructions(CodeLocation at, std::uint64_t count) {
+        place(at).instructions += count;
+        costs_.instructions += count;
+    }
+
+    void add_module(std::uint32_t module) {
+        auto file = open_module_file(profile_.modules[module]);
+        if (!file) {
+            costs_.notes.push_back("only by function, from call stacks: " + file.error().message);
+            return;
+        }
+        const ElfFile& elf = *(files_[module] = std::move(file).value());
+        const auto code = [&](std::uint64_t address, std::span<std::byte> to) {
+            return elf.read(address, to);
+        };
+        for (const auto& each : count_instructions(profile_, module, code, symbols_))
+            add_instructions({module, each.address}, each.executions);
+    }
+
+    void add_uncounted_stacks() {
+        for (const Stack& stack : profile_.stacks)
+            if (!stack.frames.empty() && files_.count(stack.frames.back().module) == 0)
+                add_instructions(function_start(stack.frames.back()), stack.instructions);
+    }
+
+    void add_calls() {
+        for (const Edge& edge : profile_.edges)
+            if (edge.kind == EdgeKind::call) {
+                call_sites_.insert(edge.from);
+                place(edge.from).calls[function_start(edge.to)].count += edge.count;
+            }
+        for (const Stack& stack : profile_.stacks) add_inclusive(stack);
+        for (auto& [start, function] : costs_.functions)
+            for (auto& [address, place] : function.places) settle(place.calls);
+        // Callees that did not execute within samples need names all the same.
+        for (const CodeLocation& callee : callees_) function(callee);
+    }
+
+    bool is_call(CodeLocation at, std::size_t length) {
+        const auto file = files_.find(at.module);
+        if (file == files_.end()) return call_sites_.count(at) != 0;
+        std::array<std::byte, Instruction::max_length> bytes;
+        const std::size_t got = file->second->read(at.address, bytes);
+        const auto call =
+            Instruction::decode(std::span(bytes).first(got), GuestAddress{at.address});
+        return call && call->length() == length &&
+               (call->flow() == Flow::call || call->flow() == Flow::indirect_call);
+    }
+
+    // Stacks name a call by its last byte, edges by its first.
+    CodeLocation call_site(CodeLocation frame) {
+        // Most calls first: direct, through the GOT, through a register or its memory.
+        for (const std::size_t length : {5U, 6U, 2U, 3U, 4U, 7U, 8U}) {
+            const CodeLocation at{frame.module, frame.address + 1 - length};
+            if (is_call(at, length)) return at;
+        }
+        return frame;
+    }
+
+    // A recursive stack counts once for each of its calls.
+    void add_inclusive(const Stack& stack) {
+        std::set<std::pair<CodeLocation, CodeLocation>> seen;
+        for (std::size_t i = 0; i + 1 < stack.frames.size(); ++i) {
+            const CodeLocation site = call_site(stack.frames[i]);
+            const CodeLocation callee = function_start(stack.frames[i + 1]);
+            if (seen.emplace(site, callee).second)
+                place(site).calls[callee].instructions += stack.instructions;
+        }
+    }
+
+    // A call through the PLT has its count at the stub and its instructions at the function behind.
+    void settle(std::map<CodeLocation, CallCosts>& calls) {
+        std::vector<CodeLocation> stubs, behind;
+        for (const auto& [callee, call] : calls) {
+            const bool stub = symbols_.symbol(callee).function.ends_with("@plt");
+            if (stub && call.instructions == 0) stubs.push_back(callee);
+            if (!stub && call.count == 0) behind.push_back(callee);
+        }
+        if (stubs.size() == 1 && behind.size() == 1) {
+            calls[behind[0]].count = calls[stubs[0]].count;
+            calls.erase(stubs[0]);
+        }
+        for (auto& [callee, call] : calls) {
+            call.count = std::max<std::uint64_t>(call.count, 1);
+            callees_.insert(callee);
+        }
+    }
+
+    void add_jumps() {
+        std::map<CodeLocation, std::uint64_t> executed;
+        for (const Edge& edge : profile_.edges) executed[edge.from] += edge.count;
+        for (const Edge& edge : profile_.edges) {
+            const bool jump = edge.kind == EdgeKind::taken || edge.kind == EdgeKind::jump ||
+                              edge.kind == EdgeKind::indirect;
+            if (!jump || edge.to.module != edge.from.module) continue;
+            const CodeLocation from = function_start(edge.from), to = function_start(edge.to);
+            place(edge.from).jumps.push_back({.to = edge.to.address,
+                                              .to_line = symbols_.symbol(edge.to).line,
+                                              .conditional = edge.kind == EdgeKind::taken,
+                                              .taken = edge.count,
+                                              .executed = executed[edge.from],
+                                              .function = from == to ? nullptr : &function(to)});
+        }
+    }
+
+    const Profile& profile_;
+    CompletedSymbols symbols_;
+    ExecutionCosts costs_;
+    // Of the modules whose instructions were counted by edges.
+    std::map<std::uint32_t, std::unique_ptr<ElfFile>> files_;
+    std::set<CodeLocation> call_sites_;  // of edges
+    std::set<CodeLocation> callees_;
+};
+
+}  // namespace
+
+ExecutionCosts execution_costs(const Profile& profile, SymbolSource& recorded) {
+    return CostCollector(profile, recorded).take();
+}
+
+Error no_edges() {
+    return {ErrorCode::not_found, 0,
+            "the profile has no edges; profile with 'edge' among --profiles"};
+}
+
+}  // namespace shadowprof

@@ -1,0 +1,39 @@
+#include <algorithm>
+#include <map>
+
+#include "report/export/frames.h"
+#include "report/export/writers.h"
+
+namespace shadowprof {
+namespace {
+
+// A semicolon separates frames; other tools that fold stacks put a colon in its place.
+std::string folded_name(std::string name) {
+    std::replace(name.begin(), name.end(), ';', ':');
+    return name;
+}
+
+std::string folded_line(const ExportInput& input, const Stack& stack) {
+    std::string line;
+    for (ExportFrame& frame : stack_frames(input.profile.modules, input.symbols, stack)) {
+        if (!line.empty()) line += ';';
+        line += folded_name(std::move(frame.function));
+    }
+    return line;
+}
+
+}  // namespace
+
+Result<void> write_folded(const ExportInput& input, ByteSink& sink) {
+    if (input.profile.stacks.empty()) return no_stacks();
+    // Stacks that differ in their call sites alone become one.
+    std::map<std::string, std::uint64_t> lines;
+    for (const Stack& stack : input.profile.stacks)
+        if (stack.instructions > 0 && !stack.frames.empty())
+            lines[folded_line(input, stack)] += stack.instructions;
+    for (const auto& [line, instructions] : lines)
+        TRY(sink.write(fmt::format("{} {}\n", line, instructions)));
+    return {};
+}
+
+}  // namespace shadowprof

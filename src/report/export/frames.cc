@@ -1,0 +1,64 @@
+#include "report/export/frames.h"
+
+#include <iterator>
+
+#include "report/location_name.h"
+#include "report/text_format.h"
+
+namespace shadowprof {
+
+std::string full_function_name(const std::vector<Module>& modules, SymbolSource& symbols,
+                               CodeLocation location) {
+    const CodeSymbol& symbol = symbols.symbol(location);
+    if (!symbol.function.empty()) return printable(symbol.function);
+    return function_name(modules, symbols, location);
+}
+
+ExportFrame function_frame(const std::vector<Module>& modules, SymbolSource& symbols,
+                           CodeLocation location) {
+    const CodeSymbol& symbol = symbols.symbol(location);
+    ExportFrame frame{full_function_name(modules, symbols, location), symbol.file, symbol.line,
+                      false};
+    if (!symbol.inlined.empty()) {
+        frame.file = symbol.inlined.back().file;
+        frame.line = symbol.inlined.back().line;
+    }
+    return frame;
+}
+
+std::vector<ExportFrame> frames_at(const std::vector<Module>& modules, SymbolSource& symbols,
+                                   CodeLocation location) {
+    const CodeSymbol& symbol = symbols.symbol(location);
+    std::vector<ExportFrame> frames = {function_frame(modules, symbols, location)};
+    // Each inlined frame says where it was called from: that is the position in the one around it.
+    for (std::size_t i = symbol.inlined.size(); i-- > 0;) {
+        const InlinedFrame* within = i > 0 ? &symbol.inlined[i - 1] : nullptr;
+        const std::string_view name = symbol.inlined[i].function;
+        frames.push_back({name.empty() ? "(inlined)" : printable(name),
+                          within ? within->file : symbol.file, within ? within->line : symbol.line,
+                          true});
+    }
+    return frames;
+}
+
+std::vector<ExportFrame> stack_frames(const std::vector<Module>& modules, SymbolSource& symbols,
+                                      const Stack& stack) {
+    std::vector<ExportFrame> frames;
+    for (std::size_t i = 0; i < stack.frames.size(); ++i) {
+        if (i + 1 == stack.frames.size()) {
+            frames.push_back(function_frame(modules, symbols, stack.frames[i]));
+            break;
+        }
+        auto here = frames_at(modules, symbols, stack.frames[i]);
+        frames.insert(frames.end(), std::make_move_iterator(here.begin()),
+                      std::make_move_iterator(here.end()));
+    }
+    return frames;
+}
+
+Error no_stacks() {
+    return {ErrorCode::not_found, 0,
+            "the profile has no call stacks; profile with 'call' among --profiles"};
+}
+
+}  // namespace shadowprof
