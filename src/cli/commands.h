@@ -9,7 +9,9 @@ namespace shadowprof {
 // `words` are those behind the subcommand's name. Returns the exit status of shadowprof.
 using CommandMain = int (*)(std::span<const std::string> words);
 
+int accuracy_main(std::span<const std::string> words);
 int attach_main(std::span<const std::string> words);
+int merge_main(std::span<const std::string> words);
 int report_main(std::span<const std::string> words);
 int export_main(std::span<const std::string> words);
 int run_main(std::span<const std::string> words);

@@ -30,8 +30,8 @@ constexpr Command commands[] = {
     {"syscalls", "show how system calls inside samples are treated", syscalls_main},
     {"annotate", "show disassembly with counts and values", nullptr},
     {"diff", "compare two profiles", nullptr},
-    {"merge", "add profiles together", nullptr},
-    {"accuracy", "measure a sampled profile against a full one", nullptr},
+    {"merge", "add profiles together", merge_main},
+    {"accuracy", "measure a sampled profile against a full one", accuracy_main},
     {"export", "convert a profile for other tools", export_main},
 };
 

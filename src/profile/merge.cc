@@ -2,36 +2,33 @@
 
 #include <fmt/format.h>
 
-#include <optional>
+#include <algorithm>
+#include <tuple>
 
-#include "profile/hotlist.h"
 #include "profile/join.h"
+#include "profile/joint_modules.h"
 #include "profile/process_list.h"
 
 namespace shadowprof {
 namespace {
 
-bool same_module(const Module& a, const Module& b) {
-    if (!a.build_id.empty() && !b.build_id.empty()) return a.build_id == b.build_id;
-    return a.path == b.path;
-}
+// Items that name a module that their profile lacks.
+struct LeftOut {
+    std::size_t of_sum = 0, of_more = 0;
 
-// Moves locations from the modules of one profile to those of another.
+    LeftOut& operator+=(const LeftOut& other) {
+        of_sum += other.of_sum;
+        of_more += other.of_more;
+        return *this;
+    }
+};
+
+// Moves locations of one profile to the common numbers of modules.
 class Relocation {
   public:
-    Relocation(std::vector<Module>& to, const std::vector<Module>& from) {
-        for (const Module& module : from) {
-            auto same = std::find_if(to.begin(), to.end(),
-                                     [&](const Module& m) { return same_module(m, module); });
-            if (same == to.end()) same = to.insert(to.end(), module);
-            places_.push_back(static_cast<std::uint32_t>(same - to.begin()));
-        }
-    }
-    bool move(CodeLocation& location) const {
-        if (location.module >= places_.size()) return false;
-        location.module = places_[location.module];
-        return true;
-    }
+    explicit Relocation(std::vector<std::uint32_t> numbers) : numbers_(std::move(numbers)) {}
+
+    bool move(CodeLocation& location) const { return renumber(location, numbers_); }
     bool move(std::vector<CodeLocation>& locations) const {
         return std::all_of(locations.begin(), locations.end(),
                            [&](CodeLocation& location) { return move(location); });
@@ -43,23 +40,47 @@ class Relocation {
     bool move(Method& m) const { return move(m.entry); }
     bool move(ValueProfile& v) const { return move(v.at); }
 
-    // Returns how many items were left out.
+    // Takes away items that cannot be moved. Returns how many.
     template <typename T>
-    std::size_t append(std::vector<T>& sum, const std::vector<T>& more) const {
-        std::size_t left_out = 0;
-        sum.reserve(sum.size() + more.size());
-        for (T item : more) {
-            if (move(item))
-                sum.push_back(std::move(item));
-            else
-                ++left_out;
-        }
+    std::size_t move_all(std::vector<T>& items) const {
+        std::vector<T> moved;
+        moved.reserve(items.size());
+        for (T& item : items)
+            if (move(item)) moved.push_back(std::move(item));
+        const std::size_t left_out = items.size() - moved.size();
+        items = std::move(moved);
+        return left_out;
+    }
+
+  private:
+    std::vector<std::uint32_t> numbers_;
+};
+
+class Relocations {
+  public:
+    // The modules of the sum become those of both profiles, sorted by their keys.
+    Relocations(Profile& sum, const Profile& more) : of_sum_({}), of_more_({}) {
+        JointModules joint;
+        auto numbers_of_sum = joint.add(sum.modules), numbers_of_more = joint.add(more.modules);
+        const auto sorted = joint.sort();
+        for (auto* numbers : {&numbers_of_sum, &numbers_of_more})
+            for (std::uint32_t& number : *numbers) number = sorted[number];
+        of_sum_ = Relocation(std::move(numbers_of_sum));
+        of_more_ = Relocation(std::move(numbers_of_more));
+        sum.modules = joint.list();
+    }
+
+    template <typename T>
+    LeftOut append(std::vector<T>& sum, std::vector<T> more) const {
+        const LeftOut left_out{of_sum_.move_all(sum), of_more_.move_all(more)};
+        sum.insert(sum.end(), std::make_move_iterator(more.begin()),
+                   std::make_move_iterator(more.end()));
         join_and_sort(sum);
         return left_out;
     }
 
   private:
-    std::vector<std::uint32_t> places_;
+    Relocation of_sum_, of_more_;
 };
 
 void add_counts(std::map<std::string, std::uint64_t>& sum,
@@ -81,37 +102,51 @@ void add_exact(ExactStats& sum, const ExactStats& more) {
     sum.signals += more.signals;
     add_counts(sum.boundaries, more.boundaries);
     add_counts(sum.excluded, more.excluded);
-    if (sum.stopped_early.empty()) sum.stopped_early = more.stopped_early;
+    if (sum.stopped_early.empty() ||
+        (!more.stopped_early.empty() && more.stopped_early < sum.stopped_early))
+        sum.stopped_early = more.stopped_early;
+}
+
+// Of a profile without samples nothing is known that could disagree.
+bool says_nothing_of_bursts(const SamplingStats& stats) {
+    return stats.samples == 0 && !stats.bursts;
 }
 
 void add_bursts(SamplingStats& sum, const SamplingStats& more) {
+    if (says_nothing_of_bursts(more)) return;
+    if (says_nothing_of_bursts(sum)) {
+        sum.bursts = more.bursts;
+        return;
+    }
     if (!sum.bursts && !more.bursts) return;
     const BurstStats b = more.bursts.value_or(BurstStats{});
-    const BurstStats a = sum.samples == 0 && !sum.bursts
-                             ? BurstStats{b.every, b.events, b.lengths, 0, 0, {}}
-                             : sum.bursts.value_or(BurstStats{});
-    BurstStats& both = sum.bursts.emplace();
-    if (a.every == b.every && a.events == b.events && a.lengths == b.lengths) {
-        both.every = a.every;
-        both.events = a.events;
-        both.lengths = a.lengths;
+    if (!sum.bursts) sum.bursts.emplace();
+    BurstStats& a = *sum.bursts;
+    if (a.every != b.every || a.events != b.events || a.lengths != b.lengths) {
+        a.every = 0;
+        a.events.clear();
+        a.lengths.clear();
     }
-    both.events_counted = a.events_counted + b.events_counted;
-    both.bursts = a.bursts + b.bursts;
-    both.events_in_bursts = a.events_in_bursts;
-    add_counts(both.events_in_bursts, b.events_in_bursts);
+    a.events_counted += b.events_counted;
+    a.bursts += b.bursts;
+    add_counts(a.events_in_bursts, b.events_in_bursts);
 }
 
 void add_changes(SamplingStats& sum, const SamplingStats& more) {
-    const auto room = most_sampling_changes - std::min(most_sampling_changes, sum.changes.size());
-    const auto taken = std::min(room, more.changes.size());
-    sum.changes.insert(sum.changes.end(), more.changes.begin(),
-                       more.changes.begin() + static_cast<std::ptrdiff_t>(taken));
-    sum.changes_left_out += more.changes_left_out + (more.changes.size() - taken);
+    auto& changes = sum.changes;
+    changes.insert(changes.end(), more.changes.begin(), more.changes.end());
+    std::sort(changes.begin(), changes.end(), [](const auto& a, const auto& b) {
+        return std::tie(a.seconds, a.samples, a.what) < std::tie(b.seconds, b.samples, b.what);
+    });
+    sum.changes_left_out += more.changes_left_out;
+    for (; changes.size() > most_sampling_changes; changes.pop_back()) ++sum.changes_left_out;
 }
 
 void add_sampling(SamplingStats& sum, const SamplingStats& more) {
-    if (sum.mode != more.mode) sum.mode = "mixed";
+    if (sum.mode.empty())
+        sum.mode = more.mode;
+    else if (!more.mode.empty() && sum.mode != more.mode)
+        sum.mode = "mixed";
     add_bursts(sum, more);
     sum.samples += more.samples;
     sum.instructions += more.instructions;
@@ -153,49 +188,49 @@ void add_processes(Profile& sum, const Profile& more) {
     sort_and_shorten(sum.processes, sum.other_processes);
 }
 
-using Bytes = std::vector<std::byte>;
-
-// A bound on the count of values that a list does not name. The file holds the error e of those
-// that it names; for counting samples the bound n follows from it: e = n - τ and n = ln 20 / -ln q,
-// so n <= 1.502 e + 1 for every τ.
-double absent_error(const std::vector<TopValue>& top) {
-    double error = 0;
-    for (const TopValue& value : top) error = std::max(error, value.error);
-    return error == 0 ? 0 : 1.502 * error + 1;
+// What all have is kept, and what differs is as if unknown.
+template <typename T>
+void keep_common(T& sum, const T& more) {
+    if (sum != more) sum = T{};
 }
 
-ValueSummary<Bytes> summary_of(const std::vector<TopValue>& top) {
-    ValueSummary<Bytes> summary;
-    for (const TopValue& v : top)
-        summary.top.push_back({v.value, static_cast<double>(v.count), v.error});
-    summary.absent_error = absent_error(top);
-    return summary;
+void add_run(RunInfo& sum, const RunInfo& more) {
+    keep_common(sum.command, more.command);
+    keep_common(sum.pid, more.pid);
+    if (sum.started.empty() || (!more.started.empty() && more.started < sum.started))
+        sum.started = more.started;
+    sum.seconds += more.seconds;
+    if (sum.exit_status != more.exit_status || sum.exit_signal != more.exit_signal) {
+        sum.exit_status.reset();
+        sum.exit_signal.reset();
+    }
+    keep_common(sum.seed, more.seed);
+    std::erase_if(sum.options, [&](const auto& option) {
+        const auto other = more.options.find(option.first);
+        return other == more.options.end() || other->second != option.second;
+    });
+    keep_common(sum.cpu, more.cpu);
+    keep_common(sum.kernel, more.kernel);
+    keep_common(sum.cores, more.cores);
+    sum.merged_runs += more.merged_runs;
 }
 
-std::vector<TopValue> add_tops(const std::vector<TopValue>& a, const std::vector<TopValue>& b) {
-    ValueSummary<Bytes> sum = summary_of(a);
-    add_summary(sum, summary_of(b));
-    std::vector<TopValue> top;
-    for (auto& estimate : sum.top)
-        top.push_back({std::move(estimate.value), rounded_count(estimate.count), estimate.error});
-    return top;
+void note_left_out(std::vector<std::string>& notes, std::size_t items) {
+    if (items != 0)
+        notes.push_back(fmt::format("{} items named no module and were left out", items));
+}
+
+void add_notes(std::vector<std::string>& sum, const std::vector<std::string>& more) {
+    sum.insert(sum.end(), more.begin(), more.end());
+    std::sort(sum.begin(), sum.end());
+    sum.erase(std::unique(sum.begin(), sum.end()), sum.end());
 }
 
 }  // namespace
 
-void add(ValueProfile& sum, const ValueProfile& v) {
-    sum.top = add_tops(sum.top, v.top);
-    sum.top_tnv = add_tops(sum.top_tnv, v.top_tnv);
-    sum.count += v.count;
-    sum.invariance = 0;
-    if (!sum.top.empty() && sum.count != 0)
-        sum.invariance =
-            std::min(1.0, static_cast<double>(sum.top[0].count) / static_cast<double>(sum.count));
-}
-
 void merge_into(Profile& sum, const Profile& more) {
-    const Relocation relocation(sum.modules, more.modules);
-    std::size_t left_out = relocation.append(sum.edges, more.edges);
+    const Relocations relocation(sum, more);
+    LeftOut left_out = relocation.append(sum.edges, more.edges);
     left_out += relocation.append(sum.paths, more.paths);
     left_out += relocation.append(sum.stacks, more.stacks);
     left_out += relocation.append(sum.calls, more.calls);
@@ -209,12 +244,10 @@ void merge_into(Profile& sum, const Profile& more) {
     add_overhead(sum.overhead, more.overhead);
     add_counts(sum.syscalls.by_class, more.syscalls.by_class);
     add_counts(sum.syscalls.by_name, more.syscalls.by_name);
-    sum.run.seconds += more.run.seconds;
-    for (const std::string& note : more.notes)
-        if (std::find(sum.notes.begin(), sum.notes.end(), note) == sum.notes.end())
-            sum.notes.push_back(note);
-    if (left_out != 0)
-        sum.notes.push_back(fmt::format("{} items named no module and were left out", left_out));
+    add_run(sum.run, more.run);
+    note_left_out(sum.notes, left_out.of_sum);
+    note_left_out(sum.notes, left_out.of_more);
+    add_notes(sum.notes, more.notes);
 }
 
 }  // namespace shadowprof

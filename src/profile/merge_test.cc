@@ -99,12 +99,14 @@ TEST_CASE("processes are listed together, hottest first, and the rest is summed 
     CHECK(sum.other_processes == OtherProcesses{3 + 46, 2 + 45, 9 + 45 * 20 + 10});
 }
 
-TEST_CASE("modules with different build-ids differ, those without one go by path") {
+TEST_CASE("modules differ where build-ids do, and where only one has a build-id") {
     Profile sum, more;
     sum.modules = {{"/bin/a", "aa", 10}, {"/bin/b", "", 10}};
     more.modules = {{"/bin/a", "ff", 10}, {"/bin/b", "bb", 10}};
     merge_into(sum, more);
-    CHECK(sum.modules.size() == 3);
+    CHECK(sum.modules.size() == 4);
+    merge_into(sum, more);
+    CHECK(sum.modules.size() == 4);
 }
 
 TEST_CASE("items of modules that are not there are left out and noted") {

@@ -108,6 +108,9 @@ struct ValueProfile {
     double invariance = 0;          // share of the most frequent value
     std::vector<TopValue> top;      // by counting samples, most frequent first
     std::vector<TopValue> top_tnv;  // by a TNV table, for comparison; error 0
+    // 95% bound on the count of a value that `top` does not name. Nothing: it follows from the
+    // errors of `top`, as in all profiles but merged ones.
+    std::optional<double> absent_error = {};
 };
 
 // A thread's part in the samples.
@@ -223,6 +226,7 @@ struct RunInfo {
     std::map<std::string, std::string> options;  // as resolved
     std::string cpu, kernel;
     std::uint32_t cores = 0;
+    std::uint64_t merged_runs = 1;  // that the profile is the sum of
 };
 
 // One of the processes that a run consisted of.

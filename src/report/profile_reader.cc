@@ -300,7 +300,8 @@ void ProfileParser::read_value(JsonFields& in) {
                                     .count = in.count("count"),
                                     .invariance = in.number("invariance"),
                                     .top = read_top_values(in, "top", *width_bytes),
-                                    .top_tnv = read_top_values(in, "top_tnv", *width_bytes)});
+                                    .top_tnv = read_top_values(in, "top_tnv", *width_bytes),
+                                    .absent_error = in.optional_number("absent_error")});
 }
 
 void ProfileParser::read_thread(JsonFields& in) {
@@ -333,6 +334,7 @@ void ProfileParser::read_run(JsonFields in) {
     for (const auto& [key, value] : options.json().items())
         run.options.emplace(key, options.text(key.c_str()));
     in.take(options, "options");
+    run.merged_runs = in.optional_count("merged_runs").value_or(1);
     JsonFields host = in.object("host");
     run.cpu = host.text("cpu");
     run.kernel = host.text("kernel");

@@ -114,6 +114,7 @@ class ProfileWriter {
         exit(run.exit_status, run.exit_signal);
         json_.member("seed", hex_text(run.seed));
         map("options", run.options);
+        if (run.merged_runs != 1) json_.member("merged_runs", run.merged_runs);
         json_.key("host");
         json_.begin_object();
         json_.member("cpu", run.cpu);
@@ -364,6 +365,7 @@ class ProfileWriter {
             json_.member("invariance", value.invariance);
             top_values("top", value.top);
             top_values("top_tnv", value.top_tnv);
+            if (value.absent_error) json_.member("absent_error", *value.absent_error);
             json_.end_object();
         });
     }

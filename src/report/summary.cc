@@ -109,8 +109,13 @@ class Summary {
         for (const std::string& word : run.command)
             command += (command.empty() ? "" : " ") + printable(word);
         fmt::print(out_, "{}\n", bold(fit(command.empty() ? "(no command)" : command, width_)));
-        line(fmt::format("pid {}, {}, {}, {}", run.pid, short_duration(run.seconds),
-                         how_it_ended(run), printable(run.started)));
+        if (run.merged_runs != 1)
+            line(fmt::format("{} together, {} in all, the first {}",
+                             counted(run.merged_runs, "run"), short_duration(run.seconds),
+                             printable(run.started)));
+        else
+            line(fmt::format("pid {}, {}, {}, {}", run.pid, short_duration(run.seconds),
+                             how_it_ended(run), printable(run.started)));
     }
 
     void sampled() {

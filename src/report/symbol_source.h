@@ -60,6 +60,16 @@ class RecordedSymbols final : public SymbolSource {
   public:
     // Strings are copied. A location given twice keeps what came first.
     void add(CodeLocation location, const CodeSymbol& symbol, std::string_view instruction_text);
+    // As add(), but of a location given twice the symbol and the text are kept that say more, or
+    // what is the later in the alphabet: whichever came first.
+    void improve(CodeLocation location, const CodeSymbol& symbol,
+                 std::string_view instruction_text);
+
+    // Calls visit(location, symbol, instruction_text) for each location, in no order.
+    template <typename Visit>
+    void for_each(Visit visit) const {
+        for (const auto& [location, entry] : entries_) visit(location, entry.symbol, entry.text);
+    }
 
     const CodeSymbol& symbol(CodeLocation location) override;
     std::string instruction_text(CodeLocation location) override;
@@ -70,6 +80,8 @@ class RecordedSymbols final : public SymbolSource {
         CodeSymbol symbol;
         std::string_view text;
     };
+    void keep(Entry& entry, const CodeSymbol& symbol);
+
     StringPool strings_;
     std::unordered_map<CodeLocation, Entry, CodeLocationHash> entries_;
     CodeSymbol unknown_;

@@ -1,0 +1,285 @@
+#include "profile/accuracy.h"
+
+#include <fmt/format.h>
+
+#include <tuple>
+
+#include "profile/accuracy_metrics.h"
+#include "profile/joint_modules.h"
+
+namespace shadowprof {
+namespace {
+
+using Ends = std::tuple<CodeLocation, CodeLocation, EdgeKind>;
+using Numbers = std::vector<std::uint32_t>;
+
+std::string_view edge_kind_name(EdgeKind kind) {
+    constexpr std::string_view names[] = {"taken",    "fall-through", "jump",
+                                          "indirect", "call",         "return"};
+    return names[static_cast<std::size_t>(kind)];
+}
+
+// One of the two profiles, with its locations in common modules.
+struct Side {
+    const Profile& profile;
+    const char* name;  // in messages
+    Numbers numbers;
+
+    // A module that the profile lacks stays what it is nowhere else: no number.
+    CodeLocation common(CodeLocation location) const {
+        if (!renumber(location, numbers)) location.module = UINT32_MAX;
+        return location;
+    }
+    std::vector<CodeLocation> common(std::vector<CodeLocation> locations) const {
+        for (CodeLocation& location : locations) location = common(location);
+        return locations;
+    }
+};
+
+// Whether the run says that it has collected `kind`, so that an empty list is one that has nothing
+// in it and not one that nobody asked for.
+bool says_collected(const Profile& profile, std::string_view kind) {
+    const auto kinds = profile.run.options.find("profiles");
+    if (kinds == profile.run.options.end() || profile.sampling.instructions == 0) return false;
+    return fmt::format(",{},", kinds->second).find(fmt::format(",{},", kind)) != std::string::npos;
+}
+
+// What keeps a metric from having a value; empty if nothing does.
+template <typename List>
+std::string missing(const Side& full, const Side& sampled, List Profile::*list,
+                    std::string_view kind) {
+    if ((full.profile.*list).empty()) return fmt::format("{} has no {}s", full.name, kind);
+    if ((sampled.profile.*list).empty() && !says_collected(sampled.profile, kind))
+        return fmt::format("{} has no {}s", sampled.name, kind);
+    return {};
+}
+
+void keep_worst(AccuracyMetric& metric, std::vector<AccuracyEntry> entries, std::size_t most) {
+    std::erase_if(entries, [](const AccuracyEntry& entry) { return entry.distance <= 0; });
+    std::stable_sort(
+        entries.begin(), entries.end(),
+        [](const AccuracyEntry& a, const AccuracyEntry& b) { return a.distance > b.distance; });
+    if (entries.size() > most) entries.resize(most);
+    metric.worst = std::move(entries);
+}
+
+template <typename Key, typename Describe>
+AccuracyMetric metric_of(const Distances& distances, const std::vector<CountPair<Key>>& shares,
+                         std::size_t most, Describe describe) {
+    AccuracyMetric metric{
+        .value = distances.value, .missing = {}, .entries = distances.entries, .worst = {}};
+    std::vector<AccuracyEntry> entries;
+    for (std::size_t i = 0; i < shares.size(); ++i) {
+        if (distances.of[i] <= 0) continue;
+        AccuracyEntry entry = describe(shares[i].key);
+        entry.full = shares[i].full;
+        entry.sampled = shares[i].sampled;
+        entry.distance = distances.of[i];
+        entries.push_back(std::move(entry));
+    }
+    keep_worst(metric, std::move(entries), most);
+    return metric;
+}
+
+AccuracyMetric left_out(std::string why) {
+    AccuracyMetric metric;
+    metric.missing = std::move(why);
+    return metric;
+}
+
+AccuracyMetric path_metric(const Side& full, const Side& sampled, std::size_t most) {
+    if (auto why = missing(full, sampled, &Profile::paths, "path"); !why.empty())
+        return left_out(std::move(why));
+    CountPairs<std::vector<CodeLocation>> pairs;
+    for (const Path& path : full.profile.paths)
+        pairs.add_full(full.common(path.blocks), path.count);
+    for (const Path& path : sampled.profile.paths)
+        pairs.add_sampled(sampled.common(path.blocks), path.count);
+    const auto shares = pairs.shares();
+    return metric_of(path_distances(shares), shares, most,
+                     [](const std::vector<CodeLocation>& blocks) {
+                         return AccuracyEntry{.at = blocks, .what = {}};
+                     });
+}
+
+AccuracyMetric edge_metric(const Side& full, const Side& sampled, std::size_t most) {
+    if (auto why = missing(full, sampled, &Profile::edges, "edge"); !why.empty())
+        return left_out(std::move(why));
+    CountPairs<Ends> pairs;
+    for (const Edge& e : full.profile.edges)
+        pairs.add_full({full.common(e.from), full.common(e.to), e.kind}, e.count);
+    for (const Edge& e : sampled.profile.edges)
+        pairs.add_sampled({sampled.common(e.from), sampled.common(e.to), e.kind}, e.count);
+    const auto shares = pairs.shares();
+    return metric_of(edge_distances(shares), shares, most, [](const Ends& ends) {
+        return AccuracyEntry{.at = {std::get<0>(ends), std::get<1>(ends)},
+                             .what = std::string(edge_kind_name(std::get<2>(ends)))};
+    });
+}
+
+AccuracyMetric call_metric(const Side& full, const Side& sampled, std::size_t most) {
+    if (auto why = missing(full, sampled, &Profile::calls, "call"); !why.empty())
+        return left_out(std::move(why));
+    using Pair = std::pair<CodeLocation, CodeLocation>;
+    CountPairs<Pair> pairs;
+    for (const CallPair& c : full.profile.calls)
+        pairs.add_full({full.common(c.site), full.common(c.callee)}, c.count);
+    for (const CallPair& c : sampled.profile.calls)
+        pairs.add_sampled({sampled.common(c.site), sampled.common(c.callee)}, c.count);
+    const auto shares = pairs.shares();
+    return metric_of(overlap_distances(shares), shares, most, [](const Pair& pair) {
+        return AccuracyEntry{.at = {pair.first, pair.second}, .what = {}};
+    });
+}
+
+AccuracyMetric method_metric(const Side& full, const Side& sampled, std::size_t most) {
+    if (auto why = missing(full, sampled, &Profile::methods, "method"); !why.empty())
+        return left_out(std::move(why));
+    CountPairs<CodeLocation> pairs;
+    for (const Method& m : full.profile.methods)
+        pairs.add_full(full.common(m.entry), m.entries + m.back_edges);
+    for (const Method& m : sampled.profile.methods)
+        pairs.add_sampled(sampled.common(m.entry), m.entries + m.back_edges);
+    const auto shares = pairs.shares();
+    return metric_of(overlap_distances(shares), shares, most,
+                     [](CodeLocation entry) { return AccuracyEntry{.at = {entry}, .what = {}}; });
+}
+
+using Operand = std::tuple<CodeLocation, std::string, std::uint32_t>;
+
+// The share of the instruction's executions that produced `value`.
+double share_of(const ValueProfile& profile, const std::vector<std::byte>& value) {
+    for (const TopValue& top : profile.top)
+        if (top.value == value)
+            return std::min(1.0,
+                            static_cast<double>(top.count) / static_cast<double>(profile.count));
+    return 0;
+}
+
+void measure_values(Accuracy& accuracy, const Side& full, const Side& sampled, std::size_t most) {
+    accuracy.values = left_out(missing(full, sampled, &Profile::values, "value"));
+    if (!accuracy.values.missing.empty()) return;
+    std::map<Operand, const ValueProfile*> seen;
+    for (const ValueProfile& v : sampled.profile.values)
+        if (v.count != 0) seen.emplace(Operand{sampled.common(v.at), v.operand, v.width_bytes}, &v);
+    double weight = 0, covered = 0, sum = 0;
+    std::vector<AccuracyEntry> entries;
+    for (const ValueProfile& v : full.profile.values) {
+        if (v.count == 0 || v.top.empty()) continue;
+        weight += static_cast<double>(v.count);
+        const CodeLocation at = full.common(v.at);
+        const auto other = seen.find(Operand{at, v.operand, v.width_bytes});
+        if (other == seen.end()) continue;
+        covered += static_cast<double>(v.count);
+        AccuracyEntry entry{.at = {at}, .what = v.operand};
+        entry.full = share_of(v, v.top.front().value);
+        entry.sampled = share_of(*other->second, v.top.front().value);
+        entry.distance = std::abs(entry.full - entry.sampled) * static_cast<double>(v.count);
+        sum += entry.distance;
+        entries.push_back(std::move(entry));
+    }
+    accuracy.values_covered = weight > 0 ? covered / weight : 0;
+    accuracy.values.entries = entries.size();
+    if (covered <= 0) {
+        accuracy.values.missing = "no instruction has values in both profiles";
+        return;
+    }
+    accuracy.values.value = sum / covered;
+    for (AccuracyEntry& entry : entries) entry.distance /= covered;
+    keep_worst(accuracy.values, std::move(entries), most);
+}
+
+bool is_exact(const SamplingStats& sampling) {
+    return sampling.exact && sampling.exact->diverged == 0 && sampling.exact->excluded.empty() &&
+           sampling.exact->stopped_early.empty();
+}
+
+std::string why_not_exact(const SamplingStats& sampling) {
+    if (!sampling.exact) return fmt::format("mode {}", sampling.mode);
+    if (!sampling.exact->stopped_early.empty())
+        return fmt::format("not to the end: {}", sampling.exact->stopped_early);
+    if (sampling.exact->diverged != 0)
+        return fmt::format("{} of {} intervals diverged", sampling.exact->diverged,
+                           sampling.exact->intervals);
+    return "intervals were left out";
+}
+
+void measure_coverage(Accuracy& accuracy, const Profile& full, const Profile& sampled) {
+    std::optional<double> executed;
+    if (sampled.sampling.target_instructions)
+        executed = static_cast<double>(*sampled.sampling.target_instructions);
+    else if (full.sampling.target_instructions && full.run.merged_runs != 0) {
+        executed = static_cast<double>(*full.sampling.target_instructions) /
+                   static_cast<double>(full.run.merged_runs) *
+                   static_cast<double>(sampled.run.merged_runs);
+        accuracy.coverage_by_full = true;
+    }
+    if (executed && *executed > 0)
+        accuracy.coverage = static_cast<double>(sampled.sampling.instructions) / *executed;
+    else
+        accuracy.coverage_by_full = false;
+}
+
+// The file of the program itself, if its name says so: the path's last part is the command's.
+const Module* program_of(const Profile& profile) {
+    if (profile.run.command.empty()) return nullptr;
+    const auto name = [](std::string_view path) { return path.substr(path.rfind('/') + 1); };
+    for (const Module& module : profile.modules)
+        if (!is_pseudo_module(module) && name(module.path) == name(profile.run.command.front()))
+            return &module;
+    return nullptr;
+}
+
+bool has_module(const Profile& profile, const Module& module) {
+    return std::any_of(profile.modules.begin(), profile.modules.end(), [&](const Module& other) {
+        return module_key(other) == module_key(module);
+    });
+}
+
+bool has_files(const Profile& profile) {
+    return !std::all_of(profile.modules.begin(), profile.modules.end(), is_pseudo_module);
+}
+
+Result<void> check_same_program(const Profile& full, const Profile& sampled) {
+    const Module *a = program_of(full), *b = program_of(sampled);
+    if (a != nullptr && b != nullptr && !has_module(sampled, *a) && !has_module(full, *b))
+        return Error{ErrorCode::invalid, 0,
+                     fmt::format("these are profiles of different programs, or of different builds "
+                                 "of one: '{}' (build-id {}) and '{}' (build-id {})",
+                                 a->path, a->build_id.empty() ? "none" : a->build_id, b->path,
+                                 b->build_id.empty() ? "none" : b->build_id)};
+    const bool common =
+        std::any_of(full.modules.begin(), full.modules.end(), [&](const Module& module) {
+            return !is_pseudo_module(module) && has_module(sampled, module);
+        });
+    if (has_files(full) && has_files(sampled) && !common)
+        return Error{ErrorCode::invalid, 0,
+                     "the profiles have no module in common: are they of different programs, or of "
+                     "different builds of one?"};
+    return {};
+}
+
+}  // namespace
+
+Result<Accuracy> measure_accuracy(const Profile& full, const Profile& sampled, std::size_t most) {
+    TRY(check_same_program(full, sampled));
+    JointModules joint;
+    const Side f{full, "FULL", joint.add(full.modules)};
+    const Side s{sampled, "SAMPLED", joint.add(sampled.modules)};
+    Accuracy accuracy;
+    accuracy.modules = joint.list();
+    accuracy.full_is_exact = is_exact(full.sampling);
+    if (!accuracy.full_is_exact)
+        accuracy.notes.push_back(
+            fmt::format("FULL is not the whole truth ({}): what differs may be its error as well",
+                        why_not_exact(full.sampling)));
+    accuracy.paths = path_metric(f, s, most);
+    measure_values(accuracy, f, s, most);
+    accuracy.edges = edge_metric(f, s, most);
+    accuracy.calls = call_metric(f, s, most);
+    accuracy.methods = method_metric(f, s, most);
+    measure_coverage(accuracy, full, sampled);
+    return accuracy;
+}
+
+}  // namespace shadowprof

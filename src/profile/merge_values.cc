@@ -1,0 +1,68 @@
+// How value profiles of the same instruction add up.
+#include <algorithm>
+#include <cmath>
+
+#include "profile/hotlist.h"
+#include "profile/join.h"
+
+namespace shadowprof {
+namespace {
+
+// A bound on the count of values that a list does not name. The file holds the error e of those
+// that it names; for counting samples the bound n follows from it: e = n - τ and n = ln 20 / -ln q,
+// so n <= 1.502 e + 1 for every τ.
+double absent_error(const std::vector<TopValue>& top) {
+    double error = 0;
+    for (const TopValue& value : top) error = std::max(error, value.error);
+    return error == 0 ? 0 : 1.502 * error + 1;
+}
+
+// A value that one list names, or both do.
+struct Summand {
+    const TopValue* value;
+    double absent_error;  // of the list that does not name it
+};
+
+// Estimates of disjoint streams add up, and their independent errors by squares, that of a value
+// which a list does not name among them (profile/hotlist.h, add_summary).
+std::vector<TopValue> add_tops(const std::vector<TopValue>& a, double absent_of_a,
+                               const std::vector<TopValue>& b, double absent_of_b) {
+    std::vector<Summand> all;
+    for (const TopValue& value : a) all.push_back({&value, absent_of_b});
+    for (const TopValue& value : b) all.push_back({&value, absent_of_a});
+    std::stable_sort(all.begin(), all.end(), [](const Summand& x, const Summand& y) {
+        return x.value->value < y.value->value;
+    });
+    std::vector<TopValue> sum;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        sum.push_back(*all[i].value);
+        if (i + 1 < all.size() && all[i + 1].value->value == sum.back().value) {
+            ++i;
+            sum.back().count += all[i].value->count;
+            sum.back().error = std::hypot(sum.back().error, all[i].value->error);
+        } else {
+            sum.back().error = std::hypot(sum.back().error, all[i].absent_error);
+        }
+    }
+    std::sort(sum.begin(), sum.end(), [](const TopValue& x, const TopValue& y) {
+        return x.count != y.count ? x.count > y.count : x.value < y.value;
+    });
+    return sum;
+}
+
+}  // namespace
+
+void add(ValueProfile& sum, const ValueProfile& v) {
+    const double absent_of_sum = sum.absent_error.value_or(absent_error(sum.top));
+    const double absent_of_v = v.absent_error.value_or(absent_error(v.top));
+    sum.top = add_tops(sum.top, absent_of_sum, v.top, absent_of_v);
+    sum.top_tnv = add_tops(sum.top_tnv, 0, v.top_tnv, 0);
+    sum.absent_error = std::hypot(absent_of_sum, absent_of_v);
+    sum.count += v.count;
+    sum.invariance = 0;
+    if (!sum.top.empty() && sum.count != 0)
+        sum.invariance =
+            std::min(1.0, static_cast<double>(sum.top[0].count) / static_cast<double>(sum.count));
+}
+
+}  // namespace shadowprof
