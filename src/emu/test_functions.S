@@ -395,7 +395,7 @@ END(test_syscall)
 
         .data
         .p2align 6
-        .globl test_table, test_scratch
+        .globl test_table, test_scratch, test_one
 test_table: .quad 3, 0x1111222233334444, 5, 0x8000000000000001, 7, 11, 0x7fffffffffffffff, 13
 test_vector: .quad 0x0123456789abcdef, 0xfedcba9876543210
 test_scratch: .quad 0, 0
