@@ -86,10 +86,10 @@ RunLimits limits_of(const Load& load, std::uint64_t instructions) {
                      .seed = 1,
                      .untraced = load.untraced};
     if (load.value_bursts) {
-        limits.value_period = value_burst_period;
+        limits.burst_period = value_burst_period;
         limits.value_instructions = value_burst_instructions;
     }
-    if (load.all_values) limits.value_period = limits.value_instructions = 1;
+    if (load.all_values) limits.burst_period = limits.value_instructions = 1;
     return limits;
 }
 

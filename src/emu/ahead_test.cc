@@ -55,13 +55,13 @@ std::uint64_t result_of(TestGuest& guest, const CodePage& page) {
 }  // namespace
 
 TEST_CASE("what was translated ahead is not translated when it runs") {
-    for (const bool values : {false, true}) {
-        CAPTURE(values);
+    for (const auto level : {TraceLevel::blocks, TraceLevel::values, TraceLevel::references}) {
+        CAPTURE(level);
         TestGuest guest;
-        if (values) guest.trace_values();
+        guest.trace_at(level);
         guest.prepare(
             {code_of(test_displaced_registers), code_of(test_fibonacci), code_of(test_counter)},
-            values);
+            {.values = level == TraceLevel::values, .references = level == TraceLevel::references});
         const auto before = guest.translated_blocks();
         CHECK(before > 10);
         CHECK(TestGuest::returned(guest.call(code_of(test_displaced_registers), 50)));

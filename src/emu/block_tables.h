@@ -12,17 +12,17 @@ namespace shadowprof {
 class BlockTables {
   public:
     // The spans must be zero-filled and outlive this.
-    BlockTables(std::span<BlockInfo> blocks, std::span<ValueSlot> slots, std::span<BlockId> parts)
-        : blocks_(blocks), slots_(slots), parts_(parts) {}
+    BlockTables(std::span<BlockInfo> blocks, std::span<ValueSlot> slots, std::span<BlockId> parts,
+                std::span<ReferenceSlot> references)
+        : blocks_(blocks), slots_(slots), parts_(parts), references_(references) {}
 
     // Appends a block and its slots; nothing if a table is full. Ids are never reused.
     std::optional<BlockId> add(BlockInfo info, std::span<const ValueSlot> slots) {
-        if (full() || slots_.size() - next_slot_ < slots.size()) return std::nullopt;
-        info.first_slot = next_slot_;
-        info.slots = static_cast<std::uint16_t>(slots.size());
-        for (const auto& slot : slots) slots_[next_slot_++] = slot;
-        blocks_[next_block_] = info;
-        return next_block_++;
+        return add(info, slots, slots_, next_slot_);
+    }
+    // The same of a block at TraceLevel::references.
+    std::optional<BlockId> add(BlockInfo info, std::span<const ReferenceSlot> slots) {
+        return add(info, slots, references_, next_reference_);
     }
 
     // Appends a row for each beginning of a sequence of blocks, shortest first: the first has one
@@ -64,6 +64,9 @@ class BlockTables {
     std::span<const ValueSlot> slots_of(const BlockInfo& info) const {
         return slots_.subspan(info.first_slot, info.slots);
     }
+    std::span<const ReferenceSlot> references_of(const BlockInfo& info) const {
+        return references_.subspan(info.first_slot, info.slots);
+    }
     std::span<const BlockId> parts_of(const BlockInfo& sequence) const {
         return parts_.subspan(sequence.first_part, sequence.parts);
     }
@@ -75,10 +78,20 @@ class BlockTables {
             return static_cast<double>(used) > share * static_cast<double>(all);
         };
         return beyond(next_block_, blocks_.size()) || beyond(next_slot_, slots_.size()) ||
-               beyond(next_part_, parts_.size());
+               beyond(next_part_, parts_.size()) || beyond(next_reference_, references_.size());
     }
 
   private:
+    template <typename Slot>
+    std::optional<BlockId> add(BlockInfo info, std::span<const Slot> slots, std::span<Slot> table,
+                               std::uint32_t& next) {
+        if (full() || table.size() - next < slots.size()) return std::nullopt;
+        info.first_slot = next;
+        info.slots = static_cast<std::uint16_t>(slots.size());
+        for (const auto& slot : slots) table[next++] = slot;
+        blocks_[next_block_] = info;
+        return next_block_++;
+    }
     static void count_step(BlockInfo& from, GuestAddress to) {
         if (is_event({.calls = true, .back_edges = false}, from.terminator, from.last, to))
             ++from.calls;
@@ -89,8 +102,10 @@ class BlockTables {
     std::span<BlockInfo> blocks_;
     std::span<ValueSlot> slots_;
     std::span<BlockId> parts_;
+    std::span<ReferenceSlot> references_;
     BlockId next_block_ = 0;
     std::uint32_t next_slot_ = 0;
+    std::uint32_t next_reference_ = 0;
     std::uint32_t next_part_ = 0;
 };
 

@@ -45,12 +45,12 @@ Result<void> Emulator::begin_sample(MemoryMap map, PageSource& source,
 }
 
 bool Emulator::translate_ahead(MemoryMap map, PageSource& source,
-                               std::span<const GuestAddress> roots, bool with_values,
+                               std::span<const GuestAddress> roots, BurstLevels bursts,
                                const std::function<bool()>& goes_on) {
     if (!begin_sample(std::move(map), source)) return false;
     translator_.begin_ahead();
     superblocks_.make_deferred(goes_on);
-    const bool more = translator_.translate_ahead(roots, with_values, goes_on);
+    const bool more = translator_.translate_ahead(roots, bursts, goes_on);
     translator_.end_ahead();
     end_sample();
     return more;

@@ -84,7 +84,7 @@ class Emulator {
     // Translator::translate_ahead(). Not in a sample. False also if there is no room for its
     // mappings.
     bool translate_ahead(MemoryMap map, PageSource& source, std::span<const GuestAddress> roots,
-                         bool with_values, const std::function<bool()>& goes_on);
+                         BurstLevels bursts, const std::function<bool()>& goes_on);
     void end_sample() { memory_.end(); }
     // What was translated so far is not used any more.
     void forget_code() { translator_.clear(); }

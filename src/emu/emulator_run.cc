@@ -279,7 +279,8 @@ void Emulator::Run::on_trace_full() {
 
 // The block that was left in the middle has run only up to `position`.
 void Emulator::Run::cut_last_record(const GuestPosition& position) {
-    auto* id = reinterpret_cast<std::uint64_t*>(context_.trace_cursor) + position.words_before;
+    auto* id = reinterpret_cast<std::uint64_t*>(context_.trace_cursor) + position.words_before +
+               position.own_words;
     if (id >= start_) return;
     auto* oldest_free = id + 1;
     if (const auto executed = e_.translator_.executed(position)) {

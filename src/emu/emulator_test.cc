@@ -36,10 +36,10 @@ void check_same(std::uint64_t (*function)(Arguments...), Arguments... arguments)
     const std::array<std::uint64_t, 8> table = {test_table[0], test_table[1], test_table[2],
                                                 test_table[3], test_table[4], test_table[5],
                                                 test_table[6], test_table[7]};
-    for (const bool values : {false, true}) {
-        CAPTURE(values);
+    for (const auto level : {TraceLevel::blocks, TraceLevel::values, TraceLevel::references}) {
+        CAPTURE(level);
         TestGuest guest;
-        if (values) guest.trace_values();
+        guest.trace_at(level);
         const auto result = guest.call(reinterpret_cast<const void*>(function), arguments...);
         REQUIRE(TestGuest::returned(result));
         const auto emulated = guest.cpu[Gpr::rax];

@@ -22,6 +22,7 @@ class SharedArea {
     static constexpr std::size_t max_blocks = std::size_t{1} << 20;
     static constexpr std::size_t max_slots = std::size_t{4} << 20;
     static constexpr std::size_t max_parts = std::size_t{4} << 20;
+    static constexpr std::size_t max_references = std::size_t{4} << 20;
     static constexpr std::size_t mailbox_bytes = std::size_t{64} << 20;
 
     // An anonymous file of the right size, sealed against shrinking: memory is taken as it is used.
@@ -48,12 +49,17 @@ class SharedArea {
     std::span<BlockId> parts() const {
         return {reinterpret_cast<BlockId*>(base_ + parts_offset), max_parts};
     }
+    std::span<ReferenceSlot> references() const {
+        return {reinterpret_cast<ReferenceSlot*>(base_ + references_offset), max_references};
+    }
     std::span<std::byte> mailbox() const { return {base_ + mailbox_offset, mailbox_bytes}; }
 
   private:
     static constexpr std::size_t slots_offset = max_blocks * sizeof(BlockInfo);
     static constexpr std::size_t parts_offset = slots_offset + max_slots * sizeof(ValueSlot);
-    static constexpr std::size_t mailbox_offset = parts_offset + max_parts * sizeof(BlockId);
+    static constexpr std::size_t references_offset = parts_offset + max_parts * sizeof(BlockId);
+    static constexpr std::size_t mailbox_offset =
+        references_offset + max_references * sizeof(ReferenceSlot);
     static constexpr std::size_t segments_offset = mailbox_offset + mailbox_bytes;
     static constexpr std::size_t file_bytes = segments_offset + segments * segment_bytes;
 

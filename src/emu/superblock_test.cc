@@ -31,6 +31,7 @@ std::size_t sequences(const TestGuest& guest) {
 struct Trace {
     std::vector<std::uint64_t> starts;
     std::vector<TracedValue> values;
+    std::vector<TracedReference> references;
     std::uint64_t instructions = 0;
     std::uint64_t result = 0;
     std::size_t sequences = 0;
@@ -40,19 +41,25 @@ template <typename... Arguments>
 Trace trace_of(TraceLevel level, std::size_t buffer_words, std::uint64_t (*function)(Arguments...),
                Arguments... arguments) {
     TestGuest guest(buffer_words);
-    if (level == TraceLevel::values) guest.trace_values();
+    guest.trace_at(level);
     guest.limits.instructions = RunLimits::unlimited;
     const auto* code = reinterpret_cast<const void*>(function);
     REQUIRE(TestGuest::returned(guest.call(code, arguments...)));
-    return {guest.starts(), guest.values(), guest.traced_instructions(), guest.cpu[Gpr::rax],
-            sequences(guest)};
+    auto references = guest.references();
+    // Stacks of two guests need not lie in the same place.
+    for (auto& reference : references)
+        if (reference.address - guest.stack_start() < TestGuest::stack_bytes)
+            reference.address -= guest.stack_start();
+    return {guest.starts(),        guest.values(),
+            std::move(references), guest.traced_instructions(),
+            guest.cpu[Gpr::rax],   sequences(guest)};
 }
 
 template <typename... Arguments>
 void check_same_trace(std::uint64_t (*function)(Arguments...), Arguments... arguments) {
-    for (auto level : {TraceLevel::blocks, TraceLevel::values}) {
+    for (auto level : {TraceLevel::blocks, TraceLevel::values, TraceLevel::references}) {
         CAPTURE(level);
-        const auto small = level == TraceLevel::values ? small_value_words : small_words;
+        const auto small = level == TraceLevel::blocks ? small_words : small_value_words;
         const auto plain = trace_of(level, large_words, function, arguments...);
         const auto joined = trace_of(level, small, function, arguments...);
         CHECK(plain.sequences == 0);
@@ -60,6 +67,8 @@ void check_same_trace(std::uint64_t (*function)(Arguments...), Arguments... argu
         CHECK(joined.result == plain.result);
         CHECK(joined.starts == plain.starts);
         CHECK(joined.values == plain.values);
+        CHECK(joined.references == plain.references);
+        CHECK(plain.references.empty() == (level != TraceLevel::references));
         CHECK(joined.instructions == plain.instructions);
     }
 }
@@ -90,10 +99,11 @@ TEST_CASE("a superblock is left in the middle by a fault") {
     auto* values = reinterpret_cast<std::uint64_t*>(memory);
     std::uint64_t sum = 0;
     for (std::size_t i = 0; i < numbers; ++i) sum += values[i] = i * i;
-    for (const bool traces_values : {false, true}) {
-        CAPTURE(traces_values);
-        TestGuest guest(traces_values ? small_value_words : small_words);
-        if (traces_values) guest.trace_values();
+    for (const auto level : {TraceLevel::blocks, TraceLevel::values, TraceLevel::references}) {
+        CAPTURE(level);
+        const bool traces_values = level == TraceLevel::values;
+        TestGuest guest(level == TraceLevel::blocks ? small_words : small_value_words);
+        guest.trace_at(level);
         const auto result = guest.call(reinterpret_cast<const void*>(test_sum_until_fault), values);
         CHECK(result.end == SampleEnd::fault);
         CHECK(result.signal == SIGSEGV);
@@ -105,6 +115,9 @@ TEST_CASE("a superblock is left in the middle by a fault") {
         const auto traced = guest.values();
         CHECK(traced.size() == (traces_values ? 1 + 3 * numbers + 1 : 0));
         if (traces_values) CHECK(traced.back().value == guest.cpu[Gpr::rdi] + 1);
+        if (level == TraceLevel::references)
+            CHECK(guest.references().back().address ==
+                  reinterpret_cast<std::uint64_t>(values + numbers - 1));
     }
     munmap(memory, bytes);
 }

@@ -307,6 +307,49 @@ test_flags_used:
         ret
 END(test_flags_at_call)
 
+// rdi: 64 bytes. Accesses of many kinds, whose addresses are found again in references_test.cc.
+FUNCTION(test_references)
+        push rbx
+        push r9
+        mov rax, [rdi]
+        mov [rdi + 8], eax
+        lea rbx, [rdi + 32]
+        mov cx, [rbx - 16]
+        mov r9, rdi
+        mov edx, 3
+        add byte ptr [r9 + rdx * 8 + 5], 1
+        inc rdx
+        lock add dword ptr [r9 + rdx * 8 - 8], 1
+        mov rsi, rdi
+        mov rdi, [rdi + 56]
+        mov rdi, [rdi + 56]
+        movdqu [rdi + 16], xmm0
+        mov rax, fs:[0]
+        mov eax, [rip + test_one]
+        mov ecx, 2
+        cld
+        rep movsb
+        movsq
+        push qword ptr [rbx]
+        pop qword ptr [rbx + 8]
+        prefetcht0 [rbx]
+        mfence
+        call 1f
+        pop r9
+        pop rbx
+        ret
+1:      ret
+END(test_references)
+
+// rdi: a pointer, which is overwritten by the load through it; then the access faults.
+FUNCTION(test_references_fault)
+        mov rax, [rdi]
+        .globl test_references_fault_access
+test_references_fault_access:
+        push qword ptr [rax]
+        ret
+END(test_references_fault)
+
 FUNCTION(test_writes)
         mov qword ptr [rip + test_scratch], 99
         mov rax, [rip + test_scratch]
@@ -352,7 +395,7 @@ END(test_syscall)
 
         .data
         .p2align 6
-        .globl test_table, test_scratch
+        .globl test_table, test_scratch, test_one
 test_table: .quad 3, 0x1111222233334444, 5, 0x8000000000000001, 7, 11, 0x7fffffffffffffff, 13
 test_vector: .quad 0x0123456789abcdef, 0xfedcba9876543210
 test_scratch: .quad 0, 0

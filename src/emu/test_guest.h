@@ -57,6 +57,16 @@ struct TracedValue {
     friend bool operator==(const TracedValue&, const TracedValue&) = default;
 };
 
+// One recorded access to memory.
+struct TracedReference {
+    std::uint64_t instruction;
+    std::uint64_t address;
+    std::uint16_t bytes;
+    std::uint16_t flags;
+
+    friend bool operator==(const TracedReference&, const TracedReference&) = default;
+};
+
 // Emulates calls of functions.
 class TestGuest {
   public:
@@ -68,7 +78,8 @@ class TestGuest {
         : blocks_(1 << 16),
           slots_(1 << 18),
           parts_(1 << 18),
-          tables_(blocks_, slots_, parts_),
+          references_(1 << 18),
+          tables_(blocks_, slots_, parts_, references_),
           sink(buffer_words) {
         auto created = Emulator::create(tables_);
         REQUIRE(created);
@@ -97,7 +108,13 @@ class TestGuest {
         cpu[Gpr::rsp] = top;
         return go();
     }
-    void trace_values() { limits.value_period = limits.value_instructions = 1'000'000'000; }
+    void trace_values() { limits.burst_period = limits.value_instructions = 1'000'000'000; }
+    void trace_references() { limits.burst_period = limits.reference_instructions = 1'000'000'000; }
+    void trace_at(TraceLevel level) {
+        if (level == TraceLevel::values) trace_values();
+        if (level == TraceLevel::references) trace_references();
+        if (level == TraceLevel::none) limits.untraced = true;
+    }
     // Continues from `cpu`, over the memory as it is now.
     RunResult go() {
         REQUIRE(emulator_->begin_sample(own_map(), memory_));
@@ -153,6 +170,7 @@ class TestGuest {
     std::vector<TracedValue> values() const {
         std::vector<TracedValue> result;
         for_each_block([&](const BlockInfo& executed, std::span<const std::uint64_t> words) {
+            if (executed.level == TraceLevel::references) return;
             std::size_t at = 0;
             const auto first = result.size();
             for (const auto& slot : tables_.slots_of(executed)) {
@@ -169,22 +187,44 @@ class TestGuest {
         });
         return result;
     }
+    // The accesses of all executed instructions.
+    std::vector<TracedReference> references() const {
+        std::vector<TracedReference> result;
+        for_each_block([&](const BlockInfo& executed, std::span<const std::uint64_t> words) {
+            if (executed.level != TraceLevel::references) return;
+            std::size_t at = 0;
+            std::vector<std::uint64_t> bases;
+            for (const auto& slot : tables_.references_of(executed)) {
+                const bool has_source = slot.source != ReferenceSlot::no_source;
+                auto base = has_source ? bases.at(slot.source) : executed.start.value;
+                if (slot.words != 0) base = words[at++];
+                bases.push_back(base);
+                if (slot.bytes != 0)
+                    result.push_back({(executed.start + slot.instruction_offset).value,
+                                      base + static_cast<std::uint64_t>(std::int64_t{slot.addend}),
+                                      slot.bytes, slot.flags});
+            }
+            if (at != words.size()) FAIL("a block has more words than its slots");
+        });
+        return result;
+    }
+    std::uint64_t stack_start() const { return reinterpret_cast<std::uint64_t>(stack_); }
     std::uint64_t traced_instructions() const {
         std::uint64_t sum = 0;
         for_each_record([&](const BlockInfo& row, auto) { sum += row.instructions; });
         return sum;
     }
     // Translates ahead from these functions on. True if there is more of it.
-    bool prepare_some(std::initializer_list<const void*> functions, bool with_values = false) {
+    bool prepare_some(std::initializer_list<const void*> functions, BurstLevels bursts = {}) {
         std::vector<GuestAddress> roots;
         for (const void* function : functions)
             roots.push_back({reinterpret_cast<std::uint64_t>(function)});
-        return emulator_->translate_ahead(own_map(), memory_, roots, with_values,
+        return emulator_->translate_ahead(own_map(), memory_, roots, bursts,
                                           [this] { return blocks_to_prepare-- != 0; });
     }
     // As much as there is.
-    void prepare(std::initializer_list<const void*> functions, bool with_values = false) {
-        CHECK_FALSE(prepare_some(functions, with_values));
+    void prepare(std::initializer_list<const void*> functions, BurstLevels bursts = {}) {
+        CHECK_FALSE(prepare_some(functions, bursts));
     }
     std::uint64_t translated_blocks() const { return emulator_->translation().blocks; }
     GuestMemory& memory() { return emulator_->memory(); }
@@ -212,6 +252,7 @@ class TestGuest {
     std::vector<BlockInfo> blocks_;
     std::vector<ValueSlot> slots_;
     std::vector<BlockId> parts_;
+    std::vector<ReferenceSlot> references_;
     BlockTables tables_;
     OwnMemory memory_;
     std::unique_ptr<Emulator> emulator_;

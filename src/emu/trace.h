@@ -2,8 +2,9 @@
 //
 // A trace is a sequence of 64-bit words written from high addresses to low ones. Each executed
 // basic block appends one record: the block's id, then the words of each of the block's value
-// slots, in order. A block translated at TraceLevel::blocks has no slots. One record may also stand
-// for a sequence of several blocks of one level: its id then names a row with parts, and what
+// slots, in order: at TraceLevel::values one for each result, at TraceLevel::references one for
+// each access to memory. A block translated at TraceLevel::blocks has no slots. One record may also
+// stand for a sequence of several blocks of one level: its id then names a row with parts, and what
 // follows are the words of the first part's slots, then those of the second's, and so on.
 #pragma once
 
@@ -15,11 +16,18 @@
 namespace shadowprof {
 
 enum class TraceLevel : std::uint8_t {
-    blocks,  // block ids
-    values,  // block ids and the results of instructions
-    none,    // nothing
+    blocks,      // block ids
+    values,      // block ids and the results of instructions
+    references,  // block ids and the addresses of accesses to memory
+    none,        // nothing
 };
-inline constexpr std::size_t trace_levels = 3;
+inline constexpr std::size_t trace_levels = 4;
+
+// At which levels bursts run, between stretches at TraceLevel::blocks.
+struct BurstLevels {
+    bool values = false;
+    bool references = false;
+};
 
 // How a basic block ends.
 enum class Terminator : std::uint8_t {
@@ -59,7 +67,7 @@ struct BlockInfo {
     GuestAddress end;     // one past the last byte: the fall-through successor
     GuestAddress target;  // of a direct branch or call, else 0
     std::uint32_t instructions;
-    std::uint32_t first_slot;  // index into the table of value slots
+    std::uint32_t first_slot;  // index into the table of value slots, or that of reference slots
     std::uint32_t first_part;  // index into the table of parts
     std::uint16_t slots;
     std::uint16_t value_words;  // words after the id in each record of this block
@@ -90,23 +98,67 @@ struct ValueSlot {
 };
 static_assert(sizeof(ValueSlot) == 12);
 
+// What one instruction of a block does to memory at TraceLevel::references: one access of it, or,
+// where `bytes` is 0, none. The slots of an instruction follow each other, in the order of its
+// accesses; one that does nothing to memory or general registers has none, nor has what
+// memory_references() leaves out, what the kernel does and what is handed over.
+//
+// The access's linear address, with the base of FS or GS, is `addend` plus a word: the slot's own;
+// or, of a slot without words, that of the slot `source` of the same block; or else the address of
+// the block's start.
+struct ReferenceSlot {
+    static constexpr std::uint16_t no_source = 0xffff;
+
+    // Of `flags`.
+    static constexpr std::uint16_t load = 1;
+    static constexpr std::uint16_t store = 2;
+    static constexpr std::uint16_t locked = 4;
+    static constexpr std::uint16_t stack = 8;      // implied by the instruction
+    static constexpr std::uint16_t repeated = 16;  // the first of a repeated string instruction's
+    static constexpr std::uint16_t masked = 32;  // of the bytes, some that the trace does not tell
+    static constexpr std::uint16_t fence = 64;   // loads behind it wait for stores before it
+    // The address is that of one register plus a constant.
+    static constexpr std::uint16_t direct = 128;
+    // One register is written, with what is loaded, or with the one that is read plus a constant.
+    static constexpr std::uint16_t copies = 256;
+    static constexpr std::uint16_t all_flags = 511;
+
+    std::uint16_t instruction_offset;  // bytes from the block's start
+    std::uint8_t instruction;          // its index in the block
+    std::uint8_t words;                // 0 or 1
+    std::uint16_t source = no_source;  // an earlier slot with a word
+    std::uint16_t flags = 0;
+    std::int32_t addend = 0;
+    std::uint16_t bytes = 0;
+    // General registers, a bit each by number: those that the address is made of, and, in the last
+    // slot of the instruction, those that its results and what it stores are made of and those that
+    // it writes. Results depend on what the instruction loads as well. RSP is not among what stack
+    // instructions write, nor are the pointers among what string instructions do.
+    std::uint16_t address_registers = 0;
+    std::uint16_t read = 0;
+    std::uint16_t written = 0;
+};
+static_assert(sizeof(ReferenceSlot) == 20);
+
 // Read access to the tables of one emulator.
 class BlockTable {
   public:
     BlockTable() = default;
     BlockTable(std::span<const BlockInfo> blocks, std::span<const ValueSlot> slots,
-               std::span<const BlockId> parts = {})
-        : blocks_(blocks), slots_(slots), parts_(parts) {}
+               std::span<const BlockId> parts = {}, std::span<const ReferenceSlot> references = {})
+        : blocks_(blocks), slots_(slots), parts_(parts), references_(references) {}
 
     // Null for an id that cannot be: a trace from outside may hold any word.
     const BlockInfo* find(std::uint64_t id) const {
         return id < blocks_.size() ? &blocks_[id] : nullptr;
     }
-    // Empty if the block's slot range cannot be.
+    // Empty if the block's slot range cannot be. Of a block that is not at TraceLevel::references.
     std::span<const ValueSlot> slots_of(const BlockInfo& block) const {
-        if (block.first_slot > slots_.size() || slots_.size() - block.first_slot < block.slots)
-            return {};
-        return slots_.subspan(block.first_slot, block.slots);
+        return range_of(slots_, block);
+    }
+    // The same of one that is.
+    std::span<const ReferenceSlot> references_of(const BlockInfo& block) const {
+        return range_of(references_, block);
     }
     // Empty if the sequence's range of parts cannot be.
     std::span<const BlockId> parts_of(const BlockInfo& sequence) const {
@@ -117,9 +169,17 @@ class BlockTable {
     }
 
   private:
+    template <typename Slot>
+    static std::span<const Slot> range_of(std::span<const Slot> slots, const BlockInfo& block) {
+        if (block.first_slot > slots.size() || slots.size() - block.first_slot < block.slots)
+            return {};
+        return slots.subspan(block.first_slot, block.slots);
+    }
+
     std::span<const BlockInfo> blocks_;
     std::span<const ValueSlot> slots_;
     std::span<const BlockId> parts_;
+    std::span<const ReferenceSlot> references_;
 };
 
 }  // namespace shadowprof

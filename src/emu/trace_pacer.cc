@@ -8,10 +8,10 @@ namespace shadowprof {
 namespace {
 
 constexpr std::size_t stride = 8;  // on average
-// At TraceLevel::values, of a long trace as much as this and every eighth word is looked at.
-constexpr std::size_t enough_value_words = 4096;
-// The longest record at TraceLevel::values must fit.
-constexpr std::size_t least_value_words = 4096;
+// In bursts, of a long trace as much as this and every eighth word is looked at.
+constexpr std::size_t enough_burst_words = 4096;
+// The longest record of a burst must fit.
+constexpr std::size_t least_record_words = 4096;
 // Bursts that are counted in events may have less, as long as some record fits.
 constexpr std::size_t least_burst_words = 1024;
 constexpr std::size_t first_words = 512;
@@ -29,23 +29,49 @@ TracePacer::TracePacer(const RunLimits& limits, const BlockTables& tables)
     : limits_(limits),
       tables_(tables),
       random_(static_cast<std::minstd_rand::result_type>(limits.seed)),
-      least_words_(by_events() ? least_burst_words : least_value_words) {
+      least_words_(by_events() ? least_burst_words : least_record_words) {
     if (limits_.untraced) {
         level_ = TraceLevel::none;
         return;
     }
+    // Either kind of bursts may be first.
+    if (kinds_of_bursts() == 2 && random_() % 2) last_burst_ = TraceLevel::values;
     // The first phase is a part of a whole one, so that periods do not align with samples.
     if (by_events()) {
-        value_events_ = static_cast<std::uint64_t>(least_burst_words / words_per_event_[1]);
+        burst_events_ = static_cast<std::uint64_t>(least_burst_words / words_per_event_[1]);
         phase_left_ = 1 + random_() % std::max<std::uint64_t>(1, pause());
-    } else if (limits_.value_instructions == 0) {
+    } else if (kinds_of_bursts() == 0) {
         phase_left_ = limits_.instructions;
-    } else if (limits_.value_instructions >= limits_.value_period) {
-        values_next_ = true;
+    } else if (never_pauses()) {
+        next_ = last_burst_ = other_burst(last_burst_);
         phase_left_ = limits_.instructions;
     } else {
-        phase_left_ = 1 + random_() % limits_.value_period;
+        phase_left_ = 1 + random_() % (limits_.burst_period / kinds_of_bursts());
     }
+}
+
+std::uint64_t TracePacer::burst_length(TraceLevel level) const {
+    if (level == TraceLevel::values)
+        return by_events() ? limits_.value_events : limits_.value_instructions;
+    return by_events() ? limits_.reference_events : limits_.reference_instructions;
+}
+
+unsigned TracePacer::kinds_of_bursts() const {
+    return (burst_length(TraceLevel::values) != 0) + (burst_length(TraceLevel::references) != 0);
+}
+
+// The kind of burst that comes behind one at `level`.
+TraceLevel TracePacer::other_burst(TraceLevel level) const {
+    const auto other = level == TraceLevel::values ? TraceLevel::references : TraceLevel::values;
+    if (burst_length(other) != 0) return other;
+    return other == TraceLevel::values ? TraceLevel::references : TraceLevel::values;
+}
+
+// All is in bursts, of one kind.
+bool TracePacer::never_pauses() const {
+    return !by_events() && limits_.value_instructions + limits_.reference_instructions != 0 &&
+           std::max(limits_.value_instructions, limits_.reference_instructions) >=
+               limits_.burst_period;
 }
 
 bool TracePacer::finished() const {
@@ -61,36 +87,41 @@ std::uint64_t TracePacer::jittered(std::uint64_t units) {
 }
 
 void TracePacer::begin_phase() {
-    const bool always = !by_events() && limits_.value_instructions >= limits_.value_period;
-    const bool ever = by_events() || limits_.value_instructions != 0;
-    values_next_ = ever && (always || !values_next_);
+    if (kinds_of_bursts() == 0 || (next_ != TraceLevel::blocks && !never_pauses()))
+        next_ = TraceLevel::blocks;
+    else
+        next_ = last_burst_ = other_burst(last_burst_);
     phase_left_ = std::max<std::uint64_t>(1, next_phase());
 }
 
 std::uint64_t TracePacer::next_phase() {
-    if (!by_events())
-        return values_next_ ? jittered(limits_.value_instructions)
-                            : jittered(std::max<std::uint64_t>(
-                                  1, limits_.value_period - limits_.value_instructions));
-    if (values_next_) {
-        value_events_ = value_words_ = 0;
-        return limits_.value_events;
-    }
-    return jittered(pause());
+    if (next_ == TraceLevel::blocks) return jittered(pause());
+    if (!by_events()) return jittered(burst_length(next_));
+    burst_events_ = burst_words_ = 0;
+    return burst_length(next_);
+}
+
+std::uint64_t TracePacer::pause() const {
+    if (by_events()) return event_pause();
+    const auto bursts = limits_.value_instructions + limits_.reference_instructions;
+    const auto rest = limits_.burst_period - std::min(limits_.burst_period, bursts);
+    return std::max<std::uint64_t>(1, rest / std::max(1u, kinds_of_bursts()));
 }
 
 // Behind a burst that was longer than it should be it is so, too.
-std::uint64_t TracePacer::pause() const {
-    const double longer = std::max(
-        1.0, static_cast<double>(value_events_) / static_cast<double>(limits_.value_events));
-    const double events = static_cast<double>(limits_.events_between) * longer;
+std::uint64_t TracePacer::event_pause() const {
+    const bool none_yet = last_burst_ == TraceLevel::blocks;
+    const auto wanted = burst_length(none_yet ? other_burst(last_burst_) : last_burst_);
+    const double longer =
+        std::max(1.0, static_cast<double>(burst_events_) / static_cast<double>(wanted));
+    const double events = static_cast<double>(limits_.events_between) * longer / kinds_of_bursts();
     return static_cast<std::uint64_t>(std::min(events, 1e15));
 }
 
 std::size_t TracePacer::next_words(std::size_t room, std::uint64_t most) {
     if (limits_.untraced) return room;
     if (phase_left_ == 0) begin_phase();
-    level_ = values_next_ ? TraceLevel::values : TraceLevel::blocks;
+    level_ = next_;
     if (limits_.blocks != 0) return std::min<std::size_t>(room, limits_.blocks - blocks_);
     if (limits_.instructions >= RunLimits::unlimited) return room;
     const auto left = limits_.instructions - std::min(instructions_, limits_.instructions);
@@ -102,9 +133,9 @@ std::size_t TracePacer::next_words(std::size_t room, std::uint64_t most) {
         return std::clamp<std::size_t>(safe, 1, room);
     }
     // Until its rate is known, a level gets ever larger parts.
-    auto& traced = traced_words_[level_ == TraceLevel::values];
+    auto& traced = traced_words_[at_level()];
     const auto most_words = std::min<std::size_t>(room, first_words + growth * traced);
-    const auto least = level_ != TraceLevel::values ? std::size_t{1} : least_words_;
+    const auto least = level_ == TraceLevel::blocks ? std::size_t{1} : least_words_;
     return std::min(std::max(most_words, least),
                     std::max(least, static_cast<std::size_t>(std::min(wanted, 1e12))));
 }
@@ -114,7 +145,7 @@ void TracePacer::account(std::span<const std::uint64_t> words) {
     blocks_ += words.size();
     if (limits_.instructions >= RunLimits::unlimited) return;
     const auto count = estimate(words);
-    traced_words_[level_ == TraceLevel::values] += words.size();
+    traced_words_[at_level()] += words.size();
     if (level_ == TraceLevel::blocks) block_rate_known_ = true;
     instructions_ += count;
     if (count)
@@ -125,26 +156,25 @@ void TracePacer::account(std::span<const std::uint64_t> words) {
 }
 
 void TracePacer::account_events(std::span<const std::uint64_t> words) {
-    const bool values = level_ == TraceLevel::values;
     const auto count = estimate_events(words);
-    auto& rate = words_per_event_[values];
+    auto& rate = words_per_event_[at_level()];
     // Without any, a phase may take long: it gets ever larger parts.
     rate = count ? static_cast<double>(words.size()) / static_cast<double>(count)
                  : std::min(2 * rate, 1e9);
     phase_left_ -= std::min(phase_left_, count);
     if (phase_left_ < least_events) phase_left_ = 0;
-    if (!values) return;
-    value_events_ += count;
-    value_words_ += words.size();
-    // Nor may values be traced for ever where there are none.
-    if (value_words_ > most_burst_words + most_words_per_event * limits_.value_events)
+    if (level_ == TraceLevel::blocks) return;
+    burst_events_ += count;
+    burst_words_ += words.size();
+    // Nor may a burst last for ever where there are none.
+    if (burst_words_ > most_burst_words + most_words_per_event * burst_length(level_))
         phase_left_ = 0;
     // A record that did not fit wants more.
-    least_words_ = words.empty() ? least_value_words : least_burst_words;
+    least_words_ = words.empty() ? least_record_words : least_burst_words;
 }
 
 std::uint64_t TracePacer::instructions_with(std::uint64_t words) const {
-    const auto rate = words_per_instruction_[level_ == TraceLevel::values];
+    const auto rate = words_per_instruction_[at_level()];
     return instructions_ + static_cast<std::uint64_t>(static_cast<double>(words) / rate);
 }
 
@@ -168,8 +198,8 @@ std::uint64_t TracePacer::estimate_events(std::span<const std::uint64_t> words) 
 template <typename Of>
 std::uint64_t TracePacer::estimated_sum(std::span<const std::uint64_t> words, Of of) const {
     std::uint64_t sum = 0;
-    if (level_ == TraceLevel::values) {
-        const auto enough = std::max(enough_value_words, words.size() / stride);
+    if (level_ != TraceLevel::blocks) {
+        const auto enough = std::max(enough_burst_words, words.size() / stride);
         const auto last = words.size() - std::min(words.size(), enough);
         auto at = words.size();
         while (at > last) {

@@ -1,5 +1,5 @@
 // Decides how much of each trace buffer is filled and at which level, so that a run has about as
-// many instructions, and as many of them with values, as it should.
+// many instructions, and as many of them with values and with references, as it should.
 #pragma once
 
 #include <cstddef>
@@ -24,13 +24,17 @@ struct RunLimits {
     // The first instruction is a block of its own.
     bool one_instruction = false;
     // Of each period of about this many instructions, about `value_instructions` run at
-    // TraceLevel::values; 0 means none, as many as the period all.
-    std::uint64_t value_period = 0;
+    // TraceLevel::values and `reference_instructions` at TraceLevel::references, in bursts with
+    // equal pauses between them; 0 means none, as many as the period all (not of both).
+    std::uint64_t burst_period = 0;
     std::uint64_t value_instructions = 0;
-    // Instead of that: about `value_events` events run at TraceLevel::values, then about
-    // `events_between` do not. Where that few are not worth a buffer, there are more of both. 0: as
-    // above.
+    std::uint64_t reference_instructions = 0;
+    // Instead of that, if one of the first two is not 0: about so many events run at
+    // TraceLevel::values, and about so many at TraceLevel::references; from one such burst to the
+    // next of its kind about `events_between` are not in bursts. Where that few are not worth a
+    // buffer, there are more of all.
     std::uint64_t value_events = 0;
+    std::uint64_t reference_events = 0;
     std::uint64_t events_between = 0;
     EventKinds events;
     std::uint64_t seed = 0;
@@ -52,8 +56,8 @@ class TracePacer {
     // Counts what was traced since next_words().
     void account(std::span<const std::uint64_t> words);
 
-    // From now on, records of the current level may stand for any number of instructions. At
-    // TraceLevel::values they have the more words then.
+    // From now on, records of the current level may stand for any number of instructions. Those
+    // with words behind the id have the more of them then.
     void expect_longer_records() {
         if (level_ == TraceLevel::blocks) block_rate_known_ = false;
     }
@@ -65,22 +69,31 @@ class TracePacer {
     bool finished() const;
 
   private:
-    bool by_events() const { return limits_.value_events != 0; }
+    static constexpr std::size_t levels = 3;  // those that are counted
+    static_assert(static_cast<std::size_t>(TraceLevel::none) == levels);
+
+    bool by_events() const { return limits_.value_events != 0 || limits_.reference_events != 0; }
+    // How long a burst at that level should be: instructions or events. 0: there are none.
+    std::uint64_t burst_length(TraceLevel level) const;
+    unsigned kinds_of_bursts() const;
+    TraceLevel other_burst(TraceLevel level) const;
+    bool never_pauses() const;
     std::uint64_t jittered(std::uint64_t units);
     void begin_phase();
     std::uint64_t next_phase();
     std::uint64_t pause() const;
+    std::uint64_t event_pause() const;
     void account_events(std::span<const std::uint64_t> words);
     std::uint64_t estimate(std::span<const std::uint64_t> words) const;
     std::uint64_t estimate_events(std::span<const std::uint64_t> words) const;
     template <typename Of>
     std::uint64_t estimated_sum(std::span<const std::uint64_t> words, Of of) const;
     const BlockInfo& row(std::uint64_t word) const { return tables_[static_cast<BlockId>(word)]; }
-    double& words_per_instruction() { return words_per_instruction_[level_ == TraceLevel::values]; }
+    std::size_t at_level() const { return static_cast<std::size_t>(level_); }
+    double& words_per_instruction() { return words_per_instruction_[at_level()]; }
     // Of phases: events, or else instructions.
     double words_per_unit() const {
-        const bool values = level_ == TraceLevel::values;
-        return by_events() ? words_per_event_[values] : words_per_instruction_[values];
+        return by_events() ? words_per_event_[at_level()] : words_per_instruction_[at_level()];
     }
 
     RunLimits limits_;
@@ -88,16 +101,17 @@ class TracePacer {
     std::minstd_rand random_;
     TraceLevel level_ = TraceLevel::blocks;
     std::uint64_t instructions_ = 0;
-    std::uint64_t blocks_ = 0;        // counted where they are limited
-    std::uint64_t phase_left_ = 0;    // instructions or events until the level changes
-    std::uint64_t value_events_ = 0;  // that the last phase with values had
-    std::uint64_t value_words_ = 0;   // the same
-    std::size_t least_words_;         // of the next buffer at TraceLevel::values
-    bool values_next_ = false;
+    std::uint64_t blocks_ = 0;                    // counted where they are limited
+    std::uint64_t phase_left_ = 0;                // instructions or events until the level changes
+    std::uint64_t burst_events_ = 0;              // that the last burst had
+    std::uint64_t burst_words_ = 0;               // the same
+    std::size_t least_words_;                     // of the next buffer of a burst
+    TraceLevel next_ = TraceLevel::blocks;        // of this phase
+    TraceLevel last_burst_ = TraceLevel::blocks;  // or the one that is under way; blocks: none yet
     bool block_rate_known_ = false;
-    std::size_t traced_words_[2] = {};              // by level
-    double words_per_instruction_[2] = {0.2, 1.2};  // by level; follows what is seen
-    double words_per_event_[2] = {1, 12};           // the same
+    std::size_t traced_words_[levels] = {};                   // by level
+    double words_per_instruction_[levels] = {0.2, 1.2, 0.6};  // by level; follows what is seen
+    double words_per_event_[levels] = {1, 12, 6};             // the same
 };
 
 }  // namespace shadowprof

@@ -28,7 +28,7 @@ class Loop {
                 block.terminator = last ? Terminator::jump : Terminator::call;
                 block.level = level;
                 block.value_words = level == TraceLevel::values ? block_words : std::uint16_t{0};
-                ids.push_back(*tables_.add(block, {}));
+                ids.push_back(*tables_.add(block, std::span<const ValueSlot>{}));
             }
             auto id = ids[0];
             if (parts > 1) id = *tables_.add_sequence(ids) + static_cast<BlockId>(parts) - 1;
@@ -54,7 +54,8 @@ class Loop {
     std::array<BlockInfo, 512> blocks_{};
     std::array<ValueSlot, 1> slots_{};
     std::array<BlockId, 512> parts_{};
-    BlockTables tables_{blocks_, slots_, parts_};
+    std::array<ReferenceSlot, 1> references_{};
+    BlockTables tables_{blocks_, slots_, parts_, references_};
     BlockId ids_[2] = {};
 };
 

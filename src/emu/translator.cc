@@ -336,6 +336,7 @@ std::optional<GuestPosition> Translator::locate(std::uint64_t host_rip) const {
         result.address = block.start + position.guest_offset;
         result.instruction = i;
         result.words_before = block.words_before + position.words_before;
+        result.own_words = position.own_words;
         result.recovery = position.recovery;
     }
     return result;
@@ -366,10 +367,15 @@ std::optional<BlockId> Translator::truncated(BlockId id, std::uint32_t instructi
     info.terminator = Terminator::none;
     info.instructions = instructions;
     info.value_words = left_at.words_before;
-    std::vector<ValueSlot> slots;
-    for (const auto& slot : tables_.slots_of(info))
-        if (slot.instruction_offset < left_at.guest_offset) slots.push_back(slot);
-    return tables_.add(info, slots);
+    const auto executed = [&](const auto& slots) {
+        const auto left = std::find_if(slots.begin(), slots.end(), [&](const auto& slot) {
+            return slot.instruction_offset >= left_at.guest_offset;
+        });
+        return slots.first(static_cast<std::size_t>(left - slots.begin()));
+    };
+    return info.level == TraceLevel::references
+               ? tables_.add(info, executed(tables_.references_of(info)))
+               : tables_.add(info, executed(tables_.slots_of(info)));
 }
 
 }  // namespace shadowprof

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "decoder/instruction.h"
+#include "emu/address_tracker.h"
 #include "emu/block_tables.h"
 #include "emu/code_cache.h"
 #include "emu/guest_memory.h"
@@ -35,6 +36,7 @@ struct GuestPosition {
     GuestAddress address;            // of the instruction
     std::uint32_t instruction = 0;   // its index in the block
     std::uint32_t words_before = 0;  // trace words of the record before it, less the id
+    std::uint32_t own_words = 0;     // that it has pushed before it may fault
     Recovery recovery = Recovery::none;
 };
 
@@ -70,11 +72,11 @@ class Translator {
     const std::uint8_t* one_instruction(TraceLevel level, GuestAddress address);
 
     // Translates ahead of need: from `roots` on, and from what ran since the last call, along
-    // direct branches, into calls and behind them, nearest first; at TraceLevel::blocks and, if
-    // `with_values`, where it pays at TraceLevel::values. Only code that file and protection say
-    // cannot change. Before each piece `goes_on` is asked. True if there is more, with which the
-    // next call goes on; false also when what was translated ahead fills its share of the memory.
-    bool translate_ahead(std::span<const GuestAddress> roots, bool with_values,
+    // direct branches, into calls and behind them, nearest first; at TraceLevel::blocks and, where
+    // it pays, at the levels of `bursts`. Only code that file and protection say cannot change.
+    // Before each piece `goes_on` is asked. True if there is more, with which the next call goes
+    // on; false also when what was translated ahead fills its share of the memory.
+    bool translate_ahead(std::span<const GuestAddress> roots, BurstLevels bursts,
                          const std::function<bool()>& goes_on);
     // Around it, and around superblocks that are made ahead.
     void begin_ahead() {
@@ -137,6 +139,7 @@ class Translator {
         std::uint16_t host_offset;   // from the block's entry
         std::uint16_t guest_offset;  // from the block's start
         std::uint16_t words_before;  // trace words of the block before this instruction
+        std::uint16_t own_words;     // that it pushes first of all
         Recovery recovery;
     };
     struct DirectExit {
@@ -161,7 +164,8 @@ class Translator {
         GuestAddress end;
         std::vector<Instruction> instructions;  // with the terminator, if there is one
         std::vector<ValueSlot> slots;
-        std::uint32_t words = 0;  // of the slots
+        std::vector<ReferenceSlot> references;  // at TraceLevel::references, instead of slots
+        std::uint32_t words = 0;                // of the slots
         Terminator terminator = Terminator::none;
         std::optional<VdsoFunction> vdso;
         std::uint8_t* entry = nullptr;
@@ -194,8 +198,8 @@ class Translator {
     };
 
     const Block* lookup(TraceLevel level, GuestAddress address) const;
-    void put_first(std::span<const GuestAddress> roots, bool with_values);
-    std::vector<AheadStart> take_neighbours(bool ran);
+    void put_first(std::span<const GuestAddress> roots, BurstLevels bursts);
+    std::vector<AheadStart> take_neighbours(BurstLevels ran);
     bool is_filled_ahead() const;
     bool is_constant(GuestAddress address);
     void enlist(std::uint32_t block);
@@ -220,6 +224,10 @@ class Translator {
     // Has the probe of the record that was begun last reach the end of the record.
     void set_probe(std::uint32_t value_words);
     void emit_body(TraceLevel level, CodeBuffer& out);
+    // Appends the words of an instruction's references; see translator_references.cc.
+    void emit_references(const Instruction& in, std::size_t index, CodeBuffer& out);
+    void add_reference(const Instruction& in, std::size_t index, const MemoryReference& reference,
+                       CodeBuffer& out);
     void emit_values(const Instruction& in, const Relocated& relocated, CodeBuffer& out);
     void add_slot(const Instruction& in, const ZydisDecodedOperand& written,
                   const std::optional<KnownValue>& value, const Relocated& relocated,
@@ -257,6 +265,7 @@ class Translator {
     std::vector<SideExit> side_exits_;
     Draft draft_;
     ValueTracker known_;                          // what is known where code is appended
+    AddressTracker addresses_;                    // the same
     std::uint8_t* probe_displacement_ = nullptr;  // of the record that was begun last
     bool has_superblocks_ = false;
     std::unordered_map<GuestAddress, CodePage> pages_;

@@ -5,9 +5,9 @@
 
 namespace shadowprof {
 
-bool Translator::translate_ahead(std::span<const GuestAddress> roots, bool with_values,
+bool Translator::translate_ahead(std::span<const GuestAddress> roots, BurstLevels bursts,
                                  const std::function<bool()>& goes_on) {
-    put_first(roots, with_values);
+    put_first(roots, bursts);
     while (!ahead_.queue.empty()) {
         if (!goes_on()) return true;
         if (is_filled_ahead()) {
@@ -22,27 +22,29 @@ bool Translator::translate_ahead(std::span<const GuestAddress> roots, bool with_
         ahead_.code_bytes += static_cast<std::size_t>(cache_.open().position() - before);
         if (block && block->indirect_entry)
             cache_.set_indirect(next.level, next.start, block->indirect_entry);
-        const auto found = take_neighbours(false);
+        const auto found = take_neighbours({});
         ahead_.queue.insert(ahead_.queue.end(), found.begin(), found.end());
     }
     return false;
 }
 
 // What ran since the last time comes first, and before it where threads were seen.
-void Translator::put_first(std::span<const GuestAddress> roots, bool with_values) {
-    auto first = take_neighbours(with_values);
+void Translator::put_first(std::span<const GuestAddress> roots, BurstLevels bursts) {
+    auto first = take_neighbours(bursts);
     ahead_.queue.insert(ahead_.queue.begin(), first.begin(), first.end());
     first.clear();
-    for (const auto level : {TraceLevel::blocks, TraceLevel::values})
-        for (std::size_t i = 0; i < roots.size(); ++i)
-            if (level == TraceLevel::blocks || with_values)
-                first.push_back({roots[i], level, true});
+    const auto add_roots = [&](TraceLevel level) {
+        for (const auto root : roots) first.push_back({root, level, true});
+    };
+    add_roots(TraceLevel::blocks);
+    if (bursts.values) add_roots(TraceLevel::values);
+    if (bursts.references) add_roots(TraceLevel::references);
     ahead_.queue.insert(ahead_.queue.begin(), first.begin(), first.end());
 }
 
 // Where the blocks lead that were translated since the last call. `ran`: they were executed, so
-// that they will be with values, too.
-std::vector<Translator::AheadStart> Translator::take_neighbours(bool ran) {
+// that they will be at these levels, too.
+std::vector<Translator::AheadStart> Translator::take_neighbours(BurstLevels ran) {
     std::vector<AheadStart> found;
     const auto add = [&](GuestAddress start, TraceLevel level, bool indirect) {
         if (level != TraceLevel::none && !lookup(level, start))
@@ -56,7 +58,9 @@ std::vector<Translator::AheadStart> Translator::take_neighbours(bool ran) {
         // Whoever was called comes back.
         if (is_call(row.terminator)) add(row.end, level, true);
         if (row.terminator == Terminator::syscall) add(row.end, level, false);
-        if (ran && level == TraceLevel::blocks) add(row.start, TraceLevel::values, false);
+        if (level != TraceLevel::blocks) continue;
+        if (ran.values) add(row.start, TraceLevel::values, false);
+        if (ran.references) add(row.start, TraceLevel::references, false);
     }
     ahead_.exits = exits_.size();
     ahead_.blocks = blocks_.size();

@@ -84,7 +84,9 @@ std::optional<std::uint32_t> Translator::emit_block(TraceLevel level, bool indir
                          .value_words = static_cast<std::uint16_t>(draft_.words),
                          .terminator = draft_.terminator,
                          .level = level};
-    if (!tables_.add(info, draft_.slots)) return std::nullopt;
+    const auto id = level == TraceLevel::references ? tables_.add(info, draft_.references)
+                                                    : tables_.add(info, draft_.slots);
+    if (!id) return std::nullopt;
     counters_.instructions += block.instructions;
     ++counters_.blocks;
     const auto index = static_cast<std::uint32_t>(blocks_.size());
@@ -128,7 +130,7 @@ void Translator::emit_record(TraceLevel level, BlockId id, CodeBuffer& out) {
         out.bytes({0x0f, 0x1f, 0x44, 0x00, 0x00});
         return;
     }
-    if (level == TraceLevel::values) {
+    if (level != TraceLevel::blocks) {
         // Touches the lowest word of this record, so that a full buffer shows here and not within.
         out.bytes({0x89, 0x84, 0x24});  // mov [rsp - size], eax
         probe_displacement_ = out.position();
@@ -146,19 +148,32 @@ void Translator::set_probe(std::uint32_t value_words) {
 void Translator::emit_body(TraceLevel level, CodeBuffer& out) {
     auto& all = draft_.instructions;
     draft_.slots.clear();
+    draft_.references.clear();
     draft_.words = 0;
     known_.begin();
+    addresses_.begin();
     for (std::size_t i = 0; i < all.size(); ++i) {
         const auto& in = all[i];
         Position position{.host_offset = static_cast<std::uint16_t>(out.position() - draft_.entry),
                           .guest_offset = static_cast<std::uint16_t>(in.address() - draft_.start),
                           .words_before = static_cast<std::uint16_t>(draft_.words),
+                          .own_words = 0,
                           .recovery = Recovery::none};
+        const auto before = out;
+        const auto references_before = draft_.references.size();
+        if (level == TraceLevel::references && draft_.terminator != Terminator::handed_over) {
+            emit_references(in, i, out);
+            position.own_words = static_cast<std::uint16_t>(draft_.words - position.words_before);
+        }
         if (in.flow() == Flow::next && draft_.terminator != Terminator::handed_over) {
             auto relocated = translate_special(in, out);
             if (!relocated) relocated = relocate(in, out);
             if (!relocated->ok) {
                 // The instruction gets a block of its own, from which it is handed over.
+                out = before;
+                draft_.references.resize(references_before);
+                draft_.words = position.words_before;
+                position.own_words = 0;
                 ++counters_.untranslatable;
                 draft_.terminator = i ? Terminator::none : Terminator::handed_over;
                 all.erase(all.begin() + static_cast<std::ptrdiff_t>(std::max<std::size_t>(i, 1)),

@@ -177,7 +177,7 @@ class Worker {
         : socket_(std::move(socket)),
           area_(std::move(area)),
           syscalls_(syscalls),
-          tables_(area_.blocks(), area_.slots(), area_.parts()),
+          tables_(area_.blocks(), area_.slots(), area_.parts(), area_.references()),
           conversation_(socket_, area_) {}
 
     Result<void> prepare() {
@@ -362,8 +362,10 @@ bool Worker::translate_ahead(WorkerSocket::Message& message) {
             const auto spent_ns = read_clock_ns(CLOCK_MONOTONIC) - start_ns;
             return static_cast<std::uint64_t>(spent_ns) < request->time_ns;
         };
-        prepared.has_more = emulator_->translate_ahead(std::move(*map), pages, roots,
-                                                       request->with_values != 0, goes_on);
+        const BurstLevels bursts{.values = request->with_values != 0,
+                                 .references = request->with_references != 0};
+        prepared.has_more =
+            emulator_->translate_ahead(std::move(*map), pages, roots, bursts, goes_on);
     }
     const auto now = counters();
     prepared.instructions = (now - std::exchange(reported_, now)).translated_instructions;

@@ -209,7 +209,8 @@ Result<PreparedMessage> WorkerProcess::prepare(const PrepareRequest& request) {
         return Error{ErrorCode::unsupported, 0, "the program has too many memory mappings"};
     std::memcpy(area_.mailbox().data(), request.maps_text.data(), request.maps_text.size());
     const PrepareMessage message{.maps_bytes = request.maps_text.size(),
-                                 .with_values = request.with_values,
+                                 .with_values = request.bursts.values,
+                                 .with_references = request.bursts.references,
                                  .time_ns = static_cast<std::uint64_t>(request.time.count()),
                                  .forget_code = request.forget_code};
     TRY(socket_.send(MessageKind::prepare, message, std::as_bytes(request.program_counters),

@@ -34,7 +34,7 @@ struct PrepareRequest {
     std::string_view maps_text;
     int memory_fd = -1;  // of the process, which may run
     std::span<const GuestAddress> program_counters;
-    bool with_values = false;
+    BurstLevels bursts;
     std::chrono::nanoseconds time{0};
     bool forget_code = false;  // see StartMessage
 };
@@ -120,7 +120,9 @@ class WorkerProcess {
     Result<void> free_segment(std::size_t index) {
         return socket_.send(MessageKind::segment_free, SegmentMessage{index, 0, 0});
     }
-    BlockTable table() const { return {area_.blocks(), area_.slots(), area_.parts()}; }
+    BlockTable table() const {
+        return {area_.blocks(), area_.slots(), area_.parts(), area_.references()};
+    }
     // After an exact run: compares the memory that it wrote with what its descriptor, or another
     // one, shows now.
     Result<ComparedMessage> compare_memory(const CompareMessage& request, int memory_fd = -1);

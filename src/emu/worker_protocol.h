@@ -70,6 +70,7 @@ struct StartMessage {
 struct PrepareMessage {
     std::uint64_t maps_bytes;  // as in StartMessage
     std::uint64_t with_values;
+    std::uint64_t with_references;
     std::uint64_t time_ns;  // about how long it may take
     std::uint64_t forget_code;
 };

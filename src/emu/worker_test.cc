@@ -356,7 +356,7 @@ TEST_CASE("a worker translates ahead what cannot change, and a sample finds it")
         const auto prepared = worker->prepare({.maps_text = maps,
                                                .memory_fd = snapshot.request().memory_fd,
                                                .program_counters = roots,
-                                               .with_values = false,
+                                               .bursts = {},
                                                .time = std::chrono::seconds(10)});
         REQUIRE(prepared);
         CHECK(prepared->has_more == 0);

@@ -38,8 +38,8 @@ CanonicalBlock canonical(const BlockInfo& block, CodeLocation start) {
 bool is_plausible(const BlockInfo& b) {
     const bool shape = b.start <= b.last && b.last < b.end && b.end - b.start <= max_block_bytes &&
                        b.instructions >= 1 && b.instructions <= b.end - b.start;
-    const bool kinds = b.terminator <= Terminator::handed_over && b.level <= TraceLevel::values;
-    const bool values = b.level == TraceLevel::values || (b.slots == 0 && b.value_words == 0);
+    const bool kinds = b.terminator <= Terminator::handed_over && b.level < TraceLevel::none;
+    const bool values = b.level != TraceLevel::blocks || (b.slots == 0 && b.value_words == 0);
     return shape && kinds && values;
 }
 
@@ -52,6 +52,20 @@ bool is_plausible(const ValueSlot& slot, std::span<const ValueSlot> before,
     if (slot.source == ValueSlot::no_source) return result;
     return result && slot.width_bytes <= 8 && slot.source < before.size() &&
            before[slot.source].words == 1 && before[slot.source].width_bytes <= 8;
+}
+
+bool is_plausible(const ReferenceSlot& slot, std::span<const ReferenceSlot> before,
+                  const BlockInfo& block) {
+    constexpr std::uint16_t most_bytes = 8192;  // an area of processor state
+    const auto access = slot.flags & (ReferenceSlot::load | ReferenceSlot::store);
+    const bool in_order = before.empty() ? true : slot.instruction >= before.back().instruction;
+    if (slot.instruction_offset >= block.end - block.start ||
+        slot.instruction >= block.instructions || !in_order || slot.words > 1 ||
+        slot.bytes > most_bytes || slot.flags > ReferenceSlot::all_flags ||
+        (slot.bytes == 0) != (access == 0))
+        return false;
+    if (slot.source == ReferenceSlot::no_source) return slot.bytes != 0 || slot.words == 0;
+    return slot.words == 0 && slot.source < before.size() && before[slot.source].words == 1;
 }
 
 std::optional<BlockToken> BlockRegistry::token(const BlockInfo& info, AddressResolver& resolver) {

@@ -46,8 +46,10 @@ struct ValueSite {
 
 // False for what no emulator writes. Needs a private copy: the original may change meanwhile.
 bool is_plausible(const BlockInfo& block);
-// The same for a value slot of that block, behind those `before` it, which are plausible.
+// The same for a slot of that block, behind those `before` it, which are plausible.
 bool is_plausible(const ValueSlot& slot, std::span<const ValueSlot> before, const BlockInfo& block);
+bool is_plausible(const ReferenceSlot& slot, std::span<const ReferenceSlot> before,
+                  const BlockInfo& block);
 
 // May be used by several threads. Grows, never changes.
 class BlockRegistry {

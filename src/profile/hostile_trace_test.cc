@@ -74,7 +74,7 @@ TEST_CASE("blocks that cannot be are refused") {
     CHECK(refused([&](BlockInfo& b) { b.instructions = 0; }));
     CHECK(refused([&](BlockInfo& b) { b.instructions = 17; }));
     CHECK(refused([&](BlockInfo& b) { b.terminator = static_cast<Terminator>(9); }));
-    CHECK(refused([&](BlockInfo& b) { b.level = static_cast<TraceLevel>(2); }));
+    CHECK(refused([&](BlockInfo& b) { b.level = TraceLevel::none; }));
     CHECK(refused([&](BlockInfo& b) { b.value_words = 1; }));
     CHECK(refused([&](BlockInfo& b) { b.slots = 1; }));
 }

@@ -28,6 +28,12 @@ inline auto identity(const Method& m) {
 inline auto identity(const ValueProfile& v) {
     return std::tie(v.at, v.operand, v.width_bytes);
 }
+inline auto identity(const Hazard& h) {
+    return std::tie(h.kind, h.first, h.second);
+}
+inline auto identity(const AddressPattern& a) {
+    return std::tie(a.at);
+}
 inline auto identity(const ThreadProfile& t) {
     return std::tie(t.pid, t.tid, t.name);
 }
@@ -49,6 +55,12 @@ inline std::uint64_t heat(const Method& m) {
 }
 inline std::uint64_t heat(const ValueProfile& v) {
     return v.count;
+}
+inline std::uint64_t heat(const Hazard& h) {
+    return h.count;
+}
+inline std::uint64_t heat(const AddressPattern& a) {
+    return a.count();
 }
 inline std::uint64_t heat(const ThreadProfile& t) {
     return t.instructions;
@@ -87,6 +99,25 @@ inline void add(Method& sum, const Method& m) {
         *sum.instructions += *m.instructions;
     else
         sum.instructions.reset();
+}
+inline void add(Hazard& sum, const Hazard& h) {
+    sum.count += h.count;
+    sum.executions += h.executions;
+}
+// Of two strides the more frequent one stays, and the other one's executions are irregular.
+inline void add(AddressPattern& sum, const AddressPattern& a) {
+    sum.constant += a.constant;
+    sum.chased += a.chased;
+    sum.irregular += a.irregular;
+    if (sum.stride == a.stride || a.strided == 0) {
+        sum.strided += a.strided;
+    } else if (sum.strided >= a.strided) {
+        sum.irregular += a.strided;
+    } else {
+        sum.irregular += sum.strided;
+        sum.strided = a.strided;
+        sum.stride = a.stride;
+    }
 }
 inline void add(ThreadProfile& sum, const ThreadProfile& t) {
     sum.samples += t.samples;

@@ -39,6 +39,8 @@ class Relocation {
     bool move(CallPair& c) const { return move(c.site) && move(c.callee); }
     bool move(Method& m) const { return move(m.entry); }
     bool move(ValueProfile& v) const { return move(v.at); }
+    bool move(Hazard& h) const { return move(h.first) && move(h.second); }
+    bool move(AddressPattern& a) const { return move(a.at); }
 
     // Takes away items that cannot be moved. Returns how many.
     template <typename T>
@@ -237,6 +239,8 @@ void merge_into(Profile& sum, const Profile& more) {
     sum.function_batches = {};
     left_out += relocation.append(sum.methods, more.methods);
     left_out += relocation.append(sum.values, more.values);
+    left_out += relocation.append(sum.hazards, more.hazards);
+    left_out += relocation.append(sum.addresses, more.addresses);
     sum.threads.insert(sum.threads.end(), more.threads.begin(), more.threads.end());
     join_and_sort(sum.threads);
     add_processes(sum, more);

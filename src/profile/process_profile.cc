@@ -13,18 +13,20 @@ SampleCollector& ProcessProfile::add_collector() {
     return *collectors_.back();
 }
 
-ValueTotals ProcessProfile::gather() {
+ProcessProfile::Gathered ProcessProfile::gather() {
     std::lock_guard lock(mutex_);
-    ValueTotals values;
-    for (auto& collector : collectors_) collector->add_to(values);
-    return values;
+    Gathered gathered;
+    for (auto& collector : collectors_)
+        collector->add_to(gathered.values, gathered.references);
+    return gathered;
 }
 
 void ProcessProfile::fill(Profile& profile) {
-    const ValueTotals values = gather();
-    profile.values = values.profiles(registry_);
+    const auto gathered = gather();
+    profile.values = gathered.values.profiles(registry_);
     std::lock_guard lock(totals_.mutex);
     totals_.flow.fill(profile);
+    if (options_.references) gathered.references.fill(profile, totals_.flow.scale());
     if (totals_.samples_with_bursts != 0) totals_.bursts.fill(profile, totals_.flow);
     profile.modules = modules_.modules();
     profile.sampling.counters["samples_collected"] = totals_.samples;

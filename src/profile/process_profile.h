@@ -23,7 +23,8 @@ class ProcessProfile {
     // A collector for one emulator, to be used by one thread. Lives as long as this.
     SampleCollector& add_collector();
 
-    // Sets modules, edges, paths, stacks, calls and values of `profile`, hottest first, and adds
+    // Sets modules, edges, paths, stacks, calls, values and, where references are collected, hazards
+    // and addresses of `profile`, hottest first, and adds
     // counters to its sampling and notes. May be called while samples are taken, and again. If any
     // sample had bursts, all of them must have, or their edges, paths and calls are left out.
     void fill(Profile& profile);
@@ -43,7 +44,12 @@ class ProcessProfile {
     Result<void> check();
 
   private:
-    ValueTotals gather();
+    // What is not among the totals.
+    struct Gathered {
+        ValueTotals values;
+        ReferenceTotals references;
+    };
+    Gathered gather();
 
     const CollectorOptions options_;
     ModuleTable& modules_;

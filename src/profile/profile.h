@@ -113,6 +113,38 @@ struct ValueProfile {
     std::optional<double> absent_error = {};
 };
 
+// See profile/hazards.h.
+enum class HazardKind : std::uint8_t { blocked, aliased, line_split, page_split };
+inline constexpr std::size_t hazard_kinds = 4;
+// A load behind a store, or else one access.
+constexpr bool is_pair(HazardKind kind) {
+    return kind == HazardKind::blocked || kind == HazardKind::aliased;
+}
+
+struct Hazard {
+    HazardKind kind = HazardKind::blocked;
+    CodeLocation first;            // the store of a pair; of a split, the same as `second`
+    CodeLocation second;           // the load of a pair, or the access that splits
+    std::uint64_t count = 0;       // executions of `second` with this hazard
+    std::uint64_t executions = 0;  // of `second` where references were traced
+
+    friend bool operator==(const Hazard&, const Hazard&) = default;
+};
+
+// How the addresses of a load follow each other (profile/address_patterns.h): executions where
+// references were traced, by how their address came from the one before.
+struct AddressPattern {
+    CodeLocation at;
+    std::uint64_t constant = 0;  // the same
+    std::uint64_t strided = 0;   // `stride` bytes further
+    std::uint64_t chased = 0;    // elsewhere: it was loaded
+    std::uint64_t irregular = 0;
+    std::int64_t stride = 0;  // the most frequent distance; 0 if there was none
+
+    std::uint64_t count() const { return constant + strided + chased + irregular; }
+    friend bool operator==(const AddressPattern&, const AddressPattern&) = default;
+};
+
 // A thread's part in the samples.
 struct ThreadProfile {
     std::int64_t pid = 0;
@@ -269,6 +301,8 @@ struct Profile {
     std::vector<CallPair> calls;
     std::vector<Method> methods;
     std::vector<ValueProfile> values;
+    std::vector<Hazard> hazards;
+    std::vector<AddressPattern> addresses;
     std::vector<ThreadProfile> threads;
     std::vector<std::string> notes;
 };

@@ -6,13 +6,15 @@
 namespace shadowprof {
 namespace {
 
-// As many as an emulator has room for: tables of which blocks share slots could name more.
+// As many of a kind as an emulator has room for: tables of which blocks share slots could name
+// more.
 constexpr std::size_t max_slots = std::size_t{4} << 20;
 
 }  // namespace
 
-RecordPlans::RecordPlans(BlockRegistry& registry, BlockView& blocks, ValueBank* values)
-    : registry_(registry), blocks_(blocks), values_(values) {
+RecordPlans::RecordPlans(BlockRegistry& registry, BlockView& blocks, ValueBank* values,
+                         ReferenceSites* sites)
+    : registry_(registry), blocks_(blocks), values_(values), sites_(sites) {
     clear();
 }
 
@@ -21,6 +23,7 @@ void RecordPlans::clear() {
     plans_.assign(1, {});
     valued_.clear();
     slots_.clear();
+    references_.clear();
     tokens_.clear();
 }
 
@@ -58,6 +61,7 @@ bool RecordPlans::plan_block(const BlockInfo& block, const Source& source, Recor
 }
 
 bool RecordPlans::plan_values(const BlockInfo& block, const BlockTable& table, RecordPlan& plan) {
+    if (block.level == TraceLevel::references) return plan_references(block, table, plan);
     plan.words = block.value_words;
     const auto rows = table.slots_of(block);
     if (rows.size() != block.slots || rows.size() > max_slots - slots_.size()) return false;
@@ -78,9 +82,62 @@ bool RecordPlans::plan_values(const BlockInfo& block, const BlockTable& table, R
     if (slots != 0) {
         plan.first_valued = static_cast<std::uint32_t>(valued_.size());
         plan.valued = 1;
-        valued_.push_back({first_slot, slots, 0});
+        valued_.push_back({.first_slot = first_slot, .slots = slots});
     }
     return word == plan.words;
+}
+
+bool RecordPlans::plan_references(const BlockInfo& block, const BlockTable& table,
+                                  RecordPlan& plan) {
+    plan.references = true;
+    plan.words = block.value_words;
+    const auto rows = table.references_of(block);
+    if (rows.size() != block.slots || rows.size() > max_slots - references_.size()) return false;
+    reference_rows_.assign(rows.begin(), rows.end());
+    lowest_words_.clear();
+    const auto first_slot = static_cast<std::uint32_t>(references_.size());
+    std::uint32_t word = 0;
+    for (std::size_t i = 0; i < reference_rows_.size(); ++i) {
+        const ReferenceSlot& row = reference_rows_[i];
+        word += row.words;
+        if (!is_plausible(row, std::span(reference_rows_).first(i), block) || word > plan.words)
+            return false;
+        const bool derived = row.source != ReferenceSlot::no_source;
+        lowest_words_.push_back(
+            static_cast<std::uint16_t>(derived ? lowest_words_[row.source] : row.words * word));
+        plan_reference(i, tokens_[plan.first_block], block.start);
+    }
+    const bool enters_kernel = block.terminator == Terminator::syscall ||
+                               block.terminator == Terminator::handed_over;
+    plan.first_valued = static_cast<std::uint32_t>(valued_.size());
+    plan.valued = 1;
+    valued_.push_back({.first_slot = first_slot,
+                       .slots = static_cast<std::uint32_t>(references_.size()) - first_slot,
+                       .instructions = block.instructions,
+                       .enters_kernel = enters_kernel});
+    return word == plan.words;
+}
+
+// What belongs to no site, as there are too many, only tells of registers.
+void RecordPlans::plan_reference(std::size_t row, BlockToken token, GuestAddress start) {
+    if (!sites_) return;
+    const ReferenceSlot& slot = reference_rows_[row];
+    const auto word = lowest_words_[row];
+    const CodeLocation block = blocks_[token].start;
+    const auto site = sites_->number({block.module, block.address + slot.instruction_offset});
+    auto address = static_cast<std::uint64_t>(std::int64_t{slot.addend});
+    if (word == 0) address += start.value;
+    const bool begins = row == 0 || reference_rows_[row - 1].instruction != slot.instruction;
+    references_.push_back({.reference = {.address = address,
+                                         .instruction = slot.instruction,
+                                         .site = site.value_or(0),
+                                         .bytes = site ? slot.bytes : std::uint16_t{0},
+                                         .flags = slot.flags,
+                                         .address_registers = slot.address_registers,
+                                         .read = slot.read,
+                                         .written = slot.written,
+                                         .begins = begins},
+                           .word = word});
 }
 
 // One of `rows_`. None if there are too many sites: this one goes unprofiled.
@@ -108,7 +165,8 @@ bool RecordPlans::plan_parts(const BlockInfo& row, const Source& source, RecordP
     std::array<Number, max_sequence_parts> parts;
     for (std::size_t i = 0; i < ids.size(); ++i) {
         parts[i] = learn_part(BlockId(ids[i]), source);
-        if (parts[i] == 0) return false;
+        if (parts[i] == 0 || plans_[parts[i]].references != plans_[parts[0]].references)
+            return false;
     }
     plan.first_block = static_cast<std::uint32_t>(tokens_.size());
     plan.first_valued = static_cast<std::uint32_t>(valued_.size());
@@ -132,6 +190,7 @@ void RecordPlans::append_part(const RecordPlan& part, RecordPlan& plan) {
     if (part.valued != 0) {
         auto block = valued_[part.first_valued];
         block.words_before = plan.words;
+        plan.references = part.references;
         valued_.push_back(block);
         ++plan.valued;
     }

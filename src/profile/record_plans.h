@@ -12,6 +12,7 @@
 #include "emu/trace.h"
 #include "profile/block_registry.h"
 #include "profile/path_graph.h"
+#include "profile/reference_sites.h"
 #include "profile/value_bank.h"
 
 namespace shadowprof {
@@ -26,26 +27,40 @@ struct SlotPlan {
     std::uint8_t width_bytes = 0;   // what the sum is cut to
 };
 
+// One slot of a block with references: `reference`, whose address is a constant so far, and whose
+// instruction is its index in the block.
+struct ReferencePlan {
+    Reference reference;
+    std::uint16_t word = 0;  // distance down to the word that is added to the address; 0: none
+};
+
 // One kind of record.
 struct RecordPlan {
-    // The slots of a block whose words begin behind so many.
+    // The slots of a block whose words begin behind so many: of values or, where there are any, of
+    // references.
     struct Block {
         std::uint32_t first_slot = 0, slots = 0;
         std::uint32_t words_before = 0;
+        std::uint32_t instructions = 0;
+        bool enters_kernel = false;  // with its last instruction
     };
     std::uint32_t words = 0;                     // after the id: at most 65535
-    std::uint32_t first_valued = 0, valued = 0;  // blocks that have slots
+    std::uint32_t first_valued = 0, valued = 0;  // blocks that have slots, or references: all
     std::uint32_t first_block = 0, blocks = 0;   // of tokens()
     std::uint32_t instructions = 0;
     bool sequence = false;
+    bool references = false;
 
+    // They must be looked at in the window.
     bool has_values() const { return words != 0 || valued != 0; }
 };
 
 class RecordPlans {
   public:
-    // No slots are planned if `values` is null. All must outlive this.
-    RecordPlans(BlockRegistry& registry, BlockView& blocks, ValueBank* values);
+    // No slots of values are planned if `values` is null, none of references if `sites` is. All
+    // must outlive this.
+    RecordPlans(BlockRegistry& registry, BlockView& blocks, ValueBank* values,
+                ReferenceSites* sites);
 
     // Forgets everything: another emulator's ids come.
     void clear();
@@ -66,6 +81,10 @@ class RecordPlans {
     std::span<const SlotPlan> slots(const RecordPlan::Block& block) const {
         return std::span(slots_).subspan(block.first_slot, block.slots);
     }
+    // Of a block of a plan of references.
+    std::span<const ReferencePlan> references(const RecordPlan::Block& block) const {
+        return std::span(references_).subspan(block.first_slot, block.slots);
+    }
     // Grow until clear().
     const std::vector<BlockToken>& tokens() const { return tokens_; }
 
@@ -82,6 +101,8 @@ class RecordPlans {
     Number learn_part(BlockId id, const Source& source);
     bool plan_block(const BlockInfo& block, const Source& source, RecordPlan& plan);
     bool plan_values(const BlockInfo& block, const BlockTable& table, RecordPlan& plan);
+    bool plan_references(const BlockInfo& block, const BlockTable& table, RecordPlan& plan);
+    void plan_reference(std::size_t row, BlockToken token, GuestAddress start);
     bool plan_parts(const BlockInfo& row, const Source& source, RecordPlan& plan);
     void append_part(const RecordPlan& part, RecordPlan& plan);
     void plan_slot(const ValueSlot& slot, BlockToken token, std::uint32_t word);
@@ -89,13 +110,16 @@ class RecordPlans {
     BlockRegistry& registry_;
     BlockView& blocks_;
     ValueBank* values_;
+    ReferenceSites* sites_;
     std::vector<Number> by_id_;
     std::vector<RecordPlan> plans_;  // number 0 is not used
     std::vector<RecordPlan::Block> valued_;
     std::vector<SlotPlan> slots_;
     std::vector<BlockToken> tokens_;
-    std::vector<ValueSlot> rows_;              // scratch: those of one block
-    std::vector<std::uint16_t> lowest_words_;  // of them
+    std::vector<ReferencePlan> references_;
+    std::vector<ValueSlot> rows_;               // scratch: those of one block
+    std::vector<ReferenceSlot> reference_rows_;  // the same
+    std::vector<std::uint16_t> lowest_words_;   // of them
 };
 
 }  // namespace shadowprof

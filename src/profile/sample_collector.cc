@@ -33,7 +33,9 @@ SampleCollector::SampleCollector(BlockRegistry& registry, SharedTotals& totals,
     : totals_(totals),
       blocks_(registry),
       bank_(options.seed, options.tnv),
-      reader_(registry, blocks_, options.values ? &bank_ : nullptr),
+      references_(options.references),
+      reader_(registry, blocks_, options.values ? &bank_ : nullptr,
+              references_ ? &*references_ : nullptr),
       graph_(blocks_),
       follower_(graph_, reader_.tokens()),
       looks_(mix64(options.seed)),
@@ -60,6 +62,7 @@ void SampleCollector::begin(const SampleStart& start) {
     weight_ = std::max(start.weight, std::uint32_t{1});
     follower_.set_weight(weight_);
     burst_sink_.set_weight(weight_);
+    if (references_) references_->set_weight(weight_);
     instructions_ = noted_instructions_ = 0;
     block_vector_ = {};
     bursts_ = start.bursts ? std::optional(*start.bursts) : std::nullopt;
@@ -230,11 +233,12 @@ void SampleCollector::end() {
     if (are_samples_ && batch_.samples * batches_of_all >= samples) fold();
 }
 
-void SampleCollector::add_to(ValueTotals& values) {
+void SampleCollector::add_to(ValueTotals& values, ReferenceTotals& references) {
     std::lock_guard lock(mutex_);
     fold();
     reader_.hand_on_values();
     values.add(bank_);
+    if (references_) references.add(*references_);
 }
 
 void SampleCollector::empty_graph() {

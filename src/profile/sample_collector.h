@@ -15,6 +15,7 @@
 #include "profile/module_table.h"
 #include "profile/path_graph.h"
 #include "profile/record_follower.h"
+#include "profile/reference_collector.h"
 #include "profile/trace_reader.h"
 #include "profile/value_bank.h"
 
@@ -28,6 +29,8 @@ struct CollectorOptions {
     // What is collected stands for more than itself: profiles state errors, which costs a fold for
     // each of the first samples, and there are block vectors.
     bool are_samples = true;
+    // Of the processor: memory hazards and address patterns are kept, of records with references.
+    std::optional<ReorderWindow> references = {};
 };
 
 // How a sample begins.
@@ -38,7 +41,8 @@ struct SampleStart {
     // Executed before anything is counted, in whole blocks; only calls and returns are followed.
     std::uint64_t skip_instructions = 0;
     // At least 1. What the sample counts of control flow counts so often, so that samples which are
-    // taken at varying rates add up to what the program does. Values are not weighted.
+    // taken at varying rates add up to what the program does; so do hazards and address patterns.
+    // Values are not weighted.
     std::uint32_t weight = 1;
     // Edges, paths and calls count in bursts alone, whose random choices are those of `seed`;
     // stacks, instructions and values as ever.
@@ -95,8 +99,9 @@ class SampleCollector {
     // What the last sample executed. Needs that none has begun since.
     const BlockVector& block_vector() const { return block_vector_; }
 
-    // Moves what was counted so far to the shared totals, and adds the values to `values`.
-    void add_to(ValueTotals& values);
+    // Moves what was counted so far to the shared totals, and adds the values to `values`, what
+    // references say to `references`.
+    void add_to(ValueTotals& values, ReferenceTotals& references);
 
   private:
     // What is to be known of a thread while another one is followed.
@@ -135,6 +140,7 @@ class SampleCollector {
     SharedTotals& totals_;
     BlockView blocks_;
     ValueBank bank_;
+    std::optional<ReferenceCollector> references_;
     TraceReader reader_;
     PathGraph graph_;
     RecordFollower follower_;

@@ -52,6 +52,19 @@ class TestProgram {
         blocks.push_back(block);
         return static_cast<BlockId>(blocks.size() - 1);
     }
+    // The same, traced with references.
+    BlockId with_references(BlockId id, std::initializer_list<ReferenceSlot> of) {
+        BlockInfo block = blocks[id];
+        block.level = TraceLevel::references;
+        block.first_slot = static_cast<std::uint32_t>(references.size());
+        block.slots = static_cast<std::uint16_t>(of.size());
+        for (const ReferenceSlot& slot : of) {
+            references.push_back(slot);
+            block.value_words = static_cast<std::uint16_t>(block.value_words + slot.words);
+        }
+        blocks.push_back(block);
+        return static_cast<BlockId>(blocks.size() - 1);
+    }
     // A sequence of blocks.
     BlockId sequence(const std::vector<BlockId>& of) {
         BlockInfo row = blocks[of[0]];
@@ -65,11 +78,12 @@ class TestProgram {
         blocks.push_back(row);
         return static_cast<BlockId>(blocks.size() - 1);
     }
-    BlockTable table() const { return {blocks, slots, parts}; }
+    BlockTable table() const { return {blocks, slots, parts, references}; }
 
     std::vector<BlockInfo> blocks;
     std::vector<ValueSlot> slots;
     std::vector<BlockId> parts;
+    std::vector<ReferenceSlot> references;
 };
 
 // A batch as the emulator leaves it: the oldest word last.

@@ -25,8 +25,11 @@ WideValue wide_value(const void* lowest, std::size_t width_bytes) {
 
 }  // namespace
 
-TraceReader::TraceReader(BlockRegistry& registry, BlockView& blocks, ValueBank* values)
-    : values_(values), plans_(registry, blocks, values) {}
+TraceReader::TraceReader(BlockRegistry& registry, BlockView& blocks, ValueBank* values,
+                         ReferenceCollector* references)
+    : values_(values),
+      references_(references),
+      plans_(registry, blocks, values, references ? &references->sites() : nullptr) {}
 
 void TraceReader::new_emulator() {
     plans_.clear();
@@ -40,6 +43,7 @@ void TraceReader::begin(AddressResolver& resolver) {
     free_ = window_.size();
     ended_ = true;
     damaged_ = false;
+    in_references_ = false;
 }
 
 void TraceReader::open(std::span<const std::uint64_t> words, const BlockTable& table) {
@@ -76,7 +80,11 @@ TraceRecord TraceReader::pass(std::uint32_t id, const RecordPlan& plan) {
         noted_.resize(lengths_.size());
     }
     lengths_[id] = 1 + plan.words;
-    if (plan.has_values()) note_row(id, static_cast<Position>(left_ - 1));
+    noted_[id].references = plan.references;
+    if (plan.has_values())
+        note_row(id, static_cast<Position>(left_ - 1));
+    else
+        in_references_ = false;
     left_ -= lengths_[id];
     return {.id = id,
             .first_block = plan.first_block,
@@ -140,6 +148,13 @@ void TraceReader::make_room(std::uint32_t id) {
     noted.first_row = static_cast<std::uint32_t>(rows_.size());
     rows_.resize(rows_.size() + noted.room);
     std::copy_n(rows_.begin() + old, noted.rows, rows_.begin() + noted.first_row);
+}
+
+void TraceReader::hand_on_references(std::uint32_t id, Position position) {
+    if (!references_) return;
+    if (!in_references_) references_->begin_burst();
+    in_references_ = true;
+    references_->take(plans_, plans_[id], &window_[position]);
 }
 
 void TraceReader::hand_on_rows(std::uint32_t id) {

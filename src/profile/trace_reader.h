@@ -1,9 +1,11 @@
-// Reads one emulator's trace: turns records into canonical blocks, and hands on their values.
+// Reads one emulator's trace: turns records into canonical blocks, and hands on their values and
+// their references.
 //
 // Records are read one by one, values column by column: what has values is copied to a window over
 // the last batches, where records lie there is noted by their kind, and when the window is full
 // each slot's values are handed on together. A site's values therefore come in another order than
-// they were executed if several slots have them.
+// they were executed if several slots have them. References are handed on as they are read, in
+// their order.
 //
 // Everything it reads may be forged, and may change while it is read: what an id is depends on one
 // reading of it.
@@ -20,14 +22,17 @@
 #include "profile/path_graph.h"
 #include "profile/record_follower.h"
 #include "profile/record_plans.h"
+#include "profile/reference_collector.h"
 #include "profile/value_bank.h"
 
 namespace shadowprof {
 
 class TraceReader {
   public:
-    // Values are read past if `values` is null. All must outlive the reader.
-    TraceReader(BlockRegistry& registry, BlockView& blocks, ValueBank* values);
+    // Values are read past if `values` is null, references if `references` is. All must outlive the
+    // reader.
+    TraceReader(BlockRegistry& registry, BlockView& blocks, ValueBank* values,
+                ReferenceCollector* references = nullptr);
 
     // Forgets what ids mean: the trace comes from another emulator from now on.
     void new_emulator();
@@ -38,6 +43,7 @@ class TraceReader {
     void cut() {
         left_ = begin_;
         ended_ = true;
+        in_references_ = false;
     }
 
     // A batch: open(), then any of read(), PlainRecords and KnownRecords until at_end().
@@ -61,10 +67,8 @@ class TraceReader {
         if (!plan) return {};
         return std::span(tokens()).subspan(plan->first_block, plan->blocks);
     }
-    template <typename Records>
-    void skip_to(const Records& records) {
-        left_ = records.left_;
-    }
+    void skip_to(const PlainRecords& records);
+    void skip_to(const KnownRecords& records);
 
     // Hands on the values that were read and not handed on yet: due at a sample's end.
     void hand_on_values();
@@ -88,13 +92,17 @@ class TraceReader {
         std::uint32_t first_row = 0;  // in rows_
         std::uint16_t rows = 0;
         std::uint16_t room = 0;  // for so many rows, then make_room(); 0: there are none
+        bool references = false;  // nothing is noted: they are handed on at once
     };
 
     void note_row(std::uint32_t id, Position position) {
         Noted& noted = noted_[id];
+        if (noted.references) return hand_on_references(id, position);
+        in_references_ = false;
         if (noted.rows == noted.room) make_room(id);
         rows_[noted.first_row + noted.rows++] = position;
     }
+    void hand_on_references(std::uint32_t id, Position position);
     void make_room(std::uint32_t id);
     void hand_on_rows(std::uint32_t id);
     void hand_on(const RecordPlan& plan, std::span<const Position> rows);
@@ -106,6 +114,7 @@ class TraceReader {
     void make_space();
 
     ValueBank* values_;
+    ReferenceCollector* references_;
     RecordPlans plans_;
     AddressResolver* resolver_ = nullptr;
     const BlockTable* table_ = nullptr;  // of the batch
@@ -120,6 +129,7 @@ class TraceReader {
     std::vector<Position> rows_;            // those of a kind together
     std::vector<std::uint32_t> noted_ids_;  // of which there are rows
     bool copied_ = false;                   // words_ are the window's
+    bool in_references_ = false;            // the record before had some
     bool ended_ = true;
     bool damaged_ = false;
 };
@@ -157,7 +167,10 @@ class TraceReader::KnownRecords {
     bool pass(std::uint32_t id, bool has_values) {
         const std::size_t length = lengths_[id];
         if (length > left_ - begin_) return false;
-        if (has_values) reader_->note_row(id, static_cast<Position>(left_ - 1));
+        if (has_values)
+            reader_->note_row(id, static_cast<Position>(left_ - 1));
+        else
+            reader_->in_references_ = false;
         left_ -= length;
         return true;
     }
@@ -169,5 +182,14 @@ class TraceReader::KnownRecords {
     std::size_t begin_, left_;
     const std::uint32_t* lengths_;
 };
+
+inline void TraceReader::skip_to(const PlainRecords& records) {
+    if (left_ != records.left_) in_references_ = false;
+    left_ = records.left_;
+}
+
+inline void TraceReader::skip_to(const KnownRecords& records) {
+    left_ = records.left_;
+}
 
 }  // namespace shadowprof

@@ -4,6 +4,8 @@
 #include <array>
 #include <charconv>
 
+#include "profile/address_patterns.h"
+#include "profile/hazards.h"
 #include "report/file_text.h"
 #include "report/json_fields.h"
 #include "report/location_lists.h"
@@ -39,7 +41,7 @@ class ProfileParser {
         const char* name;
         Element read;
     };
-    static const std::array<List, 10> lists;
+    static const std::array<List, 12> lists;
 
     bool on_event(int depth, Json::parse_event_t event, Json& parsed);
     void read_element(const Json& element);
@@ -57,6 +59,8 @@ class ProfileParser {
     void read_call(JsonFields& in);
     void read_method(JsonFields& in);
     void read_value(JsonFields& in);
+    void read_hazard(JsonFields& in);
+    void read_address(JsonFields& in);
     void read_thread(JsonFields& in);
     void read_other_processes(JsonFields in);
     void read_run(JsonFields in);
@@ -75,7 +79,7 @@ class ProfileParser {
     std::optional<std::string> error_;  // the first
 };
 
-const std::array<ProfileParser::List, 10> ProfileParser::lists{{
+const std::array<ProfileParser::List, 12> ProfileParser::lists{{
     {"processes", &ProfileParser::read_process},
     {"modules", &ProfileParser::read_module},
     {"locations", &ProfileParser::read_location},
@@ -85,6 +89,8 @@ const std::array<ProfileParser::List, 10> ProfileParser::lists{{
     {"calls", &ProfileParser::read_call},
     {"methods", &ProfileParser::read_method},
     {"values", &ProfileParser::read_value},
+    {"hazards", &ProfileParser::read_hazard},
+    {"addresses", &ProfileParser::read_address},
     {"threads", &ProfileParser::read_thread},
 }};
 
@@ -302,6 +308,32 @@ void ProfileParser::read_value(JsonFields& in) {
                                     .top = read_top_values(in, "top", *width_bytes),
                                     .top_tnv = read_top_values(in, "top_tnv", *width_bytes),
                                     .absent_error = in.optional_number("absent_error")});
+}
+
+void ProfileParser::read_hazard(JsonFields& in) {
+    const auto named =
+        std::find(std::begin(hazard_kind_names), std::end(hazard_kind_names), in.text("kind"));
+    if (named == std::end(hazard_kind_names)) return in.fail("kind", "a kind of hazard");
+    const auto kind = static_cast<HazardKind>(named - std::begin(hazard_kind_names));
+    file_.profile.hazards.push_back(
+        {.kind = kind,
+         .first = unresolved(in.count(is_pair(kind) ? "store" : "at")),
+         .second = unresolved(in.count(is_pair(kind) ? "load" : "at")),
+         .count = in.count("count"),
+         .executions = in.count("executions")});
+}
+
+void ProfileParser::read_address(JsonFields& in) {
+    AddressPattern address{.at = unresolved(in.count("at")), .stride = in.integer("stride")};
+    JsonFields counts = in.object("counts");
+    constexpr std::uint64_t most = std::uint64_t{1} << 61;  // the sum of all fits
+    for (const PatternRow& row : pattern_rows) {
+        const auto count = counts.count(std::string(row.name).c_str());
+        if (count > most) counts.fail(row.name, "a count");
+        address.*row.count = count;
+    }
+    in.take(counts, "counts");
+    file_.profile.addresses.push_back(address);
 }
 
 void ProfileParser::read_thread(JsonFields& in) {

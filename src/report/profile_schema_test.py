@@ -40,6 +40,7 @@ def is_optional(path):
             ("syscalls", "by_name"), ("run", "exit")}
     return path[:2] in maps and len(path) == 3 or path == ("sampling", "counters") \
         or path[-1] == "top_tnv" or path[-1] == "error" and path[0] != "values" or path[:3] == ("processes", 0, "exit") and len(path) == 4 \
+        or path == ("addresses",) or path[:2] == ("hazards", 0) and path[-1] == "executions" \
         or path in (("processes",), ("other_processes",), ("sampling", "convergence"))
 
 
@@ -85,6 +86,11 @@ WRONG = [
     (("values", 0, "top", 0, "text"), 7),
     (("latency",), [{"at": 0}]),
     (("hazards",), [{"kind": "alias", "count": 1, "store": 0, "second": 1}]),
+    (("hazards",), [{"kind": "line-split", "count": 1}]),
+    (("addresses", 0, "pattern"), "random"),
+    (("addresses", 0, "share"), 1.5),
+    (("addresses", 0, "stride"), "0x8"),
+    (("addresses", 0, "counts", "chase"), -1),
     (("streams",), [{"heat": 4, "length": 2, "occurrences": 2, "references": [[0, 16]]}]),
     (("notes", 0), 3),
 ]

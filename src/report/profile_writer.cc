@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "profile/address_patterns.h"
+#include "profile/hazards.h"
 #include "report/json_writer.h"
 #include "report/location_lists.h"
 #include "report/location_numbers.h"
@@ -11,7 +13,7 @@
 namespace shadowprof {
 namespace {
 
-constexpr const char* uncollected_note = "not collected: latency, hazards, streams";
+constexpr const char* uncollected_note = "not collected: latency, streams";
 
 class ProfileWriter {
   public:
@@ -39,8 +41,10 @@ class ProfileWriter {
         write_calls();
         write_methods();
         write_values();
+        write_hazards();
+        write_addresses();
         write_threads();
-        for (const char* uncollected : {"latency", "hazards", "streams"})
+        for (const char* uncollected : {"latency", "streams"})
             list(uncollected, std::vector<int>{}, [](int) {});
         write_notes();
         json_.end_object();
@@ -370,6 +374,39 @@ class ProfileWriter {
         });
     }
 
+    void write_hazards() {
+        list("hazards", profile_.hazards, [&](const Hazard& hazard) {
+            json_.begin_object();
+            json_.member("kind", hazard_kind_names[static_cast<std::size_t>(hazard.kind)]);
+            if (is_pair(hazard.kind)) {
+                location("store", hazard.first);
+                location("load", hazard.second);
+            } else {
+                location("at", hazard.second);
+            }
+            json_.member("count", hazard.count);
+            json_.member("executions", hazard.executions);
+            json_.end_object();
+        });
+    }
+
+    void write_addresses() {
+        list("addresses", profile_.addresses, [&](const AddressPattern& address) {
+            const auto pattern = main_pattern(address);
+            json_.begin_object();
+            location("at", address.at);
+            json_.member("pattern", pattern.row->name);
+            json_.member("stride", address.stride);
+            json_.member("count", address.count());
+            json_.member("share", pattern.share);
+            json_.key("counts");
+            json_.begin_object();
+            for (const PatternRow& row : pattern_rows) json_.member(row.name, address.*row.count);
+            json_.end_object();
+            json_.end_object();
+        });
+    }
+
     void write_threads() {
         list("threads", profile_.threads, [&](const ThreadProfile& thread) {
             json_.begin_object();
@@ -424,6 +461,8 @@ Profile with_short_lists(const Profile& profile, std::size_t top) {
     cut.stacks = hottest(profile.stacks, top, "stacks", cut.notes);
     cut.calls = hottest(profile.calls, top, "calls", cut.notes);
     cut.values = hottest(profile.values, top, "values", cut.notes);
+    cut.hazards = hottest(profile.hazards, top, "hazards", cut.notes);
+    cut.addresses = hottest(profile.addresses, top, "addresses", cut.notes);
     return cut;
 }
 

@@ -28,9 +28,9 @@ class Preparation {
 
     // `thread`: one of the process, through which its memory can be read. From the program counters
     // `roots` on, for as long as `time` in all.
-    Preparation(pid_t thread, std::vector<GuestAddress> roots, bool with_values,
+    Preparation(pid_t thread, std::vector<GuestAddress> roots, BurstLevels bursts,
                 std::chrono::nanoseconds time)
-        : thread_(thread), roots_(std::move(roots)), with_values_(with_values), left_(time) {}
+        : thread_(thread), roots_(std::move(roots)), bursts_(bursts), left_(time) {}
 
     // Has the worker work for one slice. False if there is no more to do, or the process is gone.
     // `forget_code` is set where the worker must not use what it knows: the process mapped other
@@ -40,7 +40,7 @@ class Preparation {
   private:
     pid_t thread_;
     std::vector<GuestAddress> roots_;
-    bool with_values_;
+    BurstLevels bursts_;
     std::chrono::nanoseconds left_;
 };
 

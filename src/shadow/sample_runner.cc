@@ -369,8 +369,9 @@ std::optional<Preparation> SampleRunner::begin_preparation(std::chrono::nanoseco
         const auto stack = stack_of(*seen_, thread).value_or(std::vector<GuestAddress>{});
         roots.insert(roots.end(), stack.begin(), stack.end());
     }
-    return Preparation(seen_->replica, std::move(roots), seen_->limits.value_instructions != 0,
-                       time);
+    const BurstLevels bursts{.values = seen_->limits.value_instructions != 0,
+                             .references = seen_->limits.reference_instructions != 0};
+    return Preparation(seen_->replica, std::move(roots), bursts, time);
 }
 
 SampleReport SampleRunner::run(SampleJob& job) {

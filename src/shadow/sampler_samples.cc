@@ -178,7 +178,7 @@ RunLimits Sampler::limits(std::uint64_t instructions, const Target& target) {
         limits.events_between = bursts->plan.every;
         limits.events = bursts->plan.events;
     } else if (options_.profiles.values) {
-        limits.value_period = value_burst_period;
+        limits.burst_period = value_burst_period;
         limits.value_instructions = value_burst_instructions;
     }
     return limits;

@@ -43,7 +43,8 @@ class Bench {
         : blocks_(1 << 16),
           slots_(1 << 18),
           parts_(1 << 18),
-          tables_(blocks_, slots_, parts_),
+          references_(1 << 18),
+          tables_(blocks_, slots_, parts_, references_),
           cache_(make_cache()),
           memory_([this](GuestAddress a, GuestAddress b) { translator_.retire_range(a, b); }),
           translator_(*cache_, memory_, tables_) {}
@@ -65,6 +66,7 @@ class Bench {
     std::vector<BlockInfo> blocks_;
     std::vector<ValueSlot> slots_;
     std::vector<BlockId> parts_;
+    std::vector<ReferenceSlot> references_;
     BlockTables tables_;
     std::unique_ptr<CodeCache> cache_;
     Pages pages_;
@@ -89,7 +91,7 @@ void Bench::run(std::span<const std::uint8_t> input) {
                              choices & 4 ? Nondeterminism::handed_over : Nondeterminism::native);
     const GuestAddress at{code_start + offset};
     translate(TraceLevel::none, at, choices >> 3);
-    for (auto level : {TraceLevel::values, TraceLevel::blocks}) {
+    for (auto level : {TraceLevel::references, TraceLevel::values, TraceLevel::blocks}) {
         const auto first = tables_.size();
         translate(level, at, choices >> 3);
         join(first, choices >> 6);

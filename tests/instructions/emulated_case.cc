@@ -10,6 +10,7 @@
 
 #include "decoder/instruction.h"
 #include "emu/value_tracker.h"
+#include "reference_check.h"
 #include "start_state.h"
 
 namespace shadowprof {
@@ -21,7 +22,9 @@ constexpr std::uint64_t instruction_limit = 1'000'000;
 RunLimits limits_for(TraceLevel level) {
     RunLimits limits{.instructions = instruction_limit, .untraced = level == TraceLevel::none};
     if (level == TraceLevel::values)
-        limits.value_period = limits.value_instructions = instruction_limit;
+        limits.burst_period = limits.value_instructions = instruction_limit;
+    if (level == TraceLevel::references)
+        limits.burst_period = limits.reference_instructions = instruction_limit;
     return limits;
 }
 
@@ -107,7 +110,8 @@ CaseEmulator::CaseEmulator()
     : blocks_(1 << 18),
       value_slots_(1 << 19),
       parts_(1 << 16),
-      tables_(blocks_, value_slots_, parts_),
+      reference_slots_(1 << 20),
+      tables_(blocks_, value_slots_, parts_, reference_slots_),
       source_(std::make_unique<Source>()),
       sink_(std::make_unique<RecordingSink>(buffer_words)) {
     auto created = Emulator::create(tables_);
@@ -154,14 +158,15 @@ void CaseEmulator::run_level(const Slot& slot, TraceLevel level, Outcome& outcom
         const bool marker = !at.empty() && at[0] == std::byte{end_marker};
         outcome.ending = marker ? Ending::marker : Ending::handed_over;
     }
-    const bool traced = level == TraceLevel::blocks || level == TraceLevel::values;
-    const auto problem = traced ? check_trace(slot, outcome) : std::string{};
+    const auto problem =
+        level != TraceLevel::none ? check_trace(slot, level, outcome) : std::string{};
     outcome.trace_problem.fill(0);
     std::copy_n(problem.begin(), std::min(problem.size(), outcome.trace_problem.size() - 1),
                 outcome.trace_problem.begin());
 }
 
-std::string CaseEmulator::check_trace(const Slot& slot, const Outcome& outcome) const {
+std::string CaseEmulator::check_trace(const Slot& slot, TraceLevel level,
+                                      const Outcome& outcome) const {
     const auto& words = sink_->recorded;
     const auto executed = count_executed(slot.test, outcome);
     if (outcome.ending == Ending::fault && executed == 0)
@@ -181,6 +186,8 @@ std::string CaseEmulator::check_trace(const Slot& slot, const Outcome& outcome) 
     }
     if (!slot.test.has_branch && instructions != executed)
         return fmt::format("the trace has {} instructions, not {}", instructions, executed);
+    if (level == TraceLevel::references)
+        return check_references(slot.test, slot.native, words, tables_);
     if (outcome.ending != Ending::marker || slot.test.instructions != 1) return {};
     const auto problem = check_known(slot);
     return problem.empty() ? check_values(slot, 0) : problem;

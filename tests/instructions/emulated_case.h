@@ -22,7 +22,7 @@ class CaseEmulator {
 
     void run_level(const Slot& slot, TraceLevel level, Outcome& outcome);
     // What the trace says against what the case did, as text; empty if nothing is wrong.
-    std::string check_trace(const Slot& slot, const Outcome& outcome) const;
+    std::string check_trace(const Slot& slot, TraceLevel level, const Outcome& outcome) const;
     // The same for what a ValueTracker knows behind the case, if it knows all registers before it.
     std::string check_known(const Slot& slot) const;
     std::string check_values(const Slot& slot, std::size_t record) const;
@@ -30,6 +30,7 @@ class CaseEmulator {
     std::vector<BlockInfo> blocks_;
     std::vector<ValueSlot> value_slots_;
     std::vector<BlockId> parts_;
+    std::vector<ReferenceSlot> reference_slots_;
     BlockTables tables_;
     std::unique_ptr<Source> source_;
     std::unique_ptr<RecordingSink> sink_;

@@ -1,0 +1,57 @@
+// What an instruction reads from memory and writes to it, explicitly or not.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "decoder/instruction.h"
+
+namespace shadowprof {
+
+// One access. Its address is base + index * scale + displacement, of which the low 32 bits count if
+// it is `narrow`, and the segment's base.
+struct MemoryReference {
+    enum class Segment : std::uint8_t { none, fs, gs };
+
+    const ZydisDecodedOperand* modrm = nullptr;  // the instruction's operand; null: an implicit one
+    std::optional<std::uint8_t> base, index;     // general registers
+    std::uint8_t scale = 1;
+    std::int64_t displacement = 0;  // with RIP, if that is the base
+    Segment segment = Segment::none;
+    bool narrow = false;
+
+    std::uint16_t bytes = 0;
+    bool load = false, store = false;
+    bool stack = false;     // where RSP or, of LEAVE and ENTER, RBP is, without being named
+    bool repeated = false;  // the first of as many as RCX says
+    bool masked = false;    // of `bytes`, those that a mask chooses
+};
+
+// In the order of the accesses. There are at most two.
+class MemoryReferences {
+  public:
+    void add(const MemoryReference& reference) {
+        if (count_ < list_.size()) list_[count_++] = reference;
+    }
+    const MemoryReference* begin() const { return list_.data(); }
+    const MemoryReference* end() const { return list_.data() + count_; }
+    std::size_t size() const { return count_; }
+
+  private:
+    std::array<MemoryReference, 4> list_;
+    std::size_t count_ = 0;
+};
+
+// Left out: gathers and scatters, BT and its kin with the number of the bit in a register, XLAT,
+// ENTER with a nesting level, what is only a hint (prefetches, NOP) or manages caches, and areas of
+// unknown size (XSAVE).
+MemoryReferences memory_references(const Instruction& instruction);
+
+// It is locked: XCHG with memory is without a prefix.
+bool is_locked(const Instruction& instruction);
+// No load behind it begins before all stores in front of it are done (Intel SDM vol. 3, 9.2.5 and
+// 9.3): MFENCE and what serializes.
+bool is_fence(const Instruction& instruction);
+
+}  // namespace shadowprof

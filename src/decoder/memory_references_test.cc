@@ -1,0 +1,108 @@
+#include "decoder/memory_references.h"
+
+#include <doctest/doctest.h>
+
+#include <initializer_list>
+#include <vector>
+
+#include "decoder/register_flow.h"
+
+using namespace shadowprof;
+
+namespace {
+
+constexpr std::uint8_t rax = 0, rbx = 3, rsp = 4, rbp = 5, rsi = 6, rdi = 7;
+
+Instruction decode(std::initializer_list<int> bytes) {
+    std::vector<std::byte> raw;
+    for (int b : bytes) raw.push_back(static_cast<std::byte>(b));
+    const auto in = Instruction::decode(raw, {0x1000});
+    REQUIRE(in);
+    return *in;
+}
+
+unsigned bit(std::uint8_t gpr) {
+    return 1u << gpr;
+}
+
+}  // namespace
+
+TEST_CASE("accesses are told with their order, size and address") {
+    const auto movs = decode({0x48, 0xa5});  // movsq
+    const auto both = memory_references(movs);
+    REQUIRE(both.size() == 2);
+    CHECK(both.begin()[0].base == rsi);
+    CHECK(both.begin()[0].load);
+    CHECK(both.begin()[1].base == rdi);
+    CHECK(both.begin()[1].store);
+    CHECK_FALSE(both.begin()[1].repeated);
+    CHECK(memory_references(decode({0xf3, 0x48, 0xa5})).begin()->repeated);
+
+    const auto pop = decode({0x8f, 0x44, 0x24, 0x10});  // pop [rsp + 16]
+    const auto moved = memory_references(pop);
+    REQUIRE(moved.size() == 2);
+    CHECK(moved.begin()[0].stack);
+    CHECK(moved.begin()[1].displacement == 24);
+
+    const auto leave = decode({0xc9});
+    CHECK(memory_references(leave).begin()->base == rbp);
+    const auto call = decode({0xff, 0x13});  // call [rbx]
+    const auto pushed = memory_references(call);
+    REQUIRE(pushed.size() == 2);
+    CHECK(pushed.begin()[0].load);
+    CHECK(pushed.begin()[1].displacement == -8);
+    CHECK(pushed.begin()[1].base == rsp);
+}
+
+TEST_CASE("hints and address calculations are no accesses") {
+    CHECK(memory_references(decode({0x48, 0x8d, 0x03})).size() == 0);  // lea rax, [rbx]
+    CHECK(memory_references(decode({0x0f, 0x18, 0x0b})).size() == 0);  // prefetcht0 [rbx]
+    CHECK(memory_references(decode({0x0f, 0x1f, 0x00})).size() == 0);  // nop [rax]
+    CHECK(memory_references(decode({0x0f, 0xae, 0x3b})).size() == 0);  // clflush [rbx]
+}
+
+TEST_CASE("of a broadcast one element is loaded, of a masked access an unknown part") {
+    // vaddps zmm0, zmm1, [rbx]{1to16}
+    const auto one = decode({0x62, 0xf1, 0x74, 0x58, 0x58, 0x03});
+    REQUIRE(memory_references(one).size() == 1);
+    CHECK(memory_references(one).begin()->bytes == 4);
+    CHECK_FALSE(memory_references(one).begin()->masked);
+    // vmovups [rbx]{k1}, zmm0
+    const auto masked = decode({0x62, 0xf1, 0x7c, 0x49, 0x11, 0x03});
+    CHECK(memory_references(masked).begin()->masked);
+    CHECK(memory_references(masked).begin()->bytes == 64);
+}
+
+TEST_CASE("locks and fences are known") {
+    CHECK(is_locked(decode({0xf0, 0x48, 0x01, 0x03})));  // lock add [rbx], rax
+    CHECK(is_locked(decode({0x48, 0x87, 0x03})));        // xchg [rbx], rax
+    CHECK_FALSE(is_locked(decode({0x48, 0x87, 0xc3})));  // xchg rbx, rax
+    CHECK(is_fence(decode({0x0f, 0xae, 0xf0})));         // mfence
+    CHECK_FALSE(is_fence(decode({0x0f, 0xae, 0xf8})));   // sfence
+}
+
+TEST_CASE("what registers are made of") {
+    const auto load = register_flow(decode({0x48, 0x8b, 0x03}));  // mov rax, [rbx]
+    CHECK(load.read == 0);
+    CHECK(load.written == bit(rax));
+    CHECK(load.copies);
+    const auto add = register_flow(decode({0x48, 0x01, 0xd8}));  // add rax, rbx
+    CHECK(add.read == (bit(rax) | bit(rbx)));
+    CHECK(add.written == bit(rax));
+    CHECK_FALSE(add.copies);
+    const auto lea = register_flow(decode({0x48, 0x8d, 0x43, 0x08}));  // lea rax, [rbx + 8]
+    CHECK(lea.read == bit(rbx));
+    CHECK(lea.copies);
+    const auto indexed = register_flow(decode({0x48, 0x8d, 0x04, 0x33}));  // lea rax, [rbx + rsi]
+    CHECK(indexed.read == (bit(rbx) | bit(rsi)));
+    CHECK_FALSE(indexed.copies);
+    CHECK(register_flow(decode({0x31, 0xc0})).read == 0);                      // xor eax, eax
+    CHECK(register_flow(decode({0x88, 0xd8})).read == (bit(rax) | bit(rbx)));  // mov al, bl
+    const auto store = register_flow(decode({0x48, 0x89, 0x03}));              // mov [rbx], rax
+    CHECK(store.read == bit(rax));
+    CHECK(store.written == 0);
+    const auto push = register_flow(decode({0x53}));  // push rbx
+    CHECK(push.read == bit(rbx));
+    CHECK(push.written == 0);
+    CHECK(register_flow(decode({0x5b})).written == bit(rbx));  // pop rbx
+}

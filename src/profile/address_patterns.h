@@ -1,0 +1,94 @@
+// How the addresses of one static load follow each other: whether a prefetcher could know them.
+//
+// Of each execution behind another one of the same load in the same burst, the difference of their
+// addresses is looked at: none; the load's most frequent other one, its stride; or any other. The
+// latter are part of a chase where the address was loaded itself, by this load or another one, but
+// for a constant; of which the trace tells that the base register was last written by a load, as
+// values are not traced at the same time.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "profile/profile.h"
+#include "profile/reference.h"
+
+namespace shadowprof {
+
+// Differences by how often they were seen: the summary of Misra and Gries, "Finding repeated
+// elements" (1982), in constant space. A difference's count is too small by a fifth of all at most.
+class StrideCounts {
+  public:
+    struct Entry {
+        std::int64_t stride = 0;
+        std::uint64_t count = 0;
+    };
+    static constexpr std::size_t entries = 4;
+
+    void add(std::int64_t stride, std::uint64_t weight);
+    const std::array<Entry, entries>& all() const { return entries_; }
+
+  private:
+    std::array<Entry, entries> entries_{};
+};
+
+class AddressPatterns {
+  public:
+    // Of one load.
+    struct Load {
+        ReferenceSite site = 0;
+        std::uint64_t constant = 0;  // executions at the same address as the one before
+        std::uint64_t moved = 0;     // at others
+        std::uint64_t chased = 0;    // of these, at one that was loaded
+        StrideCounts strides;        // of those that moved
+        std::uint64_t last_address = 0;
+        std::uint64_t last_burst = 0;  // 0: never executed
+    };
+    static constexpr std::size_t most_loads = 1 << 20;
+
+    // What comes next does not follow what came last.
+    void forget() {
+        ++burst_;
+        loaded_ = 0;
+    }
+    // As HazardFinder::take(). Only what an instruction loads first counts.
+    void take(const Reference& reference, std::uint64_t weight);
+
+    const std::vector<Load>& loads() const { return loads_; }
+
+  private:
+    void note(const Reference& reference, std::uint64_t weight);
+
+    std::vector<std::uint32_t> by_site_;  // places in loads_, plus 1
+    std::vector<Load> loads_;
+    std::uint64_t burst_ = 1;
+    std::uint16_t loaded_ = 0;  // registers that are what was loaded, plus a constant
+    bool loads_now_ = false;    // the instruction has loaded
+};
+
+// The patterns as profiles name them, and what counts for each.
+struct PatternRow {
+    std::string_view name;
+    std::uint64_t AddressPattern::*count;
+};
+inline constexpr std::array<PatternRow, 4> pattern_rows = {{
+    {"constant", &AddressPattern::constant},
+    {"stride", &AddressPattern::strided},
+    {"chase", &AddressPattern::chased},
+    {"irregular", &AddressPattern::irregular},
+}};
+
+// The pattern that most executions have, and their share of all.
+struct MainPattern {
+    const PatternRow* row = nullptr;
+    double share = 0;
+};
+MainPattern main_pattern(const AddressPattern& pattern);
+
+// What all collectors say of one load. The stride is the most frequent one.
+AddressPattern address_pattern(CodeLocation at, std::uint64_t constant, std::uint64_t moved,
+                               std::uint64_t chased, const StrideCounts::Entry& stride);
+
+}  // namespace shadowprof

@@ -1,0 +1,71 @@
+// What one emulator's references say: memory hazards and address patterns.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <tuple>
+#include <vector>
+
+#include "profile/address_patterns.h"
+#include "profile/count_scale.h"
+#include "profile/hazards.h"
+#include "profile/record_plans.h"
+#include "profile/reference_sites.h"
+
+namespace shadowprof {
+
+class ReferenceCollector {
+  public:
+    explicit ReferenceCollector(const ReorderWindow& window) : hazards_(window) {}
+
+    ReferenceSites& sites() { return sites_; }
+    // From now on everything counts so often.
+    void set_weight(std::uint32_t weight) { weight_ = weight; }
+
+    // What comes next does not follow what came last: another burst, or another thread.
+    void begin_burst();
+    // One record: a plan of references, and the word of its id; its other words lie below that.
+    void take(const RecordPlans& plans, const RecordPlan& plan, const std::uint64_t* id);
+
+    const HazardFinder& hazards() const { return hazards_; }
+    const AddressPatterns& patterns() const { return patterns_; }
+    const std::vector<CodeLocation>& locations() const { return sites_.locations(); }
+    // Of instructions that refer to memory, by site.
+    std::uint64_t executions(ReferenceSite site) const {
+        return site < executions_.size() ? executions_[site] : 0;
+    }
+    // Whose references were traced; not weighted.
+    std::uint64_t instructions() const { return instructions_; }
+
+  private:
+    ReferenceSites sites_;
+    HazardFinder hazards_;
+    AddressPatterns patterns_;
+    std::vector<std::uint64_t> executions_;
+    std::uint64_t weight_ = 1;
+    std::uint64_t instructions_ = 0;
+};
+
+// What the collectors of several emulators say together.
+class ReferenceTotals {
+  public:
+    void add(const ReferenceCollector& collector);
+    // Sets the profile's hazards and addresses, scaled and hottest first, and adds a counter and
+    // notes.
+    void fill(Profile& profile, const CountScale& scale) const;
+
+  private:
+    struct Load {
+        std::uint64_t constant = 0, moved = 0, chased = 0;
+        std::map<std::int64_t, std::uint64_t> strides;
+    };
+
+    std::map<std::tuple<HazardKind, CodeLocation, CodeLocation>, std::uint64_t> hazards_;
+    std::map<CodeLocation, std::uint64_t> executions_;
+    std::map<CodeLocation, Load> loads_;
+    std::uint64_t instructions_ = 0;
+    std::uint64_t left_out_ = 0;
+};
+
+}  // namespace shadowprof
