@@ -42,6 +42,11 @@ class CodeCache {
         return host_address - reinterpret_cast<std::uintptr_t>(code_) <
                static_cast<std::uint64_t>(code_end_ - code_);
     }
+    // In the code that enters and leaves translated code, and does nothing that the guest asks for.
+    bool is_in_stubs(std::uint64_t host_address) const {
+        return host_address - reinterpret_cast<std::uintptr_t>(code_) <
+               static_cast<std::uint64_t>(first_ - code_);
+    }
 
     // Where code goes to leave with a reason.
     const std::uint8_t* exit_stub(ExitReason reason) const {

@@ -107,8 +107,11 @@ void Emulator::handle_signal(int signal, const siginfo_t& info, ucontext_t& cont
     auto& registers = context.uc_mcontext.gregs;
     const auto rip = static_cast<std::uint64_t>(registers[REG_RIP]);
     registers[REG_EFL] &= ~static_cast<greg_t>(trap_flag);
-    if (!cache_->contains(rip)) {
-        // A fault of our own: die of it as we would without a handler.
+    // What a guest does to the trap flag may come to light anywhere.
+    const bool in_stubs = signal != SIGTRAP && cache_->is_in_stubs(rip);
+    if (in_stubs || !cache_->contains(rip)) {
+        // A fault of our own, as on a stack that was overwritten: die of it as we would without a
+        // handler. To leave by the stubs would be to fault there again, for ever.
         ::signal(signal, SIG_DFL);
         return;
     }
