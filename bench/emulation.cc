@@ -38,12 +38,20 @@ struct Load {
     bool collected;
     bool value_bursts;
     bool all_values;
+    bool reference_bursts;
+    bool all_references;
 };
 constexpr Load loads[] = {
     {.name = "bare", .untraced = true},
     {.name = "blocks"},
     {.name = "edges-paths", .collected = true},
     {.name = "default", .collected = true, .value_bursts = true},
+    {.name = "default-references",
+     .collected = true,
+     .value_bursts = true,
+     .reference_bursts = true},
+    {.name = "references-trace", .all_references = true},
+    {.name = "references", .collected = true, .all_references = true},
     {.name = "values-trace", .all_values = true},
     {.name = "values", .collected = true, .all_values = true},
 };
@@ -89,6 +97,8 @@ RunLimits limits_of(const Load& load, std::uint64_t instructions) {
         limits.burst_period = value_burst_period;
         limits.value_instructions = value_burst_instructions;
     }
+    if (load.reference_bursts) limits.reference_instructions = reference_burst_instructions;
+    if (load.all_references) limits.burst_period = limits.reference_instructions = 1;
     if (load.all_values) limits.burst_period = limits.value_instructions = 1;
     return limits;
 }
@@ -119,7 +129,11 @@ Result<void> measure(const Load& load, std::uint64_t instructions, Target& targe
                                 ProcEnvironment::Frozen::process);
 
     ModuleTable modules;
-    ProcessProfile profile({.values = load.value_bursts || load.all_values}, modules);
+    const bool references = load.reference_bursts || load.all_references;
+    ProcessProfile profile(
+        {.values = load.value_bursts || load.all_values,
+         .references = references ? std::optional(ReorderWindow{}) : std::nullopt},
+        modules);
     auto& collector = profile.add_collector();
     Listener listener(load.collected ? &collector : nullptr, environment);
     MapResolver resolver(map, modules);

@@ -25,6 +25,7 @@ constexpr LengthRow length_rows[length_kinds] = {
     {LengthKind::path, "path", &ProfileKinds::paths, 1},
     {LengthKind::call, "call", &ProfileKinds::calls, 1},
     {LengthKind::value, "value", &ProfileKinds::values, 10},
+    {LengthKind::hazard, "hazard", &ProfileKinds::hazards, 100},
 };
 
 // Beyond, numbers of events could not be added up.
@@ -39,7 +40,8 @@ Error not_accepted_every() {
 
 Error not_accepted_length() {
     return {ErrorCode::usage, 0,
-            "accepted is a list of kinds, of edge, path, value and call, each with a whole number "
+            "accepted is a list of kinds, of edge, path, value, call and hazard, each with a whole "
+            "number "
             "from 1 to 1000G: edge:1, path:50,value:10 (methods are derived from edges)"};
 }
 
@@ -55,6 +57,7 @@ Result<BurstLength> parse_length(string_view text) {
 }
 
 std::uint64_t& length_in(BurstOptions& bursts, LengthKind kind) {
+    if (kind == LengthKind::hazard) return bursts.reference_length;
     return kind == LengthKind::value ? bursts.value_length
                                      : bursts.plan.lengths[static_cast<BurstKind>(kind)];
 }
@@ -110,6 +113,7 @@ Result<void> set_length(BurstOptions& bursts, const BurstLength& length) {
 }
 
 std::uint64_t length_of(const BurstOptions& bursts, LengthKind kind) {
+    if (kind == LengthKind::hazard) return bursts.reference_length;
     return kind == LengthKind::value ? bursts.value_length
                                      : bursts.plan.lengths[static_cast<BurstKind>(kind)];
 }

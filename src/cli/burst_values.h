@@ -21,8 +21,8 @@ struct EveryValue {
 Result<EveryValue> parse_every(std::string_view text);
 
 // A kind of profile that has bursts of its own, by its number.
-enum class LengthKind : std::uint8_t { edge, path, call, value };
-inline constexpr std::size_t length_kinds = 4;
+enum class LengthKind : std::uint8_t { edge, path, call, value, hazard };
+inline constexpr std::size_t length_kinds = 5;
 std::string_view name(LengthKind kind);
 
 struct BurstLength {

@@ -61,4 +61,8 @@ TEST_CASE("kinds that are collected have lengths, others do not and cannot get a
     CHECK(lengths_text(bursts) == "edge:7,call:1,value:9");
     CHECK(bursts.plan.lengths[BurstKind::edge] == 7);
     CHECK(bursts.value_length == 9);
+    auto hazards = bursts_of({1000, {}}, {.paths = false, .values = false, .hazards = true});
+    REQUIRE(set_length(hazards, {LengthKind::hazard, 30}));
+    CHECK(hazards.reference_length == 30);
+    CHECK_FALSE(set_length(bursts, {LengthKind::hazard, 30}));
 }

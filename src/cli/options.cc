@@ -50,7 +50,8 @@ struct KindRow {
     string_view name;
     ProfileKinds collects;  // none: a later version's
 };
-constexpr ProfileKinds no_kinds{false, false, false, false};
+constexpr ProfileKinds no_kinds{false, false, false, false, false};
+constexpr ProfileKinds all_kinds{true, true, true, true, true};
 constexpr KindRow kind_rows[] = {
     {"edge", {true, false, false, false}},
     {"path", {false, true, false, false}},
@@ -59,23 +60,23 @@ constexpr KindRow kind_rows[] = {
     {"method", {true, false, false, true}},  // derived from edges and calls
     {"latency", no_kinds},
     {"stream", no_kinds},
-    {"hazard", no_kinds},
+    {"hazard", {false, false, false, false, true}},
 };
 constexpr string_view kinds_accepted =
-    "a list of edge, path, value, call and method (latency, stream and hazard are not in this "
+    "a list of edge, path, value, call, method and hazard (latency and stream are not in this "
     "version), or all";
 
 ProfileKinds both(ProfileKinds a, ProfileKinds b) {
-    return {a.edges || b.edges, a.paths || b.paths, a.values || b.values, a.calls || b.calls};
+    return {a.edges || b.edges, a.paths || b.paths, a.values || b.values, a.calls || b.calls,
+            a.hazards || b.hazards};
 }
 
 Result<void> set_profiles(RunRequest& request, string_view value) {
     request.notes.clear();
     request.profiles_are_asked_for = true;
     if (value == "all") {
-        request.options.profiles = {};
-        request.notes = {
-            "--profiles=all: latency, stream and hazard profiles are not in this version"};
+        request.options.profiles = all_kinds;
+        request.notes = {"--profiles=all: latency and stream profiles are not in this version"};
         return {};
     }
     ProfileKinds kinds = no_kinds;
@@ -224,7 +225,8 @@ constexpr OptionRow rows[] = {
     {"--mode", "MODE",
      "auto, shadow or burst (all take samples); run also has exact (everything) [auto]", set_mode},
     {"--engine", "ENGINE", "emulator, the only one in this version [emulator]", set_engine},
-    {"--profiles", "LIST", "some of edge,path,value,call,method, or all [all]", set_profiles},
+    {"--profiles", "LIST", "some of edge,path,value,call,method,hazard, or all [without hazard]",
+     set_profiles},
     {"--sample-size", "N", "instructions per sample, also with k, M or G [1M]", set_sample_size},
     {"--budget", "PERCENT", "most slowdown of the program, as measured meanwhile [1%]", set_budget},
     {"--burst", "TIME/TIME",
@@ -238,8 +240,8 @@ constexpr OptionRow rows[] = {
      set_record_input},
     {"--every", "N", "count only in bursts, N calls and back-edges apart, inside samples [off]",
      set_every},
-    {"--burst-length", "KIND:N", "length of such bursts, of edge, path, call or value, in events",
-     set_burst_length},
+    {"--burst-length", "KIND:N",
+     "length of such bursts, of edge, path, call, value or hazard, in events", set_burst_length},
     {"--control", "FILE[,ACK]", "take commands from a FIFO or file while it runs [none]",
      set_control},
     {"--delay", "TIME", "take no sample before this, with us, ms, s or m [0s]", set_delay},
@@ -415,6 +417,11 @@ Result<void> fit_exact_mode(RunRequest& request) {
         return Error{ErrorCode::usage, 0,
                      "--mode=exact follows the whole run: --control is for samples"};
     if (!request.profiles_are_asked_for) options.profiles.values = false;
+    if (options.profiles.values && options.profiles.references()) {
+        options.profiles.hazards = false;
+        request.notes.emplace_back(
+            "--mode=exact traces values or references: for hazards, leave value out of --profiles");
+    }
     return {};
 }
 
@@ -427,10 +434,11 @@ Result<void> settle_bursts(RunRequest& request) {
                      "--burst-length: there are no bursts without --every, which says how many "
                      "events they are apart"};
     }
-    if (options.mode == SamplingMode::exact && options.profiles.values)
+    if (options.mode == SamplingMode::exact &&
+        (options.profiles.values || options.profiles.hazards))
         return Error{ErrorCode::unsupported, 0,
-                     "--every: --mode=exact has no bursts of values, only of edge, path and call: "
-                     "leave value out of --profiles"};
+                     "--every: --mode=exact has no bursts of values or hazards, only of edge, path "
+                     "and call: leave value and hazard out of --profiles"};
     options.bursts = bursts_of(*request.every, options.profiles);
     for (const BurstLength& length : request.burst_lengths)
         if (auto set = set_length(*options.bursts, length); !set)

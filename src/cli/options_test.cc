@@ -230,7 +230,10 @@ TEST_CASE("all profiles leaves a note about those that are missing; a later list
     const auto all = parse({"--profiles=all", "prog"});
     REQUIRE(all);
     REQUIRE(all->notes.size() == 1);
-    CHECK(mentions(all->notes.front(), {"latency", "stream", "hazard"}));
+    CHECK(mentions(all->notes.front(), {"latency", "stream"}));
+    CHECK(all->options.profiles.hazards);
+    CHECK_FALSE(parse({"prog"})->options.profiles.hazards);
+    CHECK(describe(*parse({"--profiles=edge,hazard", "prog"})).at("profiles") == "edge,hazard");
     CHECK(parse({"--profiles=all", "--profiles=edge", "prog"})->notes.empty());
 }
 

@@ -7,6 +7,8 @@
 #include <csignal>
 #include <cstring>
 
+#include "profile/address_patterns.h"
+#include "profile/hazards.h"
 #include "report/hot_lists.h"
 #include "report/location_name.h"
 #include "report/path_text.h"
@@ -20,6 +22,8 @@ constexpr std::size_t least_width = 60;
 // Together with heads and blank lines, never more than 50 lines.
 constexpr std::size_t most_functions = 7, most_paths = 4, most_branches = 4, most_values = 5,
                       most_threads = 4, most_notes = 4, most_names = 5;
+// With these it is longer, where they were asked for.
+constexpr std::size_t most_hazards = 5, most_addresses = 5;
 // Where there are several processes, they take the place of the last of these.
 constexpr std::size_t most_processes_shown = 4, fewer_functions = 5, fewer_branches = 3,
                       fewer_values = 2;
@@ -76,6 +80,8 @@ class Summary {
         paths();
         branches();
         values();
+        hazards();
+        addresses();
         syscalls();
         notes();
     }
@@ -373,6 +379,47 @@ class Summary {
             if (taken + least_useful <= width_)
                 left += "  " + fit(symbols_.instruction_text(value->at), width_ - taken);
             line(left + result, where);
+        }
+    }
+
+    void hazards() {
+        if (profile_.hazards.empty()) return;
+        title("Memory hazards, by executions");
+        const std::size_t name_width = name_column();
+        for (std::size_t i = 0; i < std::min(profile_.hazards.size(), most_hazards); ++i) {
+            const Hazard& hazard = profile_.hazards[i];
+            const auto share =
+                ratio(static_cast<double>(hazard.count), static_cast<double>(hazard.executions));
+            std::string text =
+                fmt::format("{:>7} {:>8}  {}  {}", percent(share),
+                            short_count(static_cast<double>(hazard.count)),
+                            pad(fit(name(hazard.second), name_width), name_width),
+                            hazard_kind_names[static_cast<std::size_t>(hazard.kind)]);
+            if (is_pair(hazard.kind)) text += fmt::format(" behind {}", name(hazard.first));
+            line(text, source_if_wide(hazard.second));
+        }
+    }
+
+    // Those that a prefetcher does not foresee come first.
+    void addresses() {
+        std::vector<const AddressPattern*> hot;
+        for (const AddressPattern& address : profile_.addresses)
+            if (address.chased + address.irregular > address.constant + address.strided)
+                hot.push_back(&address);
+        for (const AddressPattern& address : profile_.addresses)
+            if (std::find(hot.begin(), hot.end(), &address) == hot.end()) hot.push_back(&address);
+        if (hot.empty()) return;
+        title("Loads by how their addresses follow each other, unforeseeable ones first");
+        const std::size_t name_width = name_column();
+        for (std::size_t i = 0; i < std::min(hot.size(), most_addresses); ++i) {
+            const auto pattern = main_pattern(*hot[i]);
+            std::string text =
+                fmt::format("{:>8}  {}  {} {}", short_count(static_cast<double>(hot[i]->count())),
+                            pad(fit(name(hot[i]->at), name_width), name_width), pattern.row->name,
+                            percent(pattern.share));
+            if (pattern.row->count == &AddressPattern::strided)
+                text += fmt::format(" by {}", hot[i]->stride);
+            line(text, source_if_wide(hot[i]->at));
         }
     }
 

@@ -4,11 +4,14 @@
 #include <string>
 
 #include "profile/profile.h"
+#include "profile/reorder_window.h"
 
 namespace shadowprof {
 
 // Sets cpu, kernel and cores.
 void describe_host(RunInfo& run);
+// As CPUID says; all zero if it does not.
+ProcessorModel host_processor();
 // The present time, in UTC, as RFC 3339.
 std::string rfc3339_now();
 

@@ -36,6 +36,8 @@ void keep_wanted(const ProfileKinds& kinds, Profile& profile) {
     drop(kinds.paths, profile.paths, "path");
     drop(kinds.values, profile.values, "value");
     drop(kinds.calls, profile.calls, "call");
+    drop(kinds.hazards, profile.hazards, "hazard");
+    if (!kinds.references()) profile.addresses.clear();
 }
 
 // The settings that the run began with, and what was counted by them.
@@ -58,6 +60,7 @@ BurstStats burst_stats(const BurstOptions& bursts, const BurstCounts& counts) {
         stats.events_in_bursts[row.name] = counts.events_on[row.kind];
     }
     if (bursts.value_length != 0) stats.lengths["value"] = bursts.value_length;
+    if (bursts.reference_length != 0) stats.lengths["hazard"] = bursts.reference_length;
     return stats;
 }
 
@@ -73,7 +76,10 @@ Profiling::Profiling(const RunOptions& options)
       collected_({.values = options.profiles.values,
                   .tnv = options.verbose,
                   .seed = seed_,
-                  .are_samples = options.mode != SamplingMode::exact},
+                  .are_samples = options.mode != SamplingMode::exact,
+                  .references = options.profiles.references()
+                                    ? std::optional(reorder_window(host_processor()))
+                                    : std::nullopt},
                  modules_) {}
 
 void Profiling::begin(const Target& target, std::vector<std::string> command) {

@@ -34,8 +34,11 @@ struct ProfileKinds {
     bool paths = true;
     bool values = true;
     bool calls = true;
+    bool hazards = false;  // with address patterns
 
-    constexpr bool any() const { return edges || paths || values || calls; }
+    constexpr bool any() const { return edges || paths || values || calls || hazards; }
+    // Whether bursts with references are traced for them.
+    constexpr bool references() const { return hazards; }
     friend bool operator==(const ProfileKinds&, const ProfileKinds&) = default;
 };
 
@@ -52,8 +55,9 @@ struct BurstTiming {
 
 // Count-driven bursts inside samples.
 struct BurstOptions {
-    BurstPlan plan;                  // of edges, paths and calls, where they are collected
-    std::uint64_t value_length = 0;  // in events, about; 0: values are not collected
+    BurstPlan plan;                      // of edges, paths and calls, where they are collected
+    std::uint64_t value_length = 0;      // in events, about; 0: values are not collected
+    std::uint64_t reference_length = 0;  // the same of hazards and address patterns
 
     friend bool operator==(const BurstOptions&, const BurstOptions&) = default;
 };

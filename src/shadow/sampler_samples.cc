@@ -175,11 +175,14 @@ RunLimits Sampler::limits(std::uint64_t instructions, const Target& target) {
         .instructions = instructions, .processors = processors_of(target.pid()), .seed = random_()};
     if (const auto& bursts = settings_.bursts()) {
         limits.value_events = bursts->value_length;
+        limits.reference_events = bursts->reference_length;
         limits.events_between = bursts->plan.every;
         limits.events = bursts->plan.events;
-    } else if (options_.profiles.values) {
+    } else {
         limits.burst_period = value_burst_period;
-        limits.value_instructions = value_burst_instructions;
+        if (options_.profiles.values) limits.value_instructions = value_burst_instructions;
+        if (options_.profiles.references())
+            limits.reference_instructions = reference_burst_instructions;
     }
     return limits;
 }

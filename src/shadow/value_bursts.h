@@ -1,4 +1,4 @@
-// How often samples collect values: the counted bursts of hybrid-profiling-support.
+// How often samples collect values and references: the counted bursts of hybrid-profiling-support.
 #pragma once
 
 #include <cstdint>
@@ -8,5 +8,8 @@ namespace shadowprof {
 // Of each period of about this many instructions, about as many as a burst has run with values.
 inline constexpr std::uint64_t value_burst_period = 320'000;
 inline constexpr std::uint64_t value_burst_instructions = 5'000;
+// The same of references, where they are collected: a burst is ten times as long as the largest
+// reorder buffer.
+inline constexpr std::uint64_t reference_burst_instructions = 5'000;
 
 }  // namespace shadowprof

@@ -56,8 +56,7 @@ class BadOptions(Refused):
         (["--profile=edge"], ["'--profile'", "'--profiles'"]),
         (["-x"], ["'-x'"]),
     ]
-    LATER = [["--engine=step"], ["--profiles=latency"], ["--profiles=edge,stream"],
-             ["--profiles=hazard"]]
+    LATER = [["--engine=step"], ["--profiles=latency"], ["--profiles=edge,stream"]]
 
     def test_bad_values_name_option_value_and_what_is_accepted(self):
         for options, mentions in self.OPTIONS:

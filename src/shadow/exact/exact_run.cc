@@ -102,7 +102,8 @@ Result<void> ExactRun::follow(Target& target, const ProgressListener& on_progres
     TraceConsumer consumer(*collecting_);
     auto next_progress = begin_ + progress_period;
     IntervalOptions options{.comparison = MemoryComparison::in_a_share_of_time,
-                            .values = options_.profiles.values};
+                            .values = options_.profiles.values,
+                            .references = options_.profiles.references()};
     options.is_given_up = [&] { return is_readable(end_request); };
     options.on_tick = [&] {
         const auto now = Clock::now();

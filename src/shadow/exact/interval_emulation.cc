@@ -73,6 +73,7 @@ Result<void> IntervalRun::begin(const CpuState& cpu) {
                          .flipped = options_.flipped};
     if (anew_) request.changed = {};
     request.limits.value_instructions = options_.values ? RunLimits::unlimited : 0;
+    request.limits.reference_instructions = options_.references ? RunLimits::unlimited : 0;
     TRY(worker_->begin_exact(request));
     anew_ = layout_changed_ = false;
     return {};

@@ -46,8 +46,9 @@ enum class MemoryComparison : std::uint8_t {
 
 struct IntervalOptions {
     MemoryComparison comparison = MemoryComparison::each_interval;
-    bool values = false;   // trace the results of all instructions
-    GuestAddress flipped;  // see ExactRequest
+    bool values = false;      // trace the results of all instructions
+    bool references = false;  // trace all accesses to memory; not both
+    GuestAddress flipped;     // see ExactRequest
     Narrow narrow = Narrow::never;
     // Asked before each interval whether to go on; says why not.
     std::function<std::string()> stop_reason;
