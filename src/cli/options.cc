@@ -50,23 +50,24 @@ struct KindRow {
     string_view name;
     ProfileKinds collects;  // none: a later version's
 };
-constexpr ProfileKinds no_kinds{false, false, false, false};
+constexpr ProfileKinds no_kinds{false, false, false, false, false};
 constexpr KindRow kind_rows[] = {
-    {"edge", {true, false, false, false}},
-    {"path", {false, true, false, false}},
-    {"value", {false, false, true, false}},
-    {"call", {false, false, false, true}},
-    {"method", {true, false, false, true}},  // derived from edges and calls
-    {"latency", no_kinds},
+    {"edge", {true, false, false, false, false}},
+    {"path", {false, true, false, false, false}},
+    {"value", {false, false, true, false, false}},
+    {"call", {false, false, false, true, false}},
+    {"method", {true, false, false, true, false}},  // derived from edges and calls
+    {"latency", {false, false, false, false, true}},
     {"stream", no_kinds},
     {"hazard", no_kinds},
 };
 constexpr string_view kinds_accepted =
-    "a list of edge, path, value, call and method (latency, stream and hazard are not in this "
+    "a list of edge, path, value, call, method and latency (stream and hazard are not in this "
     "version), or all";
 
 ProfileKinds both(ProfileKinds a, ProfileKinds b) {
-    return {a.edges || b.edges, a.paths || b.paths, a.values || b.values, a.calls || b.calls};
+    return {a.edges || b.edges, a.paths || b.paths, a.values || b.values, a.calls || b.calls,
+            a.latency || b.latency};
 }
 
 Result<void> set_profiles(RunRequest& request, string_view value) {
@@ -75,7 +76,7 @@ Result<void> set_profiles(RunRequest& request, string_view value) {
     if (value == "all") {
         request.options.profiles = {};
         request.notes = {
-            "--profiles=all: latency, stream and hazard profiles are not in this version"};
+            "--profiles=all: stream and hazard profiles are not in this version"};
         return {};
     }
     ProfileKinds kinds = no_kinds;
@@ -224,7 +225,7 @@ constexpr OptionRow rows[] = {
     {"--mode", "MODE",
      "auto, shadow or burst (all take samples); run also has exact (everything) [auto]", set_mode},
     {"--engine", "ENGINE", "emulator, the only one in this version [emulator]", set_engine},
-    {"--profiles", "LIST", "some of edge,path,value,call,method, or all [all]", set_profiles},
+    {"--profiles", "LIST", "some of edge,path,value,call,method,latency, or all [all]", set_profiles},
     {"--sample-size", "N", "instructions per sample, also with k, M or G [1M]", set_sample_size},
     {"--budget", "PERCENT", "most slowdown of the program, as measured meanwhile [1%]", set_budget},
     {"--burst", "TIME/TIME",
@@ -414,7 +415,7 @@ Result<void> fit_exact_mode(RunRequest& request) {
     if (!request.control.empty())
         return Error{ErrorCode::usage, 0,
                      "--mode=exact follows the whole run: --control is for samples"};
-    if (!request.profiles_are_asked_for) options.profiles.values = false;
+    if (!request.profiles_are_asked_for) options.profiles.values = options.profiles.latency = false;
     return {};
 }
 

@@ -28,6 +28,9 @@ inline auto identity(const Method& m) {
 inline auto identity(const ValueProfile& v) {
     return std::tie(v.at, v.operand, v.width_bytes);
 }
+inline auto identity(const LoadLatency& l) {
+    return std::tie(l.at);
+}
 inline auto identity(const ThreadProfile& t) {
     return std::tie(t.pid, t.tid, t.name);
 }
@@ -49,6 +52,9 @@ inline std::uint64_t heat(const Method& m) {
 }
 inline std::uint64_t heat(const ValueProfile& v) {
     return v.count;
+}
+inline auto heat(const LoadLatency& l) {
+    return std::pair(l.lost_cycles, l.count());
 }
 inline std::uint64_t heat(const ThreadProfile& t) {
     return t.instructions;
@@ -87,6 +93,15 @@ inline void add(Method& sum, const Method& m) {
         *sum.instructions += *m.instructions;
     else
         sum.instructions.reset();
+}
+inline void add(LoadLatency& sum, const LoadLatency& l) {
+    sum.timed += l.timed;
+    sum.reused += l.reused;
+    sum.line_crossings += l.line_crossings;
+    sum.page_crossings += l.page_crossings;
+    for (const auto& [cycles, count] : l.histogram) sum.histogram[cycles] += count;
+    for (const auto& [level, count] : l.levels) sum.levels[level] += count;
+    sum.lost_cycles += l.lost_cycles;
 }
 inline void add(ThreadProfile& sum, const ThreadProfile& t) {
     sum.samples += t.samples;

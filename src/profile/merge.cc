@@ -42,6 +42,7 @@ class Relocation {
     bool move(CallPair& c) const { return move(c.site) && move(c.callee); }
     bool move(Method& m) const { return move(m.entry); }
     bool move(ValueProfile& v) const { return move(v.at); }
+    bool move(LoadLatency& l) const { return move(l.at); }
 
     // Returns how many items were left out.
     template <typename T>
@@ -153,6 +154,22 @@ void add_processes(Profile& sum, const Profile& more) {
     sort_and_shorten(sum.processes, sum.other_processes);
 }
 
+// Loads of machines that differ keep the levels that they were found to be of; what these are is
+// known of neither then.
+void add_latency_host(Profile& sum, const Profile& more) {
+    if (!more.latency_host) return;
+    const bool is_first = sum.latency.size() == more.latency.size() && !sum.latency_host &&
+                          sum.latency == more.latency;
+    if (is_first || sum.latency_host == more.latency_host) {
+        sum.latency_host = more.latency_host;
+        return;
+    }
+    sum.latency_host.reset();
+    const std::string note = "load latencies of different calibrations were added up";
+    if (std::find(sum.notes.begin(), sum.notes.end(), note) == sum.notes.end())
+        sum.notes.push_back(note);
+}
+
 using Bytes = std::vector<std::byte>;
 
 // A bound on the count of values that a list does not name. The file holds the error e of those
@@ -202,6 +219,8 @@ void merge_into(Profile& sum, const Profile& more) {
     sum.function_batches = {};
     left_out += relocation.append(sum.methods, more.methods);
     left_out += relocation.append(sum.values, more.values);
+    left_out += relocation.append(sum.latency, more.latency);
+    add_latency_host(sum, more);
     sum.threads.insert(sum.threads.end(), more.threads.begin(), more.threads.end());
     join_and_sort(sum.threads);
     add_processes(sum, more);

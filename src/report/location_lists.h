@@ -20,6 +20,7 @@ void for_each_location(AnyProfile& profile, Visit visit) {
     for (auto& call : profile.calls) visit(call.site), visit(call.callee);
     for (auto& method : profile.methods) visit(method.entry);
     for (auto& value : profile.values) visit(value.at);
+    for (auto& load : profile.latency) visit(load.at);
 }
 
 }  // namespace shadowprof

@@ -11,7 +11,7 @@
 namespace shadowprof {
 namespace {
 
-constexpr const char* uncollected_note = "not collected: latency, hazards, streams";
+constexpr const char* uncollected_note = "not collected: hazards, streams";
 
 class ProfileWriter {
   public:
@@ -40,7 +40,9 @@ class ProfileWriter {
         write_methods();
         write_values();
         write_threads();
-        for (const char* uncollected : {"latency", "hazards", "streams"})
+        write_latency();
+        write_latency_host();
+        for (const char* uncollected : {"hazards", "streams"})
             list(uncollected, std::vector<int>{}, [](int) {});
         write_notes();
         json_.end_object();
@@ -368,6 +370,49 @@ class ProfileWriter {
         });
     }
 
+    void write_latency() {
+        list("latency", profile_.latency, [&](const LoadLatency& load) {
+            json_.begin_object();
+            location("at", load.at);
+            json_.member("count", load.count());
+            json_.member("timed", load.timed);
+            json_.member("reused", load.reused);
+            json_.member("median_cycles", load.median_cycles());
+            json_.member("lost_cycles", load.lost_cycles);
+            json_.member("line_crossings", load.line_crossings);
+            json_.member("page_crossings", load.page_crossings);
+            map("levels", load.levels);
+            list("histogram", load.histogram, [&](const auto& bin) {
+                json_.begin_array();
+                json_.value(bin.first);
+                json_.value(bin.second);
+                json_.end_array();
+            });
+            json_.end_object();
+        });
+    }
+
+    void write_latency_host() {
+        if (!profile_.latency_host) return;
+        const LatencyHost& host = *profile_.latency_host;
+        json_.key("latency_host");
+        json_.begin_object();
+        list("levels", host.levels, [&](const LatencyLevel& level) {
+            json_.begin_object();
+            json_.member("name", level.name);
+            json_.member("from_cycles", level.from_cycles);
+            json_.member("median_cycles", level.median_cycles);
+            json_.member("right_share", level.right_share);
+            json_.end_object();
+        });
+        json_.member("step_cycles", host.step_cycles);
+        json_.member("load_us", host.load_us);
+        json_.member("evicted_l1", host.evicted_l1);
+        json_.member("evicted_l2", host.evicted_l2);
+        json_.member("page_walk_cycles", host.page_walk_cycles);
+        json_.end_object();
+    }
+
     void write_threads() {
         list("threads", profile_.threads, [&](const ThreadProfile& thread) {
             json_.begin_object();
@@ -416,12 +461,14 @@ Profile with_short_lists(const Profile& profile, std::size_t top) {
                 .sampling = profile.sampling,
                 .overhead = profile.overhead,
                 .syscalls = profile.syscalls,
+                .latency_host = profile.latency_host,
                 .notes = profile.notes};
     cut.edges = hottest(profile.edges, top, "edges", cut.notes);
     cut.paths = hottest(profile.paths, top, "paths", cut.notes);
     cut.stacks = hottest(profile.stacks, top, "stacks", cut.notes);
     cut.calls = hottest(profile.calls, top, "calls", cut.notes);
     cut.values = hottest(profile.values, top, "values", cut.notes);
+    cut.latency = hottest(profile.latency, top, "latency", cut.notes);
     return cut;
 }
 

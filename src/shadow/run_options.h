@@ -34,8 +34,11 @@ struct ProfileKinds {
     bool paths = true;
     bool values = true;
     bool calls = true;
+    bool latency = true;
 
-    constexpr bool any() const { return edges || paths || values || calls; }
+    // Of those that come of what a sample executes.
+    constexpr bool any_of_samples() const { return edges || paths || values || calls; }
+    constexpr bool any() const { return any_of_samples() || latency; }
     friend bool operator==(const ProfileKinds&, const ProfileKinds&) = default;
 };
 
