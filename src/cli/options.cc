@@ -74,9 +74,8 @@ Result<void> set_profiles(RunRequest& request, string_view value) {
     request.notes.clear();
     request.profiles_are_asked_for = true;
     if (value == "all") {
-        request.options.profiles = {};
-        request.notes = {
-            "--profiles=all: stream and hazard profiles are not in this version"};
+        request.options.profiles = {true, true, true, true, true};
+        request.notes = {"--profiles=all: stream and hazard profiles are not in this version"};
         return {};
     }
     ProfileKinds kinds = no_kinds;
@@ -225,7 +224,8 @@ constexpr OptionRow rows[] = {
     {"--mode", "MODE",
      "auto, shadow or burst (all take samples); run also has exact (everything) [auto]", set_mode},
     {"--engine", "ENGINE", "emulator, the only one in this version [emulator]", set_engine},
-    {"--profiles", "LIST", "some of edge,path,value,call,method,latency, or all [all]", set_profiles},
+    {"--profiles", "LIST", "some of edge,path,value,call,method,latency, or all [all but latency]",
+     set_profiles},
     {"--sample-size", "N", "instructions per sample, also with k, M or G [1M]", set_sample_size},
     {"--budget", "PERCENT", "most slowdown of the program, as measured meanwhile [1%]", set_budget},
     {"--burst", "TIME/TIME",

@@ -30,7 +30,7 @@ TEST_CASE("a bare program gets the documented defaults") {
     CHECK_FALSE(request->quiet);
     CHECK(request->options.command == std::vector<std::string>{"prog"});
     CHECK(request->options.mode == SamplingMode::automatic);
-    CHECK(request->options.profiles == ProfileKinds{true, true, true, true, true});
+    CHECK(request->options.profiles == ProfileKinds{});
     CHECK(request->options.load == std::nullopt);
     CHECK(request->options.threads == ThreadScope::all);
     CHECK_FALSE(request->options.duration);
@@ -231,6 +231,9 @@ TEST_CASE("all profiles leaves a note about those that are missing; a later list
     REQUIRE(all);
     REQUIRE(all->notes.size() == 1);
     CHECK(mentions(all->notes.front(), {"stream", "hazard"}));
+    CHECK(all->options.profiles == ProfileKinds{true, true, true, true, true});
+    CHECK(parse({"--profiles=value,latency", "prog"})->options.profiles ==
+          ProfileKinds{false, false, true, false, true});
     CHECK(parse({"--profiles=all", "--profiles=edge", "prog"})->notes.empty());
 }
 

@@ -112,8 +112,7 @@ std::optional<AccessList> accesses_of(const Instruction& in, const CpuState& cpu
     if (has_register_bit_offset(in)) return std::nullopt;
     if (is_string && (cpu.rflags & direction_flag)) return std::nullopt;
     for (const auto& operand : in.operands()) {
-        if (operand.type != ZYDIS_OPERAND_TYPE_MEMORY ||
-            operand.mem.type == ZYDIS_MEMOP_TYPE_AGEN)
+        if (operand.type != ZYDIS_OPERAND_TYPE_MEMORY || operand.mem.type == ZYDIS_MEMOP_TYPE_AGEN)
             continue;
         const auto address = address_of(in, operand, cpu);
         std::uint64_t size = operand.size / 8;

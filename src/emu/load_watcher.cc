@@ -97,10 +97,8 @@ bool LoadWatcher::check(const Access& access, GuestMemory& memory) const {
 }
 
 std::optional<SampleEnd> LoadWatcher::ask(GuestAddress pc, const Access& access) {
-    const LoadQuestion question{.pc = pc,
-                                .address = access.address,
-                                .size_bytes = access.size_bytes,
-                                .counts = is_warm()};
+    const LoadQuestion question{
+        .pc = pc, .address = access.address, .size_bytes = access.size_bytes, .counts = is_warm()};
     ++cold_;
     const auto bytes = outside_.call(std::as_bytes(std::span(&question, 1)));
     if (!bytes) return deadline_.passed() ? SampleEnd::time : SampleEnd::stopped;

@@ -1,5 +1,5 @@
-// The worker's side of a latency burst: emulates with the bytes that are read, line by line, and has
-// each load timed in the target before its line is looked at.
+// The worker's side of a latency burst: emulates with the bytes that are read, line by line, and
+// has each load timed in the target before its line is looked at.
 #pragma once
 
 #include <cstdint>

@@ -60,8 +60,9 @@ class Translator {
     // The vDSO function that begins at `start`; it must be one.
     VdsoFunction vdso_function(GuestAddress start) const { return vdso_.at(start); }
 
-    // Whether code is made so that it comes out with ExitReason::access before each instruction that
-    // accesses memory, which is then the first of its block. No superblocks may be formed then.
+    // Whether code is made so that it comes out with ExitReason::access before each instruction
+    // that accesses memory, which is then the first of its block. No superblocks may be formed
+    // then.
     void announce_accesses(bool announces);
     bool announces_accesses() const { return announces_accesses_; }
     // Where a block goes on that came out so.

@@ -430,8 +430,8 @@ bool Worker::time_loads(WorkerSocket::Message& message) {
     done.counts = watcher.counts();
     done.exhausted = emulator_->exhausted();
     reuses.resize(std::min(reuses.size(), OutsideChannel::max_bytes / sizeof(LoadReuse)));
-    const bool sent = socket_.send(MessageKind::loads_done, done, std::as_bytes(std::span(reuses)))
-                          .has_value();
+    const bool sent =
+        socket_.send(MessageKind::loads_done, done, std::as_bytes(std::span(reuses))).has_value();
     emulator_->end_sample();
     return sent;
 }

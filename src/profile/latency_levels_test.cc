@@ -42,9 +42,8 @@ TEST_CASE("levels that the counter cannot tell apart become one of both names") 
 
 TEST_CASE("what is hardest to part is joined first, and only that") {
     // L2 and L3 overlap by half, L1 and L2 by a twentieth.
-    const auto levels = find_levels({{"L1", {{50, 95}, {70, 5}}},
-                                     {"L2", {{70, 50}, {90, 50}}},
-                                     {"L3", {{90, 60}, {110, 40}}}});
+    const auto levels = find_levels(
+        {{"L1", {{50, 95}, {70, 5}}}, {"L2", {{70, 50}, {90, 50}}}, {"L3", {{90, 60}, {110, 40}}}});
     CHECK(names(levels) == std::vector<std::string>{"L1", "L2/L3"});
 }
 
@@ -84,7 +83,8 @@ TEST_CASE("loads of reused lines hit, and lose nothing") {
     const auto& load = loads[0];
     CHECK(load.at == at);
     CHECK(load.count() == 10);
-    CHECK(load.levels == std::map<std::string, std::uint64_t>{{"L1/L2", 8}, {"L3", 1}, {"memory", 1}});
+    CHECK(load.levels ==
+          std::map<std::string, std::uint64_t>{{"L1/L2", 8}, {"L3", 1}, {"memory", 1}});
     CHECK(load.lost_cycles == (400 - 78) + (130 - 78));
     CHECK(load.line_crossings == 4);
     CHECK(load.page_crossings == 2);

@@ -101,8 +101,7 @@ Result<UniqueFd> Injection::make_file(std::size_t bytes) {
                    static_cast<off_t>(name_->value)) != size)
             return errno_error("write to the target");
     }
-    TRY_ASSIGN(descriptor_,
-               call("memfd_create", SYS_memfd_create, {name_->value, MFD_CLOEXEC}));
+    TRY_ASSIGN(descriptor_, call("memfd_create", SYS_memfd_create, {name_->value, MFD_CLOEXEC}));
     TRY(call("ftruncate", SYS_ftruncate, {*descriptor_, bytes}));
     const auto path = fmt::format("/proc/{}/fd/{}", tid_, *descriptor_);
     UniqueFd ours(open(path.c_str(), O_RDWR | O_CLOEXEC));
@@ -111,8 +110,9 @@ Result<UniqueFd> Injection::make_file(std::size_t bytes) {
 }
 
 Result<MemoryRange> Injection::map(std::size_t code_bytes, std::size_t bytes) {
-    TRY_ASSIGN(const auto start, call("mmap", SYS_mmap,
-                                      {0, bytes, PROT_READ | PROT_EXEC, MAP_SHARED, *descriptor_, 0}));
+    TRY_ASSIGN(
+        const auto start,
+        call("mmap", SYS_mmap, {0, bytes, PROT_READ | PROT_EXEC, MAP_SHARED, *descriptor_, 0}));
     range_ = {{start}, {start + bytes}};
     TRY(call("mmap", SYS_mmap,
              {start + code_bytes, bytes - code_bytes, PROT_READ | PROT_WRITE,

@@ -310,8 +310,8 @@ Result<void> Target::detach(Sleepers sleepers) {
     }
 }
 
-// A stop with a thread that can clean up, if there is anything to clean up. Where all sleep, one may soon
-// wake up.
+// A stop with a thread that can clean up, if there is anything to clean up. Where all sleep, one
+// may soon wake up.
 Result<ScopedStop> Target::stop_to_detach(Sleepers sleepers) {
     const auto deadline = Clock::now() + wake_deadline;
     while (sleepers == Sleepers::leave_alone && leaves_something()) {
@@ -352,8 +352,8 @@ Result<void> Target::unmap_injected(RemoteSyscall& session, pid_t tid) {
     TRY_ASSIGN(const MemoryMap map, read_memory_map(tid));
     for (const auto& memory : injected_) {
         if (!memory.is_in(map)) continue;
-        TRY(session.call(SYS_munmap, {memory.range.start.value,
-                                      memory.range.end - memory.range.start}));
+        TRY(session.call(SYS_munmap,
+                         {memory.range.start.value, memory.range.end - memory.range.start}));
     }
     injected_.clear();
     return {};

@@ -11,7 +11,9 @@
 namespace shadowprof {
 namespace {
 
-constexpr const char* uncollected_note = "not collected: hazards, streams";
+// Whether there are load latencies or not.
+constexpr const char* uncollected_note[] = {"not collected: latency, hazards, streams",
+                                            "not collected: hazards, streams"};
 
 class ProfileWriter {
   public:
@@ -431,7 +433,7 @@ class ProfileWriter {
             if (std::find(notes.begin(), notes.end(), note) == notes.end())
                 notes.push_back(std::move(note));
         };
-        add(uncollected_note);
+        add(uncollected_note[!profile_.latency.empty()]);
         for (std::string& note : symbols_.notes()) add(std::move(note));
         list("notes", notes, [&](const std::string& note) { json_.value(note); });
     }

@@ -400,14 +400,15 @@ class Summary {
         for (std::size_t i = 0; i < std::min(profile_.latency.size(), shown); ++i) {
             const LoadLatency& load = profile_.latency[i];
             if (load.lost_cycles == 0) break;
-            std::string left = fmt::format(
-                "{:>7} {:>8}  {}  {}; median {:.0f}",
-                percent(ratio(static_cast<double>(load.lost_cycles), all)),
-                short_count(static_cast<double>(load.count())),
-                pad(fit(name(load.at), name_width), name_width), level_shares(load),
-                load.median_cycles());
+            std::string left =
+                fmt::format("{:>7} {:>8}  {}  {}; median {:.0f}",
+                            percent(ratio(static_cast<double>(load.lost_cycles), all)),
+                            short_count(static_cast<double>(load.count())),
+                            pad(fit(name(load.at), name_width), name_width), level_shares(load),
+                            load.median_cycles());
             const std::string where = source_if_wide(load.at);
-            const std::size_t tail = where.empty() ? 0 : 2 + std::min(columns(where), right_width());
+            const std::size_t tail =
+                where.empty() ? 0 : 2 + std::min(columns(where), right_width());
             const std::size_t taken = columns(left) + tail + 2;
             constexpr std::size_t least_useful = 12;
             if (taken + least_useful <= width_)

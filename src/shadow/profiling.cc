@@ -36,7 +36,6 @@ void keep_wanted(const ProfileKinds& kinds, Profile& profile) {
     drop(kinds.paths, profile.paths, "path");
     drop(kinds.values, profile.values, "value");
     drop(kinds.calls, profile.calls, "call");
-    drop(kinds.latency, profile.latency, "latency");
 }
 
 // The settings that the run began with, and what was counted by them.

@@ -34,7 +34,7 @@ struct ProfileKinds {
     bool paths = true;
     bool values = true;
     bool calls = true;
-    bool latency = true;
+    bool latency = false;
 
     // Of those that come of what a sample executes.
     constexpr bool any_of_samples() const { return edges || paths || values || calls; }

@@ -12,10 +12,10 @@ namespace shadowprof {
 
 // Loads of a pointer chase of one size, timed as they are in a burst.
 struct CalibrationRow {
-    std::string level;              // that it was made for; empty: none
-    std::uint64_t bytes = 0;        // of the chase
-    bool huge_pages = false;        // or 4 KiB ones
-    bool flushed = false;           // each line was evicted from all caches before its load
+    std::string level;        // that it was made for; empty: none
+    std::uint64_t bytes = 0;  // of the chase
+    bool huge_pages = false;  // or 4 KiB ones
+    bool flushed = false;     // each line was evicted from all caches before its load
     std::uint64_t p10 = 0, p50 = 0, p90 = 0;  // cycles
 
     friend bool operator==(const CalibrationRow&, const CalibrationRow&) = default;

@@ -62,8 +62,8 @@ TEST_CASE("a damaged file of a calibration is none") {
     for (std::size_t size = 0; size + 1 < text.size(); ++size)
         CHECK_FALSE(parse_calibration(text.substr(0, size), "key"));
     const std::pair<const char*, const char*> damages[] = {
-        {"L1/L2 0", "L1/L2 5"},              // the first level begins at 0
-        {"L3 91", "L3 0"},                   // levels rise
+        {"L1/L2 0", "L1/L2 5"},  // the first level begins at 0
+        {"L3 91", "L3 0"},       // levels rise
         {"memory 260", "memory 99999999999999"},
         {"memory 260", "m\x1b[31m 260"},
         {"memory 260", "mem ory 260"},

@@ -23,8 +23,7 @@ LoadAnswer answer_to(const LoadQuestion& question, ProbeSession& session,
     if (!timed) return skipped;
     if (!*timed) return {LoadAnswer::Outcome::faulted, 0, 0};
     const TimedLoad& load = **timed;
-    if (question.counts)
-        loads.timed.push_back({question.pc, question.address, size, load.cycles});
+    if (question.counts) loads.timed.push_back({question.pc, question.address, size, load.cycles});
     return {LoadAnswer::Outcome::timed, std::to_integer<std::uint8_t>(load.first),
             std::to_integer<std::uint8_t>(load.last)};
 }
@@ -54,8 +53,7 @@ BurstLoads follow_loads(WorkerProcess& worker, ProbeSession& session, const Time
             return loads;
         }
         const auto start = Clock::now();
-        const auto answer =
-            answer_to(std::get<LoadQuestion>(*next), session, memory, until, loads);
+        const auto answer = answer_to(std::get<LoadQuestion>(*next), session, memory, until, loads);
         ++loads.questions;
         loads.timing_ns += to_ns(Clock::now() - start);
         if (!worker.answer_load(answer)) {

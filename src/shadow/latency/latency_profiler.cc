@@ -156,8 +156,7 @@ Result<LatencyProfiler::Taken> LatencyProfiler::inject(ScopedStop& stop, Place& 
 }
 
 Result<void> LatencyProfiler::burst(StoppedThread& thread, const CpuState& cpu, Place& place,
-                                    const Plan& plan, Clock::time_point until,
-                                    BurstLoads& loads) {
+                                    const Plan& plan, Clock::time_point until, BurstLoads& loads) {
     const auto start = Clock::now();
     const auto stat = read_thread_stat(thread.tid(), thread.tid());
     // Over for the worker, unless it is asked to begin.
@@ -189,8 +188,8 @@ void LatencyProfiler::account(const SampledProcess& process, const Plan& plan, B
     ++bursts_;
     questions_ += loads.questions;
     timing_ns_ += loads.timing_ns;
-    const auto view = process.number == 0 ? std::nullopt
-                                          : std::optional(CodeView::of(process.target->pid()));
+    const auto view =
+        process.number == 0 ? std::nullopt : std::optional(CodeView::of(process.target->pid()));
     MapResolver resolver(plan.map, modules_, view ? &*view : nullptr);
     for (const auto& load : loads.timed)
         table_.add_timed(resolver.resolve(load.pc), load.address, load.size_bytes, load.cycles);

@@ -31,7 +31,8 @@ class LatencyProfiler {
     LatencyProfiler(const LatencyProfiler&) = delete;
     LatencyProfiler& operator=(const LatencyProfiler&) = delete;
 
-    // Whether bursts of the process make sense: false where its program cannot be borrowed for them.
+    // Whether bursts of the process make sense: false where its program cannot be borrowed for
+    // them.
     bool may_take(const SampledProcess& process) const;
     enum class Taken : std::uint8_t {
         yes,

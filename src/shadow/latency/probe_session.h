@@ -30,7 +30,8 @@ struct TimedLoad {
 // The thread needs nobody to come back: unless it is stopped before, the probe ends by itself after
 // twice the limit, through rt_sigreturn(2) with a frame that has all registers and the signal mask.
 // Signals wait until the session is over, but for those that a bad load raises: they are not for
-// the target. One that somebody sends is left in the thread's status, to be delivered at its resume.
+// the target. One that somebody sends is left in the thread's status, to be delivered at its
+// resume.
 class ProbeSession {
   public:
     // `thread` must be in a trap, in user mode, and must not ignore SIGSEGV and SIGBUS (the kernel

@@ -91,8 +91,7 @@ Result<GuestAddress> write_sigreturn_frame(const user_regs_struct& registers,
     const auto size = area_bytes(components);
     const std::uint32_t magic_at_end = FP_XSTATE_MAGIC2;
     if ((in_use & tile_components) || size > extended.size() ||
-        at.value % extended_alignment != 0 ||
-        state_offset + size + sizeof magic_at_end > to.size())
+        at.value % extended_alignment != 0 || state_offset + size + sizeof magic_at_end > to.size())
         return no_room;
     auto* state = to.data() + state_offset;
     std::memcpy(state, extended.data(), size);
