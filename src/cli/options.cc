@@ -50,25 +50,25 @@ struct KindRow {
     string_view name;
     ProfileKinds collects;  // none: a later version's
 };
-constexpr ProfileKinds no_kinds{false, false, false, false, false};
-constexpr ProfileKinds all_kinds{true, true, true, true, true};
+constexpr ProfileKinds no_kinds{false, false, false, false, false, false};
+constexpr ProfileKinds all_kinds{true, true, true, true, true, true};
 constexpr KindRow kind_rows[] = {
-    {"edge", {true, false, false, false}},
-    {"path", {false, true, false, false}},
-    {"value", {false, false, true, false}},
-    {"call", {false, false, false, true}},
-    {"method", {true, false, false, true}},  // derived from edges and calls
-    {"latency", no_kinds},
+    {"edge", {true, false, false, false, false, false}},
+    {"path", {false, true, false, false, false, false}},
+    {"value", {false, false, true, false, false, false}},
+    {"call", {false, false, false, true, false, false}},
+    {"method", {true, false, false, true, false, false}},  // derived from edges and calls
+    {"latency", {false, false, false, false, false, true}},
     {"stream", no_kinds},
-    {"hazard", {false, false, false, false, true}},
+    {"hazard", {false, false, false, false, true, false}},
 };
 constexpr string_view kinds_accepted =
-    "a list of edge, path, value, call, method and hazard (latency and stream are not in this "
+    "a list of edge, path, value, call, method, latency and hazard (stream is not in this "
     "version), or all";
 
 ProfileKinds both(ProfileKinds a, ProfileKinds b) {
     return {a.edges || b.edges, a.paths || b.paths, a.values || b.values, a.calls || b.calls,
-            a.hazards || b.hazards};
+            a.hazards || b.hazards, a.latency || b.latency};
 }
 
 Result<void> set_profiles(RunRequest& request, string_view value) {
@@ -76,7 +76,7 @@ Result<void> set_profiles(RunRequest& request, string_view value) {
     request.profiles_are_asked_for = true;
     if (value == "all") {
         request.options.profiles = all_kinds;
-        request.notes = {"--profiles=all: latency and stream profiles are not in this version"};
+        request.notes = {"--profiles=all: the stream profile is not in this version"};
         return {};
     }
     ProfileKinds kinds = no_kinds;
@@ -225,7 +225,8 @@ constexpr OptionRow rows[] = {
     {"--mode", "MODE",
      "auto, shadow or burst (all take samples); run also has exact (everything) [auto]", set_mode},
     {"--engine", "ENGINE", "emulator, the only one in this version [emulator]", set_engine},
-    {"--profiles", "LIST", "some of edge,path,value,call,method,hazard, or all [without hazard]",
+    {"--profiles", "LIST",
+     "some of edge,path,value,call,method,latency,hazard, or all [all but latency, hazard]",
      set_profiles},
     {"--sample-size", "N", "instructions per sample, also with k, M or G [1M]", set_sample_size},
     {"--budget", "PERCENT", "most slowdown of the program, as measured meanwhile [1%]", set_budget},
@@ -416,7 +417,7 @@ Result<void> fit_exact_mode(RunRequest& request) {
     if (!request.control.empty())
         return Error{ErrorCode::usage, 0,
                      "--mode=exact follows the whole run: --control is for samples"};
-    if (!request.profiles_are_asked_for) options.profiles.values = false;
+    if (!request.profiles_are_asked_for) options.profiles.values = options.profiles.latency = false;
     if (options.profiles.values && options.profiles.references()) {
         options.profiles.hazards = false;
         request.notes.emplace_back(

@@ -201,6 +201,13 @@ const ZydisDecodedOperand* Instruction::modrm_memory() const {
     return nullptr;
 }
 
+bool Instruction::accesses_memory() const {
+    return std::ranges::any_of(operands(), [](const ZydisDecodedOperand& operand) {
+        return operand.type == ZYDIS_OPERAND_TYPE_MEMORY &&
+               operand.mem.type != ZYDIS_MEMOP_TYPE_AGEN;
+    });
+}
+
 bool Instruction::has_memory_operand() const {
     return std::any_of(operands().begin(), operands().end(), [](const auto& operand) {
         return operand.type == ZYDIS_OPERAND_TYPE_MEMORY;

@@ -78,6 +78,8 @@ class Instruction {
     // The operand in memory that a ModRM byte names, LEA's address included; or null.
     const ZydisDecodedOperand* modrm_memory() const;
     bool has_memory_operand() const;
+    // Reads or writes memory, the stack included; not LEA and its like.
+    bool accesses_memory() const;
     GprUses gpr_uses() const;
 
     // Masks of ZYDIS_CPUFLAG_*: status flags whose old value the instruction reads, and those that

@@ -74,7 +74,7 @@ class CodeCache {
     static constexpr std::size_t code_bytes = std::size_t{64} << 20;
     static constexpr std::size_t context_bytes = 2 * page_bytes;
     static constexpr std::size_t table_bytes = sizeof(std::uint32_t) << 32;
-    static constexpr std::size_t exit_reasons = 8;
+    static constexpr std::size_t exit_reasons = 9;
 
     std::uint8_t* region_ = nullptr;
     std::size_t region_bytes_ = 0;

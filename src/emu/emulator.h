@@ -13,6 +13,7 @@
 
 #include "base/cpu_state.h"
 #include "base/result.h"
+#include "emu/access_watcher.h"
 #include "emu/block_tables.h"
 #include "emu/code_cache.h"
 #include "emu/guest_memory.h"
@@ -85,6 +86,12 @@ class Emulator {
     // mappings.
     bool translate_ahead(MemoryMap map, PageSource& source, std::span<const GuestAddress> roots,
                          BurstLevels bursts, const std::function<bool()>& goes_on);
+    // From now on `watcher` is asked before each access; null: nobody is. Not while a run is under
+    // way. Code for one is none for the other: changing it is dear.
+    void watch_accesses(AccessWatcher* watcher) {
+        watcher_ = watcher;
+        translator_.announce_accesses(watcher != nullptr);
+    }
     void end_sample() { memory_.end(); }
     // What was translated so far is not used any more.
     void forget_code() { translator_.clear(); }
@@ -122,6 +129,7 @@ class Emulator {
     Mapping vdso_;      // of the last snapshot; empty if it had none
     Translator::VdsoEntries vdso_functions_;
     Nondeterminism nondeterminism_ = Nondeterminism::native;
+    AccessWatcher* watcher_ = nullptr;
     FaultInfo fault_;
     TraceBuffer buffer_;
 };

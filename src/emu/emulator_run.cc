@@ -173,7 +173,7 @@ void Emulator::Run::submit_trace() {
     const auto before = pacer_.instructions();
     pacer_.account(words);
     threads_.ran(pacer_.instructions() - before);
-    if (pacer_.level() != TraceLevel::none && limits_.blocks == 0 &&
+    if (pacer_.level() != TraceLevel::none && limits_.blocks == 0 && !e_.watcher_ &&
         e_.superblocks_.observe(pacer_.level(), words, limits_.defers_superblocks))
         pacer_.expect_longer_records();
     sink_.submit(words, threads_.current());
@@ -211,6 +211,8 @@ void Emulator::Run::on_exit() {
             return on_trace_full();
         case ExitReason::retired_block:
             return on_retired_block();
+        case ExitReason::access:
+            return on_access();
     }
 }
 
@@ -302,6 +304,14 @@ void Emulator::Run::on_fault() {
     result_.signal = e_.fault_.signal;
     result_.fault_address = e_.fault_.address;
     end(SampleEnd::fault);
+}
+
+void Emulator::Run::on_access() {
+    const auto block = context_.exit_info;
+    store_registers();
+    pc_ = cpu().rip = e_.translator_.block_start(block);
+    if (const auto reason = e_.watcher_->on_access(cpu(), e_.memory_)) return end(*reason);
+    enter_entry(e_.translator_.behind_announcement(block), pc_);
 }
 
 void Emulator::Run::on_retired_block() {

@@ -58,6 +58,7 @@ class Emulator::Run {
     void on_trace_full();
     void on_fault();
     void on_retired_block();
+    void on_access();
     void cut_last_record(const GuestPosition& position);
 
     Emulator& e_;

@@ -216,6 +216,16 @@ std::span<const std::byte> GuestMemory::readable_bytes(GuestAddress address) {
     return {host(address), page_bytes - address.value % page_bytes};
 }
 
+bool GuestMemory::fill(GuestAddress from, std::span<const std::byte> bytes) {
+    if (readable_bytes(from).size() < bytes.size()) return false;
+    const auto* chunk = chunk_of(from);
+    const bool is_open = (chunk->dirty & page_bit(from)) && !(chunk->watched & page_bit(from));
+    auto* const page = host(from.page());
+    if (!is_open && mprotect(page, page_bytes, PROT_READ | PROT_WRITE) != 0) return false;
+    std::memcpy(host(from), bytes.data(), bytes.size());
+    return is_open || mprotect(page, page_bytes, PROT_READ) == 0;
+}
+
 void GuestMemory::watch_code_page(GuestAddress page) {
     const auto* mapping = map_.find(page);
     auto* chunk = chunk_of(page);

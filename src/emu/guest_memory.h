@@ -100,6 +100,11 @@ class GuestMemory final : public GuestSpace {
     // Makes bytes at `address` readable and returns them, up to the end of their page; empty if the
     // guest cannot read there.
     std::span<const std::byte> readable_bytes(GuestAddress address);
+    // Mapped in this sample: not what the source shows.
+    bool is_fresh(GuestAddress address) const { return fresh_.contains(address); }
+    // Puts bytes of the snapshot where they are, in one page: for a source that shows less than
+    // there is. False if the guest has no such page.
+    bool fill(GuestAddress from, std::span<const std::byte> bytes);
     // The guest may not write to this page any more without a Fault::code_write.
     void watch_code_page(GuestAddress page);
     // Undoes watch_code_page().

@@ -147,12 +147,22 @@ bool Translator::draft_block(GuestAddress start, std::uint32_t limit) {
         const auto terminator = given_up ? Terminator::handed_over : terminator_of(in->flow());
         // What is handed over stands alone: the state before it must be precise.
         if (terminator == Terminator::handed_over && !draft_.instructions.empty()) break;
+        if (announces_accesses_ && in->accesses_memory() && !draft_.instructions.empty()) break;
         draft_.instructions.push_back(*in);
         draft_.end = in->next();
         draft_.terminator = terminator;
         if (terminator != Terminator::none) break;
     }
     return !draft_.instructions.empty();
+}
+
+bool Translator::begins_with_access() const {
+    return !draft_.vdso && draft_.instructions.front().accesses_memory();
+}
+
+void Translator::announce_accesses(bool announces) {
+    if (announces != announces_accesses_) clear();
+    announces_accesses_ = announces;
 }
 
 std::optional<Instruction> Translator::decode_at(GuestAddress address) {

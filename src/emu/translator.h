@@ -62,6 +62,17 @@ class Translator {
     // The vDSO function that begins at `start`; it must be one.
     VdsoFunction vdso_function(GuestAddress start) const { return vdso_.at(start); }
 
+    // Whether code is made so that it comes out with ExitReason::access before each instruction
+    // that accesses memory, which is then the first of its block. No superblocks may be formed
+    // then.
+    void announce_accesses(bool announces);
+    bool announces_accesses() const { return announces_accesses_; }
+    // Where a block goes on that came out so.
+    GuestAddress block_start(std::uint32_t block) const { return blocks_[block].start; }
+    const std::uint8_t* behind_announcement(std::uint32_t block) const {
+        return blocks_[block].body;
+    }
+
     // Host code for the block that starts at `address`; null if no instruction can be read there or
     // the block tables are full.
     const std::uint8_t* entry_for(TraceLevel level, GuestAddress address);
@@ -126,6 +137,7 @@ class Translator {
         std::uint8_t* entry = nullptr;
         const std::uint8_t* indirect_entry = nullptr;
         const std::uint8_t* code_end = nullptr;
+        const std::uint8_t* body = nullptr;  // behind the announcement, if there is one
         BlockId id = 0;
         std::optional<BlockId> before;     // in a superblock: the sequence before this block
         std::uint32_t words_before = 0;    // trace words of that sequence, less the id
@@ -206,6 +218,7 @@ class Translator {
     void drop_exits(std::size_t from);
     const Block* translate(TraceLevel level, GuestAddress start, bool indirect);
     bool draft_block(GuestAddress start, std::uint32_t limit);
+    bool begins_with_access() const;
     std::optional<Instruction> decode_at(GuestAddress address);
     bool flags_live_at_start() const;
     // A superblock; see translator_superblock.cc.
@@ -268,6 +281,7 @@ class Translator {
     AddressTracker addresses_;                    // the same
     std::uint8_t* probe_displacement_ = nullptr;  // of the record that was begun last
     bool has_superblocks_ = false;
+    bool announces_accesses_ = false;
     std::unordered_map<GuestAddress, CodePage> pages_;
     TranslationCounters counters_;
 };

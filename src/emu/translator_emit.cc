@@ -68,6 +68,10 @@ std::optional<std::uint32_t> Translator::emit_block(TraceLevel level, bool indir
     block.first_position = static_cast<std::uint32_t>(positions_.size());
     block.level = level;
     block.id = tables_.size();
+    if (announces_accesses_ && begins_with_access()) {
+        emit_exit(ExitReason::access, static_cast<std::uint32_t>(blocks_.size()), out);
+        block.body = out.position();
+    }
     emit_record(level, block.id, out);
     emit_body(level, out);
     emit_terminator(level, block.id, out);

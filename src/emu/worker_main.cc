@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/stopwatch.h"
 #include "emu/confinement.h"
+#include "emu/load_watcher.h"
 #include "emu/shared_area.h"
 #include "emu/snapshot_pages.h"
 #include "emu/worker_protocol.h"
@@ -171,6 +172,29 @@ class Conversation final : public TraceSink, public OutsideChannel, public Stepp
     Deadline deadline_;
 };
 
+// Ends a run at the first call: what comes back from it cannot be known.
+class EndAtCalls final : public SyscallHandler {
+  public:
+    std::optional<SampleEnd> on_syscall(GuestThreads&, GuestSpace&, std::uint64_t) override {
+        return SampleEnd::unsafe_syscall;
+    }
+    std::optional<SampleEnd> on_vdso(VdsoFunction, GuestThreads&, GuestSpace&,
+                                     std::uint64_t) override {
+        return SampleEnd::unsafe_syscall;
+    }
+};
+
+// A trace that nobody wants.
+class DroppedTrace final : public TraceSink {
+  public:
+    TraceBuffer acquire() override { return memory_.buffer(); }
+    void submit(std::span<const std::uint64_t>, GuestThreads::Index) override {}
+
+  private:
+    static constexpr std::size_t words = 4096;
+    TraceMemory memory_{words};
+};
+
 class Worker {
   public:
     Worker(WorkerSocket socket, SharedArea area, SampleSyscalls& syscalls)
@@ -209,6 +233,8 @@ class Worker {
                 return compare(message);
             case MessageKind::prepare:
                 return translate_ahead(message);
+            case MessageKind::time_loads:
+                return time_loads(message);
             default:
                 return false;
         }
@@ -217,6 +243,7 @@ class Worker {
     std::optional<SampleEnd> begin(const StartMessage& start, WorkerSocket::Message& message);
     bool compare(WorkerSocket::Message& message);
     bool translate_ahead(WorkerSocket::Message& message);
+    bool time_loads(WorkerSocket::Message& message);
     WorkerCounters counters() const;
 
     WorkerSocket socket_;
@@ -225,6 +252,7 @@ class Worker {
     BlockTables tables_;
     Conversation conversation_;
     std::unique_ptr<Emulator> emulator_;
+    DroppedTrace dropped_;
     std::unique_ptr<DescriptorPages> pages_;  // of the last exact run
     std::uint64_t emulation_ns_ = 0;
     WorkerCounters reported_ = {};
@@ -317,6 +345,7 @@ bool Worker::run_sample(WorkerSocket::Message& message) {
     const auto payload = std::span(message.bytes).subspan(sizeof *start);
     auto handler = syscalls_.begin(exact ? payload.first(0) : payload, conversation_);
     DoneMessage done = {};
+    emulator_->watch_accesses(nullptr);
     if (start->forget_code) emulator_->forget_code();
     if (const auto refused = handler ? begin(*start, message) : SampleEnd::worker_lost) {
         done.result.end = *refused;
@@ -352,6 +381,7 @@ bool Worker::translate_ahead(WorkerSocket::Message& message) {
     std::vector<GuestAddress> roots(payload.size() / sizeof(GuestAddress));
     std::memcpy(roots.data(), payload.data(), roots.size() * sizeof(GuestAddress));
     PreparedMessage prepared = {};
+    emulator_->watch_accesses(nullptr);
     if (request->forget_code) emulator_->forget_code();
     auto map = MemoryMap::parse(
         {reinterpret_cast<const char*>(area_.mailbox().data()), request->maps_bytes});
@@ -371,6 +401,41 @@ bool Worker::translate_ahead(WorkerSocket::Message& message) {
     prepared.instructions = (now - std::exchange(reported_, now)).translated_instructions;
     prepared.nanoseconds = static_cast<std::uint64_t>(read_clock_ns(CLOCK_MONOTONIC) - start_ns);
     return socket_.send(MessageKind::prepared, prepared).has_value();
+}
+
+bool Worker::time_loads(WorkerSocket::Message& message) {
+    const auto request = body_of<LoadsMessage>(message);
+    if (!request || !message.fd || request->maps_bytes > area_.mailbox().size()) return false;
+    conversation_.begin_sample(Deadline(request->stands_still_until_ns), false);
+    if (request->forget_code) emulator_->forget_code();
+    auto map = MemoryMap::parse(
+        {reinterpret_cast<const char*>(area_.mailbox().data()), request->maps_bytes});
+    LoadsDone done = {};
+    done.end = SampleEnd::no_room;
+    std::vector<LoadReuse> reuses;
+    DescriptorPages memory(std::move(message.fd), conversation_.deadline());
+    const MemoryMap layout = map ? *map : MemoryMap{};
+    LinePages pages(memory, layout);
+    LoadWatcher watcher(request->limits, conversation_, memory, conversation_.deadline());
+    emulator_->watch_accesses(&watcher);
+    if (map && emulator_->begin_sample(std::move(*map), pages)) {
+        // Between two accesses there are few instructions, unless there are none for ever.
+        constexpr std::uint64_t instructions_per_access = 16;
+        const RunLimits limits{.instructions = instructions_per_access * request->limits.accesses};
+        EndAtCalls calls;
+        GuestThreads threads(request->cpu);
+        done.end = emulator_->run(threads, limits, calls, dropped_).end;
+        reuses = watcher.reuses();
+    }
+    const auto now = counters();
+    done.translation_ns = (now - std::exchange(reported_, now)).translation_ns;
+    done.counts = watcher.counts();
+    done.exhausted = emulator_->exhausted();
+    reuses.resize(std::min(reuses.size(), OutsideChannel::max_bytes / sizeof(LoadReuse)));
+    const bool sent =
+        socket_.send(MessageKind::loads_done, done, std::as_bytes(std::span(reuses))).has_value();
+    emulator_->end_sample();
+    return sent;
 }
 
 // Compares pages that lie behind each other at one go.

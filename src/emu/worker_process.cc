@@ -221,6 +221,37 @@ Result<PreparedMessage> WorkerProcess::prepare(const PrepareRequest& request) {
     return *prepared;
 }
 
+Result<void> WorkerProcess::begin_loads(const LoadsRequest& request) {
+    if (request.maps_text.size() > area_.mailbox().size())
+        return Error{ErrorCode::unsupported, 0, "the program has too many memory mappings"};
+    std::memcpy(area_.mailbox().data(), request.maps_text.data(), request.maps_text.size());
+    const auto until = std::chrono::nanoseconds(request.until.time_since_epoch()).count();
+    const LoadsMessage message{.cpu = request.cpu,
+                               .limits = request.limits,
+                               .maps_bytes = request.maps_text.size(),
+                               .stands_still_until_ns = until,
+                               .forget_code = request.forget_code};
+    return socket_.send(MessageKind::time_loads, message, {}, request.memory_fd);
+}
+
+Result<std::variant<LoadQuestion, LoadsOutcome>> WorkerProcess::next_of_loads(
+    std::chrono::steady_clock::time_point until) {
+    using Next = std::variant<LoadQuestion, LoadsOutcome>;
+    TRY_ASSIGN(const auto message, socket_.receive_until(until));
+    if (message.kind == MessageKind::request) {
+        const auto question = body_of<LoadQuestion>(message);
+        return question ? Result<Next>(Next(*question)) : nonsense();
+    }
+    const auto done = body_of<LoadsDone>(message);
+    const auto rest = message.bytes.size() - std::min(message.bytes.size(), sizeof(LoadsDone));
+    if (message.kind != MessageKind::loads_done || !done || done->end >= SampleEnd::count ||
+        rest % sizeof(LoadReuse) != 0)
+        return nonsense();
+    LoadsOutcome outcome{*done, std::vector<LoadReuse>(rest / sizeof(LoadReuse))};
+    std::memcpy(outcome.reuses.data(), message.bytes.data() + sizeof(LoadsDone), rest);
+    return Next(std::move(outcome));
+}
+
 Result<void> WorkerProcess::begin_exact(const ExactRequest& request) {
     if (request.maps_text.size() > area_.mailbox().size())
         return Error{ErrorCode::unsupported, 0, "the program has too many memory mappings"};

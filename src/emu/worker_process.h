@@ -85,6 +85,20 @@ struct SampleOutcome {
     bool worker_exhausted = false;
 };
 
+struct LoadsRequest {
+    CpuState cpu;
+    LoadLimits limits;
+    std::string_view maps_text;
+    int memory_fd = -1;
+    std::chrono::steady_clock::time_point until;  // the target stands still
+    bool forget_code = false;
+};
+
+struct LoadsOutcome {
+    LoadsDone done = {};
+    std::vector<LoadReuse> reuses;
+};
+
 class WorkerProcess {
   public:
     // Starts this program again (/proc/self/exe) with `arguments`, whose main must call
@@ -110,6 +124,14 @@ class WorkerProcess {
     }
     // Not in a sample: has the worker translate ahead; blocks.
     Result<PreparedMessage> prepare(const PrepareRequest& request);
+    // A latency burst. An answer is due for each question. Error `interrupted`: nothing came until
+    // then; the outcome may still come, and is to be waited for before anything else is begun.
+    Result<void> begin_loads(const LoadsRequest& request);
+    Result<std::variant<LoadQuestion, LoadsOutcome>> next_of_loads(
+        std::chrono::steady_clock::time_point until);
+    Result<void> answer_load(const LoadAnswer& answer) {
+        return socket_.send(MessageKind::answer, answer);
+    }
     // An exact run. Its segments are not the worker's again before free_segment(), which another
     // thread may call, also in later runs.
     Result<void> begin_exact(const ExactRequest& request);

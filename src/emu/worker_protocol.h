@@ -29,6 +29,7 @@ enum class MessageKind : std::uint32_t {
     stepped,       // StepMessage
     compare,       // CompareMessage; only after an exact run; may carry a descriptor
     prepare,       // PrepareMessage, payload: program counters; carries a descriptor
+    time_loads,    // LoadsMessage; carries a descriptor. Until loads_done, requests are questions.
     stop,          // the run is to end with SampleEnd::size as soon as a segment is full
     // worker to supervisor
     segment_full,  // SegmentMessage, payload: TraceParts
@@ -37,6 +38,7 @@ enum class MessageKind : std::uint32_t {
     done,          // DoneMessage, payload: report of the system calls
     compared,      // ComparedMessage
     prepared,      // PreparedMessage
+    loads_done,    // LoadsDone, payload: a LoadReuse each
 };
 
 // What a run begins with.
@@ -79,6 +81,70 @@ struct PreparedMessage {
     std::uint64_t instructions;
     std::uint64_t nanoseconds;
     std::uint64_t has_more;  // to translate; or not: 0
+};
+
+inline constexpr std::uint64_t line_bytes = 64;
+
+// When a latency burst ends, and what of it counts.
+struct LoadLimits {
+    std::uint64_t loads = 0;             // that were timed and counted
+    std::uint64_t accesses = 0;          // instructions that access memory
+    std::uint64_t skipped_loads = 0;     // are timed and not counted, before others are
+    std::uint64_t skipped_accesses = 0;  // or as many of these, if that is sooner
+};
+
+// One thread is emulated from the memory of the target, which stands still; of data only the cache
+// lines that it accesses are read, each load of a line that was not accessed before being timed by
+// the supervisor first (LoadQuestion).
+struct LoadsMessage {
+    CpuState cpu;
+    LoadLimits limits;
+    std::uint64_t maps_bytes;  // as in StartMessage
+    std::int64_t stands_still_until_ns;
+    std::uint64_t forget_code;
+};
+
+// A load that is about to be emulated. The answer is a LoadAnswer.
+struct LoadQuestion {
+    GuestAddress pc;
+    GuestAddress address;
+    std::uint64_t size_bytes;
+    std::uint64_t counts;  // not 0: it is to be in the profile
+};
+
+struct LoadAnswer {
+    enum class Outcome : std::uint8_t {
+        timed,
+        skipped,  // it may not be timed; it is to be emulated all the same
+        faulted,
+    };
+    Outcome outcome;
+    std::uint8_t first, last;  // the bytes that were loaded
+};
+
+// Loads of one instruction from lines that were accessed before in the same burst.
+struct LoadReuse {
+    GuestAddress pc;
+    std::uint64_t count;
+    std::uint64_t line_crossings;  // of these
+    std::uint64_t page_crossings;
+};
+
+struct LoadCounts {
+    std::uint64_t accesses;      // instructions that access memory
+    std::uint64_t timed;         // and counted
+    std::uint64_t skipped;       // the supervisor would not time them
+    std::uint64_t not_plain;     // locked, masked or string accesses and stores, of new lines
+    std::uint64_t in_code;       // of mappings that may have code, which is read by pages
+    std::uint64_t partly_known;  // across lines of which one was accessed before
+    std::uint64_t changed;       // what was loaded was not what was read then
+};
+
+struct LoadsDone {
+    SampleEnd end;
+    LoadCounts counts;
+    std::uint64_t translation_ns;
+    std::uint64_t exhausted;  // the worker wants to be replaced
 };
 
 struct StartThread {

@@ -34,6 +34,9 @@ inline auto identity(const Hazard& h) {
 inline auto identity(const AddressPattern& a) {
     return std::tie(a.at);
 }
+inline auto identity(const LoadLatency& l) {
+    return std::tie(l.at);
+}
 inline auto identity(const ThreadProfile& t) {
     return std::tie(t.pid, t.tid, t.name);
 }
@@ -61,6 +64,9 @@ inline std::uint64_t heat(const Hazard& h) {
 }
 inline std::uint64_t heat(const AddressPattern& a) {
     return a.count();
+}
+inline auto heat(const LoadLatency& l) {
+    return std::pair(l.lost_cycles, l.count());
 }
 inline std::uint64_t heat(const ThreadProfile& t) {
     return t.instructions;
@@ -118,6 +124,15 @@ inline void add(AddressPattern& sum, const AddressPattern& a) {
         sum.strided = a.strided;
         sum.stride = a.stride;
     }
+}
+inline void add(LoadLatency& sum, const LoadLatency& l) {
+    sum.timed += l.timed;
+    sum.reused += l.reused;
+    sum.line_crossings += l.line_crossings;
+    sum.page_crossings += l.page_crossings;
+    for (const auto& [cycles, count] : l.histogram) sum.histogram[cycles] += count;
+    for (const auto& [level, count] : l.levels) sum.levels[level] += count;
+    sum.lost_cycles += l.lost_cycles;
 }
 inline void add(ThreadProfile& sum, const ThreadProfile& t) {
     sum.samples += t.samples;

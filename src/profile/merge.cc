@@ -41,6 +41,7 @@ class Relocation {
     bool move(ValueProfile& v) const { return move(v.at); }
     bool move(Hazard& h) const { return move(h.first) && move(h.second); }
     bool move(AddressPattern& a) const { return move(a.at); }
+    bool move(LoadLatency& l) const { return move(l.at); }
 
     // Takes away items that cannot be moved. Returns how many.
     template <typename T>
@@ -190,6 +191,22 @@ void add_processes(Profile& sum, const Profile& more) {
     sort_and_shorten(sum.processes, sum.other_processes);
 }
 
+// Loads of machines that differ keep the levels that they were found to be of; what these are is
+// known of neither then.
+void add_latency_host(Profile& sum, const Profile& more) {
+    if (!more.latency_host) return;
+    const bool is_first = sum.latency.size() == more.latency.size() && !sum.latency_host &&
+                          sum.latency == more.latency;
+    if (is_first || sum.latency_host == more.latency_host) {
+        sum.latency_host = more.latency_host;
+        return;
+    }
+    sum.latency_host.reset();
+    const std::string note = "load latencies of different calibrations were added up";
+    if (std::find(sum.notes.begin(), sum.notes.end(), note) == sum.notes.end())
+        sum.notes.push_back(note);
+}
+
 // What all have is kept, and what differs is as if unknown.
 template <typename T>
 void keep_common(T& sum, const T& more) {
@@ -241,6 +258,8 @@ void merge_into(Profile& sum, const Profile& more) {
     left_out += relocation.append(sum.values, more.values);
     left_out += relocation.append(sum.hazards, more.hazards);
     left_out += relocation.append(sum.addresses, more.addresses);
+    left_out += relocation.append(sum.latency, more.latency);
+    add_latency_host(sum, more);
     sum.threads.insert(sum.threads.end(), more.threads.begin(), more.threads.end());
     join_and_sort(sum.threads);
     add_processes(sum, more);

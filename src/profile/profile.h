@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/memory_map.h"
+#include "profile/cycle_histogram.h"
 
 namespace shadowprof {
 
@@ -143,6 +144,49 @@ struct AddressPattern {
 
     std::uint64_t count() const { return constant + strided + chased + irregular; }
     friend bool operator==(const AddressPattern&, const AddressPattern&) = default;
+};
+
+// One level of the machine's memory, as far as its loads can be told from those of other levels.
+struct LatencyLevel {
+    std::string name;               // "L1", "L2", "L3", "memory"; "L1/L2" where these are one
+    std::uint64_t from_cycles = 0;  // loads that take so long, up to the next level's
+    double median_cycles = 0;       // when it was calibrated
+    double right_share = 0;         // of loads known to be of this level that are taken for it
+
+    friend bool operator==(const LatencyLevel&, const LatencyLevel&) = default;
+};
+
+// What the machine's load latencies are, by calibration. Cycles are those of the time-stamp
+// counter, and include the fences around the load.
+struct LatencyHost {
+    std::vector<LatencyLevel> levels;  // the fastest first; empty: it could not be calibrated
+    std::uint64_t step_cycles = 0;     // that the counter goes by
+    double load_us = 0;                // what timing one load takes
+    // Share of lines known to be in the level that are no longer there when the first load is timed
+    // in a stop; nothing where that cannot be told.
+    std::optional<double> evicted_l1, evicted_l2;
+    // The same level with and without a page walk, where these can be told apart.
+    std::optional<double> page_walk_cycles;
+
+    friend bool operator==(const LatencyHost&, const LatencyHost&) = default;
+};
+
+// The loads of one instruction, in latency bursts.
+struct LoadLatency {
+    CodeLocation at;
+    std::uint64_t timed = 0;
+    // From cache lines that were accessed before in the same burst: hits of the first level, which
+    // are not timed.
+    std::uint64_t reused = 0;
+    std::uint64_t line_crossings = 0, page_crossings = 0;  // of both; a page's is a line's as well
+    CycleHistogram histogram;                              // of timed loads
+    std::map<std::string, std::uint64_t> levels;           // of both, by LatencyLevel::name
+    std::uint64_t lost_cycles = 0;  // above the median of the first level, of all timed loads
+
+    std::uint64_t count() const { return timed + reused; }
+    // Of those that were timed; 0 if none was.
+    double median_cycles() const { return median(histogram); }
+    friend bool operator==(const LoadLatency&, const LoadLatency&) = default;
 };
 
 // A thread's part in the samples.
@@ -303,6 +347,8 @@ struct Profile {
     std::vector<ValueProfile> values;
     std::vector<Hazard> hazards;
     std::vector<AddressPattern> addresses;
+    std::vector<LoadLatency> latency;  // by lost cycles
+    std::optional<LatencyHost> latency_host;
     std::vector<ThreadProfile> threads;
     std::vector<std::string> notes;
 };

@@ -113,6 +113,7 @@ Result<ProcStatus> ProcStatus::parse(std::string_view text) {
         .seccomp_filters = status_number<int>(text, "Seccomp_filters"),
         .pending_signals = signal_set(text, "SigPnd") | signal_set(text, "ShdPnd"),
         .blocked_signals = signal_set(text, "SigBlk"),
+        .ignored_signals = signal_set(text, "SigIgn"),
         .kernel_thread = status_field(text, "VmSize").empty() && state.front() != 'Z',
     };
 }

@@ -29,6 +29,7 @@ struct ProcStatus {
     int seccomp_filters = 0;
     std::uint64_t pending_signals = 0;  // of the thread or of the process; bit 0 is signal 1
     std::uint64_t blocked_signals = 0;
+    std::uint64_t ignored_signals = 0;
     bool kernel_thread = false;
 
     // Fields that are missing keep their defaults; a text without State and Tgid is

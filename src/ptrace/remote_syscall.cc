@@ -1,6 +1,5 @@
 #include "ptrace/remote_syscall.h"
 
-#include <linux/rseq.h>
 #include <sys/syscall.h>
 
 #include <csignal>
@@ -30,19 +29,6 @@ constexpr std::uint64_t session_mask = ~signal_bit(SIGSYS);
 
 Error unsupported(std::string_view reason) {
     return {ErrorCode::unsupported, 0, std::string(reason)};
-}
-
-// A restartable sequence (rseq(2)) has to be aborted when its thread was preempted; the kernel does
-// that by the rip with which the thread goes on, which would be ours.
-Result<bool> in_restartable_sequence(const StoppedThread& thread, std::uint64_t rip) {
-    TRY_ASSIGN(const RseqArea area, read_rseq_area(thread));
-    if (area.empty()) return false;
-    ProcessMemory memory(thread.tid());
-    const auto sequence =
-        read_value<std::uint64_t>(memory, area.start + offsetof(struct rseq, rseq_cs));
-    if (!sequence || *sequence == 0) return false;
-    const auto bounds = read_value<struct rseq_cs>(memory, {*sequence});
-    return bounds && rip - bounds->start_ip < bounds->post_commit_offset;
 }
 
 Result<void> set_options(pid_t tid, std::uint64_t options) {

@@ -18,4 +18,9 @@ struct RseqArea {
 // Error: gone.
 Result<RseqArea> read_rseq_area(const StoppedThread& thread);
 
+// The thread, which stands at `rip`, is inside a restartable sequence (rseq(2)). That has to be
+// aborted when its thread was preempted; the kernel does so by the rip with which the thread goes
+// on, which would be ours if the thread were borrowed.
+Result<bool> in_restartable_sequence(const StoppedThread& thread, std::uint64_t rip);
+
 }  // namespace shadowprof

@@ -120,12 +120,35 @@ Result<std::uint64_t> StoppedThread::event_message() const {
 Result<WaitStatus> StoppedThread::advance(Advance how, int signal) {
     TRY(ptrace_call(request_for(how), tid_, 0, static_cast<std::uint64_t>(signal), "resume"));
     TRY_ASSIGN(const WaitStatus status, hub_->wait_for(tid_));
+    TRY(take(status));
+    return status;
+}
+
+Result<void> StoppedThread::take(const WaitStatus& status) {
     if (status.is_end()) {
         hub_->put_back({tid_, status});
         return Error{ErrorCode::gone, ESRCH, fmt::format("thread {} {}", tid_, status.describe())};
     }
     status_ = status;
-    return status;
+    return {};
+}
+
+Result<void> StoppedThread::set_off() {
+    TRY(ptrace_call(PTRACE_CONT, tid_, 0, std::uint64_t{0}, "resume"));
+    return {};
+}
+
+Result<bool> StoppedThread::has_stopped() {
+    TRY_ASSIGN(const auto status, hub_->wait_for(tid_, WaitHub::Duration::zero()));
+    if (!status) return false;
+    TRY(take(*status));
+    return true;
+}
+
+Result<void> StoppedThread::halt() {
+    TRY(ptrace_call(PTRACE_INTERRUPT, tid_, 0, std::uint64_t{0}, "interrupt"));
+    TRY_ASSIGN(const WaitStatus status, hub_->wait_for(tid_));
+    return take(status);
 }
 
 Result<void> StoppedThread::settle(OwnSignal own) {

@@ -70,6 +70,13 @@ class StoppedThread {
     // hub and answered with ErrorCode::gone.
     Result<WaitStatus> advance(Advance how, int signal = 0);
 
+    // Lets the thread run without waiting for what stops it next: has_stopped() tells, or halt()
+    // stops it. Until one of them has, nothing else may be asked of it.
+    Result<void> set_off();
+    Result<bool> has_stopped();
+    // Interrupts it and waits.
+    Result<void> halt();
+
     // Brings the thread from any kind of stop to a trap (see WaitStatus::is_trap) without one
     // instruction executed in user mode: a system call under way ends or is interrupted, a signal
     // of the thread's own is delivered, or dropped where it is one that we caused.
@@ -83,6 +90,8 @@ class StoppedThread {
     Result<void> detach(int signal = 0);
 
   private:
+    Result<void> take(const WaitStatus& status);
+
     WaitHub* hub_;
     pid_t tid_;
     WaitStatus status_;

@@ -1,5 +1,6 @@
 #include "ptrace/target.h"
 
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -48,6 +49,15 @@ std::uint64_t target_ptrace_options(Forks forks) {
     const std::uint64_t births =
         forks == Forks::follow ? PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK : 0;
     return PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | births;
+}
+
+bool InjectedMemory::is_in(const MemoryMap& map) const {
+    for (auto at = range.start; at < range.end;) {
+        const Mapping* mapping = map.find(at);
+        if (!mapping || mapping->inode != inode || !mapping->shared) return false;
+        at = mapping->end;
+    }
+    return true;
 }
 
 ScopedStop::ScopedStop(ScopedStop&& other) noexcept
@@ -176,6 +186,7 @@ void Target::note_exec() {
     ++exec_count_;
     executed_command_ = read_command(pid_).value_or(std::vector<std::string>{});
     shares_memory_ = false;
+    injected_.clear();
     syscall_instruction_.reset();
     note_program();
 }
@@ -291,23 +302,23 @@ Result<void> Target::detach(Sleepers sleepers) {
     if (end_ || detached_) return {};
     for (const auto deadline = Clock::now() + reap_deadline;; keep_going_for(milliseconds(1))) {
         hub_->reap_discarded();
-        const bool last = dead_replicas_->empty() || Clock::now() > deadline;
-        if (!last && hub_->discarded() != 0) continue;
+        const bool last = !leaves_something() || Clock::now() > deadline;
+        if (!last && !dead_replicas_->empty() && hub_->discarded() != 0) continue;
         auto stop = stop_to_detach(sleepers);
         if (end_) return {};
         if (!stop) return std::move(stop).error();
-        TRY(reap_replicas(*stop));
-        if (!dead_replicas_->empty() && !last) continue;
+        TRY(clean_up(*stop));
+        if (leaves_something() && !last) continue;
         (*std::move(stop)).detach();
         return {};
     }
 }
 
-// A stop with a thread that can reap, if there is anything to reap. Where all sleep, one may soon
-// wake up.
+// A stop with a thread that can clean up, if there is anything to clean up. Where all sleep, one
+// may soon wake up.
 Result<ScopedStop> Target::stop_to_detach(Sleepers sleepers) {
     const auto deadline = Clock::now() + wake_deadline;
-    while (sleepers == Sleepers::leave_alone && !dead_replicas_->empty()) {
+    while (sleepers == Sleepers::leave_alone && leaves_something()) {
         {
             auto stop = this->stop(sleepers);
             if (!stop || !stop->threads().empty()) return stop;
@@ -326,15 +337,29 @@ void Target::keep_going_for(std::chrono::milliseconds time) {
     for (auto it = others.rbegin(); it != others.rend(); ++it) hub_->put_back(*it);
 }
 
-Result<void> Target::reap_replicas(ScopedStop& stop) {
-    if (dead_replicas_->empty() || stop.threads().empty()) return {};
+Result<void> Target::clean_up(ScopedStop& stop) {
+    if (!leaves_something() || stop.threads().empty()) return {};
     TRY_ASSIGN(const GuestAddress instruction, syscall_instruction());
     for (StoppedThread& thread : stop.threads()) {
         auto session = RemoteSyscall::begin(thread, instruction, target_ptrace_options(forks_));
         if (!session) continue;
-        TRY(reap_dead_replicas(*session, *dead_replicas_));
+        if (!dead_replicas_->empty()) TRY(reap_dead_replicas(*session, *dead_replicas_));
+        TRY(unmap_injected(*session, thread.tid()));
         return session->finish();
     }
+    return {};
+}
+
+// What the program has put in its place since, or unmapped, is its own affair.
+Result<void> Target::unmap_injected(RemoteSyscall& session, pid_t tid) {
+    if (injected_.empty()) return {};
+    TRY_ASSIGN(const MemoryMap map, read_memory_map(tid));
+    for (const auto& memory : injected_) {
+        if (!memory.is_in(map)) continue;
+        TRY(session.call(SYS_munmap,
+                         {memory.range.start.value, memory.range.end - memory.range.start}));
+    }
+    injected_.clear();
     return {};
 }
 

@@ -16,6 +16,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/memory_map.h"
+#include "base/memory_range.h"
 #include "base/result.h"
 #include "ptrace/forks.h"
 #include "ptrace/stopped_thread.h"
@@ -24,7 +26,17 @@
 
 namespace shadowprof {
 
+class RemoteSyscall;
 class Target;
+
+// What was mapped into a target and is to be taken out before it is let go.
+struct InjectedMemory {
+    MemoryRange range;
+    std::uint64_t inode = 0;  // of its file
+
+    // All of it is there, and nothing else in its place.
+    bool is_in(const MemoryMap& map) const;
+};
 
 // All threads of a target standing still, from construction to the end of its life. Not among them
 // are threads that cannot be stopped, being dead or uninterruptible in the kernel (as a parent is
@@ -159,6 +171,10 @@ class Target {
     // the target's pid namespace.
     const std::shared_ptr<std::vector<pid_t>>& dead_replicas() const { return dead_replicas_; }
 
+    // From now on this is taken out when the target is let go, unless it has executed another
+    // program, or unmapped it, by then.
+    void note_injected(const InjectedMemory& memory) { injected_.push_back(memory); }
+
   private:
     friend class ScopedStop;
     struct Thread {
@@ -186,7 +202,9 @@ class Target {
     Result<void> settle_one(pid_t tid, Deadline deadline);
     Result<ScopedStop> stop_to_detach(Sleepers sleepers);
     void keep_going_for(std::chrono::milliseconds time);
-    Result<void> reap_replicas(ScopedStop& stop);
+    bool leaves_something() const { return !dead_replicas_->empty() || !injected_.empty(); }
+    Result<void> clean_up(ScopedStop& stop);
+    Result<void> unmap_injected(RemoteSyscall& session, pid_t tid);
     void resume_all(std::vector<StoppedThread>& threads);
     void take_back(std::vector<StoppedThread>& threads);
     void detach_all(std::vector<StoppedThread>& threads);
@@ -210,6 +228,7 @@ class Target {
     std::map<pid_t, Thread> threads_;
     std::set<pid_t> foreign_;  // born of a thread, traced by the kernel's doing, to be let go
     std::vector<Birth> births_;
+    std::vector<InjectedMemory> injected_;
     std::shared_ptr<std::vector<pid_t>> dead_replicas_ = std::make_shared<std::vector<pid_t>>();
 };
 

@@ -22,6 +22,7 @@ void for_each_location(AnyProfile& profile, Visit visit) {
     for (auto& value : profile.values) visit(value.at);
     for (auto& hazard : profile.hazards) visit(hazard.first), visit(hazard.second);
     for (auto& address : profile.addresses) visit(address.at);
+    for (auto& load : profile.latency) visit(load.at);
 }
 
 }  // namespace shadowprof

@@ -92,6 +92,8 @@ TEST_CASE("every field survives the file") {
     CHECK(p.stacks[0].error == 300'000);
     CHECK(p.calls.at(0).callee == want.calls[0].callee);
     CHECK(p.calls.at(0).error == 2000);
+    CHECK(p.latency == want.latency);
+    CHECK(p.latency_host == want.latency_host);
     REQUIRE(p.values.size() == 2);
     CHECK(p.values[0].top[1].value == want.values[0].top[1].value);
     CHECK(p.values[0].top[0].error == 4000.5);

@@ -41,7 +41,7 @@ class ProfileParser {
         const char* name;
         Element read;
     };
-    static const std::array<List, 12> lists;
+    static const std::array<List, 13> lists;
 
     bool on_event(int depth, Json::parse_event_t event, Json& parsed);
     void read_element(const Json& element);
@@ -61,6 +61,8 @@ class ProfileParser {
     void read_value(JsonFields& in);
     void read_hazard(JsonFields& in);
     void read_address(JsonFields& in);
+    void read_latency(JsonFields& in);
+    void read_latency_host(JsonFields in);
     void read_thread(JsonFields& in);
     void read_other_processes(JsonFields in);
     void read_run(JsonFields in);
@@ -79,7 +81,7 @@ class ProfileParser {
     std::optional<std::string> error_;  // the first
 };
 
-const std::array<ProfileParser::List, 12> ProfileParser::lists{{
+const std::array<ProfileParser::List, 13> ProfileParser::lists{{
     {"processes", &ProfileParser::read_process},
     {"modules", &ProfileParser::read_module},
     {"locations", &ProfileParser::read_location},
@@ -91,6 +93,7 @@ const std::array<ProfileParser::List, 12> ProfileParser::lists{{
     {"values", &ProfileParser::read_value},
     {"hazards", &ProfileParser::read_hazard},
     {"addresses", &ProfileParser::read_address},
+    {"latency", &ProfileParser::read_latency},
     {"threads", &ProfileParser::read_thread},
 }};
 
@@ -165,6 +168,7 @@ void ProfileParser::read_rest(const Json& root) {
     read_sampling(in.object("sampling"));
     read_overhead(in.object("overhead"));
     read_syscalls(in.object("syscalls"));
+    if (root.contains("latency_host")) read_latency_host(in.object("latency_host"));
     for (const Json& note : in.array("notes")) {
         if (note.is_string())
             file_.profile.notes.push_back(note.get<std::string>());
@@ -349,6 +353,41 @@ std::map<std::string, std::uint64_t> count_map(JsonFields& in, const char* name)
         counts.emplace(key, object.count(key.c_str()));
     in.take(object, name);
     return counts;
+}
+
+void ProfileParser::read_latency(JsonFields& in) {
+    const auto count = in.count("count");
+    LoadLatency load{.at = unresolved(in.count("at")),
+                     .timed = in.optional_count("timed").value_or(count),
+                     .reused = in.optional_count("reused").value_or(0),
+                     .line_crossings = in.optional_count("line_crossings").value_or(0),
+                     .page_crossings = in.optional_count("page_crossings").value_or(0),
+                     .histogram = {},
+                     .levels = count_map(in, "levels"),
+                     .lost_cycles = in.optional_count("lost_cycles").value_or(0)};
+    for (const Json& bin : in.array("histogram")) {
+        const bool is_bin = bin.is_array() && bin.size() == 2 && bin[0].is_number_unsigned() &&
+                            bin[1].is_number_unsigned();
+        if (!is_bin) return in.fail("histogram", "a list of pairs of cycles and loads");
+        load.histogram[bin[0].get<std::uint64_t>()] += bin[1].get<std::uint64_t>();
+    }
+    file_.profile.latency.push_back(std::move(load));
+}
+
+void ProfileParser::read_latency_host(JsonFields in) {
+    LatencyHost& host = file_.profile.latency_host.emplace();
+    for (const Json& element : in.array("levels")) {
+        JsonFields level(element);
+        host.levels.push_back({level.text("name"), level.count("from_cycles"),
+                               level.number("median_cycles"), level.number("right_share")});
+        in.take(level, "levels");
+    }
+    host.step_cycles = in.count("step_cycles");
+    host.load_us = in.number("load_us");
+    host.evicted_l1 = in.optional_number("evicted_l1");
+    host.evicted_l2 = in.optional_number("evicted_l2");
+    host.page_walk_cycles = in.optional_number("page_walk_cycles");
+    section_error(in, "latency_host");
 }
 
 void ProfileParser::read_run(JsonFields in) {

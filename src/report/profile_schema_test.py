@@ -35,13 +35,18 @@ def required_fields(node, path=()):
         yield from required_fields(node[0], path + (0,))
 
 
+LATENCY_DETAILS = ("timed", "reused", "lost_cycles", "line_crossings", "page_crossings")
+
+
 def is_optional(path):
     maps = {("run", "options"), ("sampling", "ended"), ("sampling", "counters"),
             ("syscalls", "by_name"), ("run", "exit")}
     return path[:2] in maps and len(path) == 3 or path == ("sampling", "counters") \
         or path[-1] == "top_tnv" or path[-1] == "error" and path[0] != "values" or path[:3] == ("processes", 0, "exit") and len(path) == 4 \
         or path == ("addresses",) or path[:2] == ("hazards", 0) and path[-1] == "executions" \
-        or path in (("processes",), ("other_processes",), ("sampling", "convergence"))
+        or path in (("processes",), ("other_processes",), ("sampling", "convergence"),
+                    ("latency_host",)) \
+        or path[0] == "latency" and path[-1] in LATENCY_DETAILS or path[2:3] == ("levels",)
 
 
 WRONG = [
@@ -85,6 +90,9 @@ WRONG = [
     (("values", 0, "top", 0, "value"), 7),
     (("values", 0, "top", 0, "text"), 7),
     (("latency",), [{"at": 0}]),
+    (("latency", 0, "histogram", 0), [78]),
+    (("latency_host", "levels", 0, "right_share"), 1.5),
+    (("latency_host", "evicted_l2"), -0.1),
     (("hazards",), [{"kind": "alias", "count": 1, "store": 0, "second": 1}]),
     (("hazards",), [{"kind": "line-split", "count": 1}]),
     (("addresses", 0, "pattern"), "random"),

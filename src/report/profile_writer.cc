@@ -13,7 +13,7 @@
 namespace shadowprof {
 namespace {
 
-constexpr const char* uncollected_note = "not collected: latency, streams";
+constexpr const char* uncollected_note = "not collected: streams";
 
 class ProfileWriter {
   public:
@@ -44,7 +44,9 @@ class ProfileWriter {
         write_hazards();
         write_addresses();
         write_threads();
-        for (const char* uncollected : {"latency", "streams"})
+        write_latency();
+        write_latency_host();
+        for (const char* uncollected : {"streams"})
             list(uncollected, std::vector<int>{}, [](int) {});
         write_notes();
         json_.end_object();
@@ -407,6 +409,49 @@ class ProfileWriter {
         });
     }
 
+    void write_latency() {
+        list("latency", profile_.latency, [&](const LoadLatency& load) {
+            json_.begin_object();
+            location("at", load.at);
+            json_.member("count", load.count());
+            json_.member("timed", load.timed);
+            json_.member("reused", load.reused);
+            json_.member("median_cycles", load.median_cycles());
+            json_.member("lost_cycles", load.lost_cycles);
+            json_.member("line_crossings", load.line_crossings);
+            json_.member("page_crossings", load.page_crossings);
+            map("levels", load.levels);
+            list("histogram", load.histogram, [&](const auto& bin) {
+                json_.begin_array();
+                json_.value(bin.first);
+                json_.value(bin.second);
+                json_.end_array();
+            });
+            json_.end_object();
+        });
+    }
+
+    void write_latency_host() {
+        if (!profile_.latency_host) return;
+        const LatencyHost& host = *profile_.latency_host;
+        json_.key("latency_host");
+        json_.begin_object();
+        list("levels", host.levels, [&](const LatencyLevel& level) {
+            json_.begin_object();
+            json_.member("name", level.name);
+            json_.member("from_cycles", level.from_cycles);
+            json_.member("median_cycles", level.median_cycles);
+            json_.member("right_share", level.right_share);
+            json_.end_object();
+        });
+        json_.member("step_cycles", host.step_cycles);
+        json_.member("load_us", host.load_us);
+        json_.member("evicted_l1", host.evicted_l1);
+        json_.member("evicted_l2", host.evicted_l2);
+        json_.member("page_walk_cycles", host.page_walk_cycles);
+        json_.end_object();
+    }
+
     void write_threads() {
         list("threads", profile_.threads, [&](const ThreadProfile& thread) {
             json_.begin_object();
@@ -455,6 +500,7 @@ Profile with_short_lists(const Profile& profile, std::size_t top) {
                 .sampling = profile.sampling,
                 .overhead = profile.overhead,
                 .syscalls = profile.syscalls,
+                .latency_host = profile.latency_host,
                 .notes = profile.notes};
     cut.edges = hottest(profile.edges, top, "edges", cut.notes);
     cut.paths = hottest(profile.paths, top, "paths", cut.notes);
@@ -463,6 +509,7 @@ Profile with_short_lists(const Profile& profile, std::size_t top) {
     cut.values = hottest(profile.values, top, "values", cut.notes);
     cut.hazards = hottest(profile.hazards, top, "hazards", cut.notes);
     cut.addresses = hottest(profile.addresses, top, "addresses", cut.notes);
+    cut.latency = hottest(profile.latency, top, "latency", cut.notes);
     return cut;
 }
 

@@ -21,7 +21,7 @@ namespace {
 constexpr std::size_t least_width = 60;
 // Together with heads and blank lines, never more than 50 lines.
 constexpr std::size_t most_functions = 7, most_paths = 4, most_branches = 4, most_values = 5,
-                      most_threads = 4, most_notes = 4, most_names = 5;
+                      most_threads = 4, most_notes = 4, most_names = 5, most_loads = 5;
 // With these it is longer, where they were asked for.
 constexpr std::size_t most_hazards = 5, most_addresses = 5;
 // Where there are several processes, they take the place of the last of these.
@@ -82,6 +82,7 @@ class Summary {
         values();
         hazards();
         addresses();
+        loads();
         syscalls();
         notes();
     }
@@ -420,6 +421,51 @@ class Summary {
             if (pattern.row->count == &AddressPattern::strided)
                 text += fmt::format(" by {}", hot[i]->stride);
             line(text, source_if_wide(hot[i]->at));
+        }
+    }
+
+    // "L1 2%, memory 98%", the levels that it was of.
+    std::string level_shares(const LoadLatency& load) const {
+        std::string text;
+        const auto add = [&](const std::string& name) {
+            const auto found = load.levels.find(name);
+            if (found == load.levels.end() || found->second == 0) return;
+            text += fmt::format("{}{} {}", text.empty() ? "" : ", ", printable(name),
+                                percent(ratio(static_cast<double>(found->second),
+                                              static_cast<double>(load.count()))));
+        };
+        if (profile_.latency_host)
+            for (const LatencyLevel& level : profile_.latency_host->levels) add(level.name);
+        else
+            for (const auto& [name, count] : load.levels) add(name);
+        return text;
+    }
+
+    void loads() {
+        double all = 0;
+        for (const LoadLatency& load : profile_.latency)
+            all += static_cast<double>(load.lost_cycles);
+        if (all == 0) return;
+        title("Loads, by cycles lost to misses");
+        const std::size_t name_width = name_column();
+        const std::size_t shown = has_several_processes() ? fewer_values : most_loads;
+        for (std::size_t i = 0; i < std::min(profile_.latency.size(), shown); ++i) {
+            const LoadLatency& load = profile_.latency[i];
+            if (load.lost_cycles == 0) break;
+            std::string left =
+                fmt::format("{:>7} {:>8}  {}  {}; median {:.0f}",
+                            percent(ratio(static_cast<double>(load.lost_cycles), all)),
+                            short_count(static_cast<double>(load.count())),
+                            pad(fit(name(load.at), name_width), name_width), level_shares(load),
+                            load.median_cycles());
+            const std::string where = source_if_wide(load.at);
+            const std::size_t tail =
+                where.empty() ? 0 : 2 + std::min(columns(where), right_width());
+            const std::size_t taken = columns(left) + tail + 2;
+            constexpr std::size_t least_useful = 12;
+            if (taken + least_useful <= width_)
+                left += "  " + fit(symbols_.instruction_text(load.at), width_ - taken);
+            line(left, where);
         }
     }
 

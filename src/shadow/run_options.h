@@ -35,8 +35,13 @@ struct ProfileKinds {
     bool values = true;
     bool calls = true;
     bool hazards = false;  // with address patterns
+    bool latency = false;
 
-    constexpr bool any() const { return edges || paths || values || calls || hazards; }
+    // Of those that come of what a sample executes.
+    constexpr bool any_of_samples() const {
+        return edges || paths || values || calls || hazards;
+    }
+    constexpr bool any() const { return any_of_samples() || latency; }
     // Whether bursts with references are traced for them.
     constexpr bool references() const { return hazards; }
     friend bool operator==(const ProfileKinds&, const ProfileKinds&) = default;

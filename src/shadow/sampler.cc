@@ -65,6 +65,7 @@ Sampler::Sampler(const RunOptions& options, std::uint64_t seed, WaitHub& hub, Mo
       policy_(options.mode),
       settings_(options.bursts),
       costs_(measure_fault_price_ns(hub)) {
+    if (options.profiles.latency) latency_.emplace(hub, modules, burst_limit_);
     if (options.until_converged_percent)
         convergence_.emplace(profile, *options.until_converged_percent);
 }
@@ -86,6 +87,7 @@ Result<std::unique_ptr<Sampler>> Sampler::create(const RunOptions& options, std:
 
 Sampler::~Sampler() {
     active_.clear();
+    latency_.reset();
     for (auto& runner : runners_) {
         const pid_t worker = runner->worker_pid();
         runner.reset();
@@ -373,6 +375,7 @@ void Sampler::fill(Profile& profile) const {
         }
     }
     settings_.fill(profile.sampling);
+    if (latency_) latency_->fill(profile);
     if (options_.record_input) {
         const auto& recorded = recorder_.totals();
         profile.sampling.counters["input_stops"] = recorded.stops;

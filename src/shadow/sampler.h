@@ -21,6 +21,7 @@
 #include "shadow/budget/cost_account.h"
 #include "shadow/convergence.h"
 #include "shadow/input/input_recorder.h"
+#include "shadow/latency/latency_profiler.h"
 #include "shadow/phase_detector.h"
 #include "shadow/process_tree.h"
 #include "shadow/run_target.h"
@@ -128,6 +129,10 @@ class Sampler {
                                const BurstInStop& burst);
     SampleJob new_job(const SampledProcess& process, SampleKind kind);
     std::optional<BurstPlan> burst_plan() const;
+    // Latency bursts; see sampler_latency.cc.
+    bool is_latency_due(const SampledProcess& process) const;
+    double latency_cost_per_sample() const;
+    void take_latency_burst(SampledProcess& process, Clock::time_point now);
     RunLimits limits(std::uint64_t instructions, const Target& target);
     Taken note_idle(SampledProcess* process);
     bool leave_vdso(SampledProcess& process, std::vector<SampleThread>& threads);
@@ -164,6 +169,8 @@ class Sampler {
     InputRecorder recorder_;
     InputRecorder::Totals recorder_counted_;  // the part of its totals that is accounted for
     double syscall_stop_price_ns_ = 0;
+    std::optional<LatencyProfiler> latency_;
+    unsigned samples_since_latency_ = 0;
     std::list<ActiveSample> active_;
     std::optional<ConvergenceWatch> convergence_;
     PhaseDetector phase_detector_;

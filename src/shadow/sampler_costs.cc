@@ -86,7 +86,8 @@ void Sampler::schedule_next(Clock::time_point now, const SampledProcess* process
     if (process) {
         const auto kind = choose_kind(*process);
         outlook.burst = kind == SampleKind::burst;
-        outlook.cost_seconds = process->kinds.expected_cost_seconds(kind);
+        outlook.cost_seconds =
+            process->kinds.expected_cost_seconds(kind) + latency_cost_per_sample();
         ahead = budget_ && density >= 1 &&
                 budget_->when_within(costs_.total_seconds() +
                                      samples_ahead * outlook.cost_seconds) <= now;

@@ -56,7 +56,7 @@ class BadOptions(Refused):
         (["--profile=edge"], ["'--profile'", "'--profiles'"]),
         (["-x"], ["'-x'"]),
     ]
-    LATER = [["--engine=step"], ["--profiles=latency"], ["--profiles=edge,stream"]]
+    LATER = [["--engine=step"], ["--profiles=stream"], ["--profiles=edge,stream"]]
 
     def test_bad_values_name_option_value_and_what_is_accepted(self):
         for options, mentions in self.OPTIONS:
@@ -279,7 +279,7 @@ class Options(TestCase):
 
     def test_all_kinds_are_what_there_is_and_a_note_about_the_rest(self):
         profile = self.options_of("--profiles=all", "--max-samples=5")
-        self.assertTrue(any("latency" in note for note in profile["notes"]), profile["notes"])
+        self.assertTrue(any("hazards" in note for note in profile["notes"]), profile["notes"])
 
     def test_seed_is_written_down(self):
         self.assertEqual(self.options_of("--seed=77", "--max-samples=1")["run"]["seed"], "0x4d")

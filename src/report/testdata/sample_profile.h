@@ -103,6 +103,21 @@ inline Profile sample_profile() {
                  {HazardKind::page_split, plain, plain, 12, 900}};
     p.addresses = {{.at = loop, .constant = 10, .strided = 19'000, .irregular = 90, .stride = -64},
                    {.at = plain, .chased = 700, .irregular = 3}};
+    p.latency = {{.at = loop,
+                  .timed = 3,
+                  .reused = 5,
+                  .line_crossings = 2,
+                  .page_crossings = 1,
+                  .histogram = {{78, 1}, {390, 2}},
+                  .levels = {{"L1/L2", 6}, {"memory", 2}},
+                  .lost_cycles = 624},
+                 {.at = plain, .timed = 1, .histogram = {{78, 1}}, .levels = {{"L1/L2", 1}}}};
+    p.latency_host = {.levels = {{"L1/L2", 0, 78, 0.99}, {"memory", 260, 390.5, 1}},
+                      .step_cycles = 26,
+                      .load_us = 2.5,
+                      .evicted_l1 = {},
+                      .evicted_l2 = 0.25,
+                      .page_walk_cycles = {}};
     p.notes = {"a note that was there before"};
     return p;
 }

@@ -1,0 +1,44 @@
+// Which bytes an instruction is about to access.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "base/cpu_state.h"
+#include "decoder/instruction.h"
+
+namespace shadowprof {
+
+struct Access {
+    GuestAddress address;
+    std::uint64_t size_bytes = 0;
+    bool reads = false;
+    // One load of at most 64 bytes, neither locked nor masked, nor one of a string.
+    bool is_plain_load = false;
+};
+
+// At most two operands are in memory, and one more on the stack.
+class AccessList {
+  public:
+    void add(const Access& access) { accesses_[count_++] = access; }
+    const Access* begin() const { return accesses_.data(); }
+    const Access* end() const { return accesses_.data() + count_; }
+    std::size_t size() const { return count_; }
+    bool is_full() const { return count_ == accesses_.size(); }
+
+  private:
+    std::array<Access, 4> accesses_{};
+    std::size_t count_ = 0;
+};
+
+// How much a repeated string instruction may access.
+inline constexpr std::uint64_t most_string_bytes = 16 * 1024;
+
+// From general registers and segment bases; `cpu.rip` is the instruction's. A masked access counts
+// with all that it could reach. Nothing where that is not told by these: gathers and scatters, bit
+// strings indexed by a register, state areas, ENTER, long or downward string instructions.
+std::optional<AccessList> accesses_of(const Instruction& instruction, const CpuState& cpu);
+
+}  // namespace shadowprof

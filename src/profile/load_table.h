@@ -1,0 +1,32 @@
+// Collects what latency bursts saw, by instruction.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "base/guest_address.h"
+#include "profile/latency_levels.h"
+#include "profile/profile.h"
+
+namespace shadowprof {
+
+class LoadTable {
+  public:
+    // A load of `size_bytes` at `address` that took so long.
+    void add_timed(CodeLocation at, GuestAddress address, std::uint64_t size_bytes,
+                   std::uint64_t cycles);
+    // Loads of lines that were accessed before.
+    void add_reused(CodeLocation at, std::uint64_t count, std::uint64_t line_crossings,
+                    std::uint64_t page_crossings);
+
+    // Hottest first, with levels if there are any.
+    std::vector<LoadLatency> loads(const std::vector<LatencyLevel>& levels) const;
+
+  private:
+    LoadLatency& row(CodeLocation at);
+
+    std::map<CodeLocation, LoadLatency> rows_;
+};
+
+}  // namespace shadowprof

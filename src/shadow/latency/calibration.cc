@@ -1,0 +1,251 @@
+#include "shadow/latency/calibration.h"
+
+#include <sys/sysinfo.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <csignal>
+#include <fstream>
+#include <numeric>
+#include <thread>
+
+#include "base/clock.h"
+#include "ptrace/proc.h"
+#include "ptrace/target.h"
+#include "shadow/latency/burst_processors.h"
+#include "shadow/latency/calibration_cache.h"
+#include "shadow/latency/pointer_chase.h"
+#include "shadow/latency/probe_layout.h"
+#include "shadow/latency/probe_session.h"
+
+namespace shadowprof {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr int stops_per_chase = 40;
+constexpr int loads_per_stop = 32;
+// The process is our own: nobody waits for it. What takes longer waits for processors.
+constexpr milliseconds stop_limit{100};
+// Fewer tell too little about a level.
+constexpr std::uint64_t least_loads = 256;
+// What a load of a chase takes at most, so that all of it can be visited before it is measured.
+constexpr std::chrono::nanoseconds slowest_visit{150};
+constexpr milliseconds longest_visit{200};
+constexpr milliseconds between_stops{2};
+constexpr std::uint64_t largest_chase = std::uint64_t{256} << 20;
+
+// A chase, and which level it is to be of.
+struct ChasePlan {
+    std::string level;
+    std::uint64_t bytes;
+    bool flushed = false;
+};
+
+std::vector<ChasePlan> plans(const CacheSizes& sizes) {
+    std::vector<ChasePlan> list;
+    const auto add = [&](const char* level, std::uint64_t bytes) {
+        if (bytes >= page_bytes) list.push_back({level, std::bit_floor(bytes)});
+    };
+    add("L1", sizes.l1 / 2);
+    add("L2", sizes.l2 / 2);
+    // Of what the whole machine shares, others may have most.
+    if (sizes.l3 > 2 * sizes.l2) add("L3", std::min(4 * sizes.l2, sizes.l3 / 2));
+    struct sysinfo memory = {};
+    sysinfo(&memory);
+    const auto free = static_cast<std::uint64_t>(memory.freeram) * memory.mem_unit;
+    const auto last = std::bit_floor(std::min(largest_chase, free / 4));
+    list.push_back({"memory", last, true});
+    list.push_back({"", last});
+    return list;
+}
+
+// A chase that is stopped and measured again and again.
+class Measurement {
+  public:
+    Measurement(WaitHub& hub, const ChaseMemory& memory, bool flushed)
+        : hub_(hub), memory_(memory), flushed_(flushed) {}
+
+    Result<void> run();
+    const CycleHistogram& cycles() const { return cycles_; }
+    double load_us() const {
+        return loads_ ? static_cast<double>(nanoseconds_) / 1e3 / static_cast<double>(loads_) : 0;
+    }
+
+  private:
+    Result<void> measure(Target& target);
+    Result<void> time_loads(Target& target, StoppedThread& thread);
+
+    WaitHub& hub_;
+    const ChaseMemory& memory_;
+    const bool flushed_;
+    std::optional<ScratchMemory> scratch_;
+    CycleHistogram cycles_;
+    std::uint64_t loads_ = 0, nanoseconds_ = 0;
+};
+
+Result<void> Measurement::run() {
+    TRY_ASSIGN(const pid_t child, fork_chaser(memory_));
+    Result<void> measured;
+    {
+        auto target = Target::attach(hub_, child);
+        measured = target ? measure(**target) : Result<void>(target.error());
+        kill(child, SIGKILL);
+        (void)hub_.reap(child);
+        if (target) (*target)->handle({child, WaitStatus::decode(SIGKILL)});
+    }
+    return measured;
+}
+
+Result<void> Measurement::measure(Target& target) {
+    const auto lines = static_cast<std::int64_t>(memory_.bytes() / 64);
+    const auto visit = std::min<std::chrono::nanoseconds>(2 * lines * slowest_visit, longest_visit);
+    std::this_thread::sleep_for(visit);
+    for (int i = 0; i < stops_per_chase; ++i) {
+        const auto stat = read_proc_stat(target.pid());
+        const BurstProcessors processors(stat ? stat->cpu : -1, 0);
+        std::this_thread::sleep_for(between_stops);
+        TRY_ASSIGN(auto stop, target.stop(Target::Sleepers::stop));
+        if (stop.threads().empty()) continue;
+        if (!scratch_) {
+            TRY_ASSIGN(auto scratch, ScratchMemory::inject(stop, probe_code(), probe_data_bytes));
+            scratch_.emplace(std::move(scratch));
+            continue;
+        }
+        TRY(time_loads(target, stop.threads().front()));
+    }
+    if (loads_ < least_loads)
+        return Error{ErrorCode::unsupported, 0, "the machine is too busy to be calibrated"};
+    return {};
+}
+
+Result<void> Measurement::time_loads(Target& target, StoppedThread& thread) {
+    TRY_ASSIGN(const auto registers, thread.registers());
+    GuestAddress address{registers.rax};
+    if (!memory_.contains(address)) return {};
+    const auto stat = read_thread_stat(thread.tid(), thread.tid());
+    if (flushed_)
+        for (auto [line, i] = std::pair(address, 0); i < loads_per_stop; ++i) {
+            memory_.flush(line);
+            line = memory_.next(line);
+        }
+    TRY_ASSIGN(auto session, ProbeSession::begin(thread, *scratch_, stop_limit));
+    const auto until = target.stop_began() + stop_limit;
+    const GuestAddress own = scratch_->data() + PROBE_ANSWER;
+    const auto first = session.time(own, own, until);
+    const bool stayed =
+        first && *first && stat && static_cast<int>((*first)->processor & 0xfff) == stat->cpu;
+    for (int i = 0; stayed && i < loads_per_stop; ++i) {
+        const auto start = Clock::now();
+        const auto timed = session.time(address, address, until);
+        if (!timed || !*timed) break;
+        ++cycles_[(*timed)->cycles];
+        ++loads_;
+        nanoseconds_ += to_ns(Clock::now() - start);
+        address = memory_.next(address);
+    }
+    return session.finish();
+}
+
+std::uint64_t counter_step(const CycleHistogram& cycles) {
+    std::uint64_t step = 0;
+    for (const auto& [value, count] : cycles) step = std::gcd(step, value);
+    return step;
+}
+
+// Share of loads beyond the level that the chase is of.
+std::optional<double> evicted(const std::vector<LatencyLevel>& levels, std::string_view level,
+                              const CycleHistogram& cycles) {
+    for (std::size_t i = 0; i + 1 < levels.size(); ++i) {
+        if (levels[i].name != level) continue;
+        std::uint64_t beyond = 0;
+        for (const auto& [value, count] : cycles)
+            if (value >= levels[i + 1].from_cycles) beyond += count;
+        return static_cast<double>(beyond) / static_cast<double>(total(cycles));
+    }
+    return std::nullopt;
+}
+
+// The last of the names that a level is made of.
+std::optional<std::string> level_with(const std::vector<LatencyLevel>& levels,
+                                      std::string_view name) {
+    for (const auto& level : levels)
+        if (level.name == name || level.name.ends_with("/" + std::string(name))) return level.name;
+    return std::nullopt;
+}
+
+}  // namespace
+
+CacheSizes read_cache_sizes() {
+    CacheSizes sizes;
+    for (int i = 0; i < 8; ++i) {
+        const auto path = fmt::format("/sys/devices/system/cpu/cpu0/cache/index{}/", i);
+        std::string type, text;
+        int level = 0;
+        std::uint64_t kib = 0;
+        std::ifstream(path + "type") >> type;
+        std::ifstream(path + "level") >> level;
+        std::ifstream(path + "size") >> kib;
+        if (type == "Instruction" || kib == 0) continue;
+        if (level == 1) sizes.l1 = kib << 10;
+        if (level == 2) sizes.l2 = kib << 10;
+        if (level == 3) sizes.l3 = kib << 10;
+    }
+    return sizes;
+}
+
+Result<HostCalibration> calibrate(WaitHub& hub) {
+    HostCalibration result;
+    std::vector<LevelSample> samples;
+    CycleHistogram all, l1, l2, l3_small, l3_huge;
+    double load_us = 0;
+    for (const auto& plan : plans(read_cache_sizes())) {
+        for (const auto pages : {PageKind::small, PageKind::huge}) {
+            auto memory = ChaseMemory::create(plan.bytes, pages);
+            if (!memory) continue;
+            Measurement measurement(hub, *memory, plan.flushed);
+            TRY(measurement.run());
+            const auto& cycles = measurement.cycles();
+            const bool huge = pages == PageKind::huge;
+            result.rows.push_back({plan.level, plan.bytes, huge, plan.flushed,
+                                   quantile(cycles, 0.1), quantile(cycles, 0.5),
+                                   quantile(cycles, 0.9)});
+            load_us = std::max(load_us, measurement.load_us());
+            for (const auto& [value, count] : cycles) {
+                all[value] += count;
+                if (plan.level == "L1") l1[value] += count;
+                if (plan.level == "L2") l2[value] += count;
+                if (plan.level == "L3") (huge ? l3_huge : l3_small)[value] += count;
+            }
+            if (plan.level.empty()) continue;
+            if (samples.empty() || samples.back().name != plan.level)
+                samples.push_back({plan.level, {}});
+            for (const auto& [value, count] : cycles) samples.back().cycles[value] += count;
+        }
+    }
+    auto& host = result.host;
+    host.levels = find_levels(std::move(samples));
+    host.step_cycles = counter_step(all);
+    host.load_us = load_us;
+    host.evicted_l1 = evicted(host.levels, "L1", l1);
+    if (const auto level = level_with(host.levels, "L2"))
+        host.evicted_l2 = evicted(host.levels, *level, l2);
+    const double walk = median(l3_small) - median(l3_huge);
+    if (!l3_small.empty() && !l3_huge.empty() && walk > static_cast<double>(host.step_cycles))
+        host.page_walk_cycles = walk;
+    return result;
+}
+
+Result<HostCalibration> calibrated_host(WaitHub& hub) {
+    const auto key = calibration_key();
+    if (auto known = read_calibration(key)) return *std::move(known);
+    TRY_ASSIGN(auto measured, calibrate(hub));
+    // Where it cannot be kept, it will be measured again.
+    (void)write_calibration(key, measured);
+    return measured;
+}
+
+}  // namespace shadowprof

@@ -1,0 +1,43 @@
+// How long loads of each level take on this machine, measured by the probe in a process of our own.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "profile/latency_levels.h"
+#include "ptrace/wait_hub.h"
+
+namespace shadowprof {
+
+// Loads of a pointer chase of one size, timed as they are in a burst.
+struct CalibrationRow {
+    std::string level;        // that it was made for; empty: none
+    std::uint64_t bytes = 0;  // of the chase
+    bool huge_pages = false;  // or 4 KiB ones
+    bool flushed = false;     // each line was evicted from all caches before its load
+    std::uint64_t p10 = 0, p50 = 0, p90 = 0;  // cycles
+
+    friend bool operator==(const CalibrationRow&, const CalibrationRow&) = default;
+};
+
+struct HostCalibration {
+    LatencyHost host;
+    std::vector<CalibrationRow> rows;
+
+    friend bool operator==(const HostCalibration&, const HostCalibration&) = default;
+};
+
+// Bytes of the data caches of the first processor, from sysfs; 0 where there is none.
+struct CacheSizes {
+    std::uint64_t l1 = 0, l2 = 0, l3 = 0;
+};
+CacheSizes read_cache_sizes();
+
+// Measures: takes one to two seconds, and as much memory as the largest chase.
+Result<HostCalibration> calibrate(WaitHub& hub);
+
+// From the cache file of the user, or else measured, and then kept there.
+Result<HostCalibration> calibrated_host(WaitHub& hub);
+
+}  // namespace shadowprof

@@ -1,0 +1,44 @@
+// One latency burst: a thread of a stopped target is emulated, its loads are timed in the target.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <vector>
+
+#include "base/result.h"
+#include "emu/worker_process.h"
+#include "shadow/latency/probe_session.h"
+#include "shadow/latency/timeable_memory.h"
+
+namespace shadowprof {
+
+// A load that was timed and counts.
+struct SeenLoad {
+    GuestAddress pc;
+    GuestAddress address;
+    std::uint64_t size_bytes = 0;
+    std::uint64_t cycles = 0;
+};
+
+struct BurstLoads {
+    std::vector<SeenLoad> timed;
+    std::vector<LoadReuse> reused;  // hostile
+    LoadCounts counts = {};         // the same
+    SampleEnd end = SampleEnd::time;
+    std::uint64_t translation_ns = 0;
+    bool worker_lost = false;
+    bool worker_exhausted = false;
+    bool is_over = false;  // the worker has said all that it has to say
+    std::uint64_t questions = 0;
+    std::uint64_t timing_ns = 0;  // of all questions, from when they came to their answers
+};
+
+// Answers the worker's questions until the burst ends or it is `until`. `session` must be of the
+// thread that the worker emulates. What the worker asks for is timed only in `memory`.
+BurstLoads follow_loads(WorkerProcess& worker, ProbeSession& session, const TimeableMemory& memory,
+                        std::chrono::steady_clock::time_point until);
+
+// After the stop: waits until a burst that was cut is over for the worker as well.
+void finish_loads(WorkerProcess& worker, BurstLoads& loads);
+
+}  // namespace shadowprof

@@ -1,0 +1,171 @@
+#include "shadow/latency/probe_session.h"
+
+#include <x86intrin.h>
+
+#include <array>
+#include <atomic>
+#include <csignal>
+#include <utility>
+
+#include "base/clock.h"
+#include "ptrace/rseq_area.h"
+#include "shadow/latency/probe_layout.h"
+#include "shadow/latency/sigreturn_frame.h"
+
+extern "C" const std::byte shadowprof_probe_begin[], shadowprof_probe_end[];
+
+namespace shadowprof {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::nanoseconds;
+
+// Of AMX and all before.
+constexpr std::size_t most_extended_bytes = 16 * 1024;
+// Looks at the mailbox between two looks at the thread and the clock.
+constexpr int looks_in_a_row = 256;
+// Single-step, direction and alignment check flags.
+constexpr std::uint64_t harmful_flags = 0x100 | 0x400 | 0x40000;
+// Where the thread is let go on its own, in times of what it should take.
+constexpr int patience = 2;
+
+constexpr std::uint64_t bit_of(int signal) {
+    return 1ull << (signal - 1);
+}
+// What a load may raise. The kernel takes handlers from those that block it, so nobody does.
+constexpr std::uint64_t load_signals = bit_of(SIGSEGV) | bit_of(SIGBUS);
+
+bool is_raised_by_load(const siginfo_t& info) {
+    return (info.si_signo == SIGSEGV || info.si_signo == SIGBUS) && info.si_code > 0;
+}
+
+}  // namespace
+
+std::span<const std::byte> probe_code() {
+    return {shadowprof_probe_begin, shadowprof_probe_end};
+}
+
+double tsc_per_ns() {
+    static const double rate = [] {
+        constexpr std::int64_t span_ns = 1'000'000;
+        const auto start_ns = read_clock_ns(CLOCK_MONOTONIC);
+        const auto start = __rdtsc();
+        auto now_ns = start_ns;
+        while (now_ns - start_ns < span_ns) now_ns = read_clock_ns(CLOCK_MONOTONIC);
+        return static_cast<double>(__rdtsc() - start) / static_cast<double>(now_ns - start_ns);
+    }();
+    return rate;
+}
+
+std::uint64_t& ProbeSession::word(std::size_t offset) const {
+    return *reinterpret_cast<std::uint64_t*>(memory_->bytes().data() + offset);
+}
+
+Result<ProbeSession> ProbeSession::begin(StoppedThread& thread, ScratchMemory& memory,
+                                         nanoseconds limit) {
+    const auto unsupported = [](std::string_view reason) {
+        return Error{ErrorCode::unsupported, 0, std::string(reason)};
+    };
+    if (!thread.status().is_trap()) return unsupported("the thread is not in a trap");
+    TRY_ASSIGN(const auto saved, thread.registers());
+    TRY_ASSIGN(const bool restartable, in_restartable_sequence(thread, saved.rip));
+    if (restartable) return unsupported("the thread is inside a restartable sequence");
+    TRY_ASSIGN(const std::uint64_t mask, thread.signal_mask());
+    alignas(64) std::array<std::byte, most_extended_bytes> buffer;
+    TRY_ASSIGN(const auto extended, thread.extended_state(buffer));
+    TRY(write_sigreturn_frame(saved, mask, extended, memory.bytes().subspan(PROBE_FRAME),
+                              memory.data() + PROBE_FRAME));
+    ProbeSession session(thread, memory, saved, mask);
+    session.word(PROBE_QUESTION) = session.word(PROBE_ANSWER) = 0;
+    TRY(session.set_off(limit));
+    return session;
+}
+
+ProbeSession::ProbeSession(ProbeSession&& other) noexcept
+    : thread_(std::exchange(other.thread_, nullptr)),
+      memory_(other.memory_),
+      saved_(other.saved_),
+      saved_mask_(other.saved_mask_),
+      question_(other.question_),
+      deadline_tsc_(other.deadline_tsc_),
+      runs_(other.runs_) {}
+
+Result<void> ProbeSession::set_off(nanoseconds limit) {
+    const auto wait = static_cast<double>((patience * limit).count()) * tsc_per_ns();
+    deadline_tsc_ = __rdtsc() + static_cast<std::uint64_t>(wait);
+    TRY(thread_->set_signal_mask(~load_signals));
+    return set_off_again();
+}
+
+// From the probe's beginning, with the last question taken for answered.
+Result<void> ProbeSession::set_off_again() {
+    user_regs_struct registers = saved_;
+    registers.rip = memory_->code().value;
+    registers.rsp = (memory_->data() + PROBE_FRAME).value;
+    registers.r12 = memory_->data().value;
+    registers.r13 = deadline_tsc_;
+    registers.r14 = question_;
+    registers.orig_rax = ~0ull;
+    registers.eflags &= ~harmful_flags;
+    TRY(thread_->set_registers(registers));
+    TRY(thread_->set_off());
+    runs_ = true;
+    return {};
+}
+
+Result<std::optional<TimedLoad>> ProbeSession::time(GuestAddress first, GuestAddress last,
+                                                    Clock::time_point until) {
+    const Error late{ErrorCode::interrupted, 0, "the probe does not answer"};
+    if (!thread_ || !runs_) return late;
+    word(PROBE_FIRST) = first.value;
+    word(PROBE_LAST) = last.value;
+    std::atomic_ref(word(PROBE_QUESTION)).store(++question_, std::memory_order_release);
+    const std::atomic_ref answer(word(PROBE_ANSWER));
+    for (int looks = 1; answer.load(std::memory_order_acquire) != question_; ++looks) {
+        _mm_pause();
+        if (looks % looks_in_a_row != 0) continue;
+        TRY_ASSIGN(const bool stopped, thread_->has_stopped());
+        if (stopped) {
+            runs_ = false;
+            TRY_ASSIGN(const bool faulted, stopped_by_fault());
+            if (!faulted) return late;
+            TRY(set_off_again());
+            return std::optional<TimedLoad>{};
+        }
+        if (Clock::now() >= until) return late;
+    }
+    const auto bytes = word(PROBE_BYTES);
+    return std::optional(TimedLoad{.cycles = word(PROBE_CYCLES),
+                                   .first = static_cast<std::byte>(bytes),
+                                   .last = static_cast<std::byte>(bytes >> 8),
+                                   .processor = static_cast<std::uint32_t>(word(PROBE_PROCESSOR))});
+}
+
+Result<bool> ProbeSession::is_in_probe() const {
+    TRY_ASSIGN(const auto registers, thread_->registers());
+    return registers.rip - memory_->code().value < probe_code().size();
+}
+
+Result<bool> ProbeSession::stopped_by_fault() {
+    if (thread_->status().kind() != WaitStatus::Kind::signal_stop) return false;
+    TRY_ASSIGN(const auto info, thread_->signal_info());
+    if (!is_raised_by_load(info)) return false;
+    return is_in_probe();
+}
+
+// A thread that gave up by itself has its own registers already. A signal that somebody has sent
+// stays in its status.
+Result<void> ProbeSession::finish() {
+    if (!thread_) return {};
+    StoppedThread& thread = *thread_;
+    if (std::exchange(runs_, false)) TRY(thread.halt());
+    TRY_ASSIGN(const bool faulted, stopped_by_fault());
+    TRY_ASSIGN(const bool ours, is_in_probe());
+    thread_ = nullptr;
+    if (!ours) return {};
+    if (faulted) TRY(thread.settle(StoppedThread::OwnSignal::dropped));
+    TRY(thread.set_signal_mask(saved_mask_));
+    return thread.set_registers(saved_);
+}
+
+}  // namespace shadowprof

@@ -1,0 +1,75 @@
+"""Load latencies, and that taking them leaves a program as it was. What the machine's counter cannot
+tell apart is not asked for: levels are those of its own calibration."""
+
+import subprocess
+import time
+import unittest
+
+import processes
+from harness import SHADOWPROF, TestCase, victim
+
+CHASE = victim("chase")
+# As often as they can be had: nothing here is about what they cost.
+MANY = ("--profiles=latency", "--budget=50%")
+
+
+class Latency(TestCase):
+    def chase(self, pattern, size, rounds, *options):
+        done, profile = self.profile(CHASE, pattern, str(size), "small", str(rounds), module=CHASE,
+                                     options=options)
+        self.assertEqual(done.code, 0, done.stderr)
+        return done, profile
+
+    def load_at(self, profile, symbol):
+        for load in profile["latency"]:
+            location = profile.locations[load["at"]]
+            if location["address"] == hex(profile.symbols[symbol]):
+                return load
+        return None
+
+    def test_a_program_does_the_same_under_many_bursts(self):
+        plain = subprocess.run([str(CHASE), "buckets", "65536", "small", "400"],
+                               stdout=subprocess.PIPE, check=True, timeout=300)
+        done, profile = self.chase("buckets", 65536, 400, *MANY)
+        self.assertEqual(done.stdout, plain.stdout)
+        counters = profile["sampling"]["counters"]
+        self.assertGreater(counters["latency_bursts"], 0)
+        # What was loaded is what was read afterwards.
+        self.assertEqual(counters["latency_loads_changed"], 0)
+        for load in profile["latency"]:
+            self.assertEqual(load["count"], load["timed"] + load["reused"])
+            self.assertEqual(sum(count for _, count in load["histogram"]), load["timed"])
+            if profile.data.get("latency_host"):
+                self.assertEqual(sum(load["levels"].values()), load["count"])
+
+    def test_mappings_and_descriptors_are_as_before_when_it_is_let_go(self):
+        target, tag = self.start([str(CHASE), "random", "16384", "small"],
+                                 stdout=subprocess.PIPE)
+        try:
+            self.assertEqual(target.stdout.readline(), b"ready\n")
+            before = processes.settled_facts(target.pid)
+            done = self.run_command([str(SHADOWPROF), "attach", *MANY, "--duration=2s", "-o",
+                                     "attached.json", str(target.pid)])
+            self.assertEqual(done.code, 0, done.stderr)
+            self.assertEqual(processes.facts(target.pid), before)
+            cpu = time.process_time_ns()
+            self.assertEqual(processes.state(target.pid), "R", cpu)
+        finally:
+            self._kill_all(target.pid, tag)
+            target.stdout.close()
+            target.wait()
+
+    def test_loads_of_what_fits_the_first_level_are_not_taken_for_memory(self):
+        _, profile = self.chase("random", 16384, 1500, *MANY)
+        host = profile.data.get("latency_host")
+        names = [level["name"] for level in host["levels"]] if host else []
+        if len(names) < 2:
+            self.skipTest("the machine, as busy as it is, has no levels that could be told apart")
+        load = self.load_at(profile, "the_random_load")
+        if load is None:
+            self.skipTest("the machine is too busy for bursts")
+        self.assertLess(2 * load["levels"][names[-1]], load["count"], (load, host))
+
+
+if __name__ == "__main__":
+    unittest.main()
