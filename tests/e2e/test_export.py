@@ -1,0 +1,171 @@
+"""Exports are what their readers take them for. Readers that are not installed are not asked."""
+
+import csv
+import gzip
+import io
+import json
+import re
+import shutil
+import subprocess
+import unittest
+
+from harness import TestCase, victim
+
+BOLT_TOOLS = "/usr/lib/llvm-16/bin"
+# Instructions behind a system call that never returns, up to the next branch.
+BEHIND_EXIT = 8
+
+
+def tool(name):
+    path = shutil.which(name) or shutil.which(name, path=BOLT_TOOLS)
+    if path is None:
+        raise unittest.SkipTest(f"{name} is not installed")
+    return path
+
+
+class Export(TestCase):
+    EIGHTS = 1000
+
+    def setUp(self):
+        super().setUp()
+        done, self.seen = self.profile(victim("edges"), str(self.EIGHTS),
+                                       options=("--mode=exact",), module=victim("edges"))
+        self.assertEqual(done.code, 0, done.stderr)
+        self.instructions = self.seen["sampling"]["target_instructions"]
+
+    def export(self, form, *options):
+        done = self.shadowprof("export", f"--format={form}", *options, self.profile_path)
+        self.assertEqual(done.code, 0, done.stderr)
+        return done.stdout
+
+    def exported_file(self, form, *options):
+        path = self.folder / f"exported.{form}"
+        self.export(form, "-o", path, *options)
+        return path
+
+    def read_by(self, *command):
+        done = subprocess.run(list(map(str, command)), capture_output=True, text=True,
+                              errors="replace")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout + done.stderr
+
+    def function(self, name):
+        """Instructions in a function itself."""
+        return sum(stack["instructions"] for stack in self.seen["stacks"]
+                   if self.seen.locations[stack["frames"][-1]]["function"] == name)
+
+    def test_folded_stacks_add_up(self):
+        lines = self.export("folded").decode().splitlines()
+        self.assertEqual(sum(int(line.rpartition(" ")[2]) for line in lines), self.instructions)
+        self.assertTrue(any(";main;edges_run;edges_leaf " in line for line in lines))
+
+    def test_csv_is_read_back(self):
+        rows = list(csv.DictReader(io.StringIO(self.export("csv").decode(), newline="")))
+        counts = {row["function"]: int(row["instructions"]) for row in rows}
+        self.assertEqual(counts["edges_run"], self.function("edges_run"))
+        edges = list(csv.DictReader(io.StringIO(
+            self.export("csv", "--table=edges", "--top=3").decode(), newline="")))
+        self.assertEqual([int(row["count"]) for row in edges],
+                         [edge["count"] for edge in self.seen["edges"][:3]])
+
+    def test_speedscope_adds_up(self):
+        data = json.loads(self.export("speedscope"))
+        profile = data["profiles"][0]
+        self.assertEqual(sum(profile["weights"]), self.instructions)
+        self.assertEqual(profile["endValue"], self.instructions)
+        self.assertEqual(len(profile["samples"]), len(profile["weights"]))
+        last = max(frame for sample in profile["samples"] for frame in sample)
+        self.assertEqual(last, len(data["shared"]["frames"]) - 1)
+
+    def test_callgrind_counts_what_was_executed(self):
+        text = self.export("callgrind").decode()
+        total = int(re.search(r"^totals: (\d+)$", text, re.M)[1])
+        self.assertGreaterEqual(total, self.instructions)
+        self.assertLessEqual(total, self.instructions + BEHIND_EXIT)
+        taken, executed = 6 * self.EIGHTS, 8 * self.EIGHTS
+        self.assertIn(f"jcnd={taken}/{executed} ", text)
+
+    def test_callgrind_annotate_reads_it(self):
+        path = self.exported_file("callgrind")
+        text = self.read_by(tool("callgrind_annotate"), "--threshold=100", path)
+        self.assertNotIn("WARNING", text)
+        counts = {name: int(count.replace(",", "")) for count, name in
+                  re.findall(r"^\s*([\d,]+) \([ \d.]+%\)\s+\S+:(edges_\w+)", text, re.M)}
+        for name in ("edges_run", "edges_leaf", "edges_odd", "edges_even"):
+            self.assertEqual(counts[name], self.function(name), name)
+
+    def test_pprof_is_a_gzip_file_of_its_names(self):
+        content = gzip.decompress(self.exported_file("pprof").read_bytes())
+        self.assertIn(b"edges_leaf", content)
+
+    def test_go_pprof_reads_it(self):
+        text = self.read_by(tool("go"), "tool", "pprof", "-top", "-nodefraction=0",
+                            self.exported_file("pprof"))
+        self.assertIn(f"of {self.instructions} total", text)
+        self.assertRegex(text, rf"\b{self.function('edges_run')} .* edges_run\n")
+
+    def build(self, *flags):
+        program = self.folder / "program"
+        self.read_by(tool("gcc"), "-O2", "-g", "-Wl,--emit-relocs", *flags, self.source, "-o", program)
+        done, _ = self.profile(program, options=("--mode=exact",))
+        self.assertEqual(done.code, 0, done.stderr)
+        return program
+
+    @property
+    def source(self):
+        path = self.folder / "program.c"
+        path.write_text("""
+            #include <stdio.h>
+            __attribute__((noinline)) int rare(int x) { volatile int y = x * 3; return y + 1; }
+            __attribute__((noinline)) int loop(int n) {
+                int sum = 0;
+                for (int i = 0; i < n; ++i)
+                    if (i % 100 == 7) sum += rare(i); else sum ^= i;
+                return sum;
+            }
+            int main(void) { return printf("%d\\n", loop(10000)) < 0; }
+        """)
+        return path
+
+    def test_perf2bolt_reads_it_wherever_the_program_is_linked_to(self):
+        perf2bolt = shutil.which("perf2bolt", path=BOLT_TOOLS) or tool("perf2bolt")
+        for flags in (("-pie", "-fPIE"), ("-no-pie", "-fno-pie")):
+            program = self.build(*flags)
+            branches = self.exported_file("bolt", "--module=program")
+            out = self.folder / "program.fdata"
+            self.read_by(perf2bolt, program, "-p", branches, "-pa", "-o", out)
+            lines = out.read_text().splitlines()
+            calls = [line.split() for line in lines if re.match(r"1 loop \w+ 1 rare 0 ", line)]
+            self.assertEqual([int(call[-1]) for call in calls], [100], lines)
+
+    def test_llvm_profgen_reads_it_wherever_the_program_is_linked_to(self):
+        profgen = tool("llvm-profgen-16")
+        for flags in (("-pie", "-fPIE"), ("-no-pie", "-fno-pie")):
+            program = self.build(*flags)
+            out = self.folder / "program.prof"
+            self.read_by(profgen, "--binary", program, "--format=text", "-o", out,
+                         "--unsymbolized-profile",
+                         self.exported_file("llvm-profgen", "--module=program"))
+            self.assertRegex(out.read_text(), r"(?m)^rare:\d+:100$")
+
+    def refused(self, *words):
+        done = self.shadowprof("export", *words, self.profile_path)
+        self.assertEqual((done.code, done.stdout), (125, b""))
+        return done.stderr
+
+    def test_what_cannot_be_is_refused_with_a_remedy(self):
+        self.assertIn("did you mean 'folded'", self.refused("--format=foldet"))
+        self.assertIn("--top is not of", self.refused("--format=bolt", "--top=3"))
+        self.assertIn("its files are", self.refused("--format=bolt", "--module=nothing"))
+        self.assertIn("--module is not of", self.refused("--format=folded", "--module=edges"))
+
+    def test_another_build_is_refused(self):
+        program = self.build("-pie", "-fPIE")
+        self.read_by(tool("gcc"), "-O1", self.source, "-o", program)
+        self.assertIn("another build", self.refused("--format=bolt", "--module=program"))
+        program.unlink()
+        self.assertIn("No such file", self.refused("--format=bolt", "--module=program"))
+
+
+if __name__ == "__main__":
+    unittest.main()
