@@ -71,9 +71,12 @@ class RandomProfiles {
         const auto module = below(40) == 0 ? 99 : below(p.modules.size());
         return {static_cast<std::uint32_t>(module), below(4)};
     }
+    // In one module, so that often all profiles have the same instruction.
     ValueProfile value(std::uint64_t address, const Profile& p) {
-        ValueProfile v{.at = {location(p).module, address},
-                       .operand = word(),
+        std::uint32_t module = 0;
+        while (p.modules[module].build_id != "aa") ++module;
+        ValueProfile v{.at = {module, address},
+                       .operand = "al",
                        .width_bytes = 1,
                        .count = 200 + count(),
                        .invariance = 0,

@@ -7,25 +7,28 @@ import unittest
 from harness import TestCase, victim
 
 KINDS = "--profiles=edge,path,value,call"
-ROUNDS = "300000"
+# The loop of the victim `paths` repeats exactly, so that its shares do not depend on how long it runs:
+# short where all is followed, long enough elsewhere that samples in the program's start do not matter.
+FEW, MANY = "300000", "30000000"
+
+MEASURES = (("paths", "accuracy"), ("edges", "accuracy"), ("calls", "overlap"),
+            ("methods", "overlap"))
 
 
 class Files(TestCase):
-    def make(self, name, *options):
-        """A profile of the victim `edges`, as a file in the test's folder."""
+    def make(self, name, rounds, *options):
+        """A profile of the victim `paths`, as a file in the test's folder."""
         path = self.folder / name
-        done = self.shadowprof("run", "-q", "-o", path, KINDS, *options, "--", victim("edges"),
-                               ROUNDS)
+        done = self.shadowprof("run", "-q", "-o", path, KINDS, *options, "--", victim("paths"),
+                               rounds)
         self.assertEqual(done.code, 0, done.stderr)
         return path
 
     def exact(self):
-        return self.make("exact.json", "--mode=exact")
+        return self.make("exact.json", FEW, "--mode=exact")
 
     def sampled(self, seed):
-        # Small samples, so that there are some however quick the machine is.
-        return self.make(f"sampled-{seed}.json", "--load=0.5", "--sample-size=100k",
-                         f"--seed={seed}")
+        return self.make(f"sampled-{seed}.json", MANY, "--load=0.5", f"--seed={seed}")
 
     def accuracy(self, full, sampled, *options):
         done = self.shadowprof("accuracy", "--json", *options, full, sampled)
@@ -58,19 +61,14 @@ class Accuracy(Files):
         full = self.exact()
         seen = self.accuracy(full, self.sampled(1))
         self.assertTrue(seen["full_is_exact"], seen["notes"])
-        # The program is a loop: any sample of whole iterations has nearly the true shares.
-        self.assertGreater(seen["edges"]["accuracy"], 0.9)
-        self.assertGreater(seen["calls"]["overlap"], 0.9)
-        self.assertGreater(seen["methods"]["overlap"], 0.9)
-        self.assertGreater(seen["paths"]["accuracy"], 0.5)
+        # Any sample of the loop has nearly the true shares.
+        for metric, measure in MEASURES:
+            self.assertGreater(seen[metric][measure], 0.8, metric)
         self.assertLess(seen["values"]["difference"], 0.2)
-        self.assertGreater(seen["values"]["covered"], 0.9)
-        for metric, measure in (("paths", "accuracy"), ("edges", "accuracy"),
-                                ("calls", "overlap"), ("methods", "overlap")):
-            self.assertLessEqual(seen[metric][measure], 1)
-            self.assertGreaterEqual(seen[metric][measure], 0)
+        self.assertGreater(seen["values"]["covered"], 0.5)
+        for metric, measure in MEASURES:
+            self.assertLessEqual(seen[metric][measure], 1, metric)
         self.assertGreater(seen["coverage"], 0)
-        self.assertLess(seen["coverage"], 1)
         self.assertIsNone(seen["streams"])
 
     def test_profile_agrees_with_itself(self):
@@ -84,7 +82,7 @@ class Accuracy(Files):
     def test_values_that_were_not_collected_are_left_out(self):
         full = self.folder / "full.json"
         done = self.shadowprof("run", "-q", "-o", full, "--mode=exact", "--profiles=edge", "--",
-                               victim("edges"), ROUNDS)
+                               victim("paths"), FEW)
         self.assertEqual(done.code, 0, done.stderr)
         seen = self.accuracy(full, self.sampled(1))
         self.assertIsNone(seen["values"])
@@ -98,11 +96,11 @@ class Accuracy(Files):
         self.assertIn(b"edges    accuracy", done.stdout)
         worst = done.stdout.partition(b"Edges that differ most\n")[2].partition(b"\n\n")[0]
         self.assertEqual(len(worst.splitlines()), 3)  # the head and two
-        self.assertIn(b"edges_", worst)
+        self.assertIn(b" -> ", worst)
 
     def test_different_programs_are_refused(self):
         other = self.folder / "other.json"
-        done = self.shadowprof("run", "-q", "-o", other, "--mode=exact", "--", victim("paths"),
+        done = self.shadowprof("run", "-q", "-o", other, "--mode=exact", "--", victim("edges"),
                                "100")
         self.assertEqual(done.code, 0, done.stderr)
         done = self.shadowprof("accuracy", self.exact(), other)
@@ -137,7 +135,7 @@ class Merge(Files):
         self.assertEqual(merged["run"]["command"], single[0]["run"]["command"])
         self.assertEqual(merged["run"]["started"], min(run["run"]["started"] for run in single))
         names = {location["function"] for location in merged["locations"]}
-        self.assertLessEqual({"edges_leaf", "edges_even"}, names)
+        self.assertLessEqual({"paths_run", "paths_callee"}, names)
         # A mean is no farther from the truth than the farthest of what it is the mean of.
         accuracies = [self.accuracy(full, run)["edges"]["accuracy"] for run in runs]
         together = self.accuracy(full, self.folder / "merged.json")["edges"]["accuracy"]
@@ -167,7 +165,7 @@ class Merge(Files):
 
     def test_programs_may_differ(self):
         other = self.folder / "other.json"
-        self.shadowprof("run", "-q", "-o", other, "--mode=exact", KINDS, "--", victim("paths"),
+        self.shadowprof("run", "-q", "-o", other, "--mode=exact", KINDS, "--", victim("edges"),
                         "100")
         merged = self.merge(self.exact(), other)
         paths = {os.path.basename(module["path"]) for module in merged["modules"]}
