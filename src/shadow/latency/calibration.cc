@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "ptrace/proc.h"
 #include "ptrace/target.h"
+#include "shadow/latency/answer_time.h"
 #include "shadow/latency/burst_processors.h"
 #include "shadow/latency/calibration_cache.h"
 #include "shadow/latency/pointer_chase.h"
@@ -141,10 +142,11 @@ Result<void> Measurement::time_loads(Target& target, StoppedThread& thread) {
     for (int i = 0; stayed && i < loads_per_stop; ++i) {
         const auto start = Clock::now();
         const auto timed = session.time(address, address, until);
-        if (!timed || !*timed) break;
+        const auto taken = Clock::now() - start;
+        if (!timed || !*timed || taken > longest_answer) break;
         ++cycles_[(*timed)->cycles];
         ++loads_;
-        nanoseconds_ += to_ns(Clock::now() - start);
+        nanoseconds_ += to_ns(taken);
         address = memory_.next(address);
     }
     return session.finish();

@@ -1,6 +1,7 @@
 #include "shadow/latency/latency_burst.h"
 
 #include "base/clock.h"
+#include "shadow/latency/answer_time.h"
 
 namespace shadowprof {
 namespace {
@@ -19,11 +20,13 @@ LoadAnswer answer_to(const LoadQuestion& question, ProbeSession& session,
     if (size == 0 || size > most_load_bytes) return skipped;
     const auto last = question.address + (size - 1);
     if (last < question.address || !memory.contains(question.address, last)) return skipped;
+    const auto start = Clock::now();
     const auto timed = session.time(question.address, last, until);
     if (!timed) return skipped;
+    const bool counts = question.counts && Clock::now() - start <= longest_answer;
     if (!*timed) return {LoadAnswer::Outcome::faulted, 0, 0};
     const TimedLoad& load = **timed;
-    if (question.counts) loads.timed.push_back({question.pc, question.address, size, load.cycles});
+    if (counts) loads.timed.push_back({question.pc, question.address, size, load.cycles});
     return {LoadAnswer::Outcome::timed, std::to_integer<std::uint8_t>(load.first),
             std::to_integer<std::uint8_t>(load.last)};
 }
