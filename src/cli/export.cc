@@ -99,9 +99,8 @@ int export_main(std::span<const std::string> words) {
     app.add_option("--table", request.table, fmt::format("of csv: {}", joined(csv_tables())))
         ->capture_default_str();
     app.add_option("--top", request.top,
-                   "the hottest N entries alone: of csv rows, of the others call stacks")
-        ->type_name("N")
-        ->check(CLI::PositiveNumber);
+                   "the hottest N entries alone: of csv rows, of the others call stacks; 0: all")
+        ->type_name("N");
     app.add_option("PROFILE", request.path,
                    "a file that `shadowprof run` wrote; - is standard input")
         ->required();

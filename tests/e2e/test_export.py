@@ -63,6 +63,8 @@ class Export(TestCase):
         rows = list(csv.DictReader(io.StringIO(self.export("csv").decode(), newline="")))
         counts = {row["function"]: int(row["instructions"]) for row in rows}
         self.assertEqual(counts["edges_run"], self.function("edges_run"))
+        top = self.export("csv", "--top=2").splitlines()
+        self.assertEqual(top, self.export("csv").splitlines()[:3])
         edges = list(csv.DictReader(io.StringIO(
             self.export("csv", "--table=edges", "--top=3").decode(), newline="")))
         self.assertEqual([int(row["count"]) for row in edges],

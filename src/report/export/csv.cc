@@ -74,7 +74,11 @@ std::string_view kind_name(EdgeKind kind) {
 Result<void> write_functions(const ExportInput& input, CsvTable& table) {
     TRY(header(table, {"module", "address", "function", "source", "instructions", "error",
                        "entries", "back_edges"}));
-    for (const Method& method : derive_methods(input.profile, input.symbols)) {
+    // What is derived from lists that --top has cut would be wrong: files have the whole list.
+    const auto methods = input.profile.methods.empty()
+                             ? derive_methods(input.profile, input.symbols)
+                             : input.profile.methods;
+    for (const Method& method : methods) {
         add_location(table, input, method.entry);
         table.text(method.instructions ? fmt::format("{}", *method.instructions) : "");
         table.error(method.error).number(method.entries).number(method.back_edges);

@@ -13,11 +13,11 @@ std::string folded_name(std::string name) {
     return name;
 }
 
-std::string folded_line(const ExportInput& input, const Stack& stack) {
+std::string folded_line(StackFrames& frames, const Stack& stack) {
     std::string line;
-    for (ExportFrame& frame : stack_frames(input.profile.modules, input.symbols, stack)) {
+    for (const ExportFrame* frame : frames.of(stack)) {
         if (!line.empty()) line += ';';
-        line += folded_name(std::move(frame.function));
+        line += folded_name(frame->function);
     }
     return line;
 }
@@ -27,10 +27,11 @@ std::string folded_line(const ExportInput& input, const Stack& stack) {
 Result<void> write_folded(const ExportInput& input, ByteSink& sink) {
     if (input.profile.stacks.empty()) return no_stacks();
     // Stacks that differ in their call sites alone become one.
+    StackFrames frames(input.profile.modules, input.symbols);
     std::map<std::string, std::uint64_t> lines;
     for (const Stack& stack : input.profile.stacks)
         if (stack.instructions > 0 && !stack.frames.empty())
-            lines[folded_line(input, stack)] += stack.instructions;
+            lines[folded_line(frames, stack)] += stack.instructions;
     for (const auto& [line, instructions] : lines)
         TRY(sink.write(fmt::format("{} {}\n", line, instructions)));
     return {};

@@ -1,7 +1,5 @@
 #include "report/export/frames.h"
 
-#include <iterator>
-
 #include "report/location_name.h"
 #include "report/text_format.h"
 
@@ -41,17 +39,24 @@ std::vector<ExportFrame> frames_at(const std::vector<Module>& modules, SymbolSou
     return frames;
 }
 
-std::vector<ExportFrame> stack_frames(const std::vector<Module>& modules, SymbolSource& symbols,
-                                      const Stack& stack) {
-    std::vector<ExportFrame> frames;
+const StackFrames::Frames& StackFrames::at(CodeLocation location) {
+    const auto [it, added] = places_.try_emplace(location);
+    if (added) it->second = frames_at(modules_, symbols_, location);
+    return it->second;
+}
+
+const StackFrames::Frames& StackFrames::function_at(CodeLocation location) {
+    const auto [it, added] = functions_.try_emplace(location);
+    if (added) it->second = {function_frame(modules_, symbols_, location)};
+    return it->second;
+}
+
+std::vector<const ExportFrame*> StackFrames::of(const Stack& stack) {
+    std::vector<const ExportFrame*> frames;
     for (std::size_t i = 0; i < stack.frames.size(); ++i) {
-        if (i + 1 == stack.frames.size()) {
-            frames.push_back(function_frame(modules, symbols, stack.frames[i]));
-            break;
-        }
-        auto here = frames_at(modules, symbols, stack.frames[i]);
-        frames.insert(frames.end(), std::make_move_iterator(here.begin()),
-                      std::make_move_iterator(here.end()));
+        const bool last = i + 1 == stack.frames.size();
+        for (const ExportFrame& frame : last ? function_at(stack.frames[i]) : at(stack.frames[i]))
+            frames.push_back(&frame);
     }
     return frames;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "report/symbol_source.h"
@@ -30,9 +31,25 @@ std::vector<ExportFrame> frames_at(const std::vector<Module>& modules, SymbolSou
 ExportFrame function_frame(const std::vector<Module>& modules, SymbolSource& symbols,
                            CodeLocation location);
 
-// A whole stack, outermost first.
-std::vector<ExportFrame> stack_frames(const std::vector<Module>& modules, SymbolSource& symbols,
-                                      const Stack& stack);
+// The frames of many stacks, which name the same places again and again. What it was made of must
+// outlive it.
+class StackFrames {
+  public:
+    StackFrames(const std::vector<Module>& modules, SymbolSource& symbols)
+        : modules_(modules), symbols_(symbols) {}
+
+    // Outermost first; they live as long as this.
+    std::vector<const ExportFrame*> of(const Stack& stack);
+
+  private:
+    using Frames = std::vector<ExportFrame>;
+    const Frames& at(CodeLocation location);
+    const Frames& function_at(CodeLocation location);
+
+    const std::vector<Module>& modules_;
+    SymbolSource& symbols_;
+    std::unordered_map<CodeLocation, Frames, CodeLocationHash> places_, functions_;
+};
 
 // The error of formats that are made of stacks.
 Error no_stacks();

@@ -85,14 +85,15 @@ std::string profile_name(const Profile& profile) {
 
 Result<void> write_speedscope(const ExportInput& input, ByteSink& sink) {
     if (input.profile.stacks.empty()) return no_stacks();
+    StackFrames frames(input.profile.modules, input.symbols);
     FrameTable table;
     std::vector<WeightedStack> stacks;
     for (const Stack& stack : input.profile.stacks) {
         if (stack.instructions == 0 || stack.frames.empty()) continue;
         WeightedStack& weighted = stacks.emplace_back();
         weighted.instructions = stack.instructions;
-        for (const ExportFrame& frame : stack_frames(input.profile.modules, input.symbols, stack))
-            weighted.frames.push_back(table.number(frame));
+        for (const ExportFrame* frame : frames.of(stack))
+            weighted.frames.push_back(table.number(*frame));
     }
     JsonWriter json(sink);
     json.begin_object();
