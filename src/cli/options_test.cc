@@ -105,7 +105,7 @@ TEST_CASE("bursts that cannot be are refused") {
     CHECK(mentions(failure_of({"--every=0", "prog"}), {"--every '0'", "1000"}));
     CHECK(mentions(failure_of({"--every=5insns", "prog"}), {"--every '5insns'", "backedges"}));
     CHECK(mentions(failure_of({"--every=5", "--burst-length=loop:1", "prog"}),
-                   {"--burst-length 'loop:1'", "edge, path, value and call"}));
+                   {"--burst-length 'loop:1'", "edge, path, value, call and hazard"}));
     CHECK(mentions(failure_of({"--burst-length=edge:1", "prog"}), {"--burst-length", "--every"}));
     CHECK(mentions(failure_of({"--every=5", "--profiles=edge", "--burst-length=path:1", "prog"}),
                    {"--burst-length 'path:1'", "path profiles are not collected"}));

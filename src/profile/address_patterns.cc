@@ -58,16 +58,6 @@ void AddressPatterns::note(const Reference& r, std::uint64_t weight) {
     load.last_burst = burst_;
 }
 
-MainPattern main_pattern(const AddressPattern& pattern) {
-    const auto* row = &*std::max_element(
-        pattern_rows.begin(), pattern_rows.end(), [&](const PatternRow& a, const PatternRow& b) {
-            return pattern.*a.count < pattern.*b.count;
-        });
-    const auto all = pattern.count();
-    const auto most = static_cast<double>(pattern.*row->count);
-    return {row, all == 0 ? 0 : most / static_cast<double>(all)};
-}
-
 AddressPattern address_pattern(CodeLocation at, std::uint64_t constant, std::uint64_t moved,
                                std::uint64_t chased, const StrideCounts::Entry& stride) {
     AddressPattern pattern{.at = at, .constant = constant, .stride = stride.stride};
@@ -75,11 +65,10 @@ AddressPattern address_pattern(CodeLocation at, std::uint64_t constant, std::uin
     const auto rest = moved - pattern.strided;
     // Of moves by a stride it is not known whether they were chased.
     if (moved != 0)
-        pattern.chased = std::min(
-            rest, static_cast<std::uint64_t>(static_cast<double>(rest) *
-                                                 static_cast<double>(chased) /
-                                                 static_cast<double>(moved) +
-                                             0.5));
+        pattern.chased = std::min(rest, static_cast<std::uint64_t>(static_cast<double>(rest) *
+                                                                       static_cast<double>(chased) /
+                                                                       static_cast<double>(moved) +
+                                                                   0.5));
     pattern.irregular = rest - pattern.chased;
     return pattern;
 }

@@ -85,7 +85,14 @@ struct MainPattern {
     const PatternRow* row = nullptr;
     double share = 0;
 };
-MainPattern main_pattern(const AddressPattern& pattern);
+inline MainPattern main_pattern(const AddressPattern& pattern) {
+    const PatternRow* most = pattern_rows.data();
+    for (const PatternRow& row : pattern_rows)
+        if (pattern.*row.count > pattern.*most->count) most = &row;
+    const auto all = pattern.count();
+    const auto count = static_cast<double>(pattern.*most->count);
+    return {most, all == 0 ? 0 : count / static_cast<double>(all)};
+}
 
 // What all collectors say of one load. The stride is the most frequent one.
 AddressPattern address_pattern(CodeLocation at, std::uint64_t constant, std::uint64_t moved,

@@ -100,9 +100,9 @@ inline Profile sample_profile() {
                  .invariance = 0.5,
                  .top = {{little_endian(0x3ff0000000000000, 16), 250, 0}}}};
     p.hazards = {{HazardKind::blocked, branch, loop, 5000, 20'000},
-                 {HazardKind::page_split, plain, plain, 12, 900}};
+                 {HazardKind::page_split, after, after, 12, 900}};
     p.addresses = {{.at = loop, .constant = 10, .strided = 19'000, .irregular = 90, .stride = -64},
-                   {.at = plain, .chased = 700, .irregular = 3}};
+                   {.at = after, .chased = 700, .irregular = 3}};
     p.latency = {{.at = loop,
                   .timed = 3,
                   .reused = 5,
