@@ -94,7 +94,7 @@ TEST_CASE("what registers alone do not tell is not told") {
     CHECK_FALSE(accesses({0x0f, 0xa3, 0x03}, cpu));                    // bt [rbx], eax
     CHECK_FALSE(accesses({0x0f, 0xae, 0x23}, cpu));                    // xsave [rbx]
     CHECK_FALSE(accesses({0xc8, 0x10, 0, 0}, cpu));                    // enter 16, 0
-    CHECK_FALSE(accesses({0xc4, 0xe2, 0x71, 0x90, 0x04, 0x03}, cpu));  // vpgatherdd
+    CHECK_FALSE(accesses({0xc4, 0xe2, 0x69, 0x90, 0x0c, 0x03}, cpu));  // vpgatherdd
     CHECK_FALSE(accesses({0xf3, 0xa4}, cpu));                          // a long rep movsb
     cpu[Gpr::rcx] = 1;
     CHECK(accesses({0xf3, 0xa4}, cpu));

@@ -81,7 +81,8 @@ std::optional<SampleEnd> LoadWatcher::take(GuestAddress pc, const Access& access
     if (access.is_plain_load && !is_code && warm != 0) ++counts_.partly_known;
     if (access.is_plain_load && !is_code && warm == 0)
         if (const auto end = ask(pc, access)) return end;
-    if (!fetch_lines(first, last, memory)) return SampleEnd::fault;
+    if (!fetch_lines(first, last, memory))
+        return deadline_.missed() ? SampleEnd::time : SampleEnd::fault;
     if (!answers_.empty() && !check(access, memory)) ++counts_.changed;
     return std::nullopt;
 }

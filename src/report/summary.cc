@@ -21,12 +21,14 @@ namespace {
 constexpr std::size_t least_width = 60;
 // Together with heads and blank lines, never more than 50 lines.
 constexpr std::size_t most_functions = 7, most_paths = 4, most_branches = 4, most_values = 5,
-                      most_threads = 4, most_notes = 4, most_names = 5, most_loads = 5;
+                      most_threads = 4, most_notes = 4, most_names = 5, most_loads = 3;
 // With these it is longer, where they were asked for.
 constexpr std::size_t most_hazards = 5, most_addresses = 5;
 // Where there are several processes, they take the place of the last of these.
 constexpr std::size_t most_processes_shown = 4, fewer_functions = 5, fewer_branches = 3,
                       fewer_values = 2;
+// The same with loads; with both there are fewer paths as well.
+constexpr std::size_t fewer_loads = 2, fewer_paths = 2;
 
 double ratio(double part, double whole) {
     return whole > 0 ? part / whole : 0;
@@ -215,6 +217,11 @@ class Summary {
         return profile_.processes.size() > 1 || profile_.other_processes.count > 0;
     }
 
+    bool has_losses() const {
+        return !profile_.latency.empty() && profile_.latency.front().lost_cycles > 0;
+    }
+    bool is_crowded() const { return has_several_processes() || has_losses(); }
+
     void processes() {
         if (!has_several_processes()) return;
         title("Processes, by instructions");
@@ -285,7 +292,7 @@ class Summary {
         title(hot.unit == FunctionWeight::instructions
                   ? "Hottest functions, by instructions of their own"
                   : "Hottest functions, by basic blocks entered");
-        const std::size_t shown = has_several_processes() ? fewer_functions : most_functions;
+        const std::size_t shown = is_crowded() ? fewer_functions : most_functions;
         const std::size_t margins = margin_width(hot.list, shown);
         for (std::size_t i = 0; i < std::min(hot.list.size(), shown); ++i) {
             const HotFunction& f = hot.list[i];
@@ -297,7 +304,8 @@ class Summary {
     }
 
     void paths() {
-        auto hot = hot_paths(profile_, most_paths);
+        auto hot =
+            hot_paths(profile_, has_several_processes() && has_losses() ? fewer_paths : most_paths);
         if (hot.empty()) return;
         title("Hottest paths, by instructions");
         const std::size_t margins = margin_width(hot, hot.size());
@@ -336,7 +344,7 @@ class Summary {
     }
 
     void branches() {
-        auto hot = hot_branches(profile_, has_several_processes() ? fewer_branches : most_branches);
+        auto hot = hot_branches(profile_, is_crowded() ? fewer_branches : most_branches);
         if (hot.empty()) return;
         double total = 0;
         for (const Edge& edge : profile_.edges) total += static_cast<double>(edge.count);
@@ -361,8 +369,7 @@ class Summary {
     }
 
     void values() {
-        auto hot = invariant_values(profile_, symbols_,
-                                    has_several_processes() ? fewer_values : most_values);
+        auto hot = invariant_values(profile_, symbols_, is_crowded() ? fewer_values : most_values);
         if (hot.empty()) return;
         title("Most invariant values, constants left out");
         std::size_t name_width = name_column();
@@ -448,7 +455,7 @@ class Summary {
         if (all == 0) return;
         title("Loads, by cycles lost to misses");
         const std::size_t name_width = name_column();
-        const std::size_t shown = has_several_processes() ? fewer_values : most_loads;
+        const std::size_t shown = has_several_processes() ? fewer_loads : most_loads;
         for (std::size_t i = 0; i < std::min(profile_.latency.size(), shown); ++i) {
             const LoadLatency& load = profile_.latency[i];
             if (load.lost_cycles == 0) break;
