@@ -173,7 +173,7 @@ TEST_CASE("a bad value names the option, the value and what is accepted") {
 TEST_CASE("what a later version will do is refused as such, not as a typing error") {
     const std::vector<std::string> later[] = {
         {"--engine=step", "prog"},
-        {"--profiles=hazard", "p"},
+        {"--profiles=stream", "p"},
         {"--profiles=edge,stream", "p"},
     };
     for (const auto& words : later) {

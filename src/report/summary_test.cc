@@ -190,11 +190,12 @@ TEST_CASE("functions, paths, branches and values come with their shares and plac
     std::string value = line_with(text, "mov eax, [rdi+0x8]");
     CHECK(value.find("mov eax, [rdi+0x8]  eax = 7 (98.2% +-0.4)") != std::string::npos);
     CHECK(!line_with(text, "2 threads: 4712 worker 75.0%, begun in samples 25.0%").empty());
-    // The last of the branches, which a table of processes leaves no room for.
+    // The last of the branches, which tables of processes and of loads leave no room for.
     CHECK(line_with(text, "libplain.so+0x500").empty());
     Profile of_one = sample_profile();
     of_one.processes.clear();
     of_one.other_processes = {};
+    of_one.latency.clear();
     auto symbols = sample_symbols();
     CHECK(!line_with(summary(of_one, symbols), "libplain.so+0x500").empty());
 }
