@@ -76,9 +76,9 @@ TEST_CASE("a damaged file of a calibration is none") {
         {"row L1", "row"},
         {"latencies 1", "latencies 2"},
     };
-    for (const auto& [what, by] : damages) {
-        CAPTURE(by);
-        CHECK_FALSE(parse_calibration(replaced(text, what, by), "key"));
+    for (const auto& damage : damages) {
+        CAPTURE(damage.second);
+        CHECK_FALSE(parse_calibration(replaced(text, damage.first, damage.second), "key"));
     }
     std::string many = text;
     for (int i = 0; i < 100; ++i) many = replaced(many, "row L1", "row L1 1 0 0 1 1 1\nrow L1");
