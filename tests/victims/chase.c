@@ -8,6 +8,13 @@
 #include <string.h>
 #include <sys/mman.h>
 
+// The labels below may stand only once: what has them is neither inlined nor cloned.
+#if __has_attribute(noipa)
+#define ONE_COPY __attribute__((noipa))
+#else
+#define ONE_COPY __attribute__((noinline))
+#endif
+
 enum { line_bytes = 64 };
 
 static char* memory;
@@ -19,14 +26,14 @@ static uint64_t next_line(uint64_t line) {
 }
 
 // The one load of each pattern is named, so that tests find it.
-__attribute__((noipa)) uint64_t load_random(uint64_t steps) {
+ONE_COPY uint64_t load_random(uint64_t steps) {
     uint64_t at = (uint64_t)memory;
     for (uint64_t i = 0; i < steps; ++i)
         __asm__ volatile(".globl the_random_load\nthe_random_load: mov (%0), %0" : "+r"(at));
     return at - (uint64_t)memory;
 }
 
-__attribute__((noipa)) uint64_t load_by(uint64_t stride, uint64_t steps) {
+ONE_COPY uint64_t load_by(uint64_t stride, uint64_t steps) {
     uint64_t sum = 0, at = 0;
     const uint64_t all = lines * line_bytes;
     for (uint64_t i = 0; i < steps; ++i) {
@@ -42,7 +49,7 @@ __attribute__((noipa)) uint64_t load_by(uint64_t stride, uint64_t steps) {
 }
 
 // A hash table whose buckets are a line each: the address follows from a key, not from a load.
-__attribute__((noipa)) uint64_t load_buckets(uint64_t steps) {
+ONE_COPY uint64_t load_buckets(uint64_t steps) {
     uint64_t sum = 0, key = 1;
     for (uint64_t i = 0; i < steps; ++i) {
         key = key * 6364136223846793005ull + 1442695040888963407ull;
@@ -75,7 +82,8 @@ int main(int argc, char** argv) {
     lines = bytes / line_bytes;
     for (uint64_t i = 0; i < lines; ++i) {
         uint64_t* line = (uint64_t*)(memory + i * line_bytes);
-        for (int word = 0; word < 8; ++word) line[word] = (uint64_t)memory + next_line(i) * line_bytes;
+        for (int word = 0; word < 8; ++word)
+            line[word] = (uint64_t)memory + next_line(i) * line_bytes;
     }
     printf("ready\n");
     fflush(stdout);
