@@ -7,16 +7,9 @@ namespace {
 
 constexpr std::uint8_t rsp = 4, rbp = 5;
 
-// Names memory without an access whose time or order counts.
-bool only_names_memory(const Instruction& in) {
+// Its accesses are not told: state areas, XLAT, and what has none whose time or order counts.
+bool is_left_out(const Instruction& in) {
     switch (in.zydis().meta.category) {
-        case ZYDIS_CATEGORY_PREFETCH:
-        case ZYDIS_CATEGORY_PREFETCHWT1:
-        case ZYDIS_CATEGORY_NOP:
-        case ZYDIS_CATEGORY_WIDENOP:
-        case ZYDIS_CATEGORY_CLFLUSHOPT:
-        case ZYDIS_CATEGORY_CLWB:
-        case ZYDIS_CATEGORY_CLDEMOTE:
         case ZYDIS_CATEGORY_CLZERO:
         case ZYDIS_CATEGORY_MPX:
         case ZYDIS_CATEGORY_XSAVE:
@@ -24,36 +17,7 @@ bool only_names_memory(const Instruction& in) {
         case ZYDIS_CATEGORY_AMX_TILE:
             return true;
         default:
-            return in.mnemonic() == ZYDIS_MNEMONIC_CLFLUSH || in.mnemonic() == ZYDIS_MNEMONIC_XLAT;
-    }
-}
-
-bool tests_bit_by_register(const Instruction& in) {
-    switch (in.mnemonic()) {
-        case ZYDIS_MNEMONIC_BT:
-        case ZYDIS_MNEMONIC_BTC:
-        case ZYDIS_MNEMONIC_BTR:
-        case ZYDIS_MNEMONIC_BTS:
-            return in.operands()[1].type == ZYDIS_OPERAND_TYPE_REGISTER;
-        default:
-            return false;
-    }
-}
-
-bool is_masked(const Instruction& in) {
-    const auto mask = in.zydis().avx.mask.reg;
-    if (mask != ZYDIS_REGISTER_NONE && mask != ZYDIS_REGISTER_K0) return true;
-    switch (in.mnemonic()) {
-        case ZYDIS_MNEMONIC_MASKMOVQ:
-        case ZYDIS_MNEMONIC_MASKMOVDQU:
-        case ZYDIS_MNEMONIC_VMASKMOVDQU:
-        case ZYDIS_MNEMONIC_VMASKMOVPD:
-        case ZYDIS_MNEMONIC_VMASKMOVPS:
-        case ZYDIS_MNEMONIC_VPMASKMOVD:
-        case ZYDIS_MNEMONIC_VPMASKMOVQ:
-            return true;
-        default:
-            return false;
+            return is_hint(in) || in.mnemonic() == ZYDIS_MNEMONIC_XLAT;
     }
 }
 
@@ -148,13 +112,57 @@ void add_named(const Instruction& in, bool stores, MemoryReferences& result) {
 
 MemoryReferences memory_references(const Instruction& in) {
     MemoryReferences result;
-    if (only_names_memory(in) || tests_bit_by_register(in)) return result;
+    if (is_left_out(in) || has_register_bit_offset(in)) return result;
     const auto stack = stack_reference(in);
     if (stack && stack->load) result.add(*stack);
     add_named(in, false, result);
     add_named(in, true, result);
     if (stack && stack->store) result.add(*stack);
     return result;
+}
+
+bool is_hint(const Instruction& in) {
+    switch (in.zydis().meta.category) {
+        case ZYDIS_CATEGORY_NOP:
+        case ZYDIS_CATEGORY_WIDENOP:
+        case ZYDIS_CATEGORY_PREFETCH:
+        case ZYDIS_CATEGORY_PREFETCHWT1:
+        case ZYDIS_CATEGORY_CLFLUSHOPT:
+        case ZYDIS_CATEGORY_CLWB:
+        case ZYDIS_CATEGORY_CLDEMOTE:
+            return true;
+        default:
+            return in.mnemonic() == ZYDIS_MNEMONIC_CLFLUSH;
+    }
+}
+
+bool is_masked(const Instruction& in) {
+    const auto mask = in.zydis().avx.mask.reg;
+    if (mask != ZYDIS_REGISTER_NONE && mask != ZYDIS_REGISTER_K0) return true;
+    switch (in.mnemonic()) {
+        case ZYDIS_MNEMONIC_MASKMOVQ:
+        case ZYDIS_MNEMONIC_MASKMOVDQU:
+        case ZYDIS_MNEMONIC_VMASKMOVDQU:
+        case ZYDIS_MNEMONIC_VMASKMOVPD:
+        case ZYDIS_MNEMONIC_VMASKMOVPS:
+        case ZYDIS_MNEMONIC_VPMASKMOVD:
+        case ZYDIS_MNEMONIC_VPMASKMOVQ:
+            return true;
+        default:
+            return false;
+    }
+}
+
+bool has_register_bit_offset(const Instruction& in) {
+    switch (in.mnemonic()) {
+        case ZYDIS_MNEMONIC_BT:
+        case ZYDIS_MNEMONIC_BTC:
+        case ZYDIS_MNEMONIC_BTR:
+        case ZYDIS_MNEMONIC_BTS:
+            return in.operands()[1].type == ZYDIS_OPERAND_TYPE_REGISTER;
+        default:
+            return false;
+    }
 }
 
 bool is_locked(const Instruction& in) {

@@ -48,6 +48,13 @@ class MemoryReferences {
 // unknown size (XSAVE).
 MemoryReferences memory_references(const Instruction& instruction);
 
+// Names memory that it neither reads nor writes: prefetches, NOP, and what evicts or writes back a
+// cache line.
+bool is_hint(const Instruction& instruction);
+// Accesses only those elements of its operands that a mask chooses.
+bool is_masked(const Instruction& instruction);
+// BT and its kin with the number of the bit in a register: it counts in the address.
+bool has_register_bit_offset(const Instruction& instruction);
 // It is locked: XCHG with memory is without a prefix.
 bool is_locked(const Instruction& instruction);
 // No load behind it begins before all stores in front of it are done (Intel SDM vol. 3, 9.2.5 and

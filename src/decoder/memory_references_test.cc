@@ -73,6 +73,20 @@ TEST_CASE("of a broadcast one element is loaded, of a masked access an unknown p
     CHECK(memory_references(masked).begin()->bytes == 64);
 }
 
+TEST_CASE("hints, masks and bits numbered by a register are known") {
+    for (const auto& hint : {decode({0x0f, 0x1c, 0x03}),        // cldemote [rbx]
+                             decode({0x66, 0x0f, 0xae, 0x3b}),  // clflushopt [rbx]
+                             decode({0x66, 0x0f, 0xae, 0x33}),  // clwb [rbx]
+                             decode({0x0f, 0x0d, 0x13})})       // prefetchwt1 [rbx]
+        CHECK(is_hint(hint));
+    CHECK_FALSE(is_hint(decode({0x48, 0x8b, 0x03})));            // mov rax, [rbx]
+    CHECK(is_masked(decode({0x66, 0x0f, 0xf7, 0xc1})));          // maskmovdqu xmm0, xmm1
+    CHECK(is_masked(decode({0xc4, 0xe2, 0x75, 0x2c, 0x03})));    // vmaskmovps ymm0, ymm1, [rbx]
+    CHECK_FALSE(is_masked(decode({0xc5, 0xfc, 0x10, 0x03})));    // vmovups ymm0, [rbx]
+    CHECK(has_register_bit_offset(decode({0x0f, 0xab, 0x03})));  // bts [rbx], eax
+    CHECK_FALSE(has_register_bit_offset(decode({0x0f, 0xba, 0x2b, 0x05})));  // bts [rbx], 5
+}
+
 TEST_CASE("locks and fences are known") {
     CHECK(is_locked(decode({0xf0, 0x48, 0x01, 0x03})));  // lock add [rbx], rax
     CHECK(is_locked(decode({0x48, 0x87, 0x03})));        // xchg [rbx], rax

@@ -2,61 +2,14 @@
 
 #include <algorithm>
 
+#include "decoder/memory_references.h"
+
 namespace shadowprof {
 namespace {
 
 constexpr std::uint64_t most_plain_bytes = 64;
 constexpr std::uint64_t direction_flag = 0x400;
 constexpr std::uint64_t low_32_bits = 0xffff'ffff;
-
-// They name memory without reading or writing it.
-bool is_hint(const Instruction& in) {
-    switch (in.zydis().meta.category) {
-        case ZYDIS_CATEGORY_NOP:
-        case ZYDIS_CATEGORY_WIDENOP:
-        case ZYDIS_CATEGORY_PREFETCH:
-        case ZYDIS_CATEGORY_PREFETCHWT1:
-        case ZYDIS_CATEGORY_CLFLUSHOPT:
-        case ZYDIS_CATEGORY_CLWB:
-            return true;
-        default:
-            return in.mnemonic() == ZYDIS_MNEMONIC_CLFLUSH ||
-                   in.mnemonic() == ZYDIS_MNEMONIC_CLDEMOTE;
-    }
-}
-
-bool is_locked(const Instruction& in) {
-    return in.has_attribute(ZYDIS_ATTRIB_HAS_LOCK) || in.mnemonic() == ZYDIS_MNEMONIC_XCHG;
-}
-
-bool is_masked(const Instruction& in) {
-    switch (in.mnemonic()) {
-        case ZYDIS_MNEMONIC_MASKMOVQ:
-        case ZYDIS_MNEMONIC_MASKMOVDQU:
-        case ZYDIS_MNEMONIC_VMASKMOVDQU:
-        case ZYDIS_MNEMONIC_VMASKMOVPS:
-        case ZYDIS_MNEMONIC_VMASKMOVPD:
-        case ZYDIS_MNEMONIC_VPMASKMOVD:
-        case ZYDIS_MNEMONIC_VPMASKMOVQ:
-            return true;
-        default: {
-            const auto mask = in.zydis().avx.mask.reg;
-            return mask != ZYDIS_REGISTER_NONE && mask != ZYDIS_REGISTER_K0;
-        }
-    }
-}
-
-bool has_register_bit_offset(const Instruction& in) {
-    switch (in.mnemonic()) {
-        case ZYDIS_MNEMONIC_BT:
-        case ZYDIS_MNEMONIC_BTC:
-        case ZYDIS_MNEMONIC_BTR:
-        case ZYDIS_MNEMONIC_BTS:
-            return in.operands()[1].type == ZYDIS_OPERAND_TYPE_REGISTER;
-        default:
-            return false;
-    }
-}
 
 // Their operand is not where the registers before them say.
 bool is_peculiar(const Instruction& in, const ZydisDecodedOperand& operand) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "decoder/memory_references.h"
 #include "emu/instruction_bytes.h"
 
 namespace shadowprof {
@@ -106,8 +107,6 @@ class Relocation {
         return (in_.next() + static_cast<std::uint64_t>(memory_->mem.disp.value)).value;
     }
     bool names_high_byte() const;
-    // BT, BTS, BTR and BTC: the number of the bit, in a register, counts in the address.
-    bool moves_address_by_register() const;
     bool needs_fold() const;
     bool may_grow_too_long() const;
     void place_address_fields(InstructionBytes& bytes) const;
@@ -132,18 +131,6 @@ class Relocation {
 
 bool Relocation::names_high_byte() const {
     return std::any_of(uses_.begin(), uses_.end(), [](const auto& use) { return use.high_byte; });
-}
-
-bool Relocation::moves_address_by_register() const {
-    switch (in_.mnemonic()) {
-        case ZYDIS_MNEMONIC_BT:
-        case ZYDIS_MNEMONIC_BTC:
-        case ZYDIS_MNEMONIC_BTR:
-        case ZYDIS_MNEMONIC_BTS:
-            return in_.operands()[1].type == ZYDIS_OPERAND_TYPE_REGISTER;
-        default:
-            return false;
-    }
 }
 
 // Whether address and data registers together do not fit the two scratch registers, so that the
@@ -313,7 +300,7 @@ Relocated Relocation::run() {
     if (vector_index && guest_gs) {
         if (!shift_vector_base()) return {};
     } else if (guest_gs || needs_fold()) {
-        if (moves_address_by_register() && bytes_->has_address_size_prefix()) return {};
+        if (has_register_bit_offset(in_) && bytes_->has_address_size_prefix()) return {};
         fold_address(host::scratch_a);
         if (guest_gs) add_guest_gs(host::scratch_a);
         bytes_->set_memory_base_only(host::scratch_a);

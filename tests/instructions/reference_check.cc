@@ -111,7 +111,7 @@ bool is_left_out(const Instruction& in) {
 }
 
 // Prefetches and the like are expected to have none.
-bool is_hint(const Instruction& in) {
+bool only_hints_by_name(const Instruction& in) {
     switch (in.zydis().meta.category) {
         case ZYDIS_CATEGORY_PREFETCH:
         case ZYDIS_CATEGORY_PREFETCHWT1:
@@ -129,7 +129,7 @@ bool is_hint(const Instruction& in) {
 
 std::vector<Access> expected_accesses(const Instruction& in, const CpuState& cpu) {
     std::vector<Access> result;
-    if (is_hint(in)) return result;
+    if (only_hints_by_name(in)) return result;
     const auto stack = stack_access(in, cpu);
     if (stack && stack->load) result.push_back(*stack);
     for (const bool stores : {false, true})
