@@ -6,17 +6,10 @@
 #include <algorithm>
 
 #include "ptrace/proc.h"
+#include "ptrace/smaps.h"
 
 namespace shadowprof {
 namespace {
-
-constexpr std::string_view flags_key = "VmFlags:";
-
-bool has_flag(std::string_view flags, std::string_view flag) {
-    for (std::size_t at = 0; at + flag.size() <= flags.size(); at += 3)
-        if (flags.substr(at, flag.size()) == flag) return true;
-    return false;
-}
 
 // A mark as smaps shows it, and what takes it off and sets it.
 struct MarkRow {
@@ -34,8 +27,8 @@ const MarkRow& row_of(UnforkedRange::Mark mark) {
     return mark_rows[static_cast<std::size_t>(mark)];
 }
 
-bool is_markable(std::string_view flags) {
-    return !has_flag(flags, "io") && !has_flag(flags, "pf") && !has_flag(flags, "dp");
+bool is_markable(const FlaggedMapping& mapping) {
+    return !mapping.has("io") && !mapping.has("pf") && !mapping.has("dp");
 }
 
 // Joins the ranges with one mark between which nothing else lies.
@@ -43,8 +36,9 @@ class RangeJoiner {
   public:
     explicit RangeJoiner(const MarkRow& row) : row_(row) {}
 
-    void add(const Mapping& mapping, std::string_view flags) {
-        if (!has_flag(flags, row_.flag) || !is_markable(flags)) {
+    void add(const FlaggedMapping& flagged) {
+        const auto& mapping = flagged.mapping;
+        if (!flagged.has(row_.flag) || !is_markable(flagged)) {
             open_ = false;
             return;
         }
@@ -66,19 +60,11 @@ class RangeJoiner {
 }  // namespace
 
 Result<std::vector<UnforkedRange>> parse_unforked_ranges(std::string_view text) {
+    TRY_ASSIGN(const auto mappings, parse_flagged_mappings(text));
     RangeJoiner left_out(mark_rows[0]), wiped(mark_rows[1]);
-    Mapping mapping;
-    while (!text.empty()) {
-        const auto line = text.substr(0, text.find('\n'));
-        text.remove_prefix(std::min(text.size(), line.size() + 1));
-        if (line.starts_with(flags_key)) {
-            const auto flags = line.substr(std::min(line.size(), flags_key.size() + 1));
-            left_out.add(mapping, flags);
-            wiped.add(mapping, flags);
-        } else if (!line.empty() && (line[0] < 'A' || line[0] > 'Z')) {
-            TRY_ASSIGN(const auto map, MemoryMap::parse(line));
-            mapping = map.mappings().front();
-        }
+    for (const auto& each : mappings) {
+        left_out.add(each);
+        wiped.add(each);
     }
     auto ranges = left_out.ranges();
     ranges.insert(ranges.end(), wiped.ranges().begin(), wiped.ranges().end());

@@ -3,22 +3,15 @@
 #include <algorithm>
 #include <array>
 
+#include "ptrace/smaps.h"
+
 namespace shadowprof {
 namespace {
 
-constexpr std::string_view flags_key = "VmFlags:";
-
-bool has_flag(std::string_view flags, std::string_view flag) {
-    for (std::size_t at = 0; at + flag.size() <= flags.size(); at += 3)
-        if (flags.substr(at, flag.size()) == flag) return true;
-    return false;
-}
-
 // I/O memory, page frames without a struct page, and what another process fills in when it is
 // touched (userfaultfd).
-bool is_harmful(std::string_view flags) {
-    return has_flag(flags, "io") || has_flag(flags, "pf") || has_flag(flags, "um") ||
-           has_flag(flags, "ui");
+bool is_harmful(const FlaggedMapping& mapping) {
+    return mapping.has("io") || mapping.has("pf") || mapping.has("um") || mapping.has("ui");
 }
 
 bool is_kernels_own(const Mapping& mapping) {
@@ -43,22 +36,11 @@ TimeableMemory::TimeableMemory(const MemoryMap& map) {
 }
 
 Result<TimeableMemory> TimeableMemory::parse(std::string_view text) {
+    TRY_ASSIGN(const auto mappings, parse_flagged_mappings(text));
     TimeableMemory memory;
-    Mapping mapping;
-    while (!text.empty()) {
-        const auto line = text.substr(0, text.find('\n'));
-        text.remove_prefix(std::min(text.size(), line.size() + 1));
-        if (line.starts_with(flags_key)) {
-            const auto flags = line.substr(std::min(line.size(), flags_key.size() + 1));
-            if (mapping.readable && !is_kernels_own(mapping) && !is_harmful(flags))
-                memory.ranges_.push_back(mapping);
-        } else if (!line.empty() && (line[0] < 'A' || line[0] > 'Z')) {
-            TRY_ASSIGN(const auto map, MemoryMap::parse(line));
-            if (map.mappings().size() != 1)
-                return Error{ErrorCode::invalid, 0, "smaps: a line that is no mapping"};
-            mapping = map.mappings().front();
-        }
-    }
+    for (const auto& each : mappings)
+        if (each.mapping.readable && !is_kernels_own(each.mapping) && !is_harmful(each))
+            memory.ranges_.push_back(each.mapping);
     return memory;
 }
 
