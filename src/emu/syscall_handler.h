@@ -32,4 +32,21 @@ class SyscallHandler {
                                              GuestSpace& space, std::uint64_t elapsed_ns) = 0;
 };
 
+// Answers nothing: the first call of the kernel or the vDSO ends the sample by `end`.
+class EndAtCalls final : public SyscallHandler {
+  public:
+    explicit EndAtCalls(SampleEnd end) : end_(end) {}
+
+    std::optional<SampleEnd> on_syscall(GuestThreads&, GuestSpace&, std::uint64_t) override {
+        return end_;
+    }
+    std::optional<SampleEnd> on_vdso(VdsoFunction, GuestThreads&, GuestSpace&,
+                                     std::uint64_t) override {
+        return end_;
+    }
+
+  private:
+    SampleEnd end_;
+};
+
 }  // namespace shadowprof

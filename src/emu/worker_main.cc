@@ -172,18 +172,6 @@ class Conversation final : public TraceSink, public OutsideChannel, public Stepp
     Deadline deadline_;
 };
 
-// Ends a run at the first call: what comes back from it cannot be known.
-class EndAtCalls final : public SyscallHandler {
-  public:
-    std::optional<SampleEnd> on_syscall(GuestThreads&, GuestSpace&, std::uint64_t) override {
-        return SampleEnd::unsafe_syscall;
-    }
-    std::optional<SampleEnd> on_vdso(VdsoFunction, GuestThreads&, GuestSpace&,
-                                     std::uint64_t) override {
-        return SampleEnd::unsafe_syscall;
-    }
-};
-
 // A trace that nobody wants.
 class DroppedTrace final : public TraceSink {
   public:
@@ -422,7 +410,8 @@ bool Worker::time_loads(WorkerSocket::Message& message) {
         // Between two accesses there are few instructions, unless there are none for ever.
         constexpr std::uint64_t instructions_per_access = 16;
         const RunLimits limits{.instructions = instructions_per_access * request->limits.accesses};
-        EndAtCalls calls;
+        // What comes back from a call cannot be known.
+        EndAtCalls calls(SampleEnd::unsafe_syscall);
         GuestThreads threads(request->cpu);
         done.end = emulator_->run(threads, limits, calls, dropped_).end;
         reuses = watcher.reuses();

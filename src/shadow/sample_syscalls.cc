@@ -31,24 +31,13 @@ class RemoteSyscalls final : public SyscallHandler {
     SyscallEmulator emulator_;
 };
 
-// Ends the sample at any call: what follows is another process's to do.
-class EndAtCalls final : public SyscallHandler {
-  public:
-    std::optional<SampleEnd> on_syscall(GuestThreads&, GuestSpace&, std::uint64_t) override {
-        return SampleEnd::stopped;
-    }
-    std::optional<SampleEnd> on_vdso(VdsoFunction, GuestThreads&, GuestSpace&,
-                                     std::uint64_t) override {
-        return SampleEnd::stopped;
-    }
-};
-
 }  // namespace
 
 std::unique_ptr<SyscallHandler> EmulatedSyscalls::begin(std::span<const std::byte> facts,
                                                         OutsideChannel& outside) {
     SyscallSeed seed;
-    if (facts.empty()) return std::make_unique<EndAtCalls>();
+    // What follows a call is another process's to do.
+    if (facts.empty()) return std::make_unique<EndAtCalls>(SampleEnd::stopped);
     if (facts.size() != sizeof seed) return nullptr;
     std::memcpy(&seed, facts.data(), sizeof seed);
     return std::make_unique<RemoteSyscalls>(outside, seed);

@@ -60,17 +60,6 @@ std::uint64_t count_executed(const Case& test, const Outcome& outcome) {
     return count + (outcome.ending == Ending::marker ? 1 : 0);
 }
 
-class NoSyscalls final : public SyscallHandler {
-  public:
-    std::optional<SampleEnd> on_syscall(GuestThreads&, GuestSpace&, std::uint64_t) override {
-        return SampleEnd::unsafe_syscall;
-    }
-    std::optional<SampleEnd> on_vdso(VdsoFunction, GuestThreads&, GuestSpace&,
-                                     std::uint64_t) override {
-        return SampleEnd::unsafe_syscall;
-    }
-};
-
 // XRSTOR may change the rights of protection keys, which the emulator does not carry; XSAVE shows
 // them.
 void reset_protection_keys() {
@@ -140,7 +129,7 @@ void CaseEmulator::run_level(const Slot& slot, TraceLevel level, Outcome& outcom
     sink_->recorded.clear();
     reset_protection_keys();
     outcome.cpu = test.start;
-    NoSyscalls syscalls;
+    EndAtCalls syscalls(SampleEnd::unsafe_syscall);
     const auto begun = emulator_->begin_sample(memory_map(test.base()), *source_);
     if (!begun) {
         std::fprintf(stderr, "%s\n", begun.error().message.c_str());

@@ -1,29 +1,16 @@
 // A parent that looks for children which are not its own: between its own forks it asks the kernel
 // again and again, in every way there is, and must hear that there is none.
+#define _GNU_SOURCE
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "parent.h"
 #include "work.h"
 
 enum { own_children = 4 };
-
-static volatile sig_atomic_t child_signals;
-
-static void on_sigchld(int signal) {
-    (void)signal;
-    ++child_signals;
-}
-
-static void require(int condition, const char* what) {
-    if (condition) return;
-    printf("children: %s (%s)\n", what, strerror(errno));
-    exit(1);
-}
 
 static void require_no_child(void) {
     siginfo_t info;
@@ -68,8 +55,7 @@ static void fork_and_wait(void) {
 
 int main(int argc, char** argv) {
     const int rounds = argc > 1 ? atoi(argv[1]) : 80;
-    struct sigaction action = {.sa_handler = on_sigchld, .sa_flags = SA_RESTART};
-    sigaction(SIGCHLD, &action, NULL);
+    count_child_signals();
     uint64_t state = 1;
     for (int round = 0; round < rounds; ++round) {
         const int signals_before = child_signals;

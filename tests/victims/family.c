@@ -12,6 +12,7 @@
 //   family work A         A units of work
 //   family until END BEGUN    makes the file BEGUN, and works until there is a file END
 //   family alone A        a child does A units of work and looks for children all the while
+#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -26,22 +27,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "parent.h"
 #include "work.h"
 
 extern char** environ;
-
-static volatile sig_atomic_t child_signals;
-
-static void on_sigchld(int signal) {
-    (void)signal;
-    ++child_signals;
-}
-
-static void require(int condition, const char* what) {
-    if (condition) return;
-    printf("family: %s (%s)\n", what, strerror(errno));
-    exit(1);
-}
 
 static int wait_for(pid_t pid, int options) {
     int status = 0;
@@ -104,8 +93,7 @@ static int spawn(char* self, int children) {
 }
 
 static int brief(int children) {
-    struct sigaction action = {.sa_handler = on_sigchld, .sa_flags = SA_RESTART};
-    sigaction(SIGCHLD, &action, NULL);
+    count_child_signals();
     for (int i = 0; i < children; ++i) {
         const int signals_before = child_signals;
         const pid_t pid = fork();
