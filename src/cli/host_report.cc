@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace shadowprof {
 namespace {
 
@@ -10,8 +12,35 @@ std::string size_text(std::uint64_t bytes) {
     return fmt::format("{} KiB", bytes >> 10);
 }
 
+std::string_view kind_text(ChaseKind kind) {
+    switch (kind) {
+        case ChaseKind::plain:
+            return "";
+        case ChaseKind::repeated:
+            return "  each a second time";
+        case ChaseKind::flushed:
+            return "  flushed before each load";
+        case ChaseKind::one_a_page:
+            return "  one line of each page";
+    }
+    return "";
+}
+
 std::string share_text(const std::optional<double>& share) {
     return share ? fmt::format("{:.1f}%", 100 * *share) : "cannot be told here";
+}
+
+// The level that loads with page walks are taken for, if it is not that of their lines.
+std::string walks_taken_for(const HostCalibration& calibration) {
+    const auto& levels = calibration.host.levels;
+    const auto walks =
+        std::ranges::find(calibration.rows, ChaseKind::one_a_page, &CalibrationRow::kind);
+    const auto lines = std::ranges::find(calibration.rows, "L2", &CalibrationRow::level);
+    if (levels.empty() || walks == calibration.rows.end() || lines == calibration.rows.end())
+        return "";
+    const auto level = level_of(levels, walks->p50);
+    if (level == level_of(levels, lines->p50)) return "";
+    return fmt::format(", which takes a line of L2 for one of {}", levels[level].name);
 }
 
 }  // namespace
@@ -33,12 +62,12 @@ std::string host_report(const HostCalibration& calibration) {
     for (const auto& row : calibration.rows)
         text += fmt::format("{:<12}{:<8}{:<8}{:>6}{:>8}{:>8}{}\n", size_text(row.bytes),
                             row.huge_pages ? "huge" : "4 KiB", row.level, row.p10, row.p50, row.p90,
-                            row.flushed ? "  flushed before each load" : "");
+                            kind_text(row.kind));
     text += fmt::format("\nevicted by a stop: {} of L1, {} of L2\n", share_text(host.evicted_l1),
                         share_text(host.evicted_l2));
     if (host.page_walk_cycles)
-        text += fmt::format("small pages: {:.0f} cycles more a load than huge ones, beyond L2\n",
-                            *host.page_walk_cycles);
+        text += fmt::format("a page that is in no TLB: {:.0f} cycles more{}\n",
+                            *host.page_walk_cycles, walks_taken_for(calibration));
     return text;
 }
 

@@ -17,6 +17,7 @@ std::vector<std::string> names(const std::vector<LatencyLevel>& levels) {
 
 const std::vector<LatencyLevel> three = {
     {"L1/L2", 0, 78, 1}, {"L3", 92, 130, 1}, {"memory", 280, 400, 1}};
+const LatencyHost host{.levels = three, .hit_cycles = 70};
 
 }  // namespace
 
@@ -56,6 +57,16 @@ TEST_CASE("a few strays move no threshold, and show in the share that is right")
     CHECK(levels[1].right_share == doctest::Approx(0.98));
 }
 
+TEST_CASE("strays between two levels do not draw the threshold to one of them") {
+    const auto parted = separate({{100, 1000}}, {{150, 4}, {300, 996}});
+    CHECK(parted.from_cycles == 200);
+    CHECK(parted.fast_wrong == 0);
+    CHECK(parted.slow_wrong == doctest::Approx(0.004));
+    // More of them are loads like others.
+    CHECK(separate({{100, 1000}}, {{150, 40}, {300, 960}}).from_cycles == 125);
+    CHECK(separate({}, {{300, 1}}).from_cycles == 0);
+}
+
 TEST_CASE("samples that are slower at a faster level do not become two levels") {
     CHECK(find_levels({{"L1", {{100, 10}}}, {"L2", {{50, 10}}}}).size() == 1);
     CHECK(find_levels({{"L1", {}}, {"L2", {{50, 10}}}, {"L3", {}}}).size() == 1);
@@ -78,18 +89,18 @@ TEST_CASE("loads of reused lines hit, and lose nothing") {
     table.add_timed(at, {0x1ffc}, 8, 130);
     table.add_reused(at, 7, 2, 1);
     table.add_timed(other, {0x1000}, 64, 79);
-    const auto loads = table.loads(three);
+    const auto loads = table.loads(host);
     REQUIRE(loads.size() == 2);
     const auto& load = loads[0];
     CHECK(load.at == at);
     CHECK(load.count() == 10);
     CHECK(load.levels ==
           std::map<std::string, std::uint64_t>{{"L1/L2", 8}, {"L3", 1}, {"memory", 1}});
-    CHECK(load.lost_cycles == (400 - 78) + (130 - 78));
+    CHECK(load.lost_cycles == (400 - 70) + (130 - 70));
     CHECK(load.line_crossings == 4);
     CHECK(load.page_crossings == 2);
     CHECK(load.median_cycles() == 130);
-    CHECK(loads[1].lost_cycles == 1);
+    CHECK(loads[1].lost_cycles == 0);  // within the first level
     CHECK(table.loads({})[0].levels.empty());
 }
 
@@ -98,8 +109,8 @@ TEST_CASE("latencies of several runs add up, and those of other machines say so"
     table.add_timed({0, 0x10}, {0x1000}, 8, 400);
     Profile one;
     one.modules = {{"/bin/a", "aa", 1}};
-    one.latency = table.loads(three);
-    one.latency_host = LatencyHost{.levels = three};
+    one.latency = table.loads(host);
+    one.latency_host = host;
     Profile sum;
     merge_into(sum, one);
     merge_into(sum, one);
@@ -107,7 +118,7 @@ TEST_CASE("latencies of several runs add up, and those of other machines say so"
     CHECK(sum.latency[0].timed == 2);
     CHECK(sum.latency[0].histogram == CycleHistogram{{400, 2}});
     CHECK(sum.latency[0].levels.at("memory") == 2);
-    CHECK(sum.latency[0].lost_cycles == 2 * 322);
+    CHECK(sum.latency[0].lost_cycles == 2 * 330);
     CHECK(sum.latency_host == one.latency_host);
     CHECK(sum.notes.empty());
     one.latency_host->step_cycles = 26;

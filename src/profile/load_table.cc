@@ -33,11 +33,11 @@ void LoadTable::add_reused(CodeLocation at, std::uint64_t count, std::uint64_t l
     load.page_crossings += page_crossings;
 }
 
-std::vector<LoadLatency> LoadTable::loads(const std::vector<LatencyLevel>& levels) const {
+std::vector<LoadLatency> LoadTable::loads(const LatencyHost& host) const {
     std::vector<LoadLatency> list;
     for (const auto& [at, load] : rows_) {
         list.push_back(load);
-        classify(list.back(), levels);
+        classify(list.back(), host);
     }
     join_and_sort(list);
     return list;

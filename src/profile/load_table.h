@@ -20,8 +20,8 @@ class LoadTable {
     void add_reused(CodeLocation at, std::uint64_t count, std::uint64_t line_crossings,
                     std::uint64_t page_crossings);
 
-    // Hottest first, with levels if there are any.
-    std::vector<LoadLatency> loads(const std::vector<LatencyLevel>& levels) const;
+    // Hottest first, with levels if the host has any.
+    std::vector<LoadLatency> loads(const LatencyHost& host) const;
 
   private:
     LoadLatency& row(CodeLocation at);

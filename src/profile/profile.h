@@ -162,10 +162,12 @@ struct LatencyHost {
     std::vector<LatencyLevel> levels;  // the fastest first; empty: it could not be calibrated
     std::uint64_t step_cycles = 0;     // that the counter goes by
     double load_us = 0;                // what timing one load takes
-    // Share of lines known to be in the level that are no longer there when the first load is timed
-    // in a stop; nothing where that cannot be told.
+    double hit_cycles = 0;             // of a load whose line is in L1: the one just loaded
+    // Share of lines known to be in the level that are no longer there when they are timed in a
+    // stop; nothing where that cannot be told.
     std::optional<double> evicted_l1, evicted_l2;
-    // The same level with and without a page walk, where these can be told apart.
+    // By how much a load of L2 takes longer if no TLB has its page; nothing where that cannot be
+    // told.
     std::optional<double> page_walk_cycles;
 
     friend bool operator==(const LatencyHost&, const LatencyHost&) = default;
@@ -181,7 +183,9 @@ struct LoadLatency {
     std::uint64_t line_crossings = 0, page_crossings = 0;  // of both; a page's is a line's as well
     CycleHistogram histogram;                              // of timed loads
     std::map<std::string, std::uint64_t> levels;           // of both, by LatencyLevel::name
-    std::uint64_t lost_cycles = 0;  // above the median of the first level, of all timed loads
+    // Beyond LatencyHost::hit_cycles, of timed loads beyond the first level: of those within it, a
+    // stop may have evicted the line.
+    std::uint64_t lost_cycles = 0;
 
     std::uint64_t count() const { return timed + reused; }
     // Of those that were timed; 0 if none was.

@@ -319,12 +319,11 @@ void ProfileParser::read_hazard(JsonFields& in) {
         std::find(std::begin(hazard_kind_names), std::end(hazard_kind_names), in.text("kind"));
     if (named == std::end(hazard_kind_names)) return in.fail("kind", "a kind of hazard");
     const auto kind = static_cast<HazardKind>(named - std::begin(hazard_kind_names));
-    file_.profile.hazards.push_back(
-        {.kind = kind,
-         .first = unresolved(in.count(is_pair(kind) ? "store" : "at")),
-         .second = unresolved(in.count(is_pair(kind) ? "load" : "at")),
-         .count = in.count("count"),
-         .executions = in.count("executions")});
+    file_.profile.hazards.push_back({.kind = kind,
+                                     .first = unresolved(in.count(is_pair(kind) ? "store" : "at")),
+                                     .second = unresolved(in.count(is_pair(kind) ? "load" : "at")),
+                                     .count = in.count("count"),
+                                     .executions = in.count("executions")});
 }
 
 void ProfileParser::read_address(JsonFields& in) {
@@ -384,6 +383,7 @@ void ProfileParser::read_latency_host(JsonFields in) {
     }
     host.step_cycles = in.count("step_cycles");
     host.load_us = in.number("load_us");
+    host.hit_cycles = in.number("hit_cycles");
     host.evicted_l1 = in.optional_number("evicted_l1");
     host.evicted_l2 = in.optional_number("evicted_l2");
     host.page_walk_cycles = in.optional_number("page_walk_cycles");

@@ -446,6 +446,7 @@ class ProfileWriter {
         });
         json_.member("step_cycles", host.step_cycles);
         json_.member("load_us", host.load_us);
+        json_.member("hit_cycles", host.hit_cycles);
         json_.member("evicted_l1", host.evicted_l1);
         json_.member("evicted_l2", host.evicted_l2);
         json_.member("page_walk_cycles", host.page_walk_cycles);

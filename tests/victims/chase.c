@@ -1,12 +1,17 @@
 // Follows pointers, or reads in another pattern, through memory of a given size for ever, or until
-// so many rounds are done: chase PATTERN BYTES PAGES [ROUNDS]. PATTERN is random, sequential,
-// stride or buckets; PAGES is small or huge. Prints one line when it is ready, and the sum of what
-// it read at the end, which does not depend on anything but its arguments.
+// so many rounds are done: chase PATTERN BYTES PAGES [ROUNDS [FILE]]. PATTERN is random,
+// sequential, stride or buckets; PAGES is small or huge; of 0 rounds there is no end. Prints one
+// line when it is ready, and the sum of what it read at the end, which does not depend on anything
+// but its arguments. FILE has two numbers after each round, of 8 bytes: the loads made, and the
+// cycles of the time-stamp counter that they took.
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
+#include <x86intrin.h>
 
 // The labels below may stand only once: what has them is neither inlined nor cloned.
 #if __has_attribute(noipa)
@@ -20,9 +25,13 @@ enum { line_bytes = 64 };
 static char* memory;
 static uint64_t lines;
 
-// Visits every line of a power of two once (a linear congruential sequence).
-static uint64_t next_line(uint64_t line) {
-    return (line * 0x5851f42d4c957f2dull + 0x14057b7ef767814full) % lines;
+// Which line of a power of two is visited at which time: each once, in an order without a pattern
+// (each step can be undone).
+static uint64_t line_at(uint64_t time) {
+    const int half = (__builtin_ctzll(lines) + 1) / 2;
+    uint64_t line = time * 0x9e3779b97f4a7c15ull % lines;
+    line = (line ^ line >> half) * 0xbf58476d1ce4e5b9ull % lines;
+    return (line ^ line >> half) * 0x94d049bb133111ebull % lines;
 }
 
 // The one load of each pattern is named, so that tests find it.
@@ -50,7 +59,8 @@ ONE_COPY uint64_t load_by(uint64_t stride, uint64_t steps) {
 
 // A hash table whose buckets are a line each: the address follows from a key, not from a load.
 ONE_COPY uint64_t load_buckets(uint64_t steps) {
-    uint64_t sum = 0, key = 1;
+    static uint64_t key = 1;
+    uint64_t sum = 0;
     for (uint64_t i = 0; i < steps; ++i) {
         key = key * 6364136223846793005ull + 1442695040888963407ull;
         const uint64_t bucket = (key >> 20) % lines;
@@ -70,6 +80,20 @@ static uint64_t run(const char* pattern, uint64_t steps) {
     return load_buckets(steps);
 }
 
+struct progress {
+    volatile uint64_t loads, cycles;
+};
+
+static struct progress* show_progress(const char* path) {
+    static struct progress unseen;
+    if (!path) return &unseen;
+    const int file = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+    if (file < 0 || ftruncate(file, sizeof(struct progress)) != 0) exit(3);
+    void* shown = mmap(NULL, sizeof(struct progress), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (shown == MAP_FAILED) exit(3);
+    return shown;
+}
+
 int main(int argc, char** argv) {
     if (argc < 4) return 2;
     const uint64_t bytes = strtoull(argv[2], NULL, 0);
@@ -81,15 +105,22 @@ int main(int argc, char** argv) {
             strcmp(argv[3], "huge") == 0 ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
     lines = bytes / line_bytes;
     for (uint64_t i = 0; i < lines; ++i) {
-        uint64_t* line = (uint64_t*)(memory + i * line_bytes);
+        uint64_t* line = (uint64_t*)(memory + line_at(i) * line_bytes);
         for (int word = 0; word < 8; ++word)
-            line[word] = (uint64_t)memory + next_line(i) * line_bytes;
+            line[word] = (uint64_t)memory + line_at((i + 1) % lines) * line_bytes;
     }
     printf("ready\n");
     fflush(stdout);
-    const uint64_t rounds = argc > 4 ? strtoull(argv[4], NULL, 0) : UINT64_MAX;
+    const uint64_t rounds = argc > 4 ? strtoull(argv[4], NULL, 0) : 0;
+    struct progress* progress = show_progress(argc > 5 ? argv[5] : NULL);
+    const uint64_t steps = 1u << 20;
     uint64_t sum = 0;
-    for (uint64_t i = 0; i < rounds; ++i) sum += run(argv[1], 1u << 20);
+    for (uint64_t i = 0; rounds == 0 || i < rounds; ++i) {
+        const uint64_t start = __rdtsc();
+        sum += run(argv[1], steps);
+        progress->cycles += __rdtsc() - start;
+        progress->loads += steps;
+    }
     printf("%llu\n", (unsigned long long)sum);
     return 0;
 }

@@ -115,6 +115,7 @@ inline Profile sample_profile() {
     p.latency_host = {.levels = {{"L1/L2", 0, 78, 0.99}, {"memory", 260, 390.5, 1}},
                       .step_cycles = 26,
                       .load_us = 2.5,
+                      .hit_cycles = 77.5,
                       .evicted_l1 = {},
                       .evicted_l2 = 0.25,
                       .page_walk_cycles = {}};

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "base/clock.h"
+#include "emu/worker_protocol.h"
 #include "ptrace/proc.h"
 #include "ptrace/target.h"
 #include "shadow/latency/answer_time.h"
@@ -43,7 +44,7 @@ constexpr std::uint64_t largest_chase = std::uint64_t{256} << 20;
 struct ChasePlan {
     std::string level;
     std::uint64_t bytes;
-    bool flushed = false;
+    ChaseKind kind = ChaseKind::plain;
 };
 
 std::vector<ChasePlan> plans(const CacheSizes& sizes) {
@@ -53,13 +54,16 @@ std::vector<ChasePlan> plans(const CacheSizes& sizes) {
     };
     add("L1", sizes.l1 / 2);
     add("L2", sizes.l2 / 2);
-    // Of what the whole machine shares, others may have most.
-    if (sizes.l3 > 2 * sizes.l2) add("L3", std::min(4 * sizes.l2, sizes.l3 / 2));
+    if (sizes.l2 != 0)
+        list.push_back(
+            {"", std::bit_floor(sizes.l2 / 2) * (page_bytes / line_bytes), ChaseKind::one_a_page});
+    // No more than it takes: of what the whole machine shares, others may have most.
+    if (sizes.l3 > 2 * sizes.l2) add("L3", 2 * sizes.l2);
     struct sysinfo memory = {};
     sysinfo(&memory);
     const auto free = static_cast<std::uint64_t>(memory.freeram) * memory.mem_unit;
     const auto last = std::bit_floor(std::min(largest_chase, free / 4));
-    list.push_back({"memory", last, true});
+    list.push_back({"memory", last, ChaseKind::flushed});
     list.push_back({"", last});
     return list;
 }
@@ -72,6 +76,8 @@ class Measurement {
 
     Result<void> run();
     const CycleHistogram& cycles() const { return cycles_; }
+    // Of the same loads, made again at once.
+    const CycleHistogram& repeated() const { return repeated_; }
     double load_us() const {
         return loads_ ? static_cast<double>(nanoseconds_) / 1e3 / static_cast<double>(loads_) : 0;
     }
@@ -84,7 +90,7 @@ class Measurement {
     const ChaseMemory& memory_;
     const bool flushed_;
     std::optional<ScratchMemory> scratch_;
-    CycleHistogram cycles_;
+    CycleHistogram cycles_, repeated_;
     std::uint64_t loads_ = 0, nanoseconds_ = 0;
 };
 
@@ -102,7 +108,7 @@ Result<void> Measurement::run() {
 }
 
 Result<void> Measurement::measure(Target& target) {
-    const auto lines = static_cast<std::int64_t>(memory_.bytes() / 64);
+    const auto lines = static_cast<std::int64_t>(memory_.lines());
     const auto visit = std::min<std::chrono::nanoseconds>(2 * lines * slowest_visit, longest_visit);
     std::this_thread::sleep_for(visit);
     for (int i = 0; i < stops_per_chase; ++i) {
@@ -144,7 +150,10 @@ Result<void> Measurement::time_loads(Target& target, StoppedThread& thread) {
         const auto timed = session.time(address, address, until);
         const auto taken = Clock::now() - start;
         if (!timed || !*timed || taken > longest_answer) break;
+        const auto again = session.time(address, address, until);
+        if (!again || !*again) break;
         ++cycles_[(*timed)->cycles];
+        ++repeated_[(*again)->cycles];
         ++loads_;
         nanoseconds_ += to_ns(taken);
         address = memory_.next(address);
@@ -158,25 +167,90 @@ std::uint64_t counter_step(const CycleHistogram& cycles) {
     return step;
 }
 
-// Share of loads beyond the level that the chase is of.
-std::optional<double> evicted(const std::vector<LatencyLevel>& levels, std::string_view level,
-                              const CycleHistogram& cycles) {
-    for (std::size_t i = 0; i + 1 < levels.size(); ++i) {
-        if (levels[i].name != level) continue;
-        std::uint64_t beyond = 0;
-        for (const auto& [value, count] : cycles)
-            if (value >= levels[i + 1].from_cycles) beyond += count;
-        return static_cast<double>(beyond) / static_cast<double>(total(cycles));
-    }
-    return std::nullopt;
+void add(CycleHistogram& to, const CycleHistogram& more) {
+    for (const auto& [cycles, count] : more) to[cycles] += count;
 }
 
-// The last of the names that a level is made of.
-std::optional<std::string> level_with(const std::vector<LatencyLevel>& levels,
-                                      std::string_view name) {
-    for (const auto& level : levels)
-        if (level.name == name || level.name.ends_with("/" + std::string(name))) return level.name;
-    return std::nullopt;
+// The share of what was of one level before the stop, and is of the next one in it: if loads of the
+// two can be told apart.
+std::optional<double> evicted(const CycleHistogram& stopped, const CycleHistogram& level,
+                              const CycleHistogram& next) {
+    constexpr double most_wrong = 0.1;
+    const auto parted = separate(level, next);
+    if (stopped.empty() || level.empty() || next.empty() ||
+        std::max(parted.fast_wrong, parted.slow_wrong) > most_wrong)
+        return std::nullopt;
+    return share_from(stopped, parted.from_cycles);
+}
+
+// All that the chases told.
+class Findings {
+  public:
+    Result<void> measure(WaitHub& hub, const ChasePlan& plan, PageKind pages);
+    HostCalibration result() &&;
+
+  private:
+    void add_row(const ChasePlan& plan, bool huge, ChaseKind kind, const CycleHistogram& cycles);
+    const CycleHistogram& of(std::string_view level) const;
+
+    std::vector<CalibrationRow> rows_;
+    std::vector<LevelSample> samples_;
+    CycleHistogram all_, hits_, walks_, l2_huge_;
+    double load_us_ = 0;
+};
+
+Result<void> Findings::measure(WaitHub& hub, const ChasePlan& plan, PageKind pages) {
+    const bool sparse = plan.kind == ChaseKind::one_a_page;
+    const bool huge = pages == PageKind::huge;
+    if (sparse && huge) return {};
+    const auto memory =
+        ChaseMemory::create(plan.bytes, pages, sparse ? ChaseLines::one_a_page : ChaseLines::all);
+    if (!memory) return {};
+    Measurement measurement(hub, *memory, plan.kind == ChaseKind::flushed);
+    TRY(measurement.run());
+    const auto& cycles = measurement.cycles();
+    load_us_ = std::max(load_us_, measurement.load_us());
+    if (plan.level == "L1") {
+        add_row(plan, huge, ChaseKind::repeated, measurement.repeated());
+        add(hits_, measurement.repeated());
+    }
+    add_row(plan, huge, plan.kind, cycles);
+    add(all_, cycles);
+    if (sparse) add(walks_, cycles);
+    if (plan.level == "L2" && huge) add(l2_huge_, cycles);
+    if (plan.level.empty()) return {};
+    if (samples_.empty() || samples_.back().name != plan.level)
+        samples_.push_back({plan.level, {}});
+    add(samples_.back().cycles, cycles);
+    return {};
+}
+
+void Findings::add_row(const ChasePlan& plan, bool huge, ChaseKind kind,
+                       const CycleHistogram& cycles) {
+    rows_.push_back({plan.level, plan.bytes, huge, kind, quantile(cycles, 0.1),
+                     quantile(cycles, 0.5), quantile(cycles, 0.9)});
+}
+
+const CycleHistogram& Findings::of(std::string_view level) const {
+    static const CycleHistogram none;
+    const auto found = std::ranges::find(samples_, level, &LevelSample::name);
+    return found == samples_.end() ? none : found->cycles;
+}
+
+HostCalibration Findings::result() && {
+    HostCalibration result{.rows = std::move(rows_)};
+    auto& host = result.host;
+    host.step_cycles = counter_step(all_);
+    host.load_us = load_us_;
+    host.hit_cycles = median(hits_);
+    host.evicted_l1 = evicted(of("L1"), hits_, of("L2"));
+    host.evicted_l2 = evicted(of("L2"), of("L2"), of("L3"));
+    const auto& l2 = l2_huge_.empty() ? of("L2") : l2_huge_;
+    const double walk = median(walks_) - median(l2);
+    if (!walks_.empty() && !l2.empty() && walk > static_cast<double>(host.step_cycles))
+        host.page_walk_cycles = walk;
+    host.levels = find_levels(std::move(samples_));
+    return result;
 }
 
 }  // namespace
@@ -200,45 +274,11 @@ CacheSizes read_cache_sizes() {
 }
 
 Result<HostCalibration> calibrate(WaitHub& hub) {
-    HostCalibration result;
-    std::vector<LevelSample> samples;
-    CycleHistogram all, l1, l2, l3_small, l3_huge;
-    double load_us = 0;
-    for (const auto& plan : plans(read_cache_sizes())) {
-        for (const auto pages : {PageKind::small, PageKind::huge}) {
-            auto memory = ChaseMemory::create(plan.bytes, pages);
-            if (!memory) continue;
-            Measurement measurement(hub, *memory, plan.flushed);
-            TRY(measurement.run());
-            const auto& cycles = measurement.cycles();
-            const bool huge = pages == PageKind::huge;
-            result.rows.push_back({plan.level, plan.bytes, huge, plan.flushed,
-                                   quantile(cycles, 0.1), quantile(cycles, 0.5),
-                                   quantile(cycles, 0.9)});
-            load_us = std::max(load_us, measurement.load_us());
-            for (const auto& [value, count] : cycles) {
-                all[value] += count;
-                if (plan.level == "L1") l1[value] += count;
-                if (plan.level == "L2") l2[value] += count;
-                if (plan.level == "L3") (huge ? l3_huge : l3_small)[value] += count;
-            }
-            if (plan.level.empty()) continue;
-            if (samples.empty() || samples.back().name != plan.level)
-                samples.push_back({plan.level, {}});
-            for (const auto& [value, count] : cycles) samples.back().cycles[value] += count;
-        }
-    }
-    auto& host = result.host;
-    host.levels = find_levels(std::move(samples));
-    host.step_cycles = counter_step(all);
-    host.load_us = load_us;
-    host.evicted_l1 = evicted(host.levels, "L1", l1);
-    if (const auto level = level_with(host.levels, "L2"))
-        host.evicted_l2 = evicted(host.levels, *level, l2);
-    const double walk = median(l3_small) - median(l3_huge);
-    if (!l3_small.empty() && !l3_huge.empty() && walk > static_cast<double>(host.step_cycles))
-        host.page_walk_cycles = walk;
-    return result;
+    Findings findings;
+    for (const auto& plan : plans(read_cache_sizes()))
+        for (const auto pages : {PageKind::small, PageKind::huge})
+            TRY(findings.measure(hub, plan, pages));
+    return std::move(findings).result();
 }
 
 Result<HostCalibration> calibrated_host(WaitHub& hub) {

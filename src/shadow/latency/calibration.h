@@ -10,12 +10,19 @@
 
 namespace shadowprof {
 
+enum class ChaseKind : std::uint8_t {
+    plain,
+    repeated,    // the loads before are made again, so that all lines are in L1
+    flushed,     // each line was evicted from all caches before its load
+    one_a_page,  // one line of each page, so that no TLB has them all
+};
+
 // Loads of a pointer chase of one size, timed as they are in a burst.
 struct CalibrationRow {
     std::string level;        // that it was made for; empty: none
     std::uint64_t bytes = 0;  // of the chase
     bool huge_pages = false;  // or 4 KiB ones
-    bool flushed = false;     // each line was evicted from all caches before its load
+    ChaseKind kind = ChaseKind::plain;
     std::uint64_t p10 = 0, p50 = 0, p90 = 0;  // cycles
 
     friend bool operator==(const CalibrationRow&, const CalibrationRow&) = default;

@@ -16,9 +16,10 @@
 namespace shadowprof {
 namespace {
 
-constexpr std::string_view first_line = "shadowprof load latencies 1";
+constexpr std::string_view first_line = "shadowprof load latencies 2";
 constexpr std::size_t most_bytes = 64 * 1024;
 constexpr std::size_t most_levels = 8, most_rows = 64;
+constexpr auto most_kind = static_cast<unsigned>(ChaseKind::one_a_page);
 // No load takes longer that has not met a page fault.
 constexpr std::uint64_t most_cycles = 1'000'000'000;
 
@@ -79,6 +80,10 @@ bool read_line(const std::string& line, HostCalibration& to) {
         host.load_us = words.next<double>();
         return words.is_done() && is_time(host.load_us);
     }
+    if (words.kind() == "hit_cycles") {
+        host.hit_cycles = words.next<double>();
+        return words.is_done() && is_time(host.hit_cycles);
+    }
     if (words.kind() == "page_walk_cycles") {
         host.page_walk_cycles = words.next<double>();
         return words.is_done() && is_time(*host.page_walk_cycles);
@@ -106,14 +111,16 @@ bool read_line(const std::string& line, HostCalibration& to) {
     row.level = words.next<std::string>();
     row.bytes = words.next<std::uint64_t>();
     row.huge_pages = words.next<bool>();
-    row.flushed = words.next<bool>();
+    const auto kind = words.next<unsigned>();
+    row.kind = static_cast<ChaseKind>(kind);
     row.p10 = words.next<std::uint64_t>();
     row.p50 = words.next<std::uint64_t>();
     row.p90 = words.next<std::uint64_t>();
     const bool named = row.level == "-" || is_level_name(row.level);
     if (row.level == "-") row.level.clear();
     to.rows.push_back(row);
-    return words.is_done() && named && to.rows.size() <= most_rows && row.p90 <= most_cycles;
+    return words.is_done() && named && kind <= most_kind && to.rows.size() <= most_rows &&
+           row.p90 <= most_cycles;
 }
 
 Result<void> make_directories(const std::string& path) {
@@ -138,8 +145,8 @@ std::string calibration_key() {
 
 std::string calibration_text(std::string_view key, const HostCalibration& calibration) {
     const auto& host = calibration.host;
-    auto text = fmt::format("{}\n{}\nstep {}\nload_us {}\n", first_line, key, host.step_cycles,
-                            host.load_us);
+    auto text = fmt::format("{}\n{}\nstep {}\nload_us {}\nhit_cycles {}\n", first_line, key,
+                            host.step_cycles, host.load_us, host.hit_cycles);
     if (host.evicted_l1) text += fmt::format("evicted_l1 {}\n", *host.evicted_l1);
     if (host.evicted_l2) text += fmt::format("evicted_l2 {}\n", *host.evicted_l2);
     if (host.page_walk_cycles) text += fmt::format("page_walk_cycles {}\n", *host.page_walk_cycles);
@@ -149,7 +156,7 @@ std::string calibration_text(std::string_view key, const HostCalibration& calibr
     for (const auto& row : calibration.rows)
         text += fmt::format("row {} {} {} {} {} {} {}\n", row.level.empty() ? "-" : row.level,
                             row.bytes, static_cast<int>(row.huge_pages),
-                            static_cast<int>(row.flushed), row.p10, row.p50, row.p90);
+                            static_cast<unsigned>(row.kind), row.p10, row.p50, row.p90);
     return text + "end\n";
 }
 

@@ -17,8 +17,11 @@ HostCalibration some_calibration() {
     c.host.levels = {{"L1/L2", 0, 78, 0.99}, {"L3", 91, 130.5, 0.97}, {"memory", 260, 390, 1}};
     c.host.step_cycles = 26;
     c.host.load_us = 2.25;
+    c.host.hit_cycles = 52.5;
+    c.host.page_walk_cycles = 26;
     c.host.evicted_l2 = 0.125;
-    c.rows = {{"L1", 16384, false, false, 78, 78, 104}, {"", 1 << 28, true, true, 300, 390, 500}};
+    c.rows = {{"L1", 16384, false, ChaseKind::plain, 78, 78, 104},
+              {"", 1 << 28, true, ChaseKind::one_a_page, 300, 390, 500}};
     return c;
 }
 
@@ -74,7 +77,9 @@ TEST_CASE("a damaged file of a calibration is none") {
         {"load_us 2.25", "load_us nan"},
         {"evicted_l2 0.125", "evicted_l2 -0.1"},
         {"row L1", "row"},
-        {"latencies 1", "latencies 2"},
+        {"16384 0 0", "16384 0 4"},  // there are four kinds
+        {"hit_cycles 52.5", "hit_cycles -1"},
+        {"latencies 2", "latencies 3"},
     };
     for (const auto& damage : damages) {
         CAPTURE(damage.second);

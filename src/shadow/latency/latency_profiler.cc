@@ -222,7 +222,7 @@ void LatencyProfiler::fill(Profile& profile) const {
         else
             profile.notes.push_back("load latencies have no levels: " + calibrated.error().message);
     }
-    profile.latency = table_.loads(host ? host->levels : std::vector<LatencyLevel>{});
+    profile.latency = table_.loads(host.value_or(LatencyHost{}));
     profile.latency_host = std::move(host);
     auto& counters = profile.sampling.counters;
     counters["latency_bursts"] = bursts_;
