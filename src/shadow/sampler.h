@@ -131,7 +131,8 @@ class Sampler {
     std::optional<BurstPlan> burst_plan() const;
     // Latency bursts; see sampler_latency.cc.
     bool is_latency_due(const SampledProcess& process) const;
-    double latency_cost_per_sample() const;
+    // What a sample costs, and its part of the latency bursts.
+    double with_latency(double sample_seconds) const;
     void take_latency_burst(SampledProcess& process, Clock::time_point now);
     RunLimits limits(std::uint64_t instructions, const Target& target);
     Taken note_idle(SampledProcess* process);
@@ -170,7 +171,7 @@ class Sampler {
     InputRecorder::Totals recorder_counted_;  // the part of its totals that is accounted for
     double syscall_stop_price_ns_ = 0;
     std::optional<LatencyProfiler> latency_;
-    unsigned samples_since_latency_ = 0;
+    double latency_seconds_ = 0;  // that the target stood still for it
     std::list<ActiveSample> active_;
     std::optional<ConvergenceWatch> convergence_;
     PhaseDetector phase_detector_;

@@ -86,8 +86,7 @@ void Sampler::schedule_next(Clock::time_point now, const SampledProcess* process
     if (process) {
         const auto kind = choose_kind(*process);
         outlook.burst = kind == SampleKind::burst;
-        outlook.cost_seconds =
-            process->kinds.expected_cost_seconds(kind) + latency_cost_per_sample();
+        outlook.cost_seconds = with_latency(process->kinds.expected_cost_seconds(kind));
         ahead = budget_ && density >= 1 &&
                 budget_->when_within(costs_.total_seconds() +
                                      samples_ahead * outlook.cost_seconds) <= now;

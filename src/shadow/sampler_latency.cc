@@ -5,20 +5,22 @@
 namespace shadowprof {
 namespace {
 
-// Samples between two latency bursts, where both are asked for.
-constexpr unsigned samples_per_latency_burst = 3;
+// Of what is spent, where samples are taken as well. So a short run, which can afford but a few
+// stops, has samples first.
+constexpr double latency_share = 0.25;
 
 }  // namespace
 
 bool Sampler::is_latency_due(const SampledProcess& process) const {
     if (!latency_) return false;
     if (!options_.profiles.any_of_samples()) return true;
-    return samples_since_latency_ >= samples_per_latency_burst && latency_->may_take(process);
+    const auto expected = latency_->expected_cost_seconds();
+    return latency_seconds_ + expected <= latency_share * (costs_.total_seconds() + expected) &&
+           latency_->may_take(process);
 }
 
-double Sampler::latency_cost_per_sample() const {
-    if (!latency_) return 0;
-    return latency_->expected_cost_seconds() / samples_per_latency_burst;
+double Sampler::with_latency(double sample_seconds) const {
+    return latency_ ? sample_seconds / (1 - latency_share) : sample_seconds;
 }
 
 void Sampler::take_latency_burst(SampledProcess& process, Clock::time_point now) {
@@ -35,12 +37,11 @@ void Sampler::take_latency_burst(SampledProcess& process, Clock::time_point now)
     const auto taken = latency_->take(process, options_.threads, random_);
     if (const auto pause = latency_->pause(); pause.count() != 0) {
         costs_.add_pause(to_ns(pause));
+        latency_seconds_ += std::chrono::duration<double>(pause).count();
         bursts_.add_stop(pause, burst_limit_);
     }
     using enum LatencyProfiler::Taken;
     if (taken && *taken == later) return schedule_.soon(Clock::now());
-    // Whatever became of it: the next turn is that of samples.
-    samples_since_latency_ = 0;
     if (taken && *taken == yes && !options_.profiles.any_of_samples()) ++started_;
     schedule_next(Clock::now(), processes_->find(number));
 }

@@ -70,7 +70,6 @@ void Sampler::sample_now(SampleRunner& runner, Clock::time_point now) {
     }
     settle(*process, now);
     if (is_latency_due(*process)) return take_latency_burst(*process, now);
-    ++samples_since_latency_;
     const auto kind = choose_kind(*process);
     if (const auto until = too_dear_until(*process, kind, now))
         return schedule_.postpone(now, *until);
