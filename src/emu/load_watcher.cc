@@ -31,9 +31,18 @@ std::optional<SampleEnd> LoadWatcher::on_access(const CpuState& cpu, GuestMemory
     if (!in) return SampleEnd::fault;
     const auto list = accesses_of(*in, cpu);
     if (!list) return SampleEnd::unsupported_instruction;
-    for (const auto& access : *list)
+    for (const auto& access : *list) {
         if (const auto end = take(cpu.rip, access, memory)) return end;
+        if (access.is_plain_load) note_load(cpu.rip, access, memory);
+    }
     return std::nullopt;
+}
+
+void LoadWatcher::note_load(GuestAddress pc, const Access& access, GuestMemory& memory) {
+    if (is_warm()) facts_[pc].moves.take(access.address, loaded_);
+    if (access.size_bytes == sizeof(std::uint64_t))
+        if (const auto value = guest_load<std::uint64_t>(memory, access.address))
+            loaded_.add(*value);
 }
 
 const Instruction* LoadWatcher::instruction_at(GuestAddress pc, GuestMemory& memory) {
@@ -136,17 +145,27 @@ bool LoadWatcher::fetch_lines(GuestAddress first, GuestAddress last, GuestMemory
 }
 
 void LoadWatcher::note_reuse(GuestAddress pc, const Access& access) {
-    auto& reuse = reuses_[pc];
-    reuse.pc = pc;
-    ++reuse.count;
+    auto& facts = facts_[pc];
+    ++facts.reused;
     const auto last = access.address + (access.size_bytes - 1);
-    reuse.line_crossings += line_of(access.address) != line_of(last);
-    reuse.page_crossings += access.address.page() != last.page();
+    facts.line_crossings += line_of(access.address) != line_of(last);
+    facts.page_crossings += access.address.page() != last.page();
 }
 
-std::vector<LoadReuse> LoadWatcher::reuses() const {
-    std::vector<LoadReuse> list;
-    for (const auto& [pc, reuse] : reuses_) list.push_back(reuse);
+std::vector<LoadTally> LoadWatcher::tallies() const {
+    std::vector<LoadTally> list;
+    for (const auto& [pc, facts] : facts_) {
+        const auto stride = facts.moves.strides.most();
+        list.push_back({.pc = pc,
+                        .reused = facts.reused,
+                        .line_crossings = facts.line_crossings,
+                        .page_crossings = facts.page_crossings,
+                        .constant = facts.moves.constant,
+                        .moved = facts.moves.moved,
+                        .chased = facts.moves.chased,
+                        .stride = stride.stride,
+                        .strided = stride.count});
+    }
     return list;
 }
 

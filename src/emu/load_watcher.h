@@ -10,6 +10,7 @@
 
 #include "emu/access_watcher.h"
 #include "emu/accesses.h"
+#include "emu/load_moves.h"
 #include "emu/outside_channel.h"
 #include "emu/snapshot_pages.h"
 #include "emu/worker_protocol.h"
@@ -44,16 +45,22 @@ class LoadWatcher final : public AccessWatcher {
     std::optional<SampleEnd> on_access(const CpuState& cpu, GuestMemory& memory) override;
 
     // What LoadsDone is followed by, and its counts.
-    std::vector<LoadReuse> reuses() const;
+    std::vector<LoadTally> tallies() const;
     const LoadCounts& counts() const { return counts_; }
 
   private:
+    struct LoadFacts {
+        std::uint64_t reused = 0, line_crossings = 0, page_crossings = 0;
+        LoadMoves moves;
+    };
+
     const Instruction* instruction_at(GuestAddress pc, GuestMemory& memory);
     std::optional<SampleEnd> take(GuestAddress pc, const Access& access, GuestMemory& memory);
     std::optional<SampleEnd> ask(GuestAddress pc, const Access& access);
     bool fetch_lines(GuestAddress first, GuestAddress last, GuestMemory& memory);
     bool check(const Access& access, GuestMemory& memory) const;
     bool is_warm() const;
+    void note_load(GuestAddress pc, const Access& access, GuestMemory& memory);
     void note_reuse(GuestAddress pc, const Access& access);
     std::uint64_t& touched(GuestAddress line) { return touched_[line.value / page_bytes]; }
 
@@ -63,7 +70,8 @@ class LoadWatcher final : public AccessWatcher {
     Deadline& deadline_;
     std::unordered_map<std::uint64_t, std::uint64_t> touched_;  // a bit a line, by page number
     std::unordered_map<GuestAddress, Instruction> instructions_;
-    std::unordered_map<GuestAddress, LoadReuse> reuses_;
+    std::unordered_map<GuestAddress, LoadFacts> facts_;
+    LoadedAddresses loaded_;
     std::vector<LoadAnswer> answers_;  // of the access under way
     LoadCounts counts_ = {};
     std::uint64_t cold_ = 0;  // loads that the target was asked for

@@ -400,7 +400,7 @@ bool Worker::time_loads(WorkerSocket::Message& message) {
         {reinterpret_cast<const char*>(area_.mailbox().data()), request->maps_bytes});
     LoadsDone done = {};
     done.end = SampleEnd::no_room;
-    std::vector<LoadReuse> reuses;
+    std::vector<LoadTally> tallies;
     DescriptorPages memory(std::move(message.fd), conversation_.deadline());
     const MemoryMap layout = map ? *map : MemoryMap{};
     LinePages pages(memory, layout);
@@ -414,15 +414,15 @@ bool Worker::time_loads(WorkerSocket::Message& message) {
         EndAtCalls calls(SampleEnd::unsafe_syscall);
         GuestThreads threads(request->cpu);
         done.end = emulator_->run(threads, limits, calls, dropped_).end;
-        reuses = watcher.reuses();
+        tallies = watcher.tallies();
     }
     const auto now = counters();
     done.translation_ns = (now - std::exchange(reported_, now)).translation_ns;
     done.counts = watcher.counts();
     done.exhausted = emulator_->exhausted();
-    reuses.resize(std::min(reuses.size(), OutsideChannel::max_bytes / sizeof(LoadReuse)));
+    tallies.resize(std::min(tallies.size(), OutsideChannel::max_bytes / sizeof(LoadTally)));
     const bool sent =
-        socket_.send(MessageKind::loads_done, done, std::as_bytes(std::span(reuses))).has_value();
+        socket_.send(MessageKind::loads_done, done, std::as_bytes(std::span(tallies))).has_value();
     emulator_->end_sample();
     return sent;
 }

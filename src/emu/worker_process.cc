@@ -245,10 +245,10 @@ Result<std::variant<LoadQuestion, LoadsOutcome>> WorkerProcess::next_of_loads(
     const auto done = body_of<LoadsDone>(message);
     const auto rest = message.bytes.size() - std::min(message.bytes.size(), sizeof(LoadsDone));
     if (message.kind != MessageKind::loads_done || !done || done->end >= SampleEnd::count ||
-        rest % sizeof(LoadReuse) != 0)
+        rest % sizeof(LoadTally) != 0)
         return nonsense();
-    LoadsOutcome outcome{*done, std::vector<LoadReuse>(rest / sizeof(LoadReuse))};
-    std::memcpy(outcome.reuses.data(), message.bytes.data() + sizeof(LoadsDone), rest);
+    LoadsOutcome outcome{*done, std::vector<LoadTally>(rest / sizeof(LoadTally))};
+    std::memcpy(outcome.tallies.data(), message.bytes.data() + sizeof(LoadsDone), rest);
     return Next(std::move(outcome));
 }
 

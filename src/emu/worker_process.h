@@ -96,7 +96,7 @@ struct LoadsRequest {
 
 struct LoadsOutcome {
     LoadsDone done = {};
-    std::vector<LoadReuse> reuses;
+    std::vector<LoadTally> tallies;
 };
 
 class WorkerProcess {

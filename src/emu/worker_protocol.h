@@ -38,7 +38,7 @@ enum class MessageKind : std::uint32_t {
     done,          // DoneMessage, payload: report of the system calls
     compared,      // ComparedMessage
     prepared,      // PreparedMessage
-    loads_done,    // LoadsDone, payload: a LoadReuse each
+    loads_done,    // LoadsDone, payload: a LoadTally each
 };
 
 // What a run begins with.
@@ -122,12 +122,15 @@ struct LoadAnswer {
     std::uint8_t first, last;  // the bytes that were loaded
 };
 
-// Loads of one instruction from lines that were accessed before in the same burst.
-struct LoadReuse {
+// What a burst says of the loads of one instruction, but for their times.
+struct LoadTally {
     GuestAddress pc;
-    std::uint64_t count;
-    std::uint64_t line_crossings;  // of these
-    std::uint64_t page_crossings;
+    std::uint64_t reused;  // from lines that were accessed before in the same burst
+    std::uint64_t line_crossings, page_crossings;  // of these
+    // Behind another one of the same instruction (emu/load_moves.h).
+    std::uint64_t constant, moved, chased;
+    std::int64_t stride;  // the most frequent one
+    std::uint64_t strided;
 };
 
 struct LoadCounts {

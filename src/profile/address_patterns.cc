@@ -4,22 +4,6 @@
 
 namespace shadowprof {
 
-void StrideCounts::add(std::int64_t stride, std::uint64_t weight) {
-    Entry* free = nullptr;
-    for (Entry& entry : entries_) {
-        if (entry.count != 0 && entry.stride == stride) {
-            entry.count += weight;
-            return;
-        }
-        if (entry.count == 0) free = &entry;
-    }
-    if (free) {
-        *free = {stride, weight};
-        return;
-    }
-    for (Entry& entry : entries_) entry.count -= std::min(entry.count, weight);
-}
-
 void AddressPatterns::take(const Reference& r, std::uint64_t weight) {
     if (r.begins) loads_now_ = false;
     const bool implied = r.is(ReferenceSlot::stack) || r.is(ReferenceSlot::repeated) ||
@@ -58,19 +42,17 @@ void AddressPatterns::note(const Reference& r, std::uint64_t weight) {
     load.last_burst = burst_;
 }
 
-AddressPattern address_pattern(CodeLocation at, std::uint64_t constant, std::uint64_t moved,
-                               std::uint64_t chased, const StrideCounts::Entry& stride) {
-    AddressPattern pattern{.at = at, .constant = constant, .stride = stride.stride};
-    pattern.strided = std::min(stride.count, moved);
-    const auto rest = moved - pattern.strided;
+AddressMoves address_moves(std::uint64_t constant, std::uint64_t moved, std::uint64_t chased,
+                           const StrideCounts::Entry& stride) {
+    AddressMoves moves{.constant = constant, .stride = stride.stride};
+    moves.strided = std::min(stride.count, moved);
+    const auto rest = moved - moves.strided;
     // Of moves by a stride it is not known whether they were chased.
-    if (moved != 0)
-        pattern.chased = std::min(rest, static_cast<std::uint64_t>(static_cast<double>(rest) *
-                                                                       static_cast<double>(chased) /
-                                                                       static_cast<double>(moved) +
-                                                                   0.5));
-    pattern.irregular = rest - pattern.chased;
-    return pattern;
+    const auto share = moved == 0 ? 0 : static_cast<double>(chased) / static_cast<double>(moved);
+    moves.chased =
+        std::min(rest, static_cast<std::uint64_t>(static_cast<double>(rest) * share + 0.5));
+    moves.irregular = rest - moves.chased;
+    return moves;
 }
 
 }  // namespace shadowprof

@@ -12,27 +12,11 @@
 #include <string_view>
 #include <vector>
 
+#include "base/stride_counts.h"
 #include "profile/profile.h"
 #include "profile/reference.h"
 
 namespace shadowprof {
-
-// Differences by how often they were seen: the summary of Misra and Gries, "Finding repeated
-// elements" (1982), in constant space. A difference's count is too small by a fifth of all at most.
-class StrideCounts {
-  public:
-    struct Entry {
-        std::int64_t stride = 0;
-        std::uint64_t count = 0;
-    };
-    static constexpr std::size_t entries = 4;
-
-    void add(std::int64_t stride, std::uint64_t weight);
-    const std::array<Entry, entries>& all() const { return entries_; }
-
-  private:
-    std::array<Entry, entries> entries_{};
-};
 
 class AddressPatterns {
   public:
@@ -71,13 +55,13 @@ class AddressPatterns {
 // The patterns as profiles name them, and what counts for each.
 struct PatternRow {
     std::string_view name;
-    std::uint64_t AddressPattern::*count;
+    std::uint64_t AddressMoves::*count;
 };
 inline constexpr std::array<PatternRow, 4> pattern_rows = {{
-    {"constant", &AddressPattern::constant},
-    {"stride", &AddressPattern::strided},
-    {"chase", &AddressPattern::chased},
-    {"irregular", &AddressPattern::irregular},
+    {"constant", &AddressMoves::constant},
+    {"stride", &AddressMoves::strided},
+    {"chase", &AddressMoves::chased},
+    {"irregular", &AddressMoves::irregular},
 }};
 
 // The pattern that most executions have, and their share of all.
@@ -85,17 +69,17 @@ struct MainPattern {
     const PatternRow* row = nullptr;
     double share = 0;
 };
-inline MainPattern main_pattern(const AddressPattern& pattern) {
+inline MainPattern main_pattern(const AddressMoves& moves) {
     const PatternRow* most = pattern_rows.data();
     for (const PatternRow& row : pattern_rows)
-        if (pattern.*row.count > pattern.*most->count) most = &row;
-    const auto all = pattern.count();
-    const auto count = static_cast<double>(pattern.*most->count);
+        if (moves.*row.count > moves.*most->count) most = &row;
+    const auto all = moves.count();
+    const auto count = static_cast<double>(moves.*most->count);
     return {most, all == 0 ? 0 : count / static_cast<double>(all)};
 }
 
 // What all collectors say of one load. The stride is the most frequent one.
-AddressPattern address_pattern(CodeLocation at, std::uint64_t constant, std::uint64_t moved,
-                               std::uint64_t chased, const StrideCounts::Entry& stride);
+AddressMoves address_moves(std::uint64_t constant, std::uint64_t moved, std::uint64_t chased,
+                           const StrideCounts::Entry& stride);
 
 }  // namespace shadowprof

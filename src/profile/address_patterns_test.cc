@@ -36,9 +36,9 @@ Profile profile_of(const Words& addresses, bool chases, std::size_t piece = 0) {
     for (const auto address : addresses) words.insert(words.end(), {loop, address});
     piece = piece ? piece : words.size();
     for (std::size_t at = 0; at < words.size(); at += piece)
-        run.add(program, {words.begin() + static_cast<std::ptrdiff_t>(at),
-                          words.begin() + static_cast<std::ptrdiff_t>(
-                                              std::min(words.size(), at + piece))});
+        run.add(program,
+                {words.begin() + static_cast<std::ptrdiff_t>(at),
+                 words.begin() + static_cast<std::ptrdiff_t>(std::min(words.size(), at + piece))});
     run.collector.end();
     CHECK(run.profile.check().has_value());
     return run.result();
@@ -46,7 +46,7 @@ Profile profile_of(const Words& addresses, bool chases, std::size_t piece = 0) {
 
 std::string_view pattern_of(const Profile& profile) {
     REQUIRE(profile.addresses.size() == 1);
-    return main_pattern(profile.addresses[0]).row->name;
+    return main_pattern(profile.addresses[0].moves).row->name;
 }
 
 Words walk(std::size_t count, std::uint64_t (*next)(std::size_t)) {
@@ -75,15 +75,15 @@ TEST_CASE("loads are known by how their addresses follow each other") {
     CHECK(pattern_of(profile_of(walk(100, same), false)) == "constant");
     const auto strided = profile_of(walk(100, backwards), false);
     CHECK(pattern_of(strided) == "stride");
-    CHECK(strided.addresses[0].stride == -24);
-    CHECK(strided.addresses[0].strided == 99);
+    CHECK(strided.addresses[0].moves.stride == -24);
+    CHECK(strided.addresses[0].moves.strided == 99);
     CHECK(strided.addresses[0].at == at(0x1000));
     CHECK(pattern_of(profile_of(walk(500, scattered), false)) == "irregular");
     CHECK(pattern_of(profile_of(walk(500, scattered), true)) == "chase");
     const auto matrix = profile_of(walk(1000, rows), false);
     CHECK(pattern_of(matrix) == "stride");
-    CHECK(main_pattern(matrix.addresses[0]).share > 0.95);
-    CHECK(matrix.addresses[0].count() == 999);
+    CHECK(main_pattern(matrix.addresses[0].moves).share > 0.95);
+    CHECK(matrix.addresses[0].moves.count() == 999);
 }
 
 TEST_CASE("a list that lies in memory in its order is a stride") {
@@ -139,8 +139,7 @@ TEST_CASE("hazards name both places, count by weight and tell executions") {
     run.sample(program, {twice, 0x5010, 0x5110, loop, 0x5210});
     const auto profile = run.result();
     REQUIRE(profile.hazards.size() == 1);
-    CHECK(profile.hazards[0] ==
-          Hazard{HazardKind::blocked, at(0x1000), at(0x1004), 3, 3});
+    CHECK(profile.hazards[0] == Hazard{HazardKind::blocked, at(0x1000), at(0x1004), 3, 3});
 }
 
 TEST_CASE("what no emulator writes of references is refused") {

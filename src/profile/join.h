@@ -63,7 +63,7 @@ inline std::uint64_t heat(const Hazard& h) {
     return h.count;
 }
 inline std::uint64_t heat(const AddressPattern& a) {
-    return a.count();
+    return a.moves.count();
 }
 inline auto heat(const LoadLatency& l) {
     return std::pair(l.lost_cycles, l.count());
@@ -111,7 +111,7 @@ inline void add(Hazard& sum, const Hazard& h) {
     sum.executions += h.executions;
 }
 // Of two strides the more frequent one stays, and the other one's executions are irregular.
-inline void add(AddressPattern& sum, const AddressPattern& a) {
+inline void add(AddressMoves& sum, const AddressMoves& a) {
     sum.constant += a.constant;
     sum.chased += a.chased;
     sum.irregular += a.irregular;
@@ -125,6 +125,9 @@ inline void add(AddressPattern& sum, const AddressPattern& a) {
         sum.stride = a.stride;
     }
 }
+inline void add(AddressPattern& sum, const AddressPattern& a) {
+    add(sum.moves, a.moves);
+}
 inline void add(LoadLatency& sum, const LoadLatency& l) {
     sum.timed += l.timed;
     sum.reused += l.reused;
@@ -133,6 +136,7 @@ inline void add(LoadLatency& sum, const LoadLatency& l) {
     for (const auto& [cycles, count] : l.histogram) sum.histogram[cycles] += count;
     for (const auto& [level, count] : l.levels) sum.levels[level] += count;
     sum.lost_cycles += l.lost_cycles;
+    add(sum.moves, l.moves);
 }
 inline void add(ThreadProfile& sum, const ThreadProfile& t) {
     sum.samples += t.samples;

@@ -104,6 +104,18 @@ TEST_CASE("loads of reused lines hit, and lose nothing") {
     CHECK(table.loads({})[0].levels.empty());
 }
 
+TEST_CASE("bursts add up to how addresses follow each other") {
+    LoadTable table;
+    const CodeLocation at{0, 0x10}, never_timed{0, 0x20};
+    table.add_timed(at, {0x1000}, 8, 78);
+    table.add_moves(at, 10, 50, 2, {64, 30});
+    table.add_moves(at, 0, 50, 48, {-8, 5});
+    table.add_moves(never_timed, 0, 1, 0, {8, 1});
+    const auto loads = table.loads(host);
+    REQUIRE(loads.size() == 1);
+    CHECK(loads[0].moves == AddressMoves{10, 30, 35, 35, 64});
+}
+
 TEST_CASE("latencies of several runs add up, and those of other machines say so") {
     LoadTable table;
     table.add_timed({0, 0x10}, {0x1000}, 8, 400);

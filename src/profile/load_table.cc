@@ -1,5 +1,6 @@
 #include "profile/load_table.h"
 
+#include "profile/address_patterns.h"
 #include "profile/join.h"
 
 namespace shadowprof {
@@ -9,15 +10,25 @@ constexpr std::uint64_t line_bytes = 64;
 
 }  // namespace
 
-LoadLatency& LoadTable::row(CodeLocation at) {
+LoadLatency& LoadTable::load_at(CodeLocation at) {
+    auto& load = rows_[at].load;
+    load.at = at;
+    return load;
+}
+
+void LoadTable::add_moves(CodeLocation at, std::uint64_t constant, std::uint64_t moved,
+                          std::uint64_t chased, const StrideCounts::Entry& stride) {
+    load_at(at);
     auto& row = rows_[at];
-    row.at = at;
-    return row;
+    row.constant += constant;
+    row.moved += moved;
+    row.chased += chased;
+    if (stride.count != 0) row.strides.add(stride.stride, stride.count);
 }
 
 void LoadTable::add_timed(CodeLocation at, GuestAddress address, std::uint64_t size_bytes,
                           std::uint64_t cycles) {
-    auto& load = row(at);
+    auto& load = load_at(at);
     const auto last = address + (size_bytes - 1);
     ++load.timed;
     load.line_crossings += address.value / line_bytes != last.value / line_bytes;
@@ -27,7 +38,7 @@ void LoadTable::add_timed(CodeLocation at, GuestAddress address, std::uint64_t s
 
 void LoadTable::add_reused(CodeLocation at, std::uint64_t count, std::uint64_t line_crossings,
                            std::uint64_t page_crossings) {
-    auto& load = row(at);
+    auto& load = load_at(at);
     load.reused += count;
     load.line_crossings += line_crossings;
     load.page_crossings += page_crossings;
@@ -35,9 +46,11 @@ void LoadTable::add_reused(CodeLocation at, std::uint64_t count, std::uint64_t l
 
 std::vector<LoadLatency> LoadTable::loads(const LatencyHost& host) const {
     std::vector<LoadLatency> list;
-    for (const auto& [at, load] : rows_) {
-        list.push_back(load);
-        classify(list.back(), host);
+    for (const auto& [at, row] : rows_) {
+        if (row.load.count() == 0) continue;
+        auto& load = list.emplace_back(row.load);
+        load.moves = address_moves(row.constant, row.moved, row.chased, row.strides.most());
+        classify(load, host);
     }
     join_and_sort(list);
     return list;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/guest_address.h"
+#include "base/stride_counts.h"
 #include "profile/latency_levels.h"
 #include "profile/profile.h"
 
@@ -19,14 +20,23 @@ class LoadTable {
     // Loads of lines that were accessed before.
     void add_reused(CodeLocation at, std::uint64_t count, std::uint64_t line_crossings,
                     std::uint64_t page_crossings);
+    // Executions of a load behind another one of it: at the same address, or at others; of these,
+    // at one that was loaded; and the most frequent distance.
+    void add_moves(CodeLocation at, std::uint64_t constant, std::uint64_t moved,
+                   std::uint64_t chased, const StrideCounts::Entry& stride);
 
     // Hottest first, with levels if the host has any.
     std::vector<LoadLatency> loads(const LatencyHost& host) const;
 
   private:
-    LoadLatency& row(CodeLocation at);
+    struct Row {
+        LoadLatency load;
+        std::uint64_t constant = 0, moved = 0, chased = 0;
+        StrideCounts strides;
+    };
+    LoadLatency& load_at(CodeLocation at);
 
-    std::map<CodeLocation, LoadLatency> rows_;
+    std::map<CodeLocation, Row> rows_;
 };
 
 }  // namespace shadowprof

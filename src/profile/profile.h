@@ -132,10 +132,9 @@ struct Hazard {
     friend bool operator==(const Hazard&, const Hazard&) = default;
 };
 
-// How the addresses of a load follow each other (profile/address_patterns.h): executions where
-// references were traced, by how their address came from the one before.
-struct AddressPattern {
-    CodeLocation at;
+// How the addresses of a load follow each other (profile/address_patterns.h): executions, by how
+// their address came from the one before.
+struct AddressMoves {
     std::uint64_t constant = 0;  // the same
     std::uint64_t strided = 0;   // `stride` bytes further
     std::uint64_t chased = 0;    // elsewhere: it was loaded
@@ -143,6 +142,14 @@ struct AddressPattern {
     std::int64_t stride = 0;  // the most frequent distance; 0 if there was none
 
     std::uint64_t count() const { return constant + strided + chased + irregular; }
+    friend bool operator==(const AddressMoves&, const AddressMoves&) = default;
+};
+
+// Where references were traced.
+struct AddressPattern {
+    CodeLocation at;
+    AddressMoves moves;
+
     friend bool operator==(const AddressPattern&, const AddressPattern&) = default;
 };
 
@@ -186,6 +193,7 @@ struct LoadLatency {
     // Beyond LatencyHost::hit_cycles, of timed loads beyond the first level: of those within it, a
     // stop may have evicted the line.
     std::uint64_t lost_cycles = 0;
+    AddressMoves moves;  // within bursts
 
     std::uint64_t count() const { return timed + reused; }
     // Of those that were timed; 0 if none was.

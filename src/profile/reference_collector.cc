@@ -71,8 +71,8 @@ void ReferenceTotals::fill(Profile& profile, const CountScale& scale) const {
         for (const auto& [stride, count] : load.strides)
             if (count > most.count) most = {stride, count};
         most.count = scale(most.count);
-        profile.addresses.push_back(address_pattern(at, scale(load.constant), scale(load.moved),
-                                                    scale(load.chased), most));
+        profile.addresses.push_back(
+            {at, address_moves(scale(load.constant), scale(load.moved), scale(load.chased), most)});
     }
     join_and_sort(profile.hazards);
     join_and_sort(profile.addresses);

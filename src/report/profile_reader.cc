@@ -326,17 +326,22 @@ void ProfileParser::read_hazard(JsonFields& in) {
                                      .executions = in.count("executions")});
 }
 
-void ProfileParser::read_address(JsonFields& in) {
-    AddressPattern address{.at = unresolved(in.count("at")), .stride = in.integer("stride")};
+AddressMoves read_moves(JsonFields& in) {
+    AddressMoves moves{.stride = in.integer("stride")};
     JsonFields counts = in.object("counts");
     constexpr std::uint64_t most = std::uint64_t{1} << 61;  // the sum of all fits
     for (const PatternRow& row : pattern_rows) {
         const auto count = counts.count(std::string(row.name).c_str());
         if (count > most) counts.fail(row.name, "a count");
-        address.*row.count = count;
+        moves.*row.count = count;
     }
     in.take(counts, "counts");
-    file_.profile.addresses.push_back(address);
+    return moves;
+}
+
+void ProfileParser::read_address(JsonFields& in) {
+    const auto at = unresolved(in.count("at"));
+    file_.profile.addresses.push_back({at, read_moves(in)});
 }
 
 void ProfileParser::read_thread(JsonFields& in) {
@@ -364,6 +369,11 @@ void ProfileParser::read_latency(JsonFields& in) {
                      .histogram = {},
                      .levels = count_map(in, "levels"),
                      .lost_cycles = in.optional_count("lost_cycles").value_or(0)};
+    if (in.json().contains("addresses")) {
+        JsonFields addresses = in.object("addresses");
+        load.moves = read_moves(addresses);
+        in.take(addresses, "addresses");
+    }
     for (const Json& bin : in.array("histogram")) {
         const bool is_bin = bin.is_array() && bin.size() == 2 && bin[0].is_number_unsigned() &&
                             bin[1].is_number_unsigned();

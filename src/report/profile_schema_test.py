@@ -35,7 +35,8 @@ def required_fields(node, path=()):
         yield from required_fields(node[0], path + (0,))
 
 
-LATENCY_DETAILS = ("timed", "reused", "lost_cycles", "line_crossings", "page_crossings")
+LATENCY_DETAILS = ("timed", "reused", "lost_cycles", "line_crossings", "page_crossings",
+                   "addresses")
 
 
 def is_optional(path):

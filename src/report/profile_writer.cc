@@ -394,19 +394,24 @@ class ProfileWriter {
 
     void write_addresses() {
         list("addresses", profile_.addresses, [&](const AddressPattern& address) {
-            const auto pattern = main_pattern(address);
             json_.begin_object();
             location("at", address.at);
-            json_.member("pattern", pattern.row->name);
-            json_.member("stride", address.stride);
-            json_.member("count", address.count());
-            json_.member("share", pattern.share);
-            json_.key("counts");
-            json_.begin_object();
-            for (const PatternRow& row : pattern_rows) json_.member(row.name, address.*row.count);
-            json_.end_object();
+            moves(address.moves);
             json_.end_object();
         });
+    }
+
+    // Members of the object that is open.
+    void moves(const AddressMoves& moves) {
+        const auto pattern = main_pattern(moves);
+        json_.member("pattern", pattern.row->name);
+        json_.member("stride", moves.stride);
+        json_.member("count", moves.count());
+        json_.member("share", pattern.share);
+        json_.key("counts");
+        json_.begin_object();
+        for (const PatternRow& row : pattern_rows) json_.member(row.name, moves.*row.count);
+        json_.end_object();
     }
 
     void write_latency() {
@@ -421,6 +426,12 @@ class ProfileWriter {
             json_.member("line_crossings", load.line_crossings);
             json_.member("page_crossings", load.page_crossings);
             map("levels", load.levels);
+            if (load.moves.count() != 0) {
+                json_.key("addresses");
+                json_.begin_object();
+                moves(load.moves);
+                json_.end_object();
+            }
             list("histogram", load.histogram, [&](const auto& bin) {
                 json_.begin_array();
                 json_.value(bin.first);

@@ -408,25 +408,33 @@ class Summary {
         }
     }
 
+    static bool is_unforeseeable(const AddressMoves& moves) {
+        return moves.chased + moves.irregular > moves.constant + moves.strided;
+    }
+
+    // "stride 98% by 64"
+    static std::string pattern_text(const AddressMoves& moves) {
+        const auto pattern = main_pattern(moves);
+        auto text = fmt::format("{} {}", pattern.row->name, whole_percent(pattern.share));
+        if (pattern.row->count == &AddressMoves::strided)
+            text += fmt::format(" by {}", moves.stride);
+        return text;
+    }
+
     // Those that a prefetcher does not foresee come first.
     void addresses() {
         std::vector<const AddressPattern*> hot;
         for (const AddressPattern& address : profile_.addresses)
-            if (address.chased + address.irregular > address.constant + address.strided)
-                hot.push_back(&address);
+            if (is_unforeseeable(address.moves)) hot.push_back(&address);
         for (const AddressPattern& address : profile_.addresses)
             if (std::find(hot.begin(), hot.end(), &address) == hot.end()) hot.push_back(&address);
         if (hot.empty()) return;
         title("Loads by how their addresses follow each other, unforeseeable ones first");
         const std::size_t name_width = name_column();
         for (std::size_t i = 0; i < std::min(hot.size(), most_addresses); ++i) {
-            const auto pattern = main_pattern(*hot[i]);
-            std::string text =
-                fmt::format("{:>8}  {}  {} {}", short_count(static_cast<double>(hot[i]->count())),
-                            pad(fit(name(hot[i]->at), name_width), name_width), pattern.row->name,
-                            percent(pattern.share));
-            if (pattern.row->count == &AddressPattern::strided)
-                text += fmt::format(" by {}", hot[i]->stride);
+            const std::string text = fmt::format(
+                "{:>8}  {}  {}", short_count(static_cast<double>(hot[i]->moves.count())),
+                pad(fit(name(hot[i]->at), name_width), name_width), pattern_text(hot[i]->moves));
             line(text, source_if_wide(hot[i]->at));
         }
     }
@@ -437,9 +445,10 @@ class Summary {
         const auto add = [&](const std::string& name) {
             const auto found = load.levels.find(name);
             if (found == load.levels.end() || found->second == 0) return;
+            const auto share =
+                ratio(static_cast<double>(found->second), static_cast<double>(load.count()));
             text += fmt::format("{}{} {}", text.empty() ? "" : ", ", printable(name),
-                                percent(ratio(static_cast<double>(found->second),
-                                              static_cast<double>(load.count()))));
+                                whole_percent(share));
         };
         if (profile_.latency_host)
             for (const LatencyLevel& level : profile_.latency_host->levels) add(level.name);
@@ -454,7 +463,8 @@ class Summary {
             all += static_cast<double>(load.lost_cycles);
         if (all == 0) return;
         title("Loads, by cycles lost to misses");
-        const std::size_t name_width = name_column();
+        // What follows the name is long.
+        const std::size_t name_width = name_column() - std::min<std::size_t>(name_column() / 2, 10);
         const std::size_t shown = has_several_processes() ? fewer_loads : most_loads;
         for (std::size_t i = 0; i < std::min(profile_.latency.size(), shown); ++i) {
             const LoadLatency& load = profile_.latency[i];
@@ -465,6 +475,7 @@ class Summary {
                             short_count(static_cast<double>(load.count())),
                             pad(fit(name(load.at), name_width), name_width), level_shares(load),
                             load.median_cycles());
+            if (load.moves.count() != 0) left += "; " + pattern_text(load.moves);
             const std::string where = source_if_wide(load.at);
             const std::size_t tail =
                 where.empty() ? 0 : 2 + std::min(columns(where), right_width());

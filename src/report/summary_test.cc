@@ -289,6 +289,9 @@ TEST_CASE("numbers are shown with the digits that mean something") {
     CHECK(percent(0) == "0%");
     CHECK(percent(0.0001) == "<0.1%");
     CHECK(percent(0.431) == "43.1%");
+    CHECK(whole_percent(0) == "0%");
+    CHECK(whole_percent(0.0049) == "<1%");
+    CHECK(whole_percent(0.996) == "100%");
     CHECK(short_duration(0) == "0");
     CHECK(short_duration(41e-6) == "41 us");
     CHECK(short_duration(1.234e-3) == "1.23 ms");

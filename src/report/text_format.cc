@@ -51,6 +51,12 @@ std::string percent(double share) {
     return fmt::format("{:.1f}%", 100 * share);
 }
 
+std::string whole_percent(double share) {
+    if (!std::isfinite(share) || share <= 0) return "0%";
+    if (share < 0.005) return "<1%";
+    return fmt::format("{:.0f}%", 100 * share);
+}
+
 std::string short_duration(double seconds) {
     if (!(seconds > 0)) return "0";
     if (seconds < 0.9995e-3) return fmt::format("{:.0f} us", std::max(1.0, seconds * 1e6));

@@ -11,6 +11,8 @@ namespace shadowprof {
 std::string short_count(double count);
 // "43.1%"; "0%" for nothing, "<0.1%" for next to nothing.
 std::string percent(double share);
+// "43%"; "<1%" for less than half of one.
+std::string whole_percent(double share);
 // From microseconds to hours, two or three digits: "41 us", "1.2 ms", "3.4 s".
 std::string short_duration(double seconds);
 

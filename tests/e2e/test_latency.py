@@ -59,6 +59,22 @@ class Latency(TestCase):
             target.stdout.close()
             target.wait()
 
+    def test_addresses_tell_a_chase_from_a_stride_and_a_hash_table(self):
+        truths = {"random": ("the_random_load", "chase", None),
+                  "stride": ("the_strided_load", "stride", 256),
+                  "buckets": ("the_bucket_load", "irregular", None)}
+        for pattern, (symbol, name, stride) in truths.items():
+            with self.subTest(pattern):
+                _, profile = self.chase(pattern, 1 << 20, 600, *MANY)
+                load = self.load_at(profile, symbol)
+                if load is None:
+                    self.skipTest("the machine is too busy for bursts")
+                addresses = load["addresses"]
+                self.assertEqual(addresses["pattern"], name, load)
+                self.assertGreater(addresses["share"], 0.9, load)
+                if stride:
+                    self.assertEqual(addresses["stride"], stride)
+
     def test_loads_of_what_fits_the_first_level_are_not_taken_for_memory(self):
         _, profile = self.chase("random", 16384, 1500, *MANY)
         host = profile.data.get("latency_host")

@@ -35,7 +35,7 @@ void take_outcome(LoadsOutcome outcome, BurstLoads& loads) {
     loads.is_over = true;
     loads.end = outcome.done.end;
     loads.counts = outcome.done.counts;
-    loads.reused = std::move(outcome.reuses);
+    loads.tallies = std::move(outcome.tallies);
     loads.translation_ns = outcome.done.translation_ns;
     loads.worker_exhausted = outcome.done.exhausted != 0;
 }

@@ -193,11 +193,15 @@ void LatencyProfiler::account(const SampledProcess& process, const Plan& plan, B
     MapResolver resolver(plan.map, modules_, view ? &*view : nullptr);
     for (const auto& load : loads.timed)
         table_.add_timed(resolver.resolve(load.pc), load.address, load.size_bytes, load.cycles);
-    for (const auto& reuse : loads.reused) {
+    for (const auto& tally : loads.tallies) {
         // No more than there were accesses, whatever the worker says.
-        const auto count = std::min(reuse.count, burst_limits.accesses);
-        table_.add_reused(resolver.resolve(reuse.pc), count, std::min(reuse.line_crossings, count),
-                          std::min(reuse.page_crossings, count));
+        const auto limited = [](std::uint64_t n) { return std::min(n, burst_limits.accesses); };
+        const auto at = resolver.resolve(tally.pc);
+        const auto reused = limited(tally.reused), moved = limited(tally.moved);
+        table_.add_reused(at, reused, std::min(tally.line_crossings, reused),
+                          std::min(tally.page_crossings, reused));
+        table_.add_moves(at, limited(tally.constant), moved, std::min(tally.chased, moved),
+                         {tally.stride, std::min(tally.strided, moved)});
     }
     const auto add = [&](std::uint64_t LoadCounts::*field) {
         counts_.*field += loads.counts.*field;

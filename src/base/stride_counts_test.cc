@@ -1,0 +1,20 @@
+#include "base/stride_counts.h"
+
+#include <doctest/doctest.h>
+
+using namespace shadowprof;
+
+TEST_CASE("the most frequent stride is known among many that come once") {
+    StrideCounts counts;
+    CHECK(counts.most().count == 0);
+    for (int i = 0; i < 1000; ++i) {
+        counts.add(-24, 1);
+        counts.add(-24, 1);
+        counts.add(1000 + i, 1);
+    }
+    const auto most = counts.most();
+    CHECK(most.stride == -24);
+    // Too small by a fifth of all 3000 at most.
+    CHECK(most.count <= 2000);
+    CHECK(most.count >= 2000 - 600);
+}

@@ -1,0 +1,64 @@
+// How the addresses of one load follow each other within a latency burst.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/guest_address.h"
+#include "base/stride_counts.h"
+
+namespace shadowprof {
+
+// What the last loads brought, as far as it may be an address.
+class LoadedAddresses {
+  public:
+    void add(std::uint64_t value) {
+        if (value < least_address) return;
+        values_[next_] = value;
+        next_ = (next_ + 1) % values_.size();
+    }
+    // Whether one of them points to `address`, or to what has it as a field.
+    bool lead_to(GuestAddress address) const {
+        for (const auto value : values_)
+            if (value != 0 && address.value - value < largest_object) return true;
+        return false;
+    }
+
+  private:
+    static constexpr std::uint64_t least_address = 1 << 16;  // vm.mmap_min_addr
+    // The larger, the more addresses are near a pointer by chance.
+    static constexpr std::uint64_t largest_object = 1024;
+    std::array<std::uint64_t, 16> values_{};
+    std::size_t next_ = 0;
+};
+
+// Of one load.
+struct LoadMoves {
+    std::uint64_t constant = 0;  // executions at the same address as the one before
+    std::uint64_t moved = 0;     // at others
+    std::uint64_t chased = 0;    // of these, at one that was loaded
+    StrideCounts strides;        // of those that moved
+
+    void take(GuestAddress address, const LoadedAddresses& loaded) {
+        if (executed_) note(address, loaded);
+        last_ = address;
+        executed_ = true;
+    }
+
+  private:
+    void note(GuestAddress address, const LoadedAddresses& loaded) {
+        if (address == last_) {
+            ++constant;
+            return;
+        }
+        ++moved;
+        chased += loaded.lead_to(address);
+        strides.add(static_cast<std::int64_t>(address.value - last_.value), 1);
+    }
+
+    GuestAddress last_;
+    bool executed_ = false;
+};
+
+}  // namespace shadowprof
