@@ -10,8 +10,7 @@ class Budget {
     using Clock = std::chrono::steady_clock;
 
     // `percent` of the time that the target would need alone; more than 0.
-    explicit Budget(double percent)
-        : percent_(percent), share_(percent / 100 / (1 + percent / 100)) {}
+    explicit Budget(double percent) : share_(percent / 100 / (1 + percent / 100)) {}
 
     void begin(Clock::time_point now) { last_ = now; }
     // Time has passed in which so many processes ran: a cost slows only one of them. Of what is not
@@ -19,7 +18,6 @@ class Budget {
     // sampling was off, is not made up for later.
     void pass(Clock::time_point now, double spent_seconds, double processes = 1);
 
-    double percent() const { return percent_; }
     // Of the time that the target takes with us.
     double share() const { return share_; }
     // When `cost_seconds` in all will be within it, if one process runs from now on; a moment that
@@ -33,7 +31,6 @@ class Budget {
     // Enough for the dearest sample that is ever tried.
     static constexpr double most_saved_seconds = 0.05;
 
-    double percent_;
     double share_;
     Clock::time_point last_;
     double earned_seconds_ = 0;
