@@ -258,9 +258,10 @@ class Summary {
         line(fmt::format("         {}, {} cut by time, {} of their time translation",
                          counted(counter("bursts"), "burst"), counter("bursts_cut_by_time"),
                          percent(translating)));
-        line(fmt::format(
-            "         over the limit by {} at most",
-            short_duration(static_cast<double>(counter("burst_excess_max_us")) * 1e-6)));
+        const auto excess_us = counter("burst_excess_max_us");
+        if (excess_us != 0)
+            line(fmt::format("         over the limit by {} at most",
+                             short_duration(static_cast<double>(excess_us) * 1e-6)));
     }
 
     void recorded_input() {

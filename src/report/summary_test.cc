@@ -111,6 +111,8 @@ TEST_CASE("what bursts came to is told where there were any") {
     const std::string text = summary(profile, symbols);
     CHECK(!line_with(text, "40 bursts, 3 cut by time, 10.0% of their time translation").empty());
     CHECK(!line_with(text, "over the limit by 85 us at most").empty());
+    counters["burst_excess_max_us"] = 0;
+    CHECK(line_with(summary(profile, symbols), "over the limit").empty());
 }
 
 TEST_CASE("bursts are told where there were any, and what was changed") {

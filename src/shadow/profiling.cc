@@ -25,7 +25,8 @@ void set_exit(RunInfo& run, const WaitStatus& end) {
         run.exit_status = end.exit_code();
 }
 
-// Takes out what was not asked for. Everything comes from one trace and costs nothing to have.
+// Takes out what was not asked for. Everything comes from one trace and costs nothing to have, but
+// for hazards: of what has to be asked for, no note says that it was not.
 void keep_wanted(const ProfileKinds& kinds, Profile& profile) {
     const auto drop = [&](bool wanted, auto& list, std::string_view what) {
         if (wanted) return;
@@ -36,7 +37,7 @@ void keep_wanted(const ProfileKinds& kinds, Profile& profile) {
     drop(kinds.paths, profile.paths, "path");
     drop(kinds.values, profile.values, "value");
     drop(kinds.calls, profile.calls, "call");
-    drop(kinds.hazards, profile.hazards, "hazard");
+    if (!kinds.hazards) profile.hazards.clear();
     if (!kinds.references()) profile.addresses.clear();
 }
 
