@@ -1,7 +1,9 @@
 #include "report/export/execution_costs.h"
 
+#include <algorithm>
 #include <array>
 #include <set>
+#include <unordered_map>
 
 #include "decoder/instruction.h"
 #include "report/export/frames.h"
@@ -132,15 +134,22 @@ class CostCollector {
         return frame;
     }
 
+    // Of two frames that follow each other. Stacks name the same ones again and again.
+    CallCosts* call_between(CodeLocation caller, CodeLocation callee) {
+        const auto [it, added] = calls_.try_emplace({caller, callee}, nullptr);
+        if (added) it->second = &place(call_site(caller)).calls[function_start(callee)];
+        return it->second;
+    }
+
     // A recursive stack counts once for each of its calls.
     void add_inclusive(const Stack& stack) {
-        std::set<std::pair<CodeLocation, CodeLocation>> seen;
-        for (std::size_t i = 0; i + 1 < stack.frames.size(); ++i) {
-            const CodeLocation site = call_site(stack.frames[i]);
-            const CodeLocation callee = function_start(stack.frames[i + 1]);
-            if (seen.emplace(site, callee).second)
-                place(site).calls[callee].instructions += stack.instructions;
-        }
+        std::vector<CallCosts*> calls;
+        for (std::size_t i = 0; i + 1 < stack.frames.size(); ++i)
+            calls.push_back(call_between(stack.frames[i], stack.frames[i + 1]));
+        std::ranges::sort(calls);
+        const auto repeated = std::ranges::unique(calls);
+        calls.erase(repeated.begin(), repeated.end());
+        for (CallCosts* call : calls) call->instructions += stack.instructions;
     }
 
     // A call through the PLT has its count at the stub and its instructions at the function behind.
@@ -178,9 +187,18 @@ class CostCollector {
         }
     }
 
+    struct FramesHash {
+        std::size_t operator()(const std::pair<CodeLocation, CodeLocation>& frames) const {
+            const CodeLocationHash hash;
+            return hash(frames.first) * 31 + hash(frames.second);
+        }
+    };
+
     const Profile& profile_;
     CompletedSymbols symbols_;
     ExecutionCosts costs_;
+    // Into costs_, while stacks are added.
+    std::unordered_map<std::pair<CodeLocation, CodeLocation>, CallCosts*, FramesHash> calls_;
     // Of the modules whose instructions were counted by edges.
     std::map<std::uint32_t, std::unique_ptr<ElfFile>> files_;
     std::set<CodeLocation> call_sites_;  // of edges
