@@ -7,7 +7,7 @@ using namespace shadowprof;
 TEST_CASE("a load that stays, walks and jumps") {
     const LoadedAddresses none;
     LoadMoves moves;
-    for (const std::uint64_t address : {0x1000, 0x1000, 0x1008, 0x1010, 0x1018, 0x9000})
+    for (const std::uint64_t address : {0x1000ul, 0x1000ul, 0x1008ul, 0x1010ul, 0x1018ul, 0x9000ul})
         moves.take({address}, none);
     CHECK(moves.constant == 1);
     CHECK(moves.moved == 4);

@@ -3,10 +3,11 @@
 targets that it harms and what it leaves in them.
 
 tests/reliability/kills.py [--build-dir DIR] [--count N] [--target NAME...] [--load X]
-                           [--latest SECONDS] [--seed N] [--tracer]
+                           [--latest SECONDS] [--seed N] [--tracer] [--latency]
 
 With --tracer, killed is not the process that was started, but the one that it keeps behind itself
-(sp-tracer): what follows from a kill in the middle of an injected call.
+(sp-tracer): what follows from a kill in the middle of an injected call. With --latency, its loads are
+timed as often as may be, and no samples are taken.
 """
 import argparse
 import collections
@@ -76,6 +77,12 @@ class Victim:
         return self.process.returncode == 0 and b": unharmed" in output
 
 
+def options_of_samples(options):
+    if options.latency:
+        return ["--profiles=latency", "--budget=50%"]
+    return [f"--load={options.load}"]
+
+
 def kill_once(options, name, seen):
     """Adds to `seen` what came of one kill."""
     victim = Victim(options.build_dir, name)
@@ -83,7 +90,8 @@ def kill_once(options, name, seen):
     # It ends by itself at a random moment too, so that kills hit detaches as well.
     duration = random.uniform(0, options.latest)
     profiler = subprocess.Popen([str(options.build_dir / "src/cli/shadowprof"), "attach", "-q",
-                                 f"--load={options.load}", f"--duration={int(duration * 1e6)}us",
+                                 *options_of_samples(options),
+                                 f"--duration={int(duration * 1e6)}us",
                                  "-o", "/dev/null", str(victim.process.pid)],
                                 stderr=subprocess.DEVNULL)
     time.sleep(random.uniform(0, options.latest))
@@ -116,16 +124,18 @@ def main():
     parser.add_argument("--latest", default=0.6, type=float, help="of the random moments")
     parser.add_argument("--tracer", action="store_true")
     parser.add_argument("--seed", default=None, type=int)
+    parser.add_argument("--latency", action="store_true", help="time loads, take no samples")
     options = parser.parse_args()
     random.seed(options.seed)
-    print("| killed | target | load | kills | " + " | ".join(COLUMNS) + " |")
+    print("| killed | target | options | kills | " + " | ".join(COLUMNS) + " |")
     print("|" + "---|" * (4 + len(COLUMNS)), flush=True)
     harm = 0
     for name in options.target or TARGETS:
         seen = collections.Counter()
         for _ in range(options.count):
             kill_once(options, name, seen)
-        print(f"| {'tracer' if options.tracer else 'shadowprof'} | {name} | {options.load} | "
+        print(f"| {'tracer' if options.tracer else 'shadowprof'} | {name} | "
+              f"{' '.join(options_of_samples(options))} | "
               f"{options.count} | " + " | ".join(str(int(seen[what])) for what in COLUMNS) + " |",
               flush=True)
         harm += sum(seen[what] for what in COLUMNS)
