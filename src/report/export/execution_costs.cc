@@ -146,9 +146,8 @@ class CostCollector {
         std::vector<CallCosts*> calls;
         for (std::size_t i = 0; i + 1 < stack.frames.size(); ++i)
             calls.push_back(call_between(stack.frames[i], stack.frames[i + 1]));
-        std::ranges::sort(calls);
-        const auto repeated = std::ranges::unique(calls);
-        calls.erase(repeated.begin(), repeated.end());
+        std::sort(calls.begin(), calls.end());
+        calls.erase(std::unique(calls.begin(), calls.end()), calls.end());
         for (CallCosts* call : calls) call->instructions += stack.instructions;
     }
 
