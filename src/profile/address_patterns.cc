@@ -42,11 +42,23 @@ void AddressPatterns::note(const Reference& r, std::uint64_t weight) {
     load.last_burst = burst_;
 }
 
+std::uint64_t AddressMoves::strided() const {
+    std::uint64_t sum = 0;
+    for (const auto& [distance, count] : strides) sum += count;
+    return sum;
+}
+
+std::int64_t AddressMoves::stride() const {
+    const auto most = std::ranges::max_element(strides, {}, [](const auto& s) { return s.second; });
+    return most == strides.end() ? 0 : most->first;
+}
+
 AddressMoves address_moves(std::uint64_t constant, std::uint64_t moved, std::uint64_t chased,
                            const StrideCounts::Entry& stride) {
-    AddressMoves moves{.constant = constant, .stride = stride.stride};
-    moves.strided = std::min(stride.count, moved);
-    const auto rest = moved - moves.strided;
+    AddressMoves moves{.constant = constant};
+    const auto strided = std::min(stride.count, moved);
+    if (strided != 0) moves.strides[stride.stride] = strided;
+    const auto rest = moved - strided;
     // Of moves by a stride it is not known whether they were chased.
     const auto share = moved == 0 ? 0 : static_cast<double>(chased) / static_cast<double>(moved);
     moves.chased =

@@ -55,13 +55,13 @@ class AddressPatterns {
 // The patterns as profiles name them, and what counts for each.
 struct PatternRow {
     std::string_view name;
-    std::uint64_t AddressMoves::*count;
+    std::uint64_t (*count)(const AddressMoves&);
 };
 inline constexpr std::array<PatternRow, 4> pattern_rows = {{
-    {"constant", &AddressMoves::constant},
-    {"stride", &AddressMoves::strided},
-    {"chase", &AddressMoves::chased},
-    {"irregular", &AddressMoves::irregular},
+    {"constant", [](const AddressMoves& moves) { return moves.constant; }},
+    {"stride", [](const AddressMoves& moves) { return moves.strided(); }},
+    {"chase", [](const AddressMoves& moves) { return moves.chased; }},
+    {"irregular", [](const AddressMoves& moves) { return moves.irregular; }},
 }};
 
 // The pattern that most executions have, and their share of all.
@@ -72,9 +72,9 @@ struct MainPattern {
 inline MainPattern main_pattern(const AddressMoves& moves) {
     const PatternRow* most = pattern_rows.data();
     for (const PatternRow& row : pattern_rows)
-        if (moves.*row.count > moves.*most->count) most = &row;
+        if (row.count(moves) > most->count(moves)) most = &row;
     const auto all = moves.count();
-    const auto count = static_cast<double>(moves.*most->count);
+    const auto count = static_cast<double>(most->count(moves));
     return {most, all == 0 ? 0 : count / static_cast<double>(all)};
 }
 

@@ -75,8 +75,8 @@ TEST_CASE("loads are known by how their addresses follow each other") {
     CHECK(pattern_of(profile_of(walk(100, same), false)) == "constant");
     const auto strided = profile_of(walk(100, backwards), false);
     CHECK(pattern_of(strided) == "stride");
-    CHECK(strided.addresses[0].moves.stride == -24);
-    CHECK(strided.addresses[0].moves.strided == 99);
+    CHECK(strided.addresses[0].moves.stride() == -24);
+    CHECK(strided.addresses[0].moves.strided() == 99);
     CHECK(strided.addresses[0].at == at(0x1000));
     CHECK(pattern_of(profile_of(walk(500, scattered), false)) == "irregular");
     CHECK(pattern_of(profile_of(walk(500, scattered), true)) == "chase");

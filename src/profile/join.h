@@ -110,20 +110,11 @@ inline void add(Hazard& sum, const Hazard& h) {
     sum.count += h.count;
     sum.executions += h.executions;
 }
-// Of two strides the more frequent one stays, and the other one's executions are irregular.
 inline void add(AddressMoves& sum, const AddressMoves& a) {
     sum.constant += a.constant;
     sum.chased += a.chased;
     sum.irregular += a.irregular;
-    if (sum.stride == a.stride || a.strided == 0) {
-        sum.strided += a.strided;
-    } else if (sum.strided >= a.strided) {
-        sum.irregular += a.strided;
-    } else {
-        sum.irregular += sum.strided;
-        sum.strided = a.strided;
-        sum.stride = a.stride;
-    }
+    for (const auto& [distance, count] : a.strides) sum.strides[distance] += count;
 }
 inline void add(AddressPattern& sum, const AddressPattern& a) {
     add(sum.moves, a.moves);

@@ -192,19 +192,17 @@ void add_processes(Profile& sum, const Profile& more) {
 }
 
 // Loads of machines that differ keep the levels that they were found to be of; what these are is
-// known of neither then.
+// known of neither then, and a note tells so, also to whoever merges the sum.
 void add_latency_host(Profile& sum, const Profile& more) {
-    if (!more.latency_host) return;
-    const bool is_first = sum.latency.size() == more.latency.size() && !sum.latency_host &&
-                          sum.latency == more.latency;
-    if (is_first || sum.latency_host == more.latency_host) {
-        sum.latency_host = more.latency_host;
+    const std::string note = "load latencies of different calibrations were added up";
+    const auto has_note = [&](const Profile& p) { return std::ranges::count(p.notes, note) != 0; };
+    const bool both = sum.latency_host && more.latency_host;
+    if (!(has_note(sum) || has_note(more) || (both && sum.latency_host != more.latency_host))) {
+        if (!sum.latency_host) sum.latency_host = more.latency_host;
         return;
     }
     sum.latency_host.reset();
-    const std::string note = "load latencies of different calibrations were added up";
-    if (std::find(sum.notes.begin(), sum.notes.end(), note) == sum.notes.end())
-        sum.notes.push_back(note);
+    if (!has_note(sum)) sum.notes.push_back(note);
 }
 
 // What all have is kept, and what differs is as if unknown.

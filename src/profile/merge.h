@@ -20,6 +20,7 @@ namespace shadowprof {
 //    and of budgets and estimated slowdowns the larger;
 //  - what describes the run is kept where both agree: command, pid, exit, seed, options, host. The
 //    first start is kept, seconds add up. Modes that differ become "mixed";
+//  - calibrations of load latencies are kept where all that there are agree;
 //  - notes are a sorted set. Of changes while samples were taken, the earliest in their runs are
 //    kept; of why exact runs stopped early, what comes first in the alphabet. Convergence is not.
 // Items that name a module that their profile lacks are left out, as nobody can say where they are;

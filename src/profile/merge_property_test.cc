@@ -33,6 +33,10 @@ class RandomProfiles {
         for (std::uint64_t i = below(6); i > 0; --i)
             p.threads.push_back({integer(3), integer(3), word(), count(), count()});
         for (std::uint64_t i = below(most_processes); i > 0; --i) p.processes.push_back(process());
+        for (std::uint64_t i = below(9); i > 0; --i) p.hazards.push_back(hazard(p));
+        for (std::uint64_t i = below(9); i > 0; --i) p.addresses.push_back({location(p), moves()});
+        for (std::uint64_t i = below(9); i > 0; --i) p.latency.push_back(load(p));
+        if (below(2) == 0) p.latency_host = LatencyHost{.step_cycles = 1 + below(8) / 7};
         fill_sampling(p.sampling);
         fill_run(p.run);
         p.overhead.pause = {seconds(), seconds(), seconds()};
@@ -86,6 +90,27 @@ class RandomProfiles {
             if (below(2) == 0)
                 v.top.push_back({{static_cast<std::byte>(i)}, count(), 1 + seconds()});
         return v;
+    }
+    Hazard hazard(const Profile& p) {
+        return {static_cast<HazardKind>(below(hazard_kinds)), location(p), location(p), count(),
+                count()};
+    }
+    AddressMoves moves() {
+        return {.constant = count(),
+                .chased = count(),
+                .irregular = count(),
+                .strides = {{8 * integer(3) - 8, count()}}};
+    }
+    LoadLatency load(const Profile& p) {
+        return {.at = location(p),
+                .timed = count(),
+                .reused = count(),
+                .line_crossings = count(),
+                .page_crossings = count(),
+                .histogram = {{below(3), count()}, {below(3), count()}},
+                .levels = counts(),
+                .lost_cycles = count(),
+                .moves = moves()};
     }
     ProcessInfo process() {
         return {.pid = integer(5),
@@ -203,6 +228,10 @@ void check_same(const Profile& a, const Profile& b) {
         return std::tie(m.entry, m.entries, m.back_edges, m.instructions);
     });
     check_same_values(a.values, b.values);
+    REQUIRE(a.hazards == b.hazards);
+    REQUIRE(a.addresses == b.addresses);
+    REQUIRE(a.latency == b.latency);
+    REQUIRE(a.latency_host == b.latency_host);
     REQUIRE(a.threads == b.threads);
     REQUIRE(a.processes == b.processes);
     REQUIRE(a.other_processes == b.other_processes);

@@ -135,13 +135,17 @@ struct Hazard {
 // How the addresses of a load follow each other (profile/address_patterns.h): executions, by how
 // their address came from the one before.
 struct AddressMoves {
-    std::uint64_t constant = 0;  // the same
-    std::uint64_t strided = 0;   // `stride` bytes further
-    std::uint64_t chased = 0;    // elsewhere: it was loaded
-    std::uint64_t irregular = 0;
-    std::int64_t stride = 0;  // the most frequent distance; 0 if there was none
+    std::uint64_t constant = 0;   // the same
+    std::uint64_t chased = 0;     // elsewhere: it was loaded
+    std::uint64_t irregular = 0;  // elsewhere
+    // So many bytes further, by the distance: a run's most frequent one. Of merged runs those of
+    // all.
+    std::map<std::int64_t, std::uint64_t> strides;
 
-    std::uint64_t count() const { return constant + strided + chased + irregular; }
+    std::uint64_t strided() const;
+    // The most frequent one; 0 if there is none.
+    std::int64_t stride() const;
+    std::uint64_t count() const { return constant + strided() + chased + irregular; }
     friend bool operator==(const AddressMoves&, const AddressMoves&) = default;
 };
 

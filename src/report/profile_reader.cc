@@ -326,16 +326,32 @@ void ProfileParser::read_hazard(JsonFields& in) {
                                      .executions = in.count("executions")});
 }
 
-AddressMoves read_moves(JsonFields& in) {
-    AddressMoves moves{.stride = in.integer("stride")};
-    JsonFields counts = in.object("counts");
-    constexpr std::uint64_t most = std::uint64_t{1} << 61;  // the sum of all fits
-    for (const PatternRow& row : pattern_rows) {
-        const auto count = counts.count(std::string(row.name).c_str());
-        if (count > most) counts.fail(row.name, "a count");
-        moves.*row.count = count;
+// So that sums of such counts fit.
+constexpr std::uint64_t most_moves = std::uint64_t{1} << 56;
+
+void read_strides(JsonFields& in, AddressMoves& moves) {
+    moves.strides.clear();
+    for (const Json& pair : in.array("strides")) {
+        const bool is_pair = pair.is_array() && pair.size() == 2 && pair[0].is_number_integer() &&
+                             pair[1].is_number_unsigned() && pair[1] <= most_moves;
+        if (!is_pair) return in.fail("strides", "a list of pairs of distances and counts");
+        moves.strides[pair[0].get<std::int64_t>()] = pair[1].get<std::uint64_t>();
     }
+}
+
+AddressMoves read_moves(JsonFields& in) {
+    JsonFields counts = in.object("counts");
+    const auto count = [&](const char* name) {
+        const auto value = counts.count(name);
+        if (value > most_moves) counts.fail(name, "a count");
+        return std::min(value, most_moves);
+    };
+    AddressMoves moves{
+        .constant = count("constant"), .chased = count("chase"), .irregular = count("irregular")};
+    const auto stride = in.integer("stride");
+    if (const auto strided = count("stride")) moves.strides[stride] = strided;
     in.take(counts, "counts");
+    if (in.json().contains("strides")) read_strides(in, moves);
     return moves;
 }
 

@@ -47,6 +47,7 @@ def is_optional(path):
         or path == ("addresses",) or path[:2] == ("hazards", 0) and path[-1] == "executions" \
         or path in (("processes",), ("other_processes",), ("sampling", "convergence"),
                     ("latency_host",)) \
+        or path[-1] == "strides" \
         or path[0] == "latency" and path[-1] in LATENCY_DETAILS or path[2:3] == ("levels",)
 
 

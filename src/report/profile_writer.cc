@@ -401,17 +401,28 @@ class ProfileWriter {
         });
     }
 
+    template <typename Map>
+    void pairs(std::string_view key, const Map& map) {
+        list(key, map, [&](const auto& pair) {
+            json_.begin_array();
+            json_.value(pair.first);
+            json_.value(pair.second);
+            json_.end_array();
+        });
+    }
+
     // Members of the object that is open.
     void moves(const AddressMoves& moves) {
         const auto pattern = main_pattern(moves);
         json_.member("pattern", pattern.row->name);
-        json_.member("stride", moves.stride);
+        json_.member("stride", moves.stride());
         json_.member("count", moves.count());
         json_.member("share", pattern.share);
         json_.key("counts");
         json_.begin_object();
-        for (const PatternRow& row : pattern_rows) json_.member(row.name, moves.*row.count);
+        for (const PatternRow& row : pattern_rows) json_.member(row.name, row.count(moves));
         json_.end_object();
+        if (moves.strides.size() > 1) pairs("strides", moves.strides);
     }
 
     void write_latency() {
@@ -432,12 +443,7 @@ class ProfileWriter {
                 moves(load.moves);
                 json_.end_object();
             }
-            list("histogram", load.histogram, [&](const auto& bin) {
-                json_.begin_array();
-                json_.value(bin.first);
-                json_.value(bin.second);
-                json_.end_array();
-            });
+            pairs("histogram", load.histogram);
             json_.end_object();
         });
     }

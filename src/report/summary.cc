@@ -410,15 +410,14 @@ class Summary {
     }
 
     static bool is_unforeseeable(const AddressMoves& moves) {
-        return moves.chased + moves.irregular > moves.constant + moves.strided;
+        return moves.chased + moves.irregular > moves.constant + moves.strided();
     }
 
     // "stride 98% by 64"
     static std::string pattern_text(const AddressMoves& moves) {
         const auto pattern = main_pattern(moves);
         auto text = fmt::format("{} {}", pattern.row->name, whole_percent(pattern.share));
-        if (pattern.row->count == &AddressMoves::strided)
-            text += fmt::format(" by {}", moves.stride);
+        if (pattern.row->name == "stride") text += fmt::format(" by {}", moves.stride());
         return text;
     }
 
@@ -458,6 +457,19 @@ class Summary {
         return text;
     }
 
+    // "; 25% across lines", where that is worth mentioning.
+    static std::string crossings_text(const LoadLatency& load) {
+        constexpr double least_share = 0.01;
+        const auto share = [&](std::uint64_t crossings) {
+            return ratio(static_cast<double>(crossings), static_cast<double>(load.count()));
+        };
+        if (share(load.page_crossings) >= least_share)
+            return fmt::format("; {} across pages", whole_percent(share(load.page_crossings)));
+        if (share(load.line_crossings) >= least_share)
+            return fmt::format("; {} across lines", whole_percent(share(load.line_crossings)));
+        return "";
+    }
+
     void loads() {
         double all = 0;
         for (const LoadLatency& load : profile_.latency)
@@ -477,6 +489,7 @@ class Summary {
                             pad(fit(name(load.at), name_width), name_width), level_shares(load),
                             load.median_cycles());
             if (load.moves.count() != 0) left += "; " + pattern_text(load.moves);
+            left += crossings_text(load);
             const std::string where = source_if_wide(load.at);
             const std::size_t tail =
                 where.empty() ? 0 : 2 + std::min(columns(where), right_width());

@@ -352,3 +352,18 @@ TEST_CASE("blocks of code without names are told by their addresses") {
     CHECK(path_text({{0, 0x4308}, {0, 0x4324}}, modules, bounds, 80) == "gzip+0x4308..+0x4324");
     CHECK(function_name(modules, bounds, {0, 0x4308}) == "gzip+0x4290");
 }
+
+TEST_CASE("loads are told with their levels, how their addresses follow, and what they cross") {
+    auto symbols = sample_symbols();
+    Profile profile = sample_profile();
+    const std::string line = line_with(summary(profile, symbols, {.width = 140}), "median 390");
+    for (const char* part :
+         {"100.0%", "L1/L2 75%, memory 25%", "stride 71% by 64", "12% across pages"})
+        CHECK_MESSAGE(line.find(part) != std::string::npos, line);
+    profile.latency[0].page_crossings = 0;
+    CHECK(line_with(summary(profile, symbols, {.width = 140}), "median 390")
+              .find("25% across lines") != std::string::npos);
+    profile.latency[0].line_crossings = 0;
+    CHECK(line_with(summary(profile, symbols, {.width = 140}), "median 390").find("across") ==
+          std::string::npos);
+}

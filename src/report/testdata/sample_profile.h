@@ -101,7 +101,7 @@ inline Profile sample_profile() {
                  .top = {{little_endian(0x3ff0000000000000, 16), 250, 0}}}};
     p.hazards = {{HazardKind::blocked, branch, loop, 5000, 20'000},
                  {HazardKind::page_split, after, after, 12, 900}};
-    p.addresses = {{loop, {.constant = 10, .strided = 19'000, .irregular = 90, .stride = -64}},
+    p.addresses = {{loop, {.constant = 10, .irregular = 90, .strides = {{-64, 19'000}, {8, 7}}}},
                    {after, {.chased = 700, .irregular = 3}}};
     p.latency = {{.at = loop,
                   .timed = 3,
@@ -111,7 +111,7 @@ inline Profile sample_profile() {
                   .histogram = {{78, 1}, {390, 2}},
                   .levels = {{"L1/L2", 6}, {"memory", 2}},
                   .lost_cycles = 624,
-                  .moves = {.strided = 5, .irregular = 2, .stride = 64}},
+                  .moves = {.irregular = 2, .strides = {{64, 5}}}},
                  {.at = plain, .timed = 1, .histogram = {{78, 1}}, .levels = {{"L1/L2", 1}}}};
     p.latency_host = {.levels = {{"L1/L2", 0, 78, 0.99}, {"memory", 260, 390.5, 1}},
                       .step_cycles = 26,
