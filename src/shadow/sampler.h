@@ -171,7 +171,8 @@ class Sampler {
     InputRecorder::Totals recorder_counted_;  // the part of its totals that is accounted for
     double syscall_stop_price_ns_ = 0;
     std::optional<LatencyProfiler> latency_;
-    double latency_seconds_ = 0;  // that the target stood still for it
+    double latency_seconds_ = 0;     // that the target stood still for it
+    bool latency_had_turn_ = false;  // the next one is that of samples
     std::list<ActiveSample> active_;
     std::optional<ConvergenceWatch> convergence_;
     PhaseDetector phase_detector_;

@@ -14,6 +14,7 @@ constexpr double latency_share = 0.25;
 bool Sampler::is_latency_due(const SampledProcess& process) const {
     if (!latency_) return false;
     if (!options_.profiles.any_of_samples()) return true;
+    if (latency_had_turn_) return false;
     const auto expected = latency_->expected_cost_seconds();
     return latency_seconds_ + expected <= latency_share * (costs_.total_seconds() + expected) &&
            latency_->may_take(process);
@@ -42,6 +43,9 @@ void Sampler::take_latency_burst(SampledProcess& process, Clock::time_point now)
     }
     using enum LatencyProfiler::Taken;
     if (taken && *taken == later) return schedule_.soon(Clock::now());
+    // Whatever became of it: one that fails before its stop costs nothing, and would be due for
+    // ever.
+    latency_had_turn_ = true;
     if (taken && *taken == yes && !options_.profiles.any_of_samples()) ++started_;
     schedule_next(Clock::now(), processes_->find(number));
 }

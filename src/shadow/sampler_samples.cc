@@ -70,6 +70,7 @@ void Sampler::sample_now(SampleRunner& runner, Clock::time_point now) {
     }
     settle(*process, now);
     if (is_latency_due(*process)) return take_latency_burst(*process, now);
+    latency_had_turn_ = false;
     const auto kind = choose_kind(*process);
     if (const auto until = too_dear_until(*process, kind, now))
         return schedule_.postpone(now, *until);
