@@ -41,12 +41,9 @@ void add(std::map<std::string, std::uint64_t>& counters, const WorkerCounters& m
 constexpr double unmeasured_share = 0.15;
 
 std::optional<Budget> budget_of(const RunOptions& options) {
-    const auto part_to_measure = [](double percent) {
-        return Budget(percent * (1 - unmeasured_share));
-    };
-    if (options.budget_percent) return part_to_measure(*options.budget_percent);
-    if (options.load || options.burst) return std::nullopt;
-    return part_to_measure(default_budget_percent);
+    if (!options.budget_percent && (options.load || options.burst)) return std::nullopt;
+    const auto percent = options.budget_percent.value_or(default_budget_percent);
+    return Budget(percent * (1 - unmeasured_share));
 }
 
 SampleSchedule::Pace pace_of(const RunOptions& options) {
