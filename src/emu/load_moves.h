@@ -34,29 +34,17 @@ class LoadedAddresses {
 };
 
 // Of one load.
-struct LoadMoves {
-    std::uint64_t constant = 0;  // executions at the same address as the one before
-    std::uint64_t moved = 0;     // at others
-    std::uint64_t chased = 0;    // of these, at one that was loaded
-    StrideCounts strides;        // of those that moved
-
+class LoadMoves : public AddressSteps {
+  public:
     void take(GuestAddress address, const LoadedAddresses& loaded) {
-        if (executed_) note(address, loaded);
+        if (executed_)
+            AddressSteps::take(last_.value, address.value, 1,
+                               [&] { return loaded.lead_to(address); });
         last_ = address;
         executed_ = true;
     }
 
   private:
-    void note(GuestAddress address, const LoadedAddresses& loaded) {
-        if (address == last_) {
-            ++constant;
-            return;
-        }
-        ++moved;
-        chased += loaded.lead_to(address);
-        strides.add(static_cast<std::int64_t>(address.value - last_.value), 1);
-    }
-
     GuestAddress last_;
     bool executed_ = false;
 };

@@ -23,21 +23,14 @@ void AddressPatterns::note(const Reference& r, std::uint64_t weight) {
         by_site_.resize(std::max<std::size_t>(r.site + 1, 2 * by_site_.size()));
     if (by_site_[r.site] == 0) {
         if (loads_.size() == most_loads) return;
-        loads_.push_back({.site = r.site});
+        loads_.emplace_back().site = r.site;
         by_site_[r.site] = static_cast<std::uint32_t>(loads_.size());
     }
     Load& load = loads_[by_site_[r.site] - 1];
-    if (load.last_burst == burst_) {
-        const auto moved_by = static_cast<std::int64_t>(r.address - load.last_address);
-        if (moved_by == 0) {
-            load.constant += weight;
-        } else {
-            load.moved += weight;
-            load.strides.add(moved_by, weight);
-            if (r.is(ReferenceSlot::direct) && (r.address_registers & loaded_) != 0)
-                load.chased += weight;
-        }
-    }
+    if (load.last_burst == burst_)
+        load.take(load.last_address, r.address, weight, [&] {
+            return r.is(ReferenceSlot::direct) && (r.address_registers & loaded_) != 0;
+        });
     load.last_address = r.address;
     load.last_burst = burst_;
 }

@@ -21,12 +21,8 @@ namespace shadowprof {
 class AddressPatterns {
   public:
     // Of one load.
-    struct Load {
+    struct Load : AddressSteps {
         ReferenceSite site = 0;
-        std::uint64_t constant = 0;  // executions at the same address as the one before
-        std::uint64_t moved = 0;     // at others
-        std::uint64_t chased = 0;    // of these, at one that was loaded
-        StrideCounts strides;        // of those that moved
         std::uint64_t last_address = 0;
         std::uint64_t last_burst = 0;  // 0: never executed
     };

@@ -10,25 +10,24 @@ constexpr std::uint64_t line_bytes = 64;
 
 }  // namespace
 
-LoadLatency& LoadTable::load_at(CodeLocation at) {
-    auto& load = rows_[at].load;
-    load.at = at;
-    return load;
+LoadTable::Row& LoadTable::row(CodeLocation at) {
+    auto& row = rows_[at];
+    row.load.at = at;
+    return row;
 }
 
 void LoadTable::add_moves(CodeLocation at, std::uint64_t constant, std::uint64_t moved,
                           std::uint64_t chased, const StrideCounts::Entry& stride) {
-    load_at(at);
-    auto& row = rows_[at];
-    row.constant += constant;
-    row.moved += moved;
-    row.chased += chased;
-    if (stride.count != 0) row.strides.add(stride.stride, stride.count);
+    auto& steps = row(at).steps;
+    steps.constant += constant;
+    steps.moved += moved;
+    steps.chased += chased;
+    if (stride.count != 0) steps.strides.add(stride.stride, stride.count);
 }
 
 void LoadTable::add_timed(CodeLocation at, GuestAddress address, std::uint64_t size_bytes,
                           std::uint64_t cycles) {
-    auto& load = load_at(at);
+    auto& load = row(at).load;
     const auto last = address + (size_bytes - 1);
     ++load.timed;
     load.line_crossings += address.value / line_bytes != last.value / line_bytes;
@@ -38,7 +37,7 @@ void LoadTable::add_timed(CodeLocation at, GuestAddress address, std::uint64_t s
 
 void LoadTable::add_reused(CodeLocation at, std::uint64_t count, std::uint64_t line_crossings,
                            std::uint64_t page_crossings) {
-    auto& load = load_at(at);
+    auto& load = row(at).load;
     load.reused += count;
     load.line_crossings += line_crossings;
     load.page_crossings += page_crossings;
@@ -49,7 +48,8 @@ std::vector<LoadLatency> LoadTable::loads(const LatencyHost& host) const {
     for (const auto& [at, row] : rows_) {
         if (row.load.count() == 0) continue;
         auto& load = list.emplace_back(row.load);
-        load.moves = address_moves(row.constant, row.moved, row.chased, row.strides.most());
+        load.moves = address_moves(row.steps.constant, row.steps.moved, row.steps.chased,
+                                   row.steps.strides.most());
         classify(load, host);
     }
     join_and_sort(list);

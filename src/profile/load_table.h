@@ -31,10 +31,9 @@ class LoadTable {
   private:
     struct Row {
         LoadLatency load;
-        std::uint64_t constant = 0, moved = 0, chased = 0;
-        StrideCounts strides;
+        AddressSteps steps;
     };
-    LoadLatency& load_at(CodeLocation at);
+    Row& row(CodeLocation at);
 
     std::map<CodeLocation, Row> rows_;
 };
