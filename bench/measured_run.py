@@ -54,15 +54,15 @@ def children_cpu_seconds():
     return usage.ru_utime + usage.ru_stime
 
 
-def run(command, folder, profiler=(), profile_path=None, seconds_path=None):
+def run(command, folder, profiler=(), profile_path=None, seconds_path=None, environment=None):
     """Needs a `profiler` command that runs the words behind it. A program that measures its own time
-    leaves it in `seconds_path`."""
+    leaves it in `seconds_path`. `environment`: of all of it, if not this process's."""
     reader, writer = os.pipe()
     cpu_before = children_cpu_seconds()
     start = time.perf_counter()
     words = [*map(str, profiler), "sh", "-c", BECOME, "sh", str(writer), *map(str, command)]
-    process = subprocess.Popen(words, cwd=folder, pass_fds=[writer], stdin=subprocess.DEVNULL,
-                               stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(words, cwd=folder, pass_fds=[writer], env=environment,
+                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     os.close(writer)
     with open(reader, encoding="ascii") as line:
         pid = int(line.readline())

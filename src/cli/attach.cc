@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/exit_status.h"
 #include "cli/messages.h"
+#include "cli/probe_places.h"
 #include "cli/profile_output.h"
 #include "cli/shield.h"
 #include "ptrace/attach_refusal.h"
@@ -27,9 +28,10 @@ std::string perf_map_of(pid_t pid) {
 Result<void> attach(const RunRequest& request, const Shielded& shielded) {
     TRY_ASSIGN(auto output, SafeOutput::open(request.output));
     TRY_ASSIGN(auto control, open_control(request, shielded));
+    MappedPlaces places;
     TRY_ASSIGN(auto outcome, with_progress(request, [&](const ProgressListener& on_progress) {
                    return attach_target(request.options, shielded.end_request(), on_progress,
-                                        &control);
+                                        &control, &places);
                }));
     if (shielded.is_orphaned()) return {};
     const bool sampled_nothing = outcome.profile.sampling.instructions == 0;

@@ -28,6 +28,9 @@ constexpr LengthRow length_rows[length_kinds] = {
     {LengthKind::hazard, "hazard", &ProfileKinds::hazards, 100},
 };
 
+// Of references, where they are streams as well.
+constexpr std::uint64_t usual_stream_length = 1000;
+
 // Beyond, numbers of events could not be added up.
 constexpr std::uint64_t most_events = 1'000'000'000'000;
 
@@ -101,6 +104,8 @@ BurstOptions bursts_of(const EveryValue& every, const ProfileKinds& collected) {
     bursts.plan.events = every.events;
     for (const LengthRow& row : length_rows)
         length_in(bursts, row.kind) = collected.*row.collected ? row.usual : 0;
+    // Hazards and streams are of the same bursts.
+    if (collected.streams) bursts.reference_length = usual_stream_length;
     return bursts;
 }
 

@@ -64,5 +64,6 @@ TEST_CASE("kinds that are collected have lengths, others do not and cannot get a
     auto hazards = bursts_of({1000, {}}, {.paths = false, .values = false, .hazards = true});
     REQUIRE(set_length(hazards, {LengthKind::hazard, 30}));
     CHECK(hazards.reference_length == 30);
+    CHECK(bursts_of({1000, {}}, {.streams = true}).reference_length == 1000);
     CHECK_FALSE(set_length(bursts, {LengthKind::hazard, 30}));
 }

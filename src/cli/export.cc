@@ -5,13 +5,14 @@
 
 #include <algorithm>
 
+#include "base/suggest.h"
 #include "cli/commands.h"
 #include "cli/exit_status.h"
 #include "cli/messages.h"
 #include "cli/parse_words.h"
-#include "cli/suggest.h"
 #include "report/profile_reader.h"
 #include "report/safe_output.h"
+#include "report/text_format.h"
 
 namespace shadowprof {
 namespace {
@@ -21,34 +22,19 @@ struct ExportRequest {
     std::size_t top = 0;  // 0: everything
 };
 
-template <typename Names>
-std::string joined(const Names& names) {
-    std::string text;
-    for (std::string_view name : names) text += fmt::format("{}{}", text.empty() ? "" : ", ", name);
-    return text;
-}
-
 std::vector<std::string_view> format_names() {
     std::vector<std::string_view> names;
     for (const ExportFormat& format : export_formats()) names.push_back(format.name);
     return names;
 }
 
-Error bad_word(std::string_view option, std::string_view word,
-               std::span<const std::string_view> known) {
-    const std::string_view near = nearest(word, known);
-    return {ErrorCode::usage, 0,
-            fmt::format("{}={}: {}; it takes {}", option, word,
-                        near.empty() ? "not known" : fmt::format("did you mean '{}'?", near),
-                        joined(known))};
-}
-
 Result<const ExportFormat*> checked_format(const ExportRequest& request) {
     const ExportFormat* format = find_export_format(request.format);
-    if (format == nullptr) return bad_word("--format", request.format, format_names());
+    if (format == nullptr)
+        return bad_option_value("--format", printable(request.format), format_names());
     const auto tables = csv_tables();
     if (std::find(tables.begin(), tables.end(), request.table) == tables.end())
-        return bad_word("--table", request.table, tables);
+        return bad_option_value("--table", printable(request.table), tables);
     if (request.top > 0 && !format->takes_top)
         return Error{ErrorCode::usage, 0,
                      fmt::format("--top is not of --format={}: its readers need the whole profile",
@@ -74,7 +60,7 @@ Result<void> export_profile(const ExportRequest& request) {
         TRY_ASSIGN(input.module, choose_module(file.profile, request.module));
         if (request.module.empty())
             say("export: branches of '{}', the hottest module; --module names another",
-                file.profile.modules[*input.module].path);
+                printable(file.profile.modules[*input.module].path));
     }
     TRY_ASSIGN(SafeOutput output, SafeOutput::open(request.output));
     TRY(format->write(input, output));
@@ -96,7 +82,8 @@ int export_main(std::span<const std::string> words) {
     app.add_option("--module", request.module,
                    "path or base name of the file whose branches to export, for formats that are "
                    "about one; otherwise the hottest");
-    app.add_option("--table", request.table, fmt::format("of csv: {}", joined(csv_tables())))
+    app.add_option("--table", request.table,
+                   fmt::format("of csv: {}", fmt::join(csv_tables(), ", ")))
         ->capture_default_str();
     app.add_option("--top", request.top,
                    "the hottest N entries alone: of csv rows, of the others call stacks; 0: all")

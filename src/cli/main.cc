@@ -7,11 +7,11 @@
 #include <string_view>
 #include <vector>
 
+#include "base/suggest.h"
 #include "base/truncated_files.h"
 #include "cli/commands.h"
 #include "cli/exit_status.h"
 #include "cli/messages.h"
-#include "cli/suggest.h"
 #include "shadow/emulation_worker.h"
 
 namespace shadowprof {
@@ -20,16 +20,16 @@ namespace {
 struct Command {
     std::string_view name;
     std::string_view summary;
-    CommandMain run;  // null: a later version's
+    CommandMain run;
 };
 constexpr Command commands[] = {
     {"run", "profile a program from its start", run_main},
     {"attach", "profile a running process, then let it go", attach_main},
     {"verify", "prove the emulator against the hardware", verify_main},
-    {"report", "show the summary of a profile", report_main},
+    {"report", "show the summary of a profile, or lists of it", report_main},
     {"syscalls", "show how system calls inside samples are treated", syscalls_main},
-    {"annotate", "show disassembly with counts and values", nullptr},
-    {"diff", "compare two profiles", nullptr},
+    {"annotate", "show the code of functions with counts and values", annotate_main},
+    {"diff", "compare two profiles; the exit status tells CI", diff_main},
     {"merge", "add profiles together", merge_main},
     {"accuracy", "measure a sampled profile against a full one", accuracy_main},
     {"export", "convert a profile for other tools", export_main},
@@ -46,8 +46,7 @@ std::string overview() {
         "Usage: shadowprof COMMAND [options] ...\n"
         "A sampling profiler that forks and emulates instead of instrumenting.\n\n";
     for (const Command& command : commands)
-        if (command.run != nullptr)
-            text += fmt::format("  {:<10} {}\n", command.name, command.summary);
+        text += fmt::format("  {:<10} {}\n", command.name, command.summary);
     return text +
            "  help       show this text, or that of a command\n\n"
            "  --version  show the version\n\n"
@@ -69,9 +68,7 @@ int unknown_command(std::string_view name) {
 int run_command(std::string_view name, std::span<const std::string> words) {
     const Command* command = find_command(name);
     if (command == nullptr) return unknown_command(name);
-    if (command->run != nullptr) return command->run(words);
-    say("{} is not in this version ({})", name, SHADOWPROF_VERSION);
-    return exit_own_failure;
+    return command->run(words);
 }
 
 int dispatch(std::span<const std::string> words) {

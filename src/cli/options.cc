@@ -5,10 +5,11 @@
 #include <array>
 #include <limits>
 
+#include "base/suggest.h"
 #include "cli/control_paths.h"
-#include "cli/suggest.h"
 #include "cli/values.h"
 #include "cli/words.h"
+#include "probe/probe.h"
 
 namespace shadowprof {
 namespace {
@@ -48,10 +49,10 @@ Result<void> set_engine(RunRequest&, string_view value) {
 
 struct KindRow {
     string_view name;
-    ProfileKinds collects;  // none: a later version's
+    ProfileKinds collects;
 };
-constexpr ProfileKinds no_kinds{false, false, false, false, false, false};
-constexpr ProfileKinds all_kinds{true, true, true, true, true, true};
+constexpr ProfileKinds no_kinds{false, false, false, false, false, false, false};
+constexpr ProfileKinds all_kinds{true, true, true, true, true, true, true};
 constexpr KindRow kind_rows[] = {
     {"edge", {true, false, false, false, false, false}},
     {"path", {false, true, false, false, false, false}},
@@ -59,16 +60,16 @@ constexpr KindRow kind_rows[] = {
     {"call", {false, false, false, true, false, false}},
     {"method", {true, false, false, true, false, false}},  // derived from edges and calls
     {"latency", {false, false, false, false, false, true}},
-    {"stream", no_kinds},
+    {"stream", {false, false, false, false, false, false, true}},
     {"hazard", {false, false, false, false, true, false}},
 };
 constexpr string_view kinds_accepted =
-    "a list of edge, path, value, call, method, latency and hazard (stream is not in this "
-    "version), or all";
+    "a list of edge, path, value, call, method, latency, stream and hazard, or all";
 
 ProfileKinds both(ProfileKinds a, ProfileKinds b) {
-    return {a.edges || b.edges, a.paths || b.paths, a.values || b.values, a.calls || b.calls,
-            a.hazards || b.hazards, a.latency || b.latency};
+    return {a.edges || b.edges,    a.paths || b.paths,     a.values || b.values,
+            a.calls || b.calls,    a.hazards || b.hazards, a.latency || b.latency,
+            a.streams || b.streams};
 }
 
 Result<void> set_profiles(RunRequest& request, string_view value) {
@@ -76,7 +77,6 @@ Result<void> set_profiles(RunRequest& request, string_view value) {
     request.profiles_are_asked_for = true;
     if (value == "all") {
         request.options.profiles = all_kinds;
-        request.notes = {"--profiles=all: the stream profile is not in this version"};
         return {};
     }
     ProfileKinds kinds = no_kinds;
@@ -86,10 +86,23 @@ Result<void> set_profiles(RunRequest& request, string_view value) {
                                        [&](const KindRow& each) { return each.name == name; });
         if (row == std::end(kind_rows))
             return Error{ErrorCode::usage, 0, fmt::format("accepted is {}", kinds_accepted)};
-        if (!row->collects.any()) return not_yet(fmt::format("the {} profile", name));
         kinds = both(kinds, row->collects);
     }
     request.options.profiles = kinds;
+    return {};
+}
+
+Result<void> set_stream_length(RunRequest& request, string_view value) {
+    TRY_ASSIGN(const auto range, parse_range(value, StreamLimits::shortest, StreamLimits::longest));
+    request.options.streams.least_length = static_cast<std::uint32_t>(range.least);
+    request.options.streams.most_length = static_cast<std::uint32_t>(range.most);
+    request.stream_limits_are_asked_for = true;
+    return {};
+}
+
+Result<void> set_stream_heat(RunRequest& request, string_view value) {
+    TRY_ASSIGN(request.options.streams.least_heat_percent, parse_percent(value));
+    request.stream_limits_are_asked_for = true;
     return {};
 }
 
@@ -155,6 +168,25 @@ Result<void> set_threads(RunRequest& request, string_view value) {
     constexpr ThreadScope scopes[] = {ThreadScope::all, ThreadScope::main};
     TRY_ASSIGN(const std::size_t scope, parse_choice(value, {"all", "main"}));
     request.options.threads = scopes[scope];
+    return {};
+}
+
+Result<void> set_value_callers(RunRequest& request, string_view value) {
+    constexpr double most = 8;
+    const auto number = parse_number(value, 0, most);
+    if (!number || *number != static_cast<double>(static_cast<std::size_t>(*number)))
+        return Error{ErrorCode::usage, 0,
+                     fmt::format("accepted is a whole number from 0 to {}", most)};
+    request.options.value_callers = static_cast<std::size_t>(*number);
+    return {};
+}
+
+// All of them together, as names must differ.
+Result<void> set_probe(RunRequest& request, string_view value) {
+    auto texts = request.options.probes;
+    texts.emplace_back(value);
+    TRY(ProbeSet::parse(texts));
+    request.options.probes = std::move(texts);
     return {};
 }
 
@@ -226,8 +258,12 @@ constexpr OptionRow rows[] = {
      "auto, shadow or burst (all take samples); run also has exact (everything) [auto]", set_mode},
     {"--engine", "ENGINE", "emulator, the only one in this version [emulator]", set_engine},
     {"--profiles", "LIST",
-     "some of edge,path,value,call,method,latency,hazard, or all [all but latency, hazard]",
+     "some of edge,path,value,call,method,latency,hazard,stream, or all [the first five]",
      set_profiles},
+    {"--stream-length", "MIN..MAX", "references in a data stream, from 2 to 1000 [2..100]",
+     set_stream_length},
+    {"--stream-heat", "PERCENT", "least share of the references that a data stream has [0.1%]",
+     set_stream_heat},
     {"--sample-size", "N", "instructions per sample, also with k, M or G [1M]", set_sample_size},
     {"--budget", "PERCENT", "most slowdown of the program, as measured meanwhile [1%]", set_budget},
     {"--burst", "TIME/TIME",
@@ -256,6 +292,10 @@ constexpr OptionRow rows[] = {
     {"--follow-forks", "yes|no",
      "sample the processes that the target starts as well [run: yes, attach: no]",
      set_follow_forks},
+    {"--probe", "EXPR", "record what this says of instructions; up to 16 of them [none]",
+     set_probe},
+    {"--value-callers", "N", "keep values by so many callers, too, from the innermost on [1]",
+     set_value_callers},
     {"--seed", "N", "of every random choice [from the clock, written to the profile]", set_seed},
     {"-q,--quiet", nullptr, "say nothing but errors", set_quiet},
     {"-v,--verbose", nullptr, "also keep TNV tables of values, to compare with", set_verbose},
@@ -418,12 +458,33 @@ Result<void> fit_exact_mode(RunRequest& request) {
         return Error{ErrorCode::usage, 0,
                      "--mode=exact follows the whole run: --control is for samples"};
     if (!request.profiles_are_asked_for) options.profiles.values = options.profiles.latency = false;
-    if (options.profiles.values && options.profiles.references()) {
-        options.profiles.hazards = false;
+    if (!request.every && options.profiles.values && options.profiles.references()) {
+        options.profiles.hazards = options.profiles.streams = false;
         request.notes.emplace_back(
-            "--mode=exact traces values or references: for hazards, leave value out of --profiles");
+            "--mode=exact traces values or references: for hazards and streams, leave value out of "
+            "--profiles, or let them count in bursts (--every)");
     }
     return {};
+}
+
+Result<void> check_streams(const RunRequest& request) {
+    if (!request.stream_limits_are_asked_for || request.options.profiles.streams) return {};
+    return Error{ErrorCode::usage, 0,
+                 "--stream-length and --stream-heat: no data streams are collected; ask for them "
+                 "with --profiles=stream"};
+}
+
+// A probe that will see nothing is told of.
+void note_blind_probes(RunRequest& request) {
+    if (request.options.profiles.latency) return;
+    const auto probes = ProbeSet::parse(request.options.probes);
+    if (!probes) return;
+    for (const Probe& probe : probes->probes())
+        if (probe.uses_latency())
+            request.notes.push_back(
+                fmt::format("probe '{}' speaks of latency, which is not measured: it sees nothing; "
+                            "latency is one of --profiles",
+                            probe.name()));
 }
 
 // When all options are known.
@@ -435,11 +496,6 @@ Result<void> settle_bursts(RunRequest& request) {
                      "--burst-length: there are no bursts without --every, which says how many "
                      "events they are apart"};
     }
-    if (options.mode == SamplingMode::exact &&
-        (options.profiles.values || options.profiles.hazards))
-        return Error{ErrorCode::unsupported, 0,
-                     "--every: --mode=exact has no bursts of values or hazards, only of edge, path "
-                     "and call: leave value and hazard out of --profiles"};
     options.bursts = bursts_of(*request.every, options.profiles);
     for (const BurstLength& length : request.burst_lengths)
         if (auto set = set_length(*options.bursts, length); !set)
@@ -457,9 +513,11 @@ Result<RunRequest> parse_run(std::span<const std::string> words, std::string_vie
     if (request.options.command.empty() && !request.help)
         return Error{ErrorCode::usage, 0, "no program to run"};
     TRY(fit_burst_timing(request));
+    TRY(check_streams(request));
     const bool exact = request.options.mode == SamplingMode::exact;
     if (exact) TRY(fit_exact_mode(request));
     TRY(settle_bursts(request));
+    note_blind_probes(request);
     request.options.follow_forks = request.follow_forks.value_or(!exact);
     return request;
 }
@@ -470,12 +528,14 @@ Result<RunRequest> parse_attach(std::span<const std::string> words, std::string_
     if (request.help) return request;
     TRY_ASSIGN(request.options.attach_to, process_id(std::move(rest)));
     TRY(fit_burst_timing(request));
+    TRY(check_streams(request));
     request.options.follow_forks = request.follow_forks.value_or(false);
     if (request.options.mode == SamplingMode::exact)
         return Error{ErrorCode::unsupported, 0,
                      "--mode=exact follows a program from its start, with 'shadowprof run'; a "
                      "running process can be sampled (--mode=shadow)"};
     TRY(settle_bursts(request));
+    note_blind_probes(request);
     return request;
 }
 
@@ -517,8 +577,7 @@ std::map<std::string, std::string> describe(const RunRequest& request) {
     const RunOptions& options = request.options;
     std::vector<std::string_view> kinds;
     for (const KindRow& row : kind_rows)
-        if (row.collects.any() && both(options.profiles, row.collects) == options.profiles)
-            kinds.push_back(row.name);
+        if (both(options.profiles, row.collects) == options.profiles) kinds.push_back(row.name);
     std::map<std::string, std::string> text = {
         {"output", request.output},
         {"mode", mode_names[static_cast<std::size_t>(options.mode)]},
@@ -526,10 +585,16 @@ std::map<std::string, std::string> describe(const RunRequest& request) {
         {"profiles", fmt::format("{}", fmt::join(kinds, ","))},
         {"sample-size", std::to_string(options.sample_size)},
         {"delay", fmt::format("{}us", options.delay.count() / 1000)},
+        {"value-callers", std::to_string(options.value_callers)},
         {"threads", options.threads == ThreadScope::all ? "all" : "main"},
         {"follow-forks", options.follow_forks ? "yes" : "no"},
         {"record-input", options.record_input ? "yes" : "no"},
     };
+    if (options.profiles.streams) {
+        text["stream-length"] =
+            fmt::format("{}..{}", options.streams.least_length, options.streams.most_length);
+        text["stream-heat"] = fmt::format("{}%", options.streams.least_heat_percent);
+    }
     if (options.load) text["load"] = fmt::format("{}", *options.load);
     if (options.budget_percent || !(options.load || options.burst))
         text["budget"] =
@@ -540,6 +605,8 @@ std::map<std::string, std::string> describe(const RunRequest& request) {
         text["burst-length"] = lengths_text(*options.bursts);
     }
     if (!request.control.empty()) text["control"] = request.control;
+    for (std::size_t i = 0; i < options.probes.size(); ++i)
+        text[fmt::format("probe{}", i + 1)] = options.probes[i];
     if (options.duration) text["duration"] = fmt::format("{}us", options.duration->count() / 1000);
     if (options.burst)
         text["burst"] = fmt::format("{}us/{}us", options.burst->longest_stop.count() / 1000,

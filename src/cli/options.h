@@ -23,6 +23,7 @@ enum class Progress : std::uint8_t { on_terminal, always, never };
 struct RunRequest {
     RunOptions options;
     bool profiles_are_asked_for = false;
+    bool stream_limits_are_asked_for = false;
     bool mode_is_asked_for = false;
     std::optional<bool> follow_forks;  // as asked for; options.follow_forks is what comes of it
     std::optional<EveryValue> every;   // the same, of options.bursts

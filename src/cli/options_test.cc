@@ -59,6 +59,9 @@ TEST_CASE("every option of this version reaches its field") {
                                 "--threads=main",
                                 "--record-input",
                                 "--seed=0x2a",
+                                "--value-callers=3",
+                                "--probe=reads { count() }",
+                                "--probe=b: writes { count() }",
                                 "-q",
                                 "-v",
                                 "--progress",
@@ -79,6 +82,8 @@ TEST_CASE("every option of this version reaches its field") {
     CHECK_FALSE(options.follow_forks);
     CHECK(options.record_input);
     CHECK(options.seed == 42);
+    CHECK(options.value_callers == 3);
+    CHECK(options.probes == std::vector<std::string>{"reads { count() }", "b: writes { count() }"});
     CHECK(options.verbose);
     CHECK(request->progress == Progress::always);
 }
@@ -112,13 +117,17 @@ TEST_CASE("bursts that cannot be are refused") {
     CHECK(mentions(failure_of({"--control=,", "prog"}), {"--control ','", "FIFO"}));
 }
 
-TEST_CASE("exact mode has bursts, but none of values, and takes no commands") {
+TEST_CASE("exact mode has bursts, of references besides values as well, and takes no commands") {
     const auto request = parse({"--mode=exact", "--every=100", "prog"});
     REQUIRE(request);
     CHECK(request->options.bursts->plan.lengths == KindEvents{{1, 1, 1}});
     CHECK(request->options.bursts->value_length == 0);
-    CHECK(mentions(failure_of({"--mode=exact", "--every=5", "--profiles=all", "prog"}),
-                   {"--every", "value"}));
+    const auto both = parse({"--mode=exact", "--every=100", "--profiles=value,hazard", "prog"});
+    REQUIRE(both);
+    CHECK(both->options.bursts->value_length != 0);
+    CHECK(both->options.bursts->reference_length != 0);
+    CHECK_FALSE(parse({"--mode=exact", "--profiles=value,hazard", "prog"})
+                    ->options.profiles.references());
     CHECK(mentions(failure_of({"--mode=exact", "--control=x", "prog"}), {"--control"}));
     CHECK(parse({"--control=fifo:a,b", "prog"})->control == "fifo:a,b");
 }
@@ -161,6 +170,14 @@ TEST_CASE("a bad value names the option, the value and what is accepted") {
     CHECK(
         mentions(failure_of({"--max-samples=0", "prog"}), {"--max-samples", "'0'", "at least 1"}));
     CHECK(mentions(failure_of({"--seed=-1", "prog"}), {"--seed", "'-1'", "2^64"}));
+    CHECK(mentions(failure_of({"--probe=functoin == \"f\" { count() }", "prog"}),
+                   {"--probe", "did you mean 'function'", "\n  ^"}));
+    CHECK(
+        mentions(failure_of({"--probe=a: true { count() }", "--probe=a: true { count() }", "prog"}),
+                 {"--probe", "'a'"}));
+    for (const char* bad : {"9", "1.5", "-1", "", "many"})
+        CHECK(mentions(failure_of({fmt::format("--value-callers={}", bad), "prog"}),
+                       {"--value-callers", "from 0 to 8"}));
     CHECK(mentions(failure_of({"--mode=fork", "prog"}), {"--mode", "'fork'", "auto, shadow"}));
     CHECK(mentions(failure_of({"--threads=2", "prog"}), {"--threads", "'2'", "all, main"}));
     CHECK(mentions(failure_of({"--profiles=edge,pth", "prog"}),
@@ -173,8 +190,6 @@ TEST_CASE("a bad value names the option, the value and what is accepted") {
 TEST_CASE("what a later version will do is refused as such, not as a typing error") {
     const std::vector<std::string> later[] = {
         {"--engine=step", "prog"},
-        {"--profiles=stream", "p"},
-        {"--profiles=edge,stream", "p"},
     };
     for (const auto& words : later) {
         CAPTURE(words.front());
@@ -226,15 +241,36 @@ TEST_CASE("a budget is a percentage, and is told as it was understood") {
     CHECK_FALSE(describe(*parse({"--load=1", "prog"})).contains("budget"));
 }
 
-TEST_CASE("all profiles leaves a note about those that are missing; a later list takes it back") {
+TEST_CASE("data streams are asked for by length and heat") {
+    const auto streams = [](const std::string& option) {
+        return parse({"--profiles=edge,stream", option, "prog"})->options.streams;
+    };
+    CHECK(streams("--stream-length=10..50") == StreamLimits{10, 50, 0.1});
+    CHECK(streams("--stream-heat=2%") == StreamLimits{2, 100, 2});
+    CHECK(describe(*parse({"--profiles=stream", "prog"})).at("stream-length") == "2..100");
+    CHECK(describe(*parse({"--profiles=stream", "prog"})).at("stream-heat") == "0.1%");
+    CHECK_FALSE(describe(*parse({"prog"})).contains("stream-heat"));
+    for (const char* bad : {"5", "1..5", "5..4", "2..1001", "a..b", "..", "2..", "-2..5", "2...5"})
+        CHECK(mentions(failure_of({"--profiles=stream", "--stream-length", bad, "prog"}),
+                       {"--stream-length", "2..1000"}));
+    CHECK(
+        mentions(failure_of({"--profiles=stream", "--stream-heat=0", "prog"}), {"--stream-heat"}));
+    CHECK(mentions(failure_of({"--stream-heat=1", "prog"}), {"--profiles=stream"}));
+    const auto exact = parse({"--mode=exact", "--profiles=value,stream", "prog"});
+    CHECK_FALSE(exact->options.profiles.streams);
+    CHECK(mentions(exact->notes.at(0), {"streams"}));
+    CHECK(parse({"--mode=exact", "--profiles=stream", "prog"})->options.profiles.streams);
+}
+
+TEST_CASE("all profiles are all, and a later list wins") {
     const auto all = parse({"--profiles=all", "prog"});
     REQUIRE(all);
-    REQUIRE(all->notes.size() == 1);
-    CHECK(mentions(all->notes.front(), {"stream"}));
-    CHECK(all->options.profiles == ProfileKinds{true, true, true, true, true, true});
+    CHECK(all->notes.empty());
+    CHECK(all->options.profiles == ProfileKinds{true, true, true, true, true, true, true});
     CHECK(parse({"--profiles=value,latency", "prog"})->options.profiles ==
           ProfileKinds{false, false, true, false, false, true});
     CHECK_FALSE(parse({"prog"})->options.profiles.hazards);
+    CHECK_FALSE(parse({"prog"})->options.profiles.streams);
     CHECK(describe(*parse({"--profiles=edge,hazard", "prog"})).at("profiles") == "edge,hazard");
     CHECK(parse({"--profiles=all", "--profiles=edge", "prog"})->notes.empty());
 }
@@ -345,6 +381,8 @@ TEST_CASE("the help shows all options") {
                              "--until-converged[=PERCENT]",
                              "--threads",
                              "--seed",
+                             "--value-callers",
+                             "--probe",
                              "--burst TIME/TIME",
                              "--follow-forks",
                              "--quiet",

@@ -1,4 +1,6 @@
-// shadowprof report: reads a profile and shows its summary, or shows what is known of the machine.
+// shadowprof report: reads a profile and shows its summary or lists, makes a page of it, or shows
+// what is known of the machine.
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include "cli/commands.h"
@@ -7,7 +9,10 @@
 #include "cli/messages.h"
 #include "cli/parse_words.h"
 #include "cli/terminal.h"
+#include "report/html/html_report.h"
+#include "report/profile_reader.h"
 #include "report/report_command.h"
+#include "report/safe_output.h"
 #include "shadow/latency/calibration.h"
 
 namespace shadowprof {
@@ -25,24 +30,77 @@ int report_host() {
     return 0;
 }
 
+Result<void> write_page(const std::string& path, const std::string& page,
+                        const HtmlOptions& options) {
+    TRY_ASSIGN(ProfileFile file, read_profile(path));
+    TRY_ASSIGN(SafeOutput output, SafeOutput::open(page));
+    TRY(write_html(file, options, output));
+    TRY(output.commit(static_cast<pid_t>(file.profile.run.pid)));
+    return {};
+}
+
 }  // namespace
 
 int report_main(std::span<const std::string> words) {
-    CLI::App app("Shows the summary of a profile.", "shadowprof report");
-    std::string path;
-    bool host = false;
+    CLI::App app("Shows the summary of a profile, lists of it, or makes a page of it.",
+                 "shadowprof report");
+    std::string path, page;
+    ListRequest lists;
+    bool host = false, no_source = false;
     auto* profile =
         app.add_option("PROFILE", path, "a file that `shadowprof run` wrote; - is standard input");
-    auto* flag = app.add_flag("--host", host,
-                              "how long loads take on this machine; measured when first asked for");
-    flag->excludes(profile);
+    auto* by =
+        app.add_option("--by", lists.by,
+                       fmt::format("show lists instead: some of {}", fmt::join(list_names(), ",")))
+            ->delimiter(',')
+            ->type_name("LIST")
+            ->allow_extra_args(false);
+    auto* top = app.add_option("--top", lists.top, "so many entries of each list; 0: all [20]")
+                    ->type_name("N");
+    auto* sort = app.add_option("--sort", lists.sort,
+                                "what lists are sorted by, as count or name; the manual lists all")
+                     ->type_name("KEY");
+    auto* filter =
+        app.add_option("--filter", lists.filter,
+                       "entries in functions of this name, or pattern with * and ?, alone")
+            ->type_name("NAME");
+    app.add_flag("--findings", lists.findings,
+                 "show what could be done about the program's speed instead, ranked by what it "
+                 "may win; --top N: so many");
+    auto* html =
+        app.add_option("--html", page,
+                       "write all of it as one page for browsers to FILE, with the code of "
+                       "the hottest functions; - is standard output")
+            ->type_name("FILE");
+    app.add_flag("--no-source", no_source, "leave the text of source files out of the page")
+        ->needs(html);
+    app.add_flag("--host", host,
+                 "how long loads take on this machine; measured when first asked for");
     if (const auto done = parse_words(app, "report", words)) return *done;
+    const bool has_lists = by->count() + top->count() + sort->count() + filter->count() != 0;
+    if (host && (has_lists || *html || profile->count() != 0)) {
+        say("report: --host is about this machine and takes no profile");
+        return exit_own_failure;
+    }
+    if (*html && has_lists) {
+        say("report: --html has all lists in its page: leave --by, --top, --sort and --filter out");
+        return exit_own_failure;
+    }
     if (host) return report_host();
     if (path.empty()) {
         say("report: PROFILE is required; try 'shadowprof report --help'");
         return exit_own_failure;
     }
-    const auto shown = report_profile(path, summary_options(STDOUT_FILENO), stdout);
+    const bool has_list_options = by->count() + sort->count() + filter->count() != 0;
+    if (lists.findings && (has_list_options || *html)) {
+        say("report: --findings goes with --top alone");
+        return exit_own_failure;
+    }
+    if (lists.by.empty() && has_lists && !lists.findings) lists.by = {"function"};
+    auto shown = check(lists);
+    if (shown)
+        shown = *html ? write_page(path, page, {.source = !no_source})
+                      : report_profile(path, lists, text_options(STDOUT_FILENO), stdout);
     if (shown) return 0;
     say("report: {}", shown.error().message);
     return exit_own_failure;

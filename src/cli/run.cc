@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/exit_status.h"
 #include "cli/messages.h"
+#include "cli/probe_places.h"
 #include "cli/profile_output.h"
 #include "cli/shield.h"
 #include "ptrace/program_check.h"
@@ -69,8 +70,10 @@ int run(const RunRequest& request, const Shielded& shielded) {
     if (!output) return failed(output.error());
     auto control = open_control(request, shielded);
     if (!control) return failed(control.error());
+    MappedPlaces places;
     auto outcome = with_progress(request, [&](const ProgressListener& on_progress) {
-        return run_target(request.options, shielded.end_request(), on_progress, &*control);
+        return run_target(request.options, shielded.end_request(), on_progress, &*control,
+                          &places);
     });
     if (!outcome) return failed(outcome.error());
     if (shielded.is_orphaned()) return exit_own_failure;

@@ -8,8 +8,8 @@
 
 namespace shadowprof {
 
-SummaryOptions summary_options(int fd) {
-    SummaryOptions options;
+TextOptions text_options(int fd) {
+    TextOptions options;
     if (!isatty(fd)) return options;
     winsize size = {};
     if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col != 0) options.width = size.ws_col;

@@ -7,6 +7,6 @@ namespace shadowprof {
 
 // For text on `fd`: the terminal's width, and colours if it is a terminal that has them and the
 // user has not set NO_COLOR (no-color.org).
-SummaryOptions summary_options(int fd);
+TextOptions text_options(int fd);
 
 }  // namespace shadowprof

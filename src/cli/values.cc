@@ -87,6 +87,17 @@ Result<std::uint64_t> parse_u64(std::string_view text) {
     return number;
 }
 
+Result<CountRange> parse_range(std::string_view text, std::uint64_t least, std::uint64_t most) {
+    const auto dots = text.find("..");
+    if (dots != std::string_view::npos) {
+        const auto first = parse_u64(text.substr(0, dots)), last = parse_u64(text.substr(dots + 2));
+        if (first && last && least <= *first && *first <= *last && *last <= most)
+            return CountRange{*first, *last};
+    }
+    return not_accepted(fmt::format("two whole numbers from {} to {}, the larger one last: {}..{}",
+                                    least, most, least, most));
+}
+
 Result<double> parse_number(std::string_view text, double least, double most) {
     const std::optional<double> number = decimal(text);
     if (!number || *number < least || *number > most)

@@ -30,6 +30,12 @@ Result<std::uint64_t> parse_count(std::string_view text, std::uint64_t least);
 // A whole number below 2^64, decimal or hexadecimal behind 0x.
 Result<std::uint64_t> parse_u64(std::string_view text);
 
+// "2..100": two whole numbers from `least` to `most`, the second not less than the first.
+struct CountRange {
+    std::uint64_t least, most;
+};
+Result<CountRange> parse_range(std::string_view text, std::uint64_t least, std::uint64_t most);
+
 // A decimal number from `least` to `most`.
 Result<double> parse_number(std::string_view text, double least, double most);
 

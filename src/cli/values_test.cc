@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "cli/suggest.h"
+#include "base/suggest.h"
 #include "cli/words.h"
 
 namespace shadowprof {

@@ -121,6 +121,29 @@ MemoryReferences memory_references(const Instruction& in) {
     return result;
 }
 
+std::optional<MemoryReference> operand_reference(const Instruction& in,
+                                                 const ZydisDecodedOperand& operand) {
+    if (operand.type != ZYDIS_OPERAND_TYPE_MEMORY || has_register_bit_offset(in))
+        return std::nullopt;
+    if (operand.mem.type != ZYDIS_MEMOP_TYPE_MEM && operand.mem.type != ZYDIS_MEMOP_TYPE_AGEN)
+        return std::nullopt;
+    auto reference = named(in, operand);
+    settle_pop(in, reference);
+    if (operand.mem.type == ZYDIS_MEMOP_TYPE_AGEN)
+        reference.segment = MemoryReference::Segment::none;
+    return reference;
+}
+
+GuestAddress address_of(const MemoryReference& reference, const CpuState& cpu) {
+    auto address = static_cast<std::uint64_t>(reference.displacement);
+    if (reference.base) address += cpu.gpr[*reference.base];
+    if (reference.index) address += cpu.gpr[*reference.index] * reference.scale;
+    if (reference.narrow) address &= 0xffff'ffff;
+    if (reference.segment == MemoryReference::Segment::fs) address += cpu.fs_base;
+    if (reference.segment == MemoryReference::Segment::gs) address += cpu.gs_base;
+    return {address};
+}
+
 bool is_hint(const Instruction& in) {
     switch (in.zydis().meta.category) {
         case ZYDIS_CATEGORY_NOP:

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "base/cpu_state.h"
 #include "decoder/instruction.h"
 
 namespace shadowprof {
@@ -26,6 +27,8 @@ struct MemoryReference {
     bool stack = false;     // where RSP or, of LEAVE and ENTER, RBP is, without being named
     bool repeated = false;  // the first of as many as RCX says
     bool masked = false;    // of `bytes`, those that a mask chooses
+
+    friend bool operator==(const MemoryReference&, const MemoryReference&) = default;
 };
 
 // In the order of the accesses. There are at most two.
@@ -47,6 +50,15 @@ class MemoryReferences {
 // ENTER with a nesting level, what is only a hint (prefetches, NOP) or manages caches, and areas of
 // unknown size (XSAVE).
 MemoryReferences memory_references(const Instruction& instruction);
+
+// Where an operand in memory lies, whether or not it is accessed; of LEA and its like, the address
+// that they compute. `bytes` is 0 for areas of unknown size. Nothing for gathers and scatters, for
+// what has_register_bit_offset(), and for operands that are not in memory.
+std::optional<MemoryReference> operand_reference(const Instruction& instruction,
+                                                 const ZydisDecodedOperand& operand);
+
+// Where the reference is to, from what registers hold before the instruction is executed.
+GuestAddress address_of(const MemoryReference& reference, const CpuState& cpu);
 
 // Names memory that it neither reads nor writes: prefetches, NOP, and what evicts or writes back a
 // cache line.

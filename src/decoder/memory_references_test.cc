@@ -120,3 +120,28 @@ TEST_CASE("what registers are made of") {
     CHECK(push.written == 0);
     CHECK(register_flow(decode({0x5b})).written == bit(rbx));  // pop rbx
 }
+
+TEST_CASE("the place of an operand follows from the registers before the instruction") {
+    CpuState cpu;
+    cpu[Gpr::rbx] = 0x1'0000'0010;
+    cpu[Gpr::rcx] = 3;
+    cpu[Gpr::rsp] = 0x7000;
+    cpu.fs_base = 0x5000;
+    const auto place = [&](const Instruction& in, std::size_t operand) {
+        const auto reference = operand_reference(in, in.operands()[operand]);
+        REQUIRE(reference);
+        return address_of(*reference, cpu).value;
+    };
+    CHECK(place(decode({0x8b, 0x44, 0x8b, 0x08}), 1) == 0x1'0000'0010 + 3 * 4 + 8);
+    CHECK(place(decode({0x67, 0x8b, 0x03}), 1) == 0x10);                  // mov eax, [ebx]
+    CHECK(place(decode({0x64, 0x8b, 0x03}), 1) == 0x1'0000'5010);         // mov eax, fs:[rbx]
+    CHECK(place(decode({0x48, 0x8d, 0x43, 0xf8}), 1) == 0x1'0000'0008);   // lea rax, [rbx - 8]
+    CHECK(place(decode({0x8f, 0x44, 0x24, 0x10}), 0) == 0x7000 + 24);     // pop [rsp + 16]
+    CHECK(place(decode({0x8b, 0x05, 4, 0, 0, 0}), 1) == 0x1000 + 6 + 4);  // mov eax, [rip + 4]
+
+    const auto bit_test = decode({0x48, 0x0f, 0xa3, 0x0b});  // bt [rbx], rcx
+    CHECK_FALSE(operand_reference(bit_test, bit_test.operands()[0]));
+    const auto gather = decode({0xc4, 0xe2, 0x75, 0x90, 0x04, 0x13});  // vpgatherdd
+    CHECK_FALSE(operand_reference(gather, gather.operands()[1]));
+    CHECK_FALSE(operand_reference(bit_test, bit_test.operands()[1]));
+}

@@ -70,7 +70,7 @@ void CodeCache::emit_stubs(SignalFunction on_signal, void* self) {
     constexpr std::array<ExitReason, exit_reasons> order = {
         ExitReason::indirect_miss, ExitReason::direct_branch, ExitReason::syscall,
         ExitReason::vdso_call,     ExitReason::handed_over,   ExitReason::fault,
-        ExitReason::trace_full,    ExitReason::retired_block, ExitReason::access};
+        ExitReason::trace_full,    ExitReason::retired_block, ExitReason::announced};
     for (auto reason : order) {
         exits_[static_cast<std::size_t>(reason)] = out.position();
         out.store_imm32(offsetof(ExecutionContext, exit_reason),

@@ -18,6 +18,8 @@
 #include "emu/code_cache.h"
 #include "emu/guest_memory.h"
 #include "emu/guest_threads.h"
+#include "emu/probe_record.h"
+#include "emu/probe_watch.h"
 #include "emu/sample_end.h"
 #include "emu/superblock_finder.h"
 #include "emu/syscall_handler.h"
@@ -35,6 +37,10 @@ class TraceSink {
     // A part of the acquired buffer that now holds whole records of one thread, the oldest at its
     // end.
     virtual void submit(std::span<const std::uint64_t> words, GuestThreads::Index thread) = 0;
+    // What a probe saw in front of the record that will stand behind `words` words of the acquired
+    // buffer. False if there is no room for more before the buffer is submitted; behind that there
+    // must be room for one of each probe, and one more.
+    virtual bool note(const ProbeRecord&, std::size_t /*words*/) { return true; }
 };
 
 // Single-steps what cannot be translated, on the replica.
@@ -92,6 +98,12 @@ class Emulator {
         watcher_ = watcher;
         translator_.announce_accesses(watcher != nullptr);
     }
+    // From now on what `probes` asks for goes to the sink; null: nothing does. Not while a run is
+    // under way; forgets all code.
+    void watch_probes(ProbeWatch* probes) {
+        probes_ = probes;
+        translator_.announce_probed(probes);
+    }
     void end_sample() { memory_.end(); }
     // What was translated so far is not used any more.
     void forget_code() { translator_.clear(); }
@@ -130,6 +142,7 @@ class Emulator {
     Translator::VdsoEntries vdso_functions_;
     Nondeterminism nondeterminism_ = Nondeterminism::native;
     AccessWatcher* watcher_ = nullptr;
+    ProbeWatch* probes_ = nullptr;
     FaultInfo fault_;
     TraceBuffer buffer_;
 };

@@ -211,8 +211,8 @@ void Emulator::Run::on_exit() {
             return on_trace_full();
         case ExitReason::retired_block:
             return on_retired_block();
-        case ExitReason::access:
-            return on_access();
+        case ExitReason::announced:
+            return on_announced();
     }
 }
 
@@ -250,7 +250,7 @@ void Emulator::Run::on_vdso_call() {
     const auto function = e_.translator_.vdso_function(pc_);
     const auto reason = syscalls_.on_vdso(function, threads_, e_.memory_, elapsed_ns());
     if (reason) return end(*reason);
-    const auto return_address = guest_load<GuestAddress>(e_.memory_, {cpu()[Gpr::rsp]});
+    const auto return_address = read_value<GuestAddress>(e_.memory_, {cpu()[Gpr::rsp]});
     if (!return_address) return end(SampleEnd::fault);
     cpu()[Gpr::rsp] += sizeof(std::uint64_t);
     load_registers();
@@ -306,12 +306,44 @@ void Emulator::Run::on_fault() {
     end(SampleEnd::fault);
 }
 
-void Emulator::Run::on_access() {
+void Emulator::Run::on_announced() {
     const auto block = context_.exit_info;
     store_registers();
     pc_ = cpu().rip = e_.translator_.block_start(block);
-    if (const auto reason = e_.watcher_->on_access(cpu(), e_.memory_)) return end(*reason);
+    if (e_.watcher_) {
+        if (const auto reason = e_.watcher_->on_access(cpu(), e_.memory_)) return end(*reason);
+    } else if (!note_probed()) {
+        return on_notes_full();
+    }
     enter_entry(e_.translator_.behind_announcement(block), pc_);
+}
+
+// The probes of the instruction that is about to run. False if the sink has no room for more.
+bool Emulator::Run::note_probed() {
+    const auto* cursor = reinterpret_cast<std::uint64_t*>(context_.trace_cursor);
+    bool room = true;
+    for (const BoundProbe& probe : e_.probes_->at(pc_)) {
+        if (probe.uses_vectors())
+            std::memcpy(cpu().xsave.data(), context_.xsave, cpu().xsave.size());
+        const auto event = evaluate(probe, cpu(), e_.memory_, std::nullopt);
+        if (!event) continue;
+        room &= sink_.note({.pc = pc_,
+                            .value = event->value,
+                            .key = event->key,
+                            .probe = event->probe,
+                            .missed = event->missed,
+                            .thread = threads_.current()},
+                           static_cast<std::size_t>(start_ - cursor));
+    }
+    return room;
+}
+
+// In another buffer the same is announced once more.
+void Emulator::Run::on_notes_full() {
+    submit_trace();
+    if (pacer_.finished()) return end(SampleEnd::size);
+    new_buffer();
+    if (!is_over()) enter_at(pc_);
 }
 
 void Emulator::Run::on_retired_block() {

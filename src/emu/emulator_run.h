@@ -58,7 +58,9 @@ class Emulator::Run {
     void on_trace_full();
     void on_fault();
     void on_retired_block();
-    void on_access();
+    void on_announced();
+    bool note_probed();
+    void on_notes_full();
     void cut_last_record(const GuestPosition& position);
 
     Emulator& e_;

@@ -20,7 +20,7 @@ enum class ExitReason : std::uint32_t {
     fault,          // set by the signal handler: fault_host_rip
     trace_full,     // set by the signal handler: fault_host_rip, in the block about to run
     retired_block,  // exit_info: block that was invalidated and entered again
-    access,         // exit_info: block whose first instruction accesses memory, about to run
+    announced,      // exit_info: block whose first instruction is announced, about to run
 };
 
 // Lies within 2 GiB of all translated code, which addresses it relative to RIP.

@@ -9,6 +9,7 @@
 
 #include "base/guest_address.h"
 #include "base/memory_map.h"
+#include "base/memory_reader.h"
 #include "base/result.h"
 
 namespace shadowprof {
@@ -19,13 +20,9 @@ struct Protection {
     bool executable = false;
 };
 
-class GuestSpace {
+class GuestSpace : public MemoryReader {
   public:
-    virtual ~GuestSpace() = default;
-
-    // Copies bytes out of the guest. False if any byte is not readable (EFAULT); `to` is then
-    // unspecified.
-    virtual bool read(GuestAddress from, std::span<std::byte> to) = 0;
+    // MemoryReader's read() fails where a byte is not readable (EFAULT).
     // Copies bytes into the guest. False if any byte is not writable (EFAULT); nothing or a prefix
     // was then written.
     virtual bool write(GuestAddress to, std::span<const std::byte> from) = 0;
@@ -47,13 +44,7 @@ class GuestSpace {
     virtual bool protect(GuestAddress start, std::uint64_t size_bytes, Protection protection) = 0;
 };
 
-// Typed access on top: `guest_load<timespec>(space, address)`.
-template <typename T>
-std::optional<T> guest_load(GuestSpace& space, GuestAddress from) {
-    T value;
-    if (!space.read(from, std::as_writable_bytes(std::span(&value, 1)))) return std::nullopt;
-    return value;
-}
+// Typed access on top, as read_value() of MemoryReader.
 template <typename T>
 bool guest_store(GuestSpace& space, GuestAddress to, const T& value) {
     return space.write(to, std::as_bytes(std::span(&value, 1)));

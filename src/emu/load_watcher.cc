@@ -32,7 +32,9 @@ std::optional<SampleEnd> LoadWatcher::on_access(const CpuState& cpu, GuestMemory
     const auto list = accesses_of(*in, cpu);
     if (!list) return SampleEnd::unsupported_instruction;
     for (const auto& access : *list) {
+        const auto counted = counts_.timed;
         if (const auto end = take(cpu.rip, access, memory)) return end;
+        if (counts_.timed != counted) note_probed(cpu, memory);
         if (access.is_plain_load) note_load(cpu.rip, access, memory);
     }
     return std::nullopt;
@@ -41,7 +43,7 @@ std::optional<SampleEnd> LoadWatcher::on_access(const CpuState& cpu, GuestMemory
 void LoadWatcher::note_load(GuestAddress pc, const Access& access, GuestMemory& memory) {
     if (is_warm()) facts_[pc].moves.take(access.address, loaded_);
     if (access.size_bytes == sizeof(std::uint64_t))
-        if (const auto value = guest_load<std::uint64_t>(memory, access.address))
+        if (const auto value = read_value<std::uint64_t>(memory, access.address))
             loaded_.add(*value);
 }
 
@@ -64,7 +66,47 @@ const Instruction* LoadWatcher::instruction_at(GuestAddress pc, GuestMemory& mem
         instructions_.erase(known);
     }
     const auto in = Instruction::decode(std::span(bytes).first(size), pc);
-    return in ? &instructions_.emplace(pc, *in).first->second : nullptr;
+    if (!in) return nullptr;
+    if (probes_) probes_->is_probed(*in);
+    return &instructions_.emplace(pc, *in).first->second;
+}
+
+// The target's memory where the burst has not met it yet.
+class LoadWatcher::Memory final : public MemoryReader {
+  public:
+    Memory(LoadWatcher& watcher, GuestMemory& memory) : watcher_(watcher), memory_(memory) {}
+
+    bool read(GuestAddress from, std::span<std::byte> to) override {
+        while (!to.empty()) {
+            const auto line = line_of(from);
+            const auto size = std::min<std::size_t>(to.size(), line + line_bytes - from);
+            const bool known = (watcher_.touched(line) & line_bit(line)) != 0;
+            const auto part = to.first(size);
+            if (!(known ? memory_.read(from, part) : watcher_.pages_.read_pages(from, part)))
+                return false;
+            to = to.subspan(size);
+            from = from + size;
+        }
+        return true;
+    }
+
+  private:
+    LoadWatcher& watcher_;
+    GuestMemory& memory_;
+};
+
+void LoadWatcher::note_probed(const CpuState& cpu, GuestMemory& memory) {
+    if (!probes_ || answers_.empty()) return;
+    Memory reader(*this, memory);
+    for (const BoundProbe& probe : probes_->at(cpu.rip)) {
+        const auto event = evaluate(probe, cpu, reader, answers_.front().cycles);
+        if (event)
+            probed_.push_back({.pc = cpu.rip,
+                               .value = event->value,
+                               .key = event->key,
+                               .probe = event->probe,
+                               .missed = event->missed});
+    }
 }
 
 std::optional<SampleEnd> LoadWatcher::take(GuestAddress pc, const Access& access,
@@ -100,7 +142,7 @@ std::optional<SampleEnd> LoadWatcher::take(GuestAddress pc, const Access& access
 bool LoadWatcher::check(const Access& access, GuestMemory& memory) const {
     const auto& answer = answers_.front();
     const auto shows = [&](GuestAddress address, std::uint8_t byte) {
-        return guest_load<std::uint8_t>(memory, address) == byte;
+        return read_value<std::uint8_t>(memory, address) == byte;
     };
     return shows(access.address, answer.first) &&
            shows(access.address + (access.size_bytes - 1), answer.last);

@@ -12,6 +12,8 @@
 #include "emu/accesses.h"
 #include "emu/load_moves.h"
 #include "emu/outside_channel.h"
+#include "emu/probe_record.h"
+#include "emu/probe_watch.h"
 #include "emu/snapshot_pages.h"
 #include "emu/worker_protocol.h"
 
@@ -37,18 +39,21 @@ class LinePages final : public PageSource {
 
 class LoadWatcher final : public AccessWatcher {
   public:
-    // All must outlive it. `pages` may read any bytes.
+    // All must outlive it. `pages` may read any bytes; `probes` may be null.
     LoadWatcher(const LoadLimits& limits, OutsideChannel& outside, PageSource& pages,
-                Deadline& deadline)
-        : limits_(limits), outside_(outside), pages_(pages), deadline_(deadline) {}
+                Deadline& deadline, ProbeWatch* probes = nullptr)
+        : limits_(limits), outside_(outside), pages_(pages), deadline_(deadline), probes_(probes) {}
 
     std::optional<SampleEnd> on_access(const CpuState& cpu, GuestMemory& memory) override;
 
     // What LoadsDone is followed by, and its counts.
     std::vector<LoadTally> tallies() const;
     const LoadCounts& counts() const { return counts_; }
+    // What probes that speak of latencies saw: of loads that count.
+    std::span<const ProbeRecord> probed() const { return probed_; }
 
   private:
+    class Memory;
     struct LoadFacts {
         std::uint64_t reused = 0, line_crossings = 0, page_crossings = 0;
         LoadMoves moves;
@@ -62,12 +67,15 @@ class LoadWatcher final : public AccessWatcher {
     bool is_warm() const;
     void note_load(GuestAddress pc, const Access& access, GuestMemory& memory);
     void note_reuse(GuestAddress pc, const Access& access);
+    void note_probed(const CpuState& cpu, GuestMemory& memory);
     std::uint64_t& touched(GuestAddress line) { return touched_[line.value / page_bytes]; }
 
     const LoadLimits limits_;
     OutsideChannel& outside_;
     PageSource& pages_;
     Deadline& deadline_;
+    ProbeWatch* probes_;
+    std::vector<ProbeRecord> probed_;
     std::unordered_map<std::uint64_t, std::uint64_t> touched_;  // a bit a line, by page number
     std::unordered_map<GuestAddress, Instruction> instructions_;
     std::unordered_map<GuestAddress, LoadFacts> facts_;

@@ -100,6 +100,7 @@ bool SuperblockFinder::note_superblock(std::span<const std::uint64_t> words, std
 
 bool SuperblockFinder::form(std::span<const std::uint64_t> words, std::size_t at) {
     collect(words, at);
+    if (parts_.empty()) return false;
     auto& first = head(parts_[0]);
     ++first.tries;
     if (parts_.size() < 2) return false;
@@ -140,6 +141,7 @@ void SuperblockFinder::collect(std::span<const std::uint64_t> words, std::size_t
 // False: the superblock ends before this block, or with it.
 bool SuperblockFinder::append(BlockId id) {
     const auto& block = tables_[id];
+    if (translator_.announces(block.start)) return false;
     const bool too_long = parts_.size() == most_parts ||
                           instructions_ + block.instructions > most_instructions ||
                           value_words_ + block.value_words > most_value_words;

@@ -11,6 +11,8 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "base/fd.h"
@@ -114,6 +116,13 @@ class TestGuest {
         if (level == TraceLevel::values) trace_values();
         if (level == TraceLevel::references) trace_references();
         if (level == TraceLevel::none) limits.untraced = true;
+    }
+    void watch(const std::vector<std::string>& probes) {
+        auto set = ProbeSet::parse(probes);
+        REQUIRE(set);
+        probes_ = std::make_unique<ProbeWatch>(std::move(*set), std::vector<PlaceRange>{},
+                                               Probed::executions);
+        emulator_->watch_probes(probes_.get());
     }
     // Continues from `cpu`, over the memory as it is now.
     RunResult go() {
@@ -255,6 +264,7 @@ class TestGuest {
     std::vector<ReferenceSlot> references_;
     BlockTables tables_;
     OwnMemory memory_;
+    std::unique_ptr<ProbeWatch> probes_;
     std::unique_ptr<Emulator> emulator_;
     std::byte* stack_;
 

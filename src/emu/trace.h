@@ -12,6 +12,7 @@
 #include <span>
 
 #include "base/guest_address.h"
+#include "base/value_type.h"
 
 namespace shadowprof {
 
@@ -90,13 +91,14 @@ struct ValueSlot {
 
     std::uint16_t instruction_offset;  // bytes from the block's start
     std::uint16_t reg;                 // ZydisRegister, the destination as the instruction names it
-    std::uint8_t width_bytes;          // of the destination: 1, 2, 4, 8, 16, 32 or 64
+    std::uint8_t width_bytes;          // of the result: 1, 2, 4, 8, 16, 32 or 64
     std::uint8_t words;                // trace words it takes; the value is in the low bytes first
     // Means something where there are no words: an earlier slot with words and at most 8 bytes.
     std::uint16_t source = no_source;
     std::int32_t addend = 0;
+    ValueType type = {};
 };
-static_assert(sizeof(ValueSlot) == 12);
+static_assert(sizeof(ValueSlot) == 16);
 
 // What one instruction of a block does to memory at TraceLevel::references: one access of it, or,
 // where `bytes` is 0, none. The slots of an instruction follow each other, in the order of its

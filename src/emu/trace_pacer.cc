@@ -67,11 +67,29 @@ TraceLevel TracePacer::other_burst(TraceLevel level) const {
     return other == TraceLevel::values ? TraceLevel::references : TraceLevel::values;
 }
 
+// That which had less of its share so far: bursts of one kind may be longer than they should be,
+// and the other kind's not.
+TraceLevel TracePacer::due_burst() const {
+    const auto other = other_burst(last_burst_);
+    if (kinds_of_bursts() < 2 || last_burst_ == TraceLevel::blocks) return other;
+    const auto had = [&](TraceLevel level) {
+        return static_cast<double>(burst_units_[static_cast<std::size_t>(level)]) /
+               static_cast<double>(burst_length(level));
+    };
+    return had(last_burst_) < had(other) ? last_burst_ : other;
+}
+
 // All is in bursts, of one kind.
 bool TracePacer::never_pauses() const {
     return !by_events() && limits_.value_instructions + limits_.reference_instructions != 0 &&
            std::max(limits_.value_instructions, limits_.reference_instructions) >=
                limits_.burst_period;
+}
+
+// Otherwise it runs at one level until something else ends it.
+bool TracePacer::is_paced() const {
+    return limits_.instructions < RunLimits::unlimited ||
+           (kinds_of_bursts() != 0 && !never_pauses());
 }
 
 bool TracePacer::finished() const {
@@ -90,7 +108,7 @@ void TracePacer::begin_phase() {
     if (kinds_of_bursts() == 0 || (next_ != TraceLevel::blocks && !never_pauses()))
         next_ = TraceLevel::blocks;
     else
-        next_ = last_burst_ = other_burst(last_burst_);
+        next_ = last_burst_ = due_burst();
     phase_left_ = std::max<std::uint64_t>(1, next_phase());
 }
 
@@ -123,7 +141,7 @@ std::size_t TracePacer::next_words(std::size_t room, std::uint64_t most) {
     if (phase_left_ == 0) begin_phase();
     level_ = next_;
     if (limits_.blocks != 0) return std::min<std::size_t>(room, limits_.blocks - blocks_);
-    if (limits_.instructions >= RunLimits::unlimited) return room;
+    if (!is_paced()) return room;
     const auto left = limits_.instructions - std::min(instructions_, limits_.instructions);
     const auto due = std::min(left, most);
     const auto wanted = std::min(static_cast<double>(due) * words_per_instruction(),
@@ -135,7 +153,7 @@ std::size_t TracePacer::next_words(std::size_t room, std::uint64_t most) {
     // Until its rate is known, a level gets ever larger parts.
     auto& traced = traced_words_[at_level()];
     const auto most_words = std::min<std::size_t>(room, first_words + growth * traced);
-    const auto least = level_ == TraceLevel::blocks ? std::size_t{1} : least_words_;
+    const auto least = level_ == TraceLevel::blocks ? std::size_t{1} : std::min(room, least_words_);
     return std::min(std::max(most_words, least),
                     std::max(least, static_cast<std::size_t>(std::min(wanted, 1e12))));
 }
@@ -143,7 +161,7 @@ std::size_t TracePacer::next_words(std::size_t room, std::uint64_t most) {
 void TracePacer::account(std::span<const std::uint64_t> words) {
     if (limits_.untraced) return;
     blocks_ += words.size();
-    if (limits_.instructions >= RunLimits::unlimited) return;
+    if (!is_paced()) return;
     const auto count = estimate(words);
     traced_words_[at_level()] += words.size();
     if (level_ == TraceLevel::blocks) block_rate_known_ = true;
@@ -151,6 +169,7 @@ void TracePacer::account(std::span<const std::uint64_t> words) {
     if (count)
         words_per_instruction() = static_cast<double>(words.size()) / static_cast<double>(count);
     if (by_events()) return account_events(words);
+    burst_units_[at_level()] += count;
     phase_left_ -= std::min(phase_left_, std::max<std::uint64_t>(count, 1));
     if (phase_left_ < least_instructions) phase_left_ = 0;
 }
@@ -161,6 +180,7 @@ void TracePacer::account_events(std::span<const std::uint64_t> words) {
     // Without any, a phase may take long: it gets ever larger parts.
     rate = count ? static_cast<double>(words.size()) / static_cast<double>(count)
                  : std::min(2 * rate, 1e9);
+    burst_units_[at_level()] += count;
     phase_left_ -= std::min(phase_left_, count);
     if (phase_left_ < least_events) phase_left_ = 0;
     if (level_ == TraceLevel::blocks) return;

@@ -12,7 +12,7 @@
 namespace shadowprof {
 
 struct RunLimits {
-    // Runs until something else ends it, and its instructions are not estimated.
+    // Runs until something else ends it; without bursts its instructions are not estimated.
     static constexpr std::uint64_t unlimited = std::uint64_t{1} << 62;
 
     // The run ends at the first block boundary where about this many instructions have run; of
@@ -77,7 +77,9 @@ class TracePacer {
     std::uint64_t burst_length(TraceLevel level) const;
     unsigned kinds_of_bursts() const;
     TraceLevel other_burst(TraceLevel level) const;
+    TraceLevel due_burst() const;
     bool never_pauses() const;
+    bool is_paced() const;
     std::uint64_t jittered(std::uint64_t units);
     void begin_phase();
     std::uint64_t next_phase();
@@ -105,6 +107,7 @@ class TracePacer {
     std::uint64_t phase_left_ = 0;                // instructions or events until the level changes
     std::uint64_t burst_events_ = 0;              // that the last burst had
     std::uint64_t burst_words_ = 0;               // the same
+    std::uint64_t burst_units_[levels] = {};      // events or instructions so far, by level
     std::size_t least_words_;                     // of the next buffer of a burst
     TraceLevel next_ = TraceLevel::blocks;        // of this phase
     TraceLevel last_burst_ = TraceLevel::blocks;  // or the one that is under way; blocks: none yet

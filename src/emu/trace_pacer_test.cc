@@ -14,9 +14,10 @@ namespace {
 class Loop {
   public:
     // Each record is a round: `parts` blocks of ten instructions, each of which calls the next; the
-    // last one jumps back. At TraceLevel::values a block has `block_words` words behind its id.
-    Loop(std::size_t parts, std::uint16_t block_words) {
-        for (const auto level : {TraceLevel::blocks, TraceLevel::values}) {
+    // last one jumps back. At TraceLevel::values a block has `block_words` words behind its id, at
+    // TraceLevel::references `reference_words`.
+    Loop(std::size_t parts, std::uint16_t block_words, std::uint16_t reference_words = 1) {
+        for (const auto level : {TraceLevel::blocks, TraceLevel::values, TraceLevel::references}) {
             std::vector<BlockId> ids;
             for (std::size_t i = 0; i < parts; ++i) {
                 const bool last = i + 1 == parts;
@@ -27,26 +28,25 @@ class Loop {
                 block.instructions = 10;
                 block.terminator = last ? Terminator::jump : Terminator::call;
                 block.level = level;
-                block.value_words = level == TraceLevel::values ? block_words : std::uint16_t{0};
+                block.value_words = level == TraceLevel::blocks   ? std::uint16_t{0}
+                                    : level == TraceLevel::values ? block_words
+                                                                  : reference_words;
                 ids.push_back(*tables_.add(block, std::span<const ValueSlot>{}));
             }
             auto id = ids[0];
             if (parts > 1) id = *tables_.add_sequence(ids) + static_cast<BlockId>(parts) - 1;
-            ids_[level == TraceLevel::values] = id;
+            ids_[static_cast<std::size_t>(level)] = id;
         }
     }
 
     const BlockTables& tables() const { return tables_; }
-    const BlockInfo& row(TraceLevel level) const {
-        return tables_[ids_[level == TraceLevel::values]];
-    }
+    const BlockInfo& row(TraceLevel level) const { return tables_[id(level)]; }
     // As many whole records as fit into `words`.
     std::vector<std::uint64_t> trace(TraceLevel level, std::size_t words) const {
         const auto& record = row(level);
         const std::size_t length = 1u + record.value_words;
         std::vector<std::uint64_t> trace(words / length * length, 0x7777);
-        for (std::size_t at = trace.size(); at != 0; at -= length)
-            trace[at - 1] = ids_[level == TraceLevel::values];
+        for (std::size_t at = trace.size(); at != 0; at -= length) trace[at - 1] = id(level);
         return trace;
     }
 
@@ -56,15 +56,19 @@ class Loop {
     std::array<BlockId, 512> parts_{};
     std::array<ReferenceSlot, 1> references_{};
     BlockTables tables_{blocks_, slots_, parts_, references_};
-    BlockId ids_[2] = {};
+    BlockId id(TraceLevel level) const { return ids_[static_cast<std::size_t>(level)]; }
+
+    BlockId ids_[3] = {};  // by level
 };
 
 struct Seen {
-    std::uint64_t records[2] = {};  // by level
+    std::uint64_t records[3] = {};  // by level
     std::uint64_t bursts = 0;
 
-    double value_share() const {
-        return static_cast<double>(records[1]) / static_cast<double>(records[0] + records[1]);
+    double value_share() const { return share(1); }
+    double share(std::size_t level) const {
+        return static_cast<double>(records[level]) /
+               static_cast<double>(records[0] + records[1] + records[2]);
     }
 };
 
@@ -79,7 +83,8 @@ Seen run(const Loop& loop, const RunLimits& limits) {
         const auto trace = loop.trace(level, words);
         pacer.account(trace);
         const bool values = level == TraceLevel::values;
-        seen.records[values] += trace.size() / (1u + loop.row(level).value_words);
+        seen.records[static_cast<std::size_t>(level)] +=
+            trace.size() / (1u + loop.row(level).value_words);
         seen.bursts += values && !in_values;
         in_values = values;
     }
@@ -125,6 +130,19 @@ TEST_CASE("values are traced for their share of the events") {
                 CHECK(seen.bursts > 0);
                 check_share(seen, double(length), double(every), 0.25);
             }
+        }
+    }
+}
+
+TEST_CASE("values and references are traced for the same share, if they are to be") {
+    for (const std::size_t parts : {1u, 4u, 30u}) {
+        const Loop loop(parts, 12);
+        auto limits = limits_of(200, 2000);
+        limits.reference_events = 200;
+        const auto seen = run(loop, limits);
+        for (const std::size_t level : {1u, 2u}) {
+            CHECK(seen.share(level) > 0.75 * 200 / 2400);
+            CHECK(seen.share(level) < 1.25 * 200 / 2400);
         }
     }
 }

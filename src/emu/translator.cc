@@ -130,6 +130,7 @@ bool Translator::draft_block(GuestAddress start, std::uint32_t limit) {
     draft_.instructions.clear();
     draft_.start = draft_.end = start;
     draft_.vdso.reset();
+    draft_.announced = false;
     draft_.terminator = Terminator::none;
     if (const auto it = vdso_.find(start); it != vdso_.end()) {
         draft_.vdso = it->second;
@@ -147,7 +148,10 @@ bool Translator::draft_block(GuestAddress start, std::uint32_t limit) {
         const auto terminator = given_up ? Terminator::handed_over : terminator_of(in->flow());
         // What is handed over stands alone: the state before it must be precise.
         if (terminator == Terminator::handed_over && !draft_.instructions.empty()) break;
-        if (announces_accesses_ && in->accesses_memory() && !draft_.instructions.empty()) break;
+        if (is_announced(*in)) {
+            if (!draft_.instructions.empty()) break;
+            draft_.announced = true;
+        }
         draft_.instructions.push_back(*in);
         draft_.end = in->next();
         draft_.terminator = terminator;
@@ -156,8 +160,14 @@ bool Translator::draft_block(GuestAddress start, std::uint32_t limit) {
     return !draft_.instructions.empty();
 }
 
-bool Translator::begins_with_access() const {
-    return !draft_.vdso && draft_.instructions.front().accesses_memory();
+bool Translator::is_announced(const Instruction& instruction) const {
+    if (announces_accesses_) return instruction.accesses_memory();
+    return probes_ && probes_->is_probed(instruction);
+}
+
+void Translator::announce_probed(ProbeWatch* probes) {
+    if (probes != probes_) clear();
+    probes_ = probes;
 }
 
 void Translator::announce_accesses(bool announces) {

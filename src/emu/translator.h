@@ -14,6 +14,7 @@
 #include "emu/block_tables.h"
 #include "emu/code_cache.h"
 #include "emu/guest_memory.h"
+#include "emu/probe_watch.h"
 #include "emu/relocate.h"
 #include "emu/syscall_handler.h"
 #include "emu/value_tracker.h"
@@ -62,11 +63,16 @@ class Translator {
     // The vDSO function that begins at `start`; it must be one.
     VdsoFunction vdso_function(GuestAddress start) const { return vdso_.at(start); }
 
-    // Whether code is made so that it comes out with ExitReason::access before each instruction
+    // Whether code is made so that it comes out with ExitReason::announced before each instruction
     // that accesses memory, which is then the first of its block. No superblocks may be formed
     // then.
     void announce_accesses(bool announces);
-    bool announces_accesses() const { return announces_accesses_; }
+    // The same of instructions that `probes` names, where accesses are not announced; null: of
+    // none. Superblocks may not hold blocks that announces() names. It must outlive its use.
+    void announce_probed(ProbeWatch* probes);
+    bool announces(GuestAddress block_start) const {
+        return probes_ && !probes_->at(block_start).empty();
+    }
     // Where a block goes on that came out so.
     GuestAddress block_start(std::uint32_t block) const { return blocks_[block].start; }
     const std::uint8_t* behind_announcement(std::uint32_t block) const {
@@ -180,6 +186,7 @@ class Translator {
         std::uint32_t words = 0;                // of the slots
         Terminator terminator = Terminator::none;
         std::optional<VdsoFunction> vdso;
+        bool announced = false;  // the first instruction is
         std::uint8_t* entry = nullptr;
 
         const Instruction& last() const { return instructions.back(); }
@@ -218,7 +225,7 @@ class Translator {
     void drop_exits(std::size_t from);
     const Block* translate(TraceLevel level, GuestAddress start, bool indirect);
     bool draft_block(GuestAddress start, std::uint32_t limit);
-    bool begins_with_access() const;
+    bool is_announced(const Instruction& instruction) const;
     std::optional<Instruction> decode_at(GuestAddress address);
     bool flags_live_at_start() const;
     // A superblock; see translator_superblock.cc.
@@ -282,6 +289,7 @@ class Translator {
     std::uint8_t* probe_displacement_ = nullptr;  // of the record that was begun last
     bool has_superblocks_ = false;
     bool announces_accesses_ = false;
+    ProbeWatch* probes_ = nullptr;
     std::unordered_map<GuestAddress, CodePage> pages_;
     TranslationCounters counters_;
 };

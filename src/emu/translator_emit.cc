@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "decoder/result_type.h"
 #include "emu/special.h"
 #include "emu/translator.h"
 
@@ -27,25 +28,26 @@ bool is_recorded(const ZydisDecodedOperand& operand) {
     return visible && reg_class >= ZYDIS_REGCLASS_XMM && reg_class <= ZYDIS_REGCLASS_ZMM;
 }
 
-// Stores a vector register of 16, 32 or 64 bytes below RSP and moves RSP there.
+// Stores the low 8 bytes of a vector register, or 16, 32 or all 64, below RSP and moves RSP there.
 void emit_push_vector(ZydisRegister reg, std::uint8_t width_bytes, bool vex, CodeBuffer& out) {
     const auto number = static_cast<std::uint8_t>(ZydisRegisterGetId(reg));
     const auto modrm = CodeBuffer::modrm(1, number, 4);
     const auto below = static_cast<std::uint8_t>(-width_bytes);
     const bool high = (number & 8) != 0;
+    const std::uint8_t opcode = width_bytes == 8 ? 0x13 : 0x11;  // (v)movlps, (v)movups
     if (number >= 16 || width_bytes == 64) {
-        // EVEX vmovups; its 8-bit displacement counts in units of the width.
+        // EVEX: its 8-bit displacement counts in units of the width.
         const auto p0 =
             static_cast<std::uint8_t>(0x61 | (high ? 0 : 0x80) | (number & 16 ? 0 : 0x10));
         const std::uint8_t length = width_bytes == 64 ? 2 : width_bytes == 32 ? 1 : 0;
-        out.bytes({0x62, p0, 0x7c, static_cast<std::uint8_t>(0x08 | length << 5), 0x11, modrm, 0x24,
-                   0xff});
+        out.bytes({0x62, p0, 0x7c, static_cast<std::uint8_t>(0x08 | length << 5), opcode, modrm,
+                   0x24, 0xff});
     } else if (vex || width_bytes == 32) {
         const auto payload =
             static_cast<std::uint8_t>((high ? 0 : 0x80) | 0x78 | (width_bytes == 32 ? 4 : 0));
-        out.bytes({0xc5, payload, 0x11, modrm, 0x24, below});
+        out.bytes({0xc5, payload, opcode, modrm, 0x24, below});
     } else {
-        out.bytes({CodeBuffer::rex(false, number, 0, 0), 0x0f, 0x11, modrm, 0x24, below});
+        out.bytes({CodeBuffer::rex(false, number, 0, 0), 0x0f, opcode, modrm, 0x24, below});
     }
     out.bytes({0x48, 0x8d, 0x64, 0x24, below});  // lea rsp, [rsp - width]
 }
@@ -68,8 +70,8 @@ std::optional<std::uint32_t> Translator::emit_block(TraceLevel level, bool indir
     block.first_position = static_cast<std::uint32_t>(positions_.size());
     block.level = level;
     block.id = tables_.size();
-    if (announces_accesses_ && begins_with_access()) {
-        emit_exit(ExitReason::access, static_cast<std::uint32_t>(blocks_.size()), out);
+    if (draft_.announced) {
+        emit_exit(ExitReason::announced, static_cast<std::uint32_t>(blocks_.size()), out);
         block.body = out.position();
     }
     emit_record(level, block.id, out);
@@ -208,11 +210,12 @@ void Translator::add_slot(const Instruction& in, const ZydisDecodedOperand& writ
                           const std::optional<KnownValue>& value, const Relocated& relocated,
                           CodeBuffer& out) {
     const auto reg = written.reg.value;
-    const auto width_bytes = static_cast<std::uint8_t>(written.size / 8);
+    const auto [type, width_bytes] = result_type(in, written);
     ValueSlot slot{.instruction_offset = static_cast<std::uint16_t>(in.address() - draft_.start),
                    .reg = static_cast<std::uint16_t>(reg),
                    .width_bytes = width_bytes,
-                   .words = 0};
+                   .words = 0,
+                   .type = type};
     if (const auto addend = value ? addend_of(*value, width_bytes) : std::nullopt) {
         slot.source = value->source;
         slot.addend = *addend;
@@ -221,12 +224,10 @@ void Translator::add_slot(const Instruction& in, const ZydisDecodedOperand& writ
         slot.words = 1;
         out.push(host_of(gpr_number(reg), relocated, out));
         known_.set_recorded(in, written, static_cast<std::uint16_t>(draft_.slots.size()));
-    } else if (width_bytes == 16 || width_bytes == 32 || width_bytes == 64) {
-        slot.words = width_bytes / 8;
-        emit_push_vector(reg, width_bytes, in.zydis().encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY,
-                         out);
     } else {
-        return;
+        slot.words = std::max<std::uint8_t>(width_bytes / 8, 1);
+        emit_push_vector(reg, static_cast<std::uint8_t>(8 * slot.words),
+                         in.zydis().encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY, out);
     }
     draft_.slots.push_back(slot);
     draft_.words += slot.words;

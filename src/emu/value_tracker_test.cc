@@ -1,7 +1,9 @@
 // Results that have no word in the trace are what the instructions produced.
 #include "emu/value_tracker.h"
 
+#include <bit>
 #include <random>
+#include <tuple>
 
 #include "emu/test_guest.h"
 
@@ -128,6 +130,30 @@ TEST_CASE("constants are not in the trace") {
     CHECK(is_recorded({0x48, 0xb8, 0, 0, 0, 0, 1, 0, 0, 0}));
     CHECK(is_recorded(mov_imm(false, rax, 0xffff'ffff) + mov(true, rcx, rax)));
     CHECK(is_recorded(two(true, {0x31}, rcx, rdx)));
+}
+
+TEST_CASE("of a scalar result the lowest lane is in the trace") {
+    const auto recorded = [](const Bytes& code) {
+        CodePage page;
+        const auto slot = page.slots(code).back();
+        page.guest.cpu = {};
+        return std::tuple(int{slot.words}, int{slot.width_bytes}, slot.type);
+    };
+    const ValueType f64{ValueType::Kind::floating, 8}, f32{ValueType::Kind::floating, 4},
+        u32{ValueType::Kind::integer, 4}, bits{ValueType::Kind::bits, 16};
+    CHECK(recorded({0xf2, 0x0f, 0x2a, 0xc8}) == std::tuple(1, 8, f64));        // cvtsi2sd xmm1, eax
+    CHECK(recorded({0xf3, 0x45, 0x0f, 0x2a, 0xc8}) == std::tuple(1, 4, f32));  // cvtsi2ss xmm9, r8d
+    CHECK(recorded({0x66, 0x0f, 0xfe, 0xc9}) == std::tuple(2, 16, u32));       // paddd xmm1, xmm1
+    CHECK(recorded({0x0f, 0x28, 0xca}) == std::tuple(2, 16, bits));            // movaps xmm1, xmm2
+}
+
+TEST_CASE("a scalar's recorded value is the number") {
+    CodePage page;
+    CpuState cpu = page.guest.cpu;
+    cpu[Gpr::rax] = 3;
+    const auto values = page.run({0xf2, 0x0f, 0x2a, 0xc8}, cpu);  // cvtsi2sd xmm1, eax
+    REQUIRE(!values.empty());
+    CHECK(std::bit_cast<double>(values.front().value) == 3.0);
 }
 
 TEST_CASE("what follows from an earlier result is not in the trace") {

@@ -36,26 +36,38 @@ class Conversation final : public TraceSink, public OutsideChannel, public Stepp
         return trace_.buffer();
     }
 
+    bool note(const ProbeRecord& record, std::size_t words) override {
+        notes_.push_back(record);
+        notes_.back().place =
+            static_cast<std::uint32_t>(SharedArea::segment_words - first_word_ + words);
+        // One instruction may have a note of each probe.
+        return notes_.size() + ProbeSet::most_probes <= max_probe_records;
+    }
+
     void submit(std::span<const std::uint64_t> words, GuestThreads::Index thread) override {
-        if (words.empty()) return;
+        if (words.empty() && notes_.empty()) return;
         first_word_ -= words.size();
         std::copy(words.begin(), words.end(),
                   area_.segment(*current_).begin() + static_cast<std::ptrdiff_t>(first_word_));
         const auto count = static_cast<std::uint32_t>(words.size());
-        if (!parts_.empty() && parts_.back().thread == thread)
-            parts_.back().words += count;
-        else
-            parts_.push_back({thread, count});
+        if (parts_.empty() || parts_.back().thread != thread) parts_.push_back({thread, 0});
+        parts_.back().words += count;
         // A trace in small parts is sent as it comes, as somebody else can work at it meanwhile;
         // but the turns of several threads are collected first.
         const bool due = has_turns_ ? SharedArea::segment_words - first_word_ >= own_words / 2
                                     : count < own_words / 2;
-        if (due || first_word_ < own_words || parts_.size() == max_trace_parts) send_segment();
+        const bool full = notes_.size() + ProbeSet::most_probes > max_probe_records;
+        if (due || full || first_word_ < own_words + note_words || parts_.size() == max_trace_parts)
+            send_segment();
     }
     // Sends what was submitted.
     void send_segment() {
         if (!current_ || parts_.empty()) return;
-        const SegmentMessage message{*current_, first_word_, SharedArea::segment_words};
+        std::memcpy(area_.segment(*current_).data(), notes_.data(),
+                    notes_.size() * sizeof(ProbeRecord));
+        const SegmentMessage message{*current_, first_word_, SharedArea::segment_words,
+                                     notes_.size()};
+        notes_.clear();
         if (!socket_.send(MessageKind::segment_full, message, std::as_bytes(std::span(parts_))))
             lost_ = true;
         parts_.clear();
@@ -102,6 +114,7 @@ class Conversation final : public TraceSink, public OutsideChannel, public Stepp
         free_.clear();
         current_.reset();
         parts_.clear();
+        notes_.clear();
         for (std::size_t i = 0; i < SharedArea::segments; ++i) free_.push_back(i);
         look_for_stop_ = stopped_ = false;
     }
@@ -124,7 +137,8 @@ class Conversation final : public TraceSink, public OutsideChannel, public Stepp
   private:
     // So many fit the second-level cache beside what the guest has there.
     static constexpr std::size_t own_words = (std::size_t{256} << 10) / sizeof(std::uint64_t);
-    static_assert(own_words <= SharedArea::segment_words);
+    static constexpr std::size_t note_words = max_probe_records * probe_record_words;
+    static_assert(own_words + note_words <= SharedArea::segment_words);
 
     // What has come meanwhile. False if the supervisor is gone.
     bool take_in_all() {
@@ -165,6 +179,7 @@ class Conversation final : public TraceSink, public OutsideChannel, public Stepp
     std::optional<std::size_t> current_;  // the segment that is being filled, from its end
     std::size_t first_word_ = 0;          // of it that is filled
     std::vector<TracePart> parts_;        // of what is filled
+    std::vector<ProbeRecord> notes_;      // of what is filled, and of the buffer
     bool has_turns_ = false;              // there are several threads
     bool lost_ = false;
     bool look_for_stop_ = false;
@@ -223,6 +238,8 @@ class Worker {
                 return translate_ahead(message);
             case MessageKind::time_loads:
                 return time_loads(message);
+            case MessageKind::probes:
+                return set_probes(message);
             default:
                 return false;
         }
@@ -232,6 +249,7 @@ class Worker {
     bool compare(WorkerSocket::Message& message);
     bool translate_ahead(WorkerSocket::Message& message);
     bool time_loads(WorkerSocket::Message& message);
+    bool set_probes(const WorkerSocket::Message& message);
     WorkerCounters counters() const;
 
     WorkerSocket socket_;
@@ -239,6 +257,7 @@ class Worker {
     SampleSyscalls& syscalls_;
     BlockTables tables_;
     Conversation conversation_;
+    std::unique_ptr<ProbeWatch> probes_, load_probes_;
     std::unique_ptr<Emulator> emulator_;
     DroppedTrace dropped_;
     std::unique_ptr<DescriptorPages> pages_;  // of the last exact run
@@ -404,7 +423,8 @@ bool Worker::time_loads(WorkerSocket::Message& message) {
     DescriptorPages memory(std::move(message.fd), conversation_.deadline());
     const MemoryMap layout = map ? *map : MemoryMap{};
     LinePages pages(memory, layout);
-    LoadWatcher watcher(request->limits, conversation_, memory, conversation_.deadline());
+    LoadWatcher watcher(request->limits, conversation_, memory, conversation_.deadline(),
+                        load_probes_.get());
     emulator_->watch_accesses(&watcher);
     if (map && emulator_->begin_sample(std::move(*map), pages)) {
         // Between two accesses there are few instructions, unless there are none for ever.
@@ -420,11 +440,45 @@ bool Worker::time_loads(WorkerSocket::Message& message) {
     done.translation_ns = (now - std::exchange(reported_, now)).translation_ns;
     done.counts = watcher.counts();
     done.exhausted = emulator_->exhausted();
-    tallies.resize(std::min(tallies.size(), OutsideChannel::max_bytes / sizeof(LoadTally)));
-    const bool sent =
-        socket_.send(MessageKind::loads_done, done, std::as_bytes(std::span(tallies))).has_value();
+    const auto probed = watcher.probed();
+    const auto room =
+        OutsideChannel::max_bytes - std::min(OutsideChannel::max_bytes, probed.size_bytes());
+    tallies.resize(std::min(tallies.size(), room / sizeof(LoadTally)));
+    done.probe_records = probed.size();
+    std::vector<std::byte> payload(probed.size_bytes() + tallies.size() * sizeof(LoadTally));
+    const auto behind = std::ranges::copy(std::as_bytes(probed), payload.begin()).out;
+    std::ranges::copy(std::as_bytes(std::span(tallies)), behind);
+    const bool sent = socket_.send(MessageKind::loads_done, done, payload).has_value();
     emulator_->end_sample();
     return sent;
+}
+
+bool Worker::set_probes(const WorkerSocket::Message& message) {
+    const auto request = body_of<ProbesMessage>(message);
+    const auto mailbox = area_.mailbox();
+    if (!request || request->places > mailbox.size() / sizeof(PlaceRange) ||
+        request->text_bytes > mailbox.size() - request->places * sizeof(PlaceRange))
+        return false;
+    const auto* ranges = reinterpret_cast<const PlaceRange*>(mailbox.data());
+    const auto* text = reinterpret_cast<const char*>(ranges + request->places);
+    std::vector<std::string> texts;
+    for (std::string_view rest(text, request->text_bytes); !rest.empty();) {
+        const auto end = std::min(rest.find('\0'), rest.size());
+        texts.emplace_back(rest.substr(0, end));
+        rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+    auto probes = ProbeSet::parse(texts);
+    emulator_->watch_probes(nullptr);
+    probes_.reset();
+    load_probes_.reset();
+    if (probes && !probes->empty()) {
+        const std::vector<PlaceRange> places(ranges, ranges + request->places);
+        probes_ = std::make_unique<ProbeWatch>(*probes, places, Probed::executions);
+        load_probes_ = std::make_unique<ProbeWatch>(*probes, places, Probed::timed_loads);
+    }
+    emulator_->watch_probes(probes_.get());
+    const ProbesSetMessage answer{.understood = probes.has_value()};
+    return socket_.send(MessageKind::probes_set, answer).has_value();
 }
 
 // Compares pages that lie behind each other at one go.

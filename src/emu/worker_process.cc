@@ -204,6 +204,23 @@ Result<SampleOutcome> WorkerProcess::conclude(const WorkerSocket::Message& messa
                          done->exhausted != 0};
 }
 
+Result<void> WorkerProcess::set_probes(std::span<const std::string> texts,
+                                       std::span<const PlaceRange> places) {
+    const auto mailbox = area_.mailbox();
+    std::string text;
+    for (const std::string& each : texts) text.append(each).push_back('\0');
+    if (places.size_bytes() + text.size() > mailbox.size())
+        return Error{ErrorCode::unsupported, 0, "probes speak of too many places"};
+    std::ranges::copy(std::as_bytes(places), mailbox.begin());
+    std::memcpy(mailbox.data() + places.size_bytes(), text.data(), text.size());
+    TRY(socket_.send(MessageKind::probes, ProbesMessage{places.size(), text.size()}));
+    TRY_ASSIGN(const auto message, socket_.receive(silence_limit_ms));
+    const auto answer = body_of<ProbesSetMessage>(message);
+    if (message.kind != MessageKind::probes_set || !answer || answer->understood == 0)
+        return nonsense();
+    return {};
+}
+
 Result<PreparedMessage> WorkerProcess::prepare(const PrepareRequest& request) {
     if (request.maps_text.size() > area_.mailbox().size())
         return Error{ErrorCode::unsupported, 0, "the program has too many memory mappings"};
@@ -245,10 +262,16 @@ Result<std::variant<LoadQuestion, LoadsOutcome>> WorkerProcess::next_of_loads(
     const auto done = body_of<LoadsDone>(message);
     const auto rest = message.bytes.size() - std::min(message.bytes.size(), sizeof(LoadsDone));
     if (message.kind != MessageKind::loads_done || !done || done->end >= SampleEnd::count ||
-        rest % sizeof(LoadTally) != 0)
+        done->probe_records > rest / sizeof(ProbeRecord))
         return nonsense();
-    LoadsOutcome outcome{*done, std::vector<LoadTally>(rest / sizeof(LoadTally))};
-    std::memcpy(outcome.tallies.data(), message.bytes.data() + sizeof(LoadsDone), rest);
+    const auto probed_bytes = done->probe_records * sizeof(ProbeRecord);
+    const auto tally_bytes = rest - probed_bytes;
+    if (tally_bytes % sizeof(LoadTally) != 0) return nonsense();
+    LoadsOutcome outcome{*done, std::vector<LoadTally>(tally_bytes / sizeof(LoadTally)),
+                         std::vector<ProbeRecord>(done->probe_records)};
+    const auto* payload = message.bytes.data() + sizeof(LoadsDone);
+    std::memcpy(outcome.probed.data(), payload, probed_bytes);
+    std::memcpy(outcome.tallies.data(), payload + probed_bytes, tally_bytes);
     return Next(std::move(outcome));
 }
 
@@ -292,28 +315,37 @@ Result<ComparedMessage> WorkerProcess::compare_memory(const CompareMessage& requ
 Result<TraceSegment> WorkerProcess::segment_of(const WorkerSocket::Message& message) const {
     const auto body = body_of<SegmentMessage>(message);
     if (!body || body->index >= SharedArea::segments || body->first_word > body->end_word ||
-        body->end_word > SharedArea::segment_words)
+        body->end_word > SharedArea::segment_words || body->probe_records > max_probe_records)
         return nonsense();
     const auto* base = area_.segment(body->index).data();
-    return TraceSegment{body->index, {base + body->first_word, base + body->end_word}};
+    const auto* records = reinterpret_cast<const ProbeRecord*>(base);
+    return TraceSegment{body->index,
+                        {base + body->first_word, base + body->end_word},
+                        {records, records + body->probe_records}};
 }
 
 Result<void> WorkerProcess::on_segment(const WorkerSocket::Message& message,
                                        SampleListener& listener) {
     TRY_ASSIGN(const auto segment, segment_of(message));
     TRY_ASSIGN(const auto parts, parts_of(message));
-    auto words = segment.words;
+    TracePlace place;
+    Result<void> fetched;
     for (const auto& part : parts) {
-        if (part.words > words.size()) return nonsense();
-        for (std::size_t left = part.words; left != 0;) {
-            const auto slice = words.last(std::min<std::size_t>(left, slice_words));
-            listener.on_trace(part.thread, slice, table());
-            words = words.first(words.size() - slice.size());
-            left -= slice.size();
-            TRY(fetch_messages(listener));
-        }
+        if (part.words > segment.words.size() - place.taken) return nonsense();
+        for_each_piece(
+            segment, part, place,
+            [&](std::span<const std::uint64_t> words) {
+                while (!words.empty() && fetched) {
+                    const auto slice = words.last(std::min(words.size(), slice_words));
+                    listener.on_trace(part.thread, slice, table());
+                    words = words.first(words.size() - slice.size());
+                    fetched = fetch_messages(listener);
+                }
+            },
+            [&](const ProbeRecord& record) { listener.on_probe(record); });
+        TRY(std::move(fetched));
     }
-    if (!words.empty()) return nonsense();
+    if (place.taken != segment.words.size()) return nonsense();
     return free_segment(segment.index);
 }
 

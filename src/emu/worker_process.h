@@ -8,12 +8,14 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
 #include "base/cpu_state.h"
 #include "base/result.h"
+#include "emu/probe_watch.h"
 #include "emu/shared_area.h"
 #include "emu/worker_protocol.h"
 
@@ -55,7 +57,31 @@ struct ExactRequest {
 struct TraceSegment {
     std::size_t index = 0;
     std::span<const std::uint64_t> words;
+    std::span<const ProbeRecord> probes;  // what was seen between them
 };
+// Calls take(words) and note(ProbeRecord) in the order of execution, for the next `part` words of
+// one thread. `taken` is how many words of the segment came before, `next` the record that is next:
+// both grow.
+struct TracePlace {
+    std::size_t taken = 0, next = 0;
+};
+template <typename Take, typename Note>
+void for_each_piece(const TraceSegment& segment, const TracePart& part, TracePlace& place,
+                    Take&& take, Note&& note) {
+    const auto take_up_to = [&](std::size_t end) {
+        const auto size = segment.words.size();
+        if (end > place.taken) take(segment.words.subspan(size - end, end - place.taken));
+        place.taken = std::max(place.taken, end);
+    };
+    const std::size_t end = place.taken + part.words;
+    for (; place.next < segment.probes.size(); ++place.next) {
+        const ProbeRecord record = segment.probes[place.next];
+        if (record.thread != part.thread || record.place > end) break;
+        take_up_to(record.place);
+        note(record);
+    }
+    take_up_to(end);
+}
 
 // What a sample leads to while it runs. Called in the thread that runs the sample.
 class SampleListener {
@@ -68,6 +94,8 @@ class SampleListener {
     // which is then of the same thread. Hostile.
     virtual void on_trace(GuestThreads::Index thread, std::span<const std::uint64_t> words,
                           const BlockTable& table) = 0;
+    // What a probe saw between these. Hostile.
+    virtual void on_probe(const ProbeRecord&) {}
     // The emulation is over: the snapshot's memory is no longer needed. Batches that were traced
     // before may still follow.
     virtual void on_emulated() = 0;
@@ -97,6 +125,7 @@ struct LoadsRequest {
 struct LoadsOutcome {
     LoadsDone done = {};
     std::vector<LoadTally> tallies;
+    std::vector<ProbeRecord> probed;
 };
 
 class WorkerProcess {
@@ -122,6 +151,8 @@ class WorkerProcess {
         TRY(begin_sample(request));
         return finish_sample(listener);
     }
+    // Not in a sample: what the runs that follow probe, and where place tests hold; blocks.
+    Result<void> set_probes(std::span<const std::string> texts, std::span<const PlaceRange> places);
     // Not in a sample: has the worker translate ahead; blocks.
     Result<PreparedMessage> prepare(const PrepareRequest& request);
     // A latency burst. An answer is due for each question. Error `interrupted`: nothing came until
@@ -140,7 +171,7 @@ class WorkerProcess {
     // Asks the run to end.
     Result<void> stop_exact() { return socket_.send(MessageKind::stop, {}); }
     Result<void> free_segment(std::size_t index) {
-        return socket_.send(MessageKind::segment_free, SegmentMessage{index, 0, 0});
+        return socket_.send(MessageKind::segment_free, SegmentMessage{index, 0, 0, 0});
     }
     BlockTable table() const {
         return {area_.blocks(), area_.slots(), area_.parts(), area_.references()};

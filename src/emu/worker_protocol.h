@@ -18,6 +18,7 @@
 #include "base/result.h"
 #include "emu/emulator.h"
 #include "emu/outside_channel.h"
+#include "emu/probe_record.h"
 
 namespace shadowprof {
 
@@ -29,6 +30,7 @@ enum class MessageKind : std::uint32_t {
     stepped,       // StepMessage
     compare,       // CompareMessage; only after an exact run; may carry a descriptor
     prepare,       // PrepareMessage, payload: program counters; carries a descriptor
+    probes,        // ProbesMessage: from now on; answered by probes_set
     time_loads,    // LoadsMessage; carries a descriptor. Until loads_done, requests are questions.
     stop,          // the run is to end with SampleEnd::size as soon as a segment is full
     // worker to supervisor
@@ -38,7 +40,8 @@ enum class MessageKind : std::uint32_t {
     done,          // DoneMessage, payload: report of the system calls
     compared,      // ComparedMessage
     prepared,      // PreparedMessage
-    loads_done,    // LoadsDone, payload: a LoadTally each
+    probes_set,    // ProbesSetMessage
+    loads_done,    // LoadsDone, payload: its ProbeRecords, then a LoadTally each
 };
 
 // What a run begins with.
@@ -83,6 +86,17 @@ struct PreparedMessage {
     std::uint64_t has_more;  // to translate; or not: 0
 };
 
+// The probes of the runs that follow; all code is forgotten. In the mailbox: the places, then the
+// texts, each with a zero behind it.
+struct ProbesMessage {
+    std::uint64_t places;  // a PlaceRange each
+    std::uint64_t text_bytes;
+};
+
+struct ProbesSetMessage {
+    std::uint64_t understood;  // or not: 0
+};
+
 inline constexpr std::uint64_t line_bytes = 64;
 
 // When a latency burst ends, and what of it counts.
@@ -120,6 +134,7 @@ struct LoadAnswer {
     };
     Outcome outcome;
     std::uint8_t first, last;  // the bytes that were loaded
+    std::uint64_t cycles;      // that it took
 };
 
 // What a burst says of the loads of one instruction, but for their times.
@@ -148,6 +163,7 @@ struct LoadsDone {
     LoadCounts counts;
     std::uint64_t translation_ns;
     std::uint64_t exhausted;  // the worker wants to be replaced
+    std::uint64_t probe_records;
 };
 
 struct StartThread {
@@ -181,7 +197,11 @@ struct SegmentMessage {
     std::uint64_t index;
     std::uint64_t first_word;  // in the segment
     std::uint64_t end_word;
+    std::uint64_t probe_records;  // at the segment's beginning, in their order
 };
+// So many of these a segment has room for.
+inline constexpr std::size_t max_probe_records = 4096;
+inline constexpr std::size_t probe_record_words = sizeof(ProbeRecord) / sizeof(std::uint64_t);
 
 // Whole records that one thread left.
 struct TracePart {

@@ -145,6 +145,28 @@ AccuracyMetric method_metric(const Side& full, const Side& sampled, std::size_t 
                      [](CodeLocation entry) { return AccuracyEntry{.at = {entry}, .what = {}}; });
 }
 
+AccuracyMetric stream_metric(const Side& full, const Side& sampled, std::size_t most) {
+    if (auto why = missing(full, sampled, &Profile::streams, "stream"); !why.empty())
+        return left_out(std::move(why));
+    using References = std::vector<DataReference>;
+    const auto common = [](const Side& side, References references) {
+        for (DataReference& reference : references) reference.at = side.common(reference.at);
+        return references;
+    };
+    CountPairs<References> pairs;
+    for (const DataStream& s : full.profile.streams)
+        pairs.add_full(common(full, s.references), s.heat());
+    for (const DataStream& s : sampled.profile.streams)
+        pairs.add_sampled(common(sampled, s.references), s.heat());
+    const auto shares = pairs.shares();
+    return metric_of(overlap_distances(shares), shares, most, [](const References& references) {
+        AccuracyEntry entry;
+        for (const DataReference& reference : references) entry.at.push_back(reference.at);
+        if (!references.empty()) entry.what = fmt::format("from {:#x}", references.front().address);
+        return entry;
+    });
+}
+
 using Operand = std::tuple<CodeLocation, std::string, std::uint32_t>;
 
 // The share of the instruction's executions that produced `value`.
@@ -278,6 +300,11 @@ Result<Accuracy> measure_accuracy(const Profile& full, const Profile& sampled, s
     accuracy.edges = edge_metric(f, s, most);
     accuracy.calls = call_metric(f, s, most);
     accuracy.methods = method_metric(f, s, most);
+    accuracy.streams = stream_metric(f, s, most);
+    if (accuracy.streams.value == 0.0 && !sampled.streams.empty())
+        accuracy.notes.emplace_back(
+            "the profiles have no data stream in common: streams are the same "
+            "only where the runs had the same addresses");
     measure_coverage(accuracy, full, sampled);
     return accuracy;
 }

@@ -14,10 +14,10 @@ namespace shadowprof {
 
 // What one entry of the profiles adds to a metric's distance from the ideal.
 struct AccuracyEntry {
-    // A path's blocks; of an edge and a call pair both ends; else one location. Modules are those
-    // of Accuracy::modules.
+    // A path's blocks; a stream's instructions; of an edge and a call pair both ends; else one
+    // location. Modules are those of Accuracy::modules.
     std::vector<CodeLocation> at;
-    std::string what;     // an edge's kind, a value's operand; else empty
+    std::string what;     // an edge's kind, a value's operand, where a stream begins; else empty
     double full = 0;      // its share of all counts in the full profile; of a value, the share of
     double sampled = 0;   // executions with the value that is the full one's top. Sampled: the same
     double distance = 0;  // all entries' make up the metric's distance
@@ -46,8 +46,9 @@ struct Accuracy {
     AccuracyMetric edges;
     // Overlap (hybrid-profiling-support 5): of the top entries of the full profile that make up
     // 90% of it, the smaller one of their shares in both profiles, as a share of the sum of those
-    // in the full one. Methods count by entries and back-edges. Distance: 1 - value.
-    AccuracyMetric calls, methods;
+    // in the full one. Methods count by entries and back-edges, streams by heat.
+    // Distance: 1 - value.
+    AccuracyMetric calls, methods, streams;
     // Instructions profiled / instructions executed. Where the sampled profile does not know the
     // latter, as often as it has runs those of the full one, if that knows.
     std::optional<double> coverage;

@@ -39,6 +39,13 @@ Profile with_paths(const Rows& rows) {
     return profile;
 }
 
+Profile with_streams(const Rows& rows) {
+    Profile profile = program();
+    for (const auto& [address, occurrences] : rows)
+        profile.streams.push_back({{{{0, 1}, address}, {{0, 2}, address + 8}}, occurrences});
+    return profile;
+}
+
 TopValue top(int value, std::uint64_t count) {
     return {{static_cast<std::byte>(value)}, count, 0};
 }
@@ -286,6 +293,25 @@ TEST_CASE("lists of worst entries are as long as asked for, the worst first") {
     CHECK(a.edges.worst[0].distance >= a.edges.worst[2].distance);
     CHECK(a.edges.worst[0].full == near(80.0 / 1640));
     CHECK(measured(with_everything(0), with_everything(10'000), 0).edges.worst.empty());
+}
+
+TEST_CASE("streams overlap by heat, and are the same where instructions and addresses are") {
+    const auto full = with_streams({{0x100, 60}, {0x200, 30}, {0x300, 10}});
+    const auto metric = [&](const Rows& rows) {
+        return measure_accuracy(full, with_streams(rows), all).value();
+    };
+    CHECK(*metric({{0x100, 60}, {0x200, 30}, {0x300, 10}}).streams.value == doctest::Approx(1));
+    // Of the top 90%: 50 of 60, and 30 of 30.
+    const auto some = metric({{0x100, 50}, {0x200, 50}});
+    CHECK(*some.streams.value == doctest::Approx(80.0 / 90));
+    CHECK(some.streams.entries == 2);
+    CHECK(some.streams.worst.size() == 1);
+    CHECK(some.streams.worst[0].at == std::vector<CodeLocation>{{0, 1}, {0, 2}});
+    CHECK(some.notes.empty());
+    const auto none = metric({{0x108, 60}});
+    CHECK(*none.streams.value == 0);
+    CHECK(none.notes.size() == 1);
+    CHECK(metric({}).streams.missing == "SAMPLED has no streams");
 }
 
 }  // namespace shadowprof

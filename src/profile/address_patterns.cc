@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "profile/count_limits.h"
+
 namespace shadowprof {
 
 void AddressPatterns::take(const Reference& r, std::uint64_t weight) {
@@ -37,7 +39,7 @@ void AddressPatterns::note(const Reference& r, std::uint64_t weight) {
 
 std::uint64_t AddressMoves::strided() const {
     std::uint64_t sum = 0;
-    for (const auto& [distance, count] : strides) sum += count;
+    for (const auto& [distance, count] : strides) add_moves(sum, count);
     return sum;
 }
 

@@ -4,17 +4,15 @@
 
 #include <bit>
 
+#include "profile/location_hash.h"
+
 namespace shadowprof {
 namespace {
 
 constexpr std::uint64_t max_block_bytes = 1 << 16;
 
-std::uint64_t hash_of(CodeLocation l) {
-    return mix64(l.address ^ (static_cast<std::uint64_t>(l.module) << 48));
-}
-
 std::uint64_t hash_of(const CanonicalBlock& b) {
-    return mix64(hash_of(b.start) ^ (b.end.address - b.start.address));
+    return mix64(location_hash(b.start) ^ (b.end.address - b.start.address));
 }
 
 bool same_block(const CanonicalBlock& a, const CanonicalBlock& b) {
@@ -33,6 +31,11 @@ CanonicalBlock canonical(const BlockInfo& block, CodeLocation start) {
             .terminator = block.terminator};
 }
 
+bool is_plausible(ValueType type) {
+    return type.kind <= ValueType::Kind::bits && std::has_single_bit(type.lane_bytes) &&
+           type.lane_bytes <= 64;
+}
+
 }  // namespace
 
 bool is_plausible(const BlockInfo& b) {
@@ -47,7 +50,7 @@ bool is_plausible(const ValueSlot& slot, std::span<const ValueSlot> before,
                   const BlockInfo& block) {
     const bool result = slot.instruction_offset < block.end - block.start &&
                         std::has_single_bit(slot.width_bytes) && slot.width_bytes <= 64 &&
-                        slot.reg <= ZYDIS_REGISTER_MAX_VALUE;
+                        slot.reg <= ZYDIS_REGISTER_MAX_VALUE && is_plausible(slot.type);
     if (slot.words != 0) return result && slot.words <= 8 && slot.words * 8 >= slot.width_bytes;
     if (slot.source == ValueSlot::no_source) return result;
     return result && slot.width_bytes <= 8 && slot.source < before.size() &&
@@ -93,7 +96,7 @@ std::size_t BlockRegistry::blocks() const {
 
 std::optional<SiteId> BlockRegistry::site_id(const ValueSite& site) {
     const std::uint64_t hash =
-        mix64(hash_of(site.at) ^ site.reg ^ (static_cast<std::uint64_t>(site.width_bytes) << 16));
+        mix64(location_hash(site.at) ^ site.reg ^ (static_cast<std::uint64_t>(site.width_bytes) << 16));
     std::lock_guard lock(mutex_);
     auto found = site_index_.find(hash, [&](std::uint32_t index) { return sites_[index] == site; });
     if (found) return *found;

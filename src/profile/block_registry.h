@@ -40,6 +40,7 @@ struct ValueSite {
     CodeLocation at;
     std::uint16_t reg = 0;  // ZydisRegister
     std::uint8_t width_bytes = 0;
+    ValueType type = {};  // canonical
 
     friend bool operator==(const ValueSite&, const ValueSite&) = default;
 };

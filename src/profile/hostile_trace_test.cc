@@ -98,6 +98,9 @@ TEST_CASE("value slots that cannot be are refused") {
     CHECK(refused({0, rax, 16, 1, none, 0}, as_it_is));
     CHECK(refused({0, rax, 8, 9, none, 0}, as_it_is));
     CHECK(refused({0, 0xffff, 8, 1, none, 0}, as_it_is));
+    CHECK(refused({0, rax, 8, 1, none, 0, {static_cast<ValueType::Kind>(3), 8}}, as_it_is));
+    CHECK(refused({0, rax, 8, 1, none, 0, {ValueType::Kind::floating, 0}}, as_it_is));
+    CHECK(refused({0, rax, 8, 1, none, 0, {ValueType::Kind::bits, 255}}, as_it_is));
     CHECK(refused({0, rax, 8, 1, none, 0}, [](BlockInfo& b) { b.first_slot = 1; }));
     CHECK(refused({0, rax, 8, 1, none, 0}, [](BlockInfo& b) { b.first_slot = ~0u; }));
     CHECK(refused({0, rax, 8, 1, none, 0}, [](BlockInfo& b) { b.slots = b.value_words = 2; }));

@@ -4,7 +4,10 @@
 // the one entry that can hold the value. That works because no two entries have the same hash: an
 // entry that would is put in with another hash function. Those are multiply-shift hashes (Dietz-
 // felbinger et al., J. Algorithms 25, 1997), of which a random one makes a given pair of values
-// collide with a probability of at most two in the number of bytes.
+// collide with a probability of at most two in the number of bytes. Of wide values it is the sum of
+// their halves of words, each multiplied by a random number (Lemire and Kaser, "Strongly universal
+// string hashing is fast", Computer Journal 57, 2014): of whole words and odd numbers it would not
+// be, as values whose upper bits differ in two words had the same hash by any of them.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +29,10 @@ inline std::uint64_t value_hash(std::uint64_t value, std::uint64_t seed) {
 }
 inline std::uint64_t value_hash(const WideValue& value, std::uint64_t seed) {
     std::uint64_t hash = 0;
-    for (std::uint64_t word : value) hash += word * ((seed = mix64(seed)) | 1);
+    for (std::uint64_t word : value) {
+        hash += (word & 0xffff'ffff) * (seed = mix64(seed));
+        hash += (word >> 32) * (seed = mix64(seed));
+    }
     return hash;
 }
 

@@ -270,6 +270,22 @@ Outcome<Value> add_by_runs(const std::vector<Value>& stream) {
     return {sample, random};
 }
 
+TEST_CASE("wide values that differ in the upper bits of several words are told apart") {
+    // Vectors and their opposites: each of the sign bits alone makes the same difference to a
+    // product with an odd number.
+    std::vector<WideValue> values;
+    for (const std::uint64_t signs : {0U, 3U, 5U, 6U, 15U}) {
+        WideValue value{0x3ff0000000000000, 0x4000000000000000, 0x4008000000000000,
+                        0x4010000000000000};
+        for (std::size_t i = 0; i < 4; ++i)
+            if ((signs >> i & 1) != 0) value[i] |= std::uint64_t{1} << 63;
+        values.push_back(value);
+    }
+    HotValues<WideValue> hot;
+    for (const WideValue& value : values) hot.insert(value);
+    for (std::size_t i = 0; i < values.size(); ++i) CHECK(hot.find(values[i]) == i);
+}
+
 TEST_CASE("however a stream is cut into columns or runs, its counting sample is the same") {
     std::map<std::string, Stream> streams;
     streams["skewed"] = skewed_stream(500, 20000, 8);

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <vector>
 
+#include "profile/count_limits.h"
 #include "profile/profile.h"
 
 namespace shadowprof {
@@ -28,14 +29,23 @@ inline auto identity(const Method& m) {
 inline auto identity(const ValueProfile& v) {
     return std::tie(v.at, v.operand, v.width_bytes);
 }
+inline auto identity(const CallerValues& v) {
+    return std::tie(v.callers);
+}
 inline auto identity(const Hazard& h) {
     return std::tie(h.kind, h.first, h.second);
 }
 inline auto identity(const AddressPattern& a) {
     return std::tie(a.at);
 }
+inline auto identity(const DataStream& s) {
+    return std::tie(s.references);
+}
 inline auto identity(const LoadLatency& l) {
     return std::tie(l.at);
+}
+inline auto identity(const ProbeProfile& p) {
+    return std::tie(p.name, p.text, p.reducer, p.value, p.key);
 }
 inline auto identity(const ThreadProfile& t) {
     return std::tie(t.pid, t.tid, t.name);
@@ -59,14 +69,23 @@ inline std::uint64_t heat(const Method& m) {
 inline std::uint64_t heat(const ValueProfile& v) {
     return v.count;
 }
+inline std::uint64_t heat(const CallerValues& v) {
+    return v.count;
+}
 inline std::uint64_t heat(const Hazard& h) {
     return h.count;
 }
 inline std::uint64_t heat(const AddressPattern& a) {
     return a.moves.count();
 }
+inline std::uint64_t heat(const DataStream& s) {
+    return s.heat();
+}
 inline auto heat(const LoadLatency& l) {
     return std::pair(l.lost_cycles, l.count());
+}
+inline std::uint64_t heat(const ProbeProfile& p) {
+    return p.hits;
 }
 inline std::uint64_t heat(const ThreadProfile& t) {
     return t.instructions;
@@ -110,11 +129,14 @@ inline void add(Hazard& sum, const Hazard& h) {
     sum.count += h.count;
     sum.executions += h.executions;
 }
+inline void add(DataStream& sum, const DataStream& s) {
+    add_moves(sum.occurrences, s.occurrences);
+}
 inline void add(AddressMoves& sum, const AddressMoves& a) {
-    sum.constant += a.constant;
-    sum.chased += a.chased;
-    sum.irregular += a.irregular;
-    for (const auto& [distance, count] : a.strides) sum.strides[distance] += count;
+    add_moves(sum.constant, a.constant);
+    add_moves(sum.chased, a.chased);
+    add_moves(sum.irregular, a.irregular);
+    for (const auto& [distance, count] : a.strides) add_moves(sum.strides[distance], count);
 }
 inline void add(AddressPattern& sum, const AddressPattern& a) {
     add(sum.moves, a.moves);
@@ -135,6 +157,7 @@ inline void add(ThreadProfile& sum, const ThreadProfile& t) {
 }
 // Estimates add up, their errors by squares (profile/hotlist.h).
 void add(ValueProfile& sum, const ValueProfile& v);
+void add(CallerValues& sum, const CallerValues& v);
 
 // Adds up items that are the same and sorts the hottest first; the order is that of their content
 // where they are equally hot.

@@ -38,10 +38,34 @@ class Relocation {
     bool move(Stack& s) const { return move(s.frames); }
     bool move(CallPair& c) const { return move(c.site) && move(c.callee); }
     bool move(Method& m) const { return move(m.entry); }
-    bool move(ValueProfile& v) const { return move(v.at); }
+    // Callers that cannot be moved are left out of their site: it counts what they led to.
+    bool move(ValueProfile& v) const {
+        move_all(v.by_caller);
+        return move(v.at);
+    }
+    bool move(CallerValues& v) const { return move(v.callers); }
     bool move(Hazard& h) const { return move(h.first) && move(h.second); }
     bool move(AddressPattern& a) const { return move(a.at); }
+    bool move(DataStream& s) const {
+        return std::all_of(s.references.begin(), s.references.end(),
+                           [&](DataReference& reference) { return move(reference.at); });
+    }
     bool move(LoadLatency& l) const { return move(l.at); }
+    bool move(ProbeDatum& datum) const {
+        auto* location = std::get_if<CodeLocation>(&datum);
+        return location == nullptr || move(*location);
+    }
+    bool move(ProbeEntry& e) const {
+        return move(e.key) && std::all_of(e.top.begin(), e.top.end(),
+                                          [&](ProbeTop& top) { return move(top.value); });
+    }
+    // Modules that were two may be one now, and others may come first.
+    bool move(ProbeProfile& p) const {
+        const bool moved = std::all_of(p.entries.begin(), p.entries.end(),
+                                       [&](ProbeEntry& entry) { return move(entry); });
+        if (moved) settle(p);
+        return moved;
+    }
 
     // Takes away items that cannot be moved. Returns how many.
     template <typename T>
@@ -256,7 +280,9 @@ void merge_into(Profile& sum, const Profile& more) {
     left_out += relocation.append(sum.values, more.values);
     left_out += relocation.append(sum.hazards, more.hazards);
     left_out += relocation.append(sum.addresses, more.addresses);
+    left_out += relocation.append(sum.streams, more.streams);
     left_out += relocation.append(sum.latency, more.latency);
+    left_out += relocation.append(sum.probes, more.probes);
     add_latency_host(sum, more);
     sum.threads.insert(sum.threads.end(), more.threads.begin(), more.threads.end());
     join_and_sort(sum.threads);

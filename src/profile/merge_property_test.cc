@@ -35,7 +35,9 @@ class RandomProfiles {
         for (std::uint64_t i = below(most_processes); i > 0; --i) p.processes.push_back(process());
         for (std::uint64_t i = below(9); i > 0; --i) p.hazards.push_back(hazard(p));
         for (std::uint64_t i = below(9); i > 0; --i) p.addresses.push_back({location(p), moves()});
+        for (std::uint64_t i = below(9); i > 0; --i) p.streams.push_back(stream(p));
         for (std::uint64_t i = below(9); i > 0; --i) p.latency.push_back(load(p));
+        for (std::uint64_t i = below(5); i > 0; --i) p.probes.push_back(probe(p));
         if (below(2) == 0) p.latency_host = LatencyHost{.step_cycles = 1 + below(8) / 7};
         fill_sampling(p.sampling);
         fill_run(p.run);
@@ -82,6 +84,8 @@ class RandomProfiles {
         ValueProfile v{.at = {module, address},
                        .operand = "al",
                        .width_bytes = 1,
+                       .type = {static_cast<ValueType::Kind>(below(3)),
+                                static_cast<std::uint8_t>(1 << below(4))},
                        .count = 200 + count(),
                        .invariance = 0,
                        .top = {},
@@ -89,11 +93,22 @@ class RandomProfiles {
         for (int i = 0; i < 4; ++i)
             if (below(2) == 0)
                 v.top.push_back({{static_cast<std::byte>(i)}, count(), 1 + seconds()});
+        for (std::uint64_t i = below(3); i > 0; --i)
+            v.by_caller.push_back({.callers = {location(p)},
+                                   .count = 50 + count(),
+                                   .top = {{{static_cast<std::byte>(below(3))}, count(), 1}},
+                                   .absent_error = 1});
         return v;
     }
     Hazard hazard(const Profile& p) {
         return {static_cast<HazardKind>(below(hazard_kinds)), location(p), location(p), count(),
                 count()};
+    }
+    DataStream stream(const Profile& p) {
+        DataStream s{{}, count()};
+        for (std::uint64_t i = 1 + below(2); i > 0; --i)
+            s.references.push_back({location(p), below(2)});
+        return s;
     }
     AddressMoves moves() {
         return {.constant = count(),
@@ -111,6 +126,37 @@ class RandomProfiles {
                 .levels = counts(),
                 .lost_cycles = count(),
                 .moves = moves()};
+    }
+    ProbeDatum datum(ProbeDatumKind kind, const Profile& p) {
+        if (kind == ProbeDatumKind::none) return {};
+        if (kind == ProbeDatumKind::location) return location(p);
+        return below(5) - 2;
+    }
+    ProbeEntry probe_entry(const ProbeProfile& probe, const Profile& p) {
+        ProbeEntry e{.key = datum(probe.key, p),
+                     .count = count(),
+                     .sum = integer(9) - 4,
+                     .histogram = {{static_cast<int>(below(4)), count()}},
+                     .least = below(5) - 2,
+                     .most = below(5) - 2};
+        if (probe.reducer != Reducer::hotlist) return e;
+        for (std::uint64_t i = below(4); i > 0; --i)
+            e.top.push_back({datum(probe.value, p), count(), 1 + seconds()});
+        e.absent_error = seconds();
+        return e;
+    }
+    // Its keys may come twice, as if it were of two modules that are one.
+    ProbeProfile probe(const Profile& p) {
+        ProbeProfile probe{.name = word(),
+                           .text = "true",
+                           .reducer = static_cast<Reducer>(below(4)),
+                           .value = static_cast<ProbeDatumKind>(below(4)),
+                           .key = static_cast<ProbeDatumKind>(below(4)),
+                           .hits = count(),
+                           .missed = count(),
+                           .left_out = count()};
+        for (std::uint64_t i = below(6); i > 0; --i) probe.entries.push_back(probe_entry(probe, p));
+        return probe;
     }
     ProcessInfo process() {
         return {.pid = integer(5),
@@ -183,9 +229,45 @@ void check_same_values(const std::vector<ValueProfile>& a, const std::vector<Val
             return std::tie(v.at, v.operand, v.width_bytes, v.count, v.invariance);
         };
         REQUIRE(fields(a[i]) == fields(b[i]));
+        REQUIRE(a[i].type == b[i].type);
         check_errors({{a[i].absent_error, b[i].absent_error}});
         check_same(a[i].top, b[i].top,
                    [](const TopValue& top) { return std::tie(top.value, top.count); });
+        REQUIRE(a[i].by_caller.size() == b[i].by_caller.size());
+        for (std::size_t j = 0; j < a[i].by_caller.size(); ++j) {
+            const auto &of_a = a[i].by_caller[j], &of_b = b[i].by_caller[j];
+            REQUIRE(std::tie(of_a.callers, of_a.count) == std::tie(of_b.callers, of_b.count));
+            check_same(of_a.top, of_b.top,
+                       [](const TopValue& top) { return std::tie(top.value, top.count); });
+        }
+    }
+}
+
+void check_same_entries(const ProbeProfile& a, const ProbeProfile& b) {
+    REQUIRE(a.entries.size() == b.entries.size());
+    for (std::size_t i = 0; i < a.entries.size(); ++i) {
+        const ProbeEntry &x = a.entries[i], &y = b.entries[i];
+        const auto fields = [](const ProbeEntry& e) {
+            return std::tie(e.key, e.count, e.histogram, e.least, e.most);
+        };
+        REQUIRE(bool(fields(x) == fields(y)));
+        REQUIRE(bool(x.sum == y.sum));
+        check_errors({{x.absent_error, y.absent_error}});
+        check_same(x.top, y.top, [](const ProbeTop& top) { return top.count; });
+        for (std::size_t k = 0; k < x.top.size(); ++k)
+            REQUIRE(bool(x.top[k].value == y.top[k].value));
+    }
+}
+
+void check_same_probes(const std::vector<ProbeProfile>& a, const std::vector<ProbeProfile>& b) {
+    REQUIRE(a.size() == b.size());
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        const auto fields = [](const ProbeProfile& p) {
+            return std::tie(p.name, p.text, p.reducer, p.value, p.key, p.hits, p.missed,
+                            p.left_out);
+        };
+        REQUIRE(bool(fields(a[i]) == fields(b[i])));
+        check_same_entries(a[i], b[i]);
     }
 }
 
@@ -230,8 +312,10 @@ void check_same(const Profile& a, const Profile& b) {
     check_same_values(a.values, b.values);
     REQUIRE(a.hazards == b.hazards);
     REQUIRE(a.addresses == b.addresses);
+    REQUIRE(a.streams == b.streams);
     REQUIRE(a.latency == b.latency);
     REQUIRE(a.latency_host == b.latency_host);
+    check_same_probes(a.probes, b.probes);
     REQUIRE(a.threads == b.threads);
     REQUIRE(a.processes == b.processes);
     REQUIRE(a.other_processes == b.other_processes);

@@ -13,6 +13,41 @@ TopValue top(int value, std::uint64_t count, double error = 0) {
     return {{static_cast<std::byte>(value)}, count, error};
 }
 
+TEST_CASE("values by caller add up by their callers") {
+    const auto by = [](std::uint32_t module, std::uint64_t caller, std::uint8_t value,
+                       std::uint64_t count) {
+        return CallerValues{.callers = {{module, caller}},
+                            .count = count,
+                            .invariance = 1,
+                            .top = {{{std::byte{value}}, count, 0}}};
+    };
+    Profile sum, more;
+    sum.modules = {{"/a", "01", 0}};
+    more.modules = {{"/b", "02", 0}, {"/a", "01", 0}};
+    sum.values = {{.at = {0, 1}, .operand = "al", .width_bytes = 1, .count = 30}};
+    more.values = {{.at = {1, 1}, .operand = "al", .width_bytes = 1, .count = 12}};
+    sum.values[0].by_caller = {by(0, 0x10, 7, 20), by(0, 0x20, 8, 10)};
+    more.values[0].by_caller = {by(1, 0x20, 9, 12)};
+    merge_into(sum, more);
+    REQUIRE(sum.values.size() == 1);
+    const auto& list = sum.values[0].by_caller;
+    REQUIRE(list.size() == 2);
+    CHECK(list[0].count == 22);
+    CHECK(list[0].callers[0].address == 0x20);
+    CHECK(list[0].invariance == doctest::Approx(12.0 / 22));
+    REQUIRE(list[0].top.size() == 2);
+    CHECK(list[0].top[0].value == std::vector{std::byte{9}});
+    CHECK(list[1].count == 20);
+
+    // A caller whose module there is not.
+    more.values[0].by_caller = {by(7, 0x20, 9, 12)};
+    merge_into(sum, more);
+    REQUIRE(sum.values.size() == 1);
+    CHECK(sum.values[0].count == 54);
+    CHECK(sum.values[0].by_caller.size() == 2);
+    CHECK(sum.values[0].by_caller[0].count == 22);
+}
+
 TEST_CASE("a profile added to an empty one is the same profile") {
     Profile more;
     more.modules = {{"/bin/a", "aa", 10}};
@@ -146,6 +181,25 @@ TEST_CASE("value counts add up, and errors by squares") {
     // What one list does not name may still have been there.
     CHECK(v.top[1].count == 60);
     CHECK(v.top[1].error > 4);
+}
+
+TEST_CASE("values of two types have the one that says more") {
+    const ValueType bits{ValueType::Kind::bits, 16}, longs{ValueType::Kind::integer, 8},
+        ints{ValueType::Kind::integer, 4}, doubles{ValueType::Kind::floating, 8};
+    const auto merged = [](ValueType a, ValueType b) {
+        Profile sum, more;
+        sum.modules = more.modules = {{"/bin/a", "aa", 10}};
+        sum.values = {{.at = {0, 1}, .operand = "xmm1", .width_bytes = 16, .type = a, .count = 1}};
+        more.values = {{.at = {0, 1}, .operand = "xmm1", .width_bytes = 16, .type = b, .count = 1}};
+        merge_into(sum, more);
+        REQUIRE(sum.values.size() == 1);
+        return sum.values[0].type;
+    };
+    CHECK(merged(bits, doubles) == doubles);
+    CHECK(merged(doubles, ints) == doubles);
+    CHECK(merged(bits, longs) == longs);
+    CHECK(merged(longs, ints) == ints);
+    CHECK(merged(bits, bits) == bits);
 }
 
 TEST_CASE("threads are the same by process, id and name") {

@@ -50,19 +50,32 @@ std::vector<TopValue> add_tops(const std::vector<TopValue>& a, double absent_of_
     return sum;
 }
 
-}  // namespace
-
-void add(ValueProfile& sum, const ValueProfile& v) {
+// What profiles of a site and of one of its callers have in common.
+template <typename Values>
+void add_counts(Values& sum, const Values& v) {
     const double absent_of_sum = sum.absent_error.value_or(absent_error(sum.top));
     const double absent_of_v = v.absent_error.value_or(absent_error(v.top));
     sum.top = add_tops(sum.top, absent_of_sum, v.top, absent_of_v);
-    sum.top_tnv = add_tops(sum.top_tnv, 0, v.top_tnv, 0);
     sum.absent_error = std::hypot(absent_of_sum, absent_of_v);
     sum.count += v.count;
     sum.invariance = 0;
     if (!sum.top.empty() && sum.count != 0)
         sum.invariance =
             std::min(1.0, static_cast<double>(sum.top[0].count) / static_cast<double>(sum.count));
+}
+
+}  // namespace
+
+void add(CallerValues& sum, const CallerValues& v) {
+    add_counts(sum, v);
+}
+
+void add(ValueProfile& sum, const ValueProfile& v) {
+    sum.type = more_specific(sum.type, v.type);
+    add_counts(sum, v);
+    sum.top_tnv = add_tops(sum.top_tnv, 0, v.top_tnv, 0);
+    sum.by_caller.insert(sum.by_caller.end(), v.by_caller.begin(), v.by_caller.end());
+    join_and_sort(sum.by_caller);
 }
 
 }  // namespace shadowprof

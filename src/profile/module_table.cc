@@ -51,6 +51,12 @@ std::vector<Module> ModuleTable::modules() const {
     return modules;
 }
 
+std::string ModuleTable::path_to(std::uint32_t module) const {
+    std::lock_guard lock(mutex_);
+    const Entry& entry = entries_[module];
+    return entry.file ? fmt::format("/proc/self/fd/{}", entry.file.get()) : entry.module.path;
+}
+
 void ModuleTable::look_through(pid_t process) {
     std::lock_guard lock(mutex_);
     opener_ = [view = FileView::of(process)](const Mapping& mapping) {

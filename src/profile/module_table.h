@@ -51,6 +51,9 @@ class ModuleTable {
                         const CodeView* view = nullptr);
 
     std::vector<Module> modules() const;
+    // By what name the file that was mapped can be opened, as long as this exists: its own where it
+    // was not kept open.
+    std::string path_to(std::uint32_t module) const;
     // The files of the modules, by index: none for pseudo-modules and what could not be opened, nor
     // for those behind the first few hundred. Their names may lead elsewhere by now, or nowhere.
     std::vector<UniqueFd> take_files();

@@ -76,6 +76,21 @@ PathGraph::Followed PathGraph::skip(NodeId from, std::span<const BlockToken> str
     return {node_id(context, 0), at};
 }
 
+void PathGraph::contexts(NodeId from, std::span<const BlockToken> stream,
+                         std::vector<ContextId>& contexts) {
+    contexts.clear();
+    ContextId context = nodes_[from].last_context;
+    const auto path = tokens_of(paths_[nodes_[from].path]);
+    const CanonicalBlock* before = path.empty() ? nullptr : &blocks_[path.back()];
+    for (const BlockToken token : stream) {
+        const CanonicalBlock& block = blocks_[token];
+        if (before) context = stacks_.step(context, *before, block).context;
+        if (context == 0) context = stacks_.initial(std::span(&block.start, 1));
+        contexts.push_back(context);
+        before = &block;
+    }
+}
+
 // The length of the path that `stream` begins with; 0 if the stream is too short to tell.
 std::size_t PathGraph::path_end(std::span<const BlockToken> stream, std::size_t open) const {
     for (std::size_t i = std::max<std::size_t>(open, 1); i < stream.size(); ++i) {

@@ -64,6 +64,14 @@ class PathGraph {
     // A sample ends, which counts so many times; `rest`, which follow() left, is its last path.
     void finish(NodeId at, std::span<const BlockToken> rest, std::uint64_t times);
 
+    // The contexts that blocks execute in which follow `from`, one for each.
+    void contexts(NodeId from, std::span<const BlockToken> stream,
+                  std::vector<ContextId>& contexts);
+    // The call sites of the innermost `most` calls in progress, innermost first.
+    std::vector<CodeLocation> callers(ContextId context, std::size_t most) const {
+        return stacks_.callers(context, most);
+    }
+
     // The graph has grown to its limit: fold_into() and clear() before going on.
     bool full() const;
 

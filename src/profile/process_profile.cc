@@ -16,17 +16,25 @@ SampleCollector& ProcessProfile::add_collector() {
 ProcessProfile::Gathered ProcessProfile::gather() {
     std::lock_guard lock(mutex_);
     Gathered gathered;
-    for (auto& collector : collectors_)
+    for (const Probe& probe : options_.probes.probes())
+        gathered.probes.push_back(empty_probe_profile(probe));
+    for (auto& collector : collectors_) {
         collector->add_to(gathered.values, gathered.references);
+        const auto probed = collector->probed();
+        for (std::size_t i = 0; i < gathered.probes.size(); ++i) add(gathered.probes[i], probed[i]);
+    }
     return gathered;
 }
 
 void ProcessProfile::fill(Profile& profile) {
-    const auto gathered = gather();
+    auto gathered = gather();
     profile.values = gathered.values.profiles(registry_);
+    for (std::string& note : probe_notes(gathered.probes)) profile.notes.push_back(std::move(note));
+    profile.probes = std::move(gathered.probes);
     std::lock_guard lock(totals_.mutex);
     totals_.flow.fill(profile);
-    if (options_.references) gathered.references.fill(profile, totals_.flow.scale());
+    if (options_.references || options_.streams)
+        gathered.references.fill(profile, totals_.flow.scale());
     if (totals_.samples_with_bursts != 0) totals_.bursts.fill(profile, totals_.flow);
     profile.modules = modules_.modules();
     profile.sampling.counters["samples_collected"] = totals_.samples;

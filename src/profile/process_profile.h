@@ -23,10 +23,10 @@ class ProcessProfile {
     // A collector for one emulator, to be used by one thread. Lives as long as this.
     SampleCollector& add_collector();
 
-    // Sets modules, edges, paths, stacks, calls, values and, where references are collected, hazards
-    // and addresses of `profile`, hottest first, and adds
-    // counters to its sampling and notes. May be called while samples are taken, and again. If any
-    // sample had bursts, all of them must have, or their edges, paths and calls are left out.
+    // Sets modules, edges, paths, stacks, calls, values, probes and, where references are
+    // collected, hazards, addresses and streams of `profile`, hottest first, and adds counters to
+    // its sampling and notes. May be called while samples are taken, and again. If any sample had
+    // bursts, all of them must have, or their edges, paths and calls are left out.
     void fill(Profile& profile);
 
     // Of the samples with bursts.
@@ -48,6 +48,7 @@ class ProcessProfile {
     struct Gathered {
         ValueTotals values;
         ReferenceTotals references;
+        std::vector<ProbeProfile> probes;
     };
     Gathered gather();
 

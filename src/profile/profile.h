@@ -10,7 +10,10 @@
 #include <vector>
 
 #include "base/memory_map.h"
+#include "base/value_type.h"
+#include "profile/code_location.h"
 #include "profile/cycle_histogram.h"
+#include "profile/probe_profile.h"
 
 namespace shadowprof {
 
@@ -19,15 +22,6 @@ struct Module {
     std::string path;
     std::string build_id;          // lower-case hexadecimal, empty if it has none
     std::uint64_t size_bytes = 0;  // of the file, 0 for pseudo-modules
-};
-
-// An instruction or block start: the ELF virtual address in its module, as objdump prints it; the
-// plain guest address in a pseudo-module.
-struct CodeLocation {
-    std::uint32_t module = 0;  // index into Profile::modules
-    std::uint64_t address = 0;
-
-    friend constexpr auto operator<=>(const CodeLocation&, const CodeLocation&) = default;
 };
 
 enum class EdgeKind : std::uint8_t { taken, fall_through, jump, indirect, call, ret };
@@ -100,11 +94,21 @@ struct TopValue {
     double error = 0;              // half width of the 95% confidence interval of `count`
 };
 
+// The values of executions that one stack of callers led to.
+struct CallerValues {
+    std::vector<CodeLocation> callers;  // call sites, innermost first
+    std::uint64_t count = 0;
+    double invariance = 0;
+    std::vector<TopValue> top;
+    std::optional<double> absent_error = {};  // as in ValueProfile
+};
+
 // The results of one instruction's destination operand.
 struct ValueProfile {
     CodeLocation at;
     std::string operand;  // register name as the instruction writes it: "eax", "xmm3"
     std::uint32_t width_bytes = 8;
+    ValueType type = {};            // canonical for the width, where shadowprof made it
     std::uint64_t count = 0;        // executions whose value was recorded
     double invariance = 0;          // share of the most frequent value
     std::vector<TopValue> top;      // by counting samples, most frequent first
@@ -112,6 +116,8 @@ struct ValueProfile {
     // 95% bound on the count of a value that `top` does not name. Nothing: it follows from the
     // errors of `top`, as in all profiles but merged ones.
     std::optional<double> absent_error = {};
+    // By calling context, where the calls in progress are known; hottest first.
+    std::vector<CallerValues> by_caller = {};
 };
 
 // See profile/hazards.h.
@@ -155,6 +161,24 @@ struct AddressPattern {
     AddressMoves moves;
 
     friend bool operator==(const AddressPattern&, const AddressPattern&) = default;
+};
+
+// One access to memory.
+struct DataReference {
+    CodeLocation at;
+    std::uint64_t address = 0;
+
+    friend constexpr auto operator<=>(const DataReference&, const DataReference&) = default;
+};
+
+// A sequence of references that repeats (profile/data_streams.h).
+struct DataStream {
+    std::vector<DataReference> references;
+    std::uint64_t occurrences = 0;
+
+    // References that it makes up.
+    std::uint64_t heat() const { return references.size() * occurrences; }
+    friend bool operator==(const DataStream&, const DataStream&) = default;
 };
 
 // One level of the machine's memory, as far as its loads can be told from those of other levels.
@@ -363,8 +387,10 @@ struct Profile {
     std::vector<ValueProfile> values;
     std::vector<Hazard> hazards;
     std::vector<AddressPattern> addresses;
+    std::vector<DataStream> streams;
     std::vector<LoadLatency> latency;  // by lost cycles
     std::optional<LatencyHost> latency_host;
+    std::vector<ProbeProfile> probes;
     std::vector<ThreadProfile> threads;
     std::vector<std::string> notes;
 };

@@ -77,7 +77,7 @@ RecordFollower::Transition* RecordFollower::find(std::uint32_t from, std::uint32
 }
 
 RecordFollower::Transition& RecordFollower::add(const TraceRecord& record) {
-    copy_pending(stream_);
+    copy_pending(state_, stream_);
     const auto open = stream_.size();
     const auto blocks = std::span(tokens_).subspan(record.first_block, record.blocks);
     stream_.insert(stream_.end(), blocks.begin(), blocks.end());
@@ -153,16 +153,16 @@ std::span<const BlockToken> RecordFollower::own_blocks(const State& state) const
     return std::span(tokens).subspan(state.first_block, state.blocks);
 }
 
-std::vector<BlockToken> RecordFollower::pending() const {
+std::vector<BlockToken> RecordFollower::pending(Place place) const {
     std::vector<BlockToken> blocks;
-    copy_pending(blocks);
+    copy_pending(static_cast<StateId>(place), blocks);
     return blocks;
 }
 
-void RecordFollower::copy_pending(std::vector<BlockToken>& to) const {
-    auto end = states_[state_].pending;
+void RecordFollower::copy_pending(StateId state, std::vector<BlockToken>& to) const {
+    auto end = states_[state].pending;
     to.resize(end);
-    for (StateId id = state_; end != 0; id = states_[id].before) {
+    for (StateId id = state; end != 0; id = states_[id].before) {
         // Mostly a few: by hand, that is faster than a call.
         const auto blocks = own_blocks(states_[id]);
         for (auto i = blocks.size(); i-- > 0;) to[--end] = blocks[i];

@@ -40,6 +40,9 @@ class RecordFollower {
     // Where the thread stands, and to go on with another one. Means something until forget().
     enum class Place : std::uint32_t {};
     Place place() const { return Place{state_}; }
+    // Of a thread that stood there, as below.
+    PathGraph::NodeId node(Place place) const { return states_[static_cast<StateId>(place)].node; }
+    std::vector<BlockToken> pending(Place place) const;
     void go_to(Place place) { state_ = static_cast<StateId>(place); }
     // How far to go.
     struct ToEnd {  // no matter how many events that makes
@@ -54,7 +57,8 @@ class RecordFollower {
     };
     // Follows records for as long as they were met in this state before and `limit` allows. Returns
     // their instructions. `records` has at_end(), id(), the next record's id, and pass(id,
-    // has_values), which passes by that record, or returns false: then this is the end, too.
+    // has_values, place), which passes by that record, before which the thread stands at place(),
+    // or returns false: then this is the end, too.
     template <typename Records, typename Limit>
     std::uint64_t follow(Records& records, Limit& limit);
     // Follows any record. Returns the events that it made, from the step to its first block on.
@@ -78,7 +82,7 @@ class RecordFollower {
         return blocks.empty() ? BlockToken{0} : blocks.back();
     }
     std::size_t pending_blocks() const { return states_[state_].pending; }
-    std::vector<BlockToken> pending() const;
+    std::vector<BlockToken> pending() const { return pending(place()); }
 
   private:
     using StateId = std::uint32_t;
@@ -124,7 +128,7 @@ class RecordFollower {
     StateId next_state(const TraceRecord& record, const PathGraph::Followed& followed);
     StateId state_id(const State& state);
     std::span<const BlockToken> own_blocks(const State& state) const;
-    void copy_pending(std::vector<BlockToken>& to) const;
+    void copy_pending(StateId state, std::vector<BlockToken>& to) const;
 
     PathGraph& graph_;
     const std::vector<BlockToken>& tokens_;
@@ -157,14 +161,15 @@ std::uint64_t RecordFollower::follow(Records& records, Limit& limit) {
     while (!rest.at_end()) {
         const std::uint64_t word = rest.id();
         const auto id = static_cast<std::uint32_t>(word);
-        const auto place = place_of(from, id, shift);
-        Transition* at = table + place;
+        const auto slot = place_of(from, id, shift);
+        Transition* at = table + slot;
         if (at->from != from || at->id != word) {
             // What collides mostly stands right behind.
-            at = table + (place == last ? 0 : place + 1);
+            at = table + (slot == last ? 0 : slot + 1);
             if (at->from != from || at->id != word) break;
         }
-        if (!limit_left.allows(at->events) || !rest.pass(id, at->has_values)) break;
+        const auto place = [&] { return Place{state_of(from)}; };
+        if (!limit_left.allows(at->events) || !rest.pass(id, at->has_values, place)) break;
         limit_left.count(at->events);
         at->count += weight;
         instructions += at->instructions;

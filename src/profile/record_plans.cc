@@ -144,8 +144,10 @@ void RecordPlans::plan_reference(std::size_t row, BlockToken token, GuestAddress
 void RecordPlans::plan_slot(const ValueSlot& slot, BlockToken token, std::uint32_t lowest_word) {
     if (!values_) return;
     const CodeLocation start = blocks_[token].start;
-    const auto site = registry_.site_id(
-        {{start.module, start.address + slot.instruction_offset}, slot.reg, slot.width_bytes});
+    const auto site = registry_.site_id({{start.module, start.address + slot.instruction_offset},
+                                         slot.reg,
+                                         slot.width_bytes,
+                                         canonical(slot.type, slot.width_bytes)});
     if (!site) return;
     SlotPlan plan{.site = values_->index(*site, slot.width_bytes > ValueBank::narrow_bytes),
                   .lowest_word = static_cast<std::uint16_t>(lowest_word),
@@ -189,6 +191,7 @@ void RecordPlans::append_part(const RecordPlan& part, RecordPlan& plan) {
     plan.instructions += part.instructions;
     if (part.valued != 0) {
         auto block = valued_[part.first_valued];
+        block.number = plan.blocks - 1;
         block.words_before = plan.words;
         plan.references = part.references;
         valued_.push_back(block);

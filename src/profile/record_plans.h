@@ -39,6 +39,7 @@ struct RecordPlan {
     // The slots of a block whose words begin behind so many: of values or, where there are any, of
     // references.
     struct Block {
+        std::uint32_t number = 0;  // in the record
         std::uint32_t first_slot = 0, slots = 0;
         std::uint32_t words_before = 0;
         std::uint32_t instructions = 0;

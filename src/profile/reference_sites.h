@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "profile/index_table.h"
+#include "profile/location_hash.h"
 #include "profile/profile.h"
 #include "profile/reference.h"
 
@@ -17,7 +18,7 @@ class ReferenceSites {
 
     // Nothing if there are too many.
     std::optional<ReferenceSite> number(CodeLocation at) {
-        const auto hash = mix64(at.address ^ (std::uint64_t{at.module} << 48));
+        const auto hash = location_hash(at);
         const auto found =
             index_.find(hash, [&](std::uint32_t i) { return locations_[i] == at; });
         if (found || locations_.size() == most_sites) return found;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <utility>
 
 namespace shadowprof {
 namespace {
@@ -9,6 +10,11 @@ namespace {
 // A batch has at least this share of all samples: the first samples are batches of their own, and
 // the number of batches grows with the logarithm of that of samples.
 constexpr std::uint64_t batches_of_all = 32;
+
+std::optional<ReferenceCollector> collector_of_references(const CollectorOptions& options) {
+    if (!options.references && !options.streams) return std::nullopt;
+    return ReferenceCollector(options.references, options.streams);
+}
 
 // The stack's locations. Return addresses are looked up by the call they follow: a call that never
 // returns may be the last instruction of its module.
@@ -33,20 +39,30 @@ SampleCollector::SampleCollector(BlockRegistry& registry, SharedTotals& totals,
     : totals_(totals),
       blocks_(registry),
       bank_(options.seed, options.tnv),
-      references_(options.references),
+      references_(collector_of_references(options)),
+      probes_(options.probes.probes(), mix64(options.seed)),
       reader_(registry, blocks_, options.values ? &bank_ : nullptr,
               references_ ? &*references_ : nullptr),
       graph_(blocks_),
       follower_(graph_, reader_.tokens()),
+      callers_(graph_, follower_, std::max<std::size_t>(options.value_callers, 1)),
       looks_(mix64(options.seed)),
-      are_samples_(options.are_samples) {}
+      are_samples_(options.are_samples) {
+    if (options.value_callers != 0) reader_.set_callers(&callers_);
+}
+
+// Needs values that were handed on.
+void SampleCollector::forget_records() {
+    follower_.forget();
+    callers_.forget();
+}
 
 void SampleCollector::new_emulator() {
     std::lock_guard lock(mutex_);
     assert(!in_sample_);
     // The follower knows records by their ids, which mean something else from now on.
     follower_.flush();
-    follower_.forget();
+    forget_records();
     reader_.new_emulator();
 }
 
@@ -75,7 +91,7 @@ void SampleCollector::begin(const SampleStart& start) {
 void SampleCollector::count_events(EventKinds kinds) {
     if (follower_.counted_events() == kinds) return;
     follower_.flush();
-    follower_.forget();
+    forget_records();
     follower_.count_events(kinds);
 }
 
@@ -117,10 +133,50 @@ BatchResult SampleCollector::add(std::uint32_t thread, std::span<const std::uint
     const std::uint64_t before = instructions_;
     reader_.open(batch, table);
     while (!reader_.at_end()) {
-        if (threads_[current_].skip_instructions == 0) follow();
-        if (const auto record = reader_.read()) take(*record);
+        std::optional<RecordFollower::Place> place;
+        if (threads_[current_].skip_instructions == 0) {
+            if (threads_[current_].probed.empty()) follow();
+            place = follower_.place();
+        }
+        const auto record = reader_.read(place);
+        if (!record) continue;
+        if (!threads_[current_].probed.empty()) settle_probed(*record, place);
+        take(*record);
     }
     return {instructions_ - before, reader_.damaged()};
+}
+
+// The same instruction may be announced several times before it is executed.
+void SampleCollector::add_probed(const ProbeRecord& record) {
+    const std::lock_guard lock(mutex_);
+    assert(in_sample_);
+    if (record.probe >= probes_.size()) return;
+    turn_to(record.thread);
+    auto& probed = threads_[current_].probed;
+    if (!probed.empty() && (probed.back().pc != record.pc || probed.back().probe >= record.probe))
+        probed.clear();
+    probed.push_back(record);
+}
+
+// What was skipped does not count.
+void SampleCollector::settle_probed(const TraceRecord& next,
+                                    std::optional<RecordFollower::Place> place) {
+    const auto probed = std::exchange(threads_[current_].probed, {});
+    if (!place) return;
+    const auto blocks = std::span(reader_.tokens()).subspan(next.first_block, next.blocks);
+    const CodeLocation at = resolver_->resolve(probed.back().pc);
+    if (blocks.empty() || blocks_[blocks[0]].start != at) return;
+    std::optional<CodeLocation> caller;
+    if (probes_.uses_callers()) {
+        const auto id = callers_.caller(callers_.find(*place, next.id, blocks), 0);
+        if (id != no_caller) caller = callers_.table()[id].front();
+    }
+    for (const ProbeRecord& record : probed) probes_.add(record, at, caller);
+}
+
+std::vector<ProbeProfile> SampleCollector::probed() {
+    const std::lock_guard lock(mutex_);
+    return probes_.profiles();
 }
 
 // Records that follow each other as they did before.
@@ -237,12 +293,16 @@ void SampleCollector::add_to(ValueTotals& values, ReferenceTotals& references) {
     std::lock_guard lock(mutex_);
     fold();
     reader_.hand_on_values();
-    values.add(bank_);
-    if (references_) references.add(*references_);
+    values.add(bank_, callers_.table());
+    if (references_) {
+        references_->finish();
+        references.add(*references_);
+    }
 }
 
 void SampleCollector::empty_graph() {
     fold();
+    reader_.hand_on_values();
     std::vector<std::uint32_t> begun;
     std::vector<PathGraph::NodeId> nodes;
     std::vector<std::vector<BlockToken>> pending;
@@ -255,7 +315,7 @@ void SampleCollector::empty_graph() {
         pending.push_back(follower_.pending());
     }
     graph_.clear(nodes);
-    follower_.forget();
+    forget_records();
     for (std::size_t i = 0; i < begun.size(); ++i) {
         follower_.start(nodes[i], pending[i]);
         threads_[begun[i]].place = follower_.place();

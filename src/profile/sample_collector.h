@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "emu/probe_record.h"
 #include "emu/trace.h"
 #include "profile/block_registry.h"
 #include "profile/block_vector.h"
@@ -14,6 +15,7 @@
 #include "profile/flow_totals.h"
 #include "profile/module_table.h"
 #include "profile/path_graph.h"
+#include "profile/probe_totals.h"
 #include "profile/record_follower.h"
 #include "profile/reference_collector.h"
 #include "profile/trace_reader.h"
@@ -31,6 +33,12 @@ struct CollectorOptions {
     bool are_samples = true;
     // Of the processor: memory hazards and address patterns are kept, of records with references.
     std::optional<ReorderWindow> references = {};
+    // Data streams are, of the same records.
+    std::optional<StreamLimits> streams = {};
+    // Values are also kept by so many callers, from the innermost on; 0: they are not.
+    std::size_t value_callers = 1;
+    // What probes see is kept.
+    ProbeSet probes = {};
 };
 
 // How a sample begins.
@@ -41,8 +49,8 @@ struct SampleStart {
     // Executed before anything is counted, in whole blocks; only calls and returns are followed.
     std::uint64_t skip_instructions = 0;
     // At least 1. What the sample counts of control flow counts so often, so that samples which are
-    // taken at varying rates add up to what the program does; so do hazards and address patterns.
-    // Values are not weighted.
+    // taken at varying rates add up to what the program does; so do hazards, address patterns and
+    // streams. Values are not weighted.
     std::uint32_t weight = 1;
     // Edges, paths and calls count in bursts alone, whose random choices are those of `seed`;
     // stacks, instructions and values as ever.
@@ -91,6 +99,9 @@ class SampleCollector {
     void begin_thread(std::uint32_t thread, std::span<const GuestAddress> stack);
     BatchResult add(std::uint32_t thread, std::span<const std::uint64_t> batch,
                     const BlockTable& table);
+    // What a probe saw before the next record of the thread is executed, if that begins there.
+    // Hostile.
+    void add_probed(const ProbeRecord& record);
     BatchResult add(std::span<const std::uint64_t> batch, const BlockTable& table) {
         return add(0, batch, table);
     }
@@ -102,6 +113,8 @@ class SampleCollector {
     // Moves what was counted so far to the shared totals, and adds the values to `values`, what
     // references say to `references`.
     void add_to(ValueTotals& values, ReferenceTotals& references);
+    // What probes saw so far, in the order of the probes.
+    std::vector<ProbeProfile> probed();
 
   private:
     // What is to be known of a thread while another one is followed.
@@ -111,6 +124,7 @@ class SampleCollector {
         std::uint64_t skip_instructions = 0;
         std::vector<BlockToken> skipped;  // the last ones, not consumed yet
         std::optional<BurstFollower> bursts = {};
+        std::vector<ProbeRecord> probed = {};  // before the record that comes next
     };
 
     // What is not folded yet.
@@ -132,18 +146,22 @@ class SampleCollector {
     void take(const TraceRecord& record);
     void take_in_bursts(BurstFollower& bursts, const TraceRecord& record);
     void skip(std::span<const BlockToken> blocks);
+    void settle_probed(const TraceRecord& next, std::optional<RecordFollower::Place> place);
     void fold();
     void note_executed();
     void empty_graph();
+    void forget_records();
 
     std::mutex mutex_;
     SharedTotals& totals_;
     BlockView blocks_;
     ValueBank bank_;
     std::optional<ReferenceCollector> references_;
+    ProbeTotals probes_;
     TraceReader reader_;
     PathGraph graph_;
     RecordFollower follower_;
+    RecordCallers callers_;
     std::optional<BurstPlan> bursts_;  // of this sample
     std::uint64_t seed_ = 0;           // of them
     BurstSink burst_sink_;

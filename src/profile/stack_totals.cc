@@ -3,16 +3,13 @@
 #include <algorithm>
 
 #include "profile/join.h"
+#include "profile/location_hash.h"
 
 namespace shadowprof {
 namespace {
 
 // 64 MiB. Programs have some thousand functions, and there are some hundred batches.
 constexpr std::size_t max_parts = 1 << 22;
-
-std::uint64_t hash_of(CodeLocation l) {
-    return mix64(l.address ^ (static_cast<std::uint64_t>(l.module) << 48));
-}
 
 }  // namespace
 
@@ -65,7 +62,7 @@ void StackTotals::note_contexts() {
 }
 
 std::uint32_t StackTotals::function_id(CodeLocation location) {
-    const std::uint64_t hash = hash_of(location);
+    const std::uint64_t hash = location_hash(location);
     const auto found =
         function_index_.find(hash, [&](std::uint32_t i) { return functions_[i] == location; });
     if (found) return *found;

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "profile/flow.h"
+#include "profile/location_hash.h"
 
 namespace shadowprof {
 namespace {
@@ -12,10 +13,6 @@ constexpr std::size_t unlimited = std::numeric_limits<std::size_t>::max();
 
 CodeLocation call_site(CodeLocation return_to) {
     return {return_to.module, return_to.address - 1};
-}
-
-std::uint64_t hash_of(CodeLocation l) {
-    return mix64(l.address ^ (static_cast<std::uint64_t>(l.module) << 48));
 }
 
 // A jump that leaves the function in whose name control got here: out of a stub that consists of
@@ -38,7 +35,7 @@ void StackTree::clear() {
 
 std::optional<ContextId> StackTree::find_or_add(const Node& node, std::size_t max_contexts) {
     const std::uint64_t hash =
-        mix64(hash_of(node.frame.return_to) ^ (hash_of(node.frame.function) << 1) ^
+        mix64(location_hash(node.frame.return_to) ^ (location_hash(node.frame.function) << 1) ^
               (static_cast<std::uint64_t>(node.folded) << 32) ^ node.parent);
     auto found = index_.find(hash, [&](std::uint32_t i) {
         const Node& other = nodes_[i];
@@ -132,6 +129,14 @@ std::vector<CodeLocation> StackTree::frames(ContextId context) const {
             frames.push_back(call_site(nodes_[at].frame.return_to));
     std::reverse(frames.begin(), frames.end());
     return frames;
+}
+
+std::vector<CodeLocation> StackTree::callers(ContextId context, std::size_t most) const {
+    std::vector<CodeLocation> callers;
+    for (ContextId at = visible(context); at != 0 && callers.size() < most; at = nodes_[at].parent)
+        if (nodes_[at].frame.return_to != StackFrame::no_return)
+            callers.push_back(call_site(nodes_[at].frame.return_to));
+    return callers;
 }
 
 }  // namespace shadowprof

@@ -61,6 +61,8 @@ class StackTree {
 
     // Call sites (return address - 1) outermost first, then the function that executes.
     std::vector<CodeLocation> frames(ContextId context) const;
+    // The call sites of the innermost `most` calls in progress, innermost first.
+    std::vector<CodeLocation> callers(ContextId context, std::size_t most) const;
     ContextId parent(ContextId context) const { return nodes_[context].parent; }
     const StackFrame& frame(ContextId context) const { return nodes_[context].frame; }
     // The context that reports what is folded into it: itself unless it is beyond `max_depth`.

@@ -4,16 +4,13 @@
 
 #include "profile/flow.h"
 #include "profile/join.h"
+#include "profile/location_hash.h"
 
 namespace shadowprof {
 namespace {
 
 constexpr std::uint64_t key_of(BlockToken from, BlockToken to) {
     return static_cast<std::uint64_t>(from) << 32 | to;
-}
-
-std::uint64_t hash_of(CodeLocation l) {
-    return mix64(l.address ^ (static_cast<std::uint64_t>(l.module) << 48));
 }
 
 }  // namespace
@@ -50,7 +47,7 @@ std::optional<Edge> StepTotals::edge_of(StepId step) const {
 StepTotals::EdgeId StepTotals::edge_id(StepId step) {
     const auto edge = edge_of(step);
     if (!edge) return no_edge;
-    const std::uint64_t hash = mix64(hash_of(edge->from) ^ (hash_of(edge->to) << 1) ^
+    const std::uint64_t hash = mix64(location_hash(edge->from) ^ (location_hash(edge->to) << 1) ^
                                      static_cast<std::uint64_t>(edge->kind));
     const auto found = edge_index_.find(
         hash, [&](std::uint32_t i) { return identity(*edge_of(steps_of_[i])) == identity(*edge); });

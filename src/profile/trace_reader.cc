@@ -58,7 +58,7 @@ void TraceReader::open(std::span<const std::uint64_t> words, const BlockTable& t
     left_ = words.size();
 }
 
-std::optional<TraceRecord> TraceReader::read() {
+std::optional<TraceRecord> TraceReader::read(std::optional<RecordFollower::Place> place) {
     while (left_ != begin_ || copy_more()) {
         const std::uint64_t id = words_[left_ - 1];
         const auto* plan = resolver_ ? plans_.find(id, *table_, *resolver_) : nullptr;
@@ -67,14 +67,14 @@ std::optional<TraceRecord> TraceReader::read() {
             return std::nullopt;
         }
         if (!plan->has_values() || (copied_ && plan->words < left_ - begin_))
-            return pass(static_cast<std::uint32_t>(id), *plan);
+            return pass(static_cast<std::uint32_t>(id), *plan, place.value_or(nowhere));
         // The word must be read again: only in the window it stays as it is.
         if (!copy_more()) break;
     }
     return std::nullopt;
 }
 
-TraceRecord TraceReader::pass(std::uint32_t id, const RecordPlan& plan) {
+TraceRecord TraceReader::pass(std::uint32_t id, const RecordPlan& plan, Place place) {
     if (id >= lengths_.size()) {
         lengths_.resize(std::max<std::size_t>(id + 1, 2 * lengths_.size()));
         noted_.resize(lengths_.size());
@@ -82,7 +82,7 @@ TraceRecord TraceReader::pass(std::uint32_t id, const RecordPlan& plan) {
     lengths_[id] = 1 + plan.words;
     noted_[id].references = plan.references;
     if (plan.has_values())
-        note_row(id, static_cast<Position>(left_ - 1));
+        note_row(id, {static_cast<std::uint32_t>(left_ - 1), place});
     else
         in_references_ = false;
     left_ -= lengths_[id];
@@ -150,21 +150,20 @@ void TraceReader::make_room(std::uint32_t id) {
     std::copy_n(rows_.begin() + old, noted.rows, rows_.begin() + noted.first_row);
 }
 
-void TraceReader::hand_on_references(std::uint32_t id, Position position) {
+void TraceReader::hand_on_references(std::uint32_t id, Row row) {
     if (!references_) return;
     if (!in_references_) references_->begin_burst();
     in_references_ = true;
-    references_->take(plans_, plans_[id], &window_[position]);
+    references_->take(plans_, plans_[id], &window_[row.id]);
 }
 
 void TraceReader::hand_on_rows(std::uint32_t id) {
     Noted& noted = noted_[id];
-    hand_on(plans_[id], std::span(rows_).subspan(noted.first_row, noted.rows));
-    noted.rows = 0;
-}
-
-void TraceReader::hand_on(const RecordPlan& plan, std::span<const Position> rows) {
+    const RecordPlan plan = plans_[id];
+    const auto rows = std::span(rows_).subspan(noted.first_row, noted.rows);
+    if (callers_) sort_by_caller(id, plan, rows);
     for (const auto& block : plans_.valued_blocks(plan)) {
+        find_runs(block.number);
         for (const SlotPlan& slot : plans_.slots(block)) {
             const std::size_t distance = block.words_before + slot.lowest_word;
             if (slot.width_bytes <= ValueBank::narrow_bytes)
@@ -173,35 +172,75 @@ void TraceReader::hand_on(const RecordPlan& plan, std::span<const Position> rows
                 hand_on_wide(slot, distance, rows);
         }
     }
+    noted.rows = 0;
+}
+
+// Brings the rows together whose blocks have the same callers.
+void TraceReader::sort_by_caller(std::uint32_t id, const RecordPlan& plan, std::span<Row> rows) {
+    const auto blocks = std::span(tokens()).subspan(plan.first_block, plan.blocks);
+    struct Sorted {
+        CallerGroup group;
+        Row row;
+    };
+    std::array<Sorted, max_rows> sorted;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        const Place place = rows[i].place;
+        if (i != 0 && place == rows[i - 1].place)
+            sorted[i] = {sorted[i - 1].group, rows[i]};
+        else if (place == nowhere)
+            sorted[i] = {{}, rows[i]};
+        else
+            sorted[i] = {{.callers = callers_->find(place, id, blocks), .known = true}, rows[i]};
+    }
+    const auto before = [](const Sorted& a, const Sorted& b) {
+        return std::pair(a.group.known, a.group.callers) <
+               std::pair(b.group.known, b.group.callers);
+    };
+    const auto end = sorted.begin() + static_cast<std::ptrdiff_t>(rows.size());
+    if (!std::is_sorted(sorted.begin(), end, before)) std::stable_sort(sorted.begin(), end, before);
+    groups_.clear();
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        rows[i] = sorted[i].row;
+        if (i == 0 || before(sorted[i - 1], sorted[i])) groups_.push_back(sorted[i].group);
+        groups_.back().end = static_cast<std::uint32_t>(i + 1);
+    }
+}
+
+// Whose callers the groups are in one block.
+void TraceReader::find_runs(std::uint32_t block) {
+    runs_.clear();
+    for (const CallerGroup& group : groups_) {
+        const auto caller = group.known ? callers_->caller(group.callers, block) : no_caller;
+        if (runs_.empty() || runs_.back().caller != caller) runs_.push_back({caller, 0});
+        runs_.back().end = group.end;
+    }
 }
 
 void TraceReader::hand_on_narrow(const SlotPlan& slot, std::size_t distance,
-                                 std::span<const Position> rows) {
+                                 std::span<const Row> rows) {
     const std::uint64_t addend = sign_extended(slot.addend);
     const std::uint64_t traced = mask_of(slot.traced_bytes);
     const std::uint64_t width = mask_of(slot.width_bytes);
-    if (slot.traced_bytes == 0) return values_->add_narrow(slot.site, addend & width, rows.size());
+    if (slot.traced_bytes == 0)
+        return values_->add_narrow(slot.site, addend & width, rows.size(), runs_);
     std::array<std::uint64_t, max_rows> column;
     for (std::size_t i = 0; i < rows.size(); ++i)
-        column[i] = ((window_[rows[i] - distance] & traced) + addend) & width;
-    values_->add_narrow(slot.site, std::span(column).first(rows.size()));
+        column[i] = ((window_[rows[i].id - distance] & traced) + addend) & width;
+    values_->add_narrow(slot.site, std::span(column).first(rows.size()), runs_);
 }
 
 void TraceReader::hand_on_wide(const SlotPlan& slot, std::size_t distance,
-                               std::span<const Position> rows) {
+                               std::span<const Row> rows) {
     if (slot.traced_bytes == 0) {
         WideValue all;
         all.fill(sign_extended(slot.addend));
-        return values_->add_wide(slot.site, wide_value(all.data(), slot.width_bytes), rows.size());
+        const WideValue value = wide_value(all.data(), slot.width_bytes);
+        return values_->add_wide(slot.site, value, rows.size(), runs_);
     }
-    std::array<WideValue, 32> column;
-    while (!rows.empty()) {
-        const auto some = rows.first(std::min(column.size(), rows.size()));
-        for (std::size_t i = 0; i < some.size(); ++i)
-            column[i] = wide_value(&window_[some[i] - distance], slot.width_bytes);
-        values_->add_wide(slot.site, std::span(column).first(some.size()));
-        rows = rows.subspan(some.size());
-    }
+    wide_column_.clear();
+    for (const Row& row : rows)
+        wide_column_.push_back(wide_value(&window_[row.id - distance], slot.width_bytes));
+    values_->add_wide(slot.site, wide_column_, runs_);
 }
 
 }  // namespace shadowprof

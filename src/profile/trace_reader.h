@@ -19,6 +19,7 @@
 
 #include "emu/trace.h"
 #include "profile/block_registry.h"
+#include "profile/callers.h"
 #include "profile/path_graph.h"
 #include "profile/record_follower.h"
 #include "profile/record_plans.h"
@@ -33,6 +34,8 @@ class TraceReader {
     // reader.
     TraceReader(BlockRegistry& registry, BlockView& blocks, ValueBank* values,
                 ReferenceCollector* references = nullptr);
+    // From now on values are also handed on by caller; null: they are not.
+    void set_callers(RecordCallers* callers) { callers_ = callers; }
 
     // Forgets what ids mean: the trace comes from another emulator from now on.
     void new_emulator();
@@ -50,8 +53,9 @@ class TraceReader {
     void open(std::span<const std::uint64_t> words, const BlockTable& table);
     bool at_end() const { return ended_ || damaged_; }
     // Reads the oldest (last) record. Nothing if it goes on in the next batch, there is none, or
-    // the trace is damaged(). The record's blocks are among tokens(). Not at_end().
-    std::optional<TraceRecord> read();
+    // the trace is damaged(). The record's blocks are among tokens(). Not at_end(). `place` is
+    // where the follower stands before the record; nothing: it is not followed.
+    std::optional<TraceRecord> read(std::optional<RecordFollower::Place> place);
 
     // Records for RecordFollower::follow(), which passes by those that were read() before. The
     // reader goes on behind them after skip_to().
@@ -70,7 +74,8 @@ class TraceReader {
     void skip_to(const PlainRecords& records);
     void skip_to(const KnownRecords& records);
 
-    // Hands on the values that were read and not handed on yet: due at a sample's end.
+    // Hands on the values that were read and not handed on yet: due at a sample's end, and before
+    // the follower forgets.
     void hand_on_values();
 
     // Grows until new_emulator().
@@ -82,7 +87,19 @@ class TraceReader {
   private:
     // Room for a record and most of a batch at least.
     static constexpr std::size_t window_words = 96 << 10;
-    using Position = std::uint32_t;  // of an id in the window
+    // A record of which values are not handed on yet.
+    using Place = RecordFollower::Place;
+    static constexpr Place nowhere{~std::uint32_t{0}};
+    struct Row {
+        std::uint32_t id = 0;   // where its id lies in the window
+        Place place = nowhere;  // of the follower before it
+    };
+    // Rows, up to `end`, whose blocks have the same callers.
+    struct CallerGroup {
+        RecordCallers::List callers = 0;
+        bool known = false;
+        std::uint32_t end = 0;
+    };
     // Rows are handed on when there are so many: what they refer to fits the first-level cache.
     static constexpr std::uint16_t max_rows = 256;
     static constexpr std::uint16_t first_rows = 16;
@@ -91,30 +108,32 @@ class TraceReader {
     struct Noted {
         std::uint32_t first_row = 0;  // in rows_
         std::uint16_t rows = 0;
-        std::uint16_t room = 0;  // for so many rows, then make_room(); 0: there are none
+        std::uint16_t room = 0;   // for so many rows, then make_room(); 0: there are none
         bool references = false;  // nothing is noted: they are handed on at once
     };
 
-    void note_row(std::uint32_t id, Position position) {
+    void note_row(std::uint32_t id, Row row) {
         Noted& noted = noted_[id];
-        if (noted.references) return hand_on_references(id, position);
+        if (noted.references) return hand_on_references(id, row);
         in_references_ = false;
         if (noted.rows == noted.room) make_room(id);
-        rows_[noted.first_row + noted.rows++] = position;
+        rows_[noted.first_row + noted.rows++] = row;
     }
-    void hand_on_references(std::uint32_t id, Position position);
+    void hand_on_references(std::uint32_t id, Row row);
     void make_room(std::uint32_t id);
     void hand_on_rows(std::uint32_t id);
-    void hand_on(const RecordPlan& plan, std::span<const Position> rows);
-    void hand_on_narrow(const SlotPlan& slot, std::size_t distance, std::span<const Position> rows);
-    void hand_on_wide(const SlotPlan& slot, std::size_t distance, std::span<const Position> rows);
-    TraceRecord pass(std::uint32_t id, const RecordPlan& plan);
+    void sort_by_caller(std::uint32_t id, const RecordPlan& plan, std::span<Row> rows);
+    void find_runs(std::uint32_t block);
+    void hand_on_narrow(const SlotPlan& slot, std::size_t distance, std::span<const Row> rows);
+    void hand_on_wide(const SlotPlan& slot, std::size_t distance, std::span<const Row> rows);
+    TraceRecord pass(std::uint32_t id, const RecordPlan& plan, Place place);
     bool copy_more();
     void start_copying();
     void make_space();
 
     ValueBank* values_;
     ReferenceCollector* references_;
+    RecordCallers* callers_ = nullptr;
     RecordPlans plans_;
     AddressResolver* resolver_ = nullptr;
     const BlockTable* table_ = nullptr;  // of the batch
@@ -126,10 +145,14 @@ class TraceReader {
     std::size_t free_ = 0;                  // words at its beginning
     std::vector<std::uint32_t> lengths_;    // by id: of a record, in words; dense, for walking
     std::vector<Noted> noted_;              // by id
-    std::vector<Position> rows_;            // those of a kind together
+    std::vector<Row> rows_;                 // those of a kind together
     std::vector<std::uint32_t> noted_ids_;  // of which there are rows
-    bool copied_ = false;                   // words_ are the window's
-    bool in_references_ = false;            // the record before had some
+    // Of rows that are handed on, and of one of their blocks; empty without `callers_`.
+    std::vector<CallerGroup> groups_;
+    std::vector<CallerRun> runs_;
+    std::vector<WideValue> wide_column_;  // scratch
+    bool copied_ = false;                 // words_ are the window's
+    bool in_references_ = false;          // the record before had some
     bool ended_ = true;
     bool damaged_ = false;
 };
@@ -141,7 +164,8 @@ class TraceReader::PlainRecords {
 
     bool at_end() const { return left_ == begin_; }
     std::uint64_t id() const { return words_[left_ - 1]; }
-    bool pass(std::uint32_t, bool has_values) {
+    template <typename Place>
+    bool pass(std::uint32_t, bool has_values, Place) {
         if (has_values) return false;
         --left_;
         return true;
@@ -164,11 +188,12 @@ class TraceReader::KnownRecords {
 
     bool at_end() const { return left_ == begin_; }
     std::uint64_t id() const { return words_[left_ - 1]; }
-    bool pass(std::uint32_t id, bool has_values) {
+    template <typename Place>
+    bool pass(std::uint32_t id, bool has_values, Place place) {
         const std::size_t length = lengths_[id];
         if (length > left_ - begin_) return false;
         if (has_values)
-            reader_->note_row(id, static_cast<Position>(left_ - 1));
+            reader_->note_row(id, {static_cast<std::uint32_t>(left_ - 1), place()});
         else
             reader_->in_references_ = false;
         left_ -= length;

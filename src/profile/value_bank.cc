@@ -8,6 +8,9 @@
 namespace shadowprof {
 namespace {
 
+// Whose values are not constant mostly has a site for that: more would make profiles large.
+constexpr std::size_t most_values_of_caller = 4;
+
 template <typename Value>
 std::vector<TopValue> top_values(const ValueSummary<Value>& summary, std::size_t width_bytes) {
     std::vector<TopValue> top;
@@ -22,6 +25,39 @@ std::vector<TopValue> top_values(const ValueSummary<Value>& summary, std::size_t
     return top;
 }
 
+template <typename Value>
+double invariance_of(const ValueSummary<Value>& summary) {
+    if (summary.top.empty()) return 0;
+    return std::min(1.0, summary.top[0].count / static_cast<double>(summary.executions));
+}
+
+// Of each stack of callers the most frequent values, hottest callers first.
+template <typename Value>
+std::vector<CallerValues> caller_values(
+    const std::map<std::vector<CodeLocation>, ValueSummary<Value>>& by_caller,
+    std::size_t width_bytes) {
+    std::vector<CallerValues> list;
+    for (const auto& [callers, summary] : by_caller) {
+        if (summary.executions == 0) continue;
+        CallerValues values{.callers = callers,
+                            .count = summary.executions,
+                            .invariance = invariance_of(summary),
+                            .top = top_values(summary, width_bytes),
+                            .absent_error = summary.absent_error};
+        if (values.top.size() > most_values_of_caller) {
+            const TopValue& cut = values.top[most_values_of_caller];
+            values.absent_error =
+                std::max(summary.absent_error, static_cast<double>(cut.count) + cut.error);
+            values.top.resize(most_values_of_caller);
+        }
+        list.push_back(std::move(values));
+    }
+    std::stable_sort(list.begin(), list.end(), [](const CallerValues& a, const CallerValues& b) {
+        return a.count > b.count;
+    });
+    return list;
+}
+
 std::string operand_name(std::uint16_t reg) {
     const char* name = ZydisRegisterGetString(static_cast<ZydisRegister>(reg));
     return name ? name : "";
@@ -31,8 +67,7 @@ std::string operand_name(std::uint16_t reg) {
 
 template <typename Value>
 ValueBank::Index ValueBank::new_site(std::vector<Site<Value>>& sites, SiteId id) const {
-    Site<Value>& site = sites.emplace_back(id, seed_);
-    if (with_tnv_) site.tnv = std::make_unique<TnvTable<Value>>();
+    sites.push_back({id, SiteValues<Value>(mix64(seed_) ^ mix64(id), with_tnv_)});
     return static_cast<Index>(sites.size() - 1);
 }
 
@@ -43,17 +78,21 @@ ValueBank::Index ValueBank::index(SiteId site, bool wide) {
 }
 
 template <typename Value>
-void ValueTotals::add_sites(BySite<Value>& sums, const std::vector<ValueBank::Site<Value>>& sites) {
+void ValueTotals::add_sites(BySite<Value>& sums, const std::vector<ValueBank::Site<Value>>& sites,
+                            const CallerTable& callers) {
     for (const auto& site : sites) {
         Summaries<Value>& sum = sums[site.id];
-        add_summary(sum.sample, site.sample.summary());
-        if (site.tnv) add_summary(sum.tnv, site.tnv->summary());
+        add_summary(sum.sample, site.values.sample().summary());
+        if (site.values.tnv()) add_summary(sum.tnv, site.values.tnv()->summary());
+        site.values.for_each_caller([&](CallerId caller, const auto& sample) {
+            add_summary(sum.by_caller[callers[caller]], sample.summary());
+        });
     }
 }
 
-void ValueTotals::add(const ValueBank& bank) {
-    add_sites(narrow_, bank.narrow_sites());
-    add_sites(wide_, bank.wide_sites());
+void ValueTotals::add(const ValueBank& bank, const CallerTable& callers) {
+    add_sites(narrow_, bank.narrow_sites(), callers);
+    add_sites(wide_, bank.wide_sites(), callers);
 }
 
 template <typename Value>
@@ -65,12 +104,12 @@ void ValueTotals::append(std::vector<ValueProfile>& profiles, const BySite<Value
         ValueProfile profile{.at = site.at,
                              .operand = operand_name(site.reg),
                              .width_bytes = site.width_bytes,
+                             .type = site.type,
                              .count = sum.sample.executions,
                              .top = top_values(sum.sample, site.width_bytes),
                              .top_tnv = top_values(sum.tnv, site.width_bytes)};
-        if (!sum.sample.top.empty())
-            profile.invariance =
-                std::min(1.0, sum.sample.top[0].count / static_cast<double>(sum.sample.executions));
+        profile.invariance = invariance_of(sum.sample);
+        profile.by_caller = caller_values(sum.by_caller, site.width_bytes);
         profiles.push_back(std::move(profile));
     }
 }

@@ -1,16 +1,16 @@
-// The value profiles of one worker: a hotlist for each site whose values came by.
+// The value profiles of one worker: a hotlist for each site whose values came by, and one for each
+// stack of callers that led to it.
 #pragma once
 
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <span>
 #include <unordered_map>
 #include <vector>
 
 #include "profile/block_registry.h"
-#include "profile/counting_sample.h"
-#include "profile/tnv_table.h"
+#include "profile/callers.h"
+#include "profile/site_values.h"
 
 namespace shadowprof {
 
@@ -24,37 +24,28 @@ class ValueBank {
 
     Index index(SiteId site, bool wide);
 
-    // Executions of a site, in their order. Need an index that was made for that width.
-    void add_narrow(Index index, std::span<const std::uint64_t> column) {
-        narrow_[index].add(column);
+    // Executions of a site: see SiteValues. Need an index that was made for that width.
+    void add_narrow(Index index, std::span<const std::uint64_t> column,
+                    std::span<const CallerRun> callers) {
+        narrow_[index].values.add(column, callers);
     }
-    void add_wide(Index index, std::span<const WideValue> column) { wide_[index].add(column); }
-    // So many that had the same result.
-    void add_narrow(Index index, std::uint64_t value, std::uint64_t times) {
-        narrow_[index].add_repeated(value, times);
+    void add_wide(Index index, std::span<const WideValue> column,
+                  std::span<const CallerRun> callers) {
+        wide_[index].values.add(column, callers);
     }
-    void add_wide(Index index, const WideValue& value, std::uint64_t times) {
-        wide_[index].add_repeated(value, times);
+    void add_narrow(Index index, std::uint64_t value, std::uint64_t times,
+                    std::span<const CallerRun> callers) {
+        narrow_[index].values.add_repeated(value, times, callers);
+    }
+    void add_wide(Index index, const WideValue& value, std::uint64_t times,
+                  std::span<const CallerRun> callers) {
+        wide_[index].values.add_repeated(value, times, callers);
     }
 
     template <typename Value>
     struct Site {
-        CountingSample<Value> sample;
-        Random random;  // its own: what other sites do changes nothing
         SiteId id = 0;
-        std::unique_ptr<TnvTable<Value>> tnv;
-
-        Site(SiteId site, std::uint64_t seed) : random(mix64(seed) ^ mix64(site)), id(site) {}
-        void add(std::span<const Value> column) {
-            sample.add(column, random);
-            if (!tnv) return;
-            for (const Value& value : column) tnv->add(value, random);
-        }
-        void add_repeated(const Value& value, std::uint64_t times) {
-            sample.add_repeated(value, times, random);
-            if (!tnv) return;
-            for (std::uint64_t i = 0; i < times; ++i) tnv->add(value, random);
-        }
+        SiteValues<Value> values;
     };
     const std::vector<Site<std::uint64_t>>& narrow_sites() const { return narrow_; }
     const std::vector<Site<WideValue>>& wide_sites() const { return wide_; }
@@ -73,20 +64,26 @@ class ValueBank {
 // What the banks of several workers say together.
 class ValueTotals {
   public:
-    void add(const ValueBank& bank);
+    // `callers` are those that the bank was given.
+    void add(const ValueBank& bank, const CallerTable& callers);
     // Hottest first. Sites of which no value was seen are left out.
     std::vector<ValueProfile> profiles(const BlockRegistry& registry) const;
 
   private:
+    // By stack of callers, innermost first.
+    template <typename Value>
+    using ByCaller = std::map<std::vector<CodeLocation>, ValueSummary<Value>>;
     template <typename Value>
     struct Summaries {
         ValueSummary<Value> sample, tnv;
+        ByCaller<Value> by_caller;
     };
     template <typename Value>
     using BySite = std::map<SiteId, Summaries<Value>>;
 
     template <typename Value>
-    static void add_sites(BySite<Value>& sums, const std::vector<ValueBank::Site<Value>>& sites);
+    static void add_sites(BySite<Value>& sums, const std::vector<ValueBank::Site<Value>>& sites,
+                          const CallerTable& callers);
     template <typename Value>
     static void append(std::vector<ValueProfile>& profiles, const BySite<Value>& sums,
                        const BlockRegistry& registry);

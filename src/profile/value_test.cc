@@ -103,6 +103,35 @@ TEST_CASE("vector values are kept whole, low bytes at the low address") {
     CHECK(words == Words{1, 2, 3, 4});
 }
 
+TEST_CASE("values have the type of their slot, in the form that fits the width") {
+    constexpr auto floating = ValueType::Kind::floating;
+    TestRun run;
+    TestProgram program;
+    const auto block = program.add(0x1000, Terminator::none);
+    const auto valued = program.with_values(block, {{0, reg_ymm0, 8, 1, none, 0, {floating, 8}},
+                                                    {4, reg_eax, 4, 1, none, 0, {floating, 8}},
+                                                    {8, reg_ymm0, 32, 4, none, 0, {floating, 4}}});
+    run.sample(program, {valued, 1, 2, 6, 5, 4, 3});
+    const Profile p = run.result();
+    REQUIRE(p.values.size() == 3);
+    CHECK(find_site(p, 0x1000)->type == ValueType{floating, 8});
+    CHECK(find_site(p, 0x1000)->width_bytes == 8);
+    CHECK(find_site(p, 0x1004)->type == ValueType{ValueType::Kind::integer, 4});
+    CHECK(find_site(p, 0x1008)->type == ValueType{floating, 4});
+}
+
+TEST_CASE("a scalar's value is its lane, whatever is above it in the word") {
+    TestRun run;
+    TestProgram program;
+    const auto block = program.add(0x1000, Terminator::none);
+    const auto valued =
+        program.with_values(block, {{0, reg_ymm0, 4, 1, none, 0, {ValueType::Kind::floating, 4}}});
+    run.sample(program, {valued, 0x1'3f800000, valued, 0x2'3f800000});
+    const Profile p = run.result();
+    REQUIRE(find_site(p, 0x1000)->top.size() == 1);
+    CHECK(value_of(find_site(p, 0x1000)->top[0]) == 0x3f800000);
+}
+
 TEST_CASE("vector values that differ in one word only are different") {
     TestRun run;
     TestProgram program;
@@ -110,6 +139,119 @@ TEST_CASE("vector values that differ in one word only are different") {
     const auto valued = program.with_values(block, {{0, reg_ymm0, 32, 4, none, 0}});
     run.sample(program, {valued, 4, 3, 2, 1, valued, 5, 3, 2, 1, valued, 4, 3, 2, 0});
     CHECK(run.result().values[0].top.size() == 3);
+}
+
+// A function at 0x2000, called at 0x1000 and 0x1100, in a loop.
+struct CalledTwice {
+    TestProgram program;
+    BlockId first = program.add(0x1000, Terminator::call, 0x2000);
+    BlockId behind_first = program.add(0x1010, Terminator::jump, 0x1100);
+    BlockId second = program.add(0x1100, Terminator::call, 0x2000);
+    BlockId behind_second = program.add(0x1110, Terminator::jump, 0x1000);
+    BlockId function = program.add(0x2000, Terminator::ret);
+    BlockId valued = program.with_values(function, {{0, reg_rax, 8, 1, none, 0}});
+    BlockId constant = program.with_values(function, {{0, reg_eax, 4, 0, none, 5}});
+    BlockId wide = program.with_values(function, {{0, reg_ymm0, 32, 4, none, 0}});
+    BlockId joined = program.sequence({first, valued, behind_first, second, valued});
+
+    static std::map<std::uint64_t, const CallerValues*> by_caller(const ValueProfile& value) {
+        std::map<std::uint64_t, const CallerValues*> found;
+        for (const CallerValues& values : value.by_caller) {
+            REQUIRE(values.callers.size() == 1);
+            found[values.callers[0].address] = &values;
+        }
+        return found;
+    }
+};
+
+TEST_CASE("values are kept by the call that led to them") {
+    TestRun run;
+    CalledTwice called;
+    const auto& [program, first, behind_first, second, behind_second, function, valued, constant,
+                 wide, joined] = called;
+    Words trace;
+    for (std::uint64_t i = 0; i < 300; ++i)
+        trace.insert(trace.end(),
+                     {first, valued, 7, behind_first, second, valued, i, behind_second});
+    run.sample(program, trace);
+    const Profile p = run.result();
+    REQUIRE(p.values.size() == 1);
+    CHECK(p.values[0].count == 600);
+    const auto values = CalledTwice::by_caller(p.values[0]);
+    REQUIRE(values.size() == 2);
+    // A return address less one, as in stacks.
+    const CallerValues& of_first = *values.at(0x100f);
+    CHECK(of_first.count == 300);
+    CHECK(of_first.invariance == 1);
+    REQUIRE(of_first.top.size() == 1);
+    CHECK(value_of(of_first.top[0]) == 7);
+    const CallerValues& of_second = *values.at(0x110f);
+    CHECK(of_second.count == 300);
+    CHECK(of_second.invariance < 0.5);
+    CHECK(of_second.top.size() == 4);
+    CHECK(*of_second.absent_error >= static_cast<double>(of_second.top.back().count));
+}
+
+TEST_CASE("constants and vectors are kept by caller as well, and within sequences of blocks") {
+    TestRun run;
+    CalledTwice called;
+    const auto& [program, first, behind_first, second, behind_second, function, valued, constant,
+                 wide, joined] = called;
+    Words trace;
+    for (int i = 0; i < 10; ++i) {
+        trace.insert(trace.end(), {joined, 1, 2, behind_second});
+        trace.insert(trace.end(),
+                     {first, constant, behind_first, second, wide, 4, 3, 2, 1, behind_second});
+    }
+    run.sample(program, trace);
+    const Profile p = run.result();
+    REQUIRE(p.values.size() == 3);
+    for (const ValueProfile& value : p.values) {
+        CAPTURE(value.operand);
+        const auto values = CalledTwice::by_caller(value);
+        if (value.operand == "rax") {
+            REQUIRE(values.size() == 2);
+            CHECK(value_of(values.at(0x100f)->top[0]) == 1);
+            CHECK(value_of(values.at(0x110f)->top[0]) == 2);
+            CHECK(values.at(0x100f)->count == 10);
+            CHECK(values.at(0x110f)->invariance == 1);
+        } else {
+            REQUIRE(values.size() == 1);
+            CHECK(values.begin()->first == (value.operand == "eax" ? 0x100f : 0x110f));
+            CHECK(values.begin()->second->count == 10);
+            CHECK(values.begin()->second->invariance == 1);
+        }
+    }
+}
+
+TEST_CASE("callers come from the stack that a sample begins with, as many as are asked for") {
+    for (const std::size_t frames : {0u, 1u, 2u, 8u}) {
+        CAPTURE(frames);
+        TestRun run({.value_callers = frames});
+        CalledTwice called;
+        run.sample(called.program, {called.valued, 7, called.behind_first},
+                   {0x2000, 0x1010, 0x5010, 0x6010});
+        const Profile p = run.result();
+        REQUIRE(p.values.size() == 1);
+        if (frames == 0) {
+            CHECK(p.values[0].by_caller.empty());
+            continue;
+        }
+        REQUIRE(p.values[0].by_caller.size() == 1);
+        std::vector<CodeLocation> callers{at(0x100f), at(0x500f), at(0x600f)};
+        callers.resize(std::min<std::size_t>(frames, 3));
+        CHECK(p.values[0].by_caller[0].callers == callers);
+    }
+}
+
+TEST_CASE("a value whose caller is not known has none") {
+    TestRun run;
+    CalledTwice called;
+    run.sample(called.program, {called.valued, 7, called.behind_first});
+    const Profile p = run.result();
+    REQUIRE(p.values.size() == 1);
+    CHECK(p.values[0].count == 1);
+    CHECK(p.values[0].by_caller.empty());
 }
 
 TEST_CASE("an instruction in two blocks has one value profile") {

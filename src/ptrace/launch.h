@@ -32,7 +32,9 @@ struct LaunchOptions {
     std::vector<std::string>
         command;  // the program, searched for as execvp does, and its arguments
     InheritedSignals signals;
-    bool fixed_addresses = false;  // without address space layout randomisation
+    // Without address space layout randomisation, where that is not refused: by containers' filters
+    // it often is. has_fixed_addresses() tells.
+    bool fixed_addresses = false;
     Forks forks = Forks::let_go;
 };
 

@@ -97,6 +97,15 @@ TEST_CASE("a launched program stands still before its first instruction") {
     CHECK(registers->rbx == 0);
 }
 
+TEST_CASE("a program has the same addresses in each run if that is asked for") {
+    TestHub hub;
+    for (const bool fixed : {false, true}) {
+        auto target = launch(hub, {{"true"}, InheritedSignals::capture(), fixed, Forks::let_go});
+        auto is_fixed = has_fixed_addresses(need(target)->pid());
+        CHECK(need(is_fixed) == (fixed || *has_fixed_addresses(::getpid())));
+    }
+}
+
 TEST_CASE("a program that is executed by a wrapper is followed") {
     TestHub hub;
     auto target = launch(

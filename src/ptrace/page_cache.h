@@ -9,7 +9,7 @@
 #include <unordered_map>
 
 #include "base/guest_address.h"
-#include "ptrace/memory_reader.h"
+#include "base/memory_reader.h"
 
 namespace shadowprof {
 

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <elf.h>
 #include <fcntl.h>
+#include <sys/personality.h>
 #include <unistd.h>
 
 #include <charconv>
@@ -162,6 +163,14 @@ Result<std::uint64_t> read_anonymous_pages(pid_t pid) {
     if (std::sscanf(text.c_str(), "%llu %llu %llu", &size, &resident, &of_files) != 3)
         return Error{ErrorCode::invalid, 0, "statm has not its fields"};
     return resident - std::min(resident, of_files);
+}
+
+Result<bool> has_fixed_addresses(pid_t pid) {
+    TRY_ASSIGN(const auto text, read_proc_text(fmt::format("/proc/{}/personality", pid)));
+    unsigned long persona = 0;
+    if (std::sscanf(text.c_str(), "%lx", &persona) != 1)
+        return Error{ErrorCode::invalid, 0, "personality is no number"};
+    return (persona & ADDR_NO_RANDOMIZE) != 0;
 }
 
 std::uint64_t read_cpu_ns(pid_t pid) {

@@ -69,6 +69,8 @@ Result<ProcStatus> read_proc_status(pid_t pid);
 Result<ProcStat> read_proc_stat(pid_t pid);
 // Pages of its memory that no file backs, as the kernel counts them.
 Result<std::uint64_t> read_anonymous_pages(pid_t pid);
+// No address space layout randomisation for the program that it executes.
+Result<bool> has_fixed_addresses(pid_t pid);
 // Processor time of all its threads; 0 if it is gone.
 std::uint64_t read_cpu_ns(pid_t pid);
 // Of one thread.

@@ -4,8 +4,8 @@
 #include <sys/types.h>
 
 #include "base/fd.h"
+#include "base/memory_reader.h"
 #include "base/result.h"
-#include "ptrace/memory_reader.h"
 
 namespace shadowprof {
 

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "base/memory_map.h"
-#include "ptrace/memory_reader.h"
+#include "base/memory_reader.h"
 
 namespace shadowprof {
 

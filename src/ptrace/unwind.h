@@ -8,7 +8,7 @@
 
 #include "base/cpu_state.h"
 #include "base/memory_map.h"
-#include "ptrace/memory_reader.h"
+#include "base/memory_reader.h"
 
 namespace shadowprof {
 

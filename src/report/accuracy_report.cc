@@ -20,15 +20,16 @@ struct MetricRow {
     const char* worst;  // head of its worst entries
     const char* entries;
 };
-constexpr std::array<MetricRow, 5> metric_rows{{
+constexpr std::array<MetricRow, 6> metric_rows{{
     {"paths", "accuracy", &Accuracy::paths, "Hot paths that are not hot in SAMPLED", "hot paths"},
     {"values", "difference", &Accuracy::values, "Top values that differ most", "instructions"},
     {"edges", "accuracy", &Accuracy::edges, "Edges that differ most", "edges"},
     {"calls", "overlap", &Accuracy::calls, "Calls that SAMPLED has too little of", "top calls"},
     {"methods", "overlap", &Accuracy::methods, "Methods that SAMPLED has too little of",
      "top methods"},
+    {"streams", "overlap", &Accuracy::streams, "Data streams that SAMPLED has too little of",
+     "top streams"},
 }};
-constexpr const char* no_streams = "profiles have no data streams";
 
 // Distances are small numbers, of which two digits behind the point are shown.
 std::string fine_percent(double share) {
@@ -102,8 +103,6 @@ class AccuracyWriter {
         json_.member("full_is_exact", accuracy_.full_is_exact);
         json_.member("coverage", accuracy_.coverage);
         for (const MetricRow& row : metric_rows) metric(row);
-        json_.key("streams");
-        json_.null();
         notes();
         json_.end_object();
         return json_.finish();
@@ -167,7 +166,6 @@ class AccuracyWriter {
             const AccuracyMetric& metric = accuracy_.*row.metric;
             if (!metric.value) json_.value(fmt::format("{}: {}", row.kind, metric.missing));
         }
-        json_.value(fmt::format("streams: {}", no_streams));
         if (accuracy_.coverage_by_full)
             json_.value("coverage: of the instructions that FULL counted");
         json_.end_array();
@@ -187,7 +185,6 @@ std::string accuracy_text(const Accuracy& accuracy, const AccuracySide& full,
         text += fmt::format("note     {}\n", printable(note));
     text += "\n";
     for (const MetricRow& row : metric_rows) text += metric_text(row, accuracy);
-    text += fmt::format("{:<8} {:<10} -        {}\n", "streams", "overlap", no_streams);
     text += coverage_text(accuracy);
     for (const MetricRow& row : metric_rows) text += worst_text(row, accuracy, symbols);
     return text;

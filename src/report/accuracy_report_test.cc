@@ -59,7 +59,7 @@ TEST_CASE("JSON has every metric, null where it is left out, with the reason in 
     CHECK(json["values"]["covered"] == 1.0);
     CHECK(json["paths"]["accuracy"] == 1.0);
     CHECK(json["calls"].is_null());
-    CHECK(json["streams"].is_null());
+    CHECK(json["streams"]["overlap"] == 1.0);
     CHECK(contains(json["notes"].dump(), "SAMPLED has no calls"));
     const auto& worst = json["edges"]["worst"].at(0);
     CHECK(worst["at"].at(0)["name"] == "work+0x10");
@@ -75,7 +75,7 @@ TEST_CASE(
     CHECK(contains(text, "s?.json"));
     CHECK(contains(text, "paths    accuracy   100.00%"));
     CHECK(contains(text, "calls    overlap    -        SAMPLED has no calls"));
-    CHECK(contains(text, "streams"));
+    CHECK(contains(text, "streams  overlap    100.00%"));
     CHECK(contains(text, "note     FULL is not the whole truth (mode shadow)"));
     CHECK(contains(text, "work+0x10 -> work+0x4  taken"));
     CHECK_FALSE(contains(text, "Hot paths that are not hot"));

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <random>
 
-#include "report/disassembly.h"
+#include "decoder/disassembly.h"
 #include "report/eh_frame.h"
 #include "report/function_table.h"
 #include "report/range_index.h"

@@ -124,6 +124,22 @@ std::vector<ElfSection> ElfFile::executable_sections() const {
     return sections;
 }
 
+bool ElfFile::is_constant(std::uint64_t address) const {
+    std::size_t names = 0;
+    if (elf_getshdrstrndx(elf_, &names) != 0) return false;
+    for (Elf_Scn* scn = elf_nextscn(elf_, nullptr); scn; scn = elf_nextscn(elf_, scn)) {
+        GElf_Shdr header;
+        if (gelf_getshdr(scn, &header) == nullptr || (header.sh_flags & SHF_ALLOC) == 0 ||
+            address < header.sh_addr || address - header.sh_addr >= header.sh_size)
+            continue;
+        if ((header.sh_flags & SHF_WRITE) == 0) return true;
+        const char* text = elf_strptr(elf_, names, header.sh_name);
+        const std::string_view name = text != nullptr ? text : "";
+        return name == ".got" || name == ".got.plt" || name == ".data.rel.ro";
+    }
+    return false;
+}
+
 std::size_t ElfFile::read(std::uint64_t address, std::span<std::byte> to) const {
     for (const ElfSegment& segment : segments_) {
         std::uint64_t skip = address - segment.address;

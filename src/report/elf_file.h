@@ -45,6 +45,8 @@ class ElfFile {
     // The section of that name; nothing for absent ones and for those the file does not back.
     std::optional<ElfSection> section(std::string_view name) const;
     std::vector<ElfSection> executable_sections() const;
+    // In a section that is read only once the program runs, relocated data among them.
+    bool is_constant(std::uint64_t address) const;
     // In the order of the program headers, which is that of addresses in any file that runs.
     std::span<const ElfSegment> segments() const { return segments_; }
     // Copies bytes as they are in the file, before any relocation. Returns how many of `to` it

@@ -8,7 +8,6 @@
 #include "base/fd.h"
 
 namespace shadowprof {
-namespace {
 
 Result<UniqueFd> open_for_reading(const std::string& path) {
     if (path == "-") {
@@ -25,8 +24,6 @@ Result<UniqueFd> open_for_reading(const std::string& path) {
         return Error{ErrorCode::invalid, 0, fmt::format("'{}' is not a regular file", path)};
     return fd;
 }
-
-}  // namespace
 
 Result<std::string> read_file_text(const std::string& path, std::uint64_t most_bytes) {
     TRY_ASSIGN(UniqueFd fd, open_for_reading(path));

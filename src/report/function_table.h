@@ -27,6 +27,12 @@ class FunctionTable {
 
     // The function that contains `address`, or null.
     const FunctionRange* find(std::uint64_t address) const;
+    // Calls visit(start, end, function) for what belongs to a function, by rising address.
+    template <typename Visit>
+    void for_each_piece(Visit visit) const {
+        for (const OwnedRange& piece : index_.pieces())
+            visit(piece.start, piece.end, functions_[piece.owner]);
+    }
     // Whether any function has a name that does not come from the PLT.
     bool has_names() const;
 

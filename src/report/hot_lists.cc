@@ -151,6 +151,26 @@ std::vector<const ValueProfile*> invariant_values(const Profile& profile, Symbol
     return kept;
 }
 
+std::vector<CallerDependence> caller_dependent_values(const Profile& profile, std::size_t most) {
+    constexpr double least_gain = 0.2;
+    constexpr std::uint64_t least_count = 32;
+    std::vector<CallerDependence> found;
+    for (const ValueProfile& value : profile.values) {
+        double executions = 0, invariant = 0;
+        for (const CallerValues& by : value.by_caller) {
+            if (by.count < least_count) continue;
+            executions += static_cast<double>(by.count);
+            invariant += by.invariance * static_cast<double>(by.count);
+        }
+        const double gain = invariant - value.invariance * executions;
+        if (gain > least_gain * executions) found.push_back({&value, invariant / executions, gain});
+    }
+    std::stable_sort(found.begin(), found.end(),
+                     [](const auto& a, const auto& b) { return a.gain > b.gain; });
+    found.resize(std::min(found.size(), most));
+    return found;
+}
+
 bool is_constant_by_design(std::string_view text) {
     std::string_view mnemonic = text.substr(0, text.find(' '));
     std::string_view first = operand(text, 0), second = operand(text, 1);
@@ -162,6 +182,15 @@ bool is_constant_by_design(std::string_view text) {
     if (!zeroing || second.empty()) return false;
     std::string_view third = operand(text, 2);
     return third.empty() ? first == second : second == third;
+}
+
+std::vector<const AddressPattern*> unforeseeable_first(const std::vector<AddressPattern>& list) {
+    auto pointers = all_of(list);
+    std::stable_partition(pointers.begin(), pointers.end(), [](const AddressPattern* each) {
+        const AddressMoves& moves = each->moves;
+        return moves.chased + moves.irregular > moves.constant + moves.strided();
+    });
+    return pointers;
 }
 
 }  // namespace shadowprof

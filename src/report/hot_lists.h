@@ -54,6 +54,34 @@ std::vector<HotBranch> hot_branches(const Profile& profile, std::size_t most);
 std::vector<const ValueProfile*> invariant_values(const Profile& profile, SymbolSource& symbols,
                                                   std::size_t most);
 
+// A site whose values depend on who called.
+struct CallerDependence {
+    const ValueProfile* value = nullptr;
+    double invariance = 0;  // mean of those by caller, by their executions
+    double gain = 0;  // executions with their caller's most frequent value, but not the site's
+};
+// Those that win most by knowing the caller, at least a fifth of their executions.
+std::vector<CallerDependence> caller_dependent_values(const Profile& profile, std::size_t most);
+
+// Those whose addresses a prefetcher does not foresee come first.
+std::vector<const AddressPattern*> unforeseeable_first(const std::vector<AddressPattern>& list);
+
+template <typename List>
+double sum_of_counts(const List& list) {
+    double sum = 0;
+    for (const auto& each : list) sum += static_cast<double>(each.count);
+    return sum;
+}
+
+// Pointers to all that are in a list, in its order.
+template <typename T>
+std::vector<const T*> all_of(const std::vector<T>& list) {
+    std::vector<const T*> pointers;
+    pointers.reserve(list.size());
+    for (const T& each : list) pointers.push_back(&each);
+    return pointers;
+}
+
 // Whether an instruction, as SymbolSource gives its text, can only ever produce one value.
 bool is_constant_by_design(std::string_view instruction_text);
 

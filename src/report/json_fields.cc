@@ -20,10 +20,16 @@ const std::string& empty_text() {
     return text;
 }
 
+std::string pointer(std::string_view name) {
+    std::string text = "/";
+    for (char c : name) text += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
+    return text;
+}
+
 }  // namespace
 
 JsonFields::JsonFields(const Json& object) : object_(object) {
-    if (!object.is_object()) error_ = "not an object";
+    if (!object.is_object()) error_ = " is not an object";
 }
 
 const JsonFields::Json* JsonFields::find(const char* name) const {
@@ -33,7 +39,7 @@ const JsonFields::Json* JsonFields::find(const char* name) const {
 }
 
 void JsonFields::fail(std::string_view name, std::string_view expected) {
-    if (!error_) error_ = fmt::format("'{}' is not {}", name, expected);
+    if (!error_) error_ = fmt::format("{} is not {}", pointer(name), expected);
 }
 
 std::uint64_t JsonFields::count(const char* name) {
@@ -57,6 +63,12 @@ std::int64_t JsonFields::integer(const char* name) {
     if (fits) return field->get<std::int64_t>();
     fail(name, "a whole number");
     return 0;
+}
+
+std::optional<std::int64_t> JsonFields::optional_integer(const char* name) {
+    const Json* field = find(name);
+    if (field == nullptr || field->is_null()) return std::nullopt;
+    return integer(name);
 }
 
 std::optional<int> JsonFields::optional_int(const char* name) {
@@ -133,7 +145,12 @@ JsonFields JsonFields::object(const char* name) {
 }
 
 void JsonFields::take(const JsonFields& child, const char* name) {
-    if (!error_ && child.error_) error_ = fmt::format("{}: {}", name, *child.error_);
+    if (!error_ && child.error_) error_ = pointer(name) + *child.error_;
+}
+
+void JsonFields::take(const JsonFields& child, const char* name, std::size_t index) {
+    if (!error_ && child.error_)
+        error_ = fmt::format("{}/{}{}", pointer(name), index, *child.error_);
 }
 
 std::optional<std::uint64_t> parse_hex(std::string_view text) {

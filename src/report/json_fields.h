@@ -24,6 +24,7 @@ class JsonFields {
     std::uint64_t count(const char* name);
     std::optional<std::uint64_t> optional_count(const char* name);  // absent or null: nothing
     std::int64_t integer(const char* name);
+    std::optional<std::int64_t> optional_integer(const char* name);  // absent or null: nothing
     std::optional<int> optional_int(const char* name);
     double number(const char* name);
     std::optional<double> optional_number(const char* name);  // absent or null: nothing
@@ -38,8 +39,11 @@ class JsonFields {
     // An object's fields; errors in them are the child's own until take() is given it.
     JsonFields object(const char* name);
     void take(const JsonFields& child, const char* name);
+    // Of an element of the array `name`.
+    void take(const JsonFields& child, const char* name, std::size_t index);
 
-    // What is wrong with the first member that is.
+    // What is wrong with the first member that is: "/name is not a number", where the name is a
+    // JSON pointer (RFC 6901) from this object on.
     void fail(std::string_view name, std::string_view expected);
     const std::optional<std::string>& error() const { return error_; }
     const Json& json() const { return object_; }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <type_traits>
+#include <variant>
 
 #include "profile/profile.h"
 
@@ -19,10 +20,24 @@ void for_each_location(AnyProfile& profile, Visit visit) {
         for (auto& frame : stack.frames) visit(frame);
     for (auto& call : profile.calls) visit(call.site), visit(call.callee);
     for (auto& method : profile.methods) visit(method.entry);
-    for (auto& value : profile.values) visit(value.at);
+    for (auto& value : profile.values) {
+        visit(value.at);
+        for (auto& by : value.by_caller)
+            for (auto& caller : by.callers) visit(caller);
+    }
     for (auto& hazard : profile.hazards) visit(hazard.first), visit(hazard.second);
     for (auto& address : profile.addresses) visit(address.at);
+    for (auto& stream : profile.streams)
+        for (auto& reference : stream.references) visit(reference.at);
     for (auto& load : profile.latency) visit(load.at);
+    const auto visit_datum = [&](auto& datum) {
+        if (auto* location = std::get_if<CodeLocation>(&datum)) visit(*location);
+    };
+    for (auto& probe : profile.probes)
+        for (auto& entry : probe.entries) {
+            visit_datum(entry.key);
+            for (auto& top : entry.top) visit_datum(top.value);
+        }
 }
 
 }  // namespace shadowprof

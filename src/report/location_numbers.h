@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "profile/index_table.h"
+#include "profile/location_hash.h"
 #include "profile/profile.h"
 
 namespace shadowprof {
@@ -18,7 +19,7 @@ class LocationNumbers {
   public:
     void add(CodeLocation location) {
         if (find(location)) return;
-        index_.insert(hash_of(location), locations_.size());
+        index_.insert(location_hash(location), locations_.size());
         locations_.push_back(location);
     }
 
@@ -42,11 +43,8 @@ class LocationNumbers {
     std::uint32_t of(CodeLocation location) const { return numbers_[find(location).value()]; }
 
   private:
-    static std::uint64_t hash_of(CodeLocation l) {
-        return mix64(l.address ^ std::uint64_t{l.module} << 48);
-    }
     std::optional<std::uint32_t> find(CodeLocation location) const {
-        return index_.find(hash_of(location),
+        return index_.find(location_hash(location),
                            [&](std::uint32_t i) { return locations_[i] == location; });
     }
 

@@ -7,13 +7,14 @@ namespace shadowprof {
 Result<std::unique_ptr<ModuleSymbols>> ModuleSymbols::open(const std::string& path,
                                                            const std::string& build_id,
                                                            StringPool& strings) {
-    std::unique_ptr<ModuleSymbols> module(new ModuleSymbols(strings));
-    TRY_ASSIGN(module->file_, ElfFile::open(path));
-    if (!build_id.empty() && module->file_->build_id() != build_id)
+    TRY_ASSIGN(auto file, ElfFile::open(path));
+    if (!build_id.empty() && file->build_id() != build_id)
         return Error{ErrorCode::invalid, 0, "the file is another build than the one profiled"};
-    module->functions_ = read_functions(*module->file_);
-    return module;
+    return std::make_unique<ModuleSymbols>(std::move(file), strings);
 }
+
+ModuleSymbols::ModuleSymbols(std::unique_ptr<ElfFile> file, StringPool& strings)
+    : strings_(strings), file_(std::move(file)), functions_(read_functions(*file_)) {}
 
 ModuleSymbols::ModuleSymbols(std::vector<FunctionRange> functions, StringPool& strings)
     : strings_(strings), functions_(std::move(functions), {}) {}
@@ -44,8 +45,7 @@ DebugInfo* ModuleSymbols::debug_info() {
     return debug_info_.get();
 }
 
-std::size_t ModuleSymbols::read_instruction(std::uint64_t address,
-                                            std::array<std::byte, 15>& to) const {
+std::size_t ModuleSymbols::read(std::uint64_t address, std::span<std::byte> to) const {
     return file_ != nullptr ? file_->read(address, to) : 0;
 }
 

@@ -1,8 +1,8 @@
 // All that one file of a profiled program says about its code.
 #pragma once
 
-#include <array>
 #include <memory>
+#include <span>
 #include <string>
 #include <unordered_map>
 
@@ -20,16 +20,48 @@ class ModuleSymbols {
     static Result<std::unique_ptr<ModuleSymbols>> open(const std::string& path,
                                                        const std::string& build_id,
                                                        StringPool& strings);
+    ModuleSymbols(std::unique_ptr<ElfFile> file, StringPool& strings);
     // Code without a file.
     ModuleSymbols(std::vector<FunctionRange> functions, StringPool& strings);
 
     CodeSymbol describe(std::uint64_t address);
-    // The bytes of one instruction, or of as much of it as the file holds.
-    std::size_t read_instruction(std::uint64_t address, std::array<std::byte, 15>& to) const;
+    // ElfFile::read(); 0 without a file.
+    std::size_t read(std::uint64_t address, std::span<std::byte> to) const;
+    // Calls visit(start, end, name, entry) for what belongs to a function, by rising address.
+    template <typename Visit>
+    void for_each_function(Visit visit) {
+        functions_.for_each_piece(
+            [&](std::uint64_t start, std::uint64_t end, const FunctionRange& function) {
+                visit(start, end, demangled(function), function.start);
+            });
+    }
+    // See DebugInfo::lines().
+    std::vector<SourceRow> lines(std::uint64_t start, std::uint64_t end) {
+        DebugInfo* debug = debug_info();
+        return debug ? debug->lines(start, end) : std::vector<SourceRow>{};
+    }
+    // See DebugInfo::position().
+    std::optional<SourcePosition> position(std::uint64_t address) {
+        DebugInfo* debug = debug_info();
+        return debug ? debug->position(address) : std::nullopt;
+    }
+    // The function that contains `address` as the linker knows it; empty if it has no name.
+    std::string_view linkage_name(std::uint64_t address) const {
+        const FunctionRange* function = functions_.find(address);
+        return function ? std::string_view(function->name) : std::string_view{};
+    }
+    // Whether a function begins at `address`.
+    bool is_entry(std::uint64_t address) const {
+        const FunctionRange* function = functions_.find(address);
+        return function != nullptr && function->start == address;
+    }
+    // ElfFile::is_constant(); false without a file.
+    bool is_constant(std::uint64_t address) const {
+        return file_ != nullptr && file_->is_constant(address);
+    }
     bool has_function_names() const { return functions_.has_names(); }
 
   private:
-    explicit ModuleSymbols(StringPool& strings) : strings_(strings) {}
     std::string_view demangled(const FunctionRange& function);
     DebugInfo* debug_info();
 

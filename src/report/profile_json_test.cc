@@ -1,4 +1,5 @@
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 #include <random>
@@ -8,7 +9,6 @@
 #include "report/profile_reader.h"
 #include "report/profile_writer.h"
 #include "report/testdata/sample_profile.h"
-#include "report/value_text.h"
 
 using namespace shadowprof;
 
@@ -92,6 +92,7 @@ TEST_CASE("every field survives the file") {
     CHECK(p.stacks[0].error == 300'000);
     CHECK(p.calls.at(0).callee == want.calls[0].callee);
     CHECK(p.calls.at(0).error == 2000);
+    CHECK(p.streams == want.streams);
     CHECK(p.latency == want.latency);
     CHECK(p.latency_host == want.latency_host);
     REQUIRE(p.values.size() == 2);
@@ -99,11 +100,19 @@ TEST_CASE("every field survives the file") {
     CHECK(p.values[0].top[0].error == 4000.5);
     CHECK(p.values[0].top_tnv.at(0).count == 981'000);
     CHECK(p.values[1].width_bytes == 16);
+    CHECK(p.values[1].type == want.values[1].type);
     CHECK(p.values[1].top.at(0).value == want.values[1].top[0].value);
+    CHECK(bool(p.probes == want.probes));
     CHECK(p.threads == want.threads);
     CHECK(file->symbols.symbol({0, 0x2004}) == sample_symbols().symbol({0, 0x2004}));
     CHECK(file->symbols.instruction_text({0, 0x2010}) == "jne 0x2004");
     CHECK(file->symbols.symbol({1, 0x500}) == CodeSymbol{});
+}
+
+TEST_CASE("a profile of a time when all vectors were bits is read") {
+    auto file = parse_profile(replaced(sample_text(), "\"f64x2\"", "\"v128\""));
+    REQUIRE(file.has_value());
+    CHECK(file->profile.values.at(1).type == ValueType{ValueType::Kind::bits, 16});
 }
 
 TEST_CASE("a profile that knows nothing of processes is read") {
@@ -267,7 +276,7 @@ TEST_CASE("a schema of another major number is refused by its number") {
     REQUIRE(!strange);
     CHECK(strange.error().code == ErrorCode::unsupported);
     CHECK(contains(refusal(R"({"schema": "perf/1"})"), "not a profile"));
-    CHECK(contains(refusal("[1, 2]"), "not a profile"));
+    CHECK(contains(refusal("[1, 2]"), "not a JSON object"));
 }
 
 TEST_CASE("wrong contents are refused with their place") {
@@ -277,26 +286,36 @@ TEST_CASE("wrong contents are refused with their place") {
         CHECK_MESSAGE(contains(message, why), with, " gave '", message, "', not ", why);
     };
     refused_for("\"from\": 5", "\"from\": 99", "there is no location 99");
-    refused_for("\"from\": 5", "\"from\": -1", "edges[0]: 'from'");
-    refused_for("\"from\": 5", "\"from\": 1.5", "edges[0]: 'from'");
-    refused_for("\"from\": 5", "\"from\": 99999999999999999999999", "edges[0]: 'from'");
-    refused_for("\"error\": 9000.5", "\"error\": \"9000\"", "edges[0]: 'error'");
-    refused_for("\"reached\": true", "\"reached\": 1", "sampling: convergence: 'reached'");
-    refused_for("\"kind\": \"call\"", "\"kind\": \"calls\"", "edges[2]: 'kind'");
+    refused_for("\"from\": 5", "\"from\": -1", "/edges/0/from is not");
+    refused_for("\"from\": 5", "\"from\": 1.5", "/edges/0/from is not");
+    refused_for("\"from\": 5", "\"from\": 99999999999999999999999", "/edges/0/from is not");
+    refused_for("\"error\": 9000.5", "\"error\": \"9000\"", "/edges/0/error is not");
+    refused_for("\"reached\": true", "\"reached\": 1", "/sampling/convergence/reached is not");
+    refused_for("\"kind\": \"call\"", "\"kind\": \"calls\"", "/edges/2/kind is not");
     refused_for("\"module\": 1", "\"module\": 2", "there is no module 2");
-    refused_for("\"module\": 1", "\"module\": 4294967296", "locations[7]: 'module'");
-    refused_for("\"address\": \"0x1010\"", "\"address\": \"1010\"", "locations[1]: 'address'");
-    refused_for("\"offset\": 16", "\"offset\": 99999", "locations[1]: 'offset'");
-    refused_for("\"type\": \"u32\"", "\"type\": \"u31\"", "values[0]: 'type'");
-    refused_for("\"type\": \"u32\"", "\"type\": \"u8\"", "values[0]: top: 'value'");
-    refused_for("\"type\": \"v128\"", "\"type\": \"v4294967296\"", "values[1]: 'type'");
-    refused_for("\"blocks\": [", "\"blocks\": [{}, ", "paths[0]: 'blocks'");
-    refused_for("\"pid\": 4711", "\"pid\": true", "run: 'pid'");
-    refused_for("\"status\": 3", "\"status\": 3000000000", "run: exit: 'status'");
-    refused_for("\"p99\": 180.5", "\"p98\": 180.5", "overhead: pause_us: 'p99'");
-    refused_for("\"calls\": [", "\"calls\": [7, ", "calls: an element");
-    refused_for("\"methods\": [", "\"methods\": 3, \"more\": [", "'methods' is not an array");
-    refused_for("\"notes\": [", "\"notes\": [[], ", "'notes'");
+    refused_for("\"module\": 1", "\"module\": 4294967296", "/locations/7/module is not");
+    refused_for("\"address\": \"0x1010\"", "\"address\": \"1010\"", "/locations/1/address is not");
+    refused_for("\"offset\": 16", "\"offset\": 99999", "/locations/1/offset is not");
+    refused_for("\"type\": \"u32\"", "\"type\": \"u31\"", "/values/0/type is not");
+    refused_for("\"type\": \"u32\"", "\"type\": \"u8\"", "/values/0/top/1/value is not");
+    for (const char* wrong : {"v4294967296", "u0x4", "f8", "f64x999", "f64x3"})
+        refused_for("\"f64x2\"", fmt::format("\"{}\"", wrong), "/values/1/type is not");
+    refused_for("\"blocks\": [", "\"blocks\": [{}, ", "/paths/0/blocks is not");
+    refused_for("\"references\": [", "\"references\": [7, ", "/streams/0/references is not");
+    refused_for("\"0x7f0000001000\"", "\"7f\"", "/streams/0/references is not");
+    refused_for("\"occurrences\": 4000", "\"occurrences\": -1", "/streams/0/occurrences is not");
+    refused_for("\"pid\": 4711", "\"pid\": true", "/run/pid is not");
+    refused_for("\"status\": 3", "\"status\": 3000000000", "/run/exit/status is not");
+    refused_for("\"p99\": 180.5", "\"p98\": 180.5", "/overhead/pause_us/p99 is not");
+    refused_for("\"calls\": [", "\"calls\": [7, ", "/calls/0 is not an object");
+    refused_for("\"methods\": [", "\"methods\": 3, \"more\": [", "/methods is not an array");
+    refused_for("\"reducer\": \"sum\"", "\"reducer\": \"max\"", "/probes/2/reducer is not");
+    refused_for("\"sum\": \"-0x28\"", "\"sum\": \"-28\"", "/probes/1/entries/0/sum is not");
+    refused_for("\"histogram\": [[-2, 26]", "\"histogram\": [[-65, 26]",
+                "/probes/1/entries/0/histogram is not");
+    refused_for("\"key\": \"0x7f0000001000\"", "\"key\": \"7f\"", "/probes/0/entries/0/key is not");
+    refused_for("\"value_at\": 5", "\"value_at\": 99", "there is no location 99");
+    refused_for("\"notes\": [", "\"notes\": [[], ", "/notes is not");
 }
 
 TEST_CASE("a profile that was cut off is refused, wherever it ends") {
@@ -327,7 +346,7 @@ TEST_CASE("deep nesting does not exhaust the stack") {
     const std::size_t depth = 1'000'000;
     CHECK(!parse_profile(std::string(depth, '[')));
     std::string closed = std::string(depth, '[') + std::string(depth, ']');
-    CHECK(contains(refusal("{\"new\": " + closed + "}"), "not a profile"));
+    CHECK(contains(refusal("{\"new\": " + closed + "}"), "nested deeper than"));
 }
 
 TEST_CASE("a file that is absent or no profile is named") {
@@ -338,23 +357,4 @@ TEST_CASE("a file that is absent or no profile is named") {
     auto device = read_profile("/dev/null");
     REQUIRE(!device);
     CHECK(contains(device.error().message, "not a regular file"));
-}
-
-TEST_CASE("values are spelled by their width") {
-    CHECK(value_type(1) == "u8");
-    CHECK(value_type(8) == "u64");
-    CHECK(value_type(32) == "v256");
-    CHECK(value_type(10) == "v80");
-    CHECK(value_type_bytes("u16") == 2);
-    CHECK(value_type_bytes("v512") == 64);
-    for (const char* wrong : {"", "u", "u7", "u128", "v64", "v1024", "v128 ", "x64", "v-128"})
-        CHECK_MESSAGE(!value_type_bytes(wrong), wrong);
-
-    CHECK(value_hex(little_endian(0, 8)) == "0x0");
-    CHECK(value_hex(little_endian(0x1200, 4)) == "0x1200");
-    CHECK(value_text(little_endian(0xffffffff, 4)) == "4294967295");
-    CHECK(value_text(little_endian(0x3ff0000000000000, 16)) == "0x3ff0000000000000 0x0");
-    CHECK(value_from_hex("0xabc", 2) == little_endian(0xabc, 2));
-    for (const char* wrong : {"", "0x", "12", "0xg", "0x12345", "0x 1"})
-        CHECK_MESSAGE(!value_from_hex(wrong, 2), wrong);
 }

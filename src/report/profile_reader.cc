@@ -5,11 +5,16 @@
 #include <charconv>
 
 #include "profile/address_patterns.h"
+#include "profile/count_limits.h"
 #include "profile/hazards.h"
+#include "profile/stream_limits.h"
 #include "report/file_text.h"
 #include "report/json_fields.h"
+#include "report/json_splitter.h"
 #include "report/location_lists.h"
+#include "report/probe_text.h"
 #include "report/profile_writer.h"
+#include "report/text_format.h"
 #include "report/value_text.h"
 
 namespace shadowprof {
@@ -30,10 +35,10 @@ std::vector<CodeLocation> unresolved_list(JsonFields& in, const char* name) {
 }
 
 // Takes a profile apart while it is parsed: each element of a list is converted and dropped as soon
-// as it is complete, so that a large file is never in memory as a tree.
+// as it is complete, so that a large file is never in memory as text or as a tree.
 class ProfileParser {
   public:
-    Result<ProfileFile> parse(std::string_view text);
+    Result<ProfileFile> parse(ByteSource& source);
 
   private:
     using Element = void (ProfileParser::*)(JsonFields&);
@@ -41,12 +46,12 @@ class ProfileParser {
         const char* name;
         Element read;
     };
-    static const std::array<List, 13> lists;
+    static const std::array<List, 15> lists;
 
-    bool on_event(int depth, Json::parse_event_t event, Json& parsed);
+    JsonSplitter::Use use_of(std::string_view member);
     void read_element(const Json& element);
     Result<void> check_schema(const Json& root) const;
-    Result<void> check_lists_consumed(const Json& root) const;
+    Result<void> check_lists(const Json& root) const;
     void read_rest(const Json& root);
     Result<void> resolve();
 
@@ -61,8 +66,10 @@ class ProfileParser {
     void read_value(JsonFields& in);
     void read_hazard(JsonFields& in);
     void read_address(JsonFields& in);
+    void read_stream(JsonFields& in);
     void read_latency(JsonFields& in);
     void read_latency_host(JsonFields in);
+    void read_probe(JsonFields& in);
     void read_thread(JsonFields& in);
     void read_other_processes(JsonFields in);
     void read_run(JsonFields in);
@@ -71,17 +78,17 @@ class ProfileParser {
     void read_syscalls(JsonFields in);
 
     void section_error(const JsonFields& in, std::string_view section) {
-        if (!error_ && in.error()) error_ = fmt::format("{}: {}", section, *in.error());
+        if (!error_ && in.error()) error_ = fmt::format("{}{}", section, *in.error());
     }
 
     ProfileFile file_;
     std::vector<CodeLocation> locations_;
     const List* list_ = nullptr;        // the one whose elements are being parsed
     std::size_t element_ = 0;           // of list_
-    std::optional<std::string> error_;  // the first
+    std::optional<std::string> error_;  // the first, behind its place
 };
 
-const std::array<ProfileParser::List, 13> ProfileParser::lists{{
+const std::array<ProfileParser::List, 15> ProfileParser::lists{{
     {"processes", &ProfileParser::read_process},
     {"modules", &ProfileParser::read_module},
     {"locations", &ProfileParser::read_location},
@@ -93,33 +100,38 @@ const std::array<ProfileParser::List, 13> ProfileParser::lists{{
     {"values", &ProfileParser::read_value},
     {"hazards", &ProfileParser::read_hazard},
     {"addresses", &ProfileParser::read_address},
+    {"streams", &ProfileParser::read_stream},
     {"latency", &ProfileParser::read_latency},
+    {"probes", &ProfileParser::read_probe},
     {"threads", &ProfileParser::read_thread},
 }};
+
+constexpr std::size_t most_error_columns = 400;
+
+constexpr std::array<std::string_view, 8> kept_members{
+    "schema",   "run",      "other_processes", "sampling",
+    "overhead", "syscalls", "latency_host",    "notes"};
 
 Error invalid(std::string message) {
     return {ErrorCode::invalid, 0, std::move(message)};
 }
 
-bool ProfileParser::on_event(int depth, Json::parse_event_t event, Json& parsed) {
-    if (depth == 1 && event == Json::parse_event_t::key) {
-        const auto& name = parsed.get_ref<const std::string&>();
-        auto it = std::find_if(lists.begin(), lists.end(),
-                               [&](const List& list) { return name == list.name; });
-        list_ = it == lists.end() ? nullptr : &*it;
-        element_ = 0;
-    }
-    if (depth != 2 || event != Json::parse_event_t::object_end || list_ == nullptr) return true;
-    read_element(parsed);
-    ++element_;
-    return false;
+JsonSplitter::Use ProfileParser::use_of(std::string_view member) {
+    const auto list = std::find_if(lists.begin(), lists.end(),
+                                   [&](const List& each) { return member == each.name; });
+    list_ = list == lists.end() ? nullptr : &*list;
+    element_ = 0;
+    if (list_ != nullptr) return JsonSplitter::Use::split;
+    const bool known =
+        std::find(kept_members.begin(), kept_members.end(), member) != kept_members.end();
+    return known ? JsonSplitter::Use::keep : JsonSplitter::Use::drop;
 }
 
 void ProfileParser::read_element(const Json& element) {
-    if (error_) return;
     JsonFields in(element);
-    (this->*list_->read)(in);
-    if (in.error()) error_ = fmt::format("{}[{}]: {}", list_->name, element_, *in.error());
+    if (!error_ && !in.error()) (this->*list_->read)(in);
+    if (!error_ && in.error()) error_ = fmt::format("/{}/{}{}", list_->name, element_, *in.error());
+    ++element_;
 }
 
 Result<void> ProfileParser::check_schema(const Json& root) const {
@@ -134,27 +146,19 @@ Result<void> ProfileParser::check_schema(const Json& root) const {
                              schema, SHADOWPROF_VERSION, profile_schema)};
 }
 
-Result<void> ProfileParser::check_lists_consumed(const Json& root) const {
-    for (const List& list : lists) {
-        auto it = root.find(list.name);
-        if (it == root.end()) continue;
-        if (!it->is_array()) return invalid(fmt::format("'{}' is not an array", list.name));
-        if (!it->empty()) return invalid(fmt::format("{}: an element is not an object", list.name));
-    }
+Result<void> ProfileParser::check_lists(const Json& root) const {
+    for (const List& list : lists)
+        if (const auto it = root.find(list.name); it != root.end() && !it->is_array())
+            return invalid(fmt::format("/{} is not an array", list.name));
     return {};
 }
 
-Result<ProfileFile> ProfileParser::parse(std::string_view text) {
-    Json root;
-    try {
-        root = Json::parse(text, [this](int depth, Json::parse_event_t event, Json& parsed) {
-            return on_event(depth, event, parsed);
-        });
-    } catch (const Json::exception& e) {
-        return invalid(fmt::format("it is not JSON: {}", e.what()));
-    }
+Result<ProfileFile> ProfileParser::parse(ByteSource& source) {
+    JsonSplitter splitter({.use_of = [this](std::string_view name) { return use_of(name); },
+                           .element = [this](const Json& element) { read_element(element); }});
+    TRY_ASSIGN(const Json root, splitter.parse(source));
     TRY(check_schema(root));
-    TRY(check_lists_consumed(root));
+    TRY(check_lists(root));
     read_rest(root);
     if (error_) return invalid(*error_);
     TRY(resolve());
@@ -175,13 +179,16 @@ void ProfileParser::read_rest(const Json& root) {
         else
             in.fail("notes", "a list of strings");
     }
-    section_error(in, "profile");
+    section_error(in, "");
 }
 
 Result<void> ProfileParser::resolve() {
     for (CodeLocation location : locations_)
         if (location.module >= file_.profile.modules.size())
-            return invalid(fmt::format("locations: there is no module {}", location.module));
+            return invalid(
+                fmt::format("there is no module {0} (/modules/{0}), in which a "
+                            "location is",
+                            location.module));
     std::optional<std::uint64_t> unknown;
     for_each_location(file_.profile, [&](CodeLocation& location) {
         if (location.address < locations_.size())
@@ -189,7 +196,9 @@ Result<void> ProfileParser::resolve() {
         else
             unknown = location.address;
     });
-    if (unknown) return invalid(fmt::format("there is no location {}", *unknown));
+    if (unknown)
+        return invalid(fmt::format(
+            "there is no location {0} (/locations/{0}), of which an entry is", *unknown));
     return {};
 }
 
@@ -211,7 +220,7 @@ void ProfileParser::read_process(JsonFields& in) {
                         .seconds = in.number("seconds"),
                         .samples = in.count("samples"),
                         .instructions = in.count("instructions")};
-    if (!in.json().value("parent", Json()).is_null()) process.parent = in.integer("parent");
+    process.parent = in.optional_integer("parent");
     JsonFields exit = in.object("exit");
     process.exit_status = exit.optional_int("status");
     process.exit_signal = exit.optional_int("signal");
@@ -224,7 +233,7 @@ void ProfileParser::read_other_processes(JsonFields in) {
     others.count = in.count("count");
     others.samples = in.count("samples");
     others.instructions = in.count("instructions");
-    section_error(in, "other_processes");
+    section_error(in, "/other_processes");
 }
 
 void ProfileParser::read_module(JsonFields& in) {
@@ -252,7 +261,7 @@ void ProfileParser::read_location(JsonFields& in) {
         JsonFields frame(element);
         symbol.inlined.push_back(
             {frame.optional_text("function"), frame.optional_text("file"), line(frame)});
-        in.take(frame, "inlined");
+        in.take(frame, "inlined", symbol.inlined.size() - 1);
     }
     file_.symbols.add(location, symbol, in.optional_text("text"));
     locations_.push_back(location);
@@ -296,22 +305,39 @@ std::vector<TopValue> read_top_values(JsonFields& in, const char* name, std::uin
         if (!value) fields.fail("value", "a hexadecimal number of the operand's width");
         top.push_back({value.value_or(std::vector<std::byte>{}), fields.count("count"),
                        fields.number("error")});
-        in.take(fields, name);
+        in.take(fields, name, top.size() - 1);
     }
     return top;
 }
 
+std::vector<CallerValues> read_caller_values(JsonFields& in, std::uint32_t width_bytes) {
+    std::vector<CallerValues> list;
+    if (!in.json().contains("by_caller")) return list;
+    for (const Json& element : in.array("by_caller")) {
+        JsonFields fields(element);
+        list.push_back({.callers = unresolved_list(fields, "callers"),
+                        .count = fields.count("count"),
+                        .invariance = fields.number("invariance"),
+                        .top = read_top_values(fields, "top", width_bytes),
+                        .absent_error = fields.optional_number("absent_error")});
+        in.take(fields, "by_caller", list.size() - 1);
+    }
+    return list;
+}
+
 void ProfileParser::read_value(JsonFields& in) {
-    auto width_bytes = value_type_bytes(in.text("type"));
-    if (!width_bytes) return in.fail("type", "a type of value");
+    const auto wide = value_type_of(in.text("type"));
+    if (!wide) return in.fail("type", "a type of value");
     file_.profile.values.push_back({.at = unresolved(in.count("at")),
                                     .operand = in.text("operand"),
-                                    .width_bytes = *width_bytes,
+                                    .width_bytes = wide->width_bytes,
+                                    .type = wide->type,
                                     .count = in.count("count"),
                                     .invariance = in.number("invariance"),
-                                    .top = read_top_values(in, "top", *width_bytes),
-                                    .top_tnv = read_top_values(in, "top_tnv", *width_bytes),
-                                    .absent_error = in.optional_number("absent_error")});
+                                    .top = read_top_values(in, "top", wide->width_bytes),
+                                    .top_tnv = read_top_values(in, "top_tnv", wide->width_bytes),
+                                    .absent_error = in.optional_number("absent_error"),
+                                    .by_caller = read_caller_values(in, wide->width_bytes)});
 }
 
 void ProfileParser::read_hazard(JsonFields& in) {
@@ -325,9 +351,6 @@ void ProfileParser::read_hazard(JsonFields& in) {
                                      .count = in.count("count"),
                                      .executions = in.count("executions")});
 }
-
-// So that sums of such counts fit.
-constexpr std::uint64_t most_moves = std::uint64_t{1} << 56;
 
 void read_strides(JsonFields& in, AddressMoves& moves) {
     moves.strides.clear();
@@ -353,6 +376,23 @@ AddressMoves read_moves(JsonFields& in) {
     in.take(counts, "counts");
     if (in.json().contains("strides")) read_strides(in, moves);
     return moves;
+}
+
+// Heat and length follow from the rest.
+void ProfileParser::read_stream(JsonFields& in) {
+    DataStream stream;
+    stream.occurrences = in.count("occurrences");
+    if (stream.occurrences > most_moves) return in.fail("occurrences", "a count");
+    for (const Json& pair : in.array("references")) {
+        const bool is_pair = pair.is_array() && pair.size() == 2 && pair[0].is_number_unsigned() &&
+                             pair[1].is_string();
+        const auto address =
+            is_pair ? parse_hex(pair[1].get_ref<const std::string&>()) : std::nullopt;
+        if (!address || stream.references.size() == StreamLimits::longest)
+            return in.fail("references", "a list of pairs of locations and addresses");
+        stream.references.push_back({unresolved(pair[0].get<std::uint64_t>()), *address});
+    }
+    file_.profile.streams.push_back(std::move(stream));
 }
 
 void ProfileParser::read_address(JsonFields& in) {
@@ -405,7 +445,7 @@ void ProfileParser::read_latency_host(JsonFields in) {
         JsonFields level(element);
         host.levels.push_back({level.text("name"), level.count("from_cycles"),
                                level.number("median_cycles"), level.number("right_share")});
-        in.take(level, "levels");
+        in.take(level, "levels", host.levels.size() - 1);
     }
     host.step_cycles = in.count("step_cycles");
     host.load_us = in.number("load_us");
@@ -413,7 +453,72 @@ void ProfileParser::read_latency_host(JsonFields in) {
     host.evicted_l1 = in.optional_number("evicted_l1");
     host.evicted_l2 = in.optional_number("evicted_l2");
     host.page_walk_cycles = in.optional_number("page_walk_cycles");
-    section_error(in, "latency_host");
+    section_error(in, "/latency_host");
+}
+
+// The number of a name in a table of them; 0 if it is none.
+template <std::size_t count>
+std::size_t read_choice(JsonFields& in, const char* member,
+                        const std::array<std::string_view, count>& names) {
+    const auto found = std::find(names.begin(), names.end(), in.text(member));
+    if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
+    in.fail(member, fmt::format("one of {}", fmt::join(names, ", ")));
+    return 0;
+}
+
+ProbeDatum read_datum(JsonFields& in, const std::string& name, ProbeDatumKind kind) {
+    if (kind == ProbeDatumKind::none) return {};
+    if (kind == ProbeDatumKind::location) return unresolved(in.count((name + "_at").c_str()));
+    return in.hex(name.c_str());
+}
+
+void read_probe_histogram(JsonFields& in, ProbeEntry& entry) {
+    entry.least = in.hex("least");
+    entry.most = in.hex("most");
+    for (const Json& bucket : in.array("histogram")) {
+        const bool is_bucket = bucket.is_array() && bucket.size() == 2 &&
+                               bucket[0].is_number_integer() && bucket[0] >= -widest_bucket &&
+                               bucket[0] <= widest_bucket && bucket[1].is_number_unsigned();
+        if (!is_bucket) return in.fail("histogram", "a list of pairs of widths and counts");
+        entry.histogram[bucket[0].get<int>()] += bucket[1].get<std::uint64_t>();
+    }
+}
+
+ProbeEntry read_probe_entry(JsonFields& in, const ProbeProfile& probe) {
+    ProbeEntry entry{.key = read_datum(in, "key", probe.key), .count = in.count("count")};
+    if (probe.reducer == Reducer::sum || probe.reducer == Reducer::histogram) {
+        const auto sum = parse_sum_hex(in.text("sum"));
+        if (!sum) in.fail("sum", "a hexadecimal number");
+        entry.sum = sum.value_or(0);
+    }
+    if (probe.reducer == Reducer::histogram) read_probe_histogram(in, entry);
+    if (probe.reducer != Reducer::hotlist) return entry;
+    for (const Json& element : in.array("top")) {
+        JsonFields top(element);
+        entry.top.push_back(
+            {read_datum(top, "value", probe.value), top.count("count"), top.number("error")});
+        in.take(top, "top", entry.top.size() - 1);
+    }
+    entry.absent_error = in.number("absent_error");
+    return entry;
+}
+
+void ProfileParser::read_probe(JsonFields& in) {
+    ProbeProfile probe{
+        .name = in.text("name"),
+        .text = in.text("text"),
+        .reducer = static_cast<Reducer>(read_choice(in, "reducer", reducer_names)),
+        .value = static_cast<ProbeDatumKind>(read_choice(in, "value", probe_datum_names)),
+        .key = static_cast<ProbeDatumKind>(read_choice(in, "key", probe_datum_names)),
+        .hits = in.count("hits"),
+        .missed = in.count("missed"),
+        .left_out = in.count("left_out")};
+    for (const Json& element : in.array("entries")) {
+        JsonFields entry(element);
+        probe.entries.push_back(read_probe_entry(entry, probe));
+        in.take(entry, "entries", probe.entries.size() - 1);
+    }
+    file_.profile.probes.push_back(std::move(probe));
 }
 
 void ProfileParser::read_run(JsonFields in) {
@@ -438,7 +543,7 @@ void ProfileParser::read_run(JsonFields in) {
     run.cores =
         static_cast<std::uint32_t>(std::min<std::uint64_t>(host.count("cores"), UINT32_MAX));
     in.take(host, "host");
-    section_error(in, "run");
+    section_error(in, "/run");
 }
 
 ExactStats read_exact(JsonFields& in) {
@@ -478,7 +583,7 @@ std::vector<SamplingChange> read_changes(JsonFields& in) {
     for (const auto& item : in.array("changes")) {
         JsonFields change(item);
         changes.push_back({change.number("seconds"), change.count("samples"), change.text("what")});
-        in.take(change, "changes");
+        in.take(change, "changes", changes.size() - 1);
     }
     return changes;
 }
@@ -510,7 +615,7 @@ void ProfileParser::read_sampling(JsonFields in) {
     }
     sampling.changes = read_changes(in);
     sampling.changes_left_out = in.optional_count("changes_left_out").value_or(0);
-    section_error(in, "sampling");
+    section_error(in, "/sampling");
 }
 
 DurationStats duration(JsonFields& in, const char* name) {
@@ -532,30 +637,32 @@ void ProfileParser::read_overhead(JsonFields in) {
     overhead.profiler_cpu_seconds = in.number("profiler_cpu_seconds");
     overhead.budget_percent = in.number("budget_percent");
     overhead.estimated_slowdown_percent = in.number("estimated_slowdown_percent");
-    section_error(in, "overhead");
+    section_error(in, "/overhead");
 }
 
 void ProfileParser::read_syscalls(JsonFields in) {
     for (const char* name : {"benign", "output", "input", "misc", "unsafe"})
         file_.profile.syscalls.by_class[name] = in.count(name);
     file_.profile.syscalls.by_name = count_map(in, "by_name");
-    section_error(in, "syscalls");
+    section_error(in, "/syscalls");
 }
 
 }  // namespace
 
 Result<ProfileFile> parse_profile(std::string_view text) {
-    return ProfileParser().parse(text);
+    ByteSource source(text);
+    return ProfileParser().parse(source);
 }
 
 Result<ProfileFile> read_profile(const std::string& path) {
-    constexpr std::uint64_t most_bytes = std::uint64_t{1} << 33;
-    TRY_ASSIGN(std::string text, read_file_text(path, most_bytes));
-    auto file = parse_profile(text);
-    if (!file)
-        return std::move(file).error().with_context(
-            fmt::format("cannot use the profile '{}'", path));
-    return file;
+    TRY_ASSIGN(UniqueFd fd, open_for_reading(path));
+    ByteSource source(std::move(fd));
+    auto file = ProfileParser().parse(source);
+    if (file) return file;
+    Error error = std::move(file).error();
+    // Parts of the file are in it.
+    error.message = fit(printable(error.message), most_error_columns);
+    return std::move(error).with_context(fmt::format("cannot use the profile '{}'", path));
 }
 
 }  // namespace shadowprof

@@ -47,7 +47,8 @@ def is_optional(path):
         or path == ("addresses",) or path[:2] == ("hazards", 0) and path[-1] == "executions" \
         or path in (("processes",), ("other_processes",), ("sampling", "convergence"),
                     ("latency_host",)) \
-        or path[-1] == "strides" \
+        or path[-1] in ("strides", "by_caller", "absent_error") \
+        or path == ("probes",) \
         or path[0] == "latency" and path[-1] in LATENCY_DETAILS or path[2:3] == ("levels",)
 
 
@@ -88,6 +89,9 @@ WRONG = [
     (("stacks", 0, "frames"), 3),
     (("methods", 0, "instructions"), -1),
     (("values", 0, "type"), "i32"),
+    (("values", 0, "type"), "u0x4"),
+    (("values", 0, "type"), "f8"),
+    (("values", 0, "type"), "f64x999"),
     (("values", 0, "invariance"), 1.2),
     (("values", 0, "top", 0, "value"), 7),
     (("values", 0, "top", 0, "text"), 7),
@@ -102,6 +106,17 @@ WRONG = [
     (("addresses", 0, "stride"), "0x8"),
     (("addresses", 0, "counts", "chase"), -1),
     (("streams",), [{"heat": 4, "length": 2, "occurrences": 2, "references": [[0, 16]]}]),
+    (("probes", 0, "reducer"), "top"),
+    (("probes", 0, "key"), "address"),
+    (("probes", 0, "hits"), -1),
+    (("probes", 0, "entries", 0, "key"), 4096),
+    (("probes", 0, "entries", 0, "top", 0, "value_at"), "0x10"),
+    (("probes", 0, "entries", 0, "top"), [{"count": 1, "error": 0}]),
+    (("probes", 1, "entries", 0, "histogram", 0), [65, 1]),
+    (("probes", 1, "entries", 0, "least"), -2),
+    (("probes", 1, "entries", 0, "key_at"), REMOVED),
+    (("probes", 2, "entries", 0, "sum"), REMOVED),
+    (("probes", 2, "entries", 0, "sum"), "0x-1"),
     (("notes", 0), 3),
 ]
 
@@ -117,6 +132,9 @@ RIGHT = [
                      "histogram": [[52, 1], [78, 1]]}]),
     (("hazards",), [{"kind": "4k-aliasing", "count": 1, "first": 0, "second": 1}]),
     (("streams",), [{"heat": 4, "length": 2, "occurrences": 2, "references": [[0, "0x10"]]}]),
+    (("probes",), REMOVED),
+    (("probes",), []),
+    (("probes", 3, "entries"), [{"count": 1}]),
 ]
 
 

@@ -8,12 +8,11 @@
 #include "report/location_lists.h"
 #include "report/location_numbers.h"
 #include "report/methods.h"
+#include "report/probe_text.h"
 #include "report/value_text.h"
 
 namespace shadowprof {
 namespace {
-
-constexpr const char* uncollected_note = "not collected: streams";
 
 class ProfileWriter {
   public:
@@ -46,8 +45,8 @@ class ProfileWriter {
         write_threads();
         write_latency();
         write_latency_host();
-        for (const char* uncollected : {"streams"})
-            list(uncollected, std::vector<int>{}, [](int) {});
+        write_streams();
+        write_probes();
         write_notes();
         json_.end_object();
         return json_.finish();
@@ -350,11 +349,11 @@ class ProfileWriter {
         });
     }
 
-    void top_values(std::string_view name, const std::vector<TopValue>& top) {
+    void top_values(std::string_view name, const std::vector<TopValue>& top, ValueType type) {
         list(name, top, [&](const TopValue& value) {
             json_.begin_object();
             json_.member("value", value_hex(value.value));
-            json_.member("text", value_text(value.value));
+            json_.member("text", value_text(value.value, type));
             json_.member("count", value.count);
             json_.member("error", value.error);
             json_.end_object();
@@ -366,12 +365,25 @@ class ProfileWriter {
             json_.begin_object();
             location("at", value.at);
             json_.member("operand", value.operand);
-            json_.member("type", value_type(value.width_bytes));
+            json_.member("type", value_type(value.type, value.width_bytes));
             json_.member("count", value.count);
             json_.member("invariance", value.invariance);
-            top_values("top", value.top);
-            top_values("top_tnv", value.top_tnv);
+            top_values("top", value.top, value.type);
+            top_values("top_tnv", value.top_tnv, value.type);
             if (value.absent_error) json_.member("absent_error", *value.absent_error);
+            if (!value.by_caller.empty()) write_caller_values(value.by_caller, value.type);
+            json_.end_object();
+        });
+    }
+
+    void write_caller_values(const std::vector<CallerValues>& by_caller, ValueType type) {
+        list("by_caller", by_caller, [&](const CallerValues& values) {
+            json_.begin_object();
+            locations("callers", values.callers);
+            json_.member("count", values.count);
+            json_.member("invariance", values.invariance);
+            top_values("top", values.top, type);
+            if (values.absent_error) json_.member("absent_error", *values.absent_error);
             json_.end_object();
         });
     }
@@ -470,6 +482,74 @@ class ProfileWriter {
         json_.end_object();
     }
 
+    void write_probes() {
+        list("probes", profile_.probes, [&](const ProbeProfile& probe) {
+            json_.begin_object();
+            json_.member("name", probe.name);
+            json_.member("text", probe.text);
+            json_.member("reducer", name(probe.reducer));
+            json_.member("value", probe_datum_names[static_cast<std::size_t>(probe.value)]);
+            json_.member("key", probe_datum_names[static_cast<std::size_t>(probe.key)]);
+            json_.member("hits", probe.hits);
+            json_.member("missed", probe.missed);
+            json_.member("left_out", probe.left_out);
+            list("entries", probe.entries,
+                 [&](const ProbeEntry& entry) { probe_entry(probe, entry); });
+            json_.end_object();
+        });
+    }
+
+    void write_streams() {
+        list("streams", profile_.streams, [&](const DataStream& stream) {
+            json_.begin_object();
+            json_.member("heat", stream.heat());
+            json_.member("length", stream.references.size());
+            json_.member("occurrences", stream.occurrences);
+            list("references", stream.references, [&](const DataReference& reference) {
+                json_.begin_array();
+                json_.value(numbers_.of(reference.at));
+                json_.value(hex_text(reference.address));
+                json_.end_array();
+            });
+            json_.end_object();
+        });
+    }
+
+    // "value": "0x7", "value_text": "7", or "value_at": location; nothing for none.
+    void datum(const std::string& name, const ProbeDatum& datum, ProbeDatumKind kind) {
+        if (const auto* at = std::get_if<CodeLocation>(&datum)) location(name + "_at", *at);
+        const auto* number = std::get_if<std::uint64_t>(&datum);
+        if (number == nullptr) return;
+        json_.member(name, hex_text(*number));
+        json_.member(name + "_text", probe_number(*number, kind == ProbeDatumKind::signed_number));
+    }
+
+    void probe_entry(const ProbeProfile& probe, const ProbeEntry& entry) {
+        json_.begin_object();
+        datum("key", entry.key, probe.key);
+        json_.member("count", entry.count);
+        if (probe.reducer == Reducer::sum || probe.reducer == Reducer::histogram) {
+            json_.member("sum", sum_hex(entry.sum));
+            json_.member("mean", mean_of(entry));
+        }
+        if (probe.reducer == Reducer::histogram) {
+            json_.member("least", hex_text(entry.least));
+            json_.member("most", hex_text(entry.most));
+            pairs("histogram", entry.histogram);
+        }
+        if (probe.reducer == Reducer::hotlist) {
+            list("top", entry.top, [&](const ProbeTop& top) {
+                json_.begin_object();
+                datum("value", top.value, probe.value);
+                json_.member("count", top.count);
+                json_.member("error", top.error);
+                json_.end_object();
+            });
+            json_.member("absent_error", entry.absent_error);
+        }
+        json_.end_object();
+    }
+
     void write_threads() {
         list("threads", profile_.threads, [&](const ThreadProfile& thread) {
             json_.begin_object();
@@ -488,7 +568,6 @@ class ProfileWriter {
             if (std::find(notes.begin(), notes.end(), note) == notes.end())
                 notes.push_back(std::move(note));
         };
-        add(uncollected_note);
         for (std::string& note : symbols_.notes()) add(std::move(note));
         list("notes", notes, [&](const std::string& note) { json_.value(note); });
     }
@@ -527,7 +606,13 @@ Profile with_short_lists(const Profile& profile, std::size_t top) {
     cut.values = hottest(profile.values, top, "values", cut.notes);
     cut.hazards = hottest(profile.hazards, top, "hazards", cut.notes);
     cut.addresses = hottest(profile.addresses, top, "addresses", cut.notes);
+    cut.streams = hottest(profile.streams, top, "streams", cut.notes);
     cut.latency = hottest(profile.latency, top, "latency", cut.notes);
+    for (ProbeProfile probe : profile.probes) {
+        probe.entries =
+            hottest(probe.entries, top, fmt::format("probe '{}'", probe.name), cut.notes);
+        cut.probes.push_back(std::move(probe));
+    }
     return cut;
 }
 

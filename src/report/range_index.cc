@@ -54,4 +54,14 @@ std::optional<std::uint32_t> RangeIndex::find(std::uint64_t address) const {
     return std::prev(it)->owner;
 }
 
+std::span<const OwnedRange> RangeIndex::pieces(std::uint64_t start, std::uint64_t end) const {
+    const auto first =
+        std::upper_bound(pieces_.begin(), pieces_.end(), start,
+                         [](std::uint64_t a, const OwnedRange& piece) { return a < piece.end; });
+    const auto last =
+        std::lower_bound(first, pieces_.end(), end,
+                         [](const OwnedRange& piece, std::uint64_t a) { return piece.start < a; });
+    return {first, last};
+}
+
 }  // namespace shadowprof

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace shadowprof {
@@ -22,6 +23,11 @@ class RangeIndex {
 
     // The owner of `address`. Takes logarithmic time, whatever the ranges were.
     std::optional<std::uint32_t> find(std::uint64_t address) const;
+
+    // What has an owner, by rising address, without overlaps.
+    const std::vector<OwnedRange>& pieces() const { return pieces_; }
+    // The pieces that overlap a range.
+    std::span<const OwnedRange> pieces(std::uint64_t start, std::uint64_t end) const;
 
   private:
     std::vector<OwnedRange> pieces_;  // sorted, disjoint

@@ -5,12 +5,14 @@
 #include <string>
 
 #include "base/result.h"
-#include "report/summary.h"
+#include "report/text/full_lists.h"
 
 namespace shadowprof {
 
-// Reads the profile at `path` ("-" for standard input) and prints its summary to `out`, with the
-// names that the profile itself holds. Errors: those of read_profile(), or `out` cannot be written.
-Result<void> report_profile(const std::string& path, const SummaryOptions& options, std::FILE* out);
+// Reads the profile at `path` ("-" for standard input) and prints its summary to `out`, or the
+// lists or findings that `lists` asks for, with the names that the profile itself holds. Needs
+// check(lists). Errors: those of read_profile(), or `out` cannot be written.
+Result<void> report_profile(const std::string& path, const ListRequest& lists,
+                            const TextOptions& options, std::FILE* out);
 
 }  // namespace shadowprof

@@ -114,7 +114,7 @@ SafeOutput::SafeOutput(SafeOutput&& other) noexcept
       failed_(other.failed_) {}
 
 SafeOutput::~SafeOutput() {
-    if (!temporary_.empty()) ::unlinkat(directory_.get(), temporary_.c_str(), 0);
+    remove_temporary();
 }
 
 Error SafeOutput::error(int error_number, std::string_view what) const {
@@ -138,7 +138,7 @@ Result<SafeOutput> SafeOutput::open(std::string pattern) {
     if (exists && (!S_ISREG(status.st_mode) || names_open_descriptor(path)))
         TRY(output.open_in_place(path));
     else
-        TRY(output.create_temporary(path));
+        TRY(output.open_directory(path));
     return output;
 }
 
@@ -159,7 +159,7 @@ Result<void> SafeOutput::open_in_place(const std::string& path) {
     return {};
 }
 
-Result<void> SafeOutput::create_temporary(const std::string& path) {
+Result<void> SafeOutput::open_directory(const std::string& path) {
     bool has_pid = path != expand_output_name(pattern_, 1);
     auto [directory, base] = split(has_pid ? pattern_ : escaped(resolved(path)));
     base_ = base;
@@ -173,6 +173,12 @@ Result<void> SafeOutput::create_temporary(const std::string& path) {
     directory_.reset(
         ::open(directory.empty() ? "." : directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (!directory_) return error(errno, "cannot write");
+    TRY(create_temporary());
+    remove_temporary();
+    return {};
+}
+
+Result<void> SafeOutput::create_temporary() {
     constexpr int most_tries = 100;
     for (int i = 0; i < most_tries; ++i) {
         std::string name = fmt::format(".shadowprof-{}-{}.tmp", ::getpid(), i);
@@ -184,6 +190,13 @@ Result<void> SafeOutput::create_temporary(const std::string& path) {
     return error(errno, "cannot create a file for");
 }
 
+void SafeOutput::remove_temporary() {
+    if (temporary_.empty()) return;
+    ::unlinkat(directory_.get(), temporary_.c_str(), 0);
+    temporary_.clear();
+    file_.reset();
+}
+
 Result<void> SafeOutput::write(std::string_view bytes) {
     if (failed_) return error(EIO, "cannot write");
     buffer_.append(bytes);
@@ -192,10 +205,12 @@ Result<void> SafeOutput::write(std::string_view bytes) {
 
 Result<void> SafeOutput::flush() {
     if (failed_) return error(EIO, "cannot write");
-    auto written = write_all(file_.get(), buffer_);
+    failed_ = true;
+    if (!file_) TRY(create_temporary());
+    const auto written = write_all(file_.get(), buffer_);
     buffer_.clear();
-    failed_ = !written;
-    if (failed_) return error(written.error().sys_errno, "cannot write");
+    if (!written) return error(written.error().sys_errno, "cannot write");
+    failed_ = false;
     return {};
 }
 

@@ -17,7 +17,8 @@ std::string expand_output_name(std::string_view pattern, pid_t pid);
 // An output that is opened before there is anything to write, so that a name that cannot be
 // written is known before the target starts. What is written goes to a temporary file beside the
 // named one; nothing has the name until commit(). The destructor of an output that was not
-// committed removes the temporary.
+// committed removes the temporary. There is none before the first write: who is killed in a long
+// run leaves nothing.
 //
 // "-" is standard output. Names of devices, pipes and the like (/dev/null, /dev/stdout) are opened
 // and written in place. A symbolic link is followed: the file that it names is replaced, not it.
@@ -43,7 +44,10 @@ class SafeOutput final : public ByteSink {
     explicit SafeOutput(std::string pattern) : pattern_(std::move(pattern)) {}
     Result<void> open_standard_output();
     Result<void> open_in_place(const std::string& path);
-    Result<void> create_temporary(const std::string& path);
+    // Files can be created in it: one was.
+    Result<void> open_directory(const std::string& path);
+    Result<void> create_temporary();
+    void remove_temporary();
     Result<void> flush();
     Result<void> install(const std::string& name);
     Error error(int error_number, std::string_view what) const;
@@ -52,7 +56,7 @@ class SafeOutput final : public ByteSink {
     UniqueFd directory_;     // of the file; none if written in place
     std::string base_;       // pattern of the last component
     std::string temporary_;  // name in directory_; empty if there is none (any more)
-    UniqueFd file_;
+    UniqueFd file_;          // none before the first flush, but in place
     std::string buffer_;
     bool failed_ = false;
 };

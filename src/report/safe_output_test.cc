@@ -79,11 +79,20 @@ TEST_CASE("an output that is not committed leaves everything as it was") {
         auto output = SafeOutput::open(dir.path("profile.json"));
         REQUIRE(output);
         SafeOutput moved = std::move(*output);
-        REQUIRE(moved.write("never seen"));
+        REQUIRE(moved.write(std::string(3'000'000, 'x')));
         CHECK(dir.size() == 2);
     }
     CHECK(dir.size() == 1);
     CHECK(file_content(dir.path("profile.json")) == "older");
+}
+
+TEST_CASE("before something is written there is no file that a killed program could leave") {
+    TemporaryDirectory dir;
+    auto output = SafeOutput::open(dir.path("profile.json"));
+    REQUIRE(output);
+    CHECK(dir.size() == 0);
+    CHECK(output->commit(some_pid));
+    CHECK(file_content(dir.path("profile.json")).empty());
 }
 
 TEST_CASE("a file that cannot take its name leaves the older one in place") {

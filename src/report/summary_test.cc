@@ -16,7 +16,7 @@ using namespace shadowprof;
 
 namespace {
 
-std::string summary(const Profile& profile, SymbolSource& symbols, SummaryOptions options = {}) {
+std::string summary(const Profile& profile, SymbolSource& symbols, TextOptions options = {}) {
     char* text = nullptr;
     std::size_t size = 0;
     std::FILE* out = ::open_memstream(&text, &size);
@@ -26,7 +26,7 @@ std::string summary(const Profile& profile, SymbolSource& symbols, SummaryOption
     return {text, size};
 }
 
-std::string sample_summary(SummaryOptions options = {}) {
+std::string sample_summary(TextOptions options = {}) {
     auto symbols = sample_symbols();
     return summary(sample_profile(), symbols, options);
 }
@@ -44,7 +44,7 @@ void check_size(const std::string& text, std::size_t width) {
     std::size_t lines = 0;
     for (std::string line; std::getline(in, line); ++lines)
         CHECK_MESSAGE(columns(line) <= width, line);
-    CHECK(lines <= 64);  // with hazards and addresses
+    CHECK(lines <= 85);  // with hazards, addresses, streams and probes
 }
 
 // More of everything than the summary has room for, under long names.
@@ -202,6 +202,55 @@ TEST_CASE("functions, paths, branches and values come with their shares and plac
     CHECK(!line_with(summary(of_one, symbols), "libplain.so+0x500").empty());
 }
 
+TEST_CASE("a value that depends on its callers is told with them") {
+    Profile p = sample_profile();
+    const CodeLocation first{0, 0x1010}, second{0, 0x1015};
+    const auto by = [](CodeLocation caller, std::uint64_t value, std::uint64_t count) {
+        return CallerValues{.callers = {caller},
+                            .count = count,
+                            .invariance = 1,
+                            .top = {{little_endian(value, 4), count, 0}}};
+    };
+    p.values[0].count = 1'000'000;
+    p.values[0].invariance = 0.6;
+    p.values[0].by_caller = {by(first, 7, 600'000), by(second, 9, 400'000)};
+    auto symbols = sample_symbols();
+    const std::string text = summary(p, symbols);
+    const std::string head = line_with(text, "by caller");
+    CHECK_MESSAGE(head.find("eax: 100.0% by caller, 60.0% in all") != std::string::npos, text);
+    CHECK(line_with(text, "from main+0x10").find("600 k    from main+0x10 = 7 (100.0%)") !=
+          std::string::npos);
+    CHECK(line_with(text, "from main+0x15").find("= 9 (100.0%)") != std::string::npos);
+    check_size(text, 100);
+
+    // Nothing is won by knowing them.
+    p.values[0].by_caller = {by(first, 7, 600'000), by(second, 7, 400'000)};
+    p.values[0].invariance = 1;
+    CHECK(line_with(summary(p, symbols), "by caller").empty());
+}
+
+TEST_CASE("values are shown by their type") {
+    const auto shown = [](ValueType type, std::vector<std::byte> value) {
+        Profile p = sample_profile();
+        ValueProfile& v = p.values[0];
+        v.width_bytes = static_cast<std::uint32_t>(value.size());
+        v.type = type;
+        v.top = {{std::move(value), v.count, 0}};
+        auto symbols = sample_symbols();
+        return line_with(summary(p, symbols), "mov eax, [rdi+0x8]");
+    };
+    constexpr auto integer = ValueType::Kind::integer, floating = ValueType::Kind::floating,
+                   bits = ValueType::Kind::bits;
+    const auto has = [](const std::string& line, const char* text) {
+        return line.find(text) != std::string::npos;
+    };
+    CHECK(has(shown({floating, 8}, little_endian(0x3fb999999999999a, 8)), "eax = 0.1 ("));
+    CHECK(has(shown({floating, 8}, little_endian(0x3ff0000000000000, 16)), "eax = 1 0 ("));
+    CHECK(has(shown({integer, 4}, little_endian(0x700000001, 16)), "eax = 1 7 0 0 ("));
+    CHECK(has(shown({bits, 16}, little_endian(0x700000001, 16)), "eax = 0x700000001 ("));
+    CHECK(has(shown({integer, 8}, little_endian(~std::uint64_t{0}, 8)), "eax = -1 ("));
+}
+
 TEST_CASE("shares come with half the width of their confidence intervals, where it is known") {
     const std::string text = sample_summary();
     CHECK(line_with(text, "93.8%").find("93.8% +-4.8   15.0 M  work") != std::string::npos);
@@ -353,6 +402,17 @@ TEST_CASE("blocks of code without names are told by their addresses") {
     CHECK(function_name(modules, bounds, {0, 0x4308}) == "gzip+0x4290");
 }
 
+TEST_CASE("streams are told with their share of references, their length and their functions") {
+    auto symbols = sample_symbols();
+    Profile profile = sample_profile();
+    // 3 * 4000 of 40,000 references.
+    const std::string line = line_with(summary(profile, symbols), "x 3 refs");
+    for (const char* part : {"30.0%", "4000 x 3 refs", "work(int)"})
+        CHECK_MESSAGE(line.find(part) != std::string::npos, line);
+    profile.streams.clear();
+    CHECK(line_with(summary(profile, symbols), "data streams") == "");
+}
+
 TEST_CASE("loads are told with their levels, how their addresses follow, and what they cross") {
     auto symbols = sample_symbols();
     Profile profile = sample_profile();
@@ -366,4 +426,37 @@ TEST_CASE("loads are told with their levels, how their addresses follow, and wha
     profile.latency[0].line_crossings = 0;
     CHECK(line_with(summary(profile, symbols, {.width = 140}), "median 390").find("across") ==
           std::string::npos);
+}
+
+TEST_CASE("probes are shown by what they reduce to") {
+    const std::string text = sample_summary({.width = 100});
+    CHECK(line_with(text, "Probe writers") ==
+          "Probe writers, hotlist: 5100 hits, 3 missed, 100 left out");
+    CHECK(line_with(text, "0x7f0000001000").find("work+0x4 80%, work+0x10 18%") !=
+          std::string::npos);
+    CHECK(line_with(text, "Probe sizes") == "Probe sizes, histogram: 30 hits");
+    CHECK(
+        line_with(text, "mean -1.333").find("-2 to 12, mean -1.333: -3..-2 87%, 0 3%, 8-15 10%") !=
+        std::string::npos);
+    CHECK(line_with(text, "sum 1180591620717411303424") != "");
+    CHECK(line_with(text, "Probe nothing") == "Probe nothing, count: 0 hits");
+
+    Profile profile = sample_profile();
+    profile.probes = {{.name = "values",
+                       .text = "true { hotlist(rax) }",
+                       .reducer = Reducer::hotlist,
+                       .value = ProbeDatumKind::signed_number,
+                       .hits = 10,
+                       .entries = {{.key = {},
+                                    .count = 10,
+                                    .top = {{~std::uint64_t{0}, 8, 0}, {std::uint64_t{3}, 2, 0}}}}},
+                      {.name = "places",
+                       .text = "true { count() by at }",
+                       .key = ProbeDatumKind::location,
+                       .hits = 4,
+                       .entries = {{.key = CodeLocation{0, 0x2004}, .count = 3}}}};
+    auto symbols = sample_symbols();
+    const auto other = summary(profile, symbols, {.width = 80});
+    CHECK(other.find("  80.0%        8  -1\n  20.0%        2  3\n") != std::string::npos);
+    CHECK(other.find("  75.0%        3  work+0x4\n") != std::string::npos);
 }

@@ -43,6 +43,10 @@ class SymbolSource {
     // What is known of a location; an empty symbol if nothing is. Any location may be asked for.
     // The reference lives as long as the source.
     virtual const CodeSymbol& symbol(CodeLocation location) = 0;
+    // Where the function around a location begins; the location itself if that is not known.
+    CodeLocation function_start(CodeLocation at) {
+        return {at.module, symbol(at).function_start.value_or(at.address)};
+    }
     // The instruction there, in Intel syntax; empty if its bytes are not known.
     virtual std::string instruction_text(CodeLocation location) = 0;
     // What a reader must know of the answers given so far: modules that could not be used, and why.

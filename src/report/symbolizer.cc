@@ -2,6 +2,8 @@
 
 #include <sys/stat.h>
 
+#include <array>
+
 #include "profile/anonymous_module.h"
 #include "report/perf_map.h"
 #include "report/vdso_image.h"
@@ -37,7 +39,7 @@ std::string Symbolizer::instruction_text(CodeLocation location) {
     ModuleSymbols* symbols = module(location.module);
     if (symbols == nullptr) return {};
     std::array<std::byte, 15> code;
-    std::size_t length = symbols->read_instruction(location.address, code);
+    std::size_t length = symbols->read(location.address, code);
     return disassembler_.text(std::span(code).first(length), location.address);
 }
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/fd.h"
-#include "report/disassembly.h"
+#include "decoder/disassembly.h"
 #include "report/module_symbols.h"
 #include "report/symbol_source.h"
 

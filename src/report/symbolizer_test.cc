@@ -8,7 +8,7 @@
 
 #include "report/demangle.h"
 #include "report/perf_map.h"
-#include "report/testdata/files.h"
+#include "report/testdata/victim_facts.h"
 #include "report/vdso_image.h"
 
 using namespace shadowprof;
@@ -16,18 +16,6 @@ using namespace shadowprof;
 namespace {
 
 // What the victim says about itself: addresses of functions, numbers of lines.
-std::map<std::string, std::uint64_t> victim_facts() {
-    std::map<std::string, std::uint64_t> facts;
-    std::FILE* pipe = ::popen(test_input("SYMBOLS_VICTIM").c_str(), "r");
-    REQUIRE(pipe != nullptr);
-    char name[64];
-    unsigned long value = 0;
-    while (std::fscanf(pipe, "%63s %lx", name, &value) == 2) facts[name] = value;
-    REQUIRE(::pclose(pipe) == 0);
-    REQUIRE(facts.size() == 6);
-    return facts;
-}
-
 std::string function_at(Symbolizer& symbolizer, std::uint64_t address) {
     return std::string(symbolizer.symbol({0, address}).function);
 }
@@ -44,6 +32,20 @@ void ask_everywhere(Symbolizer& symbolizer, std::uint64_t end) {
     }
     symbolizer.symbol({0, UINT64_MAX});
     symbolizer.instruction_text({0, UINT64_MAX});
+}
+
+// The same of lines and of functions around them.
+void ask_for_positions(const std::string& path, std::uint64_t end) {
+    StringPool strings;
+    auto symbols = ModuleSymbols::open(path, "", strings);
+    if (!symbols) return;
+    for (std::uint64_t address = 0; address < end; address += 61) (*symbols)->position(address);
+    std::uint64_t behind = 0;
+    for (const SourceRow& row : (*symbols)->lines(0, UINT64_MAX)) {
+        REQUIRE(row.start >= behind);
+        REQUIRE(row.end > row.start);
+        behind = row.end;
+    }
 }
 
 }  // namespace
@@ -73,6 +75,57 @@ TEST_CASE("an instruction has its source line, and the chain of calls inlined th
     CHECK(probe.inlined[0].line == facts["call_line"]);
     CHECK(symbolizer.symbol({0, facts["plain_c_function"]}).inlined.empty());
     CHECK(symbolizer.instruction_text({0, facts["probe"]}).starts_with("lea r"));
+}
+
+TEST_CASE("an instruction has its functions by linkage name, and lines that count from them") {
+    auto facts = victim_facts();
+    StringPool strings;
+    auto opened = ModuleSymbols::open(test_input("SYMBOLS_VICTIM"), "", strings);
+    REQUIRE(opened);
+    ModuleSymbols& symbols = **opened;
+    const auto probe = symbols.position(facts["probe"]);
+    REQUIRE(probe);
+    CHECK(probe->line == facts["probe_line"]);
+    REQUIRE(probe->scopes.size() == 2);
+    const FunctionScope &outer = probe->scopes[0], &here = probe->scopes[1];
+    CHECK(outer.linkage_name == "_ZN6victim5outerERiS0_");
+    CHECK(facts["call_line"] - outer.declaration_line == 2);
+    CHECK(outer.call_line == 0);
+    CHECK(here.linkage_name == "_ZN6victim4hereERi");
+    CHECK(probe->line - here.declaration_line == 3);
+    CHECK(here.call_line == facts["call_line"]);
+    const auto plain = symbols.position(facts["plain_c_function"]);
+    REQUIRE(plain);
+    REQUIRE(plain->scopes.size() == 1);
+    CHECK(plain->scopes[0].linkage_name == "plain_c_function");
+    CHECK(plain->line - plain->scopes[0].declaration_line <= 3);
+    CHECK(!symbols.position(0));
+    CHECK(!symbols.position(UINT64_MAX));
+    CHECK(symbols.is_entry(facts["outer"]));
+    CHECK(!symbols.is_entry(facts["outer"] + 1));
+}
+
+TEST_CASE("lines of a range do not overlap, and are those of its instructions") {
+    auto facts = victim_facts();
+    Symbolizer symbolizer({{test_input("SYMBOLS_VICTIM"), "", 0}});
+    StringPool strings;
+    auto opened = ModuleSymbols::open(test_input("SYMBOLS_VICTIM"), "", strings);
+    REQUIRE(opened);
+    for (auto [start, end] : {std::pair{facts["outer"], facts["outer"] + 30},
+                              std::pair{std::uint64_t{0}, UINT64_MAX}}) {
+        const auto rows = (*opened)->lines(start, end);
+        REQUIRE(!rows.empty());
+        std::uint64_t behind = start;
+        for (const SourceRow& row : rows) {
+            CHECK(row.start >= behind);
+            CHECK(row.end > row.start);
+            CHECK(row.end <= end);
+            CHECK(row.line == symbolizer.symbol({0, row.start}).line);
+            behind = row.end;
+        }
+    }
+    CHECK((*opened)->lines(facts["probe"], facts["probe"] + 1).front().line == facts["probe_line"]);
+    CHECK((*opened)->lines(facts["probe"], facts["probe"]).empty());
 }
 
 TEST_CASE("a call through the linkage table is named after what it calls") {
@@ -204,6 +257,7 @@ TEST_CASE("damaged programs give wrong names or none, and no crash") {
         write_file(path, damaged);
         Symbolizer symbolizer({{path, "", 0}});
         ask_everywhere(symbolizer, 0x6000);
+        ask_for_positions(path, 0x6000);
         usable += symbolizer.notes().empty();
     }
     CHECK(usable > 20);

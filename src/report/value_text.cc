@@ -9,17 +9,42 @@
 namespace shadowprof {
 namespace {
 
-constexpr std::size_t lane_bytes = sizeof(std::uint64_t);
+using Kind = ValueType::Kind;
 
-bool is_integer_width(std::size_t bytes) {
-    return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8;
+template <typename Number>
+Number number_in(std::span<const std::byte> lane) {
+    Number number{};
+    std::memcpy(&number, lane.data(), std::min(lane.size(), sizeof number));
+    return number;
 }
 
-std::uint64_t lane(std::span<const std::byte> value, std::size_t index) {
-    std::uint64_t number = 0;
-    auto bytes = value.subspan(index * lane_bytes);
-    std::memcpy(&number, bytes.data(), std::min(bytes.size(), lane_bytes));
+std::string lane_text(std::span<const std::byte> lane, Kind kind) {
+    if (kind == Kind::bits) return fmt::format("{:#x}", number_in<std::uint64_t>(lane));
+    if (kind == Kind::integer) return std::to_string(number_in<std::uint64_t>(lane));
+    return lane.size() == sizeof(float) ? fmt::to_string(number_in<float>(lane))
+                                        : fmt::to_string(number_in<double>(lane));
+}
+
+// A number without leading zeros that `text` begins with, which is taken off; 0 if there is none.
+std::uint32_t take_number(std::string_view& text) {
+    std::uint32_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc{} || text[0] == '0') return 0;
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
     return number;
+}
+
+std::optional<Kind> kind_of(char letter) {
+    switch (letter) {
+        case 'u':
+            return Kind::integer;
+        case 'f':
+            return Kind::floating;
+        case 'v':
+            return Kind::bits;
+        default:
+            return std::nullopt;
+    }
 }
 
 std::optional<std::uint8_t> hex_digit(char c) {
@@ -30,18 +55,31 @@ std::optional<std::uint8_t> hex_digit(char c) {
 
 }  // namespace
 
-std::string value_type(std::uint32_t width_bytes) {
-    return fmt::format("{}{}", is_integer_width(width_bytes) ? 'u' : 'v', width_bytes * 8);
+std::string value_type(ValueType type, std::uint32_t width_bytes) {
+    const auto [kind, lane_bytes] = canonical(type, width_bytes);
+    if (kind == Kind::bits) return fmt::format("v{}", 8 * width_bytes);
+    const auto lanes = width_bytes / lane_bytes;
+    return fmt::format("{}{}{}", kind == Kind::integer ? 'u' : 'f', 8 * lane_bytes,
+                       lanes == 1 ? "" : fmt::format("x{}", lanes));
 }
 
-std::optional<std::uint32_t> value_type_bytes(std::string_view type) {
-    if (type.empty()) return std::nullopt;
-    std::uint32_t bits = 0;
-    auto [end, error] = std::from_chars(type.data() + 1, type.data() + type.size(), bits);
-    bool whole = error == std::errc{} && end == type.data() + type.size() && bits % 8 == 0;
-    if (!whole || bits == 0 || bits / 8 > widest_value_bytes || type != value_type(bits / 8))
+std::optional<WideType> value_type_of(std::string_view name) {
+    const auto kind = name.empty() ? std::nullopt : kind_of(name.front());
+    if (!kind) return std::nullopt;
+    auto rest = name.substr(1);
+    const auto lane_bytes = take_number(rest) / 8;
+    std::uint32_t lanes = 1;
+    if (rest.starts_with('x')) {
+        rest.remove_prefix(1);
+        lanes = take_number(rest);
+    }
+    if (lane_bytes == 0 || lane_bytes > widest_value_bytes || lanes == 0 ||
+        lanes > widest_value_bytes / lane_bytes)
         return std::nullopt;
-    return bits / 8;
+    const auto width_bytes = lanes * lane_bytes;
+    const auto type = canonical({*kind, static_cast<std::uint8_t>(lane_bytes)}, width_bytes);
+    if (value_type(type, width_bytes) != name) return std::nullopt;
+    return WideType{type, width_bytes};
 }
 
 std::string value_hex(std::span<const std::byte> value) {
@@ -66,11 +104,14 @@ std::optional<std::vector<std::byte>> value_from_hex(std::string_view text,
     return value;
 }
 
-std::string value_text(std::span<const std::byte> value) {
-    if (is_integer_width(value.size())) return std::to_string(lane(value, 0));
+std::string value_text(std::span<const std::byte> value, ValueType type) {
+    const auto [kind, lane_bytes] = canonical(type, static_cast<std::uint32_t>(value.size()));
+    const std::size_t step = kind == Kind::bits ? sizeof(std::uint64_t) : lane_bytes;
     std::string text;
-    for (std::size_t i = 0; i * lane_bytes < value.size(); ++i)
-        fmt::format_to(std::back_inserter(text), "{}{:#x}", i == 0 ? "" : " ", lane(value, i));
+    for (std::size_t at = 0; at < value.size(); at += step) {
+        if (at != 0) text += ' ';
+        text += lane_text(value.subspan(at, std::min(step, value.size() - at)), kind);
+    }
     return text;
 }
 

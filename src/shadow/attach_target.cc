@@ -25,7 +25,7 @@ struct Sampled {
     std::unique_ptr<Target> target;
     Result<void> sampling, detaching;
 
-    explicit Sampled(const RunOptions& options) : profiling(options) {}
+    Sampled(const RunOptions& options, ProbePlaces* places) : profiling(options, places) {}
 };
 
 // Until the calling thread ends, a thread of the target that was left alone can stand in a stop
@@ -35,7 +35,8 @@ Result<void> attach_and_sample(const RunOptions& options, int end_request,
                                Sampled& sampled) {
     Profiling& profiling = sampled.profiling;
     TRY_ASSIGN(sampled.sampler, Sampler::create(options, profiling.seed(), profiling.hub(),
-                                                profiling.modules(), profiling.collected()));
+                                                profiling.modules(), profiling.collected(),
+                                                profiling.probes()));
     sampled.sampler->obey(control);
     const auto forks = options.follow_forks ? Forks::follow : Forks::let_go;
     TRY_ASSIGN(sampled.target, Target::attach(profiling.hub(), *options.attach_to, forks));
@@ -70,9 +71,10 @@ Result<RunOutcome> conclude(Sampled& sampled) {
 
 // In a thread of its own: threads of the target that must not be woken are let go when it ends.
 Result<RunOutcome> attach_target(const RunOptions& options, int end_request,
-                                 const ProgressListener& on_progress, SamplingControl* control) {
+                                 const ProgressListener& on_progress, SamplingControl* control,
+                                 ProbePlaces* places) {
     prepare_sigchld();
-    Sampled sampled(options);
+    Sampled sampled(options, places);
     Result<void> attached;
     start_quiet_thread([&] {
         attached = attach_and_sample(options, end_request, on_progress, control, sampled);

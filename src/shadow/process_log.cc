@@ -96,14 +96,15 @@ void ProcessLog::shorten() {
         records_[numbers[i]] = {.info = std::move(kept[i]), .samples_under_way = 0, .ended = true};
 }
 
-void ProcessLog::fill(Profile& profile, Clock::time_point now) const {
+void ProcessLog::fill(Profile& profile, Clock::time_point end) const {
     profile.processes.clear();
     profile.other_processes = others_;
+    const double run_seconds = seconds_until(end);
     for (const auto& [number, record] : records_) {
-        profile.processes.push_back(record.info);
-        if (!record.ended)
-            profile.processes.back().seconds =
-                std::max(0.0, seconds_until(now) - record.info.started_seconds);
+        ProcessInfo& info = profile.processes.emplace_back(record.info);
+        info.started_seconds = std::min(info.started_seconds, run_seconds);
+        const double left_seconds = run_seconds - info.started_seconds;
+        info.seconds = record.ended ? std::min(info.seconds, left_seconds) : left_seconds;
     }
     sort_and_shorten(profile.processes, profile.other_processes);
     if (const auto count = profile.other_processes.count)

@@ -34,8 +34,8 @@ class ProcessLog {
 
     std::vector<std::string> command(std::uint64_t number) const;
 
-    // The processes that have not ended are said to have run until `now`.
-    void fill(Profile& profile, Clock::time_point now) const;
+    // Of a run that ended then: no process is said to have lived longer.
+    void fill(Profile& profile, Clock::time_point end) const;
 
   private:
     struct Record {

@@ -54,6 +54,20 @@ TEST_CASE("processes are logged with their lives, hottest first") {
     CHECK(profile.notes.empty());
 }
 
+TEST_CASE("what processes do after the end of the run is not of the run") {
+    ProcessLog log(start);
+    log.begin(0, 10, std::nullopt, {"sh"}, start);
+    log.begin(1, 11, 10, {"daemon"}, start + 1s);
+    log.begin(2, 12, 10, {"late"}, start + 6s);
+    // While the last samples are waited for.
+    log.end(1, std::nullopt, start + 7s);
+    const auto profile = filled(log, start + 5s);
+    REQUIRE(profile.processes.size() == 3);
+    for (const ProcessInfo& process : profile.processes)
+        CHECK(process.started_seconds + process.seconds == 5);
+    CHECK(profile.processes[1].seconds == 4);
+}
+
 TEST_CASE("of thousands of processes those with the most instructions are kept") {
     ProcessLog log(start);
     constexpr std::uint64_t processes = 5000;

@@ -26,7 +26,7 @@ void set_exit(RunInfo& run, const WaitStatus& end) {
 }
 
 // Takes out what was not asked for. Everything comes from one trace and costs nothing to have, but
-// for hazards: of what has to be asked for, no note says that it was not.
+// for hazards and streams: of what has to be asked for, no note says that it was not.
 void keep_wanted(const ProfileKinds& kinds, Profile& profile) {
     const auto drop = [&](bool wanted, auto& list, std::string_view what) {
         if (wanted) return;
@@ -37,8 +37,8 @@ void keep_wanted(const ProfileKinds& kinds, Profile& profile) {
     drop(kinds.paths, profile.paths, "path");
     drop(kinds.values, profile.values, "value");
     drop(kinds.calls, profile.calls, "call");
-    if (!kinds.hazards) profile.hazards.clear();
-    if (!kinds.references()) profile.addresses.clear();
+    if (!kinds.hazards) profile.hazards.clear(), profile.addresses.clear();
+    if (!kinds.streams) profile.streams.clear();
 }
 
 // The settings that the run began with, and what was counted by them.
@@ -65,22 +65,32 @@ BurstStats burst_stats(const BurstOptions& bursts, const BurstCounts& counts) {
     return stats;
 }
 
+ProbeRequest request_of(const std::vector<std::string>& texts, ProbePlaces* places) {
+    auto probes = ProbeSet::parse(texts);
+    return {texts, probes ? std::move(*probes) : ProbeSet(), places};
+}
+
 std::uint64_t seed_from_clock() {
     return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
 }
 
 }  // namespace
 
-Profiling::Profiling(const RunOptions& options)
+Profiling::Profiling(const RunOptions& options, ProbePlaces* places)
     : options_(options),
       seed_(options.seed ? *options.seed : seed_from_clock()),
+      probes_(request_of(options.probes, places)),
       collected_({.values = options.profiles.values,
                   .tnv = options.verbose,
                   .seed = seed_,
                   .are_samples = options.mode != SamplingMode::exact,
-                  .references = options.profiles.references()
+                  .references = options.profiles.hazards
                                     ? std::optional(reorder_window(host_processor()))
-                                    : std::nullopt},
+                                    : std::nullopt,
+                  .streams = options.profiles.streams ? std::optional(options.streams)
+                                                      : std::nullopt,
+                  .value_callers = options.profiles.values ? options.value_callers : 0,
+                  .probes = probes_.probes},
                  modules_) {}
 
 void Profiling::begin(const Target& target, std::vector<std::string> command) {

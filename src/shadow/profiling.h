@@ -6,6 +6,7 @@
 #include "base/result.h"
 #include "profile/process_profile.h"
 #include "ptrace/target.h"
+#include "shadow/probe_request.h"
 #include "shadow/run_options.h"
 #include "shadow/run_target.h"
 
@@ -14,7 +15,8 @@ namespace shadowprof {
 // The profile while it is made, and what it is made with. To be constructed before the target.
 class Profiling {
   public:
-    explicit Profiling(const RunOptions& options);
+    // `places` is needed where probes have place tests, and must outlive this.
+    explicit Profiling(const RunOptions& options, ProbePlaces* places = nullptr);
     Profiling(const Profiling&) = delete;
     Profiling& operator=(const Profiling&) = delete;
 
@@ -22,6 +24,8 @@ class Profiling {
     ModuleTable& modules() { return modules_; }
     ProcessProfile& collected() { return collected_; }
     std::uint64_t seed() const { return seed_; }
+    // Null if there are no probes.
+    const ProbeRequest* probes() const { return probes_.texts.empty() ? nullptr : &probes_; }
 
     // Notes the target and the time.
     void begin(const Target& target, std::vector<std::string> command);
@@ -33,6 +37,7 @@ class Profiling {
   private:
     const RunOptions options_;
     const std::uint64_t seed_;
+    const ProbeRequest probes_;
     WaitHub hub_;
     ModuleTable modules_;
     ProcessProfile collected_;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "profile/event_bursts.h"
+#include "profile/stream_limits.h"
 
 namespace shadowprof {
 
@@ -24,8 +25,8 @@ enum class SamplingMode : std::uint8_t {
 
 // Whose instructions are sampled.
 enum class ThreadScope : std::uint8_t {
-    all,   // each sample follows one of the target's threads
-    main,  // only the thread whose id is the process id
+    all,   // of all threads that execute
+    main,  // of the thread whose id is the process id
 };
 
 // Which profiles are collected. At least one is.
@@ -36,14 +37,15 @@ struct ProfileKinds {
     bool calls = true;
     bool hazards = false;  // with address patterns
     bool latency = false;
+    bool streams = false;
 
     // Of those that come of what a sample executes.
     constexpr bool any_of_samples() const {
-        return edges || paths || values || calls || hazards;
+        return edges || paths || values || calls || hazards || streams;
     }
     constexpr bool any() const { return any_of_samples() || latency; }
     // Whether bursts with references are traced for them.
-    constexpr bool references() const { return hazards; }
+    constexpr bool references() const { return hazards || streams; }
     friend bool operator==(const ProfileKinds&, const ProfileKinds&) = default;
 };
 
@@ -62,7 +64,7 @@ struct BurstTiming {
 struct BurstOptions {
     BurstPlan plan;                      // of edges, paths and calls, where they are collected
     std::uint64_t value_length = 0;      // in events, about; 0: values are not collected
-    std::uint64_t reference_length = 0;  // the same of hazards and address patterns
+    std::uint64_t reference_length = 0;  // the same of hazards, address patterns, streams
 
     friend bool operator==(const BurstOptions&, const BurstOptions&) = default;
 };
@@ -76,6 +78,7 @@ struct RunOptions {
     SamplingMode mode = SamplingMode::automatic;
     ProfileKinds profiles;
     ThreadScope threads = ThreadScope::all;
+    StreamLimits streams;                   // where they are collected
     bool follow_forks = false;              // sample the processes that the target starts as well
     std::uint64_t sample_size = 1'000'000;  // instructions per sample, at least 1000
     bool sample_size_is_asked_for = false;  // else bursts have fewer
@@ -96,6 +99,8 @@ struct RunOptions {
     // counts.
     std::optional<double> until_converged_percent;
     std::optional<std::uint64_t> seed;  // of every random choice; else from the clock
+    std::vector<std::string> probes;    // see probe/probe.h; they can be parsed
+    std::size_t value_callers = 1;      // values are kept by so many callers, too
     bool verbose = false;               // also keep TNV tables of values, to compare with
 
     friend bool operator==(const RunOptions&, const RunOptions&) = default;

@@ -4,6 +4,7 @@
 
 #include "base/quiet_thread.h"
 #include "ptrace/launch.h"
+#include "ptrace/proc.h"
 #include "shadow/exact/exact_run.h"
 #include "shadow/profiling.h"
 #include "shadow/sampler.h"
@@ -11,17 +12,26 @@
 namespace shadowprof {
 namespace {
 
+constexpr const char* random_addresses =
+    "addresses are random: this system refuses to fix them (personality), as the filters of "
+    "containers do; what depends on them may be counted otherwise in the next run";
+
 Result<void> follow_exactly(Profiling& profiling, const RunOptions& options,
                             const InheritedSignals& signals, int end_request,
                             const ProgressListener& on_progress) {
-    TRY_ASSIGN(const auto run, ExactRun::create(options, profiling.seed(), profiling.hub(),
-                                                profiling.modules(), profiling.collected()));
+    TRY_ASSIGN(const auto run,
+               ExactRun::create(options, profiling.seed(), profiling.hub(), profiling.modules(),
+                                profiling.collected(), profiling.probes()));
     TRY_ASSIGN(const auto target,
                launch(profiling.hub(),
                       {.command = options.command, .signals = signals, .fixed_addresses = true}));
+    const auto has_fixed = has_fixed_addresses(target->pid());
     profiling.begin(*target, options.command);
     run->run(*target, on_progress, end_request);
-    profiling.end(*target, [&](Profile& profile) { run->fill(profile); });
+    profiling.end(*target, [&](Profile& profile) {
+        run->fill(profile);
+        if (!has_fixed || !*has_fixed) profile.notes.emplace_back(random_addresses);
+    });
     return {};
 }
 
@@ -34,8 +44,9 @@ Result<void> sample_to_end(Sampled& sampled, Profiling& profiling, const RunOpti
                            const InheritedSignals& signals, int end_request,
                            const ProgressListener& on_progress, SamplingControl* control) {
     const auto forks = options.follow_forks ? Forks::follow : Forks::let_go;
-    TRY_ASSIGN(sampled.sampler, Sampler::create(options, profiling.seed(), profiling.hub(),
-                                                profiling.modules(), profiling.collected()));
+    TRY_ASSIGN(sampled.sampler,
+               Sampler::create(options, profiling.seed(), profiling.hub(), profiling.modules(),
+                               profiling.collected(), profiling.probes()));
     sampled.sampler->obey(control);
     TRY_ASSIGN(
         sampled.target,
@@ -69,10 +80,11 @@ Result<void> sample(Profiling& profiling, const RunOptions& options,
 }  // namespace
 
 Result<RunOutcome> run_target(const RunOptions& options, int end_request,
-                              const ProgressListener& on_progress, SamplingControl* control) {
+                              const ProgressListener& on_progress, SamplingControl* control,
+                              ProbePlaces* places) {
     const auto signals = InheritedSignals::capture();
     prepare_sigchld();
-    Profiling profiling(options);
+    Profiling profiling(options, places);
     TRY(options.mode == SamplingMode::exact
             ? follow_exactly(profiling, options, signals, end_request, on_progress)
             : sample(profiling, options, signals, end_request, on_progress, control));

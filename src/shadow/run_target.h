@@ -14,6 +14,8 @@
 
 namespace shadowprof {
 
+class ProbePlaces;
+
 // What a progress line shows.
 struct RunProgress {
     double seconds = 0;
@@ -37,9 +39,9 @@ struct RunOutcome {
 // After an error nothing of the target or of shadowprof is left running.
 //
 // The target is let go early, and goes on, if `end_request` becomes readable. What `control` says
-// is obeyed while samples are taken; it may be null.
+// is obeyed while samples are taken; it may be null. `places` decides the place tests of probes.
 Result<RunOutcome> run_target(const RunOptions& options, int end_request = -1,
                               const ProgressListener& on_progress = {},
-                              SamplingControl* control = nullptr);
+                              SamplingControl* control = nullptr, ProbePlaces* places = nullptr);
 
 }  // namespace shadowprof

@@ -19,7 +19,7 @@ namespace {
 // Looking for memory that forks wipe takes the longer the more memory there is: a hundredth of the
 // time.
 constexpr int look_share = 100;
-constexpr std::chrono::milliseconds least_between_looks{250};
+constexpr std::chrono::milliseconds least_between_looks{25};
 
 // How many workers are tried that have no room for the program's mappings.
 constexpr int most_misplaced_workers = 8;
@@ -101,6 +101,11 @@ class SampleRunner::Listener final : public SampleListener {
         instructions_[thread] += batch.instructions;
         report_.trace_damaged |= batch.damaged;
     }
+    void on_probe(const ProbeRecord& record) override {
+        if (record.thread >= GuestThreads::max_threads) return;
+        begin(record.thread);
+        if (collects_) runner_.collector_.add_probed(record);
+    }
     void begin(GuestThreads::Index thread) {
         const auto needed = std::max<std::size_t>(thread + 1u, begun_.size());
         begun_.resize(needed);
@@ -154,8 +159,9 @@ class SampleRunner::Listener final : public SampleListener {
 
 Result<std::unique_ptr<SampleRunner>> SampleRunner::start(RunnerEvents& events,
                                                           SampleCollector& collector,
-                                                          ModuleTable& modules) {
-    std::unique_ptr<SampleRunner> runner(new SampleRunner(events, collector, modules));
+                                                          ModuleTable& modules,
+                                                          const ProbeRequest* probes) {
+    std::unique_ptr<SampleRunner> runner(new SampleRunner(events, collector, modules, probes));
     TRY_ASSIGN(runner->worker_, start_emulation_worker());
     runner->thread_ = start_quiet_thread([self = runner.get()] { self->work(); });
     return runner;
@@ -220,7 +226,9 @@ void SampleRunner::post(SampleJob job) {
 }
 
 Result<void> SampleRunner::let_begin(const SampleJob& job) {
-    const SyscallSeed facts{job.seed, job.input != nullptr};
+    const SampleRules facts{.random_seed = job.seed,
+                            .has_recorded_input = job.input != nullptr,
+                            .follows_new_threads = job.follows_new_threads};
     std::vector<StartThread> more;
     for (const auto& thread : std::span(job.threads).subspan(1))
         more.push_back({thread.cpu, thread.runs});
@@ -323,6 +331,7 @@ Result<void> SampleRunner::replace_worker() {
     kill(worker_->pid(), SIGKILL);
     TRY_ASSIGN(worker_, start_emulation_worker());
     forget_code_ = false;
+    probes_.new_worker();
     collector_.new_emulator();
     return {};
 }
@@ -386,7 +395,8 @@ SampleReport SampleRunner::run(SampleJob& job) {
 Result<void> SampleRunner::begin_shadow(SampleJob& job) {
     TRY_ASSIGN(job.maps_text, read_maps_text(job.replica));
     TRY_ASSIGN(job.map, MemoryMap::parse(job.maps_text));
-    begun_ = let_begin(job);
+    begun_ = probes_.prepare(*worker_, *job.map);
+    if (begun_) begun_ = let_begin(job);
     return {};
 }
 

@@ -19,6 +19,7 @@
 #include "ptrace/unwind.h"
 #include "shadow/budget/kind_choice.h"
 #include "shadow/preparation.h"
+#include "shadow/probe_request.h"
 #include "shadow/sample_syscalls.h"
 #include "shadow/stack_copies.h"
 #include "shadow/syscalls/environment_proc.h"
@@ -46,6 +47,7 @@ struct SampleJob {
     CapturedProcess captured;
     RunLimits limits;
     std::uint64_t seed = 0;
+    bool follows_new_threads = true;      // SampleRules::follows_new_threads
     std::optional<BurstPlan> bursts;      // nothing: everything counts
     std::uint64_t skip_instructions = 0;  // SampleStart::skip_instructions
     std::uint64_t process = 0;            // SampledProcess::number
@@ -125,7 +127,8 @@ class SampleRunner {
     // worker dies with the thread that started it.
     static Result<std::unique_ptr<SampleRunner>> start(RunnerEvents& events,
                                                        SampleCollector& collector,
-                                                       ModuleTable& modules);
+                                                       ModuleTable& modules,
+                                                       const ProbeRequest* probes);
     // Ends the thread; a sample under way is given up. The worker process is killed: the caller
     // discards or reaps worker_pid().
     ~SampleRunner();
@@ -141,6 +144,9 @@ class SampleRunner {
     // None of the two follows after all.
     void let_go();
     void begin(SampleJob job);
+    // Before begin_burst(), outside of the stop: what is probed in code that is mapped so. False:
+    // that is not known yet.
+    Result<bool> prepare_probes(const MemoryMap& map) { return probes_.try_prepare(*worker_, map); }
     // The same with a burst, in the stop: lets the worker begin at once. Between this and
     // end_burst(), follow_burst() waits until the burst needs the target no longer, or until
     // job.stopped_until: from then on it does without. False: it was not at its end.
@@ -171,8 +177,9 @@ class SampleRunner {
   private:
     class Listener;
 
-    SampleRunner(RunnerEvents& events, SampleCollector& collector, ModuleTable& modules)
-        : events_(events), collector_(collector), modules_(modules) {}
+    SampleRunner(RunnerEvents& events, SampleCollector& collector, ModuleTable& modules,
+                 const ProbeRequest* probes)
+        : events_(events), collector_(collector), modules_(modules), probes_(probes, modules) {}
     Result<void> let_begin(const SampleJob& job);
     Result<void> begin_shadow(SampleJob& job);
     std::optional<std::vector<GuestAddress>> stack_of(const SampleJob& job,
@@ -190,6 +197,7 @@ class SampleRunner {
     RunnerEvents& events_;
     SampleCollector& collector_;
     ModuleTable& modules_;
+    WorkerProbes probes_;
     std::optional<WorkerProcess> worker_;
     int misplaced_workers_ = 0;
     Unwinder unwinder_;

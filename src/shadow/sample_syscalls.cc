@@ -12,9 +12,8 @@ constexpr std::size_t max_reason_bytes = 200;
 // A handler with the environment that it asks.
 class RemoteSyscalls final : public SyscallHandler {
   public:
-    RemoteSyscalls(OutsideChannel& outside, const SyscallSeed& seed)
-        : environment_(outside),
-          emulator_(environment_, seed.random_seed, seed.has_recorded_input != 0) {}
+    RemoteSyscalls(OutsideChannel& outside, const SampleRules& rules)
+        : environment_(outside), emulator_(environment_, rules) {}
 
     std::optional<SampleEnd> on_syscall(GuestThreads& threads, GuestSpace& space,
                                         std::uint64_t elapsed_ns) override {
@@ -35,12 +34,12 @@ class RemoteSyscalls final : public SyscallHandler {
 
 std::unique_ptr<SyscallHandler> EmulatedSyscalls::begin(std::span<const std::byte> facts,
                                                         OutsideChannel& outside) {
-    SyscallSeed seed;
+    SampleRules rules;
     // What follows a call is another process's to do.
     if (facts.empty()) return std::make_unique<EndAtCalls>(SampleEnd::stopped);
-    if (facts.size() != sizeof seed) return nullptr;
-    std::memcpy(&seed, facts.data(), sizeof seed);
-    return std::make_unique<RemoteSyscalls>(outside, seed);
+    if (facts.size() != sizeof rules) return nullptr;
+    std::memcpy(&rules, facts.data(), sizeof rules);
+    return std::make_unique<RemoteSyscalls>(outside, rules);
 }
 
 std::vector<std::byte> EmulatedSyscalls::report(const SyscallHandler& handler) {

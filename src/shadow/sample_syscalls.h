@@ -11,13 +11,8 @@
 
 namespace shadowprof {
 
-// Facts that the supervisor sends with a sample; everything else is asked for when it is needed. A
-// sample without them ends at its first call.
-struct SyscallSeed {
-    std::uint64_t random_seed = 0;
-    std::uint64_t has_recorded_input = 0;  // or not: 0
-};
-
+// The facts that the supervisor sends with a sample are SampleRules; everything else is asked for
+// when it is needed. A sample without them ends at its first call.
 class EmulatedSyscalls final : public SampleSyscalls {
   public:
     std::unique_ptr<SyscallHandler> begin(std::span<const std::byte> facts,

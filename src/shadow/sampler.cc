@@ -57,11 +57,12 @@ SampleSchedule::Pace pace_of(const RunOptions& options) {
 }  // namespace
 
 Sampler::Sampler(const RunOptions& options, std::uint64_t seed, WaitHub& hub, ModuleTable& modules,
-                 ProcessProfile& profile)
+                 ProcessProfile& profile, const ProbeRequest* probes)
     : options_(options),
       hub_(hub),
       modules_(modules),
       profile_(profile),
+      probes_(probes),
       random_(seed),
       schedule_(pace_of(options), random_()),
       budget_(budget_of(options)),
@@ -69,15 +70,16 @@ Sampler::Sampler(const RunOptions& options, std::uint64_t seed, WaitHub& hub, Mo
       policy_(options.mode),
       settings_(options.bursts),
       costs_(measure_fault_price_ns(hub)) {
-    if (options.profiles.latency) latency_.emplace(hub, modules, burst_limit_);
+    if (options.profiles.latency) latency_.emplace(hub, modules, burst_limit_, probes);
     if (options.until_converged_percent)
         convergence_.emplace(profile, *options.until_converged_percent);
 }
 
 Result<std::unique_ptr<Sampler>> Sampler::create(const RunOptions& options, std::uint64_t seed,
                                                  WaitHub& hub, ModuleTable& modules,
-                                                 ProcessProfile& profile) {
-    std::unique_ptr<Sampler> sampler(new Sampler(options, seed, hub, modules, profile));
+                                                 ProcessProfile& profile,
+                                                 const ProbeRequest* probes) {
+    std::unique_ptr<Sampler> sampler(new Sampler(options, seed, hub, modules, profile, probes));
     TRY_ASSIGN(sampler->events_, RunnerEvents::create());
     sigset_t children;
     sigemptyset(&children);
@@ -105,7 +107,8 @@ Sampler::~Sampler() {
 }
 
 Result<void> Sampler::add_runner() {
-    TRY_ASSIGN(auto runner, SampleRunner::start(*events_, profile_.add_collector(), modules_));
+    TRY_ASSIGN(auto runner, SampleRunner::start(*events_, profile_.add_collector(), modules_,
+                                                         probes_));
     runners_.push_back(std::move(runner));
     return {};
 }

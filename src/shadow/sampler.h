@@ -24,6 +24,7 @@
 #include "shadow/latency/latency_profiler.h"
 #include "shadow/phase_detector.h"
 #include "shadow/process_tree.h"
+#include "shadow/processors.h"
 #include "shadow/run_target.h"
 #include "shadow/sample_runner.h"
 #include "shadow/sample_schedule.h"
@@ -43,10 +44,11 @@ class Sampler {
   public:
     using Clock = std::chrono::steady_clock;
 
-    // `modules` and `profile` must outlive it.
+    // `modules`, `profile` and `probes` must outlive it; the latter may be null.
     static Result<std::unique_ptr<Sampler>> create(const RunOptions& options, std::uint64_t seed,
                                                    WaitHub& hub, ModuleTable& modules,
-                                                   ProcessProfile& profile);
+                                                   ProcessProfile& profile,
+                                                   const ProbeRequest* probes = nullptr);
     // Kills and reaps every replica and worker.
     ~Sampler();
 
@@ -76,7 +78,7 @@ class Sampler {
     };
 
     Sampler(const RunOptions& options, std::uint64_t seed, WaitHub& hub, ModuleTable& modules,
-            ProcessProfile& profile);
+            ProcessProfile& profile, const ProbeRequest* probes);
     Result<void> add_runner();
     Result<void> loop(Target& target, const ProgressListener& on_progress, const SamplingEnd& end);
     bool take_statuses();
@@ -107,6 +109,7 @@ class Sampler {
                                                     Clock::time_point now) const;
     void schedule_next(Clock::time_point now, const SampledProcess* process);
     void note_pause(SampledProcess& process, SampleKind kind, Clock::duration pause);
+    void keep_off_processors_of(const SampledProcess& process);
     std::uint64_t own_cpu_ns() const;
     Result<void> try_fork(ScopedStop& stop, SampledProcess& process,
                           std::optional<Replica>& replica);
@@ -153,19 +156,22 @@ class Sampler {
     WaitHub& hub_;
     ModuleTable& modules_;
     ProcessProfile& profile_;
+    const ProbeRequest* probes_;
     std::mt19937_64 random_;
     SampleSchedule schedule_;
     std::optional<Budget> budget_;  // none: samples may cost what they cost
     const std::chrono::nanoseconds burst_limit_;
     BurstAccount bursts_;
     bool has_looked_ = false;       // where the threads are, before the first burst
-    Clock::time_point not_before_;  // the first burst, as code is being translated for it
+    bool has_prepared_ = false;     // code for the first burst
+    Clock::time_point not_before_;  // the next burst, as something is being made ready for it
     ShadowPolicy policy_;
     SamplingSettings settings_;
     SamplingControl* control_ = nullptr;
     CostAccount costs_;
     std::unique_ptr<RunnerEvents> events_;
     UniqueFd child_signals_;
+    OwnProcessors own_processors_;
     std::vector<std::unique_ptr<SampleRunner>> runners_;
     InputRecorder recorder_;
     InputRecorder::Totals recorder_counted_;  // the part of its totals that is accounted for

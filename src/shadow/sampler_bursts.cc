@@ -17,6 +17,8 @@ namespace {
 using std::chrono::microseconds;
 
 constexpr std::uint64_t most_burst_instructions = 200'000;
+// How long to wait for the places of probes until they are asked for again.
+constexpr std::chrono::milliseconds place_search{5};
 // Of translating ahead, before the first burst.
 constexpr std::chrono::milliseconds first_preparation{20};
 // What it takes to let the target go when its time is over, in all and for each thread, and to read
@@ -63,6 +65,13 @@ std::chrono::nanoseconds Sampler::usable_time(std::size_t threads) const {
 Result<Sampler::Taken> Sampler::take_burst(SampledProcess& process, SampleRunner& runner) {
     Target& target = *process.target;
     TRY_ASSIGN(auto job, plan_burst(process));
+    if (probes_ && job.map) {
+        TRY_ASSIGN(const bool prepared, runner.prepare_probes(*job.map));
+        if (!prepared) {
+            not_before_ = Clock::now() + place_search;
+            return Taken::later;
+        }
+    }
     find_vdso(process);
     auto burst = stop_for_burst(process, runner, std::move(job));
     const auto pause = target.last_pause();
@@ -71,7 +80,8 @@ Result<Sampler::Taken> Sampler::take_burst(SampledProcess& process, SampleRunner
         bursts_.add_stop(pause, burst_limit_);
     }
     if (!burst) return std::move(burst).error();
-    if (has_looked_ && not_before_ == Clock::time_point{}) {
+    if (has_looked_ && !has_prepared_) {
+        has_prepared_ = true;
         runner.prepare(first_preparation);
         not_before_ = Clock::now() + first_preparation;
     }

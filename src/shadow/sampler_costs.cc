@@ -17,6 +17,8 @@ constexpr double fork_seconds = 200e-6;
 constexpr double fork_seconds_per_page = 13e-3 / (1 << 18);
 // Samples are taken ahead of the budget's time as long as it has room for so many more.
 constexpr double samples_ahead = 3;
+// With more threads, looking at each would cost more than what it wins.
+constexpr std::size_t most_threads_to_look_at = 64;
 
 }  // namespace
 
@@ -44,6 +46,25 @@ void Sampler::settle(SampledProcess& process, Clock::time_point now) {
     if (const auto last = std::exchange(process.unsettled, {}))
         process.kinds.on_cost(last->kind, last->pause_seconds + seconds);
     process.kinds.on_pages(read_anonymous_pages(pid).value_or(0));
+}
+
+// Where several processes run, or many threads, there is hardly a processor to keep off.
+void Sampler::keep_off_processors_of(const SampledProcess& process) {
+    cpu_set_t busy;
+    CPU_ZERO(&busy);
+    const pid_t pid = process.target->pid();
+    const auto threads = read_thread_ids(pid);
+    if (processes_->running() <= 1 && threads && threads->size() <= most_threads_to_look_at) {
+        for (const pid_t tid : *threads)
+            if (const auto stat = read_thread_stat(pid, tid);
+                stat && stat->state == 'R' && stat->cpu >= 0 && stat->cpu < CPU_SETSIZE)
+                CPU_SET(static_cast<std::size_t>(stat->cpu), &busy);
+        // It sleeps, and wakes up where it was.
+        if (CPU_COUNT(&busy) == 0) return;
+    }
+    std::vector<pid_t> workers;
+    for (const auto& runner : runners_) workers.push_back(runner->worker_pid());
+    own_processors_.avoid(busy, workers);
 }
 
 void Sampler::note_pause(SampledProcess& process, SampleKind kind, Clock::duration pause) {

@@ -69,6 +69,7 @@ void Sampler::sample_now(SampleRunner& runner, Clock::time_point now) {
         return schedule_next(now, nullptr);
     }
     settle(*process, now);
+    keep_off_processors_of(*process);
     if (is_latency_due(*process)) return take_latency_burst(*process, now);
     latency_had_turn_ = false;
     const auto kind = choose_kind(*process);
@@ -125,8 +126,7 @@ Result<Sampler::Taken> Sampler::take_sample(SampledProcess& process, SampleRunne
     replica->offer_to_oom_killer();
     process.idle_in_a_row = 0;
     note_pause(process, SampleKind::shadow, pause);
-    has_looked_ = true;
-    not_before_ = target.stop_began();
+    has_looked_ = has_prepared_ = true;
     job.replica = replica->pid();
     job.memory_fd = replica->memory_fd();
     if (input) job.input = input->recording();
@@ -159,6 +159,7 @@ SampleJob Sampler::new_job(const SampledProcess& process, SampleKind kind) {
     SampleJob job;
     job.process = process.number;
     job.seed = random_();
+    job.follows_new_threads = options_.threads == ThreadScope::all;
     job.bursts = burst_plan();
     job.skip_instructions =
         random_() % skip_range(kind, options_.sample_size, process.kinds.expected_yield(kind));
@@ -184,7 +185,9 @@ RunLimits Sampler::limits(std::uint64_t instructions, const Target& target) {
         limits.burst_period = value_burst_period;
         if (options_.profiles.values) limits.value_instructions = value_burst_instructions;
         if (options_.profiles.references())
-            limits.reference_instructions = reference_burst_instructions;
+            limits.reference_instructions = options_.profiles.streams
+                                                ? stream_burst_instructions
+                                                : reference_burst_instructions;
     }
     return limits;
 }

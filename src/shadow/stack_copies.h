@@ -8,7 +8,7 @@
 
 #include "base/guest_address.h"
 #include "base/memory_map.h"
-#include "ptrace/memory_reader.h"
+#include "base/memory_reader.h"
 
 namespace shadowprof {
 

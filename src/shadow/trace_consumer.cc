@@ -18,7 +18,12 @@ TraceConsumer::~TraceConsumer() {
 
 void TraceConsumer::segment(WorkerProcess& worker, const TraceSegment& segment) {
     add([&worker, segment](TraceUser& user) {
-        user.use(segment.words, worker.table());
+        const TracePart whole{0, static_cast<std::uint32_t>(segment.words.size())};
+        TracePlace place;
+        for_each_piece(
+            segment, whole, place,
+            [&](std::span<const std::uint64_t> words) { user.use(words, worker.table()); },
+            [&](const ProbeRecord& record) { user.use(record); });
         (void)worker.free_segment(segment.index);
     });
 }

@@ -24,6 +24,8 @@ class TraceUser {
     virtual void set_layout(MemoryMap map) = 0;
     // The oldest record is the last one. Hostile.
     virtual void use(std::span<const std::uint64_t> words, const BlockTable& table) = 0;
+    // What a probe saw between these. Hostile.
+    virtual void use(const ProbeRecord&) {}
     // Block ids are another emulator's from now on.
     virtual void new_emulator() = 0;
 };

@@ -11,5 +11,8 @@ inline constexpr std::uint64_t value_burst_instructions = 5'000;
 // The same of references, where they are collected: a burst is ten times as long as the largest
 // reorder buffer.
 inline constexpr std::uint64_t reference_burst_instructions = 5'000;
+// Where data streams are collected: a share of the references that tells how hot they are. How long
+// a burst is matters less than how many references there are (docs/architecture.md).
+inline constexpr std::uint64_t stream_burst_instructions = 40'000;
 
 }  // namespace shadowprof

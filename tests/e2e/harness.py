@@ -189,6 +189,12 @@ def read_symbols(path):
     return {name: int(address, 16) for address, _, name in (f for f in fields if len(f) == 3)}
 
 
+def may_attach(user):
+    """What the system lets this user do, at all."""
+    scope = pathlib.Path("/proc/sys/kernel/yama/ptrace_scope")
+    return user == 0 or not scope.exists() or scope.read_text().strip() == "0"
+
+
 class TestCase(unittest.TestCase):
     """Each test has a folder of its own; what it leaves running is a failure."""
 
@@ -204,6 +210,9 @@ class TestCase(unittest.TestCase):
 
     def start(self, command, cwd=None, env=None, **options):
         """Starts a command in a session of its own, tagged. Returns (Popen, tag)."""
+        attaches = command[1:2] == ["attach"]
+        if attaches and not may_attach(options.get("user", os.geteuid())):
+            self.skipTest("kernel.yama.ptrace_scope forbids it")
         tag = uuid.uuid4().hex
         environment = dict(os.environ, **{TAG: tag}, **(env or {}))
         environment.setdefault("SHADOWPROF_OPTIONS", "")

@@ -19,6 +19,12 @@ def threads(pid):
     return sorted(int(name) for name in os.listdir(f"/proc/{pid}/task"))
 
 
+def other_threads(pid):
+    """All but the first: thread ids are given out anew from the smallest, so that this can have any
+    place among them."""
+    return [tid for tid in threads(pid) if tid != pid]
+
+
 def command(pid):
     return pathlib.Path(f"/proc/{pid}/comm").read_text().strip()
 
@@ -32,7 +38,11 @@ def state(pid):
 
 
 def tracer(pid):
-    return int(status_of(pid)["TracerPid"])
+    """0: nobody traces it, or it is gone."""
+    try:
+        return int(status_of(pid)["TracerPid"])
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
 
 
 def children(pid):

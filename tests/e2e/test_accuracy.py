@@ -4,12 +4,13 @@ import json
 import os
 import unittest
 
-from harness import TestCase, victim
+from harness import TestCase, WORK_FACTORS, victim
 
 KINDS = "--profiles=edge,path,value,call"
 # The loop of the victim `paths` repeats exactly, so that its shares do not depend on how long it runs:
 # short where all is followed, long enough elsewhere that samples in the program's start do not matter.
-FEW, MANY = "300000", "30000000"
+FEW, MANY = 300_000, 30_000_000
+SAMPLES = 20
 
 MEASURES = (("paths", "accuracy"), ("edges", "accuracy"), ("calls", "overlap"),
             ("methods", "overlap"))
@@ -28,7 +29,11 @@ class Files(TestCase):
         return self.make("exact.json", FEW, "--mode=exact")
 
     def sampled(self, seed):
-        return self.make(f"sampled-{seed}.json", MANY, "--load=0.5", f"--seed={seed}")
+        for factor in WORK_FACTORS:
+            path = self.make(f"sampled-{seed}.json", factor * MANY, "--load=0.5", f"--seed={seed}")
+            if json.loads(path.read_text())["sampling"]["samples"] >= SAMPLES:
+                break
+        return path
 
     def accuracy(self, full, sampled, *options):
         done = self.shadowprof("accuracy", "--json", *options, full, sampled)
@@ -201,7 +206,7 @@ class Merge(Files):
             self.assertIn("bad.json", self.refused(run, bad))
         for change, place in (
                 (lambda d: d["edges"][0].update({"from": 10 ** 9}), "location 1000000000"),
-                (lambda d: d["edges"][1].update({"count": -1}), "edges[1]"),
+                (lambda d: d["edges"][1].update({"count": -1}), "/edges/1"),
                 (lambda d: d["locations"][2].update({"module": 77}), "module 77"),
                 (lambda d: d["run"].update({"merged_runs": "many"}), "merged_runs"),
                 (lambda d: d.update({"schema": "shadowprof/9"}), "shadowprof/9")):

@@ -1,6 +1,7 @@
 """A process that runs already is profiled, and afterwards is as it was."""
 
 import collections
+import contextlib
 import os
 import pathlib
 import shutil
@@ -57,8 +58,7 @@ class Attach(TestCase):
     def wait_until_busy(self, pid, threads):
         """Until all threads have computed for a while: what they need they have got by then."""
         processes.wait_for(lambda: len(processes.threads(pid)) == threads + 1, "its threads")
-        _, *computing = processes.threads(pid)
-        for tid in computing:
+        for tid in processes.other_threads(pid):
             processes.wait_for(lambda: processes.cpu_seconds(pid, tid) > 0.05, "it to compute")
 
     def end_busy(self, target, tag):
@@ -106,6 +106,33 @@ class Busy(Attach):
         self.assertEqual(profile["run"]["exit"], {})
         self.assertGreater(profile["sampling"]["instructions"], 0)
         self.assertEqual(next(iter(hot_functions(profile))), ("run", "checksum"))
+
+    def test_it_keeps_off_the_processor_that_the_target_runs_on(self):
+        """The tracer's threads and workers; the process above it sleeps."""
+        allowed = os.sched_getaffinity(0)
+        if len(allowed) < 2:
+            self.skipTest("there is one processor")
+        busy = min(allowed)
+        target, tag = self.launch_busy(preexec_fn=lambda: os.sched_setaffinity(0, {busy}))
+        profiler, profiler_tag = self.start(
+            [SHADOWPROF, "attach", "-q", "-o", self.profile_path, *dense(()), str(target.pid)])
+        self.addCleanup(self._kill_all, profiler.pid, profiler_tag)
+
+        def keeps_off():
+            sets = []
+            for pid in tagged_processes(profiler_tag):
+                if pid == profiler.pid:
+                    continue
+                # Some live for a moment only.
+                with contextlib.suppress(OSError):
+                    sets += [os.sched_getaffinity(tid) for tid in processes.threads(pid)]
+            return len(sets) > 2 and all(busy not in each for each in sets)
+
+        processes.wait_for(keeps_off, "shadowprof to leave the processor to the target")
+        self.assertEqual(os.sched_getaffinity(target.pid), {busy})
+        profiler.send_signal(signal.SIGINT)
+        self.assertEqual(self.finish(profiler, profiler_tag).code, 0)
+        self.end_busy(target, tag)
 
     def test_a_busy_process_goes_on_unharmed(self):
         self.check(1)
@@ -324,7 +351,7 @@ class Blocked(Attach):
                   "while True: sum(range(1000))\n")
         target, _ = self.launch([sys.executable, "-c", script])
         processes.wait_for(lambda: len(processes.threads(target.pid)) == 2, "its threads")
-        waiting = processes.threads(target.pid)[1]
+        waiting, = processes.other_threads(target.pid)
         processes.wait_for(lambda: processes.syscall(target.pid, waiting) in EPOLL_WAITS, "its wait")
         before = processes.settled_facts(target.pid)
         switches = processes.status_of(target.pid, waiting)["voluntary_ctxt_switches"]
@@ -433,7 +460,7 @@ class Refused(Attach):
 
     def test_a_thread_that_is_no_process(self):
         target, _ = self.launch_busy(2)
-        self.refuse([f"thread of process {target.pid}"], processes.threads(target.pid)[-1])
+        self.refuse([f"thread of process {target.pid}"], processes.other_threads(target.pid)[-1])
 
     def test_a_program_of_32_bits(self):
         """A whole i386 program: its entry calls pause() for ever."""
@@ -476,9 +503,6 @@ class Refused(Attach):
 
     def test_an_ordinary_user_may_attach_to_what_is_his(self):
         program = self.as_somebody()
-        scope = pathlib.Path("/proc/sys/kernel/yama/ptrace_scope")
-        if scope.exists() and scope.read_text().strip() != "0":
-            self.skipTest("kernel.yama.ptrace_scope forbids it")
         user = {"user": 65534, "group": 65534, "extra_groups": []}
         busy = shutil.copy(victim("checksum"), self.folder / "busy")
         target, _ = self.launch_busy(program=busy, **user)

@@ -1,8 +1,11 @@
 """Exact mode and verify: counts are the truth itself, and what cannot be the same is said."""
 
+import ctypes
+import errno
 import os
 import shutil
 import signal
+import struct
 import subprocess
 import time
 import unittest
@@ -14,6 +17,26 @@ from harness import SHADOWPROF, TestCase, read_symbols, victim
 SEED = 0x9e3779b97f4a7c15
 # Where a position-independent program lies without address space layout randomisation.
 PIE_BASE = 0x555555554000
+
+
+PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS = 22, 38
+SECCOMP_MODE_FILTER = 2
+SYS_PERSONALITY = 135
+
+
+def refuse_fixed_addresses():
+    """From here on personality(2) answers EPERM, as in containers."""
+    load, equal, give = 0x20, 0x15, 0x06  # BPF_LD|W|ABS, BPF_JMP|JEQ|K, BPF_RET|K
+    refuse, allow = 0x00050000 | errno.EPERM, 0x7fff0000
+    program = b"".join(struct.pack("HBBI", *each) for each in (
+        (load, 0, 0, 0), (equal, 0, 1, SYS_PERSONALITY), (give, 0, 0, refuse), (give, 0, 0, allow)))
+    code = ctypes.create_string_buffer(program, len(program))
+    header = struct.pack("HxxxxxxP", len(program) // 8, ctypes.addressof(code))
+    libc = ctypes.CDLL(None, use_errno=True)
+    for words in ((PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0),
+                  (PR_SET_SECCOMP, SECCOMP_MODE_FILTER, header, 0, 0)):
+        if libc.prctl(*words) != 0:
+            raise OSError(ctypes.get_errno(), "prctl")
 
 
 def xorshift64(state):
@@ -91,6 +114,13 @@ class Exact(TestCase):
         self.assertEqual(exact["diverged"], 0)
         self.assertIn("no_room", exact["stopped_early"])
         self.assertTrue(any("no_room" in note for note in profile["notes"]), profile["notes"])
+
+    def test_addresses_that_are_not_fixed_are_said(self):
+        random = "addresses are random"
+        profile = self.covered(victim("edges"), "100")
+        self.assertFalse([note for note in profile["notes"] if random in note])
+        profile = self.covered(victim("edges"), "100", preexec_fn=refuse_fixed_addresses)
+        self.assertTrue([note for note in profile["notes"] if random in note], profile["notes"])
 
     def test_paths_are_the_truth(self):
         eights = 1000

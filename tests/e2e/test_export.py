@@ -14,6 +14,8 @@ from harness import TestCase, victim
 BOLT_TOOLS = "/usr/lib/llvm-16/bin"
 # Instructions behind a system call that never returns, up to the next branch.
 BEHIND_EXIT = 8
+# Of sample profiles: offsets from here on are lines before the function.
+NO_LINE = 0xff00
 
 
 def tool(name):
@@ -149,6 +151,89 @@ class Export(TestCase):
                          "--unsymbolized-profile",
                          self.exported_file("llvm-profgen", "--module=program"))
             self.assertRegex(out.read_text(), r"(?m)^rare:\d+:100$")
+
+    SAMPLED = """
+        #include <cstdio>
+        [[gnu::noinline]] static int rare(int x) { volatile int y = x * 3; return y + 1; }
+        static inline int step(int sum, int i) {
+            if (i % 100 == 7)
+                return sum + rare(i);
+            return sum ^ i;
+        }
+        [[gnu::noinline]] int loop(int n) {
+            int sum = 0;
+            for (int i = 0; i < n; ++i)
+                sum = step(sum, i);
+            return sum;
+        }
+        int main() { std::printf("%d\\n", loop(10000)); }
+    """
+    FOR_SAMPLES = ("-O2", "-gmlt", "-fdebug-info-for-profiling")
+
+    def sampled_program(self):
+        """A program of clang's and its sample profile in LLVM's text format."""
+        source, program = self.folder / "sampled.cc", self.folder / "sampled"
+        source.write_text(self.SAMPLED)
+        self.read_by(tool("clang++"), *self.FOR_SAMPLES, source, "-o", program)
+        done, _ = self.profile(program, options=("--mode=exact",))
+        self.assertEqual(done.code, 0, done.stderr)
+        return source, program, self.exported_file("llvm-sample", "--module=sampled")
+
+    def test_llvm_sample_has_executions_by_line_and_inlined_call(self):
+        profile = self.sampled_program()[2]
+        text = self.read_by(tool("llvm-profdata"), "merge", "--sample", "--text", profile, "-o", "-")
+        self.assertRegex(text, r"(?m)^_Z4loopi:\d+:1$")
+        self.assertRegex(text, r"(?m)^_ZL4rarei:\d+:100$")
+        self.assertRegex(text, r"(?m)^ 3: _ZL4stepii:\d+$")
+        self.assertRegex(text, r"(?m)^  2: 100 _ZL4rarei:100$")
+        self.assertNotRegex(text, r"(?m)^_ZL4stepii:")
+
+    @staticmethod
+    def sample_counts(path):
+        """Executions by function, inlined calls and line of a text profile; not those of 0, nor of
+        code without a line, of which llvm-profgen has that many lines before the function."""
+        counts, around = {}, []
+        for line in path.read_text().splitlines():
+            depth = len(line) - len(line.lstrip())
+            if depth == 0:
+                around = [line.split(":")[0]]
+            elif re.match(r" +[\d.]+: \D", line):
+                around = [*around[:depth], *line.split()[:2]]
+                around[depth:] = [":".join(around[depth:]).rpartition(":")[0]]
+            elif int(line.split()[1]) > 0 and float(line.split(":")[0]) < NO_LINE:
+                counts[*around[:depth], line.split()[0]] = int(line.split()[1])
+        return counts
+
+    def test_llvm_profgen_counts_the_same(self):
+        _, program, profile = self.sampled_program()
+        theirs = self.folder / "profgen.prof"
+        self.read_by(tool("llvm-profgen-16"), "--binary", program, "--format=text", "-o", theirs,
+                     "--unsymbolized-profile", self.exported_file("llvm-profgen", "--module=sampled"))
+        ours = self.sample_counts(profile)
+        self.assertTrue(any(len(place) > 2 for place in ours), ours)
+        self.assertEqual(ours, self.sample_counts(theirs))
+
+    def test_clang_optimizes_by_the_sample_profile(self):
+        source, _, profile = self.sampled_program()
+        text = self.read_by(tool("clang++"), *self.FOR_SAMPLES, "-S", "-emit-llvm", "-o", "-", "-Wall", "-Wextra",
+                            f"-fprofile-sample-use={profile}", "-Rpass=sample-profile", source)
+        self.assertNotIn("warning", text)
+        self.assertIn("inlined into '_Z4loopi' to match profiling context", text)
+        # LLVM adds 1 to each.
+        def entries(function):
+            mark = re.search(rf"^define .*@{function}\(.* !prof (!\d+)", text, re.M)[1]
+            return int(re.search(rf'^{mark} = .*"function_entry_count", i64 (\d+)', text, re.M)[1])
+        self.assertEqual((entries("_Z4loopi"), entries("_ZL4rarei")), (2, 101))
+        weights = [sorted(map(int, pair)) for pair in re.findall(
+            r'"branch_weights", i32 (\d+), i32 (\d+)', text)]
+        self.assertIn([101, 9901], weights)
+
+    def test_llvm_sample_without_lines_is_refused(self):
+        program = self.folder / "program"
+        self.read_by(tool("gcc"), "-O2", self.source, "-o", program)
+        self.profile(program, options=("--mode=exact",))
+        self.assertIn("-fdebug-info-for-profiling",
+                      self.refused("--format=llvm-sample", "--module=program"))
 
     def refused(self, *words):
         done = self.shadowprof("export", *words, self.profile_path)

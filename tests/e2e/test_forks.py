@@ -46,7 +46,7 @@ class ForksCase(TestCase):
             self.assertEqual(first["exit"], profile["run"]["exit"])
         for row in rows:
             self.assertLessEqual(row["started_seconds"] + row["seconds"],
-                                 profile["run"]["seconds"] + 0.01)
+                                 profile["run"]["seconds"] + 1e-6)
 
     def same_as_alone(self, *command, **more):
         """Runs a command alone and profiled: the same outputs and exit status. Returns the
@@ -102,8 +102,12 @@ class Followed(ForksCase):
         self.assertIn({"signal": signal.SIGTERM}, [row["exit"] for row in profile["processes"]])
 
     def test_a_child_finds_no_child_that_is_not_its_own(self):
-        profile = self.same_as_alone(FAMILY, "alone", "60")
-        self.assertGreaterEqual(max(row["samples"] for row in profile["processes"]), 5)
+        for factor in WORK_FACTORS:
+            profile = self.same_as_alone(FAMILY, "alone", str(60 * factor))
+            most = max(row["samples"] for row in profile["processes"])
+            if most >= 5:
+                break
+        self.assertGreaterEqual(most, 5)
 
     def test_stops_and_continues_of_a_child_are_seen_as_alone(self):
         self.same_as_alone(FAMILY, "stopped")

@@ -122,7 +122,7 @@ class Restricted(TestCase):
                      victim("checksum"), "1", "0", "16"], stdout=subprocess.PIPE)
                 self.addCleanup(self._kill_all, target.pid, tag)
                 processes.wait_for(lambda: len(processes.threads(target.pid)) == 2, "its threads")
-                computing = processes.threads(target.pid)[-1]
+                computing, = processes.other_threads(target.pid)
                 processes.wait_for(lambda: processes.cpu_seconds(target.pid, computing) > 0.1,
                                    "it to compute")
                 profile = self.attach(target)

@@ -9,6 +9,10 @@ NO_SUCH_MEMORY = 77
 ROUNDS = 10_000_000
 
 
+# Victims make the memory that they are about when they begin; samples of before see none of it.
+WHEN_IT_IS_THERE = "--delay=100ms"
+
+
 class Special(TestCase):
     """Runs the victim."""
 
@@ -19,7 +23,8 @@ class Special(TestCase):
             self.rounds = ROUNDS * factor
             return victim("special"), kind, str(self.rounds), self.folder / "file"
 
-        done, profile = self.profile_until(is_enough, command, options=options)
+        done, profile = self.profile_until(is_enough, command,
+                                           options=[WHEN_IT_IS_THERE, *options])
         if done.code == NO_SUCH_MEMORY:
             self.skipTest(f"there is no {kind} memory here")
         self.assertEqual((done.code, done.stdout, done.stderr),
@@ -99,7 +104,7 @@ class Wiped(TestCase):
                 done, profile = self.profile_until(
                     lambda profile: profile["sampling"]["ended"].get("size", 0) >= 3,
                     lambda factor: (victim("wiped"), str(6_000_000 * factor)),
-                    options=[f"--mode={mode}"], module=victim("wiped"))
+                    options=[f"--mode={mode}", WHEN_IT_IS_THERE], module=victim("wiped"))
                 self.assertEqual((done.code, done.stdout[:7]), (0, b"wiped: "))
                 self.assertNotIn(b"not as it was", done.stdout)
                 called = {profile.locations[edge["to"]]["function"] for edge in profile["edges"]}

@@ -255,6 +255,28 @@ class Values(Truth):
         top, _, _ = self.shares("values_vector", "xmm3")
         self.assertEqual(set(top), {0x0f0e0d0c0b0a09080706050403020100})
 
+    def assert_texts(self, label, operand, kind, texts):
+        """Each of the `texts` is the spelling of a value as often as any other."""
+        top, executions, entry = self.shares(label, operand)
+        self.assertEqual(entry["type"], kind)
+        self.assertEqual({value["text"] for value in entry["top"]}, set(texts))
+        for count, error in top.values():
+            self.assertLessEqual(abs(count - executions / len(texts)),
+                                 bounds.binomial(executions, 1 / len(texts), error))
+
+    def test_scalar_is_one_number_whatever_is_in_the_other_lane(self):
+        self.assert_texts("values_converted", "xmm4", "f64", ("0", "1", "2", "3"))
+        self.assert_texts("values_scalar", "xmm4", "f64", ("0.5", "1.5", "2.5", "3.5"))
+        self.assert_texts("values_single", "xmm5", "f32", ("0.5", "1.5"))
+
+    def test_lanes_are_numbers(self):
+        self.assert_texts("values_doubles", "xmm6", "f64x2", ("3 -0.5",))
+        self.assert_texts("values_lanes", "xmm7", "u32x4", ("2 4 6 4294967294",))
+
+    def test_what_was_only_moved_is_bits(self):
+        _, _, entry = self.shares("values_vector", "xmm3")
+        self.assertEqual(entry["type"], "v128")
+
     def test_the_instructions_of_one_loop_are_recorded_equally_often(self):
         counts = [self.seen.value(label, operand)["count"] for label, operand in
                   (("values_load", "edx"), ("values_constant", "r8"), ("values_counter", "r9"),
@@ -286,6 +308,82 @@ class ValuesInBursts(Values):
 
 
 del Truth  # unittest would run it as well
+
+
+class Callers(TestCase):
+    """callers.S: the same instruction's values, by who called."""
+
+    FIRST, SECOND, MIDDLE = ("callers_first_return",), ("callers_second_return",), \
+        ("callers_middle_return",)
+    FIVE = (*MIDDLE, "callers_five_return")
+    SIX = (*MIDDLE, "callers_six_return")
+
+    @staticmethod
+    def site_of(profile):
+        return profile.value("callers_leaf_value", "rax")
+
+    def by_caller(self, options, work, frames, least=0):
+        """{labels behind the calls: entry of by_caller}, and the site's entry, which was seen so
+        often at least."""
+        def is_enough(profile):
+            return least == 0 or (self.site_of(profile) or {"count": 0})["count"] >= least
+
+        done, profile = self.profile_until(
+            is_enough, lambda factor: (victim("callers"), str(factor * work)),
+            module=victim("callers"), options=[*options, f"--value-callers={frames}"])
+        self.assertEqual(done.code, 0, done.stderr)
+        names = {address: name for name, address in profile.symbols.items()
+                 if name.endswith("_return")}
+
+        def labels(callers):
+            places = [profile.locations[caller] for caller in callers]
+            found = [names.get(int(place["address"], 16) + 1) for place in places
+                     if place["module"] == profile.module]
+            return tuple(label for label in found if label)
+
+        site = self.site_of(profile)
+        self.assertIsNotNone(site)
+        return {labels(each["callers"]): each for each in site.get("by_caller", [])}, site
+
+    def assert_always(self, entry, value):
+        self.assertEqual([top["text"] for top in entry["top"]], [str(value)])
+        self.assertEqual(entry["invariance"], 1)
+
+    def test_every_execution_by_its_caller(self):
+        work = 20_000
+        found, site = self.by_caller(["--mode=exact", "--profiles=value"], work, 1)
+        self.assertEqual(site["count"], 4 * work)
+        self.assertEqual(set(found), {self.FIRST, self.SECOND, self.MIDDLE})
+        self.assertEqual([found[key]["count"] for key in (self.FIRST, self.SECOND, self.MIDDLE)],
+                         [work, work, 2 * work])
+        self.assert_always(found[self.FIRST], 8)
+        self.assertLess(found[self.SECOND]["invariance"], 0.5)
+        self.assertEqual({top["text"]: top["count"] for top in found[self.MIDDLE]["top"]},
+                         {"6": work, "7": work})
+
+    def test_the_callers_caller_on_request(self):
+        work = 5_000
+        found, _ = self.by_caller(["--mode=exact", "--profiles=value"], work, 2)
+        self.assertEqual(set(found), {self.FIRST, self.SECOND, self.FIVE, self.SIX})
+        self.assert_always(found[self.FIVE], 6)
+        self.assert_always(found[self.SIX], 7)
+        self.assertEqual(found[self.SIX]["count"], work)
+
+    def test_none_where_none_are_wanted(self):
+        found, site = self.by_caller(["--mode=exact", "--profiles=value"], 100, 0)
+        self.assertEqual(site["count"], 400)
+        self.assertEqual(found, {})
+
+    def test_samples_begin_with_the_callers_that_unwinding_finds(self):
+        for mode in ("shadow", "burst"):
+            with self.subTest(mode=mode):
+                found, _ = self.by_caller([f"--mode={mode}", "--profiles=value", "--budget=20%"],
+                                          60_000_000, 2, least=1000)
+                self.assertEqual(set(found), {self.FIRST, self.SECOND, self.FIVE, self.SIX})
+                self.assert_always(found[self.FIRST], 8)
+                self.assert_always(found[self.FIVE], 6)
+                self.assert_always(found[self.SIX], 7)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -6,6 +6,11 @@ import workloads
 from harness import INPUTS, TestCase, require_programs
 
 
+# Some end soon, and what is sampled while a program is loaded must be few of many samples.
+LOADS = (0.5, 1, 2, 4)
+SAMPLES = 20
+
+
 class Workloads(TestCase):
     @classmethod
     def setUpClass(cls):
@@ -16,11 +21,14 @@ class Workloads(TestCase):
     def check(self, name):
         command = workloads.COMMANDS[name]
         plain = self.run_command(command, cwd=INPUTS)
-        done, profile = self.profile(*command, cwd=INPUTS)
-        self.assertEqual(done.code, plain.code)
-        self.assertTrue(done.stdout == plain.stdout, "the output differs from a plain run's")
-        self.assertEqual(done.stderr, plain.stderr)
         self.assertEqual(plain.code, 0, plain.stderr)
+        for load in LOADS:
+            done, profile = self.profile(*command, cwd=INPUTS, options=[f"--load={load}"])
+            self.assertEqual(done.code, plain.code)
+            self.assertTrue(done.stdout == plain.stdout, "the output differs from a plain run's")
+            self.assertEqual(done.stderr, plain.stderr)
+            if profile["sampling"]["ended"].get("size", 0) >= SAMPLES:
+                break
         self.assertEqual(profile["run"]["command"], command)
         self.assert_sampled_well(profile)
         for kind in ("edges", "paths", "values", "calls", "stacks"):

@@ -13,6 +13,10 @@ COMMANDS = {
     "xz": ["xz", "-2", "-T1", "-c", "text.txt"],
 }
 
+# In which a run is like any other: perl has another order in its hashes each time.
+ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LC_ALL": "C", "PERL_HASH_SEED": "0",
+               "PERL_PERTURB_KEYS": "0"}
+
 PROGRAMS = sorted({command[0] for command in COMMANDS.values()})
 
 MAKE_INPUTS = pathlib.Path(__file__).resolve().parents[1] / "workloads/make-inputs"
@@ -20,3 +24,8 @@ MAKE_INPUTS = pathlib.Path(__file__).resolve().parents[1] / "workloads/make-inpu
 
 def make_inputs(folder):
     subprocess.run([sys.executable, MAKE_INPUTS, folder], check=True)
+
+
+def make_long_inputs(folder):
+    """For runs of more than ten seconds; each workload's command is for its own folder in `folder`."""
+    subprocess.run([sys.executable, MAKE_INPUTS, "--long", folder], check=True)

@@ -88,6 +88,9 @@ MUTATIONS = {
         "src/emu/translator_emit.cc",
         "out.jump(cache_.miss_stub());\n    out.move(rcx, host::scratch_b);",
         "out.jump(cache_.miss_stub());"),
+    "upper half of a scalar's register recorded": (
+        "src/emu/translator_emit.cc", "width_bytes == 8 ? 0x13 : 0x11",
+        "width_bytes == 8 ? 0x17 : 0x11"),
     "recorded vector register misnamed": (
         "src/emu/translator_emit.cc", "const bool high = (number & 8) != 0;",
         "const bool high = (number & 4) != 0;"),

@@ -131,7 +131,7 @@ def attached_by(shadowprof, options, pid):
     try:
         yield
     finally:
-        profiler.send_signal(signal.SIGINT)
+        profiler.send_signal(signal.SIGTERM)  # shells have jobs in the background ignore SIGINT
         if profiler.wait(30) != 0:
             print(f"shadowprof ended by {profiler.returncode}", file=sys.stderr)
 

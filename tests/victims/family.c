@@ -124,12 +124,21 @@ static int killed(void) {
     return 0;
 }
 
+static volatile sig_atomic_t told_to_end;
+
+static void on_sigterm(int signal) {
+    (void)signal;
+    told_to_end = 1;
+}
+
 static int stopped(void) {
     const pid_t pid = fork();
     if (pid == 0) {
         setpgid(0, 0);
+        signal(SIGTERM, on_sigterm);
         raise(SIGSTOP);
-        sink = family_work_a(10);
+        do sink = family_work_a(10);
+        while (!told_to_end);
         _exit(6);
     }
     for (int i = 0; i < 3; ++i) {
@@ -140,7 +149,7 @@ static int stopped(void) {
         require(kill(-pid, SIGCONT) == 0, "kill");
         status = wait_for(pid, WCONTINUED);
         require(WIFCONTINUED(status), "that it goes on");
-        if (i < 2) require(kill(-pid, SIGTSTP) == 0, "kill");
+        require(kill(-pid, i < 2 ? SIGTSTP : SIGTERM) == 0, "kill");
     }
     const int status = wait_for(pid, 0);
     require(WIFEXITED(status) && WEXITSTATUS(status) == 6, "its status");
@@ -151,13 +160,6 @@ static int stopped(void) {
 static void make_file(const char* path, const char* text) {
     FILE* file = fopen(path, "w");
     require(file != NULL && fputs(text, file) >= 0 && fclose(file) == 0, path);
-}
-
-static volatile sig_atomic_t told_to_end;
-
-static void on_sigterm(int signal) {
-    (void)signal;
-    told_to_end = 1;
 }
 
 // The daemon makes a file when it ends.

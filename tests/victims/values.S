@@ -3,7 +3,11 @@
  * values_load picks at random from `table`, 1024 numbers of which the caller says what they are.
  * values_constant always loads 42, values_counter counts iterations, values_periodic is 0, 1, 2 or
  * 3 with equal shares, values_byte writes 1 or 0 with equal shares, values_vector loads the same
- * 16 bytes each time. */
+ * 16 bytes each time.
+ *
+ * values_scalar makes 0.5, 1.5, 2.5 or 3.5 in the low lane of a register whose upper lane counts,
+ * values_single 0.5 or 1.5, values_doubles {1.5, -0.25} + {1.5, -0.25}, values_lanes
+ * {1, 2, 3, -1} + {1, 2, 3, -1} in lanes of 32 bits. */
 #include "victim.S.h"
 
     .text
@@ -47,6 +51,24 @@ PLACE(values_byte)
     setnz %r11b
 PLACE(values_vector)
     movdqu values_pattern(%rip), %xmm3
+    movq %r9, %xmm4
+    punpcklqdq %xmm4, %xmm4
+    mov %r9d, %r11d
+    and $3, %r11d
+PLACE(values_converted)
+    cvtsi2sd %r11d, %xmm4
+PLACE(values_scalar)
+    addsd values_half(%rip), %xmm4
+    and $1, %r11d
+    cvtsi2ss %r11d, %xmm5
+PLACE(values_single)
+    addss values_half_single(%rip), %xmm5
+    movapd values_two_doubles(%rip), %xmm6
+PLACE(values_doubles)
+    addpd %xmm6, %xmm6
+    movdqa values_four_lanes(%rip), %xmm7
+PLACE(values_lanes)
+    paddd %xmm7, %xmm7
     cmp %rdi, %r9
 PLACE(values_back)
     jne values_loop
@@ -59,7 +81,15 @@ PLACE(values_leave)
     .p2align 4
 values_pattern:
     .quad 0x0706050403020100, 0x0f0e0d0c0b0a0908
+values_two_doubles:
+    .double 1.5, -0.25
+values_four_lanes:
+    .long 1, 2, 3, -1
 values_forty_two:
     .quad 42
+values_half:
+    .double 0.5
+values_half_single:
+    .float 0.5
 
     .section .note.GNU-stack, "", @progbits

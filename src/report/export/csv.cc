@@ -5,6 +5,7 @@
 #include "report/export/writers.h"
 #include "report/location_name.h"
 #include "report/methods.h"
+#include "report/probe_text.h"
 #include "report/text_format.h"
 #include "report/value_text.h"
 
@@ -115,14 +116,96 @@ Result<void> write_calls(const ExportInput& input, CsvTable& table) {
 // One row a value, the hottest values of each instruction.
 Result<void> write_values(const ExportInput& input, CsvTable& table) {
     TRY(header(table, {"module", "address", "function", "source", "operand", "executions",
-                       "invariance", "value", "count", "error"}));
+                       "invariance", "value", "count", "error", "type"}));
     for (const ValueProfile& profile : input.profile.values)
         for (const TopValue& top : profile.top) {
             add_location(table, input, profile.at);
             table.text(printable(profile.operand)).number(profile.count);
             table.text(fmt::format("{:.4f}", profile.invariance));
-            table.text(value_text(top.value)).number(top.count);
+            table.text(value_text(top.value, profile.type)).number(top.count);
             table.error(top.error);
+            table.text(value_type(profile.type, profile.width_bytes));
+            TRY(table.end_row());
+        }
+    return {};
+}
+
+// A number in decimal, or the four columns of a location; a row of a probe has both, twice.
+void add_datum(CsvTable& table, const ExportInput& input, const ProbeDatum& datum,
+               ProbeDatumKind kind) {
+    const auto* number = std::get_if<std::uint64_t>(&datum);
+    table.text(number ? probe_number(*number, kind == ProbeDatumKind::signed_number) : "");
+    if (const auto* location = std::get_if<CodeLocation>(&datum))
+        return add_location(table, input, *location);
+    for (int column = 0; column < 4; ++column) table.text("");
+}
+
+class ProbeRows {
+  public:
+    ProbeRows(const ExportInput& input, CsvTable& table) : input_(input), table_(table) {}
+
+    Result<void> write(const ProbeProfile& probe, const ProbeEntry& entry) {
+        if (probe.reducer == Reducer::hotlist) {
+            for (const ProbeTop& top : entry.top) {
+                begin(probe, entry);
+                add_datum(table_, input_, top.value, probe.value);
+                TRY(end(top.count, top.error));
+            }
+            return {};
+        }
+        if (probe.reducer != Reducer::histogram)
+            return write_number(probe, entry,
+                                probe.reducer == Reducer::sum ? fmt::format("{}", entry.sum) : "",
+                                entry.count);
+        for (const auto& [bucket, count] : entry.histogram)
+            TRY(write_number(probe, entry, bucket_text(bucket), count));
+        return {};
+    }
+
+  private:
+    Result<void> write_number(const ProbeProfile& probe, const ProbeEntry& entry,
+                              std::string_view value, std::uint64_t count) {
+        begin(probe, entry);
+        table_.text(value);
+        for (int column = 0; column < 4; ++column) table_.text("");
+        return end(count, std::nullopt);
+    }
+    void begin(const ProbeProfile& probe, const ProbeEntry& entry) {
+        table_.text(printable(probe.name)).text(name(probe.reducer));
+        add_datum(table_, input_, entry.key, probe.key);
+    }
+    Result<void> end(std::uint64_t count, const std::optional<double>& error) {
+        table_.number(count).error(error);
+        return table_.end_row();
+    }
+
+    const ExportInput& input_;
+    CsvTable& table_;
+};
+
+// One row a key; of hotlists one a value, of histograms one a range of values.
+Result<void> write_probes(const ExportInput& input, CsvTable& table) {
+    TRY(header(table, {"probe", "reducer", "key", "key_module", "key_address", "key_function",
+                       "key_source", "value", "value_module", "value_address", "value_function",
+                       "value_source", "count", "error"}));
+    ProbeRows rows(input, table);
+    for (const ProbeProfile& probe : input.profile.probes)
+        for (const ProbeEntry& entry : probe.entries) TRY(rows.write(probe, entry));
+    return {};
+}
+
+// One row a reference, in the stream's order; streams by number, the hottest is 0.
+Result<void> write_streams(const ExportInput& input, CsvTable& table) {
+    TRY(header(table, {"stream", "heat", "length", "occurrences", "position", "module", "address",
+                       "function", "source", "data_address"}));
+    const auto& streams = input.profile.streams;
+    for (std::size_t number = 0; number < streams.size(); ++number)
+        for (std::size_t i = 0; i < streams[number].references.size(); ++i) {
+            const DataStream& stream = streams[number];
+            table.number(number).number(stream.heat()).number(stream.references.size());
+            table.number(stream.occurrences).number(i);
+            add_location(table, input, stream.references[i].at);
+            table.text(fmt::format("{:#x}", stream.references[i].address));
             TRY(table.end_row());
         }
     return {};
@@ -135,7 +218,9 @@ struct Table {
 constexpr Table tables[] = {{"functions", write_functions},
                             {"edges", write_edges},
                             {"calls", write_calls},
-                            {"values", write_values}};
+                            {"values", write_values},
+                            {"streams", write_streams},
+                            {"probes", write_probes}};
 constexpr auto table_names = [] {
     std::array<std::string_view, std::size(tables)> names;
     for (std::size_t i = 0; i < names.size(); ++i) names[i] = tables[i].name;

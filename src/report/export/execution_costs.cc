@@ -6,34 +6,13 @@
 #include <unordered_map>
 
 #include "decoder/instruction.h"
+#include "report/completed_symbols.h"
 #include "report/export/frames.h"
 #include "report/instruction_counts.h"
 #include "report/module_file.h"
-#include "report/symbolizer.h"
 
 namespace shadowprof {
 namespace {
-
-// What the profile recorded, and of other locations what the files say.
-class CompletedSymbols final : public SymbolSource {
-  public:
-    CompletedSymbols(SymbolSource& recorded, const std::vector<Module>& modules)
-        : recorded_(recorded), files_(modules) {}
-
-    const CodeSymbol& symbol(CodeLocation location) override {
-        const CodeSymbol& known = recorded_.symbol(location);
-        const bool nothing = known.function.empty() && !known.function_start && known.file.empty();
-        return nothing ? files_.symbol(location) : known;
-    }
-    std::string instruction_text(CodeLocation location) override {
-        return recorded_.instruction_text(location);
-    }
-    std::vector<std::string> notes() const override { return files_.notes(); }
-
-  private:
-    SymbolSource& recorded_;
-    Symbolizer files_;
-};
 
 class CostCollector {
   public:
@@ -49,10 +28,6 @@ class CostCollector {
     }
 
   private:
-    CodeLocation function_start(CodeLocation at) {
-        return {at.module, symbols_.symbol(at).function_start.value_or(at.address)};
-    }
-
     FunctionCosts& function(CodeLocation start) {
         const auto [it, added] = costs_.functions.try_emplace(start);
         if (added) {
@@ -66,7 +41,7 @@ class CostCollector {
 
     PlaceCosts& place(CodeLocation at) {
         const auto [it, added] =
-            function(function_start(at)).places.try_emplace(at.address, PlaceCosts{});
+            function(symbols_.function_start(at)).places.try_emplace(at.address, PlaceCosts{});
         if (added) {
             const CodeSymbol& symbol = symbols_.symbol(at);
             it->second.file = symbol.file;
@@ -97,14 +72,14 @@ class CostCollector {
     void add_uncounted_stacks() {
         for (const Stack& stack : profile_.stacks)
             if (!stack.frames.empty() && files_.count(stack.frames.back().module) == 0)
-                add_instructions(function_start(stack.frames.back()), stack.instructions);
+                add_instructions(symbols_.function_start(stack.frames.back()), stack.instructions);
     }
 
     void add_calls() {
         for (const Edge& edge : profile_.edges)
             if (edge.kind == EdgeKind::call) {
                 call_sites_.insert(edge.from);
-                place(edge.from).calls[function_start(edge.to)].count += edge.count;
+                place(edge.from).calls[symbols_.function_start(edge.to)].count += edge.count;
             }
         for (const Stack& stack : profile_.stacks) add_inclusive(stack);
         for (auto& [start, function] : costs_.functions)
@@ -137,7 +112,7 @@ class CostCollector {
     // Of two frames that follow each other. Stacks name the same ones again and again.
     CallCosts* call_between(CodeLocation caller, CodeLocation callee) {
         const auto [it, added] = calls_.try_emplace({caller, callee}, nullptr);
-        if (added) it->second = &place(call_site(caller)).calls[function_start(callee)];
+        if (added) it->second = &place(call_site(caller)).calls[symbols_.function_start(callee)];
         return it->second;
     }
 
@@ -176,7 +151,8 @@ class CostCollector {
             const bool jump = edge.kind == EdgeKind::taken || edge.kind == EdgeKind::jump ||
                               edge.kind == EdgeKind::indirect;
             if (!jump || edge.to.module != edge.from.module) continue;
-            const CodeLocation from = function_start(edge.from), to = function_start(edge.to);
+            const CodeLocation from = symbols_.function_start(edge.from),
+                               to = symbols_.function_start(edge.to);
             place(edge.from).jumps.push_back({.to = edge.to.address,
                                               .to_line = symbols_.symbol(edge.to).line,
                                               .conditional = edge.kind == EdgeKind::taken,

@@ -28,6 +28,10 @@ constexpr ExportFormat formats[] = {
      .consumer = "llvm-profgen --unsymbolized-profile",
      .write = write_llvm_profgen,
      .one_module = true},
+    {.name = "llvm-sample",
+     .consumer = "clang -fprofile-sample-use",
+     .write = write_llvm_sample,
+     .one_module = true},
     {.name = "csv", .consumer = "spreadsheets", .write = write_csv, .takes_top = true},
 };
 
@@ -98,6 +102,7 @@ void keep_hottest(Profile& profile, std::size_t most) {
     cut(profile.calls);
     cut(profile.values);
     cut(profile.methods);
+    for (ProbeProfile& probe : profile.probes) cut(probe.entries);
 }
 
 }  // namespace shadowprof

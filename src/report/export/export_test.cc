@@ -56,8 +56,30 @@ TEST_CASE("csv quotes what separates fields") {
           "\"/no/such/awk,ward\",0x2008,<script>,\"/src/a\"\"b.c:21\",\"/no/such/awk,ward\",0x3000,"
           "new?line,\"/src/a\"\"b.c:30\",call,4,\r\n");
     CHECK(exported("csv", "values") ==
-          "module,address,function,source,operand,executions,invariance,value,count,error\r\n"
-          "\"/no/such/awk,ward\",0x1010,a;b,\"/src/a\"\"b.c:12\",rdi,9,1.0000,7,9,0.5\r\n");
+          "module,address,function,source,operand,executions,invariance,value,count,error,"
+          "type\r\n"
+          "\"/no/such/awk,ward\",0x1010,a;b,\"/src/a\"\"b.c:12\",rdi,9,1.0000,7,9,0.5,u64\r\n");
+    CHECK(exported("csv", "probes") ==
+          "probe,reducer,key,key_module,key_address,key_function,key_source,value,value_module,"
+          "value_address,value_function,value_source,count,error\r\n"
+          "\"a,b\",hotlist,-1,,,,,,\"/no/such/awk,ward\",0x2000,<script>,\"/src/"
+          "a\"\"b.c:20\",3,0.5\r\n"
+          "sizes,histogram,,\"/no/such/awk,ward\",0x2000,<script>,\"/src/a\"\"b.c:20\",0,,,,,1,\r\n"
+          "sizes,histogram,,\"/no/such/awk,ward\",0x2000,<script>,\"/src/"
+          "a\"\"b.c:20\",8-15,,,,,4,\r\n"
+          "sum,sum,,,,,,-40,,,,,5,\r\n");
+}
+
+TEST_CASE("csv of streams has a row for each reference") {
+    Profile profile = awkward_profile();
+    profile.streams = {{{{{0, 0x2008}, 0x5000}, {{0, 0x1010}, 0x7fff0008}}, 6}};
+    auto symbols = awkward_symbols();
+    StringSink sink;
+    REQUIRE(write_csv({.profile = profile, .symbols = symbols, .table = "streams"}, sink));
+    CHECK(sink.text() ==
+          "stream,heat,length,occurrences,position,module,address,function,source,data_address\r\n"
+          "0,12,2,6,0,\"/no/such/awk,ward\",0x2008,<script>,\"/src/a\"\"b.c:21\",0x5000\r\n"
+          "0,12,2,6,1,\"/no/such/awk,ward\",0x1010,a;b,\"/src/a\"\"b.c:12\",0x7fff0008\r\n");
 }
 
 TEST_CASE("callgrind without the program's file has what stacks say, at the starts of functions") {

@@ -164,7 +164,7 @@ class PprofBuilder {
         out_.message(in_profile::sample, sample);
     }
 
-    // A value is a label: a number where it fits one, else as text.
+    // A value is a label: a number where it is one integer, else as text.
     void add_values(const ValueProfile& values) {
         const std::uint64_t location = location_id(values.at, false);
         for (const TopValue& top : values.top) {
@@ -172,16 +172,21 @@ class PprofBuilder {
             operand.number(in_label::key, text("operand"));
             operand.number(in_label::str, text(values.operand));
             value.number(in_label::key, text("value"));
-            if (top.value.size() <= sizeof(std::uint64_t))
+            if (is_integer(values))
                 value.number(in_label::num, number_of(top.value));
             else
-                value.number(in_label::str, text(value_text(top.value)));
+                value.number(in_label::str, text(value_text(top.value, values.type)));
             sample.packed(in_sample::location_id, {location});
             sample.packed(in_sample::value, counts(recorded_values, top.count));
             sample.message(in_sample::label, operand);
             sample.message(in_sample::label, value);
             out_.message(in_profile::sample, sample);
         }
+    }
+
+    static bool is_integer(const ValueProfile& values) {
+        const auto [kind, lane_bytes] = canonical(values.type, values.width_bytes);
+        return kind == ValueType::Kind::integer && lane_bytes == values.width_bytes;
     }
 
     static std::uint64_t number_of(std::span<const std::byte> little_endian) {

@@ -31,6 +31,31 @@ inline Profile awkward_profile() {
                  .count = 9,
                  .invariance = 1,
                  .top = {{little_endian(7, 8), 9, 0.5}}}};
+    p.probes = {{.name = "a,b",
+                 .text = "",
+                 .reducer = Reducer::hotlist,
+                 .value = ProbeDatumKind::location,
+                 .key = ProbeDatumKind::signed_number,
+                 .hits = 3,
+                 .entries = {{.key = ~std::uint64_t{0}, .count = 3, .top = {{script, 3, 0.5}}}}},
+                {.name = "sizes",
+                 .text = "",
+                 .reducer = Reducer::histogram,
+                 .value = ProbeDatumKind::number,
+                 .key = ProbeDatumKind::location,
+                 .hits = 5,
+                 .entries = {{.key = script,
+                              .count = 5,
+                              .sum = 40,
+                              .histogram = {{0, 1}, {4, 4}},
+                              .least = 0,
+                              .most = 12}}},
+                {.name = "sum",
+                 .text = "",
+                 .reducer = Reducer::sum,
+                 .value = ProbeDatumKind::number,
+                 .hits = 5,
+                 .entries = {{.key = {}, .count = 5, .sum = -40}}}};
     return p;
 }
 

@@ -20,5 +20,7 @@ Result<void> write_pprof(const ExportInput& input, ByteSink& sink);
 Result<void> write_bolt(const ExportInput& input, ByteSink& sink);
 // An unsymbolized profile of one module for llvm-profgen.
 Result<void> write_llvm_profgen(const ExportInput& input, ByteSink& sink);
+// LLVM's sample profile of one module as text (clang's manual, "Sample Profile Text Format").
+Result<void> write_llvm_sample(const ExportInput& input, ByteSink& sink);
 
 }  // namespace shadowprof

@@ -12,6 +12,41 @@ inline std::vector<std::byte> little_endian(std::uint64_t value, std::size_t byt
     return out;
 }
 
+inline std::vector<ProbeProfile> sample_probes(CodeLocation first, CodeLocation second) {
+    const std::uint64_t minus_two = ~std::uint64_t{1};
+    return {{.name = "writers",
+             .text = "writes { hotlist(at) by address / 64 * 64 }",
+             .reducer = Reducer::hotlist,
+             .value = ProbeDatumKind::location,
+             .key = ProbeDatumKind::number,
+             .hits = 5100,
+             .missed = 3,
+             .left_out = 100,
+             .entries = {{.key = std::uint64_t{0x7f00'0000'1000},
+                          .count = 5000,
+                          .top = {{first, 4000, 20.5}, {second, 900, 20.5}},
+                          .absent_error = 31}}},
+            {.name = "sizes",
+             .text = "function == \"work\" && entry { histogram(int64(rdi)) by caller }",
+             .reducer = Reducer::histogram,
+             .value = ProbeDatumKind::signed_number,
+             .key = ProbeDatumKind::location,
+             .hits = 30,
+             .entries = {{.key = first,
+                          .count = 30,
+                          .sum = -40,
+                          .histogram = {{-2, 26}, {0, 1}, {4, 3}},
+                          .least = minus_two,
+                          .most = 12}}},
+            {.name = "total",
+             .text = "reads { sum(size) }",
+             .reducer = Reducer::sum,
+             .value = ProbeDatumKind::number,
+             .hits = 2,
+             .entries = {{.key = {}, .count = 2, .sum = ProbeSum{1} << 70}}},
+            {.name = "nothing", .text = "false { count() }"}};
+}
+
 // Module 0 is a program with functions `main` at 0x1000 and `work(int)` at 0x2000, module 1 a
 // library without symbols.
 inline Profile sample_profile() {
@@ -92,10 +127,16 @@ inline Profile sample_profile() {
                  .invariance = 0.982,
                  .top = {{little_endian(7, 4), 982'000, 4000.5},
                          {little_endian(0xffffffff, 4), 18'000, 600}},
-                 .top_tnv = {{little_endian(7, 4), 981'000, 0}}},
+                 .top_tnv = {{little_endian(7, 4), 981'000, 0}},
+                 .by_caller = {{.callers = {call, {0, 0x1000}},
+                                .count = 990'000,
+                                .invariance = 0.99,
+                                .top = {{little_endian(7, 4), 980'100, 4000.5}},
+                                .absent_error = 6000.5}}},
                 {.at = branch,
                  .operand = "xmm1",
                  .width_bytes = 16,
+                 .type = {ValueType::Kind::floating, 8},
                  .count = 500,
                  .invariance = 0.5,
                  .top = {{little_endian(0x3ff0000000000000, 16), 250, 0}}}};
@@ -103,6 +144,9 @@ inline Profile sample_profile() {
                  {HazardKind::page_split, after, after, 12, 900}};
     p.addresses = {{loop, {.constant = 10, .irregular = 90, .strides = {{-64, 19'000}, {8, 7}}}},
                    {after, {.chased = 700, .irregular = 3}}};
+    p.streams = {{{{loop, 0x7f0000001000}, {branch, 0x7f0000002008}, {loop, 0x7f0000001040}}, 4000},
+                 {{{plain, 0x5008}, {plain, 0x5010}}, 300}};
+    p.sampling.counters["stream_references"] = 40'000;
     p.latency = {{.at = loop,
                   .timed = 3,
                   .reused = 5,
@@ -120,6 +164,7 @@ inline Profile sample_profile() {
                       .evicted_l1 = {},
                       .evicted_l2 = 0.25,
                       .page_walk_cycles = {}};
+    p.probes = sample_probes(loop, branch);
     p.notes = {"a note that was there before"};
     return p;
 }

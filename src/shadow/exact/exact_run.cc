@@ -41,6 +41,9 @@ class ExactRun::Collecting final : public TraceUser {
         damaged_ |= batch.damaged;
         cpu_ns_ += static_cast<std::uint64_t>(read_clock_ns(CLOCK_THREAD_CPUTIME_ID) - start);
     }
+    void use(const ProbeRecord& record) override {
+        if (open_ && record.thread == 0) collector_.add_probed(record);
+    }
     void new_emulator() override {
         end();
         collector_.new_emulator();
@@ -68,18 +71,20 @@ class ExactRun::Collecting final : public TraceUser {
     bool open_ = false;
 };
 
-ExactRun::ExactRun(const RunOptions& options, WaitHub& hub, OwnedWorker worker)
-    : options_(options), hub_(hub), worker_(std::move(worker)) {}
+ExactRun::ExactRun(const RunOptions& options, std::uint64_t seed, WaitHub& hub, OwnedWorker worker)
+    : options_(options), seed_(seed), hub_(hub), worker_(std::move(worker)) {}
 
 ExactRun::~ExactRun() = default;
 
 Result<std::unique_ptr<ExactRun>> ExactRun::create(const RunOptions& options, std::uint64_t seed,
                                                    WaitHub& hub, ModuleTable& modules,
-                                                   ProcessProfile& profile) {
+                                                   ProcessProfile& profile,
+                                                   const ProbeRequest* probes) {
     TRY_ASSIGN(auto worker, OwnedWorker::start(hub));
-    std::unique_ptr<ExactRun> run(new ExactRun(options, hub, std::move(worker)));
+    std::unique_ptr<ExactRun> run(new ExactRun(options, seed, hub, std::move(worker)));
     run->collecting_ =
         std::make_unique<Collecting>(profile.add_collector(), modules, options.bursts, seed);
+    run->probes_.emplace(probes, modules);
     return run;
 }
 
@@ -103,7 +108,10 @@ Result<void> ExactRun::follow(Target& target, const ProgressListener& on_progres
     auto next_progress = begin_ + progress_period;
     IntervalOptions options{.comparison = MemoryComparison::in_a_share_of_time,
                             .values = options_.profiles.values,
-                            .references = options_.profiles.references()};
+                            .references = options_.profiles.references(),
+                            .bursts = options_.bursts,
+                            .seed = seed_,
+                            .probes = &*probes_};
     options.is_given_up = [&] { return is_readable(end_request); };
     options.on_tick = [&] {
         const auto now = Clock::now();

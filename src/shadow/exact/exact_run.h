@@ -18,7 +18,8 @@ class ExactRun {
     // All must outlive it.
     static Result<std::unique_ptr<ExactRun>> create(const RunOptions& options, std::uint64_t seed,
                                                     WaitHub& hub, ModuleTable& modules,
-                                                    ProcessProfile& profile);
+                                                    ProcessProfile& profile,
+                                                    const ProbeRequest* probes = nullptr);
     ~ExactRun();
 
     // Follows the target, which stands before its first instruction, to its end, or lets it run on
@@ -32,13 +33,15 @@ class ExactRun {
     using Clock = std::chrono::steady_clock;
     class Collecting;
 
-    ExactRun(const RunOptions& options, WaitHub& hub, OwnedWorker worker);
+    ExactRun(const RunOptions& options, std::uint64_t seed, WaitHub& hub, OwnedWorker worker);
     Result<void> follow(Target& target, const ProgressListener& on_progress, int end_request);
     double seconds() const;
 
     const RunOptions options_;
+    const std::uint64_t seed_;
     WaitHub& hub_;
     OwnedWorker worker_;
+    std::optional<WorkerProbes> probes_;
     std::unique_ptr<Collecting> collecting_;
     ExactStats stats_;
     std::vector<Divergence> divergences_;

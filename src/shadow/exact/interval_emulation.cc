@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "profile/random.h"
 #include "ptrace/hardware_breakpoint.h"
 #include "ptrace/proc.h"
 #include "ptrace/process_memory.h"
@@ -35,6 +36,7 @@ constexpr int most_places = 8;
 Result<void> IntervalRun::replace_worker() {
     consumer_.drain();
     TRY(worker_.replace());
+    if (options_.probes) options_.probes->new_worker();
     consumer_.new_emulator();
     anew_ = true;
     return {};
@@ -55,6 +57,7 @@ Result<void> IntervalRun::begin(const CpuState& cpu) {
         TRY_ASSIGN(text, read_maps_text(thread_.tid()));
         TRY_ASSIGN(map_, MemoryMap::parse(text));
         consumer_.set_layout(map_);
+        if (options_.probes) TRY(options_.probes->prepare(*worker_, map_));
     }
     if (anew_) {
         TRY_ASSIGN(memory_, open_process_memory(thread_.tid(), O_RDONLY));
@@ -72,11 +75,24 @@ Result<void> IntervalRun::begin(const CpuState& cpu) {
                          .memory_fd = anew_ ? memory_.get() : -1,
                          .flipped = options_.flipped};
     if (anew_) request.changed = {};
-    request.limits.value_instructions = options_.values ? RunLimits::unlimited : 0;
-    request.limits.reference_instructions = options_.references ? RunLimits::unlimited : 0;
+    set_levels(request.limits);
     TRY(worker_->begin_exact(request));
     anew_ = layout_changed_ = false;
     return {};
+}
+
+void IntervalRun::set_levels(RunLimits& limits) {
+    if (const auto& bursts = options_.bursts) {
+        limits.value_events = bursts->value_length;
+        limits.reference_events = bursts->reference_length;
+        limits.events_between = bursts->plan.every;
+        limits.events = bursts->plan.events;
+        // Intervals may be short, and alike: each begins elsewhere between two bursts.
+        limits.seed = mix64(options_.seed ^ stats_.intervals);
+    } else {
+        limits.value_instructions = options_.values ? RunLimits::unlimited : 0;
+        limits.reference_instructions = options_.references ? RunLimits::unlimited : 0;
+    }
 }
 
 Result<SampleOutcome> IntervalRun::emulate(const CpuState& cpu) {

@@ -21,6 +21,8 @@
 #include "ptrace/unwind.h"
 #include "shadow/exact/native_run.h"
 #include "shadow/owned_worker.h"
+#include "shadow/probe_request.h"
+#include "shadow/run_options.h"
 #include "shadow/trace_consumer.h"
 
 namespace shadowprof {
@@ -46,9 +48,12 @@ enum class MemoryComparison : std::uint8_t {
 
 struct IntervalOptions {
     MemoryComparison comparison = MemoryComparison::each_interval;
-    bool values = false;      // trace the results of all instructions
-    bool references = false;  // trace all accesses to memory; not both
-    GuestAddress flipped;     // see ExactRequest
+    bool values = false;                 // trace the results of all instructions
+    bool references = false;             // trace all accesses to memory; not both
+    std::optional<BurstOptions> bursts;  // only in such bursts, if any; then both can be
+    std::uint64_t seed = 0;              // of the distances between them
+    WorkerProbes* probes = nullptr;      // of the worker; null: there are none
+    GuestAddress flipped;                // see ExactRequest
     Narrow narrow = Narrow::never;
     // Asked before each interval whether to go on; says why not.
     std::function<std::string()> stop_reason;
@@ -78,6 +83,7 @@ class IntervalRun {
     Result<void> check_given_up() const;
     Result<bool> interval();
     Result<bool> interval_from(const CpuState& start);
+    void set_levels(RunLimits& limits);
     Result<void> begin(const CpuState& cpu);
     Result<SampleOutcome> emulate(const CpuState& cpu);
     Result<SampleOutcome> follow_emulation();

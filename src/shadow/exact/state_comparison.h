@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "base/cpu_state.h"
+#include "base/memory_reader.h"
 #include "emu/worker_protocol.h"
-#include "ptrace/memory_reader.h"
 
 namespace shadowprof {
 

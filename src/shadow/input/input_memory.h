@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "ptrace/memory_reader.h"
+#include "base/memory_reader.h"
 #include "shadow/syscalls/recorded_input.h"
 
 namespace shadowprof {

@@ -12,7 +12,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds longest_end{2};
 constexpr std::uint64_t most_load_bytes = 64;
 
-constexpr LoadAnswer skipped{LoadAnswer::Outcome::skipped, 0, 0};
+constexpr LoadAnswer skipped{LoadAnswer::Outcome::skipped, 0, 0, 0};
 
 LoadAnswer answer_to(const LoadQuestion& question, ProbeSession& session,
                      const TimeableMemory& memory, Clock::time_point until, BurstLoads& loads) {
@@ -24,11 +24,11 @@ LoadAnswer answer_to(const LoadQuestion& question, ProbeSession& session,
     const auto timed = session.time(question.address, last, until);
     if (!timed) return skipped;
     const bool counts = question.counts && Clock::now() - start <= longest_answer;
-    if (!*timed) return {LoadAnswer::Outcome::faulted, 0, 0};
+    if (!*timed) return {LoadAnswer::Outcome::faulted, 0, 0, 0};
     const TimedLoad& load = **timed;
     if (counts) loads.timed.push_back({question.pc, question.address, size, load.cycles});
     return {LoadAnswer::Outcome::timed, std::to_integer<std::uint8_t>(load.first),
-            std::to_integer<std::uint8_t>(load.last)};
+            std::to_integer<std::uint8_t>(load.last), load.cycles};
 }
 
 void take_outcome(LoadsOutcome outcome, BurstLoads& loads) {
@@ -36,6 +36,7 @@ void take_outcome(LoadsOutcome outcome, BurstLoads& loads) {
     loads.end = outcome.done.end;
     loads.counts = outcome.done.counts;
     loads.tallies = std::move(outcome.tallies);
+    loads.probed = std::move(outcome.probed);
     loads.translation_ns = outcome.done.translation_ns;
     loads.worker_exhausted = outcome.done.exhausted != 0;
 }

@@ -22,8 +22,9 @@ struct SeenLoad {
 
 struct BurstLoads {
     std::vector<SeenLoad> timed;
-    std::vector<LoadTally> tallies;  // hostile
-    LoadCounts counts = {};          // the same
+    std::vector<LoadTally> tallies;   // hostile
+    LoadCounts counts = {};           // the same
+    std::vector<ProbeRecord> probed;  // the same
     SampleEnd end = SampleEnd::time;
     std::uint64_t translation_ns = 0;
     bool worker_lost = false;

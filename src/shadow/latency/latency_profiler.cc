@@ -34,7 +34,24 @@ bool is_for_good(const Error& error) {
     return error.code == ErrorCode::permission;
 }
 
+std::span<const Probe> probes_of(const ProbeRequest* request) {
+    if (!request) return {};
+    return request->probes.probes();
+}
+
+bool speak_of_latency(std::span<const Probe> probes) {
+    return std::ranges::any_of(probes, [](const Probe& probe) { return probe.uses_latency(); });
+}
+
 }  // namespace
+
+LatencyProfiler::LatencyProfiler(WaitHub& hub, ModuleTable& modules, std::chrono::nanoseconds limit,
+                                 const ProbeRequest* probes)
+    : hub_(hub),
+      modules_(modules),
+      limit_(limit),
+      probed_(probes_of(probes), 0),
+      worker_probes_(speak_of_latency(probes_of(probes)) ? probes : nullptr, modules) {}
 
 LatencyProfiler::~LatencyProfiler() {
     if (!worker_) return;
@@ -45,6 +62,7 @@ LatencyProfiler::~LatencyProfiler() {
 Result<void> LatencyProfiler::have_worker() {
     if (worker_) return {};
     TRY_ASSIGN(worker_, start_emulation_worker());
+    worker_probes_.new_worker();
     return {};
 }
 
@@ -95,6 +113,8 @@ Result<LatencyProfiler::Taken> LatencyProfiler::take(SampledProcess& process, Th
         if (place.refusal) ++refusals_[*place.refusal];
         return std::move(planned).error();
     }
+    TRY_ASSIGN(const bool prepared, worker_probes_.try_prepare(*worker_, planned->map));
+    if (!prepared) return Taken::later;
     std::optional<BurstLoads> loads;
     const auto stat = read_proc_stat(process.target->pid());
     const BurstProcessors processors(stat ? stat->cpu : -1, worker_->pid());
@@ -193,6 +213,9 @@ void LatencyProfiler::account(const SampledProcess& process, const Plan& plan, B
     MapResolver resolver(plan.map, modules_, view ? &*view : nullptr);
     for (const auto& load : loads.timed)
         table_.add_timed(resolver.resolve(load.pc), load.address, load.size_bytes, load.cycles);
+    // Calls in progress are not known here.
+    for (const auto& record : loads.probed)
+        probed_.add(record, resolver.resolve(record.pc), std::nullopt);
     for (const auto& tally : loads.tallies) {
         // No more than there were accesses, whatever the worker says.
         const auto limited = [](std::uint64_t n) { return std::min(n, burst_limits.accesses); };
@@ -228,6 +251,9 @@ void LatencyProfiler::fill(Profile& profile) const {
     }
     profile.latency = table_.loads(host.value_or(LatencyHost{}));
     profile.latency_host = std::move(host);
+    const auto probed = probed_.profiles();
+    for (std::size_t i = 0; i < std::min(probed.size(), profile.probes.size()); ++i)
+        add(profile.probes[i], probed[i]);
     auto& counters = profile.sampling.counters;
     counters["latency_bursts"] = bursts_;
     counters["latency_bursts_migrated"] = migrated_;

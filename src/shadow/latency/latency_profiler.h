@@ -11,8 +11,10 @@
 
 #include "profile/load_table.h"
 #include "profile/module_table.h"
+#include "profile/probe_totals.h"
 #include "ptrace/target.h"
 #include "shadow/latency/latency_burst.h"
+#include "shadow/probe_request.h"
 #include "shadow/process_tree.h"
 #include "shadow/run_options.h"
 #include "shadow/sample_runner.h"
@@ -23,9 +25,9 @@ class LatencyProfiler {
   public:
     using Clock = std::chrono::steady_clock;
 
-    // Both must outlive it. `limit`: the longest stop of a burst.
-    LatencyProfiler(WaitHub& hub, ModuleTable& modules, std::chrono::nanoseconds limit)
-        : hub_(hub), modules_(modules), limit_(limit) {}
+    // All must outlive it. `limit`: the longest stop of a burst. `probes` may be null.
+    LatencyProfiler(WaitHub& hub, ModuleTable& modules, std::chrono::nanoseconds limit,
+                    const ProbeRequest* probes);
     // Kills the worker.
     ~LatencyProfiler();
     LatencyProfiler(const LatencyProfiler&) = delete;
@@ -46,8 +48,8 @@ class LatencyProfiler {
     // What one is expected to cost, in seconds.
     double expected_cost_seconds() const { return expected_seconds_; }
 
-    // Adds load latencies, calibration, counters and notes. Calibrates the machine if there is
-    // something to tell and nobody has done so yet.
+    // Adds load latencies, what probes saw of them, calibration, counters and notes. Calibrates the
+    // machine if there is something to tell and nobody has done so yet.
     void fill(Profile& profile) const;
 
   private:
@@ -78,6 +80,8 @@ class LatencyProfiler {
     WaitHub& hub_;
     ModuleTable& modules_;
     const std::chrono::nanoseconds limit_;
+    ProbeTotals probed_;
+    WorkerProbes worker_probes_;
     std::optional<WorkerProcess> worker_;
     bool forget_code_ = false;
     std::map<std::uint64_t, Place> places_;  // by SampledProcess::number

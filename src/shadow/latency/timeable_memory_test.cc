@@ -2,8 +2,6 @@
 
 #include <doctest/doctest.h>
 
-#include "shadow/latency/burst_processors.h"
-
 using namespace shadowprof;
 
 namespace {
@@ -49,19 +47,4 @@ TEST_CASE("smaps lets shared files in and leaves device memory out") {
     CHECK_FALSE(memory->contains({0x6000}, {0x6007}));
     CHECK(memory->contains({0x7000}, {0x7007}));
     CHECK_FALSE(TimeableMemory::parse("nonsense\nVmFlags: rd\n"));
-}
-
-TEST_CASE("a burst is worked on by another core than the target's, if there is one") {
-    cpu_set_t four;
-    CPU_ZERO(&four);
-    for (std::size_t i = 0; i < 4; ++i) CPU_SET(i, &four);
-    CHECK(other_processor(four, 0, "0") == 1);
-    CHECK(other_processor(four, 0, "0-1") == 2);
-    CHECK(other_processor(four, 0, "0,1,2-2") == 3);
-    CHECK(other_processor(four, 0, "0-3") == 1);
-    CHECK(other_processor(four, 0, "rubbish") == 1);
-    CHECK(other_processor(four, -1, "") == 0);
-    CPU_ZERO(&four);
-    CPU_SET(2, &four);
-    CHECK_FALSE(other_processor(four, 2, "2"));
 }

@@ -39,7 +39,7 @@ struct World {
         outside.add_special(6, S_IFIFO, O_WRONLY);
     }
     FakeEnvironment outside;
-    FakeGuest guest{outside, 1, true};
+    FakeGuest guest{outside, {.random_seed = 1, .has_recorded_input = true}};
 };
 
 RecordedInput example() {
@@ -270,7 +270,7 @@ TEST_CASE("every input call of the table asks, and nothing does when none is rec
         REQUIRE(w.outside.asked.size() == 1);
         CHECK(find_input_call(w.outside.asked[0]) != nullptr);
         World without;
-        FakeGuest plain(without.outside, 1);
+        FakeGuest plain(without.outside);
         plain.call(static_cast<long>(number), first, data, 1, fourth);
         CHECK(without.outside.asked.empty());
     }

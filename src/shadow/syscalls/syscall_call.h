@@ -101,7 +101,7 @@ struct SyscallCall {
 // A structure that the guest passed by address, or EFAULT.
 template <typename T>
 Emulated<T> load(SyscallCall& call, GuestAddress from) {
-    auto value = guest_load<T>(call.space, from);
+    auto value = read_value<T>(call.space, from);
     if (!value) return failure(EFAULT);
     return *value;
 }

@@ -55,7 +55,7 @@ SyscallOutcome terminal_request(SyscallCall& call, const OpenFile& file, unsigne
 }
 
 SyscallOutcome bytes_available(SyscallCall& call, const OpenFile& file) {
-    if (call.sample.has_recorded_input && is_input(file.kind())) return recorded_input(call);
+    if (call.sample.rules.has_recorded_input && is_input(file.kind())) return recorded_input(call);
     if (file.kind() != FileKind::regular || !file.offset_known)
         return ends(SampleEnd::input, "asks how much input there is");
     auto left = static_cast<std::int64_t>(file.node->contents.size_bytes() - file.offset);

@@ -26,13 +26,9 @@ void add_counts(const SyscallCounts& counts, SyscallStats& stats);
 
 class SyscallEmulator : public SyscallHandler {
   public:
-    // For one sample. `environment` must outlive it; `seed` is getrandom's. `has_recorded_input`:
-    // input calls ask it for what the program got.
-    SyscallEmulator(SampleEnvironment& environment, std::uint64_t seed,
-                    bool has_recorded_input = false)
-        : state_(environment, seed) {
-        state_.has_recorded_input = has_recorded_input;
-    }
+    // For one sample. `environment` must outlive it.
+    SyscallEmulator(SampleEnvironment& environment, const SampleRules& rules)
+        : state_(environment, rules) {}
 
     std::optional<SampleEnd> on_syscall(GuestThreads& threads, GuestSpace& space,
                                         std::uint64_t elapsed_ns) override;

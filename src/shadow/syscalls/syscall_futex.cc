@@ -79,7 +79,7 @@ std::uint32_t wake_futex(SyscallCall& call, GuestAddress address, std::uint64_t 
 void wake_joiners(SyscallCall& call, std::int32_t ended_tid) {
     const auto& list = waiters(call);
     const auto joiner = std::ranges::find_if(list, [&](const FutexWaiter& waiter) {
-        return guest_load<std::int32_t>(call.space, waiter.address) == ended_tid;
+        return read_value<std::int32_t>(call.space, waiter.address) == ended_tid;
     });
     if (joiner == list.end()) return;
     const auto address = joiner->address;

@@ -181,7 +181,7 @@ SyscallOutcome copy_call(SyscallCall& call, int from_fd, GuestAddress from_at, i
 
 // Before anything else is looked at: what the program got may be a refusal, too.
 bool is_recorded(SyscallCall& call) {
-    if (!call.sample.has_recorded_input) return false;
+    if (!call.sample.rules.has_recorded_input) return false;
     auto descriptor = call.sample.descriptors.find(call.int_arg(0));
     return descriptor && is_input((*descriptor)->file->kind());
 }

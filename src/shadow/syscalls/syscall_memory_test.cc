@@ -53,7 +53,7 @@ bool is_same_page(const MemoryMap& real, FakeSpace& space, std::uint64_t address
     std::uint64_t word = 0;
     if (!theirs->readable) return true;
     std::memcpy(&word, reinterpret_cast<const void*>(address), sizeof word);
-    return guest_load<std::uint64_t>(space, {address}) == word;
+    return read_value<std::uint64_t>(space, {address}) == word;
 }
 
 struct RandomCall {
@@ -165,7 +165,7 @@ TEST_CASE("brk follows the kernel's rules") {
     CHECK(!g.guest.space.find({start + 0x1000}));
     // Growing again shows zeros, and stops at the next mapping.
     CHECK(brk(start + 0x2000) == start + 0x2000);
-    CHECK(guest_load<char>(g.guest.space, {start + 0x1fff}) == 0);
+    CHECK(read_value<char>(g.guest.space, {start + 0x1fff}) == 0);
     g.map(page_bytes, PROT_READ, private_anonymous | MAP_FIXED, start + 0x4000);
     CHECK(brk(start + 0x4000) == start + 0x2000);
     CHECK(brk(start + 0x3000) == start + 0x3000);
@@ -220,7 +220,7 @@ TEST_CASE("mremap grows in place where there is room, and moves where there is n
     auto moved =
         static_cast<std::uint64_t>(g.guest.call(SYS_mremap, at, 0x3000, 0x5000, MREMAP_MAYMOVE));
     CHECK(moved != at);
-    CHECK(guest_load<int>(g.guest.space, {moved + 0x1000}) == 42);
+    CHECK(read_value<int>(g.guest.space, {moved + 0x1000}) == 42);
     CHECK(!g.guest.space.find({at}));
     CHECK(g.guest.call(SYS_mremap, 0x1000, 0x1000, 0x2000, 0) == -EFAULT);
 }

@@ -167,7 +167,8 @@ TEST_CASE("registers that only system calls reach") {
 
 TEST_CASE("random bytes repeat with the seed and fill the buffer") {
     FakeEnvironment outside;
-    FakeGuest a(outside, 1), b(outside, 1), c(outside, 2);
+    FakeGuest a(outside, {.random_seed = 1}), b(outside, {.random_seed = 1}),
+        c(outside, {.random_seed = 2});
     for (FakeGuest* each : {&a, &b, &c}) CHECK(each->call(SYS_getrandom, data, 100, 0) == 100);
     CHECK(a.text(data, 100) == b.text(data, 100));
     CHECK(a.text(data, 100) != c.text(data, 100));

@@ -56,7 +56,7 @@ SyscallOutcome sys_sendmmsg(SyscallCall& call) {
     std::uint32_t sent = 0;
     for (; sent < count; ++sent) {
         GuestAddress at = call.address(1) + sent * sizeof(MultiMessageHeader);
-        auto message = guest_load<MultiMessageHeader>(call.space, at);
+        auto message = read_value<MultiMessageHeader>(call.space, at);
         SyscallOutcome outcome = message ? swallow_message(call, message->header) : failure(EFAULT);
         if (outcome.value >= 0 && message) {
             message->sent_bytes = static_cast<std::uint32_t>(outcome.value);
@@ -68,19 +68,19 @@ SyscallOutcome sys_sendmmsg(SyscallCall& call) {
 }
 
 SyscallOutcome sys_receive(SyscallCall& call) {
-    if (call.sample.has_recorded_input) return recorded_input(call);
+    if (call.sample.rules.has_recorded_input) return recorded_input(call);
     TRY(find_socket(call));
     return ends(SampleEnd::input, "reads a socket");
 }
 
 SyscallOutcome sys_accept(SyscallCall& call) {
-    if (call.sample.has_recorded_input) return recorded_wait(call);
+    if (call.sample.rules.has_recorded_input) return recorded_wait(call);
     TRY(find_socket(call));
     return ends(SampleEnd::input, "accepts a connection");
 }
 
 SyscallOutcome sys_socket_state(SyscallCall& call) {
-    if (call.sample.has_recorded_input) return recorded_input(call);
+    if (call.sample.rules.has_recorded_input) return recorded_input(call);
     TRY(find_socket(call));
     return ends(SampleEnd::input, "asks for the state of a socket");
 }

@@ -68,10 +68,25 @@ struct FutexWaiter {
     GuestThreads::Index thread = 0;
 };
 
+// What the snapshot does not say of how a sample's calls are answered. Trivially copyable: it
+// crosses process boundaries as bytes.
+struct SampleRules {
+    std::uint64_t random_seed = 0;  // getrandom's
+    // Input calls are answered by what the program got from them.
+    bool has_recorded_input = false;
+    // Threads that the sample starts execute, too. Otherwise they stand still, as if no processor
+    // was left for them.
+    bool follows_new_threads = true;
+};
+
 class SampleState {
   public:
-    SampleState(SampleEnvironment& environment, std::uint64_t seed)
-        : outside(environment), files(environment), descriptors(environment, files), random(seed) {}
+    SampleState(SampleEnvironment& environment, const SampleRules& rules_of_sample)
+        : outside(environment),
+          files(environment),
+          descriptors(environment, files),
+          random(rules_of_sample.random_seed),
+          rules(rules_of_sample) {}
 
     // Of the current thread.
     ThreadState& thread() { return threads[thread_index]; }
@@ -98,9 +113,9 @@ class SampleState {
     std::vector<FutexWaiter> futex_waiters;  // who came first is first
     bool futex_waiters_known = false;
     SampleRandom random;
-    // Input calls are answered by what the program got from them.
-    bool has_recorded_input = false;
-    std::uint64_t waited_ns = 0;  // in those
+    const SampleRules rules;
+    std::uint64_t waited_ns = 0;   // in input calls whose input is recorded
+    std::int32_t new_threads = 0;  // that the sample started
 };
 
 }  // namespace shadowprof

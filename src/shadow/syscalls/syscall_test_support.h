@@ -248,9 +248,8 @@ class FakeGuest {
     static constexpr std::uint64_t data = 0x10000000;
     static constexpr std::uint64_t data_bytes = 16 * page_bytes;
 
-    explicit FakeGuest(SampleEnvironment& environment, std::uint64_t seed = 1,
-                       bool has_recorded_input = false)
-        : emulator(environment, seed, has_recorded_input) {
+    explicit FakeGuest(SampleEnvironment& environment, const SampleRules& rules = {})
+        : emulator(environment, rules) {
         space.map(
             {.start = {data}, .end = {data + data_bytes}, .readable = true, .writable = true});
         cpu[Gpr::rsp] = data + data_bytes;
@@ -290,7 +289,7 @@ class FakeGuest {
     }
     template <typename T>
     T value(std::uint64_t at) {
-        return guest_load<T>(space, {at}).value_or(T{});
+        return read_value<T>(space, {at}).value_or(T{});
     }
 
     FakeSpace space;

@@ -47,13 +47,16 @@ SyscallOutcome start_thread(SyscallCall& call, const CloneArguments& arguments,
     cpu[Gpr::rax] = 0;
     if (stack_pointer != 0) cpu[Gpr::rsp] = stack_pointer;
     if (arguments.flags & CLONE_SETTLS) cpu.fs_base = arguments.tls;
-    const auto index = call.threads.add(cpu, true);
-    if (!index) return failure(EAGAIN);
-    const auto tid = first_new_tid + static_cast<std::int32_t>(*index);
-    auto state = inherited(call.sample.thread(), tid);
-    state.clocks->ns[CLOCK_THREAD_CPUTIME_ID] = 0;
-    if (arguments.flags & CLONE_CHILD_CLEARTID) state.cleared_at_exit = {arguments.child_tid};
-    call.sample.threads.insert_or_assign(*index, std::move(state));
+    const auto tid = first_new_tid + call.sample.new_threads;
+    if (call.sample.rules.follows_new_threads) {
+        const auto index = call.threads.add(cpu, true);
+        if (!index) return failure(EAGAIN);
+        auto state = inherited(call.sample.thread(), tid);
+        state.clocks->ns[CLOCK_THREAD_CPUTIME_ID] = 0;
+        if (arguments.flags & CLONE_CHILD_CLEARTID) state.cleared_at_exit = {arguments.child_tid};
+        call.sample.threads.insert_or_assign(*index, std::move(state));
+    }
+    ++call.sample.new_threads;
     if (arguments.flags & CLONE_PARENT_SETTID)
         (void)guest_store(call.space, {arguments.parent_tid}, tid);
     if (arguments.flags & CLONE_CHILD_SETTID)

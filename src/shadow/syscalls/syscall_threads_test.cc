@@ -19,7 +19,9 @@ constexpr std::uint64_t thread_flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE
 // Calls are made by the thread whose turn it is.
 class Threads {
   public:
-    Threads() { guest.threads.begin(1'000'000, 4, 1); }
+    explicit Threads(const SampleRules& rules = {}) : guest(outside, rules) {
+        guest.threads.begin(1'000'000, 4, 1);
+    }
 
     // A thread that waits on the futex at `address` since before the snapshot.
     GuestThreads::Index add_waiter(std::uint64_t address, std::uint64_t operation = FUTEX_WAIT,
@@ -40,7 +42,7 @@ class Threads {
     }
 
     FakeEnvironment outside;
-    FakeGuest guest{outside};
+    FakeGuest guest;
 };
 
 }  // namespace
@@ -139,6 +141,21 @@ TEST_CASE("clone3 starts a thread") {
     REQUIRE(t.guest.call(SYS_clone3, data + 64, sizeof arguments) > 0);
     CHECK(t.guest.threads.cpu(1)[Gpr::rsp] == data + 256 + 1024);
     CHECK(t.guest.threads.cpu(1).fs_base == 0x7777);
+}
+
+TEST_CASE("threads that a sample starts can be left out of it") {
+    Threads t({.follows_new_threads = false});
+    const auto first = t.guest.call(SYS_clone, thread_flags, data + 0x800, data, data + 4);
+    CHECK(t.guest.value<std::int32_t>(data) == first);
+    const auto second = t.guest.call(SYS_clone, thread_flags, data + 0x800, data, data + 4);
+    CHECK(second > first);
+    CHECK(t.guest.threads.size() == 1);
+    CHECK_FALSE(t.guest.end);
+
+    // Who joins one comes no further.
+    t.guest.put_value(static_cast<std::int32_t>(first), data + 4);
+    t.guest.call(SYS_futex, data + 4, FUTEX_WAIT, static_cast<std::uint64_t>(first));
+    CHECK(t.guest.end == SampleEnd::idle);
 }
 
 TEST_CASE("processes are not started") {

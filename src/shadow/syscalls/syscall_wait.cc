@@ -126,7 +126,7 @@ SyscallOutcome sys_wait(SyscallCall&) {
 }
 
 SyscallOutcome sys_wait_for_input(SyscallCall& call) {
-    if (call.sample.has_recorded_input) return recorded_wait(call);
+    if (call.sample.rules.has_recorded_input) return recorded_wait(call);
     return ends(SampleEnd::input, "waits for input");
 }
 
@@ -155,19 +155,19 @@ SyscallOutcome sys_clock_nanosleep(SyscallCall& call) {
 }
 
 SyscallOutcome sys_poll(SyscallCall& call) {
-    if (call.sample.has_recorded_input) return recorded_wait(call);
+    if (call.sample.rules.has_recorded_input) return recorded_wait(call);
     return poll_all(call, call.int_arg(2) != 0);
 }
 
 SyscallOutcome sys_ppoll(SyscallCall& call) {
-    if (call.sample.has_recorded_input) return recorded_wait(call);
+    if (call.sample.rules.has_recorded_input) return recorded_wait(call);
     if (call.arg(3) != 0) return ends(SampleEnd::unsafe_syscall, "waits with another signal mask");
     TRY_ASSIGN(bool wait, may_wait<Duration>(call, call.address(2)));
     return poll_all(call, wait);
 }
 
 SyscallOutcome sys_select(SyscallCall& call) {
-    if (call.sample.has_recorded_input) return recorded_wait(call);
+    if (call.sample.rules.has_recorded_input) return recorded_wait(call);
     int count = call.int_arg(0);
     if (count < 0) return failure(EINVAL);
     count = std::min(count, FD_SETSIZE);

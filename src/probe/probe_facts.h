@@ -1,0 +1,77 @@
+// The names that a probe may use: one row each.
+#pragma once
+
+#include <Zydis/Zydis.h>
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace shadowprof {
+
+enum class ProbeFact : std::uint8_t {
+    // Of the instruction.
+    mnemonic,
+    instruction_class,
+    text,
+    length,
+    operands,
+    reads,
+    writes,
+    branch,
+    call,
+    ret,
+    atomic,
+    vector,
+    operand_kind,
+    operand_name,
+    operand_size,
+    // Of its place.
+    function,
+    module,
+    file,
+    line,
+    entry,
+    // Of one execution, before it.
+    reg,
+    rip,
+    rflags,
+    fs_base,
+    gs_base,
+    operand_value,
+    address,
+    load_address,
+    store_address,
+    size,
+    latency,
+};
+
+enum class ProbeType : std::uint8_t { number, boolean, text };
+
+// On what an expression depends: a mask.
+inline constexpr std::uint8_t uses_instruction = 1, uses_place = 2, uses_execution = 4;
+
+struct NamedFact {
+    ProbeFact fact;
+    ProbeType type;
+    std::uint8_t uses;
+    std::uint8_t operand = 0;                 // of operand_*: its number, from 0
+    ZydisRegister reg = ZYDIS_REGISTER_NONE;  // of ProbeFact::reg
+};
+inline constexpr unsigned most_probe_operands = 4;
+
+std::optional<NamedFact> find_fact(std::string_view name);
+// All that find_fact() knows, for suggestions.
+std::vector<std::string_view> fact_names();
+
+// mem8() to mem64() and int8() to int64().
+struct ProbeFunction {
+    std::string_view name;
+    bool loads;  // else it extends a sign
+    std::uint8_t bytes;
+};
+const ProbeFunction* find_function(std::string_view name);
+std::vector<std::string_view> function_names();
+
+}  // namespace shadowprof

@@ -1,0 +1,64 @@
+// An annotated function as lines on a terminal.
+#pragma once
+
+#include <map>
+#include <span>
+
+#include "report/annotate/annotation.h"
+#include "report/source_file.h"
+#include "report/symbol_source.h"
+#include "report/text/text_page.h"
+
+namespace shadowprof {
+
+enum class ListingView {
+    mixed,        // instructions below the lines of source that they were made of
+    disassembly,  // instructions alone
+    source,       // lines of source alone
+};
+
+struct ListingOptions {
+    ListingView view = ListingView::mixed;
+    bool all = false;  // also long runs of instructions, or lines, that were never executed
+};
+
+class FunctionListing {
+  public:
+    // All must outlive this.
+    FunctionListing(const Profile& profile, SymbolSource& symbols, SourceFiles& sources,
+                    TextPage& page)
+        : profile_(profile), symbols_(symbols), sources_(sources), page_(page) {}
+
+    // A head with its share, notes, and a line for each instruction or line of source: how often it
+    // was executed, its share of the function's instructions, and what else is known of it: where
+    // it branches to, values, latencies, hazards.
+    void print(const AnnotatedFunction& function, const ListingOptions& options);
+
+  private:
+    struct SourceLine;
+    using SourceLines = std::map<std::uint32_t, SourceLine>;  // by number
+    void head(const AnnotatedFunction& function);
+    void instructions(const AnnotatedFunction& function, const ListingOptions& options);
+    void source_lines(const AnnotatedFunction& function, const ListingOptions& options);
+    void source_file(const SourceLines& lines, std::span<const std::string_view> text,
+                     const ListingOptions& options);
+    void source_line(std::uint32_t number, const SourceLine& line, std::string_view text);
+    void source_of(const AnnotatedFunction& function, const AnnotatedInstruction& instruction);
+    void instruction(const AnnotatedInstruction& instruction);
+    void folded(std::size_t left_out, std::string_view what);
+    std::string counts(std::optional<std::uint64_t> executions, std::uint64_t instructions) const;
+    std::string heat(const std::string& text, double share) const;
+    std::string facts(const AnnotatedInstruction& instruction);
+
+    const Profile& profile_;
+    SymbolSource& symbols_;
+    SourceFiles& sources_;
+    TextPage& page_;
+    std::uint64_t executed_ = 0;  // instructions of the function at hand, as edges say
+};
+
+// What is known of an instruction beside its count, the most telling first.
+std::vector<std::string> instruction_facts(const AnnotatedInstruction& instruction,
+                                           const Profile& profile, SymbolSource& symbols);
+
+}  // namespace shadowprof

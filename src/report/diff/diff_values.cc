@@ -1,0 +1,117 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <tuple>
+
+#include "report/diff/diff_tables.h"
+#include "report/value_text.h"
+
+namespace shadowprof {
+namespace {
+
+constexpr std::array both_sides{DiffSide::base, DiffSide::next};
+
+// Where no value is frequent, which one is the most frequent is chance.
+constexpr double least_invariance = 0.2;
+
+using Key = std::tuple<MatchPlace, std::string, std::uint32_t>;  // operand, width in bytes
+
+struct Site {
+    std::array<const ValueProfile*, 2> values{};  // the most frequent one of its key
+    DiffPlace place;
+    MatchedBy matched = MatchedBy::address;
+};
+
+// Stacks, heaps and files are mapped elsewhere in each run, and stack protectors are random: large
+// numbers are taken for such, which are no property of the program.
+bool is_of_the_run(const ValueProfile& profile) {
+    constexpr std::uint64_t large = std::uint64_t{1} << 32;
+    if (profile.type.kind == ValueType::Kind::floating) return false;
+    const auto& value = profile.top.front().value;
+    for (std::size_t lane = 0; lane + 8 <= value.size(); lane += 8) {
+        std::uint64_t number = 0;
+        for (std::size_t i = 0; i < 8; ++i)
+            number |= std::to_integer<std::uint64_t>(value[lane + i]) << (8 * i);
+        if (number >= large && number <= ~large) return true;
+    }
+    return false;
+}
+
+Measured share_of(const ValueProfile& profile, const std::vector<std::byte>& value, bool exact) {
+    const auto executions = static_cast<double>(profile.count);
+    for (const TopValue& top : profile.top)
+        if (top.value == value)
+            return {static_cast<double>(top.count) / executions,
+                    exact ? std::optional(top.error / executions) : std::nullopt};
+    const std::optional<double> absent =
+        profile.absent_error ? *profile.absent_error / executions : 0.0;
+    return {0, exact ? absent : std::nullopt};
+}
+
+std::string top_text(const ValueProfile& values) {
+    return value_text(values.top.front().value, values.type);
+}
+
+std::map<Key, Site> value_sites(const DiffInput& input, std::array<std::size_t, 2>& unmatched) {
+    std::map<Key, Site> sites;
+    for (const DiffSide side : both_sides)
+        for (const ValueProfile& values : input.profile(side).values) {
+            if (values.count == 0 || values.top.empty()) continue;
+            const auto i = static_cast<std::size_t>(side);
+            const MatchPlace place = input.matcher.place(side, values.at);
+            if (place.by == MatchedBy::nothing) {
+                ++unmatched[i];
+                continue;
+            }
+            Site& site = sites[{place, values.operand, values.width_bytes}];
+            // Several instructions of one line: the one that is executed most stands for them.
+            if (site.values[i] != nullptr && site.values[i]->count >= values.count) continue;
+            site.values[i] = &values;
+            site.place = {side, {values.at}, {}};
+            site.matched = place.by;
+        }
+    return sites;
+}
+
+DiffEntry compared(const Site& site, const DiffInput& input, const std::array<double, 2>& totals) {
+    const ValueProfile &base = *site.values[0], &next = *site.values[1];
+    const auto& value = base.top.front().value;
+    const bool own = is_of_the_run(base) || is_of_the_run(next);
+    DiffEntry entry{.place = site.place, .matched = site.matched};
+    entry.base = share_of(base, value, input.scales[0].exact);
+    entry.next = share_of(next, own ? next.top.front().value : value, input.scales[1].exact);
+    entry.importance = static_cast<double>(base.count) / totals[0] / 2 +
+                       static_cast<double>(next.count) / totals[1] / 2;
+    const std::string before = top_text(base), after = top_text(next);
+    entry.place.detail = own ? fmt::format("{} = an address or the like", base.operand)
+                         : before == after
+                             ? fmt::format("{} = {}", base.operand, before)
+                             : fmt::format("{} = {}; now mostly {}", base.operand, before, after);
+    return entry;
+}
+
+}  // namespace
+
+DiffTable diff_values(const DiffInput& input) {
+    DiffTable table{.kind = DiffKind::values, .unit = DiffUnit::share};
+    for (const DiffSide side : both_sides) {
+        const auto& list = input.profile(side).values;
+        for (const ValueProfile& values : list)
+            table.totals[static_cast<std::size_t>(side)] += static_cast<double>(values.count);
+        if (list.empty()) {
+            table.missing = side == DiffSide::base ? "BASE has no values" : "NEW has no values";
+            return table;
+        }
+    }
+    for (const auto& [key, site] : value_sites(input, table.unmatched)) {
+        const auto [base, next] = site.values;
+        if (base == nullptr || next == nullptr)
+            ++table.unmatched[base == nullptr ? 1 : 0];
+        else if (std::max(base->invariance, next->invariance) >= least_invariance)
+            table.entries.push_back(compared(site, input, table.totals));
+    }
+    judge(table, input.scales);
+    return table;
+}
+
+}  // namespace shadowprof

@@ -1,0 +1,151 @@
+#include "report/diff/place_matcher.h"
+
+#include <algorithm>
+
+#include "profile/joint_modules.h"
+#include "report/diff/code_shape.h"
+#include "report/text_format.h"
+
+namespace shadowprof {
+namespace {
+
+constexpr std::uint32_t no_module = UINT32_MAX;
+constexpr std::size_t index(DiffSide side) {
+    return static_cast<std::size_t>(side);
+}
+constexpr std::array both_sides{DiffSide::base, DiffSide::next};
+
+}  // namespace
+
+std::string_view name(MatchedBy by) {
+    constexpr std::string_view names[] = {"address", "function", "offset", "line", "nothing"};
+    return names[static_cast<std::size_t>(by)];
+}
+
+PlaceMatcher::PlaceMatcher(ProfileFile& base, ProfileFile& next) : files_{&base, &next} {
+    match_modules();
+    match_functions();
+}
+
+void PlaceMatcher::match_modules() {
+    JointModules joint;
+    for (const DiffSide side : both_sides)
+        module_numbers_[index(side)] = joint.add(file(side).profile.modules);
+    for (const Module& module : joint.list())
+        modules_.push_back(
+            {.path = module.path, .numbers = {}, .same_build = !module.build_id.empty()});
+    for (const DiffSide side : both_sides) {
+        const auto& numbers = module_numbers_[index(side)];
+        for (std::uint32_t i = 0; i < numbers.size(); ++i) {
+            modules_[numbers[i]].numbers[index(side)].push_back(i);
+            modules_[numbers[i]].path = file(side).profile.modules[i].path;
+        }
+    }
+    pair_builds();
+}
+
+// Makes one of two modules that only one profile has each.
+void PlaceMatcher::pair_builds() {
+    const auto pair_by = [&](auto key) {
+        std::map<std::string, std::array<std::vector<std::uint32_t>, 2>> groups;
+        for (std::uint32_t i = 0; i < modules_.size(); ++i)
+            for (const DiffSide side : both_sides)
+                if (!modules_[i].in_both() && !modules_[i].numbers[index(side)].empty())
+                    groups[key(modules_[i].path)][index(side)].push_back(i);
+        for (const auto& [text, group] : groups) {
+            if (group[0].size() != 1 || group[1].size() != 1) continue;
+            MatchedModule &kept = modules_[group[1].front()], &gone = modules_[group[0].front()];
+            kept.same_build = false;
+            kept.numbers[0] = std::exchange(gone.numbers[0], {});
+            for (const std::uint32_t number : kept.numbers[0])
+                module_numbers_[0][number] = group[1].front();
+        }
+    };
+    pair_by([](const std::string& path) { return path; });
+    pair_by([](const std::string& path) { return std::string(base_name(path)); });
+}
+
+void PlaceMatcher::match_functions() {
+    std::vector<std::array<CodeShape, 2>> shapes;
+    for (const DiffSide side : both_sides) {
+        file(side).symbols.for_each([&](CodeLocation location, const CodeSymbol& symbol,
+                                        std::string_view text) {
+            if (!renumber(location, module_numbers_[index(side)]) || symbol.function.empty() ||
+                modules_[location.module].same_build)
+                return;
+            const auto next = static_cast<std::uint32_t>(functions_.size());
+            const auto [it, is_new] = function_numbers_.try_emplace(
+                {location.module, std::string(symbol.function)}, next);
+            if (is_new) functions_.emplace_back(), shapes.emplace_back();
+            Function& function = functions_[it->second];
+            function.known[index(side)] = true;
+            const auto start = symbol.function_start.value_or(location.address);
+            if (start == location.address) {
+                function.first_line[index(side)] = symbol.line;
+                function.file[index(side)] = base_name(symbol.file);
+            }
+            shapes[it->second][index(side)].add(location.address - start, text, symbol.line != 0);
+        });
+    }
+    for (std::size_t i = 0; i < functions_.size(); ++i) {
+        const auto& [base, next] = shapes[i];
+        Function& function = functions_[i];
+        if (!function.known[0] || !function.known[1])
+            ++(function.known[0] ? matches_.only_base : matches_.only_next);
+        else if (is_same_code(base, next))
+            function.by = MatchedBy::offset, ++matches_.by_offset;
+        else if (base.has_lines() && next.has_lines())
+            function.by = MatchedBy::line, ++matches_.by_line;
+        else
+            ++matches_.by_name;
+    }
+}
+
+MatchPlace PlaceMatcher::unmatched(DiffSide side, CodeLocation location) const {
+    // No module of a profile has a number so large that the two sides could meet.
+    const std::uint32_t scope = location.module * 2 + static_cast<std::uint32_t>(index(side));
+    return {MatchedBy::nothing, scope, location.address};
+}
+
+MatchPlace PlaceMatcher::line_place(DiffSide side, CodeLocation location, std::uint32_t number) {
+    const CodeSymbol& symbol = file(side).symbols.symbol(location);
+    const Function& function = functions_[number];
+    if (symbol.line == 0) return unmatched(side, location);
+    const std::string source(base_name(symbol.file));
+    const bool counted = function.first_line[0] != 0 && function.first_line[1] != 0 &&
+                         function.file[0] == source && function.file[1] == source;
+    const std::uint32_t line =
+        counted ? symbol.line - function.first_line[index(side)] : symbol.line;
+    const auto next = static_cast<std::uint64_t>(lines_.size());
+    const auto it = lines_.try_emplace({source, line}, next).first;
+    return {MatchedBy::line, number, it->second};
+}
+
+MatchPlace PlaceMatcher::place(DiffSide side, CodeLocation location) {
+    CodeLocation common = location;
+    if (!renumber(common, module_numbers_[index(side)])) return unmatched(side, {no_module / 2, 0});
+    if (modules_[common.module].same_build)
+        return {MatchedBy::address, common.module, common.address};
+    const CodeSymbol& symbol = file(side).symbols.symbol(location);
+    const auto found = function_numbers_.find({common.module, std::string(symbol.function)});
+    if (found == function_numbers_.end()) return unmatched(side, location);
+    const Function& function = functions_[found->second];
+    if (function.by == MatchedBy::line) return line_place(side, location, found->second);
+    if (function.by != MatchedBy::offset) return unmatched(side, location);
+    return {MatchedBy::offset, found->second,
+            location.address - symbol.function_start.value_or(location.address)};
+}
+
+MatchPlace PlaceMatcher::function(DiffSide side, CodeLocation location) {
+    constexpr std::uint64_t no_function = UINT64_MAX;
+    CodeLocation common = location;
+    if (!renumber(common, module_numbers_[index(side)])) return unmatched(side, {no_module / 2, 0});
+    const CodeSymbol& symbol = file(side).symbols.symbol(location);
+    if (modules_[common.module].same_build)
+        return {MatchedBy::address, common.module, symbol.function_start.value_or(no_function)};
+    const auto found = function_numbers_.find({common.module, std::string(symbol.function)});
+    if (found != function_numbers_.end()) return {MatchedBy::function, 0, found->second};
+    return {MatchedBy::function, common.module + 1, no_function};
+}
+
+}  // namespace shadowprof

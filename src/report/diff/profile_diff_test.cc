@@ -1,0 +1,297 @@
+// What is the same in two profiles, and what of it changed.
+#include "report/diff/profile_diff.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "report/diff/limit_check.h"
+#include "report/diff/test_profiles.h"
+
+using namespace shadowprof;
+
+namespace {
+
+using Code = std::vector<TestBuild::Instruction>;
+
+const Code loop{{"mov eax, 0x0", 10}, {"add eax, edi", 11}, {"jne 0x1004", 11}, {"ret", 12}};
+// The same moved, and with another instruction in it.
+const Code moved_loop{{"mov eax, 0x0", 20}, {"add eax, edi", 21}, {"jne 0x2004", 21}, {"ret", 22}};
+const Code longer_loop{{"mov eax, 0x0", 20},
+                       {"add eax, edi", 21},
+                       {"xor eax, 0x1", 21},
+                       {"jne 0x2004", 21},
+                       {"ret", 22}};
+
+const DiffEntry* find(const DiffTable& table, std::string_view name) {
+    const auto found = std::find_if(table.entries.begin(), table.entries.end(),
+                                    [&](const DiffEntry& e) { return e.name == name; });
+    return found == table.entries.end() ? nullptr : &*found;
+}
+
+Diff compared(TestBuild& base, TestBuild& next) {
+    return compare_profiles(base.file, next.file, 100);
+}
+
+LimitResult checked(const Diff& diff, std::string_view text, double least_share = 0) {
+    const std::vector<Limit> limits{*parse_limit(text)};
+    const auto results = check_limits(diff, limits, {.least_share = least_share});
+    INFO(text);
+    REQUIRE(results);
+    return results->front();
+}
+
+std::string refusal(const Diff& diff, std::string_view text) {
+    const std::vector<Limit> limits{*parse_limit(text)};
+    const auto results = check_limits(diff, limits, {});
+    INFO(text);
+    REQUIRE_FALSE(results);
+    return results.error().message;
+}
+
+bool contains(std::string_view text, std::string_view part) {
+    return text.find(part) != std::string_view::npos;
+}
+
+// Two sampled profiles of one build: `hot` and `cold`, of a million instructions.
+struct Sampled {
+    TestBuild base{"/bin/p", "aa"}, next{"/bin/p", "aa"};
+
+    Sampled(std::uint64_t hot_before, std::uint64_t hot_after, std::optional<double> error,
+            std::uint64_t batches = 32) {
+        for (auto [build, hot] : {std::pair{&base, hot_before}, std::pair{&next, hot_after}}) {
+            build->executed(build->function("hot", loop), hot, error);
+            build->executed(build->function("cold", loop), 1'000'000 - hot, error);
+            build->sampled(batches);
+        }
+    }
+};
+
+}  // namespace
+
+TEST_CASE("exact profiles of one build are compared to the instruction, by address") {
+    TestBuild base("/bin/p", "aa"), next("/bin/p", "aa");
+    for (TestBuild* build : {&base, &next}) {
+        const auto f = build->function("f", loop), g = build->function("g", loop);
+        build->executed(f, build == &base ? 1000 : 1001);
+        build->executed(g, 500);
+        build->edge(after(f, 8), after(f, 4), build == &base ? 30 : 31);
+        build->exact();
+    }
+    const Diff diff = compared(base, next);
+    CHECK(diff.as_counts);
+    CHECK(diff.totals.at(0).base == 1500);
+    CHECK(diff.totals.at(0).next == 1501);
+    const DiffTable& functions = diff.table(DiffKind::functions);
+    CHECK(functions.unit == DiffUnit::instructions);
+    CHECK(functions.changed == 1);
+    CHECK(functions.same == 1);
+    CHECK(functions.entries.front().name == "f");
+    CHECK(functions.entries.front().difference() == 1);
+    CHECK(functions.entries.front().judgement == Judgement::changed);
+    CHECK(functions.entries.front().matched == MatchedBy::address);
+    CHECK(diff.table(DiffKind::edges).entries.front().difference() == 1);
+    CHECK(checked(diff, "instructions>+0").verdict == Verdict::exceeded);
+    CHECK(checked(diff, "instructions>+1").verdict == Verdict::kept);
+    CHECK(checked(diff, "instructions>+0.1%").verdict == Verdict::kept);
+    CHECK(checked(diff, "function:g>+0").verdict == Verdict::kept);
+    CHECK(checked(diff, "edges>+0").verdict == Verdict::exceeded);
+    CHECK(checked(diff, "edges<-0").verdict == Verdict::kept);
+}
+
+TEST_CASE("in another build functions are the same by name, and their places where the code is") {
+    TestBuild base("/old/p", "aa"), next("/new/p", "bb");
+    const auto f = base.function("f(int)", loop);
+    next.function("inserted", loop);
+    const auto moved = next.function("f(int)", moved_loop);
+    base.executed(f, 1000), next.executed(moved, 2000);
+    base.edge(after(f, 8), after(f, 4), 10), next.edge(after(moved, 8), after(moved, 4), 20);
+    base.exact(), next.exact();
+    const Diff diff = compared(base, next);
+    CHECK(diff.functions.by_offset == 1);
+    CHECK(diff.functions.only_next == 1);
+    CHECK_FALSE(diff.modules.at(0).same_build);
+    const DiffEntry* entry = find(diff.table(DiffKind::functions), "f(int)");
+    REQUIRE(entry);
+    CHECK(entry->matched == MatchedBy::function);
+    CHECK(entry->difference() == 1000);
+    const DiffTable& edges = diff.table(DiffKind::edges);
+    REQUIRE(edges.entries.size() == 1);
+    CHECK(edges.entries[0].matched == MatchedBy::offset);
+    CHECK(edges.entries[0].base->value == 10);
+    CHECK(edges.entries[0].next->value == 20);
+}
+
+TEST_CASE("where the code is another, places are the same by line, counted from the function's") {
+    TestBuild base("/bin/p", "aa"), next("/bin/p", "bb");
+    const auto f = base.function("f", loop), longer = next.function("f", longer_loop);
+    base.edge(after(f, 8), after(f, 4), 10), next.edge(after(longer, 12), after(longer, 4), 20);
+    const Diff diff = compared(base, next);
+    CHECK(diff.functions.by_line == 1);
+    REQUIRE(diff.table(DiffKind::edges).entries.size() == 1);
+    CHECK(diff.table(DiffKind::edges).entries[0].matched == MatchedBy::line);
+    CHECK(diff.table(DiffKind::edges).unmatched == std::array<std::size_t, 2>{});
+}
+
+TEST_CASE("other code without lines is compared as a whole, and its edges are said not to be") {
+    const auto without_lines = [](Code code) {
+        for (auto& instruction : code) instruction.line = 0;
+        return code;
+    };
+    TestBuild base("/bin/p", "aa"), next("/bin/p", "bb");
+    const auto f = base.function("f", without_lines(loop));
+    const auto longer = next.function("f", without_lines(longer_loop));
+    base.executed(f, 100), next.executed(longer, 100);
+    base.edge(after(f, 8), after(f, 4), 10), next.edge(after(longer, 12), after(longer, 4), 20);
+    base.exact(), next.exact();
+    const Diff diff = compared(base, next);
+    CHECK(diff.functions.by_name == 1);
+    CHECK(diff.table(DiffKind::functions).same == 1);
+    CHECK(diff.table(DiffKind::edges).entries.empty());
+    CHECK(diff.table(DiffKind::edges).unmatched == std::array<std::size_t, 2>{1, 1});
+}
+
+TEST_CASE("files without build-ids are never taken for the same build") {
+    TestBuild base("/bin/p", ""), next("/bin/p", "");
+    base.executed(base.function("f", loop), 100);
+    next.function("inserted", loop);
+    next.executed(next.function("f", moved_loop), 100);
+    base.exact(), next.exact();
+    const Diff diff = compared(base, next);
+    REQUIRE(diff.table(DiffKind::functions).entries.size() == 1);
+    CHECK(diff.table(DiffKind::functions).entries[0].matched == MatchedBy::function);
+}
+
+TEST_CASE("what only one exact profile has is new or gone") {
+    TestBuild base("/bin/p", "aa"), next("/bin/p", "bb");
+    base.executed(base.function("old", loop), 100);
+    next.executed(next.function("young", loop), 200);
+    base.exact(), next.exact();
+    const Diff diff = compared(base, next);
+    const DiffTable& functions = diff.table(DiffKind::functions);
+    REQUIRE(functions.entries.size() == 2);
+    CHECK(functions.entries[0].name == "young");
+    CHECK(functions.entries[0].judgement == Judgement::added);
+    CHECK(functions.entries[1].judgement == Judgement::gone);
+    CHECK(checked(diff, "function:young>+1000%").verdict == Verdict::exceeded);
+    CHECK(checked(diff, "function:old>+0").verdict == Verdict::kept);
+    CHECK(checked(diff, "function:old<-50%").verdict == Verdict::exceeded);
+}
+
+TEST_CASE("counts of merged exact profiles are those of a mean run") {
+    TestBuild base("/bin/p", "aa"), next("/bin/p", "aa");
+    base.executed(base.function("f", loop), 300);
+    next.executed(next.function("f", loop), 100);
+    base.exact(), next.exact();
+    base.file.profile.run.merged_runs = 3;
+    const Diff diff = compared(base, next);
+    CHECK(diff.totals[0].base == 100);
+    CHECK(diff.table(DiffKind::functions).same == 1);
+}
+
+TEST_CASE("sampled profiles are compared by shares, however long they are") {
+    TestBuild base("/bin/p", "aa"), next("/bin/p", "aa");
+    for (auto [build, factor] : {std::pair{&base, 1}, std::pair{&next, 7}}) {
+        const auto times = static_cast<std::uint64_t>(factor);
+        build->executed(build->function("f", loop), 300 * times, 3.0 * factor);
+        build->executed(build->function("g", loop), 700 * times, 3.0 * factor);
+        build->sampled(32);
+    }
+    const Diff diff = compared(base, next);
+    CHECK_FALSE(diff.as_counts);
+    CHECK(diff.totals.empty());
+    CHECK(find(diff.table(DiffKind::functions), "f")->base->value == doctest::Approx(0.3));
+    CHECK(diff.table(DiffKind::functions).same == 2);
+    CHECK(contains(refusal(diff, "instructions>+2%"), "--mode=exact"));
+    CHECK(contains(refusal(diff, "function:f>+1000"), "% or pp"));
+}
+
+TEST_CASE("a change within the interval is noise and breaks no limit, one outside of it does") {
+    Sampled within(500'000, 505'000, 5000);
+    const Diff noise = compared(within.base, within.next);
+    CHECK(noise.table(DiffKind::functions).noise == 2);
+    CHECK(checked(noise, "function:hot>+0%").verdict == Verdict::kept);
+    Sampled beyond(500'000, 530'000, 5000);
+    const Diff change = compared(beyond.base, beyond.next);
+    CHECK(find(change.table(DiffKind::functions), "hot")->judgement == Judgement::changed);
+    CHECK(checked(change, "function:hot>+0%").verdict == Verdict::exceeded);
+    CHECK(checked(change, "function:hot>+5%").verdict == Verdict::exceeded);
+    CHECK(checked(change, "function:hot>+7%").verdict == Verdict::kept);
+    CHECK(checked(change, "function:hot>+2pp").verdict == Verdict::exceeded);
+    CHECK(checked(change, "function:hot>+4pp").verdict == Verdict::kept);
+    CHECK(checked(change, "function:cold<-5%").verdict == Verdict::exceeded);
+}
+
+TEST_CASE("of many functions that a pattern names, one is not enough to be an alarm by chance") {
+    TestBuild base("/bin/p", "aa"), next("/bin/p", "aa");
+    constexpr std::uint64_t others = 200;
+    for (TestBuild* build : {&base, &next}) {
+        // 1.5 times its own interval.
+        const std::uint64_t more = build == &base ? 0 : 2121;
+        build->executed(build->function("f0", loop), 100'000 + more, 1000);
+        for (std::uint64_t i = 1; i < others; ++i)
+            build->executed(build->function("f" + std::to_string(i), loop), 100'000, 1000);
+        build->sampled(40);
+    }
+    const Diff diff = compared(base, next);
+    CHECK(checked(diff, "function:f0>+0%").verdict == Verdict::exceeded);
+    const LimitResult all = checked(diff, "function:*>+0%");
+    CHECK(all.verdict == Verdict::kept);
+    CHECK(all.tested == others);
+    // Limits together are many tests, too.
+    const std::vector<Limit> both{*parse_limit("function:f0>+0%"), *parse_limit("function:*>+0%")};
+    CHECK(check_limits(diff, both, {})->front().verdict == Verdict::kept);
+    CHECK(check_limits(diff, both, {.least_share = 0.01})->back().tested == 0);
+}
+
+TEST_CASE("without errors a limit is undecidable only where the estimate is beyond it") {
+    Sampled few(500'000, 530'000, std::nullopt, 4);
+    const Diff diff = compared(few.base, few.next);
+    CHECK(diff.table(DiffKind::functions).unjudged == 2);
+    CHECK(contains(diff.notes.at(0), "too few samples"));
+    CHECK(checked(diff, "function:hot>+5%").verdict == Verdict::undecidable);
+    CHECK(checked(diff, "function:hot>+7%").verdict == Verdict::kept);
+}
+
+TEST_CASE("what a sampled profile does not have is as uncertain as what the other one has") {
+    TestBuild base("/bin/p", "aa"), next("/bin/p", "aa");
+    base.executed(base.function("f", loop), 999'000, 100);
+    next.executed(next.function("f", loop), 999'000, 100);
+    // Seen in one batch; and in many.
+    next.executed(next.function("rare", loop), 1000, 2000);
+    next.executed(next.function("often", loop), 100'000, 200);
+    base.sampled(32), next.sampled(32);
+    const Diff diff = compared(base, next);
+    CHECK(find(diff.table(DiffKind::functions), "rare")->judgement == Judgement::noise);
+    CHECK(find(diff.table(DiffKind::functions), "often")->judgement == Judgement::added);
+}
+
+TEST_CASE("an exact and a sampled profile are compared by shares, with a note") {
+    Sampled pair(500'000, 530'000, 5000);
+    pair.base.exact();
+    const Diff diff = compared(pair.base, pair.next);
+    CHECK_FALSE(diff.as_counts);
+    CHECK(contains(diff.notes.at(0), "BASE is exact and NEW sampled"));
+    CHECK(checked(diff, "function:hot>+5%").verdict == Verdict::exceeded);
+}
+
+TEST_CASE("a limit on what neither profile has is refused, with what was meant") {
+    Sampled pair(500'000, 500'000, 5000);
+    const Diff diff = compared(pair.base, pair.next);
+    CHECK(contains(refusal(diff, "function:hott>+5%"), "did you mean 'hot'?"));
+    CHECK(contains(refusal(diff, "function:x*>+5%"), "neither profile"));
+    CHECK(contains(refusal(diff, "latency.memory>+5%"), "no load latencies"));
+}
+
+TEST_CASE("functions of C++ are meant with and without their arguments") {
+    TestBuild base("/bin/p", "aa"), next("/bin/p", "aa");
+    for (TestBuild* build : {&base, &next}) {
+        build->executed(build->function("ns::parse(int)", loop), 100);
+        build->executed(build->function("ns::parse(char const*)", loop), 100);
+        build->exact();
+    }
+    const Diff diff = compared(base, next);
+    CHECK(checked(diff, "function:ns::parse>+1%").tested == 2);
+    CHECK(checked(diff, "function:ns::parse(int)>+1%").tested == 1);
+    CHECK(checked(diff, "function:*parse*>+1%").tested == 2);
+}

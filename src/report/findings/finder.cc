@@ -1,0 +1,293 @@
+#include "report/findings/finder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "profile/address_patterns.h"
+#include "profile/hazards.h"
+#include "report/findings/arguments.h"
+#include "report/location_name.h"
+#include "report/text/facts_text.h"
+#include "report/text_format.h"
+
+namespace shadowprof {
+namespace {
+
+// Functions with less of the instructions are not looked at.
+constexpr double least_function_share = 0.005;
+constexpr std::size_t most_functions = 100;
+// Of instructions: less is not worth a line.
+constexpr double least_at_stake = 0.002;
+// What shares must be certain to reach.
+constexpr double least_invariance = 0.9, least_unchanged = 0.95, least_target = 0.9,
+                 least_taken = 0.95, least_lost = 0.01, least_pattern = 0.6;
+// Executions that follow each other are alike: of each sample so many count.
+constexpr double trials_of_a_sample = 4;
+constexpr double least_loads = 30;
+// Cycles that hazards cost, roughly: Intel, Optimization Reference Manual, 3.6.4 and 3.6.8.
+constexpr double hazard_cycles[hazard_kinds] = {12, 5, 2, 10};
+
+bool is_stack_based(const ZydisDecodedOperand& operand) {
+    return operand.mem.base == ZYDIS_REGISTER_RSP || operand.mem.base == ZYDIS_REGISTER_RBP;
+}
+
+// Beyond what numbers usually are, and where programs have memory.
+bool looks_like_pointer(const std::vector<std::byte>& value) {
+    if (value.size() != 8) return false;
+    std::uint64_t number = 0;
+    for (std::size_t i = 8; i-- > 0;)
+        number = number << 8 | std::to_integer<std::uint64_t>(value[i]);
+    return number >= 0x10000 && number < std::uint64_t{1} << 47;
+}
+
+// An instruction that executed, decoded.
+struct Site {
+    const AnnotatedFunction& function;
+    const AnnotatedInstruction& annotated;
+    const Instruction& instruction;
+    CodeLocation at;
+};
+
+class Finder {
+  public:
+    Finder(const Profile& profile, Annotator& annotator)
+        : profile_(profile), annotator_(annotator) {
+        for (const Stack& stack : profile.stacks)
+            instructions_ += static_cast<double>(stack.instructions);
+        for (const LoadLatency& load : profile.latency)
+            lost_cycles_ += static_cast<double>(load.lost_cycles);
+        for (const Edge& edge : profile.edges)
+            if (edge.kind == EdgeKind::call) entries_[edge.to] += static_cast<double>(edge.count);
+    }
+
+    std::vector<Finding> take() {
+        if (instructions_ > 0) look_at_functions();
+        look_at_loads();
+        std::stable_sort(
+            findings_.begin(), findings_.end(),
+            [](const Finding& a, const Finding& b) { return a.at_stake > b.at_stake; });
+        return std::move(findings_);
+    }
+
+  private:
+    std::string name(CodeLocation at) {
+        return location_name(profile_.modules, annotator_.symbols(), at);
+    }
+    double trials(double executions) const {
+        if (profile_.sampling.exact) return executions;
+        return std::min(executions,
+                        trials_of_a_sample * static_cast<double>(profile_.sampling.samples));
+    }
+    // The share that is certain of `share` in so many executions.
+    double certain(double share, double executions) const {
+        const double n = trials(executions);
+        return wilson_lower(share * n, n);
+    }
+
+    void look_at_functions() {
+        std::size_t looked_at = 0;
+        for (const HotFunction& hot : annotator_.functions().list) {
+            if (hot.share < least_function_share || ++looked_at > most_functions) return;
+            const AnnotatedFunction& function = annotator_.annotate(hot.at);
+            if (function.lines_are_of_file) look_at(function);
+        }
+    }
+
+    void look_at(const AnnotatedFunction& function) {
+        const auto arguments = argument_copies(function.code);
+        for (std::size_t i = 0; i < function.code.size(); ++i) {
+            const AnnotatedInstruction& each = function.code[i];
+            if (each.executions.value_or(0) == 0) continue;
+            const auto decoded = each.decode();
+            if (!decoded) continue;
+            const Site site{function, each, *decoded, {function.start.module, each.address}};
+            if (const auto argument = arguments.find(i); argument != arguments.end())
+                look_at_argument(site, argument->second);
+            else
+                look_at_value(site);
+            look_at_branch(site);
+            look_at_hazards(site);
+        }
+    }
+
+    double executed_share(const Site& site) const {
+        return static_cast<double>(site.annotated.executions.value_or(0)) / instructions_;
+    }
+    double function_share(CodeLocation start) const {
+        const HotFunction* hot = annotator_.hot_function(start);
+        return hot == nullptr ? 0 : hot->share;
+    }
+
+    void add(Finding finding, double least) {
+        if (finding.share >= least && finding.at_stake >= least_at_stake)
+            findings_.push_back(std::move(finding));
+    }
+
+    // Nothing if no value of it is so frequent.
+    static const TopValue* top_of(const Site& site, const ValueProfile*& value) {
+        const auto& values = site.annotated.values;
+        if (values.size() != 1 || values.front()->top.empty()) return nullptr;
+        value = values.front();
+        return &value->top.front();
+    }
+    double certain_share(const ValueProfile& value) const {
+        const auto count = static_cast<double>(value.count);
+        return certain(value.invariance - ratio(value.top.front().error, count), count);
+    }
+    static std::string seen(const ValueProfile& value, const std::string& number) {
+        return fmt::format("{} in {} of {} recorded executions", number, percent(value.invariance),
+                           count_text(value.count));
+    }
+
+    void look_at_argument(const Site& site, const std::string& argument) {
+        const ValueProfile* value = nullptr;
+        const TopValue* top = top_of(site, value);
+        if (!top || (argument.starts_with('r') && looks_like_pointer(top->value))) return;
+        const std::string number = argument_text(argument, top->value, value->type);
+        Finding finding{.kind = FindingKind::argument,
+                        .at = site.at,
+                        .what = fmt::format("{} of {} is {}", argument, site.function.name, number),
+                        .evidence = {seen(*value, number)},
+                        .share = certain_share(*value),
+                        .at_stake = site.function.share};
+        for (const CallerValues& by : value->by_caller) {
+            if (finding.evidence.size() > 3 || by.callers.empty() || by.top.empty()) break;
+            finding.evidence.push_back(
+                fmt::format("from {}: {} in {} of {}", name(by.callers.front()),
+                            argument_text(argument, by.top.front().value, value->type),
+                            percent(by.invariance), count_text(by.count)));
+        }
+        add(std::move(finding), least_invariance);
+    }
+
+    // Loads alone: what is computed from a constant is a constant.
+    void look_at_value(const Site& site) {
+        const ValueProfile* value = nullptr;
+        const TopValue* top = top_of(site, value);
+        const auto* memory = site.instruction.modrm_memory();
+        const bool loads = memory && site.instruction.accesses_memory() &&
+                           (memory->actions & ZYDIS_OPERAND_ACTION_MASK_READ) != 0 &&
+                           site.instruction.operands().size() == 2;
+        // The canary of stack protectors, thread-local storage and stack slots are what they are.
+        if (!top || !loads || is_stack_based(*memory) || memory->mem.segment == ZYDIS_REGISTER_FS ||
+            memory->mem.segment == ZYDIS_REGISTER_GS)
+            return;
+        const bool global = memory->mem.base == ZYDIS_REGISTER_RIP;
+        if (global && value->invariance < 1) return;
+        if (!global && looks_like_pointer(top->value)) return;
+        const std::uint64_t address =
+            site.instruction.next().value + static_cast<std::uint64_t>(memory->mem.disp.value);
+        if (global && annotator_.is_constant({site.at.module, address})) return;
+        const std::string number = short_value(top->value, value->type);
+        add({.kind = global ? FindingKind::global : FindingKind::load,
+             .at = site.at,
+             .what = fmt::format("{} = {} in {}: {}", printable(value->operand), number,
+                                 site.function.name, site.annotated.text),
+             .evidence = {seen(*value, number)},
+             .share = certain_share(*value),
+             .at_stake = executed_share(site)},
+            global ? least_unchanged : least_invariance);
+    }
+
+    void look_at_branch(const Site& site) {
+        const auto& [function, annotated, instruction, at] = site;
+        if (annotated.successors.empty()) return;
+        const auto left = static_cast<double>(annotated.times_left());
+        const Successor& most = annotated.successors.front();
+        const double share = ratio(static_cast<double>(most.count), left);
+        if (instruction.flow() == Flow::indirect_call && most.kind == EdgeKind::call) {
+            const auto* memory = instruction.modrm_memory();
+            if (memory && memory->mem.base == ZYDIS_REGISTER_RIP) return;  // through the GOT
+            const double of_callee = ratio(static_cast<double>(most.count), entries_[most.to]);
+            add({.kind = FindingKind::call_target,
+                 .at = at,
+                 .what =
+                     fmt::format("{} calls {}", name(at),
+                                 function_name(profile_.modules, annotator_.symbols(), most.to)),
+                 .evidence = {fmt::format("{} of {} calls, {} targets", percent(share),
+                                          short_count(left), annotated.successors.size())},
+                 .share = certain(share, left),
+                 .at_stake =
+                     executed_share(site) + function_share(most.to) * std::min(1.0, of_callee)},
+                least_target);
+        }
+        if (instruction.flow() == Flow::conditional && most.kind == EdgeKind::taken &&
+            most.to.address > at.address)
+            add({.kind = FindingKind::taken_branch,
+                 .at = at,
+                 .what = fmt::format("{} is taken: {}", name(at), annotated.text),
+                 .evidence = {fmt::format("{} of {} executions", percent(share),
+                                          short_count(left))},
+                 .share = certain(share, left),
+                 .at_stake = executed_share(site)},
+                least_taken);
+    }
+
+    void look_at_hazards(const Site& site) {
+        for (const Hazard* hazard : site.annotated.hazards) {
+            const double share = ratio(hazard->count, hazard->executions);
+            const double cycles = hazard_cycles[static_cast<std::size_t>(hazard->kind)];
+            const double certain_share = certain(share, static_cast<double>(hazard->executions));
+            add({.kind = FindingKind::hazard,
+                 .at = site.at,
+                 .what = fmt::format("{}: {}", name(site.at),
+                                     hazard_text(*hazard, profile_.modules, annotator_.symbols())),
+                 .evidence = {fmt::format(
+                     "{} of {} executions, about {:.0f} cycles each", percent(share),
+                     short_count(static_cast<double>(hazard->executions)), cycles)},
+                 .share = certain_share,
+                 .at_stake = std::min(1.0, certain_share * executed_share(site) * cycles)},
+                0.01);
+        }
+    }
+
+    void look_at_loads() {
+        for (const LoadLatency& load : profile_.latency) {
+            const double lost = ratio(static_cast<double>(load.lost_cycles), lost_cycles_);
+            const auto count = static_cast<double>(load.count());
+            if (lost < least_lost || count < least_loads || load.moves.count() == 0) continue;
+            const auto pattern = main_pattern(load.moves);
+            const double moves = static_cast<double>(load.moves.count());
+            const double share = certain(pattern.share, moves);
+            if (share < least_pattern || pattern.row->name == "constant") continue;
+            findings_.push_back(
+                {.kind = pattern.row->name == "stride"  ? FindingKind::strided_miss
+                         : pattern.row->name == "chase" ? FindingKind::chased_miss
+                                                        : FindingKind::other_miss,
+                 .at = load.at,
+                 .what = fmt::format("{}: {}", name(load.at), pattern_text(load.moves)),
+                 .evidence = {fmt::format("{}; median {:.0f} cycles of {} loads",
+                                          level_shares_text(load, profile_.latency_host),
+                                          load.median_cycles(), short_count(count)),
+                              printable(annotator_.symbols().instruction_text(load.at))},
+                 .share = share,
+                 .at_stake = lost,
+                 .stake = Stake::lost_cycles});
+        }
+    }
+
+    const Profile& profile_;
+    Annotator& annotator_;
+    std::map<CodeLocation, double> entries_;  // calls, by callee
+    double instructions_ = 0, lost_cycles_ = 0;
+    std::vector<Finding> findings_;
+};
+
+}  // namespace
+
+double wilson_lower(double hits, double trials) {
+    if (trials <= 0) return 0;
+    constexpr double z = 1.96;
+    const double share = std::clamp(hits / trials, 0.0, 1.0), z2 = z * z / trials;
+    const double middle = share + z2 / 2;
+    const double half = z * std::sqrt(share * (1 - share) / trials + z2 / (4 * trials));
+    return std::max(0.0, (middle - half) / (1 + z2));
+}
+
+std::vector<Finding> find_findings(const Profile& profile, Annotator& annotator) {
+    return Finder(profile, annotator).take();
+}
+
+}  // namespace shadowprof

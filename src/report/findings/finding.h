@@ -1,0 +1,56 @@
+// What could be done about a program's speed, told by its profile.
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "profile/profile.h"
+
+namespace shadowprof {
+
+enum class FindingKind : std::uint8_t {
+    argument,      // of a function: nearly always one value
+    global,        // loaded again and again, always the same
+    load,          // nearly always the same
+    call_target,   // of an indirect call: nearly always one
+    taken_branch,  // hot code jumps over other code
+    strided_miss,  // loads at constant distances that miss
+    chased_miss,   // loads that miss and depend on each other
+    other_miss,    // loads at irregular addresses that miss
+    hazard,        // accesses that wait for others
+};
+
+struct FindingKindRow {
+    FindingKind kind;
+    std::string_view name, advice;
+};
+inline constexpr std::array<FindingKindRow, 9> finding_kinds{{
+    {FindingKind::argument, "argument", "specialise the function for this value"},
+    {FindingKind::global, "global", "keep it in a local, or make it a constant"},
+    {FindingKind::load, "load", "test for this value first, or compute it once"},
+    {FindingKind::call_target, "call target", "test for this target and call it directly"},
+    {FindingKind::taken_branch, "taken branch",
+     "lay the code out by this profile, or mark it likely"},
+    {FindingKind::strided_miss, "strided misses", "prefetch, or work on blocks that fit a cache"},
+    {FindingKind::chased_miss, "chased misses", "lay out what is linked together"},
+    {FindingKind::other_miss, "irregular misses", "make the table smaller, or prefetch"},
+    {FindingKind::hazard, "hazard", "use accesses of one size, or other distances"},
+}};
+
+// What a finding may win at most, as a share of all that the profile has of it.
+enum class Stake : std::uint8_t { instructions, lost_cycles };
+
+struct Finding {
+    FindingKind kind = FindingKind::argument;
+    CodeLocation at;
+    std::string what;                   // "eax = 7 in deflate"; printable
+    std::vector<std::string> evidence;  // printable
+    double share =
+        0;  // of executions that it holds for, at least: the lower end of the 95% interval
+    double at_stake = 0;  // in [0, 1]
+    Stake stake = Stake::instructions;
+};
+
+}  // namespace shadowprof

@@ -1,0 +1,24 @@
+// JSON that can stand within an HTML element.
+#pragma once
+
+#include <string>
+
+#include "report/byte_sink.h"
+
+namespace shadowprof {
+
+// Passes JSON on, with <, >, &, U+2028 and U+2029 as \u escapes: then nothing in it ends a <script>
+// element or begins a comment, and it is JavaScript as well. Those characters stand only within
+// strings of JSON, where escapes are allowed. A character may not be cut between two writes.
+class EscapedJson final : public ByteSink {
+  public:
+    explicit EscapedJson(ByteSink& sink) : sink_(sink) {}
+
+    Result<void> write(std::string_view json) override;
+
+  private:
+    ByteSink& sink_;
+    std::string buffer_;
+};
+
+}  // namespace shadowprof

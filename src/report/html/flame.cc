@@ -1,0 +1,132 @@
+// Call stacks as a tree, for the flame graph.
+#include <algorithm>
+#include <unordered_map>
+
+#include "report/export/frames.h"
+#include "report/html/page_data.h"
+#include "report/text_format.h"
+
+namespace shadowprof {
+namespace {
+
+// What is smaller than a pixel of a wide screen is left out.
+constexpr double least_share = 1.0 / 8000;
+constexpr std::size_t most_depth = 1000;
+
+class FlameTree {
+  public:
+    FlameTree(const PageData& page)
+        : stack_frames_(page.profile.modules, page.annotator.symbols()) {
+        nodes_.push_back({});
+        for (const Stack& stack : page.profile.stacks) add(stack);
+    }
+
+    void write(JsonWriter& json) {
+        json.begin_object();
+        json.member("total", nodes_[0].total);
+        json.member("nodes", nodes_.size() - 1);
+        json.member("cut", cut_);
+        // By rising depth within each branch: a node's children follow it.
+        json.key("tree");
+        begin_table(json, {"frame", "depth", "self", "total"});
+        write_nodes(json);
+        end_table(json);
+        json.key("frames");
+        begin_table(json, {"name", "inlined", "file"});
+        for (const ExportFrame* frame : frames_) {
+            json.begin_array();
+            json.value(frame->function);
+            json.value(frame->inlined ? 1 : 0);
+            json.value(printable(base_name(frame->file)));
+            json.end_array();
+        }
+        end_table(json);
+        json.end_object();
+    }
+
+  private:
+    struct Node {
+        std::size_t frame = 0;
+        std::uint64_t self = 0, total = 0;
+        std::vector<std::size_t> children;
+    };
+
+    // Frames that look the same in the graph: of a function's calls all are one.
+    std::size_t number(const ExportFrame& frame) {
+        const auto known = by_pointer_.find(&frame);
+        if (known != by_pointer_.end()) return known->second;
+        const auto [it, added] =
+            by_name_.try_emplace({frame.function, frame.inlined}, frames_.size());
+        if (added) frames_.push_back(&frame);
+        by_pointer_.emplace(&frame, it->second);
+        return it->second;
+    }
+
+    std::size_t child(std::size_t parent, std::size_t frame) {
+        const auto [it, added] = children_.try_emplace({parent, frame}, nodes_.size());
+        if (added) {
+            nodes_.push_back({.frame = frame});
+            nodes_[parent].children.push_back(it->second);
+        }
+        return it->second;
+    }
+
+    void add(const Stack& stack) {
+        std::size_t node = 0, depth = 0;
+        nodes_[0].total += stack.instructions;
+        for (const ExportFrame* frame : stack_frames_.of(stack)) {
+            if (++depth > most_depth) break;
+            node = child(node, number(*frame));
+            nodes_[node].total += stack.instructions;
+        }
+        if (depth > most_depth) cut_ += stack.instructions;
+        nodes_[node].self += stack.instructions;
+    }
+
+    void write_nodes(JsonWriter& json) {
+        const double least = least_share * static_cast<double>(nodes_[0].total);
+        std::vector<std::pair<std::size_t, std::size_t>> waiting = {{0, 0}};  // node, depth
+        while (!waiting.empty()) {
+            const auto [index, depth] = waiting.back();
+            waiting.pop_back();
+            Node& node = nodes_[index];
+            if (depth > 0) {
+                json.begin_array();
+                json.value(node.frame);
+                json.value(depth);
+                json.value(node.self);
+                json.value(node.total);
+                json.end_array();
+            }
+            // The hottest comes first, so it is pushed last.
+            std::stable_sort(
+                node.children.begin(), node.children.end(),
+                [&](std::size_t a, std::size_t b) { return nodes_[a].total < nodes_[b].total; });
+            for (const std::size_t each : node.children)
+                if (static_cast<double>(nodes_[each].total) >= least)
+                    waiting.emplace_back(each, depth + 1);
+        }
+    }
+
+    struct PairHash {
+        std::size_t operator()(const std::pair<std::size_t, std::size_t>& pair) const {
+            return pair.first * 0x9e3779b97f4a7c15 ^ pair.second;
+        }
+    };
+
+    StackFrames stack_frames_;
+    std::vector<Node> nodes_;  // the first is the root
+    std::vector<const ExportFrame*> frames_;
+    std::map<std::pair<std::string, bool>, std::size_t> by_name_;
+    std::unordered_map<const ExportFrame*, std::size_t> by_pointer_;
+    std::unordered_map<std::pair<std::size_t, std::size_t>, std::size_t, PairHash> children_;
+    std::uint64_t cut_ = 0;
+};
+
+}  // namespace
+
+void write_flame(const PageData& page, JsonWriter& json) {
+    FlameTree(page).write(json);
+}
+
+}  // namespace shadowprof

@@ -1,0 +1,118 @@
+// The functions of the page: what they cost alone and with what they call.
+#include <set>
+
+#include "report/export/frames.h"
+#include "report/html/page_data.h"
+#include "report/location_name.h"
+#include "report/methods.h"
+#include "report/text_format.h"
+
+namespace shadowprof {
+namespace {
+
+struct FunctionFacts {
+    const HotFunction* hot = nullptr;
+    const Method* method = nullptr;
+    std::uint64_t with_callees = 0;  // instructions
+    bool has_code = false;           // in the page
+};
+
+class FunctionList {
+  public:
+    explicit FunctionList(const PageData& page)
+        : page_(page), methods_(derive_methods(page.profile, page.annotator.symbols())) {
+        for (const HotFunction& hot : page.annotator.functions().list) facts(hot.at).hot = &hot;
+        for (const Method& method : methods_) facts(method.entry).method = &method;
+        for (const Stack& stack : page.profile.stacks) add(stack);
+    }
+
+    void write(const std::vector<std::size_t>& with_code, JsonWriter& json) {
+        for (const std::size_t function : with_code) at(function).has_code = true;
+        json.begin_object();
+        json.member("unit", page_.annotator.functions().unit == FunctionWeight::instructions
+                                ? "instructions"
+                                : "blocks entered");
+        write_modules(json);
+        json.key("functions");
+        begin_table(json, {"name", "full", "module", "start", "self", "share", "error", "total",
+                           "entries", "back_edges", "file", "line", "code"});
+        // Writing may not add functions; names ask for symbols alone.
+        const auto& functions = page_.places.functions();
+        for (std::size_t i = 0; i < functions.size(); ++i) write_row(functions[i], at(i), json);
+        end_table(json);
+        json.end_object();
+    }
+
+  private:
+    FunctionFacts& at(std::size_t function) {
+        if (function >= facts_.size()) facts_.resize(function + 1);
+        return facts_[function];
+    }
+    FunctionFacts& facts(CodeLocation location) { return at(page_.places.function(location)); }
+
+    // A function that is in a stack several times counts once.
+    void add(const Stack& stack) {
+        std::set<std::size_t> in_stack;
+        for (const CodeLocation frame : stack.frames)
+            if (const auto function = page_.places.function(frame);
+                in_stack.insert(function).second)
+                at(function).with_callees += stack.instructions;
+    }
+
+    void write_modules(JsonWriter& json) {
+        json.key("modules");
+        begin_table(json, {"name", "path", "build_id"});
+        const auto& modules = page_.profile.modules;
+        for (std::size_t i = 0; i < modules.size(); ++i) {
+            json.begin_array();
+            json.value(module_name(modules, static_cast<std::uint32_t>(i)));
+            json.value(printable(modules[i].path));
+            json.value(printable(modules[i].build_id));
+            json.end_array();
+        }
+        end_table(json);
+    }
+
+    void write_row(const PlaceTable::Function& function, const FunctionFacts& facts,
+                   JsonWriter& json) {
+        auto& symbols = page_.annotator.symbols();
+        const auto& modules = page_.profile.modules;
+        const auto name = function_name(modules, symbols, function.somewhere);
+        const auto full = full_function_name(modules, symbols, function.somewhere);
+        const CodeSymbol& begin = symbols.symbol(function.at());
+        json.begin_array();
+        json.value(name);
+        if (full == name)
+            json.null();
+        else
+            json.value(full);
+        json.value(function.module);
+        if (function.start)
+            json.value(hex_text(*function.start));
+        else
+            json.null();
+        json.value(facts.hot ? facts.hot->weight : 0);
+        json.value(facts.hot ? facts.hot->share : 0.0);
+        json.value(facts.hot ? facts.hot->error : std::nullopt);
+        json.value(facts.with_callees);
+        json.value(facts.method ? facts.method->entries : 0);
+        json.value(facts.method ? facts.method->back_edges : 0);
+        json.value(printable(begin.file));
+        json.value(begin.line);
+        json.value(facts.has_code);
+        json.end_array();
+    }
+
+    const PageData& page_;
+    std::vector<Method> methods_;
+    std::vector<FunctionFacts> facts_;
+};
+
+}  // namespace
+
+void write_functions(const PageData& page, const std::vector<std::size_t>& with_code,
+                     JsonWriter& json) {
+    FunctionList(page).write(with_code, json);
+}
+
+}  // namespace shadowprof

@@ -1,0 +1,103 @@
+#include "report/html/html_report.h"
+
+#include "report/html/escaped_json.h"
+#include "report/html/page_data.h"
+#include "report/html/page_template.h"
+
+namespace shadowprof {
+namespace {
+
+// Code in the page: of the hottest functions, until they make up so much of the profile.
+constexpr std::size_t most_code_functions = 60;
+constexpr double enough_share = 0.99;
+
+struct Part {
+    std::string_view name;
+    bool (*has_any)(const Profile& profile);
+    void (*write)(const PageData& page, JsonWriter& json);
+};
+
+constexpr Part parts[] = {
+    {"flame", [](const Profile& p) { return !p.stacks.empty(); }, write_flame},
+    {"paths", [](const Profile& p) { return !p.paths.empty(); }, write_paths},
+    {"branches", [](const Profile& p) { return !p.edges.empty(); }, write_branches},
+    {"calls", [](const Profile& p) { return !p.calls.empty(); }, write_calls},
+    {"values", [](const Profile& p) { return !p.values.empty(); }, write_values},
+    {"loads", [](const Profile& p) { return !p.latency.empty(); }, write_loads},
+    {"hazards", [](const Profile& p) { return !p.hazards.empty(); }, write_hazards},
+    {"addresses", [](const Profile& p) { return !p.addresses.empty(); }, write_addresses},
+    {"streams", [](const Profile& p) { return !p.streams.empty(); }, write_streams},
+    {"probes", [](const Profile& p) { return !p.probes.empty(); }, write_probes},
+    {"findings", [](const Profile&) { return true; }, write_findings},
+    {"syscalls", [](const Profile& p) { return !p.syscalls.by_class.empty(); }, write_syscalls},
+};
+
+class HtmlReport {
+  public:
+    HtmlReport(ProfileFile& file, const HtmlOptions& options, ByteSink& sink)
+        : annotator_(file.profile, file.symbols),
+          places_(file.profile.modules, annotator_.symbols()),
+          page_{file.profile, annotator_, places_, options.source ? &sources_ : nullptr},
+          sink_(sink) {}
+
+    Result<void> write() {
+        TRY(sink_.write(page_template().before_data));
+        number_hot_functions();
+        for (const Part& part : parts)
+            if (part.has_any(page_.profile)) TRY(element(part.name, part.write));
+        TRY(write_code_parts());
+        TRY(element("places", write_places));
+        TRY(element("functions", [&](const PageData& page, JsonWriter& json) {
+            write_functions(page, with_code_, json);
+        }));
+        // Its notes are about all that was asked for before.
+        TRY(element("overview", write_overview));
+        return sink_.write(page_template().behind_data);
+    }
+
+  private:
+    // The hottest ones have the smallest numbers.
+    void number_hot_functions() {
+        for (const HotFunction& hot : annotator_.functions().list) places_.function(hot.at);
+    }
+
+    Result<void> write_code_parts() {
+        double covered = 0;
+        for (const HotFunction& hot : annotator_.functions().list) {
+            if (with_code_.size() == most_code_functions || covered >= enough_share) break;
+            covered += hot.share;
+            const AnnotatedFunction& function = annotator_.annotate(hot.at);
+            if (function.code.empty()) continue;
+            with_code_.push_back(places_.function(hot.at));
+            TRY(element(
+                fmt::format("code-{}", with_code_.back()),
+                [&](const PageData& page, JsonWriter& json) { write_code(page, function, json); }));
+        }
+        return {};
+    }
+
+    template <typename Write>
+    Result<void> element(std::string_view name, Write write_data) {
+        TRY(sink_.write(fmt::format("<script type=\"application/json\" id=\"data-{}\">\n", name)));
+        EscapedJson escaped(sink_);
+        JsonWriter json(escaped);
+        write_data(page_, json);
+        TRY(json.finish());
+        return sink_.write("</script>\n");
+    }
+
+    Annotator annotator_;
+    PlaceTable places_;
+    SourceFiles sources_;
+    PageData page_;
+    ByteSink& sink_;
+    std::vector<std::size_t> with_code_;
+};
+
+}  // namespace
+
+Result<void> write_html(ProfileFile& file, const HtmlOptions& options, ByteSink& sink) {
+    return HtmlReport(file, options, sink).write();
+}
+
+}  // namespace shadowprof

@@ -1,0 +1,72 @@
+// Numbers as the terminal's summary has them: no more digits than mean something.
+
+const units = [[1e15, 'P'], [1e12, 'T'], [1e9, 'G'], [1e6, 'M'], [1e3, 'k']];
+
+function threeDigits(number) {
+    if (number >= 99.95) return number.toFixed(0);
+    return number.toFixed(number >= 9.995 ? 1 : 2);
+}
+
+function shortCount(count) {
+    if (count < 10000) return String(Math.round(count));
+    const [size, name] = units.find(([each]) => count >= each * 0.9995);
+    return `${threeDigits(count / size)} ${name}`;
+}
+
+function exactCount(count) {
+    return Math.round(count).toLocaleString('en').replaceAll(',', '\u2009');
+}
+
+function percent(share) {
+    if (!(share > 0) || !isFinite(share)) return '0%';
+    return share < 0.0005 ? '<0.1%' : `${(100 * share).toFixed(1)}%`;
+}
+
+function wholePercent(share) {
+    if (!(share > 0) || !isFinite(share)) return '0%';
+    return share < 0.005 ? '<1%' : `${Math.round(100 * share)}%`;
+}
+
+function ratio(part, whole) { return whole > 0 ? part / whole : 0; }
+
+// Half the width of a confidence interval of a share, never less than what it stands for.
+function margin(error) {
+    return error === null || error === undefined ?
+        '' :
+        `\u00b1${(Math.ceil(1000 * error) / 10).toFixed(1)}`;
+}
+
+function duration(seconds) {
+    if (!(seconds > 0)) return '0';
+    if (seconds < 0.9995e-3) return `${Math.max(1, Math.round(seconds * 1e6))} \u00b5s`;
+    if (seconds < 0.9995) return `${threeDigits(seconds * 1e3)} ms`;
+    if (seconds < 600) return `${threeDigits(seconds)} s`;
+    return seconds < 36000 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3600)} h`;
+}
+
+function counted(count, singular) {
+    return `${shortCount(count)} ${singular}${count === 1 ? '' : 's'}`;
+}
+
+// A C++ name with long lists of arguments as "<\u2026>" and "(\u2026)".
+function abbreviated(name) {
+    if (name.length < 40) return name;
+    let text = '', list = '';
+    const closes = {'<': '>', '(': ')'};
+    const open = [];
+    for (let i = 0; i < name.length; ++i) {
+        const each = name[i];
+        const opens = closes[each] && !/operator<?$/.test(name.slice(Math.max(0, i - 9), i));
+        if (opens && open.push(closes[each]) === 1) list = '';
+        if (open.length === 0)
+            text += each;
+        else
+            list += each;
+        if (open.length && each === open[open.length - 1] && name[i - 1] !== '-' &&
+            (open.pop(), open.length === 0))
+            text += list.length > 14 ? `${list[0]}\u2026${each}` : list;
+    }
+    return open.length ? name : text;
+}
+
+function baseName(path) { return path.slice(path.lastIndexOf('/') + 1); }

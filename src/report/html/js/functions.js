@@ -1,0 +1,63 @@
+// All functions: their own instructions, those with callees, calls and loops.
+
+function showFunctions(container, words) {
+    const rows =
+        profile.functions.filter((each) => each.self > 0 || each.total > 0 || each.entries > 0);
+    const all = profile.functions.reduce((sum, each) => sum + each.self, 0);
+    const byInstructions = profile.unit === 'instructions';
+    const has = (name) => rows.some((each) => each[name] > 0);
+    const table = showTable(
+        container, 'Functions', `${exactCount(rows.length)} functions, by ${profile.unit}`, {
+            rows,
+            open: (each) => {
+                if (each.code) location.hash = functionHash(each);
+            },
+            text: (each) => `${each.full} ${profile.moduleName(each)} ${each.file}`,
+            columns: [
+                column.share(
+                    'Self', (each) => each.share, (each) => each.error,
+                    'of the function itself, with half the width of the 95% confidence interval',
+                    rows.reduce((most, each) => Math.max(most, each.share), 0)),
+                column.count(byInstructions ? 'Instructions' : 'Blocks', (each) => each.self),
+                ...(byInstructions ? [column.share(
+                                         'With callees', (each) => ratio(each.total, all),
+                                         () => null, 'of the function and all that it calls')] :
+                                     []),
+                ...(has('entries') ?
+                        [column.count(
+                            'Calls', (each) => each.entries, 'how often it was entered')] :
+                        []),
+                ...(has('back_edges') ? [column.count(
+                                            'Loops', (each) => each.back_edges,
+                                            'taken backward branches within it')] :
+                                        []),
+                {
+                    title: 'Function',
+                    class: 'place',
+                    rising: true,
+                    value: (each) => each.name,
+                    cell: (each) => functionLink(each)
+                },
+                {
+                    title: 'Module',
+                    class: 'module',
+                    rising: true,
+                    value: (each) => profile.moduleName(each),
+                    cell: (each) => profile.moduleName(each)
+                },
+                {
+                    title: 'Source',
+                    class: 'source',
+                    rising: true,
+                    value: (each) => each.file,
+                    cell: (each) => each.file ?
+                        node('span', {title: each.file}, `${baseName(each.file)}:${each.line}`) :
+                        ''
+                },
+            ],
+        });
+    if (words.get('filter')) {
+        table.filter.value = words.get('filter');
+        table.draw();
+    }
+}

@@ -1,0 +1,61 @@
+// Results of instructions: which were frequent, and whether callers tell.
+
+function showValues(container) {
+    const data = part('values');
+    const rows = data.values.map((value, i) => ({...value, gain: data.gains[i]}));
+    const weight = (value) => value.invariance * value.count;
+    const of = (value) => value.at;
+    const constants =
+        data.constants ? `; ${exactCount(data.constants)} constants by design left out` : '';
+    showTable(
+        container, 'Values',
+        shownText(data, 'results of instructions', 'their executions') + constants, {
+            rows,
+            text: (value) => `${value.operand} ${valueText(value)} ${placeText(value.at)}`,
+            details: valueDetails,
+            columns: [
+                {
+                    title: 'Weight',
+                    hint: 'executions with the most frequent value',
+                    number: true,
+                    value: weight,
+                    cell: (value) => shortCount(weight(value))
+                },
+                column.count('Executions', (value) => value.count),
+                column.place('Instruction at', of),
+                column.instruction(of),
+                {
+                    title: 'Result',
+                    class: 'code result',
+                    cell: (value) => value.top.length === 0 ?
+                        '' :
+                        node(
+                            'span', {title: value.top[0].slice(0, 2).filter(Boolean).join('\n')},
+                            `${value.operand} = ${valueText(value)}`)
+                },
+                {
+                    title: 'Invariance',
+                    class: 'share',
+                    hint: 'share of the most frequent value',
+                    value: (value) => value.invariance,
+                    cell: (value) =>
+                        [valueBar(value),
+                         node('span', {class: 'percent'}, percent(value.invariance)),
+                         node(
+                             'span', {class: 'margin'},
+                             value.top.length && value.top[0][3] > 0 ?
+                                 margin(value.top[0][3] / value.count) :
+                                 '')]
+                },
+                ...(data.gains.some((gain) => gain > 0) ? [{
+                    title: 'By caller',
+                    number: true,
+                    value: (value) => value.gain,
+                    hint: 'executions with the value most frequent for the caller, but not for all',
+                    cell: (value) => value.gain > 0 ? `+${shortCount(value.gain)}` : ''
+                }] :
+                                                          []),
+                column.source(of),
+            ],
+        });
+}

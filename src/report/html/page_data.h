@@ -1,0 +1,60 @@
+// What the parts of the page's data are made from and with. Each part is a JSON document in an
+// element of its own, which the page parses when it first shows it.
+#pragma once
+
+#include <initializer_list>
+
+#include "report/annotate/annotator.h"
+#include "report/html/place_table.h"
+#include "report/source_file.h"
+
+namespace shadowprof {
+
+// Tables are objects with `columns`, the names, and `rows`, arrays.
+void begin_table(JsonWriter& json, std::initializer_list<std::string_view> columns);
+void end_table(JsonWriter& json);
+
+// How much of a list is in the page: members "shown" and "total", of entries, and "covered", the
+// share that the shown ones have of what is counted.
+struct Shown {
+    std::size_t shown = 0, total = 0;
+    double covered = 1;
+};
+void write_shown(JsonWriter& json, const Shown& shown);
+
+struct PageData {
+    const Profile& profile;
+    Annotator& annotator;
+    PlaceTable& places;
+    SourceFiles* sources = nullptr;  // null: without them
+};
+
+// The parts. Each writes one object.
+void write_overview(const PageData& page, JsonWriter& json);
+void write_flame(const PageData& page, JsonWriter& json);
+void write_paths(const PageData& page, JsonWriter& json);
+void write_branches(const PageData& page, JsonWriter& json);
+void write_calls(const PageData& page, JsonWriter& json);
+void write_values(const PageData& page, JsonWriter& json);
+void write_loads(const PageData& page, JsonWriter& json);
+void write_hazards(const PageData& page, JsonWriter& json);
+void write_addresses(const PageData& page, JsonWriter& json);
+void write_streams(const PageData& page, JsonWriter& json);
+void write_probes(const PageData& page, JsonWriter& json);
+void write_syscalls(const PageData& page, JsonWriter& json);
+// See src/report/findings/.
+void write_findings(const PageData& page, JsonWriter& json);
+// All places that the parts before named.
+void write_places(const PageData& page, JsonWriter& json);
+// All functions that the parts before named, places among them.
+void write_functions(const PageData& page, const std::vector<std::size_t>& with_code,
+                     JsonWriter& json);
+// A function with all that is known of its instructions.
+void write_code(const PageData& page, const AnnotatedFunction& function, JsonWriter& json);
+
+// Objects that several parts hold.
+void write_value(const PageData& page, const ValueProfile& value, JsonWriter& json);
+void write_load(const PageData& page, const LoadLatency& load, JsonWriter& json);
+void write_moves(const AddressMoves& moves, JsonWriter& json);
+
+}  // namespace shadowprof

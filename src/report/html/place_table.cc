@@ -1,0 +1,56 @@
+#include "report/html/place_table.h"
+
+#include "report/html/page_data.h"
+#include "report/text_format.h"
+
+namespace shadowprof {
+
+std::size_t PlaceTable::place(CodeLocation location) {
+    const auto [it, added] = place_numbers_.try_emplace(location, places_.size());
+    if (added) places_.push_back(location);
+    return it->second;
+}
+
+std::size_t PlaceTable::function(CodeLocation location) {
+    const auto start = symbols_.symbol(location).function_start;
+    const auto [it, added] =
+        function_numbers_.try_emplace({location.module, start}, functions_.size());
+    if (added) functions_.push_back({location.module, start, location});
+    return it->second;
+}
+
+std::size_t PlaceTable::file(std::string_view path) {
+    auto it = file_numbers_.find(path);
+    if (it == file_numbers_.end()) {
+        it = file_numbers_.emplace(path, files_.size()).first;
+        files_.push_back(printable(path));
+    }
+    return it->second;
+}
+
+void PlaceTable::write(JsonWriter& json) {
+    json.key("places");
+    begin_table(json, {"function", "offset", "address", "file", "line", "text"});
+    for (const CodeLocation location : places_) {
+        const CodeSymbol& symbol = symbols_.symbol(location);
+        json.begin_array();
+        json.value(function(location));
+        // From the function's start; of code without one, from address 0.
+        json.value(hex_text(location.address - symbol.function_start.value_or(0)));
+        json.value(hex_text(location.address));
+        if (symbol.file.empty())
+            json.null();
+        else
+            json.value(file(symbol.file));
+        json.value(symbol.line);
+        json.value(printable(symbols_.instruction_text(location)));
+        json.end_array();
+    }
+    end_table(json);
+    json.key("files");
+    json.begin_array();
+    for (const std::string& path : files_) json.value(path);
+    json.end_array();
+}
+
+}  // namespace shadowprof

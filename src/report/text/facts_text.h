@@ -1,0 +1,46 @@
+// What a profile says of an instruction, in a few words.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "report/hot_lists.h"
+
+namespace shadowprof {
+
+// part / whole; 0 of nothing.
+double ratio(double part, double whole);
+double ratio(std::uint64_t part, std::uint64_t whole);
+
+// "12.3 k"
+std::string count_text(std::uint64_t count);
+// "1 run", "12.3 k runs".
+std::string counted(std::uint64_t count, std::string_view singular);
+
+// " +-0.4" behind a percentage: half the width of a confidence interval of 95%, never less than
+// what it stands for. Empty for none.
+std::string margin_text(const std::optional<double>& error);
+
+// "taken 85.7%", "-> f+0x10", "16 targets, 20.6% -> f".
+std::string outcome_text(const HotBranch& branch, const std::vector<Module>& modules,
+                         SymbolSource& symbols);
+
+// Small integers in decimal, small negative ones too; addresses, masks and bits as they are.
+std::string short_value(const std::vector<std::byte>& value, ValueType type);
+// "85.5% +-1.2": of the most frequent value. Needs that there is one.
+std::string value_share_text(const ValueProfile& value);
+// "eax = 16384 (85.5%)"
+std::string value_text(const ValueProfile& value);
+
+// "stride 98% by 64"
+std::string pattern_text(const AddressMoves& moves);
+// "blocked behind f+0x10"
+std::string hazard_text(const Hazard& hazard, const std::vector<Module>& modules,
+                        SymbolSource& symbols);
+
+// "L1 2%, memory 98%", those levels that it was of, in the order of `host`.
+std::string level_shares_text(const LoadLatency& load, const std::optional<LatencyHost>& host);
+// "; 25% across lines", where that is worth mentioning.
+std::string crossings_text(const LoadLatency& load);
+
+}  // namespace shadowprof

@@ -1,0 +1,285 @@
+#include "report/text/full_lists.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+#include "base/suggest.h"
+#include "report/location_name.h"
+#include "report/name_filter.h"
+#include "report/text/facts_text.h"
+#include "report/text/list_printer.h"
+#include "report/text_format.h"
+
+namespace shadowprof {
+namespace {
+
+// Executions of a conditional branch that did not go its usual way.
+std::uint64_t minority(const HotBranch& branch) {
+    return branch.conditional() ? std::min(branch.taken, branch.count - branch.taken) : 0;
+}
+
+double memory_share(const LoadLatency& load) {
+    const auto found = load.levels.find("memory");
+    return found == load.levels.end() ? 0 : ratio(found->second, load.count());
+}
+
+// Entries with more of it come first; of names the alphabet decides.
+template <typename T>
+struct SortKey {
+    std::string_view name;
+    double (*amount)(const T&);  // null: the name of the function
+};
+constexpr std::string_view by_name = "name";
+
+constexpr std::array function_keys{
+    SortKey<HotFunction>{"instructions", [](const HotFunction& f) { return f.share; }},
+    SortKey<HotFunction>{by_name, nullptr}};
+constexpr std::array path_keys{
+    SortKey<HotPath>{"instructions", [](const HotPath& p) { return p.share; }},
+    SortKey<HotPath>{"count", [](const HotPath& p) { return double(p.path->count); }},
+    SortKey<HotPath>{"length", [](const HotPath& p) { return double(p.path->instructions); }},
+    SortKey<HotPath>{by_name, nullptr}};
+constexpr std::array branch_keys{
+    SortKey<HotBranch>{"count", [](const HotBranch& b) { return double(b.count); }},
+    SortKey<HotBranch>{"minority", [](const HotBranch& b) { return double(minority(b)); }},
+    SortKey<HotBranch>{"targets", [](const HotBranch& b) { return double(b.targets); }},
+    SortKey<HotBranch>{by_name, nullptr}};
+using Value = const ValueProfile*;
+constexpr std::array value_keys{
+    SortKey<Value>{"invariant", [](const Value& v) { return v->invariance * double(v->count); }},
+    SortKey<Value>{"count", [](const Value& v) { return double(v->count); }},
+    SortKey<Value>{"invariance", [](const Value& v) { return v->invariance; }},
+    SortKey<Value>{by_name, nullptr}};
+using Load = const LoadLatency*;
+constexpr std::array load_keys{
+    SortKey<Load>{"lost", [](const Load& l) { return double(l->lost_cycles); }},
+    SortKey<Load>{"count", [](const Load& l) { return double(l->count()); }},
+    SortKey<Load>{"median", [](const Load& l) { return l->median_cycles(); }},
+    SortKey<Load>{"memory", [](const Load& l) { return memory_share(*l); }},
+    SortKey<Load>{by_name, nullptr}};
+using Call = const CallPair*;
+constexpr std::array call_keys{
+    SortKey<Call>{"count", [](const Call& c) { return double(c->count); }},
+    SortKey<Call>{by_name, nullptr}};
+using MethodOf = const Method*;
+constexpr std::array method_keys{
+    SortKey<MethodOf>{"instructions",
+                      [](const MethodOf& m) { return double(m->instructions.value_or(0)); }},
+    SortKey<MethodOf>{"entries", [](const MethodOf& m) { return double(m->entries); }},
+    SortKey<MethodOf>{"backedges", [](const MethodOf& m) { return double(m->back_edges); }},
+    SortKey<MethodOf>{by_name, nullptr}};
+using HazardOf = const Hazard*;
+constexpr std::array hazard_keys{
+    SortKey<HazardOf>{"count", [](const HazardOf& h) { return double(h->count); }},
+    SortKey<HazardOf>{by_name, nullptr}};
+using Address = const AddressPattern*;
+constexpr std::array address_keys{
+    SortKey<Address>{"count", [](const Address& a) { return double(a->moves.count()); }},
+    SortKey<Address>{by_name, nullptr}};
+using Stream = const DataStream*;
+constexpr std::array stream_keys{
+    SortKey<Stream>{"references", [](const Stream& s) { return double(s->heat()); }},
+    SortKey<Stream>{"length", [](const Stream& s) { return double(s->references.size()); }},
+    SortKey<Stream>{by_name, nullptr}};
+
+class FullLists {
+  public:
+    FullLists(const Profile& profile, SymbolSource& symbols, const ListRequest& request,
+              TextPage& page)
+        : profile_(profile),
+          symbols_(symbols),
+          request_(request),
+          filter_(request.filter),
+          page_(page),
+          printer_(profile, symbols, page) {}
+
+    void functions() {
+        auto hot = hot_functions(profile_, symbols_);
+        show(
+            hot.list, function_keys, [](const HotFunction& f) { return f.at; },
+            [&](const auto& list) { printer_.functions(list, hot.unit); });
+    }
+    // A path is in all functions that it has blocks in.
+    void paths() {
+        auto hot = hot_paths(profile_, SIZE_MAX);
+        std::erase_if(hot, [&](const HotPath& path) {
+            const auto& blocks = path.path->blocks;
+            return blocks.empty() || std::none_of(blocks.begin(), blocks.end(),
+                                                  [&](CodeLocation at) { return is_meant(at); });
+        });
+        show_filtered(
+            hot, path_keys, [](const HotPath& p) { return p.path->blocks.front(); },
+            [&](const auto& list) { printer_.paths(list); });
+    }
+    void branches() {
+        show(
+            hot_branches(profile_, SIZE_MAX), branch_keys,
+            [](const HotBranch& b) { return b.from; },
+            [&](const auto& list) { printer_.branches(list); });
+    }
+    void values() {
+        show(
+            all_of(profile_.values), value_keys, [](Value v) { return v->at; },
+            [&](const auto& list) { printer_.values(list, "Values, most frequent ones"); });
+    }
+    void loads() {
+        show(
+            all_of(profile_.latency), load_keys, [](Load l) { return l->at; },
+            [&](const auto& list) { printer_.loads(list); });
+    }
+    void calls() {
+        show(
+            all_of(profile_.calls), call_keys, [](Call c) { return c->site; },
+            [&](const auto& list) { printer_.calls(list); });
+    }
+    void methods() {
+        show(
+            all_of(profile_.methods), method_keys, [](MethodOf m) { return m->entry; },
+            [&](const auto& list) { printer_.methods(list); });
+    }
+    void hazards() {
+        show(
+            all_of(profile_.hazards), hazard_keys, [](HazardOf h) { return h->second; },
+            [&](const auto& list) { printer_.hazards(list); });
+    }
+    void addresses() {
+        show(
+            all_of(profile_.addresses), address_keys, [](Address a) { return a->at; },
+            [&](const auto& list) {
+                printer_.addresses(list, "Loads by how their addresses follow each other");
+            });
+    }
+    void streams() {
+        show(
+            all_of(profile_.streams), stream_keys,
+            [](Stream s) {
+                return s->references.empty() ? CodeLocation{} : s->references.front().at;
+            },
+            [&](const auto& list) { printer_.streams(list); });
+    }
+
+    // Whether the list that was shown last had no entry.
+    bool was_empty() const { return was_empty_; }
+
+  private:
+    bool is_meant(CodeLocation at) { return filter_.matches(profile_.modules, symbols_, at); }
+
+    template <typename T, typename Keys, typename At, typename Print>
+    void show(std::vector<T> list, const Keys& keys, At at, Print print) {
+        std::erase_if(list, [&](const T& each) { return !is_meant(at(each)); });
+        show_filtered(std::move(list), keys, at, print);
+    }
+
+    template <typename T, typename Keys, typename At, typename Print>
+    void show_filtered(std::vector<T> list, const Keys& keys, At at, Print print) {
+        sort(list, keys, at);
+        const std::size_t all = list.size();
+        if (request_.top != 0 && list.size() > request_.top)
+            list.erase(list.begin() + static_cast<std::ptrdiff_t>(request_.top), list.end());
+        print(std::span<const T>(list));
+        if (all > list.size()) page_.line(fmt::format("  and {} more", all - list.size()));
+        was_empty_ = all == 0;
+    }
+
+    template <typename T, typename Keys, typename At>
+    void sort(std::vector<T>& list, const Keys& keys, At at) {
+        const auto* key = std::find_if(keys.begin(), keys.end(), [&](const SortKey<T>& each) {
+            return request_.sort.empty() || each.name == request_.sort;
+        });
+        if (key->amount) {
+            std::stable_sort(list.begin(), list.end(), [&](const T& a, const T& b) {
+                return key->amount(a) > key->amount(b);
+            });
+            return;
+        }
+        std::vector<std::pair<std::string, T>> named;
+        for (const T& each : list)
+            named.emplace_back(location_name(profile_.modules, symbols_, at(each)), each);
+        std::stable_sort(named.begin(), named.end(),
+                         [](const auto& a, const auto& b) { return a.first < b.first; });
+        std::transform(named.begin(), named.end(), list.begin(),
+                       [](const auto& each) { return each.second; });
+    }
+
+    const Profile& profile_;
+    SymbolSource& symbols_;
+    const ListRequest& request_;
+    NameFilter filter_;
+    TextPage& page_;
+    ListPrinter printer_;
+    bool was_empty_ = false;
+};
+
+template <typename Keys>
+std::vector<std::string_view> names_of(const Keys& keys) {
+    std::vector<std::string_view> names;
+    for (const auto& key : keys) names.push_back(key.name);
+    return names;
+}
+
+struct ListRow {
+    std::string_view name, plural;
+    std::vector<std::string_view> keys;
+    void (FullLists::*print)();
+};
+
+std::span<const ListRow> list_rows() {
+    static const std::array rows{
+        ListRow{"function", "functions", names_of(function_keys), &FullLists::functions},
+        ListRow{"path", "paths", names_of(path_keys), &FullLists::paths},
+        ListRow{"edge", "edges", names_of(branch_keys), &FullLists::branches},
+        ListRow{"value", "values", names_of(value_keys), &FullLists::values},
+        ListRow{"latency", "latencies of loads", names_of(load_keys), &FullLists::loads},
+        ListRow{"call", "calls", names_of(call_keys), &FullLists::calls},
+        ListRow{"method", "methods", names_of(method_keys), &FullLists::methods},
+        ListRow{"hazard", "hazards", names_of(hazard_keys), &FullLists::hazards},
+        ListRow{"address", "addresses of loads", names_of(address_keys), &FullLists::addresses},
+        ListRow{"stream", "data streams", names_of(stream_keys), &FullLists::streams}};
+    return rows;
+}
+
+const ListRow* find_row(std::string_view name) {
+    const auto rows = list_rows();
+    const auto found = std::find_if(rows.begin(), rows.end(),
+                                    [&](const ListRow& row) { return row.name == name; });
+    return found == rows.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+std::vector<std::string_view> list_names() {
+    std::vector<std::string_view> names;
+    for (const ListRow& row : list_rows()) names.push_back(row.name);
+    return names;
+}
+
+Result<void> check(const ListRequest& request) {
+    for (const std::string& name : request.by) {
+        const ListRow* row = find_row(name);
+        if (row == nullptr) return bad_option_value("--by", printable(name), list_names());
+        if (!request.sort.empty() &&
+            std::find(row->keys.begin(), row->keys.end(), request.sort) == row->keys.end())
+            return bad_option_value(fmt::format("--by={} --sort", name), printable(request.sort),
+                                    row->keys);
+    }
+    return {};
+}
+
+void print_lists(const Profile& profile, SymbolSource& symbols, const ListRequest& request,
+                 TextPage& page) {
+    FullLists lists(profile, symbols, request, page);
+    for (const std::string& name : request.by) {
+        const ListRow& row = *find_row(name);
+        (lists.*row.print)();
+        if (!lists.was_empty()) continue;
+        page.line(fmt::format("no {}{}", row.plural,
+                              request.filter.empty()
+                                  ? " in the profile"
+                                  : fmt::format(" in functions '{}'", printable(request.filter))));
+    }
+}
+
+}  // namespace shadowprof

@@ -1,0 +1,119 @@
+#include "report/text/full_lists.h"
+
+#include <doctest/doctest.h>
+
+#include <memory>
+#include <sstream>
+
+#include "report/testdata/sample_profile.h"
+
+namespace shadowprof {
+namespace {
+
+// Functions `alpha`, `beta` and `gamma` with 1, 3 and 2 of six parts, a branch in each.
+Profile three_functions() {
+    Profile profile;
+    profile.modules = {{"/bin/three", "", 0}};
+    const CodeLocation alpha{0, 0x1000}, beta{0, 0x2000}, gamma{0, 0x3000};
+    profile.stacks = {{{beta}, 300, 1}, {{gamma}, 200, 1}, {{alpha}, 100, 1}};
+    profile.edges = {{beta, beta, EdgeKind::taken, 90},
+                     {beta, gamma, EdgeKind::fall_through, 1},
+                     {alpha, beta, EdgeKind::taken, 20},
+                     {alpha, gamma, EdgeKind::fall_through, 20}};
+    profile.paths = {{{alpha, gamma}, 5, 10}, {{beta}, 100, 3}};
+    return profile;
+}
+
+RecordedSymbols three_names() {
+    RecordedSymbols symbols;
+    const auto add = [&](std::uint64_t address, std::string_view name) {
+        symbols.add({0, address}, {.function = name, .function_start = address}, "");
+    };
+    add(0x1000, "alpha");
+    add(0x2000, "beta(int)");
+    add(0x3000, "gamma");
+    return symbols;
+}
+
+std::string printed(const ListRequest& request, const Profile& profile = three_functions()) {
+    REQUIRE(check(request));
+    char* text = nullptr;
+    std::size_t size = 0;
+    std::FILE* out = ::open_memstream(&text, &size);
+    auto symbols = three_names();
+    TextPage page({}, out);
+    print_lists(profile, symbols, request, page);
+    std::fclose(out);
+    const std::unique_ptr<char, decltype(&std::free)> owner(text, &std::free);
+    return {text, size};
+}
+
+// Where words stand in a text; they must be there.
+bool in_order(const std::string& text, std::initializer_list<std::string_view> words) {
+    std::size_t at = 0;
+    for (const std::string_view word : words) {
+        at = text.find(word, at);
+        if (at == std::string::npos) return false;
+    }
+    return true;
+}
+
+bool has(const std::string& text, std::string_view part) {
+    return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("lists are sorted by their usual key, or by another one") {
+    CHECK(in_order(printed({.by = {"function"}}), {"50.0%", "beta", "33.3%", "gamma", "alpha"}));
+    CHECK(in_order(printed({.by = {"function"}, .sort = "name"}), {"alpha", "beta", "gamma"}));
+    CHECK(in_order(printed({.by = {"edge"}}), {"beta", "taken 98.9%", "alpha", "taken 50.0%"}));
+    CHECK(in_order(printed({.by = {"edge"}, .sort = "minority"}), {"alpha", "beta"}));
+    CHECK(in_order(printed({.by = {"path"}}), {"x 100 insns", "x 5 insns"}));
+    CHECK(in_order(printed({.by = {"path"}, .sort = "count"}), {"x 5 insns", "x 100 insns"}));
+}
+
+TEST_CASE("a list is as long as asked for, and says what it leaves out") {
+    const auto text = printed({.by = {"function"}, .top = 1});
+    CHECK(has(text, "beta"));
+    CHECK_FALSE(has(text, "gamma"));
+    CHECK(has(text, "and 2 more"));
+    CHECK(has(printed({.by = {"function"}, .top = 0}), "alpha"));
+}
+
+TEST_CASE("functions are chosen by name, with and without arguments, or by pattern") {
+    for (const char* name : {"beta", "beta(int)", "be*", "b?ta", "[a-b]eta"}) {
+        const auto text = printed({.by = {"function"}, .filter = name});
+        CHECK_MESSAGE(has(text, "beta"), name);
+        CHECK_FALSE_MESSAGE(has(text, "alpha"), name);
+        // Shares stay those of the whole.
+        CHECK_MESSAGE(has(text, "50.0%"), name);
+    }
+    // A path is in all functions that it runs through.
+    CHECK(has(printed({.by = {"path"}, .filter = "gamma"}), "x 5 insns"));
+    CHECK_FALSE(has(printed({.by = {"path"}, .filter = "gamma"}), "x 100 insns"));
+    CHECK(printed({.by = {"function"}, .filter = "de\x1blta"}) ==
+          "no functions in functions 'de?lta'\n");
+    CHECK(printed({.by = {"value"}}) == "no values in the profile\n");
+}
+
+TEST_CASE("every list can be shown of a profile that has something in every part") {
+    Profile profile = sample_profile();
+    profile.methods = {{{0, 0x1000}, 1, 2, 3}};  // derived when a profile is written
+    for (const std::string_view name : list_names())
+        CHECK_MESSAGE(!has(printed({.by = {std::string(name)}}, profile), "no "), name);
+}
+
+TEST_CASE("unknown lists and keys are refused with what there is") {
+    const auto refused = [](ListRequest request) {
+        const auto result = check(request);
+        REQUIRE_FALSE(result);
+        CHECK(result.error().code == ErrorCode::usage);
+        return result.error().message;
+    };
+    CHECK(has(refused({.by = {"functions"}}), "did you mean 'function'?"));
+    CHECK(has(refused({.by = {"function", "path"}, .sort = "lenght"}), "--by=function --sort"));
+    CHECK(has(refused({.by = {"path"}, .sort = "lenght"}), "did you mean 'length'?"));
+}
+
+}  // namespace shadowprof

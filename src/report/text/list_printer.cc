@@ -1,0 +1,227 @@
+#include "report/text/list_printer.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "report/export/frames.h"
+#include "report/location_name.h"
+#include "report/path_text.h"
+#include "report/text/facts_text.h"
+#include "report/text_format.h"
+
+namespace shadowprof {
+namespace {
+
+// Of a column of margins, where any entry has one.
+template <typename List>
+std::size_t margin_width(const List& list) {
+    std::size_t width = 0;
+    for (const auto& each : list) width = std::max(width, margin_text(each.error).size());
+    return width;
+}
+
+}  // namespace
+
+std::string ListPrinter::name(CodeLocation location) {
+    return location_name(profile_.modules, symbols_, location);
+}
+
+std::string ListPrinter::name_in(CodeLocation location, std::size_t width) {
+    return pad(fit(name(location), width), width);
+}
+
+std::string ListPrinter::source(CodeLocation location) {
+    return source_name(symbols_.symbol(location));
+}
+
+std::string ListPrinter::source_if_wide(CodeLocation location) {
+    constexpr std::size_t wide = 80;
+    return page_.width() < wide ? "" : source(location);
+}
+
+std::string ListPrinter::with_instruction(std::string left, CodeLocation at,
+                                          const std::string& facts, const std::string& right) {
+    constexpr std::size_t least_useful = 12;
+    const std::size_t tail = right.empty() ? 0 : 2 + std::min(columns(right), page_.right_width());
+    const std::size_t taken = columns(left) + columns(facts) + tail + 2;
+    if (taken + least_useful <= page_.width())
+        left += "  " + fit(printable(symbols_.instruction_text(at)), page_.width() - taken);
+    return left + facts;
+}
+
+void ListPrinter::functions(std::span<const HotFunction> list, FunctionWeight unit) {
+    if (list.empty()) return;
+    page_.title(unit == FunctionWeight::instructions
+                    ? "Hottest functions, by instructions of their own"
+                    : "Hottest functions, by basic blocks entered");
+    const std::size_t margins = margin_width(list);
+    for (const HotFunction& each : list)
+        page_.line(fmt::format("{:>7}{} {:>8}  {}", percent(each.share),
+                               pad(margin_text(each.error), margins), count_text(each.weight),
+                               function_name(profile_.modules, symbols_, each.at)),
+                   module_name(profile_.modules, each.at.module));
+}
+
+void ListPrinter::paths(std::span<const HotPath> list) {
+    if (list.empty()) return;
+    page_.title("Hottest paths, by instructions");
+    const std::size_t margins = margin_width(list);
+    for (const HotPath& each : list) path(each, margins);
+}
+
+// One line if all of the path fits in it, else two.
+void ListPrinter::path(const HotPath& hot, std::size_t margins) {
+    const Path& path = *hot.path;
+    const std::string left = fmt::format(
+        "{:>7}{} {:>8} x {} insns, {}", percent(hot.share), pad(margin_text(hot.error), margins),
+        count_text(path.count), path.instructions, counted(path.blocks.size(), "block"));
+    const std::string where = path.blocks.empty() ? "" : source(path.blocks.front());
+    const std::size_t tail = where.empty() ? 0 : 2 + std::min(columns(where), page_.right_width());
+    const std::string indent(18 + margins, ' ');
+    const std::string chain =
+        path_text(path.blocks, profile_.modules, symbols_, page_.width() - indent.size());
+    if (columns(left) + 2 + columns(chain) + tail <= page_.width())
+        return page_.line(fmt::format("{}: {}", left, chain), where);
+    page_.line(left, where);
+    page_.line(indent + chain);
+}
+
+void ListPrinter::branches(std::span<const HotBranch> list) {
+    if (list.empty()) return;
+    const double total = sum_of_counts(profile_.edges);
+    page_.title("Hottest branches, by executions");
+    std::vector<HotBranch> shown(list.begin(), list.end());
+    for (HotBranch& branch : shown)
+        if (branch.error) *branch.error = ratio(*branch.error, total);
+    const std::size_t margins = margin_width(shown);
+    for (const HotBranch& branch : shown)
+        page_.line(fmt::format("{:>7}{} {:>8}  {}  {}",
+                               percent(ratio(static_cast<double>(branch.count), total)),
+                               pad(margin_text(branch.error), margins), count_text(branch.count),
+                               name_in(branch.from, page_.name_column()),
+                               outcome_text(branch, profile_.modules, symbols_)),
+                   source_if_wide(branch.from));
+}
+
+void ListPrinter::values(std::span<const ValueProfile* const> list, std::string_view title) {
+    if (list.empty()) return;
+    page_.title(title);
+    for (const ValueProfile* value : list) {
+        const std::string left = fmt::format("{:>8}  {}", count_text(value->count),
+                                             name_in(value->at, page_.name_column()));
+        const std::string where = source_if_wide(value->at);
+        const std::string facts = value->top.empty() ? "" : "  " + value_text(*value);
+        page_.line(with_instruction(left, value->at, facts, where), where);
+    }
+}
+
+void ListPrinter::caller_dependent(std::span<const CallerDependence> list, std::size_t callers,
+                                   std::string_view title) {
+    if (list.empty()) return;
+    page_.title(title);
+    for (const CallerDependence& each : list) {
+        const ValueProfile& value = *each.value;
+        page_.line(fmt::format("{:>8}  {}  {}: {} by caller, {} in all", count_text(value.count),
+                               name_in(value.at, page_.name_column()), printable(value.operand),
+                               percent(each.invariance), percent(value.invariance)),
+                   source_if_wide(value.at));
+        for (std::size_t i = 0; i < std::min(value.by_caller.size(), callers); ++i) {
+            const CallerValues& by = value.by_caller[i];
+            if (by.top.empty()) continue;
+            page_.line(fmt::format("{:>8}    from {} = {} ({})", count_text(by.count),
+                                   fit(name(by.callers.front()), page_.name_column()),
+                                   short_value(by.top.front().value, value.type),
+                                   percent(by.invariance)));
+        }
+    }
+}
+
+void ListPrinter::hazards(std::span<const Hazard* const> list) {
+    if (list.empty()) return;
+    page_.title("Memory hazards, by executions");
+    for (const Hazard* each : list)
+        page_.line(fmt::format("{:>7} {:>8}  {}  {}", percent(ratio(each->count, each->executions)),
+                               count_text(each->count), name_in(each->second, page_.name_column()),
+                               hazard_text(*each, profile_.modules, symbols_)),
+                   source_if_wide(each->second));
+}
+
+void ListPrinter::addresses(std::span<const AddressPattern* const> list, std::string_view title) {
+    if (list.empty()) return;
+    page_.title(title);
+    for (const AddressPattern* each : list)
+        page_.line(fmt::format("{:>8}  {}  {}", count_text(each->moves.count()),
+                               name_in(each->at, page_.name_column()), pattern_text(each->moves)),
+                   source_if_wide(each->at));
+}
+
+// "walk, next": where its references are, in their order.
+std::string ListPrinter::functions_of(const DataStream& stream) {
+    std::vector<std::string> names;
+    for (const DataReference& reference : stream.references) {
+        const auto function = full_function_name(profile_.modules, symbols_, reference.at);
+        if (std::find(names.begin(), names.end(), function) == names.end())
+            names.push_back(function);
+    }
+    return fmt::format("{}", fmt::join(names, ", "));
+}
+
+void ListPrinter::streams(std::span<const DataStream* const> list) {
+    if (list.empty()) return;
+    page_.title("Hottest data streams, by references");
+    const auto& counters = profile_.sampling.counters;
+    const auto counter = counters.find("stream_references");
+    const auto all = counter == counters.end() ? 0 : counter->second;
+    for (const DataStream* each : list)
+        page_.line(fmt::format("{:>7} {:>8} x {} refs  {}", percent(ratio(each->heat(), all)),
+                               count_text(each->occurrences), each->references.size(),
+                               functions_of(*each)));
+}
+
+void ListPrinter::loads(std::span<const LoadLatency* const> list) {
+    if (list.empty()) return;
+    double all = 0;
+    for (const LoadLatency& load : profile_.latency) all += static_cast<double>(load.lost_cycles);
+    page_.title("Loads, by cycles lost to misses");
+    // What follows the name is long.
+    const std::size_t wide = page_.name_column();
+    const std::size_t name_width = wide - std::min<std::size_t>(wide / 2, 10);
+    for (const LoadLatency* load : list) {
+        std::string left =
+            fmt::format("{:>7} {:>8}  {}  {}; median {:.0f}",
+                        percent(ratio(static_cast<double>(load->lost_cycles), all)),
+                        count_text(load->count()), name_in(load->at, name_width),
+                        level_shares_text(*load, profile_.latency_host), load->median_cycles());
+        if (load->moves.count() != 0) left += "; " + pattern_text(load->moves);
+        left += crossings_text(*load);
+        const std::string where = source_if_wide(load->at);
+        page_.line(with_instruction(std::move(left), load->at, "", where), where);
+    }
+}
+
+void ListPrinter::calls(std::span<const CallPair* const> list) {
+    if (list.empty()) return;
+    double all = 0;
+    for (const CallPair& call : profile_.calls) all += static_cast<double>(call.count);
+    page_.title("Hottest calls");
+    for (const CallPair* call : list)
+        page_.line(fmt::format("{:>7} {:>8}  {}  -> {}",
+                               percent(ratio(static_cast<double>(call->count), all)),
+                               count_text(call->count), name_in(call->site, page_.name_column()),
+                               function_name(profile_.modules, symbols_, call->callee)),
+                   source_if_wide(call->site));
+}
+
+void ListPrinter::methods(std::span<const Method* const> list) {
+    if (list.empty()) return;
+    page_.title("Hottest methods: instructions of their own, entries, back-edges");
+    for (const Method* method : list)
+        page_.line(fmt::format("{:>8} {:>8} {:>8}  {}",
+                               method->instructions ? count_text(*method->instructions) : "-",
+                               count_text(method->entries), count_text(method->back_edges),
+                               function_name(profile_.modules, symbols_, method->entry)),
+                   module_name(profile_.modules, method->entry.module));
+}
+
+}  // namespace shadowprof

@@ -1,0 +1,51 @@
+// Lists of a profile as lines: of a summary, and of full reports.
+#pragma once
+
+#include <span>
+
+#include "report/hot_lists.h"
+#include "report/text/text_page.h"
+
+namespace shadowprof {
+
+// Each prints a title and a line or two for each entry, or nothing for no entries. All must outlive
+// it. Shares are of all that the profile has.
+class ListPrinter {
+  public:
+    ListPrinter(const Profile& profile, SymbolSource& symbols, TextPage& page)
+        : profile_(profile), symbols_(symbols), page_(page) {}
+
+    void functions(std::span<const HotFunction> list, FunctionWeight unit);
+    void paths(std::span<const HotPath> list);
+    void branches(std::span<const HotBranch> list);
+    void values(std::span<const ValueProfile* const> list, std::string_view title);
+    // With so many callers of each.
+    void caller_dependent(std::span<const CallerDependence> list, std::size_t callers,
+                          std::string_view title);
+    void hazards(std::span<const Hazard* const> list);
+    void addresses(std::span<const AddressPattern* const> list, std::string_view title);
+    void streams(std::span<const DataStream* const> list);
+    void loads(std::span<const LoadLatency* const> list);
+    void calls(std::span<const CallPair* const> list);
+    void methods(std::span<const Method* const> list);
+
+  private:
+    std::string name(CodeLocation location);
+    // In the room that a column has.
+    std::string name_in(CodeLocation location, std::size_t width);
+    std::string source(CodeLocation location);
+    // The place in the source, for lines that have room for it only on wider terminals.
+    std::string source_if_wide(CodeLocation location);
+    // `left` with the instruction at its end, where there is room for a useful part of it; `facts`
+    // stand behind.
+    std::string with_instruction(std::string left, CodeLocation at, const std::string& facts,
+                                 const std::string& right);
+    void path(const HotPath& path, std::size_t margins);
+    std::string functions_of(const DataStream& stream);
+
+    const Profile& profile_;
+    SymbolSource& symbols_;
+    TextPage& page_;
+};
+
+}  // namespace shadowprof

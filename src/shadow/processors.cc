@@ -1,0 +1,103 @@
+#include "shadow/processors.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <string>
+
+#include "ptrace/proc.h"
+
+namespace shadowprof {
+namespace {
+
+std::optional<int> number_at(std::string_view& text) {
+    int number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc{} || number < 0) return std::nullopt;
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    return number;
+}
+
+cpu_set_t without(const cpu_set_t& all, const cpu_set_t& some) {
+    cpu_set_t rest;
+    CPU_ZERO(&rest);
+    for (std::size_t i = 0; i < CPU_SETSIZE; ++i)
+        if (CPU_ISSET(i, &all) && !CPU_ISSET(i, &some)) CPU_SET(i, &rest);
+    return rest;
+}
+
+}  // namespace
+
+cpu_set_t listed_processors(std::string_view list) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    while (const auto first = number_at(list)) {
+        auto last = first;
+        if (list.starts_with('-')) {
+            list.remove_prefix(1);
+            last = number_at(list);
+        }
+        for (int i = *first; last && i <= std::min(*last, CPU_SETSIZE - 1); ++i)
+            CPU_SET(static_cast<std::size_t>(i), &set);
+        if (!list.starts_with(',')) break;
+        list.remove_prefix(1);
+    }
+    return set;
+}
+
+cpu_set_t siblings_of(int processor) {
+    std::ifstream in(
+        fmt::format("/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list", processor));
+    std::string text;
+    std::getline(in, text);
+    return listed_processors(text);
+}
+
+std::optional<int> other_processor(const cpu_set_t& allowed, int busy, const cpu_set_t& siblings) {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    if (busy >= 0 && busy < CPU_SETSIZE) CPU_SET(static_cast<std::size_t>(busy), &one);
+    const cpu_set_t left = processors_left(allowed, one, siblings);
+    for (int i = 0; i < CPU_SETSIZE; ++i)
+        if (CPU_ISSET(static_cast<std::size_t>(i), &left) && i != busy) return i;
+    return std::nullopt;
+}
+
+cpu_set_t processors_left(const cpu_set_t& allowed, const cpu_set_t& busy,
+                          const cpu_set_t& siblings) {
+    const cpu_set_t idle = without(allowed, busy), apart = without(idle, siblings);
+    if (CPU_COUNT(&apart) > 0) return apart;
+    return CPU_COUNT(&idle) > 0 ? idle : allowed;
+}
+
+OwnProcessors::OwnProcessors() : is_known_(sched_getaffinity(0, sizeof allowed_, &allowed_) == 0) {
+    CPU_ZERO(&avoided_);
+}
+
+OwnProcessors::~OwnProcessors() {
+    if (is_known_) use(allowed_, {});
+}
+
+void OwnProcessors::avoid(const cpu_set_t& busy, std::span<const pid_t> workers) {
+    if (!is_known_ || CPU_EQUAL(&busy, &avoided_)) return;
+    avoided_ = busy;
+    cpu_set_t siblings;
+    CPU_ZERO(&siblings);
+    for (int i = 0; i < CPU_SETSIZE; ++i)
+        if (CPU_ISSET(static_cast<std::size_t>(i), &busy)) {
+            const cpu_set_t of_core = siblings_of(i);
+            CPU_OR(&siblings, &siblings, &of_core);
+        }
+    use(processors_left(allowed_, busy, siblings), workers);
+}
+
+void OwnProcessors::use(const cpu_set_t& set, std::span<const pid_t> workers) {
+    if (const auto threads = read_thread_ids(getpid()))
+        for (const pid_t tid : *threads) (void)sched_setaffinity(tid, sizeof set, &set);
+    for (const pid_t worker : workers) (void)sched_setaffinity(worker, sizeof set, &set);
+}
+
+}  // namespace shadowprof

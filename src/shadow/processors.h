@@ -1,0 +1,49 @@
+// Which processors are left for shadowprof itself while a target runs.
+#pragma once
+
+#include <sched.h>
+#include <sys/types.h>
+
+#include <optional>
+#include <span>
+#include <string_view>
+
+namespace shadowprof {
+
+// Of a list as in thread_siblings_list, "0,4" or "0-1": as far as it is one.
+cpu_set_t listed_processors(std::string_view list);
+
+// Those of the same core, itself among them, by sysfs; empty if that is not known.
+cpu_set_t siblings_of(int processor);
+
+// A processor of `allowed` that shares no core with `busy`, else another than `busy`; nothing if
+// there is none. `siblings` are busy's.
+std::optional<int> other_processor(const cpu_set_t& allowed, int busy, const cpu_set_t& siblings);
+
+// Those of `allowed` that are neither busy nor siblings of such, or if there are none, that are not
+// busy; all of them if all are busy.
+cpu_set_t processors_left(const cpu_set_t& allowed, const cpu_set_t& busy,
+                          const cpu_set_t& siblings);
+
+// Keeps our threads and workers off processors that the target runs on: a thread that is woken up
+// where we run waits for us, often for milliseconds, though another processor is idle.
+class OwnProcessors {
+  public:
+    OwnProcessors();
+    // All threads may run again where they could before.
+    ~OwnProcessors();
+    OwnProcessors(const OwnProcessors&) = delete;
+    OwnProcessors& operator=(const OwnProcessors&) = delete;
+
+    // From now on, for all threads of this process and these `workers`. What does not work is left
+    // as it is.
+    void avoid(const cpu_set_t& busy, std::span<const pid_t> workers);
+
+  private:
+    static void use(const cpu_set_t& set, std::span<const pid_t> workers);
+
+    cpu_set_t allowed_, avoided_;
+    bool is_known_ = false;
+};
+
+}  // namespace shadowprof

@@ -1,0 +1,91 @@
+"""Findings in a program that has what they are about, and in one that was mended."""
+
+import re
+import shutil
+import subprocess
+import unittest
+
+from harness import TestCase
+
+# Hot code with an argument that is always 3, a global that never changes, a pointer that calls one
+# function all but once in a thousand times, and a test that hot code jumps over.
+PROGRAM = """
+#include <stdio.h>
+#include <stdlib.h>
+#define ALONE __attribute__((noinline, noclone))
+int scale = 5;
+unsigned (*volatile unknown)(unsigned);
+ALONE unsigned step(unsigned x) { return x * 2654435761u >> 3; }
+ALONE unsigned rare(unsigned x) { return x ^ 1; }
+ALONE unsigned twice(unsigned x, unsigned factor) {
+    unsigned first = unknown(x);
+    return unknown(first + factor) * factor;
+}
+ALONE unsigned scaled(unsigned x) {
+    unsigned sum = 0;
+    for (unsigned i = 0; i < 8; ++i) {
+        unsigned now = (unsigned)scale;
+        sum += unknown(x ^ now) * now;
+    }
+    return sum;
+}
+unsigned (*volatile chosen)(unsigned) = step;
+int main(int argc, char** argv) {
+    unsigned rounds = argc > 1 ? (unsigned)atoi(argv[1]) : 1000, sum = 0;
+    unknown = rare;
+    for (unsigned i = 0; i < rounds; ++i) {
+        sum += twice(i, VARIES ? i : 3) + scaled(i);
+        chosen = i % 1000 == 999 ? rare : step;
+        sum += chosen(sum);
+        if (VARIES) scale = (int)(i % 17);
+    }
+    printf("%u\\n", sum);
+}
+"""
+
+
+class Findings(TestCase):
+    def found(self, varies):
+        if shutil.which("gcc") is None:
+            self.skipTest("gcc is not installed")
+        source, program = self.folder / "work.c", self.folder / "work"
+        source.write_text(PROGRAM)
+        subprocess.run(["gcc", "-g", "-O2", f"-DVARIES={varies}", "-o", program, source],
+                       check=True)
+        done, _ = self.profile(program, "20000",
+                               options=("--mode=exact", "--profiles=edge,call,value"))
+        self.assertEqual(done.code, 0, done.stderr)
+        shown = self.shadowprof("report", "--findings", "--top=0", self.profile_path)
+        self.assertEqual(shown.code, 0, shown.stderr)
+        return shown.stdout.decode()
+
+    def test_what_is_there_is_found(self):
+        text = self.found(varies=0)
+        self.assertRegex(text, r"argument: rsi of twice is 3\b")
+        self.assertRegex(text, r"from main\+0x[0-9a-f]+: 3 in 100\.0% of 20\.0 k")
+        self.assertRegex(text, r"global: e\w+ = 5 in scaled: ")
+        self.assertRegex(text, r"call target: main\+0x[0-9a-f]+ calls step")
+        self.assertIn("99.9% of 20.0 k calls, 2 targets", text)
+        page = self.shadowprof("report", "--html=-", self.profile_path)
+        self.assertIn(b'"what":"rsi of twice is 3"', page.stdout.replace(b'": "', b'":"'))
+        stakes = [float(share) for share in re.findall(r"^ +([0-9.]+)% of instructions", text,
+                                                        re.MULTILINE)]
+        self.assertEqual(stakes, sorted(stakes, reverse=True))
+
+    def test_what_is_not_there_is_not_found(self):
+        text = self.found(varies=1)
+        self.assertNotIn("of twice is", text)
+        self.assertNotRegex(text, r"global: e\w+ = .* in scaled")
+        self.assertIn("call target: ", text)
+
+    def test_without_values_or_edges_there_is_nothing_to_say(self):
+        done, _ = self.profile("true", options=("--mode=exact", "--profiles=path"))
+        self.assertEqual(done.code, 0, done.stderr)
+        shown = self.shadowprof("report", "--findings", self.profile_path)
+        self.assertIn(b"none: ", shown.stdout)
+        refused = self.shadowprof("report", "--findings", "--by=edge", self.profile_path)
+        self.assertEqual(refused.code, 125)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,325 @@
+"""Pages as people use them: in a browser, with keyboard and links, made of profiles that may be
+hostile."""
+
+import json
+import re
+import shutil
+import subprocess
+import unittest
+import urllib.parse
+
+from browser import Browser, require_chromium
+from harness import Profile, TestCase, victim
+
+HOSTILE = ("</script><script>alert(1)</script>", "<img src=x onerror=alert(2)>",
+           "<!--<script>\"'&amp;\u2028", "<svg onload=alert(3)>")
+EIGHTS = 1000
+
+
+class Page(TestCase):
+    def setUp(self):
+        super().setUp()
+        require_chromium()
+        self.page_path = self.folder / "page.html"
+
+    # Against the schema such profiles are tested elsewhere; it would take most of the time.
+    def take_profile(self, *command, options=()):
+        done = self.shadowprof("run", "-q", "--mode=exact", *options, "-o", self.profile_path,
+                               "--", *command)
+        self.assertEqual(done.code, 0, done.stderr)
+        self.seen = Profile(json.loads(self.profile_path.read_text()))
+
+    def take_exact_profile(self):
+        self.take_profile(victim("edges"), str(EIGHTS), options=("--profiles=all",))
+
+    def report(self, *options):
+        done = self.shadowprof("report", "--html", self.page_path, *options, self.profile_path)
+        self.assertEqual((done.code, done.stderr), (0, ""))
+
+    def browser(self, **options):
+        browser = Browser(**options)
+        self.addCleanup(browser.close)
+        return browser
+
+    def open(self, browser, link=""):
+        browser.open(f"{self.page_path.as_uri()}{link}")
+
+    def assert_calm(self, browser):
+        """The page's script did not fail, nothing of the profile was executed, nothing loaded."""
+        self.assertEqual(browser.errors + browser.console, [])
+        self.assertEqual([url for url in browser.requests
+                          if not url.startswith(self.page_path.as_uri())], [])
+
+    def links_to_views(self, browser):
+        return browser.evaluate("[...document.querySelectorAll('#views a')].map(a => a.hash)")
+
+
+class Report(Page):
+    def setUp(self):
+        super().setUp()
+        self.take_exact_profile()
+        self.report()
+
+    def test_every_view_is_shown_without_errors_or_requests(self):
+        browser = self.browser()
+        self.open(browser)
+        links = self.links_to_views(browser)
+        self.assertGreater(len(links), 8, links)
+        for link in links:
+            self.open(browser, link)
+            self.assertGreater(len(browser.text()), 60, link)
+            shown = browser.evaluate("document.querySelector('[aria-current=page]').hash")
+            self.assertEqual(shown, link)
+        self.assert_calm(browser)
+
+    def row(self, browser, name):
+        """The cells of a row that begins with, or links to, a name: exact counts are titles."""
+        return browser.evaluate(f"""(() => {{
+            const row = [...document.querySelectorAll('#main tbody tr')].find((row) =>
+                [...row.querySelectorAll('.name')].some((each) => each.textContent === {json.dumps(name)}));
+            return row && [...row.cells].map((cell) =>
+                (cell.querySelector('[title]') || cell).title || cell.textContent);
+        }})()""")
+
+    def test_functions_have_the_numbers_of_the_profile(self):
+        own = sum(stack["instructions"] for stack in self.seen["stacks"]
+                  if self.seen.locations[stack["frames"][-1]]["function"] == "edges_run")
+        browser = self.browser()
+        self.open(browser, "#view=functions")
+        cells = [cell.replace("\u2009", "") for cell in self.row(browser, "edges_run")]
+        self.assertIn(str(own), cells)
+
+    def test_code_has_executions_and_branches(self):
+        browser = self.browser()
+        self.open(browser, "#function=edges_run")
+        rows = browser.evaluate("""[...document.querySelectorAll('.code-row')].map((row) =>
+            [row.cells[0].title.replaceAll('\u2009', ''), row.cells[2].textContent, row.innerText])""")
+        executed = {int(address, 16): (count, text) for count, address, text in rows}
+        branches = [branch for branch in self.seen["edges"] if branch["kind"] == "taken"
+                    and self.seen.locations[branch["from"]].get("function") == "edges_run"]
+        self.assertGreater(len(branches), 0)
+        for branch in branches:
+            address = int(self.seen.locations[branch["from"]]["address"], 16)
+            count, text = executed[address]
+            left = sum(edge["count"] for edge in self.seen["edges"]
+                       if edge["from"] == branch["from"])
+            self.assertEqual(int(count), left)
+            self.assertIn(f" {100 * branch['count'] / left:.1f}% taken", text)
+
+    def test_links_lead_to_an_instruction(self):
+        browser = self.browser()
+        self.open(browser, "#view=branches")
+        link = browser.evaluate("document.querySelector('td.place a').hash")
+        words = urllib.parse.parse_qs(link[1:])
+        self.open(browser, link)
+        focused = browser.evaluate("document.activeElement.cells[2].textContent")
+        self.assertEqual(f"0x{focused}", words["at"][0])
+        self.assertEqual(browser.text("h2"), words["function"][0])
+        self.open(browser, "#function=no_such_function")
+        self.assertIn("no function no_such_function", browser.text())
+        self.assert_calm(browser)
+
+    def test_keys(self):
+        browser = self.browser()
+        self.open(browser)
+        browser.press("2")
+        self.assertEqual(browser.evaluate("location.hash"), "#view=functions")
+        browser.press("j")
+        browser.press("j")
+        self.assertEqual(browser.evaluate(
+            "[...document.querySelectorAll('[data-row]')].indexOf(document.activeElement)"), 1)
+        browser.press("k")
+        name = browser.evaluate("document.activeElement.querySelector('a.name').textContent")
+        browser.press("Enter")
+        self.assertEqual(browser.text("h2"), name)
+        browser.press("?")
+        self.assertTrue(browser.evaluate("document.getElementById('help').open"))
+        browser.press("Escape")
+        self.assertFalse(browser.evaluate("document.getElementById('help').open"))
+        self.assert_calm(browser)
+
+    def test_search_finds_functions(self):
+        browser = self.browser()
+        self.open(browser)
+        browser.press("/")
+        browser.type("edges_le")
+        self.assertIn("edges_leaf", browser.text("#found"))
+        browser.press("Enter")
+        self.assertEqual(browser.text("h2"), "edges_leaf")
+        browser.press("/")
+        browser.type("no such thing")
+        self.assertIn("No function", browser.text("#found"))
+        browser.press("Escape")
+        self.assertTrue(browser.evaluate("document.getElementById('found').hidden"))
+        self.assert_calm(browser)
+
+    def test_tables_sort_and_filter(self):
+        browser = self.browser()
+        self.open(browser, "#view=functions")
+        names = "[...document.querySelectorAll('td.place')].map((cell) => cell.innerText)"
+        browser.evaluate("[...document.querySelectorAll('th button')]"
+                         ".find((each) => each.textContent === 'Function').click()")
+        sorted_names = browser.evaluate(names)
+        self.assertEqual(sorted_names, sorted(sorted_names))
+        browser.press("f")
+        browser.type("edges_l")
+        self.assertEqual(browser.evaluate(names), ["edges_leaf"])
+
+    def test_flame_graph_goes_by_keyboard(self):
+        browser = self.browser()
+        self.open(browser, "#view=flame")
+        browser.evaluate("document.querySelector('canvas').focus()")
+        self.assertIn("100.0%", browser.text(".flame-status"))
+        seen = []
+        for _ in range(12):
+            browser.press("ArrowDown")
+            seen.append(browser.text(".flame-status"))
+        self.assertTrue(any(text.startswith("edges_run") for text in seen), seen)
+        browser.press("Enter")
+        browser.press("Escape")
+        self.assertTrue(browser.text(".flame-status").startswith("all"))
+        browser.press("/")
+        browser.type("edges_run")
+        self.assertIn("matched", browser.text(".tools"))
+        self.assert_calm(browser)
+
+    def test_a_path_is_shown_as_code(self):
+        browser = self.browser()
+        self.open(browser, "#view=paths")
+        path = max(self.seen["paths"], key=lambda each: each["count"] * each["instructions"])
+        shown = browser.evaluate("""[...document.querySelectorAll('.path-line .address')]
+            .map((each) => each.textContent)""")
+        self.assertEqual(len(shown), path["instructions"])
+        first = self.seen.locations[path["blocks"][0]]["address"]
+        self.assertEqual(f"0x{shown[0]}", first)
+
+    def test_dark_and_light(self):
+        for dark in (False, True):
+            browser = self.browser(dark=dark)
+            self.open(browser)
+            colour = browser.evaluate("getComputedStyle(document.body).backgroundColor")
+            brightness = sum(map(int, re.findall(r"\d+", colour)[:3]))
+            self.assertEqual(brightness < 200, dark, colour)
+
+    def test_output_goes_where_it_is_wanted(self):
+        done = self.shadowprof("report", "--html", "-", self.profile_path)
+        self.assertEqual(done.stdout, self.page_path.read_bytes())
+        done = self.shadowprof("report", "--html", "/no/such/folder/x.html", self.profile_path)
+        self.assertEqual((done.code, done.stdout), (125, b""))
+        self.assertIn("/no/such/folder", done.stderr)
+        done = self.shadowprof("report", "--no-source", self.profile_path)
+        self.assertEqual(done.code, 125)
+
+
+class Hostile(Page):
+    def setUp(self):
+        super().setUp()
+        self.take_exact_profile()
+        data = self.seen.data
+        names = {}
+        for location in data["locations"]:
+            name = location.get("function")
+            if name and name.startswith("edges"):
+                names.setdefault(name, HOSTILE[len(names) % len(HOSTILE)])
+                location["function"] = names[name]
+        data["notes"] = [*data["notes"], HOSTILE[0]]
+        data["run"]["command"] = ["./x", *HOSTILE]
+        self.profile_path.write_text(json.dumps(data))
+        self.report()
+
+    def test_names_are_text(self):
+        browser = self.browser()
+        self.open(browser)
+        for link in self.links_to_views(browser):
+            self.open(browser, link)
+            self.assertEqual(browser.evaluate(
+                "document.querySelectorAll('main img, main script, header img, header script').length"), 0)
+        self.assert_calm(browser)
+        self.open(browser, "#view=functions")
+        # Arguments are left out in lists.
+        self.assertIn(HOSTILE[0].partition("(")[0], browser.text())
+        self.assertIn(HOSTILE[0], browser.text("h1"))
+        self.open(browser, "#" + urllib.parse.urlencode({"function": HOSTILE[1]}))
+        self.assertEqual(browser.text("h2"), HOSTILE[1])
+        self.assert_calm(browser)
+
+    def test_even_markup_that_gets_into_the_page_is_not_executed(self):
+        browser = self.browser()
+        self.open(browser)
+        browser.evaluate("""document.getElementById('main').innerHTML =
+            '<img src="data:," onerror="document.title = 1"><script>document.title = 2</script>'""")
+        browser.evaluate("new Promise((done) => setTimeout(done, 100))")
+        self.assertNotIn(browser.evaluate("document.title"), ("1", "2"))
+
+
+class Source(Page):
+    SECRET = "a line of another file"
+
+    def setUp(self):
+        super().setUp()
+        if shutil.which("gcc") is None:
+            self.skipTest("gcc is not installed")
+        source = self.folder / "program.c"
+        source.write_text("""#include <stdio.h>
+__attribute__((noinline, noclone)) unsigned work(unsigned n) {
+    unsigned sum = 0;
+    for (unsigned i = 0; i < n; ++i)
+        sum ^= i * n;  /* <b>the body</b> */
+    return sum;
+}
+int main(void) { return printf("%u\\n", work(100000)) < 0; }
+""")
+        program = self.folder / "program"
+        subprocess.run(["gcc", "-O2", "-g", source, "-o", program], check=True)
+        self.take_profile(program)
+
+    def test_source_stands_beside_its_instructions(self):
+        self.report()
+        browser = self.browser()
+        self.open(browser, "#function=work")
+        self.assertIn("/* <b>the body</b> */", browser.text())
+        browser.press("s")
+        line = browser.evaluate("""[...document.querySelectorAll('.line-row')]
+            .find((row) => row.innerText.includes('the body')).cells[0].title""")
+        self.assertGreaterEqual(int(line.replace("\u2009", "")), 100000)
+        self.assert_calm(browser)
+
+    def test_source_can_be_left_out(self):
+        self.report("--no-source")
+        self.assertNotIn("the body", self.page_path.read_text())
+        browser = self.browser()
+        self.open(browser, "#function=work")
+        self.assertIn("xor", browser.text())
+
+    def test_what_the_profile_names_is_not_read(self):
+        secret = self.folder / "secret.c"
+        secret.write_text(f"{self.SECRET}\n" * 100)
+        for location in self.seen.data["locations"]:
+            location["file"] = str(secret)
+        self.profile_path.write_text(json.dumps(self.seen.data))
+        self.report()
+        self.assertNotIn(self.SECRET, self.page_path.read_text())
+
+
+class Large(Page):
+    PROGRAM = "my %h; $h{$_ * 7919 % 1000} .= sprintf('%03d,', $_) for 1 .. 2000; print scalar %h"
+
+    def test_a_large_profile_opens(self):
+        """How fast is reported and not tested: it is the machine's."""
+        if shutil.which("perl") is None:
+            self.skipTest("perl is not installed")
+        self.take_profile("perl", "-e", self.PROGRAM)
+        self.report()
+        browser = self.browser()
+        self.open(browser)
+        shown = browser.evaluate("performance.getEntriesByName('shadowprof-shown')[0].startTime")
+        megabytes = [path.stat().st_size / 1e6 for path in (self.profile_path, self.page_path)]
+        print(f"a profile of {megabytes[0]:.1f} MB is a page of {megabytes[1]:.1f} MB, "
+              f"shown after {shown:.0f} ms")
+        for link in self.links_to_views(browser):
+            self.open(browser, link)
+        self.assert_calm(browser)
+
+
+if __name__ == "__main__":
+    unittest.main()

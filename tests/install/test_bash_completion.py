@@ -1,0 +1,67 @@
+"""What bash completes, by the file that is installed; asked of bash itself."""
+
+import os
+import pathlib
+import re
+import subprocess
+import unittest
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+SHADOWPROF = pathlib.Path(os.environ.get("SHADOWPROF", SOURCE / "build/src/cli/shadowprof"))
+COMPLETION = SOURCE / "completions/shadowprof.bash"
+
+
+def completed(*words):
+    """Of the last word, which may be empty."""
+    script = f"source '{COMPLETION}'; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); " \
+        "_shadowprof; printf '%s\\n' \"${COMPREPLY[@]}\""
+    environment = dict(os.environ, PATH=f"{SHADOWPROF.parent}:{os.environ['PATH']}")
+    done = subprocess.run(["bash", "-c", script, "bash", *words], env=environment, check=True,
+                          capture_output=True, text=True)
+    return done.stdout.split()
+
+
+def help_of(*command):
+    return subprocess.run([SHADOWPROF, *command, "--help"], check=True, capture_output=True,
+                          text=True).stdout
+
+
+class Bash(unittest.TestCase):
+    def test_all_commands(self):
+        commands = set(re.findall(r"^  ([a-z]+)  ", help_of(), re.MULTILINE))
+        self.assertGreater(len(commands), 8)
+        self.assertLessEqual(commands, set(completed("shadowprof", "")))
+        self.assertEqual(completed("shadowprof", "acc"), ["accuracy"])
+
+    def test_all_options_of_each_command(self):
+        for command in set(completed("shadowprof", "")) - {"help", "--help", "--version"}:
+            with self.subTest(command=command):
+                options = {option for line in help_of(command).splitlines()
+                           for option in re.findall(r"^ +(?:-[a-z], ?)?(--[a-z-]+)", line)}
+                self.assertEqual(set(completed("shadowprof", command, "--")), options)
+                self.assertIn("--help", options)
+
+    def test_words_that_options_take(self):
+        self.assertEqual(completed("shadowprof", "run", "--mode", "e"), ["exact"])
+        self.assertEqual(completed("shadowprof", "run", "--mode", "=", "sh"), ["shadow"])
+        self.assertIn("pprof", completed("shadowprof", "export", "--format", ""))
+        self.assertEqual(completed("shadowprof", "diff", "--format", "m"), ["markdown"])
+        self.assertIn("probes", completed("shadowprof", "export", "--table", "=", ""))
+
+    def test_what_modes_and_profiles_are_completed_is_accepted(self):
+        for option in ("--profiles", "--mode", "--threads", "--follow-forks"):
+            for word in completed("shadowprof", "run", option, ""):
+                with self.subTest(option=option, word=word):
+                    done = subprocess.run([SHADOWPROF, "run", f"{option}={word}", "--help"],
+                                          check=False, capture_output=True)
+                    self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_processes_to_attach_to(self):
+        self.assertIn(str(os.getpid()), completed("shadowprof", "attach", str(os.getpid())))
+
+    def test_options_of_the_program_are_its_own(self):
+        self.assertNotIn("--mode", completed("shadowprof", "run", "--", "ls", "--"))
+
+
+if __name__ == "__main__":
+    unittest.main()
