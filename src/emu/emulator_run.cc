@@ -6,6 +6,8 @@
 #include <array>
 #include <cstring>
 
+#include "base/xsave_layout.h"
+
 namespace shadowprof {
 namespace {
 
@@ -30,7 +32,7 @@ void sanitize_xsave(std::span<std::byte, CpuState::xsave_bytes> area) {
     std::memcpy(area.data() + mxcsr_offset, &mxcsr, sizeof mxcsr);
     std::uint64_t components;
     std::memcpy(&components, area.data() + xsave_header_offset, sizeof components);
-    components &= CpuState::xsave_components;
+    components &= host_xsave_components();
     std::memset(area.data() + xsave_header_offset, 0, 64);
     std::memcpy(area.data() + xsave_header_offset, &components, sizeof components);
 }

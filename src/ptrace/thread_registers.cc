@@ -1,10 +1,9 @@
 #include "ptrace/thread_registers.h"
 
-#include <cpuid.h>
-
 #include <algorithm>
-#include <array>
 #include <cstring>
+
+#include "base/xsave_layout.h"
 
 namespace shadowprof {
 namespace {
@@ -16,29 +15,6 @@ constexpr std::uint16_t initial_fcw = 0x37f;
 constexpr std::uint32_t initial_mxcsr = 0x1f80;
 constexpr std::uint64_t x87 = 1u << 0, sse = 1u << 1, avx = 1u << 2;
 constexpr unsigned first_extended_component = 2, component_count = 8;
-
-struct Range {
-    std::size_t offset = 0, size = 0;
-};
-
-// Where this machine puts the components from AVX on; size 0 for those that it does not have.
-using XsaveLayout = std::array<Range, component_count>;
-
-XsaveLayout read_layout() {
-    XsaveLayout layout{};
-    for (unsigned i = first_extended_component; i < component_count; ++i) {
-        unsigned size = 0, offset = 0, flags = 0, unused = 0;
-        const bool carried = CpuState::xsave_components >> i & 1;
-        if (carried && __get_cpuid_count(0xd, i, &size, &offset, &flags, &unused))
-            layout[i] = {offset, size};
-    }
-    return layout;
-}
-
-const XsaveLayout& host_layout() {
-    static const XsaveLayout layout = read_layout();
-    return layout;
-}
 
 template <typename T>
 T get(std::span<const std::byte> bytes, std::size_t at) {
@@ -60,8 +36,9 @@ void copy_range(std::span<std::byte> to, std::span<const std::byte> from, std::s
 Result<void> check_size(std::span<const std::byte> regset) {
     if (regset.size() < extended_at)
         return Error{ErrorCode::invalid, 0, "the extended registers are too short"};
-    for (const Range& component : host_layout()) {
-        if (component.offset + component.size > CpuState::xsave_bytes)
+    for (unsigned i = first_extended_component; i < component_count; ++i) {
+        const auto [offset, size] = host_xsave_range(i);
+        if (offset + size > CpuState::xsave_bytes)
             return Error{ErrorCode::unsupported, 0,
                          "this machine's extended registers are laid out in an unknown way"};
     }
@@ -123,7 +100,7 @@ Result<void> load_extended(CpuState& to, std::span<const std::byte> regset) {
     load_x87_and_sse(to.xsave, regset, present);
     put(std::span<std::byte>(to.xsave), xstate_bv_at, present);
     for (unsigned i = first_extended_component; i < component_count; ++i) {
-        const auto [offset, size] = host_layout()[i];
+        const auto [offset, size] = host_xsave_range(i);
         if (!(present >> i & 1)) continue;
         if (offset + size > regset.size()) return check_size({});
         copy_range(to.xsave, regset, offset, size);
@@ -140,7 +117,7 @@ Result<void> store_extended(const CpuState& from, std::span<std::byte> regset) {
     put(regset, xstate_bv_at, others | present);
     put(regset, xcomp_bv_at, std::uint64_t{0});
     for (unsigned i = first_extended_component; i < component_count; ++i) {
-        const auto [offset, size] = host_layout()[i];
+        const auto [offset, size] = host_xsave_range(i);
         if (offset + size <= regset.size()) copy_range(regset, source, offset, size);
     }
     return {};

@@ -97,7 +97,7 @@ std::string ElfFile::build_id() const {
     GElf_Addr address = 0;
     int length = dwfl_module_build_id(module_, &bits, &address);
     std::string text;
-    for (int i = 0; i < length; ++i) fmt::format_to(std::back_inserter(text), "{:02x}", bits[i]);
+    for (int i = 0; i < length; ++i) text += fmt::format("{:02x}", bits[i]);
     return text;
 }
 

@@ -1,5 +1,7 @@
 #include "report/json_writer.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -68,7 +70,24 @@ void JsonWriter::value(std::string_view text) {
 
 void JsonWriter::value(double number) {
     before_value();
-    fmt::format_to(std::back_inserter(buffer_), "{}", std::isfinite(number) ? number : 0.0);
+    buffer_ += fmt::format("{}", std::isfinite(number) ? number : 0.0);
+}
+
+void JsonWriter::value(bool truth) {
+    before_value();
+    buffer_ += truth ? "true" : "false";
+}
+
+void JsonWriter::integer(std::int64_t number) {
+    before_value();
+    const fmt::format_int text(number);
+    buffer_.append(text.data(), text.size());
+}
+
+void JsonWriter::natural(std::uint64_t number) {
+    before_value();
+    const fmt::format_int text(number);
+    buffer_.append(text.data(), text.size());
 }
 
 void JsonWriter::null() {

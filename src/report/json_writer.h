@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "report/byte_sink.h"
@@ -28,12 +29,15 @@ class JsonWriter {
     void value(std::string_view text);
     void value(const char* text) { value(std::string_view(text)); }
     void value(double number);
-    void null();
+    void value(bool truth);
     template <std::integral T>
     void value(T number) {
-        before_value();
-        fmt::format_to(std::back_inserter(buffer_), "{}", number);
+        if constexpr (std::is_signed_v<T>)
+            integer(number);
+        else
+            natural(number);
     }
+    void null();
     template <typename T>
     void value(const std::optional<T>& maybe) {
         if (maybe)
@@ -51,6 +55,8 @@ class JsonWriter {
     Result<void> finish();
 
   private:
+    void integer(std::int64_t number);
+    void natural(std::uint64_t number);
     void begin(char bracket);
     void end(char bracket);
     void before_value();

@@ -85,7 +85,7 @@ std::optional<WideType> value_type_of(std::string_view name) {
 std::string value_hex(std::span<const std::byte> value) {
     std::string text;
     for (std::size_t i = value.size(); i-- > 0;)
-        fmt::format_to(std::back_inserter(text), "{:02x}", std::to_integer<unsigned>(value[i]));
+        text += fmt::format("{:02x}", std::to_integer<unsigned>(value[i]));
     std::size_t first = std::min(text.find_first_not_of('0'), text.empty() ? 0 : text.size() - 1);
     return "0x" + (text.empty() ? "0" : text.substr(first));
 }

@@ -1,10 +1,10 @@
 #include "start_state.h"
 
-#include <cpuid.h>
-
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
+#include "base/xsave_layout.h"
 #include "instance.h"
 
 namespace shadowprof {
@@ -15,31 +15,17 @@ constexpr std::size_t fcw_at = 0, fsw_at = 2, ftw_at = 4, mxcsr_at = 24, st_at =
 constexpr std::size_t xstate_bv_at = 512;
 constexpr unsigned avx = 2, opmask = 5, zmm_high = 6, zmm_16_up = 7;
 
-struct Component {
-    std::size_t at = 0, bytes = 0;
-};
-
-Component component(unsigned number) {
-    static const auto all = [] {
-        std::array<Component, 8> found{};
-        for (unsigned i = 2; i < found.size(); ++i) {
-            unsigned size = 0, offset = 0, flags = 0, unused = 0;
-            if (CpuState::xsave_components >> i & 1 &&
-                __get_cpuid_count(0xd, i, &size, &offset, &flags, &unused) &&
-                offset + size <= CpuState::xsave_bytes)
-                found[i] = {offset, size};
-        }
-        return found;
-    }();
-    return all[number];
-}
-
-// Where a byte of a vector register is: in which component depends on both.
-std::size_t vector_at(unsigned reg, unsigned byte) {
-    if (reg >= 16) return component(zmm_16_up).at + 64 * (reg - 16) + byte;
+// Where a byte of a vector register is, if the host has it: in which component depends on both.
+std::optional<std::size_t> vector_at(unsigned reg, unsigned byte) {
+    const auto in = [](unsigned component, std::size_t at) -> std::optional<std::size_t> {
+        const auto range = host_xsave_range(component);
+        if (at >= range.size) return std::nullopt;
+        return range.offset + at;
+    };
+    if (reg >= 16) return in(zmm_16_up, std::size_t{64} * (reg - 16) + byte);
     if (byte < 16) return xmm_at + 16 * reg + byte;
-    if (byte < 32) return component(avx).at + 16 * reg + byte - 16;
-    return component(zmm_high).at + 32 * reg + byte - 32;
+    if (byte < 32) return in(avx, std::size_t{16} * reg + byte - 16);
+    return in(zmm_high, std::size_t{32} * reg + byte - 32);
 }
 
 template <typename T>
@@ -47,10 +33,10 @@ void put(CpuState& cpu, std::size_t at, T value) {
     std::memcpy(cpu.xsave.data() + at, &value, sizeof value);
 }
 
-void fill(CpuState& cpu, Component where, Random& random) {
+void fill(CpuState& cpu, XsaveRange where, Random& random) {
     const auto pool = data_pool();
-    std::memcpy(cpu.xsave.data() + where.at, pool.data() + random.below(pool.size() - where.bytes),
-                where.bytes);
+    std::memcpy(cpu.xsave.data() + where.offset,
+                pool.data() + random.below(pool.size() - where.size), where.size);
 }
 
 // The summary bits of the status word say whether an exception is pending that is not masked.
@@ -86,9 +72,9 @@ void randomize_x87(CpuState& cpu, Random& random) {
 }
 
 void randomize_masks(CpuState& cpu, Random& random) {
-    const auto masks = component(opmask);
-    for (std::size_t i = 0; i + 8 <= masks.bytes; i += 8)
-        put(cpu, masks.at + i, interesting_number(random));
+    const auto masks = host_xsave_range(opmask);
+    for (std::size_t i = 0; i + 8 <= masks.size; i += 8)
+        put(cpu, masks.offset + i, interesting_number(random));
 }
 
 std::uint64_t segment_base(const Case& test, Random& random) {
@@ -117,23 +103,24 @@ void randomize_state(Case& test, Random& random) {
     if (random.chance(30))
         put(cpu, mxcsr_at, static_cast<std::uint32_t>((random.next() & 0xe07f) | 0x1f80));
     if (random.chance(4)) put(cpu, mxcsr_at, static_cast<std::uint32_t>(random.next() & 0xffff));
-    put(cpu, xstate_bv_at, CpuState::xsave_components);
+    put(cpu, xstate_bv_at, host_xsave_components());
     randomize_x87(cpu, random);
     fill(cpu, {xmm_at, 256}, random);
-    for (const unsigned c : {avx, zmm_high, zmm_16_up}) fill(cpu, component(c), random);
+    for (const unsigned c : {avx, zmm_high, zmm_16_up}) fill(cpu, host_xsave_range(c), random);
     randomize_masks(cpu, random);
 }
 
 void set_vector_bytes(CpuState& cpu, unsigned reg, unsigned byte,
                       std::span<const std::byte> value) {
     const auto at = vector_at(reg, byte);
-    if (at + value.size() <= cpu.xsave.size())
-        std::memcpy(cpu.xsave.data() + at, value.data(), value.size());
+    if (at && *at + value.size() <= cpu.xsave.size())
+        std::memcpy(cpu.xsave.data() + *at, value.data(), value.size());
 }
 
 std::array<std::byte, 64> vector_register(const CpuState& cpu, unsigned reg) {
-    std::array<std::byte, 64> result;
-    for (unsigned i = 0; i < result.size(); ++i) result[i] = cpu.xsave[vector_at(reg, i)];
+    std::array<std::byte, 64> result{};
+    for (unsigned i = 0; i < result.size(); ++i)
+        if (const auto at = vector_at(reg, i)) result[i] = cpu.xsave[*at];
     return result;
 }
 

@@ -226,10 +226,10 @@ void IntervalRun::narrow_down(const CpuState& start) {
     if (divergences_.size() != stats_.diverged) return;
     auto& lines = divergences_.back().differences;
     if (!replica_ && options_.narrow == Narrow::after_the_first)
-        lines.push_back("only later ones are narrowed down, but with --narrow");
+        lines.emplace_back("only later ones are narrowed down, but with --narrow");
     if (!replica_) return;
     if (shares_memory()) {
-        lines.push_back("not narrowed down: the program shares memory with others");
+        lines.emplace_back("not narrowed down: the program shares memory with others");
         return;
     }
     Narrowing narrowing(*worker_, std::move(*replica_), start, map_, syscall_instruction_,
