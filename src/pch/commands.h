@@ -1,0 +1,4 @@
+// Precompiled for the files of the subcommands.
+#include <CLI/CLI.hpp>
+
+#include "library.h"
