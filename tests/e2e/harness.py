@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import pathlib
+import random
 import shutil
 import signal
 import subprocess
@@ -49,6 +50,23 @@ def dense(options):
 
 # The variable by which a run's processes are known, whatever becomes of their parents.
 TAG = "SHADOWPROF_TEST_RUN"
+
+
+# The schema is held against this many elements of a list: a profile has tens of thousands, all written
+# by the same code, and to look at each took longer than everything else that the tests do.
+VALIDATED = 100
+
+
+def thinned(node):
+    """A copy of JSON in which long lists have the first elements and others drawn at random."""
+    if isinstance(node, dict):
+        return {key: thinned(value) for key, value in node.items()}
+    if not isinstance(node, list):
+        return node
+    if len(node) > VALIDATED:
+        half = VALIDATED // 2
+        node = node[:half] + random.sample(node[half:], half)
+    return [thinned(element) for element in node]
 
 
 def victim(name):
@@ -282,8 +300,8 @@ class TestCase(unittest.TestCase):
         return Profile(data, module)
 
     def assert_valid(self, data):
-        errors = sorted(self.validator.iter_errors(data), key=str)
-        self.assertEqual([error.message[:300] for error in errors[:3]], [])
+        errors = sorted(self.validator.iter_errors(thinned(data)), key=str)
+        self.assertEqual([(error.json_path, error.message[:300]) for error in errors[:3]], [])
         sampling = data["sampling"]
         self.assertEqual(sum(sampling["ended"].values()), sampling["samples"])
         for key in ("edges", "paths", "calls", "values"):
