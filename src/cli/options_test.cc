@@ -126,8 +126,8 @@ TEST_CASE("exact mode has bursts, of references besides values as well, and take
     REQUIRE(both);
     CHECK(both->options.bursts->value_length != 0);
     CHECK(both->options.bursts->reference_length != 0);
-    CHECK_FALSE(parse({"--mode=exact", "--profiles=value,hazard", "prog"})
-                    ->options.profiles.references());
+    CHECK_FALSE(
+        parse({"--mode=exact", "--profiles=value,hazard", "prog"})->options.profiles.references());
     CHECK(mentions(failure_of({"--mode=exact", "--control=x", "prog"}), {"--control"}));
     CHECK(parse({"--control=fifo:a,b", "prog"})->control == "fifo:a,b");
 }

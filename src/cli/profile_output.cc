@@ -60,8 +60,7 @@ Result<void> deliver(RunOutcome outcome, const RunRequest& request, const std::s
     TRY_ASSIGN(const std::string name, save(profile, symbols, std::move(output)));
     if (request.quiet) return {};
     // A log gets one line; `shadowprof report` shows it the rest.
-    if (isatty(STDERR_FILENO))
-        print_summary(profile, symbols, text_options(STDERR_FILENO), stderr);
+    if (isatty(STDERR_FILENO)) print_summary(profile, symbols, text_options(STDERR_FILENO), stderr);
     say("{}, {:.1f} million instructions; profile in {}", amount_followed(profile.sampling),
         static_cast<double>(profile.sampling.instructions) / 1e6,
         name == "-" ? "standard output" : name);

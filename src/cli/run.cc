@@ -72,8 +72,7 @@ int run(const RunRequest& request, const Shielded& shielded) {
     if (!control) return failed(control.error());
     MappedPlaces places;
     auto outcome = with_progress(request, [&](const ProgressListener& on_progress) {
-        return run_target(request.options, shielded.end_request(), on_progress, &*control,
-                          &places);
+        return run_target(request.options, shielded.end_request(), on_progress, &*control, &places);
     });
     if (!outcome) return failed(outcome.error());
     if (shielded.is_orphaned()) return exit_own_failure;

@@ -31,15 +31,15 @@ TEST_CASE("control flow is told apart") {
     CHECK(decode({0xc3})->flow() == Flow::ret);
     CHECK(decode({0xc2, 8, 0})->flow() == Flow::ret);
     CHECK(decode({0x0f, 0x05})->flow() == Flow::syscall);
-    CHECK(decode({0xcd, 0x80})->flow() == Flow::other);              // int 0x80
-    CHECK(decode({0xcc})->flow() == Flow::other);                    // int3
-    CHECK(decode({0xf4})->flow() == Flow::other);                    // hlt
-    CHECK(decode({0xff, 0x28})->flow() == Flow::other);              // far jmp
-    CHECK(decode({0xc7, 0xf8, 0, 0, 0, 0})->flow() == Flow::other);  // xbegin
-    CHECK(decode({0x0f, 0x01, 0xd5})->flow() == Flow::other);        // xend
+    CHECK(decode({0xcd, 0x80})->flow() == Flow::other);                    // int 0x80
+    CHECK(decode({0xcc})->flow() == Flow::other);                          // int3
+    CHECK(decode({0xf4})->flow() == Flow::other);                          // hlt
+    CHECK(decode({0xff, 0x28})->flow() == Flow::other);                    // far jmp
+    CHECK(decode({0xc7, 0xf8, 0, 0, 0, 0})->flow() == Flow::other);        // xbegin
+    CHECK(decode({0x0f, 0x01, 0xd5})->flow() == Flow::other);              // xend
     CHECK(decode({0xc5, 0xf8, 0x85, 0, 0, 0, 0})->flow() == Flow::other);  // jknzd
-    CHECK(decode({0x0f, 0x31})->flow() == Flow::next);               // rdtsc
-    CHECK(decode({0x0f, 0xa2})->flow() == Flow::next);               // cpuid
+    CHECK(decode({0x0f, 0x31})->flow() == Flow::next);                     // rdtsc
+    CHECK(decode({0x0f, 0xa2})->flow() == Flow::next);                     // cpuid
 }
 
 TEST_CASE("bytes that are no instruction, or are cut off, decode to nothing") {
@@ -89,5 +89,5 @@ TEST_CASE("flags: a shift and a repeated string instruction kill none") {
     CHECK(decode({0x48, 0x11, 0xd8})->flags_read() == ZYDIS_CPUFLAG_CF);  // adc
     CHECK(decode({0x0f, 0x05})->flags_read() == status_flags);            // syscall
     CHECK(decode({0x0f, 0x05})->flags_killed() == 0);
-    CHECK(decode({0x72, 0})->flags_read() == ZYDIS_CPUFLAG_CF);           // jb
+    CHECK(decode({0x72, 0})->flags_read() == ZYDIS_CPUFLAG_CF);  // jb
 }

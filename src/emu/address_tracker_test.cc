@@ -62,7 +62,7 @@ TEST_CASE("one base with several displacements takes one word") {
     CHECK(block.execute({0x48, 0x8b, 0x03}) == Place{0, 16});        // mov rax, [rbx]
     CHECK(block.execute({0x48, 0x89, 0xd9}) == std::nullopt);        // mov rcx, rbx
     CHECK(block.execute({0x48, 0x8b, 0x19}) == Place{0, 16});        // mov rbx, [rcx]
-    CHECK(block.execute({0x48, 0x8b, 0x03}) == Place{4, 0});     // mov rax, [rbx]: another
+    CHECK(block.execute({0x48, 0x8b, 0x03}) == Place{4, 0});         // mov rax, [rbx]: another
 }
 
 TEST_CASE("pushes and pops move along one word") {

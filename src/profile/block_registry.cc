@@ -95,8 +95,8 @@ std::size_t BlockRegistry::blocks() const {
 }
 
 std::optional<SiteId> BlockRegistry::site_id(const ValueSite& site) {
-    const std::uint64_t hash =
-        mix64(location_hash(site.at) ^ site.reg ^ (static_cast<std::uint64_t>(site.width_bytes) << 16));
+    const std::uint64_t hash = mix64(location_hash(site.at) ^ site.reg ^
+                                     (static_cast<std::uint64_t>(site.width_bytes) << 16));
     std::lock_guard lock(mutex_);
     auto found = site_index_.find(hash, [&](std::uint32_t index) { return sites_[index] == site; });
     if (found) return *found;

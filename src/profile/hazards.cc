@@ -145,7 +145,8 @@ void HazardFinder::store(const Reference& r) {
 
 void HazardFinder::count(HazardKind kind, ReferenceSite first, ReferenceSite second,
                          std::uint64_t weight) {
-    const auto hash = mix64(mix64(std::uint64_t{first} << 32 | second) + static_cast<unsigned>(kind));
+    const auto hash =
+        mix64(mix64(std::uint64_t{first} << 32 | second) + static_cast<unsigned>(kind));
     const auto found = index_.find(hash, [&](std::uint32_t i) {
         const Pair& pair = pairs_[i];
         return pair.kind == kind && pair.first == first && pair.second == second;

@@ -87,9 +87,9 @@ class HazardFinder {
     const ReorderWindow window_;
     std::array<Store, most_stores> stores_;
     std::uint64_t next_store_ = 0;
-    std::array<Stores, lines> by_line_{};   // by the line's place in its page
-    std::array<Stores, 16> registers_{};    // stores whose data general registers are made of
-    Stores loaded_ = 0;                     // the same of what the instruction has loaded
+    std::array<Stores, lines> by_line_{};  // by the line's place in its page
+    std::array<Stores, 16> registers_{};   // stores whose data general registers are made of
+    Stores loaded_ = 0;                    // the same of what the instruction has loaded
     std::vector<Pair> pairs_;
     IndexTable index_;
     std::uint64_t left_out_ = 0;

@@ -76,7 +76,8 @@ TEST_CASE("a load within an older store is forwarded, any other overlap is block
 
 TEST_CASE("only the youngest of the older stores counts") {
     // The older one has all, the younger one a part: blocked behind the younger one.
-    const auto part = Run().access(memory, 8, store).access(memory, 4, store).access(memory, 8, load);
+    const auto part =
+        Run().access(memory, 8, store).access(memory, 4, store).access(memory, 8, load);
     CHECK(part.blocked() == 1);
     CHECK(part.has(HazardKind::blocked, 1, 2));
     // The other way round.

@@ -107,8 +107,8 @@ bool RecordPlans::plan_references(const BlockInfo& block, const BlockTable& tabl
             static_cast<std::uint16_t>(derived ? lowest_words_[row.source] : row.words * word));
         plan_reference(i, tokens_[plan.first_block], block.start);
     }
-    const bool enters_kernel = block.terminator == Terminator::syscall ||
-                               block.terminator == Terminator::handed_over;
+    const bool enters_kernel =
+        block.terminator == Terminator::syscall || block.terminator == Terminator::handed_over;
     plan.first_valued = static_cast<std::uint32_t>(valued_.size());
     plan.valued = 1;
     valued_.push_back({.first_slot = first_slot,

@@ -118,9 +118,9 @@ class RecordPlans {
     std::vector<SlotPlan> slots_;
     std::vector<BlockToken> tokens_;
     std::vector<ReferencePlan> references_;
-    std::vector<ValueSlot> rows_;               // scratch: those of one block
+    std::vector<ValueSlot> rows_;                // scratch: those of one block
     std::vector<ReferenceSlot> reference_rows_;  // the same
-    std::vector<std::uint16_t> lowest_words_;   // of them
+    std::vector<std::uint16_t> lowest_words_;    // of them
 };
 
 }  // namespace shadowprof

@@ -19,8 +19,7 @@ class ReferenceSites {
     // Nothing if there are too many.
     std::optional<ReferenceSite> number(CodeLocation at) {
         const auto hash = location_hash(at);
-        const auto found =
-            index_.find(hash, [&](std::uint32_t i) { return locations_[i] == at; });
+        const auto found = index_.find(hash, [&](std::uint32_t i) { return locations_[i] == at; });
         if (found || locations_.size() == most_sites) return found;
         index_.insert(hash, locations_.size());
         locations_.push_back(at);

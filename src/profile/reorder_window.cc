@@ -14,6 +14,8 @@ constexpr std::string_view intel = "GenuineIntel", amd = "AuthenticAMD";
 // Intel 64 and IA-32 Architectures Optimization Reference Manual (248966), the tables of buffers of
 // each microarchitecture; AMD's Software Optimization Guides for families 17h (55723, 56305), 19h
 // (56665, 57647) and 1Ah (58455). The first row that fits counts.
+// A row a model, each with its name.
+// clang-format off
 constexpr Row rows[] = {
     {intel, 6, 0x1a, 0x1f, {128, 32}},  // Nehalem
     {intel, 6, 0x2a, 0x2a, {168, 36}},  // Sandy Bridge
@@ -41,6 +43,7 @@ constexpr Row rows[] = {
     {amd, 0x19, 0x00, 0xff, {256, 64}},   // Zen 3
     {amd, 0x1a, 0x00, 0xff, {448, 104}},  // Zen 5
 };
+// clang-format on
 
 }  // namespace
 

@@ -146,8 +146,8 @@ class Target {
 
     // When the first thread was asked to, at the last stop().
     std::chrono::steady_clock::time_point stop_began() const { return stop_began_; }
-    // From then until the last thread was told to go on. Not until that call returned: a thread that
-    // wakes up on this processor takes it from us, and runs.
+    // From then until the last thread was told to go on. Not until that call returned: a thread
+    // that wakes up on this processor takes it from us, and runs.
     std::chrono::nanoseconds last_pause() const { return stop_ended_ - stop_began_; }
 
     // Lets threads go that stand still since launch() or adopt().

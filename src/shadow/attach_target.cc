@@ -34,9 +34,9 @@ Result<void> attach_and_sample(const RunOptions& options, int end_request,
                                const ProgressListener& on_progress, SamplingControl* control,
                                Sampled& sampled) {
     Profiling& profiling = sampled.profiling;
-    TRY_ASSIGN(sampled.sampler, Sampler::create(options, profiling.seed(), profiling.hub(),
-                                                profiling.modules(), profiling.collected(),
-                                                profiling.probes()));
+    TRY_ASSIGN(sampled.sampler,
+               Sampler::create(options, profiling.seed(), profiling.hub(), profiling.modules(),
+                               profiling.collected(), profiling.probes()));
     sampled.sampler->obey(control);
     const auto forks = options.follow_forks ? Forks::follow : Forks::let_go;
     TRY_ASSIGN(sampled.target, Target::attach(profiling.hub(), *options.attach_to, forks));

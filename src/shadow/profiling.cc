@@ -80,18 +80,17 @@ Profiling::Profiling(const RunOptions& options, ProbePlaces* places)
     : options_(options),
       seed_(options.seed ? *options.seed : seed_from_clock()),
       probes_(request_of(options.probes, places)),
-      collected_({.values = options.profiles.values,
-                  .tnv = options.verbose,
-                  .seed = seed_,
-                  .are_samples = options.mode != SamplingMode::exact,
-                  .references = options.profiles.hazards
-                                    ? std::optional(reorder_window(host_processor()))
-                                    : std::nullopt,
-                  .streams = options.profiles.streams ? std::optional(options.streams)
-                                                      : std::nullopt,
-                  .value_callers = options.profiles.values ? options.value_callers : 0,
-                  .probes = probes_.probes},
-                 modules_) {}
+      collected_(
+          {.values = options.profiles.values,
+           .tnv = options.verbose,
+           .seed = seed_,
+           .are_samples = options.mode != SamplingMode::exact,
+           .references = options.profiles.hazards ? std::optional(reorder_window(host_processor()))
+                                                  : std::nullopt,
+           .streams = options.profiles.streams ? std::optional(options.streams) : std::nullopt,
+           .value_callers = options.profiles.values ? options.value_callers : 0,
+           .probes = probes_.probes},
+          modules_) {}
 
 void Profiling::begin(const Target& target, std::vector<std::string> command) {
     auto& run = outcome_.profile.run;

@@ -107,8 +107,8 @@ Sampler::~Sampler() {
 }
 
 Result<void> Sampler::add_runner() {
-    TRY_ASSIGN(auto runner, SampleRunner::start(*events_, profile_.add_collector(), modules_,
-                                                         probes_));
+    TRY_ASSIGN(auto runner,
+               SampleRunner::start(*events_, profile_.add_collector(), modules_, probes_));
     runners_.push_back(std::move(runner));
     return {};
 }

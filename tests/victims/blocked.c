@@ -87,9 +87,14 @@ static const struct {
     const char* name;
     int (*call)(void);
 } calls[] = {
-    {"nanosleep", on_nanosleep}, {"poll", on_poll},   {"futex", on_futex},
-    {"epoll-time-out", on_epoll_time_out},            {"sigtimedwait", on_sigtimedwait},
-    {"read", on_read},           {"epoll", on_epoll}, {"accept", on_accept},
+    {"nanosleep", on_nanosleep},
+    {"poll", on_poll},
+    {"futex", on_futex},
+    {"epoll-time-out", on_epoll_time_out},
+    {"sigtimedwait", on_sigtimedwait},
+    {"read", on_read},
+    {"epoll", on_epoll},
+    {"accept", on_accept},
     {"wait", on_wait},
 };
 

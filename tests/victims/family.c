@@ -1,13 +1,13 @@
 // Programs of many processes, to be followed: what each does is in its arguments.
 //
 //   family shares A B     two children at once, of which one does A and the other B units of work
-//   family spawn N        N children one after the other by posix_spawn, each works and is waited for
-//   family brief N        N children that exit at once, with statuses that are checked
-//   family killed         a child that is killed by SIGTERM
-//   family stopped        a child that is stopped and continued, as a shell's job is
-//   family daemon         a grandchild that outlives the program, by a double fork, until SIGTERM
-//   family untraced       a child that looks for a tracer of its own
-//   family jit A          two children that run the same made-up code at the same address, A units
+//   family spawn N        N children one after the other by posix_spawn, each works and is waited
+//   for family brief N        N children that exit at once, with statuses that are checked family
+//   killed         a child that is killed by SIGTERM family stopped        a child that is stopped
+//   and continued, as a shell's job is family daemon         a grandchild that outlives the
+//   program, by a double fork, until SIGTERM family untraced       a child that looks for a tracer
+//   of its own family jit A          two children that run the same made-up code at the same
+//   address, A units
 //                         each, and have a map of it for perf
 //   family work A         A units of work
 //   family until END BEGUN    makes the file BEGUN, and works until there is a file END

@@ -11,8 +11,8 @@
 
 #include "work.h"
 
-// Different values of a word in a while: so long that who changes it gets its turn, be it on the same
-// processor.
+// Different values of a word in a while: so long that who changes it gets its turn, be it on the
+// same processor.
 static int changes_of(const volatile uint32_t* word) {
     int changes = 0;
     uint32_t last = *word;

@@ -1,6 +1,6 @@
-// Notices harm to threads that hand work over to each other: each scrambles its own memory, undoes that
-// and compares, and between rounds takes its turn at a table under a mutex, which must be as the thread
-// before left it. argv: [threads] [rounds, 0: until SIGTERM]
+// Notices harm to threads that hand work over to each other: each scrambles its own memory, undoes
+// that and compares, and between rounds takes its turn at a table under a mutex, which must be as
+// the thread before left it. argv: [threads] [rounds, 0: until SIGTERM]
 #include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>

@@ -1,9 +1,12 @@
 // Makes code while it runs, and checks what that code computes. argv: HOW [rounds]
-//   rewrite   changes an instruction of a function in writable and executable memory, calls it, again
+//   rewrite   changes an instruction of a function in writable and executable memory, calls it,
+//   again
 //             and again
-//   protect   writes a function, makes its memory executable and no longer writable, calls it, makes it
+//   protect   writes a function, makes its memory executable and no longer writable, calls it,
+//   makes it
 //             writable again
-//   move      copies a function to another place every hundred calls, and names it in /tmp/perf-PID.map
+//   move      copies a function to another place every hundred calls, and names it in
+//   /tmp/perf-PID.map
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,10 @@
-// Computes under restrictions that forbid it to fork, and notices harm as checksum does: each round is
-// undone and compared. argv: RESTRICTION [rounds, 0: until SIGTERM] [PATH]
+// Computes under restrictions that forbid it to fork, and notices harm as checksum does: each round
+// is undone and compared. argv: RESTRICTION [rounds, 0: until SIGTERM] [PATH]
 //   errno   a seccomp filter answers clone, clone3, fork and vfork with EPERM
 //   kill    one kills the process for them
 //   others  one that does is on all threads but the main one
-//   strict  seccomp's strict mode: anything but read, write, exit and sigreturn kills. argv[3] is then
+//   strict  seccomp's strict mode: anything but read, write, exit and sigreturn kills. argv[3] is
+//   then
 //           a file of at least 8 bytes, mapped: its first byte ends the computation when not 0
 //   nproc   RLIMIT_NPROC is reached; for an ordinary user
 //   none

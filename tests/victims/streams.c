@@ -1,5 +1,5 @@
-// Walks a ring of nodes that lie scattered in the heap, and now and then sums up a long table; prints
-// where the nodes are, in their order.
+// Walks a ring of nodes that lie scattered in the heap, and now and then sums up a long table;
+// prints where the nodes are, in their order.
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>

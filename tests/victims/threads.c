@@ -29,12 +29,12 @@ __attribute__((noinline)) uint64_t thread_short(uint64_t state) {
     return work(state, steps_per_round);
 }
 
-static void *short_thread(void *result) {
-    *(uint64_t *)result = thread_short(1);
+static void* short_thread(void* result) {
+    *(uint64_t*)result = thread_short(1);
     return NULL;
 }
 
-static void *worker(void *argument) {
+static void* worker(void* argument) {
     const long index = (long)argument;
     uint64_t state = (uint64_t)index;
     for (long round = 0; round < rounds; ++round) {
@@ -54,20 +54,20 @@ static void *worker(void *argument) {
         }
         pthread_barrier_wait(&barrier);
     }
-    return (void *)state;
+    return (void*)state;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
     if (argc > 1) workers = atol(argv[1]);
     if (argc > 2) rounds = atol(argv[2]);
     if (workers < 1 || rounds < 1) return 2;
-    pthread_t *threads = calloc((size_t)workers, sizeof *threads);
+    pthread_t* threads = calloc((size_t)workers, sizeof *threads);
     pthread_barrier_init(&barrier, NULL, (unsigned)workers);
     for (long i = 0; i < workers; ++i)
-        if (pthread_create(&threads[i], NULL, worker, (void *)i) != 0) return 2;
+        if (pthread_create(&threads[i], NULL, worker, (void*)i) != 0) return 2;
     uint64_t sum = 0;
     for (long i = 0; i < workers; ++i) {
-        void *state;
+        void* state;
         pthread_join(threads[i], &state);
         sum += (uint64_t)state;
     }

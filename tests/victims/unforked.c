@@ -1,5 +1,5 @@
-// Works in memory that its forks do not get (MADV_DONTFORK), between memory that they do, and checks
-// at last that this still is so.
+// Works in memory that its forks do not get (MADV_DONTFORK), between memory that they do, and
+// checks at last that this still is so.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,8 +23,8 @@ static int is_forked(void* page) {
 
 int main(int argc, char** argv) {
     const long rounds = argc > 1 ? atol(argv[1]) : 4000000;
-    char* memory = mmap(NULL, pages * page_bytes, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char* memory =
+        mmap(NULL, pages * page_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     for (int i = 0; i < pages; i += 2) {
         if (i % 8 == 4) munmap(memory + (i + 1) * page_bytes, page_bytes);
         if (madvise(memory + i * page_bytes, page_bytes, MADV_DONTFORK) != 0) return 2;

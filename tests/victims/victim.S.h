@@ -1,2 +1,4 @@
 /* Labels that tests find by name. */
-#define PLACE(name) .globl name; name:
+#define PLACE(name) \
+    .globl name;    \
+    name:

@@ -1,6 +1,6 @@
-// Computes with data that its forks find zeroed (MADV_WIPEONFORK), between data that they do not, and
-// checks at last that this still is so. Nothing here ever is zero: seen_zero() is never called but by
-// who does not see what is there. argv: [rounds]
+// Computes with data that its forks find zeroed (MADV_WIPEONFORK), between data that they do not,
+// and checks at last that this still is so. Nothing here ever is zero: seen_zero() is never called
+// but by who does not see what is there. argv: [rounds]
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -31,8 +31,8 @@ static int is_zero_in_a_fork(const uint64_t* word) {
 
 int main(int argc, char** argv) {
     const long rounds = argc > 1 ? atol(argv[1]) : 6000000;
-    uint64_t* memory = mmap(NULL, pages * 4096, PROT_READ | PROT_WRITE,
-                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    uint64_t* memory =
+        mmap(NULL, pages * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     for (int i = 0; i < pages; ++i) {
         memory[i * page_words] = (uint64_t)i + 1;
         if (i % 2 == 0 && madvise(memory + i * page_words, 4096, MADV_WIPEONFORK) != 0) return 2;

@@ -215,12 +215,9 @@ struct Table {
     std::string_view name;
     Result<void> (*write)(const ExportInput&, CsvTable&);
 };
-constexpr Table tables[] = {{"functions", write_functions},
-                            {"edges", write_edges},
-                            {"calls", write_calls},
-                            {"values", write_values},
-                            {"streams", write_streams},
-                            {"probes", write_probes}};
+constexpr Table tables[] = {{"functions", write_functions}, {"edges", write_edges},
+                            {"calls", write_calls},         {"values", write_values},
+                            {"streams", write_streams},     {"probes", write_probes}};
 constexpr auto table_names = [] {
     std::array<std::string_view, std::size(tables)> names;
     for (std::size_t i = 0; i < names.size(); ++i) names[i] = tables[i].name;

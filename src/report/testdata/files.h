@@ -53,7 +53,8 @@ inline void write_file(const std::string& path, const std::string& content) {
 // What the build passed to the tests under this name.
 inline std::string test_input(const char* name) {
     const char* value = std::getenv(name);
-    REQUIRE_MESSAGE(value != nullptr, std::string(name) << " is not set: run the test through meson");
+    REQUIRE_MESSAGE(value != nullptr, std::string(name)
+                                          << " is not set: run the test through meson");
     return value;
 }
 
