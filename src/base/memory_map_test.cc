@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-using namespace shadowprof;
+namespace shadowprof::memory_map_test {
 
 TEST_CASE("a maps text is read with every field") {
     auto map = MemoryMap::parse(
@@ -41,3 +41,5 @@ TEST_CASE("hostile maps text is refused, not believed") {
     CHECK(!MemoryMap::parse("1000-3000 r-"));
     CHECK(MemoryMap::parse("")->mappings().empty());
 }
+
+}  // namespace shadowprof::memory_map_test

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-using namespace shadowprof;
+namespace shadowprof::stride_counts_test {
 
 TEST_CASE("the most frequent stride is known among many that come once") {
     StrideCounts counts;
@@ -18,3 +18,5 @@ TEST_CASE("the most frequent stride is known among many that come once") {
     CHECK(most.count <= 2000);
     CHECK(most.count >= 2000 - 600);
 }
+
+}  // namespace shadowprof::stride_counts_test

@@ -10,7 +10,7 @@
 
 #include "base/guest_address.h"
 
-using namespace shadowprof;
+namespace shadowprof::truncated_files_test {
 
 TEST_CASE("a file that is truncated while it is mapped reads as zeros, and what remains as it is") {
     const std::unique_ptr<FILE, int (*)(FILE*)> file(std::tmpfile(), std::fclose);
@@ -29,3 +29,5 @@ TEST_CASE("a file that is truncated while it is mapped reads as zeros, and what 
     ::signal(SIGBUS, SIG_DFL);
     ::munmap(mapped, 3 * page_bytes);
 }
+
+}  // namespace shadowprof::truncated_files_test

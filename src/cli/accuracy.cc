@@ -1,24 +1,23 @@
 // shadowprof accuracy: measures a sampled profile against a full one.
+#include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/exit_status.h"
 #include "cli/messages.h"
-#include "cli/parse_words.h"
 #include "cli/values.h"
 #include "report/accuracy_report.h"
 
 namespace shadowprof {
 
 int accuracy_main(std::span<const std::string> words) {
-    CLI::App app("Measures a sampled profile against a full one of the same program.",
-                 "shadowprof accuracy");
+    CommandLine line("Measures a sampled profile against a full one of the same program.",
+                     "shadowprof accuracy");
     AccuracyOptions options;
     std::string top = std::to_string(options.top);
-    app.add_flag("--json", options.json, "print a JSON object instead of a table");
-    app.add_option("--top", top, "show the N worst entries of each metric [5]");
-    app.add_option("FULL", options.full, "what counts as the truth: of `run --mode=exact`")
-        ->required();
-    app.add_option("SAMPLED", options.sampled, "what is measured; - is standard input")->required();
-    if (const auto done = parse_words(app, "accuracy", words)) return *done;
+    line.flag("--json", options.json, "print a JSON object instead of a table");
+    line.text("--top", top, "show the N worst entries of each metric [5]");
+    line.text("FULL", options.full, "what counts as the truth: of `run --mode=exact`").required();
+    line.text("SAMPLED", options.sampled, "what is measured; - is standard input").required();
+    if (const auto done = line.parse("accuracy", words)) return *done;
     const auto parsed = parse_count(top, 0);
     if (!parsed) {
         say("accuracy: --top: {}", parsed.error().message);

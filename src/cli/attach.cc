@@ -41,7 +41,7 @@ Result<void> attach(const RunRequest& request, const Shielded& shielded) {
     return {};
 }
 
-int failed(const Error& error) {
+int attach_failed(const Error& error) {
     say("attach: {}", error.message);
     return exit_own_failure;
 }
@@ -52,18 +52,18 @@ int attach_main(std::span<const std::string> words) {
     const char* environment = std::getenv("SHADOWPROF_OPTIONS");
     const auto request = parse_attach(words, environment == nullptr ? "" : environment);
     if (!request) {
-        failed(request.error());
+        attach_failed(request.error());
         if (request.error().code == ErrorCode::usage) say("try 'shadowprof attach --help'");
         return exit_own_failure;
     }
     if (request->help) return fmt::print("{}", attach_help()), 0;
     if (const auto allowed = check_attachable(*request->options.attach_to); !allowed)
-        return failed(allowed.error());
+        return attach_failed(allowed.error());
     const auto end = run_in_own_group([&](const Shielded& shielded) {
         const auto done = attach(*request, shielded);
-        return done ? 0 : failed(done.error());
+        return done ? 0 : attach_failed(done.error());
     });
-    if (!end) return failed(end.error());
+    if (!end) return attach_failed(end.error());
     if (!end->signal) return end->status;
     say("attach: its tracing process was killed by signal {}", *end->signal);
     return exit_own_failure;

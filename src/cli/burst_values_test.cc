@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-using namespace shadowprof;
+namespace shadowprof::burst_values_test {
 
 TEST_CASE("--every is a number and which events it is of") {
     struct Row {
@@ -67,3 +67,5 @@ TEST_CASE("kinds that are collected have lengths, others do not and cannot get a
     CHECK(bursts_of({1000, {}}, {.streams = true}).reference_length == 1000);
     CHECK_FALSE(set_length(bursts, {LengthKind::hazard, 30}));
 }
+
+}  // namespace shadowprof::burst_values_test

@@ -14,7 +14,7 @@
 #include "cli/control_channel.h"
 #include "cli/control_paths.h"
 
-using namespace shadowprof;
+namespace shadowprof::control_test {
 using Kind = SamplingCommand::Kind;
 
 namespace {
@@ -261,3 +261,5 @@ TEST_CASE("lines of commands are cut wherever, too long ones are told") {
         CHECK(seen[4] == "last");
     }
 }
+
+}  // namespace shadowprof::control_test

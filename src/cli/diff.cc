@@ -6,10 +6,10 @@
 #include <cstdlib>
 
 #include "base/suggest.h"
+#include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/exit_status.h"
 #include "cli/messages.h"
-#include "cli/parse_words.h"
 #include "cli/terminal.h"
 #include "cli/values.h"
 #include "report/diff/diff_command.h"
@@ -83,29 +83,29 @@ int status_of(const std::vector<LimitResult>& limits, bool strict) {
 }  // namespace
 
 int diff_main(std::span<const std::string> words) {
-    CLI::App app("Says what changed between two profiles, and whether that is too much.",
-                 "shadowprof diff");
+    CommandLine line("Says what changed between two profiles, and whether that is too much.",
+                     "shadowprof diff");
     DiffOptions options;
     DiffWords typed;
     bool strict = false;
-    app.add_option("--fail-if", typed.limits,
-                   "end with status 3 if this is so; may be given more than once:\n"
-                   "instructions>+2% (edges, calls: exact profiles)\n"
-                   "'function:parse_*>+5%' (entries:GLOB: how often called)\n"
-                   "latency.memory>+2pp (points of a share)\n"
-                   "calls<-1000 (falls; counts)")
-        ->type_name("LIMIT")
-        ->allow_extra_args(false);
-    app.add_option("--min-share", typed.least_share,
-                   "limits with wildcards test functions with at least this share of all [0%]")
-        ->type_name("PERCENT");
-    app.add_flag("--strict", strict, "a limit that cannot be decided counts as exceeded");
-    app.add_option("--format", typed.format, format_help())->type_name("FORMAT");
-    app.add_option("--top", typed.top, "show the N largest changes of each kind [10]; 0: all")
-        ->type_name("N");
-    app.add_option("BASE", options.base, "the profile before; - is standard input")->required();
-    app.add_option("NEW", options.next, "the profile after")->required();
-    if (const auto done = parse_words(app, "diff", words)) return *done == 0 ? 0 : exit_diff_usage;
+    line.texts("--fail-if", typed.limits,
+               "end with status 3 if this is so; may be given more than once:\n"
+               "instructions>+2% (edges, calls: exact profiles)\n"
+               "'function:parse_*>+5%' (entries:GLOB: how often called)\n"
+               "latency.memory>+2pp (points of a share)\n"
+               "calls<-1000 (falls; counts)")
+        .value_name("LIMIT")
+        .one_value_each();
+    line.text("--min-share", typed.least_share,
+              "limits with wildcards test functions with at least this share of all [0%]")
+        .value_name("PERCENT");
+    line.flag("--strict", strict, "a limit that cannot be decided counts as exceeded");
+    line.text("--format", typed.format, format_help()).value_name("FORMAT");
+    line.text("--top", typed.top, "show the N largest changes of each kind [10]; 0: all")
+        .value_name("N");
+    line.text("BASE", options.base, "the profile before; - is standard input").required();
+    line.text("NEW", options.next, "the profile after").required();
+    if (const auto done = line.parse("diff", words)) return *done == 0 ? 0 : exit_diff_usage;
     if (const auto parsed = parse_into(options, typed); !parsed) {
         say("diff: {}", parsed.error().message);
         return exit_diff_usage;

@@ -6,10 +6,10 @@
 #include <algorithm>
 
 #include "base/suggest.h"
+#include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/exit_status.h"
 #include "cli/messages.h"
-#include "cli/parse_words.h"
 #include "report/profile_reader.h"
 #include "report/safe_output.h"
 #include "report/text_format.h"
@@ -71,27 +71,25 @@ Result<void> export_profile(const ExportRequest& request) {
 }  // namespace
 
 int export_main(std::span<const std::string> words) {
-    CLI::App app("Converts a profile for other tools.", "shadowprof export");
+    CommandLine line("Converts a profile for other tools.", "shadowprof export");
     ExportRequest request;
     std::string formats = "what to write:";
     for (const ExportFormat& format : export_formats())
         formats += fmt::format("\n{} (for {})", format.name, format.consumer);
-    app.add_option("--format", request.format, formats)->required();
-    app.add_option("-o,--output", request.output, "where to write it; - is standard output")
-        ->capture_default_str();
-    app.add_option("--module", request.module,
-                   "path or base name of the file whose branches to export, for formats that are "
-                   "about one; otherwise the hottest");
-    app.add_option("--table", request.table,
-                   fmt::format("of csv: {}", fmt::join(csv_tables(), ", ")))
-        ->capture_default_str();
-    app.add_option("--top", request.top,
-                   "the hottest N entries alone: of csv rows, of the others call stacks; 0: all")
-        ->type_name("N");
-    app.add_option("PROFILE", request.path,
-                   "a file that `shadowprof run` wrote; - is standard input")
-        ->required();
-    if (const auto done = parse_words(app, "export", words)) return *done;
+    line.text("--format", request.format, formats).required();
+    line.text("-o,--output", request.output, "where to write it; - is standard output")
+        .show_default();
+    line.text("--module", request.module,
+              "path or base name of the file whose branches to export, for formats that are "
+              "about one; otherwise the hottest");
+    line.text("--table", request.table, fmt::format("of csv: {}", fmt::join(csv_tables(), ", ")))
+        .show_default();
+    line.count("--top", request.top,
+               "the hottest N entries alone: of csv rows, of the others call stacks; 0: all")
+        .value_name("N");
+    line.text("PROFILE", request.path, "a file that `shadowprof run` wrote; - is standard input")
+        .required();
+    if (const auto done = line.parse("export", words)) return *done;
     const auto exported = export_profile(request);
     if (exported) return 0;
     say("export: {}", exported.error().message);

@@ -2,8 +2,7 @@
 
 #include <doctest/doctest.h>
 
-using namespace shadowprof;
-
+namespace shadowprof::host_report_test {
 namespace {
 
 bool has(const std::string& text, std::string_view part) {
@@ -43,3 +42,5 @@ TEST_CASE("page walks that change no level are not said to") {
     calibration.host.page_walk_cycles.reset();
     CHECK_FALSE(has(host_report(calibration), "TLB"));
 }
+
+}  // namespace shadowprof::host_report_test

@@ -1,24 +1,23 @@
 // shadowprof merge: adds profiles together.
+#include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/exit_status.h"
 #include "cli/messages.h"
-#include "cli/parse_words.h"
 #include "report/merge_command.h"
 
 namespace shadowprof {
 
 int merge_main(std::span<const std::string> words) {
-    CLI::App app("Adds profiles of many runs or processes together.", "shadowprof merge");
+    CommandLine line("Adds profiles of many runs or processes together.", "shadowprof merge");
     std::string output;
     std::vector<std::string> inputs;
     bool quiet = false;
-    app.add_option("-o,--output", output,
-                   "the file to write; - is standard output; an older one is kept as OUT.old")
-        ->required();
-    app.add_flag("-q,--quiet", quiet, "say nothing if all goes well");
-    app.add_option("PROFILE", inputs, "files that `shadowprof` wrote; - is standard input")
-        ->required();
-    if (const auto done = parse_words(app, "merge", words)) return *done;
+    line.text("-o,--output", output,
+              "the file to write; - is standard output; an older one is kept as OUT.old")
+        .required();
+    line.flag("-q,--quiet", quiet, "say nothing if all goes well");
+    line.texts("PROFILE", inputs, "files that `shadowprof` wrote; - is standard input").required();
+    if (const auto done = line.parse("merge", words)) return *done;
     const auto merged = merge_profiles(inputs, output);
     if (!merged) {
         say("merge: {}", merged.error().message);

@@ -1,11 +1,13 @@
 #include "cli/options.h"
 
-#include <CLI/CLI.hpp>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 #include <limits>
 
 #include "base/suggest.h"
+#include "cli/command_line.h"
 #include "cli/control_paths.h"
 #include "cli/values.h"
 #include "cli/words.h"
@@ -19,7 +21,7 @@ using std::string_view;
 // By SamplingMode.
 constexpr const char* mode_names[] = {"auto", "shadow", "burst", "exact"};
 
-// What an option that may go without a value has then, by CLI11.
+// What an option that may go without a value has then, by command_line.h.
 constexpr string_view no_value = "true";
 
 Error not_yet(string_view what) {
@@ -251,7 +253,7 @@ struct OptionRow {
     bool may_go_without_value() const { return value && *value == '['; }
 };
 
-constexpr OptionRow rows[] = {
+constexpr OptionRow option_rows[] = {
     {"-o,--output", "FILE",
      "the profile; %p is the target's pid, - is standard output [shadowprof.json]", set_output},
     {"--mode", "MODE",
@@ -320,24 +322,23 @@ void apply(Parse& parse, const OptionRow& row, const std::string& value) {
     parse.failure = std::move(result).error().with_context(what);
 }
 
-void add_options(CLI::App& app, Parse& parse) {
-    app.set_help_flag("");
-    for (const OptionRow& row : rows) {
-        CLI::Option* option =
-            row.value == nullptr
-                ? app.add_flag_function(row.names, [&](std::int64_t) { apply(parse, row, ""); })
-                : app.add_option_function<std::string>(
-                      row.names, [&](const std::string& value) { apply(parse, row, value); });
-        // In the order of the words: the last one wins, and a bad one does not hide behind it.
-        option->trigger_on_parse();
-        if (row.may_go_without_value()) option->expected(0);
+void add_options(CommandLine& line, Parse& parse) {
+    // In the order of the words: the last one wins, and a bad one does not hide behind it.
+    for (const OptionRow& row : option_rows) {
+        if (row.value == nullptr) {
+            line.on_flag(row.names, [&] { apply(parse, row, ""); });
+            continue;
+        }
+        auto option =
+            line.on_text(row.names, [&](const std::string& value) { apply(parse, row, value); });
+        if (row.may_go_without_value()) option.value_may_be_missing();
     }
 }
 
 Error unknown_option(string_view word) {
     const string_view typed = word.substr(0, word.find('='));
-    std::array<string_view, std::size(rows)> names;
-    std::transform(std::begin(rows), std::end(rows), names.begin(),
+    std::array<string_view, std::size(option_rows)> names;
+    std::transform(std::begin(option_rows), std::end(option_rows), names.begin(),
                    [](const OptionRow& row) { return row.long_name(); });
     const string_view near = nearest(typed, names);
     return {ErrorCode::usage, 0,
@@ -345,8 +346,7 @@ Error unknown_option(string_view word) {
                          : fmt::format("unknown option '{}'; did you mean '{}'?", typed, near)};
 }
 
-// Which words are options: those before the first that is none, or all that look like it.
-enum class Options { before_command, anywhere };
+using Options = CommandLine::Options;
 
 bool looks_like_option(string_view word) {
     return word.size() > 1 && word.front() == '-';
@@ -356,16 +356,10 @@ bool looks_like_option(string_view word) {
 Result<RunRequest> parse_words(std::span<const std::string> words, Options options,
                                std::vector<std::string>& rest) {
     Parse parse;
-    CLI::App app;
-    add_options(app, parse);
-    options == Options::anywhere ? app.allow_extras() : app.prefix_command();
-    try {
-        app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
-    } catch (const CLI::ParseError& error) {
-        return Error{ErrorCode::usage, 0, error.what()};
-    }
+    CommandLine line;
+    add_options(line, parse);
+    TRY_ASSIGN(rest, line.parse_options(words, options));
     if (parse.failure) return *std::move(parse.failure);
-    rest = app.remaining();
     return std::move(parse.request);
 }
 
@@ -543,7 +537,7 @@ namespace {
 
 std::string help(std::string_view usage) {
     std::string text(usage);
-    for (const OptionRow& row : rows) {
+    for (const OptionRow& row : option_rows) {
         const std::string_view names = row.names;
         const std::size_t comma = names.find(',');
         const std::string_view short_name =

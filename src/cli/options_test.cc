@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-namespace shadowprof {
+namespace shadowprof::options_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -425,4 +425,4 @@ TEST_CASE("the profile is told the options as they were understood") {
 }
 
 }  // namespace
-}  // namespace shadowprof
+}  // namespace shadowprof::options_test

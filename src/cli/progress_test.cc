@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <initializer_list>
 
-namespace shadowprof {
+namespace shadowprof::progress_test {
 namespace {
 
 // What a progress line writes at these seconds of a run.
@@ -42,4 +42,4 @@ TEST_CASE("a run that ends before anything is shown leaves nothing") {
 }
 
 }  // namespace
-}  // namespace shadowprof
+}  // namespace shadowprof::progress_test

@@ -3,11 +3,11 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/exit_status.h"
 #include "cli/host_report.h"
 #include "cli/messages.h"
-#include "cli/parse_words.h"
 #include "cli/terminal.h"
 #include "report/html/html_report.h"
 #include "report/profile_reader.h"
@@ -42,47 +42,44 @@ Result<void> write_page(const std::string& path, const std::string& page,
 }  // namespace
 
 int report_main(std::span<const std::string> words) {
-    CLI::App app("Shows the summary of a profile, lists of it, or makes a page of it.",
-                 "shadowprof report");
+    CommandLine line("Shows the summary of a profile, lists of it, or makes a page of it.",
+                     "shadowprof report");
     std::string path, page;
     ListRequest lists;
     bool host = false, no_source = false;
-    auto* profile =
-        app.add_option("PROFILE", path, "a file that `shadowprof run` wrote; - is standard input");
-    auto* by =
-        app.add_option("--by", lists.by,
-                       fmt::format("show lists instead: some of {}", fmt::join(list_names(), ",")))
-            ->delimiter(',')
-            ->type_name("LIST")
-            ->allow_extra_args(false);
-    auto* top = app.add_option("--top", lists.top, "so many entries of each list; 0: all [20]")
-                    ->type_name("N");
-    auto* sort = app.add_option("--sort", lists.sort,
-                                "what lists are sorted by, as count or name; the manual lists all")
-                     ->type_name("KEY");
-    auto* filter =
-        app.add_option("--filter", lists.filter,
-                       "entries in functions of this name, or pattern with * and ?, alone")
-            ->type_name("NAME");
-    app.add_flag("--findings", lists.findings,
-                 "show what could be done about the program's speed instead, ranked by what it "
-                 "may win; --top N: so many");
-    auto* html =
-        app.add_option("--html", page,
-                       "write all of it as one page for browsers to FILE, with the code of "
-                       "the hottest functions; - is standard output")
-            ->type_name("FILE");
-    app.add_flag("--no-source", no_source, "leave the text of source files out of the page")
-        ->needs(html);
-    app.add_flag("--host", host,
-                 "how long loads take on this machine; measured when first asked for");
-    if (const auto done = parse_words(app, "report", words)) return *done;
-    const bool has_lists = by->count() + top->count() + sort->count() + filter->count() != 0;
-    if (host && (has_lists || *html || profile->count() != 0)) {
+    auto profile =
+        line.text("PROFILE", path, "a file that `shadowprof run` wrote; - is standard input");
+    auto by =
+        line.texts("--by", lists.by,
+                   fmt::format("show lists instead: some of {}", fmt::join(list_names(), ",")))
+            .comma_separated()
+            .value_name("LIST")
+            .one_value_each();
+    auto top =
+        line.count("--top", lists.top, "so many entries of each list; 0: all [20]").value_name("N");
+    auto sort = line.text("--sort", lists.sort,
+                          "what lists are sorted by, as count or name; the manual lists all")
+                    .value_name("KEY");
+    auto filter = line.text("--filter", lists.filter,
+                            "entries in functions of this name, or pattern with * and ?, alone")
+                      .value_name("NAME");
+    line.flag("--findings", lists.findings,
+              "show what could be done about the program's speed instead, ranked by what it "
+              "may win; --top N: so many");
+    auto html = line.text("--html", page,
+                          "write all of it as one page for browsers to FILE, with the code of "
+                          "the hottest functions; - is standard output")
+                    .value_name("FILE");
+    line.flag("--no-source", no_source, "leave the text of source files out of the page")
+        .needs(html);
+    line.flag("--host", host, "how long loads take on this machine; measured when first asked for");
+    if (const auto done = line.parse("report", words)) return *done;
+    const bool has_lists = by || top || sort || filter;
+    if (host && (has_lists || html || profile)) {
         say("report: --host is about this machine and takes no profile");
         return exit_own_failure;
     }
-    if (*html && has_lists) {
+    if (html && has_lists) {
         say("report: --html has all lists in its page: leave --by, --top, --sort and --filter out");
         return exit_own_failure;
     }
@@ -91,16 +88,16 @@ int report_main(std::span<const std::string> words) {
         say("report: PROFILE is required; try 'shadowprof report --help'");
         return exit_own_failure;
     }
-    const bool has_list_options = by->count() + sort->count() + filter->count() != 0;
-    if (lists.findings && (has_list_options || *html)) {
+    const bool has_list_options = by || sort || filter;
+    if (lists.findings && (has_list_options || html)) {
         say("report: --findings goes with --top alone");
         return exit_own_failure;
     }
     if (lists.by.empty() && has_lists && !lists.findings) lists.by = {"function"};
     auto shown = check(lists);
     if (shown)
-        shown = *html ? write_page(path, page, {.source = !no_source})
-                      : report_profile(path, lists, text_options(STDOUT_FILENO), stdout);
+        shown = html ? write_page(path, page, {.source = !no_source})
+                     : report_profile(path, lists, text_options(STDOUT_FILENO), stdout);
     if (shown) return 0;
     say("report: {}", shown.error().message);
     return exit_own_failure;

@@ -10,12 +10,12 @@
 namespace shadowprof {
 namespace {
 
-struct Unit {
+struct UnitRow {
     std::string_view suffix;
     double factor;
 };
-constexpr Unit duration_units[] = {{"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"m", 60e9}};
-constexpr Unit count_units[] = {{"", 1}, {"k", 1e3}, {"M", 1e6}, {"G", 1e9}};
+constexpr UnitRow duration_units[] = {{"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"m", 60e9}};
+constexpr UnitRow count_units[] = {{"", 1}, {"k", 1e3}, {"M", 1e6}, {"G", 1e9}};
 constexpr double most_duration_ns = 1000.0 * 86400 * 1e9;
 constexpr double most_count = 1e15;
 
@@ -35,10 +35,10 @@ std::optional<double> decimal(std::string_view text) {
     return number;
 }
 
-std::optional<double> scaled(std::string_view text, std::span<const Unit> units) {
+std::optional<double> scaled(std::string_view text, std::span<const UnitRow> units) {
     const std::size_t digits = std::min(text.find_first_not_of("0123456789."), text.size());
     const std::string_view suffix = text.substr(digits);
-    for (const Unit& unit : units) {
+    for (const UnitRow& unit : units) {
         if (unit.suffix != suffix) continue;
         const std::optional<double> number = decimal(text.substr(0, digits));
         return number ? std::optional(*number * unit.factor) : std::nullopt;

@@ -7,7 +7,7 @@
 #include "base/suggest.h"
 #include "cli/words.h"
 
-namespace shadowprof {
+namespace shadowprof::values_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -119,4 +119,4 @@ TEST_CASE("a suggestion is near or absent") {
 }
 
 }  // namespace
-}  // namespace shadowprof
+}  // namespace shadowprof::values_test

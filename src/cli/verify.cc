@@ -1,8 +1,8 @@
 // shadowprof verify: proves the emulator against the hardware on a program.
+#include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/exit_status.h"
 #include "cli/messages.h"
-#include "cli/parse_words.h"
 #include "cli/values.h"
 #include "shadow/exact/verify_run.h"
 
@@ -40,23 +40,22 @@ int exit_status(const VerifyOutcome& outcome) {
 }  // namespace
 
 int verify_main(std::span<const std::string> words) {
-    CLI::App app("Proves the emulator against the hardware on this program.", "shadowprof verify");
+    CommandLine line("Proves the emulator against the hardware on this program.",
+                     "shadowprof verify");
     VerifyOptions options;
     std::string limit = "0";
-    app.add_option("--max-instructions", limit,
-                   "verify about N instructions, then let the program run on (k, M, G)");
+    line.text("--max-instructions", limit,
+              "verify about N instructions, then let the program run on (k, M, G)");
     bool narrow = false;
-    app.add_flag("--narrow", narrow,
-                 "find the first wrong instruction of the first divergence too, not only of later "
-                 "ones; slower");
+    line.flag("--narrow", narrow,
+              "find the first wrong instruction of the first divergence too, not only of later "
+              "ones; slower");
     std::string fault;
-    app.add_option(
-        "--fault", fault,
-        "for tests: the emulator sees the lowest bit of the byte at this address inverted");
-    app.add_option("command", options.command, "the program and its arguments")->required();
-    app.positionals_at_end();
-    app.prefix_command();
-    if (const auto done = parse_words(app, "verify", words)) return *done;
+    line.text("--fault", fault,
+              "for tests: the emulator sees the lowest bit of the byte at this address inverted");
+    line.texts("command", options.command, "the program and its arguments").required();
+    line.end_options_at_argument();
+    if (const auto done = line.parse("verify", words)) return *done;
     const auto parsed = parse_count(limit, 0);
     if (!parsed) {
         say("verify: --max-instructions: {}", parsed.error().message);

@@ -5,8 +5,7 @@
 #include <initializer_list>
 #include <vector>
 
-using namespace shadowprof;
-
+namespace shadowprof::instruction_test {
 namespace {
 
 std::optional<Instruction> decode(std::initializer_list<int> bytes) {
@@ -91,3 +90,5 @@ TEST_CASE("flags: a shift and a repeated string instruction kill none") {
     CHECK(decode({0x0f, 0x05})->flags_killed() == 0);
     CHECK(decode({0x72, 0})->flags_read() == ZYDIS_CPUFLAG_CF);  // jb
 }
+
+}  // namespace shadowprof::instruction_test

@@ -1,11 +1,12 @@
 #include "decoder/memory_references.h"
 
+#include "decoder/gpr_numbers.h"
 #include "decoder/register_flow.h"
 
 namespace shadowprof {
 namespace {
 
-constexpr std::uint8_t rsp = 4, rbp = 5;
+using gpr::rbp, gpr::rsp;
 
 // Its accesses are not told: state areas, XLAT, and what has none whose time or order counts.
 bool is_left_out(const Instruction& in) {

@@ -7,8 +7,7 @@
 
 #include "decoder/register_flow.h"
 
-using namespace shadowprof;
-
+namespace shadowprof::memory_references_test {
 namespace {
 
 constexpr std::uint8_t rax = 0, rbx = 3, rsp = 4, rbp = 5, rsi = 6, rdi = 7;
@@ -145,3 +144,5 @@ TEST_CASE("the place of an operand follows from the registers before the instruc
     CHECK_FALSE(operand_reference(gather, gather.operands()[1]));
     CHECK_FALSE(operand_reference(bit_test, bit_test.operands()[1]));
 }
+
+}  // namespace shadowprof::memory_references_test

@@ -1,9 +1,11 @@
 #include "decoder/register_flow.h"
 
+#include "decoder/gpr_numbers.h"
+
 namespace shadowprof {
 namespace {
 
-constexpr std::uint8_t rcx = 1, rsp = 4, rsi = 6, rdi = 7;
+using gpr::rcx, gpr::rdi, gpr::rsi, gpr::rsp;
 
 constexpr std::uint16_t bit(std::uint8_t gpr) {
     return static_cast<std::uint16_t>(1u << gpr);

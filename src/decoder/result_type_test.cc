@@ -5,8 +5,7 @@
 #include <cstring>
 #include <vector>
 
-using namespace shadowprof;
-
+namespace shadowprof::result_type_test {
 namespace {
 
 constexpr auto integer = ValueType::Kind::integer, floating = ValueType::Kind::floating,
@@ -96,3 +95,5 @@ TEST_CASE("a type has one form for each width") {
     CHECK(canonical({integer, 0}, 10) == ValueType{bits, 10});
     CHECK(canonical({static_cast<ValueType::Kind>(77), 8}, 64) == ValueType{bits, 64});
 }
+
+}  // namespace shadowprof::result_type_test

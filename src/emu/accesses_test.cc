@@ -5,8 +5,7 @@
 #include <initializer_list>
 #include <vector>
 
-using namespace shadowprof;
-
+namespace shadowprof::accesses_test {
 namespace {
 
 CpuState registers() {
@@ -111,3 +110,5 @@ TEST_CASE("hints and addresses alone are no accesses") {
         CHECK(list->size() == 0);
     }
 }
+
+}  // namespace shadowprof::accesses_test

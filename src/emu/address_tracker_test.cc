@@ -8,8 +8,7 @@
 
 #include "emu/trace.h"
 
-using namespace shadowprof;
-
+namespace shadowprof::address_tracker_test {
 namespace {
 
 Instruction decode(std::initializer_list<int> bytes, std::uint64_t address = 0x1000) {
@@ -118,3 +117,5 @@ TEST_CASE("string instructions move their pointers") {
     block.execute({0xac});                                // lodsb
     CHECK(block.execute({0x48, 0x8b, 0x06})->slot == 2);  // mov rax, [rsi]
 }
+
+}  // namespace shadowprof::address_tracker_test

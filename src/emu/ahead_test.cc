@@ -9,7 +9,7 @@
 #include "base/fd.h"
 #include "emu/test_guest.h"
 
-using namespace shadowprof;
+namespace shadowprof::ahead_test {
 
 extern "C" {
 std::uint64_t test_displaced_registers(std::uint64_t iterations);
@@ -155,3 +155,5 @@ TEST_CASE("translating ahead leaves most of the memory for what runs") {
     guest.prepare({code_of(test_fibonacci), reinterpret_cast<const void*>(&memfd_create)});
     CHECK_FALSE(guest.tables().is_filled(0.3));
 }
+
+}  // namespace shadowprof::ahead_test

@@ -6,16 +6,18 @@
 
 #include <array>
 
+#include "decoder/gpr_numbers.h"
+
 namespace shadowprof {
 namespace {
 
-constexpr std::uint8_t rax = 0, rcx = 1, rdx = 2, rbx = 3, rsp = 4, rsi = 6, rdi = 7;
+using gpr::rax, gpr::rbx, gpr::rcx, gpr::rdi, gpr::rdx, gpr::rsi, gpr::rsp;
 constexpr std::array<std::uint8_t, 6> callee_saved = {3, 5, 12, 13, 14, 15};
 
 constexpr std::uint64_t hwcap2_fsgsbase = 2;
 
 // The guest registers that stay in host registers of the same number.
-constexpr std::array<std::uint8_t, 12> kept = {0, 1, 2, 3, 5, 6, 7, 8, 12, 13, 14, 15};
+constexpr std::array<std::uint8_t, 12> kept_registers = {0, 1, 2, 3, 5, 6, 7, 8, 12, 13, 14, 15};
 
 std::uint64_t read_fs_base() {
     std::uint64_t value;
@@ -100,14 +102,14 @@ void CodeCache::emit_enter(CodeBuffer& out) {
     out.context_bytes({0x48, 0x0f, 0xae, 0x2d}, offsetof(ExecutionContext, xsave));  // xrstor64
     out.context_bytes({0xff, 0x35}, offsetof(ExecutionContext, rflags));             // push
     out.bytes({0x9d});                                                               // popfq
-    for (auto reg : kept) out.load(reg, gpr_slot(reg));
+    for (auto reg : kept_registers) out.load(reg, gpr_slot(reg));
     out.load(host::guest_rsp, gpr_slot(rsp));
     out.load(rsp, offsetof(ExecutionContext, trace_cursor));
     out.context_bytes({0xff, 0x25}, offsetof(ExecutionContext, entry));  // jmp
 }
 
 void CodeCache::emit_exit_common(CodeBuffer& out) {
-    for (auto reg : kept) out.store(gpr_slot(reg), reg);
+    for (auto reg : kept_registers) out.store(gpr_slot(reg), reg);
     out.store(gpr_slot(rsp), host::guest_rsp);
     out.store(offsetof(ExecutionContext, trace_cursor), rsp);
     out.load(rsp, offsetof(ExecutionContext, host_rsp));

@@ -6,7 +6,7 @@
 
 #include "emu/test_guest.h"
 
-using namespace shadowprof;
+namespace shadowprof::emulator_test {
 
 extern "C" {
 std::uint64_t test_displaced_registers(std::uint64_t iterations);
@@ -233,3 +233,5 @@ TEST_CASE("an instruction that cannot be translated is named") {
     CHECK(guest.cpu.rip.value == reinterpret_cast<std::uint64_t>(page));
     munmap(page, page_bytes);
 }
+
+}  // namespace shadowprof::emulator_test

@@ -5,7 +5,7 @@
 
 #include <set>
 
-namespace shadowprof {
+namespace shadowprof::guest_memory_test {
 namespace {
 
 constexpr GuestAddress base{0x5000'0000'0000};
@@ -148,4 +148,4 @@ TEST_CASE("a changed layout drops the pages that are shown differently, and keep
 }
 
 }  // namespace
-}  // namespace shadowprof
+}  // namespace shadowprof::guest_memory_test

@@ -6,7 +6,7 @@
 
 #include "emu/test_guest.h"
 
-using namespace shadowprof;
+namespace shadowprof::guest_threads_test {
 
 extern "C" {
 std::uint64_t test_counter(std::uint64_t iterations);
@@ -196,3 +196,5 @@ TEST_CASE("a thread that a system call stops leaves the others running") {
     CHECK(result.syscalls == 1);
     CHECK(result.instructions > 900'000);
 }
+
+}  // namespace shadowprof::guest_threads_test

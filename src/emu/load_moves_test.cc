@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-using namespace shadowprof;
+namespace shadowprof::load_moves_test {
 
 TEST_CASE("a load that stays, walks and jumps") {
     const LoadedAddresses none;
@@ -30,3 +30,5 @@ TEST_CASE("an address that was loaded, or is a field's from there, is chased") {
     for (std::uint64_t i = 1; i <= 16; ++i) loaded.add(i << 32);
     CHECK_FALSE(loaded.lead_to({0x7f0000001000}));
 }
+
+}  // namespace shadowprof::load_moves_test

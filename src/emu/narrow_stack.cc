@@ -1,13 +1,12 @@
 #include "emu/narrow_stack.h"
 
+#include "decoder/gpr_numbers.h"
 #include "emu/instruction_bytes.h"
 
 namespace shadowprof {
 namespace {
 
-constexpr std::uint8_t rsp = 4, rbp = 5;
-constexpr Relocated done{.ok = true};
-constexpr Relocated cannot{};
+using gpr::rbp, gpr::rsp;
 constexpr std::uint8_t load = 0x8b, store = 0x89;
 
 // mov segment:[base + displacement], reg16 or the load.
@@ -22,7 +21,7 @@ void emit_word_move(std::uint8_t to, std::uint8_t from, CodeBuffer& out) {
     out.bytes({0x66, CodeBuffer::rex(false, from, 0, to), store, CodeBuffer::modrm(3, from, to)});
 }
 
-void emit_push(std::uint8_t host_reg, CodeBuffer& out) {
+void emit_push16(std::uint8_t host_reg, CodeBuffer& out) {
     emit_word(store, host_reg, host::guest_rsp, -2, out);
     out.lea(host::guest_rsp, host::guest_rsp, -2);
 }
@@ -37,34 +36,34 @@ Relocated push(const Instruction& in, CodeBuffer& out) {
         out.bytes({0x65, 0x66, 0x41, 0xc7, 0x41, 0xfe});  // mov word gs:[r9 - 2], immediate
         out.value(static_cast<std::int16_t>(operand.imm.value.s));
         out.lea(host::guest_rsp, host::guest_rsp, -2);
-        return done;
+        return translated;
     }
     if (operand.type == ZYDIS_OPERAND_TYPE_MEMORY) {
-        if (!emit_operand_address(in, out)) return cannot;
+        if (!emit_operand_address(in, out)) return untranslatable;
         emit_word(load, host::scratch_a, host::scratch_a, 0, out, segment_of(operand));
-        emit_push(host::scratch_a, out);
-        return done;
+        emit_push16(host::scratch_a, out);
+        return translated;
     }
-    if (!is_gpr(operand.reg.value)) return cannot;
+    if (!is_gpr(operand.reg.value)) return untranslatable;
     const auto guest = gpr_number(operand.reg.value);
     if (lives_in_context(guest)) out.load(host::scratch_a, gpr_slot(guest));
-    emit_push(guest == rsp              ? host::guest_rsp
-              : lives_in_context(guest) ? host::scratch_a
-                                        : guest,
-              out);
-    return done;
+    emit_push16(guest == rsp              ? host::guest_rsp
+                : lives_in_context(guest) ? host::scratch_a
+                                          : guest,
+                out);
+    return translated;
 }
 
 Relocated pop(const Instruction& in, CodeBuffer& out) {
     const auto& operand = in.operands()[0];
     if (operand.type == ZYDIS_OPERAND_TYPE_MEMORY) {
-        if (!emit_pop_address(in, 2, out)) return cannot;
+        if (!emit_pop_address(in, 2, out)) return untranslatable;
         emit_word(load, host::scratch_b, host::guest_rsp, 0, out);
         emit_word(store, host::scratch_b, host::scratch_a, 0, out, segment_of(operand));
         out.lea(host::guest_rsp, host::guest_rsp, 2);
-        return done;
+        return translated;
     }
-    if (!is_gpr(operand.reg.value)) return cannot;
+    if (!is_gpr(operand.reg.value)) return untranslatable;
     const auto guest = gpr_number(operand.reg.value);
     if (lives_in_context(guest)) out.load(host::scratch_a, gpr_slot(guest));
     const auto into = lives_in_context(guest) || guest == rsp ? host::scratch_a : guest;
@@ -81,7 +80,7 @@ Relocated leave(CodeBuffer& out) {
     emit_word(load, host::scratch_a, rbp, 0, out);
     out.lea(host::guest_rsp, rbp, 2);
     emit_word_move(rbp, host::scratch_a, out);
-    return done;
+    return translated;
 }
 
 }  // namespace
@@ -94,17 +93,17 @@ std::optional<Relocated> translate_narrow_stack(const Instruction& in, CodeBuffe
             return pop(in, out);
         case ZYDIS_MNEMONIC_PUSHF:
             emit_flags_to_scratch(out);
-            emit_push(host::scratch_a, out);
-            return done;
+            emit_push16(host::scratch_a, out);
+            return translated;
         case ZYDIS_MNEMONIC_POPF:
             emit_word(load, host::scratch_a, host::guest_rsp, 0, out);
             emit_flags_from_scratch(true, out);
             out.lea(host::guest_rsp, host::guest_rsp, 2);
-            return done;
+            return translated;
         case ZYDIS_MNEMONIC_LEAVE:
             return leave(out);
         case ZYDIS_MNEMONIC_ENTER:
-            return cannot;
+            return untranslatable;
         default:
             return std::nullopt;
     }

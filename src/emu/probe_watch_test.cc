@@ -3,7 +3,7 @@
 
 #include "emu/test_guest.h"
 
-using namespace shadowprof;
+namespace shadowprof::probe_watch_test {
 
 extern "C" {
 std::uint64_t test_fibonacci(std::uint64_t n);
@@ -123,3 +123,5 @@ TEST_CASE("an instruction that faults was not executed, and memory is read as it
     CHECK(ahead[3].missed == 1);
     munmap(pages, 2 * page);
 }
+
+}  // namespace shadowprof::probe_watch_test

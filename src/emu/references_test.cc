@@ -3,7 +3,7 @@
 
 #include "emu/test_guest.h"
 
-using namespace shadowprof;
+namespace shadowprof::references_test {
 
 extern "C" {
 std::uint64_t test_references(std::uint64_t* memory);
@@ -162,3 +162,5 @@ TEST_CASE("bursts of values and of references take turns") {
         CHECK(instructions[static_cast<std::size_t>(level)] < all / 4);
     }
 }
+
+}  // namespace shadowprof::references_test

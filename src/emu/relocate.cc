@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <optional>
 
+#include "decoder/gpr_numbers.h"
 #include "decoder/memory_references.h"
 #include "emu/instruction_bytes.h"
 
 namespace shadowprof {
 namespace {
 
-constexpr std::uint8_t rsp_number = 4;
+using gpr::rsp;
 
 bool is_address_field(GprField field) {
     return field == GprField::base || field == GprField::index;
@@ -38,7 +39,7 @@ bool takes_segment_override(ZydisMnemonic mnemonic) {
 class Assignment {
   public:
     std::uint8_t home(std::uint8_t guest) const {
-        if (guest == rsp_number) return host::guest_rsp;
+        if (guest == rsp) return host::guest_rsp;
         return lives_in_context(guest) ? context_home_[guest - 9u] : guest;
     }
     bool has(std::uint8_t guest) const { return context_home_[guest - 9u] != 0; }
@@ -281,7 +282,7 @@ Relocated Relocation::run() {
     if (!bytes_) return {};
     const bool displaced = is_rip_relative() || is_guest_gs() || may_grow_too_long() ||
                            std::any_of(uses_.begin(), uses_.end(), [](const GprUse& use) {
-                               return use.number == rsp_number || lives_in_context(use.number);
+                               return use.number == rsp || lives_in_context(use.number);
                            });
     const bool implicit_memory = !memory_ && in_.has_memory_operand();
     if (names_high_byte() && displaced) {

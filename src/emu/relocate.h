@@ -28,6 +28,9 @@ struct Relocated {
     std::array<std::uint8_t, 3> context_home{};
 };
 
+inline constexpr Relocated translated{.ok = true};
+inline constexpr Relocated untranslatable{};
+
 // Appends an instruction with Flow::next that needs no treatment of its own (see special.h).
 // The guest state is precise at its fault: nothing is changed before the instruction itself.
 Relocated relocate(const Instruction& instruction, CodeBuffer& out);

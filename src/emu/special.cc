@@ -2,17 +2,14 @@
 
 #include <array>
 
+#include "decoder/gpr_numbers.h"
 #include "emu/instruction_bytes.h"
 #include "emu/narrow_stack.h"
 
 namespace shadowprof {
 namespace {
 
-constexpr std::uint8_t rsp = 4;
-constexpr std::uint8_t rbp = 5;
-constexpr std::uint8_t rdi = 7;
-constexpr Relocated done{.ok = true};
-constexpr Relocated cannot{};
+using gpr::rbp, gpr::rdi, gpr::rsp;
 
 // mov to, segment:[scratch_a], or the store the other way round. The guest's GS base is in the
 // address already.
@@ -53,38 +50,38 @@ void emit_push_sign_extended(std::int32_t immediate, CodeBuffer& out) {
 }
 
 Relocated translate_push(const Instruction& in, CodeBuffer& out) {
-    if (in.zydis().operand_width != 64) return cannot;
+    if (in.zydis().operand_width != 64) return untranslatable;
     const auto& operand = in.operands()[0];
     switch (operand.type) {
         case ZYDIS_OPERAND_TYPE_IMMEDIATE:
             emit_push_sign_extended(static_cast<std::int32_t>(operand.imm.value.s), out);
-            return done;
+            return translated;
         case ZYDIS_OPERAND_TYPE_REGISTER:
-            if (!is_gpr(operand.reg.value)) return cannot;
+            if (!is_gpr(operand.reg.value)) return untranslatable;
             emit_push(emit_read_gpr(gpr_number(operand.reg.value), host::scratch_a, out), out);
-            return done;
+            return translated;
         default:
-            if (!emit_load_operand(in, operand, out)) return cannot;
+            if (!emit_load_operand(in, operand, out)) return untranslatable;
             emit_push(host::scratch_a, out);
-            return done;
+            return translated;
     }
 }
 
 Relocated translate_pop(const Instruction& in, CodeBuffer& out) {
-    if (in.zydis().operand_width != 64) return cannot;
+    if (in.zydis().operand_width != 64) return untranslatable;
     const auto& operand = in.operands()[0];
     if (operand.type == ZYDIS_OPERAND_TYPE_MEMORY) {
-        if (!emit_pop_address(in, 8, out)) return cannot;
+        if (!emit_pop_address(in, 8, out)) return untranslatable;
         out.guest_load(host::scratch_b, host::guest_rsp);
         emit_operand_access(operand, 0x89, host::scratch_b, out);
         out.lea(host::guest_rsp, host::guest_rsp, 8);
-        return done;
+        return translated;
     }
-    if (!is_gpr(operand.reg.value)) return cannot;
+    if (!is_gpr(operand.reg.value)) return untranslatable;
     const auto guest = gpr_number(operand.reg.value);
     if (guest == static_cast<std::uint8_t>(Gpr::rsp)) {
         out.guest_load(host::guest_rsp, host::guest_rsp);
-        return done;
+        return translated;
     }
     const auto into = lives_in_context(guest) ? host::scratch_a : guest;
     out.guest_load(into, host::guest_rsp);
@@ -96,32 +93,32 @@ Relocated translate_pop(const Instruction& in, CodeBuffer& out) {
 }
 
 Relocated translate_pushf(const Instruction& in, CodeBuffer& out) {
-    if (in.zydis().operand_width != 64) return cannot;
+    if (in.zydis().operand_width != 64) return untranslatable;
     emit_flags_to_scratch(out);
     emit_push(host::scratch_a, out);
-    return done;
+    return translated;
 }
 
 Relocated translate_popf(const Instruction& in, CodeBuffer& out) {
-    if (in.zydis().operand_width != 64) return cannot;
+    if (in.zydis().operand_width != 64) return untranslatable;
     out.guest_load(host::scratch_a, host::guest_rsp);
     emit_flags_from_scratch(false, out);
     out.lea(host::guest_rsp, host::guest_rsp, 8);
-    return done;
+    return translated;
 }
 
 Relocated translate_leave(const Instruction& in, CodeBuffer& out) {
-    if (in.zydis().operand_width != 64) return cannot;
+    if (in.zydis().operand_width != 64) return untranslatable;
     out.guest_load(host::scratch_a, rbp);
     out.lea(host::guest_rsp, rbp, 8);
     out.move(rbp, host::scratch_a);
-    return done;
+    return translated;
 }
 
 Relocated translate_enter(const Instruction& in, CodeBuffer& out) {
     const auto frame_bytes = static_cast<std::int32_t>(in.operands()[0].imm.value.u & 0xffff);
     const auto nesting = static_cast<std::int32_t>(in.operands()[1].imm.value.u & 31);
-    if (in.zydis().operand_width != 64) return cannot;
+    if (in.zydis().operand_width != 64) return untranslatable;
     const auto final_rsp = -8 * (nesting + 1) - frame_bytes;
     out.guest_store(host::guest_rsp, -8, rbp);
     for (std::int32_t i = 1; i < nesting; ++i) {
@@ -137,14 +134,14 @@ Relocated translate_enter(const Instruction& in, CodeBuffer& out) {
     out.guest_store(host::guest_rsp, final_rsp, host::scratch_a);
     out.lea(rbp, host::guest_rsp, -8);
     out.lea(host::guest_rsp, host::guest_rsp, final_rsp);
-    return done;
+    return translated;
 }
 
 // The ES:RDI side takes no segment override: the pointer itself is shifted around the instruction.
 Relocated translate_string(const Instruction& in, CodeBuffer& out) {
     auto bytes = InstructionBytes::parse(in);
     if (!bytes || bytes->has_address_size_prefix() || in.has_attribute(ZYDIS_ATTRIB_HAS_SEGMENT_GS))
-        return cannot;
+        return untranslatable;
     // Where there is no other operand in memory, a prefix means nothing.
     if (!bytes->segment()) bytes->set_segment(0x65);
     out.load(host::scratch_a, offsetof(ExecutionContext, delta));
@@ -183,7 +180,7 @@ Relocated translate_segment_base(const Instruction& in, CodeBuffer& out) {
         out.load(host::scratch_a, slot);
         if (!wide) out.move32(host::scratch_a, host::scratch_a);
         emit_write_gpr(guest, host::scratch_a, out);
-        return done;
+        return translated;
     }
     const auto from = emit_read_gpr(guest, host::scratch_a, out);
     if (wide)
@@ -203,7 +200,7 @@ Relocated translate_segment_base(const Instruction& in, CodeBuffer& out) {
         out.store(offsetof(ExecutionContext, host_guest_fs), host::scratch_b);
     }
     out.store(slot, host::scratch_a);
-    return done;
+    return translated;
 }
 
 bool is_string_with_es(ZydisMnemonic m) {
@@ -265,17 +262,18 @@ bool is_untranslatable(const Instruction& in) {
 std::optional<Relocated> dispatch(const Instruction& in, CodeBuffer& out) {
     if (is_string_with_es(in.mnemonic()) || is_ambiguous_string(in))
         return translate_string(in, out);
-    if (is_untranslatable(in)) return cannot;
+    if (is_untranslatable(in)) return untranslatable;
     if (in.zydis().operand_width == 16)
         if (const auto narrow = translate_narrow_stack(in, out)) return narrow;
     switch (in.mnemonic()) {
         case ZYDIS_MNEMONIC_ENDBR64:
         case ZYDIS_MNEMONIC_ENDBR32:
-            return done;
+            return translated;
         case ZYDIS_MNEMONIC_NOP:
             // The other opcodes of this name are not instructions of every processor.
-            return in.zydis().opcode == 0x90 || in.zydis().opcode == 0x1f ? std::optional(done)
-                                                                          : std::nullopt;
+            return in.zydis().opcode == 0x90 || in.zydis().opcode == 0x1f
+                       ? std::optional(translated)
+                       : std::nullopt;
         case ZYDIS_MNEMONIC_PUSH:
             return translate_push(in, out);
         case ZYDIS_MNEMONIC_POP:

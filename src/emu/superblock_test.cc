@@ -3,7 +3,7 @@
 
 #include "emu/test_guest.h"
 
-using namespace shadowprof;
+namespace shadowprof::superblock_test {
 
 extern "C" {
 std::uint64_t test_fibonacci(std::uint64_t n);
@@ -164,3 +164,5 @@ TEST_CASE("superblocks go when their code is written to") {
     CHECK(guest.traced_instructions() - before == 3 * 50'000 + 2);
     munmap(page, page_bytes);
 }
+
+}  // namespace shadowprof::superblock_test

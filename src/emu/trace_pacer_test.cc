@@ -6,8 +6,7 @@
 #include <array>
 #include <vector>
 
-using namespace shadowprof;
-
+namespace shadowprof::trace_pacer_test {
 namespace {
 
 // A program that executes one record over and over: a loop, at both levels.
@@ -178,3 +177,5 @@ TEST_CASE("the same seed makes the same bursts, another one others") {
     limits.seed = 6;
     CHECK(run(loop, limits).records[0] != first.records[0]);
 }
+
+}  // namespace shadowprof::trace_pacer_test

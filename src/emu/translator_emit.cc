@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "decoder/gpr_numbers.h"
 #include "decoder/result_type.h"
 #include "emu/special.h"
 #include "emu/translator.h"
@@ -9,7 +10,7 @@
 namespace shadowprof {
 namespace {
 
-constexpr std::uint8_t rsp_number = 4;
+using gpr::rsp;
 
 // Whether a written register is recorded at TraceLevel::values: those that the instruction names,
 // and RAX and RDX where they are implicit (MUL, DIV).
@@ -21,8 +22,7 @@ bool is_recorded(const ZydisDecodedOperand& operand) {
     const bool visible = operand.visibility != ZYDIS_OPERAND_VISIBILITY_HIDDEN;
     if (is_gpr(reg)) {
         const auto number = gpr_number(reg);
-        return !is_high_byte(reg) && number != rsp_number &&
-               (visible || number == 0 || number == 2);
+        return !is_high_byte(reg) && number != rsp && (visible || number == 0 || number == 2);
     }
     const auto reg_class = ZydisRegisterGetClass(reg);
     return visible && reg_class >= ZYDIS_REGCLASS_XMM && reg_class <= ZYDIS_REGCLASS_ZMM;

@@ -7,8 +7,7 @@
 
 #include "emu/test_guest.h"
 
-using namespace shadowprof;
-
+namespace shadowprof::value_tracker_test {
 namespace {
 
 using Bytes = std::vector<std::uint8_t>;
@@ -362,3 +361,5 @@ TEST_CASE("a block's values are those of its instructions in blocks of their own
     }
     CHECK(words < values * 8 / 10);
 }
+
+}  // namespace shadowprof::value_tracker_test

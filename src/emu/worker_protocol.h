@@ -97,8 +97,6 @@ struct ProbesSetMessage {
     std::uint64_t understood;  // or not: 0
 };
 
-inline constexpr std::uint64_t line_bytes = 64;
-
 // When a latency burst ends, and what of it counts.
 struct LoadLimits {
     std::uint64_t loads = 0;             // that were timed and counted

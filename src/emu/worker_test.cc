@@ -16,8 +16,7 @@
 #include "emu/worker_main.h"
 #include "emu/worker_process.h"
 
-using namespace shadowprof;
-
+namespace shadowprof::worker_test {
 namespace {
 
 constexpr const char* worker_argument = "worker-of-the-test";
@@ -443,7 +442,12 @@ TEST_CASE("nonsense from the supervisor or its end ends a worker") {
     CHECK(outcome->result.end == SampleEnd::worker_lost);
 }
 
+}  // namespace shadowprof::worker_test
+
+// A worker of the test is the test itself with an argument.
 int main(int argc, char** argv) {
+    using namespace shadowprof;
+    using namespace shadowprof::worker_test;
     if (argc == 2 && std::strcmp(argv[1], worker_argument) == 0) {
         AskingSyscalls syscalls;
         return run_worker(syscalls);

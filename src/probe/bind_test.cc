@@ -1,8 +1,7 @@
 // What is known of an instruction before it is executed.
 #include "probe/test_probes.h"
 
-using namespace shadowprof;
-
+namespace shadowprof::bind_test {
 namespace {
 
 // That a condition always holds for the instruction, or never.
@@ -148,3 +147,5 @@ TEST_CASE("a bound probe outlives the instruction") {
     REQUIRE(bound.size() == 1);
     CHECK(evaluate(bound[0], cpu, memory, {}) == ProbeEvent{.probe = 0, .value = 9, .key = 0x108});
 }
+
+}  // namespace shadowprof::bind_test

@@ -3,8 +3,7 @@
 
 #include "probe/test_probes.h"
 
-using namespace shadowprof;
-
+namespace shadowprof::evaluate_test {
 namespace {
 
 const Instruction nop() {
@@ -189,3 +188,5 @@ TEST_CASE("without a latency there are no events of latencies") {
     bench.latency = 300;
     CHECK_FALSE(bench.event("latency > 300 { count() }", nop()));
 }
+
+}  // namespace shadowprof::evaluate_test

@@ -6,7 +6,7 @@
 #include <random>
 #include <string>
 
-using namespace shadowprof;
+namespace shadowprof::glob_test {
 
 TEST_CASE("patterns match as a shell's do") {
     CHECK(glob_matches("", ""));
@@ -66,3 +66,5 @@ TEST_CASE("many stars do not take forever") {
     for (int i = 0; i < 1000; ++i) pattern += "a*";
     CHECK_FALSE(glob_matches(pattern + "b", std::string(3000, 'a')));
 }
+
+}  // namespace shadowprof::glob_test

@@ -10,10 +10,7 @@ namespace {
 
 using Known = ProbeKnown;
 
-Known number(std::uint64_t value) {
-    return {.kind = Known::Kind::number, .number = value};
-}
-Known text(std::string_view value) {
+Known known_text(std::string_view value) {
     return {.kind = Known::Kind::text, .text = value};
 }
 
@@ -58,7 +55,7 @@ InstructionFacts::InstructionFacts(const Instruction& instruction, std::uint64_t
     : in_(instruction), references_(memory_references(instruction)), place_bits_(place_bits) {}
 
 std::optional<ProbeKnown> InstructionFacts::known(const ProbeNode& node) const {
-    if (node.test) return number(place_bits_ >> (first_test_ + *node.test) & 1);
+    if (node.test) return known_number(place_bits_ >> (first_test_ + *node.test) & 1);
     switch (node.fact.fact) {
         case ProbeFact::operand_value:
             if (const auto* named = operand(node.fact.operand)) return operand_value(*named);
@@ -70,32 +67,33 @@ std::optional<ProbeKnown> InstructionFacts::known(const ProbeNode& node) const {
             if (access(node.fact.fact) == nullptr) return Known{.kind = Known::Kind::absent};
             return std::nullopt;
         case ProbeFact::rip:
-            return number(in_.address().value);
+            return known_number(in_.address().value);
         default:
             break;
     }
     if (node.fact.uses != uses_instruction) return std::nullopt;
-    return node.type == ProbeType::text ? text_fact(node.fact) : number(number_fact(node.fact));
+    return node.type == ProbeType::text ? text_fact(node.fact)
+                                        : known_number(number_fact(node.fact));
 }
 
 std::optional<ProbeKnown> InstructionFacts::text_fact(const NamedFact& fact) const {
     const auto* named = operand(fact.operand);
     switch (fact.fact) {
         case ProbeFact::mnemonic:
-            return text(mnemonic_name(in_.mnemonic()));
+            return known_text(mnemonic_name(in_.mnemonic()));
         case ProbeFact::instruction_class:
             if (class_.empty())
                 class_ = lower_case(ZydisCategoryGetString(in_.zydis().meta.category));
-            return text(class_);
+            return known_text(class_);
         case ProbeFact::text:
             if (text_.empty())
                 text_ = Disassembler().text(std::as_bytes(in_.bytes()), in_.address().value);
-            return text(text_);
+            return known_text(text_);
         case ProbeFact::operand_kind:
-            return text(named ? kind_name(*named) : "");
+            return known_text(named ? kind_name(*named) : "");
         default:
-            if (!named || named->type != ZYDIS_OPERAND_TYPE_REGISTER) return text("");
-            return text(ZydisRegisterGetString(named->reg.value));
+            if (!named || named->type != ZYDIS_OPERAND_TYPE_REGISTER) return known_text("");
+            return known_text(ZydisRegisterGetString(named->reg.value));
     }
 }
 
@@ -130,12 +128,12 @@ std::optional<ProbeKnown> InstructionFacts::operand_value(
     const ZydisDecodedOperand& operand) const {
     if (operand.type == ZYDIS_OPERAND_TYPE_POINTER) return Known{.kind = Known::Kind::absent};
     if (operand.type != ZYDIS_OPERAND_TYPE_IMMEDIATE) return std::nullopt;
-    if (operand.imm.is_relative) return number(in_.next().value + operand.imm.value.u);
+    if (operand.imm.is_relative) return known_number(in_.next().value + operand.imm.value.u);
     // One that is shorter than the operation is sign-extended to it.
     const unsigned bits = operand.imm.is_signed
                               ? std::max<unsigned>(operand.size, in_.zydis().operand_width)
                               : operand.size;
-    return number(low_bytes(operand.imm.value.u, bits / 8));
+    return known_number(low_bytes(operand.imm.value.u, bits / 8));
 }
 
 const MemoryReference* InstructionFacts::access(ProbeFact fact) const {

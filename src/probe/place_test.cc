@@ -1,8 +1,7 @@
 // Conditions on where an instruction is.
 #include "probe/test_probes.h"
 
-using namespace shadowprof;
-
+namespace shadowprof::place_test {
 namespace {
 
 constexpr Place place{.module = "/usr/lib/libc.so.6",
@@ -68,3 +67,5 @@ TEST_CASE("tests are as large as they can be, and no larger") {
     CHECK(set.place_tests() == 2);
     CHECK(set.needs_line(1));
 }
+
+}  // namespace shadowprof::place_test

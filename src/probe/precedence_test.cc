@@ -6,8 +6,7 @@
 
 #include "probe/test_probes.h"
 
-using namespace shadowprof;
-
+namespace shadowprof::precedence_test {
 namespace {
 
 struct Number {
@@ -193,3 +192,5 @@ TEST_CASE("random expressions give what C's precedences make of them") {
     CHECK(divided_by_zero > 500);
     CHECK(is_signed > 500);
 }
+
+}  // namespace shadowprof::precedence_test

@@ -10,10 +10,6 @@ using Known = ProbeKnown;
 using MaybeKnown = std::optional<ProbeKnown>;
 using Op = ProbeOp;
 
-Known number(std::uint64_t value) {
-    return {.kind = Known::Kind::number, .number = value};
-}
-
 // Calls `holds` with the ways to write what is compared, until one does.
 template <typename Holds>
 bool any_spelling(const Known& known, Holds holds) {
@@ -44,7 +40,7 @@ class Folding {
         }
         switch (node.op) {
             case Op::number:
-                return number(node.number);
+                return known_number(node.number);
             case Op::text:
                 return Known{.kind = Known::Kind::text, .text = node.text};
             case Op::fact:
@@ -70,11 +66,11 @@ class Folding {
         const bool decides = node.op == Op::logical_or;
         const auto a = fold(node.left);
         if (a && a->is_failure()) return a;
-        if (a && (a->number != 0) == decides) return number(decides);
+        if (a && (a->number != 0) == decides) return known_number(decides);
         const auto b = fold(node.right);
         if (a && b && b->is_failure()) return b;
-        if (b && b->is_number() && (b->number != 0) == decides) return number(decides);
-        if (a && b) return number(!decides);
+        if (b && b->is_number() && (b->number != 0) == decides) return known_number(decides);
+        if (a && b) return known_number(!decides);
         return std::nullopt;
     }
 
@@ -82,8 +78,8 @@ class Folding {
         const auto a = fold(node.left);
         if (!a || a->is_failure()) return a;
         if (node.op == Op::load) return std::nullopt;
-        if (node.op == Op::sign_extend) return number(sign_extended(a->number, node.bytes));
-        return number(apply_unary(node.op, a->number));
+        if (node.op == Op::sign_extend) return known_number(sign_extended(a->number, node.bytes));
+        return known_number(apply_unary(node.op, a->number));
     }
 
     MaybeKnown binary(const ProbeNode& node) const {
@@ -91,10 +87,10 @@ class Folding {
         if (a && a->is_failure()) return a;
         if (b && b->is_failure()) return b;
         if (!a || !b) return std::nullopt;
-        if (!a->is_number()) return number(compare_texts(node.op, *a, *b));
+        if (!a->is_number()) return known_number(compare_texts(node.op, *a, *b));
         const auto result =
             apply_binary(node.op, a->number, b->number, is_signed_operation(syntax_, node));
-        return result ? number(*result) : Known{.kind = Known::Kind::missed};
+        return result ? known_number(*result) : Known{.kind = Known::Kind::missed};
     }
 
     const ProbeSyntax& syntax_;

@@ -25,6 +25,10 @@ struct ProbeKnown {
     bool is_failure() const { return kind == Kind::missed || kind == Kind::absent; }
 };
 
+inline ProbeKnown known_number(std::uint64_t value) {
+    return {.kind = ProbeKnown::Kind::number, .number = value};
+}
+
 // What is known of the facts that an expression names.
 class FactSource {
   public:

@@ -3,8 +3,7 @@
 
 #include "probe/test_probes.h"
 
-using namespace shadowprof;
-
+namespace shadowprof::probe_parser_test {
 namespace {
 
 ProbeError refusal(std::string_view text) {
@@ -199,3 +198,5 @@ TEST_CASE("probes of a run have names of their own") {
         3, "line == 1 && reads" + repeated(" || entry && rax", 24) + "{count()}");
     CHECK(message(tests) == "the probes have more than 64 conditions on places between them");
 }
+
+}  // namespace shadowprof::probe_parser_test

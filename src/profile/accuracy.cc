@@ -13,12 +13,6 @@ namespace {
 using Ends = std::tuple<CodeLocation, CodeLocation, EdgeKind>;
 using Numbers = std::vector<std::uint32_t>;
 
-std::string_view edge_kind_name(EdgeKind kind) {
-    constexpr std::string_view names[] = {"taken",    "fall-through", "jump",
-                                          "indirect", "call",         "return"};
-    return names[static_cast<std::size_t>(kind)];
-}
-
 // One of the two profiles, with its locations in common modules.
 struct Side {
     const Profile& profile;
@@ -113,7 +107,7 @@ AccuracyMetric edge_metric(const Side& full, const Side& sampled, std::size_t mo
     const auto shares = pairs.shares();
     return metric_of(edge_distances(shares), shares, most, [](const Ends& ends) {
         return AccuracyEntry{.at = {std::get<0>(ends), std::get<1>(ends)},
-                             .what = std::string(edge_kind_name(std::get<2>(ends)))};
+                             .what = std::string(name(std::get<2>(ends)))};
     });
 }
 

@@ -5,7 +5,7 @@
 
 #include <numeric>
 
-namespace shadowprof {
+namespace shadowprof::accuracy_test {
 namespace {
 
 constexpr std::size_t all = 1000;
@@ -314,4 +314,4 @@ TEST_CASE("streams overlap by heat, and are the same where instructions and addr
     CHECK(metric({}).streams.missing == "SAMPLED has no streams");
 }
 
-}  // namespace shadowprof
+}  // namespace shadowprof::accuracy_test

@@ -5,7 +5,7 @@
 
 #include "profile/test_traces.h"
 
-namespace shadowprof {
+namespace shadowprof::address_patterns_test {
 namespace {
 
 using namespace testing;
@@ -192,4 +192,4 @@ TEST_CASE("sequences are of values or of references, not of both") {
     CHECK(run.sample(program, {both, 1, 2}).damaged);
 }
 
-}  // namespace shadowprof
+}  // namespace shadowprof::address_patterns_test

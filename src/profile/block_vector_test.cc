@@ -6,7 +6,7 @@
 
 #include "profile/test_traces.h"
 
-namespace shadowprof {
+namespace shadowprof::block_vector_test {
 namespace {
 
 using namespace testing;
@@ -112,4 +112,4 @@ TEST_CASE("a vector is of one sample, and of samples only") {
 }
 
 }  // namespace
-}  // namespace shadowprof
+}  // namespace shadowprof::block_vector_test

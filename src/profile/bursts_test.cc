@@ -8,7 +8,7 @@
 #include "profile/join.h"
 #include "profile/test_programs.h"
 
-namespace shadowprof {
+namespace shadowprof::bursts_test {
 namespace {
 
 using namespace testing;
@@ -434,4 +434,4 @@ TEST_CASE("more in bursts than there was is noticed") {
 }
 
 }  // namespace
-}  // namespace shadowprof
+}  // namespace shadowprof::bursts_test

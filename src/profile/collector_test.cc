@@ -3,7 +3,7 @@
 
 #include "profile/test_traces.h"
 
-namespace shadowprof {
+namespace shadowprof::collector_test {
 namespace {
 
 using namespace testing;
@@ -411,4 +411,4 @@ TEST_CASE("code that changed at the same place is another block") {
 }
 
 }  // namespace
-}  // namespace shadowprof
+}  // namespace shadowprof::collector_test

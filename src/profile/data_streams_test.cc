@@ -8,7 +8,7 @@
 #include "profile/process_profile.h"
 #include "profile/test_traces.h"
 
-namespace shadowprof {
+namespace shadowprof::data_streams_test {
 namespace {
 
 using namespace testing;
@@ -188,4 +188,4 @@ TEST_CASE("references of a trace become streams of the profile, with their share
     CHECK(run.result().streams == profile.streams);
 }
 
-}  // namespace shadowprof
+}  // namespace shadowprof::data_streams_test

@@ -9,7 +9,7 @@
 
 #include "profile/test_traces.h"
 
-namespace shadowprof {
+namespace shadowprof::errors_test {
 namespace {
 
 using namespace testing;
@@ -288,4 +288,4 @@ TEST_CASE("instructions by function and batch add up to the stacks") {
 }
 
 }  // namespace
-}  // namespace shadowprof
+}  // namespace shadowprof::errors_test

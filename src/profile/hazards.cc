@@ -6,7 +6,7 @@
 namespace shadowprof {
 namespace {
 
-constexpr std::uint64_t line_bytes = 64, page_size = 4096;
+constexpr std::uint64_t page_size = 4096;
 
 constexpr bool is_ordinary(const Reference& r) {
     return r.bytes != 0 && !r.is(ReferenceSlot::repeated) && !r.is(ReferenceSlot::masked) &&

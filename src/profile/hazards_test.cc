@@ -5,7 +5,7 @@
 
 #include "profile/reorder_window.h"
 
-namespace shadowprof {
+namespace shadowprof::hazards_test {
 namespace {
 
 constexpr std::uint16_t load = ReferenceSlot::load, store = ReferenceSlot::store;
@@ -211,4 +211,4 @@ TEST_CASE("windows are those of the processor") {
     CHECK(reorder_window({"unknown", 1, 2}) == ReorderWindow{});
 }
 
-}  // namespace shadowprof
+}  // namespace shadowprof::hazards_test

@@ -5,7 +5,7 @@
 
 #include "profile/test_traces.h"
 
-namespace shadowprof {
+namespace shadowprof::hostile_trace_test {
 namespace {
 
 using namespace testing;
@@ -318,4 +318,4 @@ TEST_CASE("what changes while it is read does no harm") {
 }
 
 }  // namespace
-}  // namespace shadowprof
+}  // namespace shadowprof::hostile_trace_test

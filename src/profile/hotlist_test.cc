@@ -9,7 +9,7 @@
 #include "profile/counting_sample.h"
 #include "profile/tnv_table.h"
 
-namespace shadowprof {
+namespace shadowprof::hotlist_test {
 namespace {
 
 using Sample = CountingSample<std::uint64_t>;
@@ -416,4 +416,4 @@ TEST_CASE("estimates that cannot be counts are rounded to ones that can") {
 }
 
 }  // namespace
-}  // namespace shadowprof
+}  // namespace shadowprof::hotlist_test

@@ -5,8 +5,7 @@
 #include "profile/load_table.h"
 #include "profile/merge.h"
 
-using namespace shadowprof;
-
+namespace shadowprof::latency_levels_test {
 namespace {
 
 std::vector<std::string> names(const std::vector<LatencyLevel>& levels) {
@@ -138,3 +137,5 @@ TEST_CASE("latencies of several runs add up, and those of other machines say so"
     CHECK_FALSE(sum.latency_host);
     CHECK(sum.notes.size() == 1);
 }
+
+}  // namespace shadowprof::latency_levels_test

@@ -4,11 +4,7 @@
 #include "profile/join.h"
 
 namespace shadowprof {
-namespace {
-
-constexpr std::uint64_t line_bytes = 64;
-
-}  // namespace
+namespace {}  // namespace
 
 LoadTable::Row& LoadTable::row(CodeLocation at) {
     auto& row = rows_[at];

@@ -6,7 +6,7 @@
 #include "profile/merge.h"
 #include "profile/process_list.h"
 
-namespace shadowprof {
+namespace shadowprof::merge_property_test {
 namespace {
 
 class RandomProfiles {
@@ -388,4 +388,4 @@ TEST_CASE("what a merged profile says of the run is what all agree in") {
     CHECK(run.merged_runs == 2);
 }
 
-}  // namespace shadowprof
+}  // namespace shadowprof::merge_property_test

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-namespace shadowprof {
+namespace shadowprof::merge_test {
 namespace {
 
 TopValue top(int value, std::uint64_t count, double error = 0) {
@@ -285,4 +285,4 @@ TEST_CASE("counts from a forged file do no harm") {
 }
 
 }  // namespace
-}  // namespace shadowprof
+}  // namespace shadowprof::merge_test

@@ -8,7 +8,7 @@
 #include "profile/flow.h"
 #include "profile/test_programs.h"
 
-namespace shadowprof {
+namespace shadowprof::model_test {
 namespace {
 
 using namespace testing;
@@ -278,4 +278,4 @@ TEST_CASE("a stream that fills the graph loses nothing") {
 }
 
 }  // namespace
-}  // namespace shadowprof
+}  // namespace shadowprof::model_test

@@ -13,7 +13,7 @@
 
 #include "profile/mapped_file.h"
 
-namespace shadowprof {
+namespace shadowprof::module_table_test {
 namespace {
 
 MemoryMap own_map() {
@@ -273,4 +273,4 @@ TEST_CASE("one file mapped in several pieces, or by several processes, is one mo
 }
 
 }  // namespace
-}  // namespace shadowprof
+}  // namespace shadowprof::module_table_test

@@ -4,7 +4,7 @@
 
 #include "profile/join.h"
 
-namespace shadowprof {
+namespace shadowprof::probe_totals_test {
 namespace {
 
 std::vector<Probe> probes(const std::vector<std::string>& texts) {
@@ -151,4 +151,4 @@ TEST_CASE("what two collectors saw adds up") {
     CHECK(bool(sum == both.profiles()));
 }
 
-}  // namespace shadowprof
+}  // namespace shadowprof::probe_totals_test

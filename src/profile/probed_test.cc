@@ -7,7 +7,7 @@
 
 #include "profile/test_traces.h"
 
-namespace shadowprof {
+namespace shadowprof::probed_test {
 namespace {
 
 using namespace testing;
@@ -138,4 +138,4 @@ TEST_CASE("each thread's probes are its own") {
 }
 
 }  // namespace
-}  // namespace shadowprof
+}  // namespace shadowprof::probed_test

@@ -5,7 +5,7 @@
 
 #include "profile/test_traces.h"
 
-namespace shadowprof {
+namespace shadowprof::process_profile_test {
 namespace {
 
 using namespace testing;
@@ -108,4 +108,4 @@ TEST_CASE("lists are sorted hottest first") {
 }
 
 }  // namespace
-}  // namespace shadowprof
+}  // namespace shadowprof::process_profile_test

@@ -2,11 +2,13 @@
 // in it depends on the addresses at which a run happened to load its modules.
 #pragma once
 
+#include <array>
 #include <compare>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/memory_map.h"
@@ -25,6 +27,11 @@ struct Module {
 };
 
 enum class EdgeKind : std::uint8_t { taken, fall_through, jump, indirect, call, ret };
+inline constexpr std::array<std::string_view, 6> edge_kind_names = {
+    "taken", "fall-through", "jump", "indirect", "call", "return"};
+inline std::string_view name(EdgeKind kind) {
+    return edge_kind_names.at(static_cast<std::size_t>(kind));
+}
 
 struct Edge {
     CodeLocation from;  // the branch instruction

@@ -5,7 +5,7 @@
 
 #include "profile/test_programs.h"
 
-namespace shadowprof {
+namespace shadowprof::sequence_test {
 namespace {
 
 using namespace testing;
@@ -81,4 +81,4 @@ TEST_CASE("sequences that cannot be are refused") {
 }
 
 }  // namespace
-}  // namespace shadowprof
+}  // namespace shadowprof::sequence_test

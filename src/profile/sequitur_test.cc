@@ -11,7 +11,7 @@
 
 #include "profile/random.h"
 
-namespace shadowprof {
+namespace shadowprof::sequitur_test {
 namespace {
 
 using Grammar = Sequitur::Grammar;
@@ -207,4 +207,4 @@ TEST_CASE("a random grammar keeps both properties at each step") {
     }
 }
 
-}  // namespace shadowprof
+}  // namespace shadowprof::sequitur_test

@@ -5,7 +5,7 @@
 #include "profile/stack_tree.h"
 #include "profile/test_traces.h"
 
-namespace shadowprof {
+namespace shadowprof::stores_test {
 namespace {
 
 using namespace testing;
@@ -188,4 +188,4 @@ TEST_CASE("invariants that do not hold are found and named") {
 }
 
 }  // namespace
-}  // namespace shadowprof
+}  // namespace shadowprof::stores_test

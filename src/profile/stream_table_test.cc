@@ -4,7 +4,7 @@
 
 #include <numeric>
 
-namespace shadowprof {
+namespace shadowprof::stream_table_test {
 namespace {
 
 using References = std::vector<DataReference>;
@@ -106,4 +106,4 @@ TEST_CASE("space is bounded, and hot streams outlive many cold ones") {
     CHECK(hot[1] == stream({3, 4}, 20 * StreamTable::most_candidates / 100 + 1));
 }
 
-}  // namespace shadowprof
+}  // namespace shadowprof::stream_table_test

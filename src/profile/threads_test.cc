@@ -5,7 +5,7 @@
 
 #include "profile/test_traces.h"
 
-using namespace shadowprof;
+namespace shadowprof::threads_test {
 using namespace shadowprof::testing;
 
 namespace {
@@ -140,3 +140,5 @@ TEST_CASE("a record that another thread cuts off does not count") {
     run.collector.end();
     CHECK(run.result().values.empty());
 }
+
+}  // namespace shadowprof::threads_test

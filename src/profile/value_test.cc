@@ -8,7 +8,7 @@
 
 #include "profile/test_traces.h"
 
-namespace shadowprof {
+namespace shadowprof::value_test {
 namespace {
 
 using namespace testing;
@@ -535,4 +535,4 @@ TEST_CASE("the values of two emulators add up") {
 }
 
 }  // namespace
-}  // namespace shadowprof
+}  // namespace shadowprof::value_test

@@ -7,7 +7,7 @@
 #include "profile/join.h"
 #include "profile/test_traces.h"
 
-namespace shadowprof {
+namespace shadowprof::weights_test {
 namespace {
 
 using namespace testing;
@@ -191,4 +191,4 @@ TEST_CASE("scaled counts are rounded, and what was seen stays") {
 }
 
 }  // namespace
-}  // namespace shadowprof
+}  // namespace shadowprof::weights_test

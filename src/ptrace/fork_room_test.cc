@@ -6,8 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-using namespace shadowprof;
-
+namespace shadowprof::fork_room_test {
 namespace {
 
 constexpr std::uint64_t mib = std::uint64_t{1} << 20;
@@ -96,3 +95,5 @@ TEST_CASE("each limit that is near is a shortage") {
     strict.strict_accounting = true;
     CHECK(shortage(needs, {}, strict, 2));
 }
+
+}  // namespace shadowprof::fork_room_test

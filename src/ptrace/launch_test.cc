@@ -14,8 +14,7 @@
 #include "ptrace/program_check.h"
 #include "ptrace/test_support.h"
 
-using namespace shadowprof;
-
+namespace shadowprof::launch_test {
 namespace {
 
 // A folder of its own for each test.
@@ -226,3 +225,5 @@ TEST_CASE("programs are found along a search path as execvp finds them") {
     CHECK(resolve_program("directory", search_path).error().code == ErrorCode::not_found);
     CHECK(resolve_program("", search_path).error().code == ErrorCode::not_found);
 }
+
+}  // namespace shadowprof::launch_test

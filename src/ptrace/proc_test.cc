@@ -11,7 +11,7 @@
 #include "ptrace/sleep_state.h"
 #include "ptrace/test_support.h"
 
-using namespace shadowprof;
+namespace shadowprof::proc_test {
 
 TEST_CASE("a status text is read, and one without its essentials refused") {
     auto status = ProcStatus::parse(
@@ -97,3 +97,5 @@ TEST_CASE("calls to which a stop would be visible are recognised in /proc's text
     CHECK(!sleeps_undisturbed("-1 0x7ffe 0x7f00\n"));
     CHECK(!sleeps_undisturbed(""));
 }
+
+}  // namespace shadowprof::proc_test

@@ -19,8 +19,7 @@
 #include "ptrace/test_support.h"
 #include "ptrace/thread_registers.h"
 
-using namespace shadowprof;
-
+namespace shadowprof::remote_syscall_test {
 namespace {
 
 struct Facts {
@@ -422,3 +421,5 @@ TEST_CASE("a place that holds no syscall instruction is not jumped to") {
     CHECK(!RemoteSyscall::begin(need(stop).threads().front(), *instruction + 1));
     CHECK(!RemoteSyscall::begin(stop->threads().front(), {8}));
 }
+
+}  // namespace shadowprof::remote_syscall_test

@@ -30,8 +30,7 @@ step_fault:
     ud2
 )");
 
-using namespace shadowprof;
-
+namespace shadowprof::replica_test {
 namespace {
 
 constexpr std::size_t word_count = 64 * page_bytes / sizeof(std::uint64_t);
@@ -304,3 +303,5 @@ TEST_CASE("a replica never runs when shadowprof is killed, and the target does n
         CHECK(facts->handler_runs == 0);
     }
 }
+
+}  // namespace shadowprof::replica_test

@@ -2,8 +2,7 @@
 
 #include <doctest/doctest.h>
 
-using namespace shadowprof;
-
+namespace shadowprof::seccomp_state_test {
 namespace {
 
 constexpr pid_t own_pid = 10;
@@ -30,3 +29,5 @@ TEST_CASE("strict mode is nobody's filter") {
     const ProcStatus strict{.parent_pid = own_pid, .seccomp = 1};
     CHECK(!has_same_filters(strict, strict, own_pid, strict));
 }
+
+}  // namespace shadowprof::seccomp_state_test

@@ -6,8 +6,7 @@
 
 #include "ptrace/test_support.h"
 
-using namespace shadowprof;
-
+namespace shadowprof::smaps_test {
 namespace {
 
 constexpr std::string_view head = "1000-2000 rw-p 00000000 00:00 0 [heap]\n";
@@ -81,3 +80,5 @@ TEST_CASE("what the kernel writes of this process is read") {
         return each.mapping.contains(here) && each.has("rd");
     }));
 }
+
+}  // namespace shadowprof::smaps_test

@@ -16,7 +16,7 @@
 #include "ptrace/target.h"
 #include "ptrace/test_support.h"
 
-using namespace shadowprof;
+namespace shadowprof::stop_test {
 using namespace std::chrono_literals;
 
 namespace {
@@ -446,3 +446,5 @@ TEST_CASE("what cannot be attached to is refused with the reason") {
     REQUIRE(wait_until([&] { return traced->load(); }));
     CHECK(refusal(sleeper.pid()).find(std::to_string(tracer.pid())) != std::string::npos);
 }
+
+}  // namespace shadowprof::stop_test

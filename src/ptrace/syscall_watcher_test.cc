@@ -12,8 +12,7 @@
 #include "ptrace/target.h"
 #include "ptrace/test_support.h"
 
-using namespace shadowprof;
-
+namespace shadowprof::syscall_watcher_test {
 namespace {
 
 struct Facts {
@@ -206,3 +205,5 @@ TEST_CASE("a watcher hears of a new program and sees its calls") {
     ::close(ends[0]);
     ::close(ends[1]);
 }
+
+}  // namespace shadowprof::syscall_watcher_test

@@ -15,7 +15,7 @@
 #include "ptrace/replica.h"
 #include "ptrace/test_support.h"
 
-using namespace shadowprof;
+namespace shadowprof::target_family_test {
 using namespace std::chrono_literals;
 
 namespace {
@@ -357,3 +357,5 @@ TEST_CASE("hundreds of children that end at once are all seen, and leave no desc
     REQUIRE(ends.size() == children);
     for (int i = 0; i < children; ++i) CHECK(ends[static_cast<std::size_t>(i)] == i % 100);
 }
+
+}  // namespace shadowprof::target_family_test

@@ -5,8 +5,7 @@
 #include <array>
 #include <cstring>
 
-using namespace shadowprof;
-
+namespace shadowprof::thread_registers_test {
 namespace {
 
 using Regset = std::array<std::byte, CpuState::xsave_bytes>;
@@ -105,3 +104,5 @@ TEST_CASE("a thread in a restartable call is told from one in user mode") {
     CHECK(!blocked(35, -4));
     CHECK(!blocked(35, -515));
 }
+
+}  // namespace shadowprof::thread_registers_test

@@ -9,8 +9,7 @@
 
 #include "ptrace/test_support.h"
 
-using namespace shadowprof;
-
+namespace shadowprof::unforked_memory_test {
 namespace {
 
 constexpr auto left_out = UnforkedRange::Mark::left_out;
@@ -75,3 +74,5 @@ TEST_CASE("what a process keeps from its forks is found, and nothing else of it"
     ::waitpid(child, nullptr, 0);
     for (const int fd : ready) ::close(fd);
 }
+
+}  // namespace shadowprof::unforked_memory_test

@@ -11,8 +11,7 @@
 #include "ptrace/process_memory.h"
 #include "ptrace/test_support.h"
 
-using namespace shadowprof;
-
+namespace shadowprof::unwind_test {
 namespace {
 
 constexpr int depth = 20;
@@ -328,3 +327,5 @@ TEST_CASE("what is no code is no caller") {
     Unwinder unwinder;
     CHECK(unwinder.unwind(cpu, *map, memory).size() == 1);
 }
+
+}  // namespace shadowprof::unwind_test

@@ -5,7 +5,7 @@
 
 #include "ptrace/test_support.h"
 
-using namespace shadowprof;
+namespace shadowprof::wait_hub_test {
 using namespace std::chrono_literals;
 
 TEST_CASE("wait statuses are told apart") {
@@ -64,3 +64,5 @@ TEST_CASE("discarded processes are reaped in passing and never reported") {
     CHECK(wait_until([&] { return !hub.poll() && hub.discarded() == 0; }));
     CHECK(::waitpid(pid, nullptr, __WALL) == -1);
 }
+
+}  // namespace shadowprof::wait_hub_test

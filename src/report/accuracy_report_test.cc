@@ -8,8 +8,7 @@
 
 #include "report/testdata/sample_profile.h"
 
-using namespace shadowprof;
-
+namespace shadowprof::accuracy_report_test {
 namespace {
 
 Profile with_less() {
@@ -84,3 +83,5 @@ TEST_CASE(
 TEST_CASE("standard input is read once") {
     CHECK_FALSE(report_accuracy({.full = "-", .sampled = "-"}, stdout));
 }
+
+}  // namespace shadowprof::accuracy_report_test

@@ -8,8 +8,7 @@
 #include "report/function_table.h"
 #include "report/range_index.h"
 
-using namespace shadowprof;
-
+namespace shadowprof::code_ranges_test {
 namespace {
 
 // An .eh_frame section under construction.
@@ -203,3 +202,5 @@ TEST_CASE("bytes that are no instruction have no text") {
     CHECK(text_of({0x48, 0x8b}).empty());
     CHECK(text_of({0x06}).empty());
 }
+
+}  // namespace shadowprof::code_ranges_test

@@ -6,8 +6,7 @@
 #include <array>
 #include <map>
 
-using namespace shadowprof;
-
+namespace shadowprof::instruction_counts_test {
 namespace {
 
 // 1000 push rbp; 1001 test edi,edi; 1003 je 1008; 1005 xor eax,eax; 1007 nop; 1008 call 1020;
@@ -121,3 +120,5 @@ TEST_CASE("runs reach from where control came to the next branch") {
                                                             {0x1005, 0x1008, 3},
                                                             {0x1001, 0x1003, 9}});
 }
+
+}  // namespace shadowprof::instruction_counts_test

@@ -2,8 +2,7 @@
 
 #include <doctest/doctest.h>
 
-using namespace shadowprof;
-
+namespace shadowprof::json_splitter_test {
 namespace {
 
 struct Split {
@@ -61,3 +60,5 @@ TEST_CASE("nesting and the size of parts are limited, not that of the whole") {
         CHECK(split(fmt::format("{{\"{}\": [[{}]]}}", name, many), limits).rest.find("too large") !=
               std::string::npos);
 }
+
+}  // namespace shadowprof::json_splitter_test

@@ -8,8 +8,7 @@
 #include "report/profile_writer.h"
 #include "report/testdata/sample_profile.h"
 
-using namespace shadowprof;
-
+namespace shadowprof::merged_symbols_test {
 namespace {
 
 CodeSymbol named(std::string_view function, std::uint32_t line = 0) {
@@ -70,3 +69,5 @@ TEST_CASE("what is only in merged profiles survives the file") {
     REQUIRE(file->profile.values.at(0).absent_error);
     CHECK(*file->profile.values[0].absent_error == doctest::Approx(*sum.values[0].absent_error));
 }
+
+}  // namespace shadowprof::merged_symbols_test

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-namespace shadowprof {
+namespace shadowprof::name_filter_test {
 
 TEST_CASE("functions are meant by their names, with and without arguments, and by patterns") {
     CHECK(NameFilter("").matches("f"));
@@ -22,4 +22,4 @@ TEST_CASE("what is no pattern is a name") {
     CHECK_FALSE(NameFilter("a[").matches("ab"));
 }
 
-}  // namespace shadowprof
+}  // namespace shadowprof::name_filter_test

@@ -27,7 +27,7 @@ std::optional<FunctionRange> parse_line(std::string_view line) {
 }
 
 // Entries by start; adding one cuts or removes those that it overlaps.
-class Entries {
+class FunctionRanges {
   public:
     void add(FunctionRange entry) {
         auto it = entries_.lower_bound(entry.start);
@@ -58,7 +58,7 @@ class Entries {
 }  // namespace
 
 std::vector<FunctionRange> parse_perf_map(std::string_view text) {
-    Entries entries;
+    FunctionRanges entries;
     while (!text.empty()) {
         auto line = text.substr(0, text.find('\n'));
         text.remove_prefix(std::min(text.size(), line.size() + 1));

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-using namespace shadowprof;
+namespace shadowprof::probe_text_test {
 
 TEST_CASE("sums are spelled in hexadecimal, whatever their width") {
     const ProbeSum wide = (ProbeSum{0x123} << 64) + 0xabc;
@@ -42,3 +42,5 @@ TEST_CASE("numbers are as short as they can be read") {
     CHECK(short_probe_number(~std::uint64_t{0}, true) == "-1");
     CHECK(probe_number(~std::uint64_t{0}, false) == "18446744073709551615");
 }
+
+}  // namespace shadowprof::probe_text_test

@@ -10,8 +10,7 @@
 #include "report/profile_writer.h"
 #include "report/testdata/sample_profile.h"
 
-using namespace shadowprof;
-
+namespace shadowprof::profile_json_test {
 namespace {
 
 std::string written(const Profile& profile, SymbolSource& symbols, WriteOptions options = {}) {
@@ -358,3 +357,5 @@ TEST_CASE("a file that is absent or no profile is named") {
     REQUIRE(!device);
     CHECK(contains(device.error().message, "not a regular file"));
 }
+
+}  // namespace shadowprof::profile_json_test

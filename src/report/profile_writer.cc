@@ -297,7 +297,7 @@ class ProfileWriter {
             json_.begin_object();
             location("from", edge.from);
             location("to", edge.to);
-            json_.member("kind", edge_kind_names[static_cast<std::size_t>(edge.kind)]);
+            json_.member("kind", name(edge.kind));
             json_.member("count", edge.count);
             error(edge.error);
             json_.end_object();

@@ -12,10 +12,6 @@ namespace shadowprof {
 
 inline constexpr std::string_view profile_schema = "shadowprof/1";
 
-// Names of EdgeKind in a profile, indexed by it.
-inline constexpr std::string_view edge_kind_names[] = {"taken",    "fall-through", "jump",
-                                                       "indirect", "call",         "return"};
-
 struct WriteOptions {
     // Entries of each list to write; a list cut short is said to be in the profile's notes.
     std::size_t top = std::numeric_limits<std::size_t>::max();

@@ -7,8 +7,7 @@
 
 #include "report/testdata/files.h"
 
-using namespace shadowprof;
-
+namespace shadowprof::safe_output_test {
 namespace {
 
 constexpr pid_t some_pid = 4711;
@@ -227,3 +226,5 @@ TEST_CASE("/dev/stdout that is a file is written to, not replaced") {
     CHECK(file_content(path) == "before, after");
     CHECK(dir.size() == 1);
 }
+
+}  // namespace shadowprof::safe_output_test

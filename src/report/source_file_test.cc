@@ -4,7 +4,7 @@
 
 #include "report/testdata/files.h"
 
-namespace shadowprof {
+namespace shadowprof::source_file_test {
 
 TEST_CASE("Lines come without their ends, whatever these are") {
     TemporaryDirectory directory;
@@ -62,4 +62,4 @@ TEST_CASE("A file is read once") {
     CHECK(files.line(path, 1) == "before");
 }
 
-}  // namespace shadowprof
+}  // namespace shadowprof::source_file_test

@@ -16,15 +16,16 @@ namespace shadowprof {
 namespace {
 
 // Together with heads and blank lines, never more than 50 lines.
-constexpr std::size_t most_functions = 7, most_paths = 4, most_branches = 4, most_values = 5,
-                      most_threads = 4, most_notes = 4, most_names = 5, most_loads = 3;
+constexpr std::size_t shown_functions = 7, shown_paths = 4, shown_branches = 4, shown_values = 5,
+                      shown_threads = 4, shown_notes = 4, shown_names = 5, shown_loads = 3;
 // With these it is longer, where they were asked for.
-constexpr std::size_t most_hazards = 5, most_addresses = 5, most_streams = 5, most_probe_lines = 5;
+constexpr std::size_t shown_hazards = 5, shown_addresses = 5, shown_streams = 5,
+                      shown_probe_lines = 5;
 // Where there are several processes, they take the place of the last of these.
-constexpr std::size_t most_processes_shown = 4, fewer_functions = 5, fewer_branches = 3,
+constexpr std::size_t shown_processes = 4, fewer_functions = 5, fewer_branches = 3,
                       fewer_values = 2;
 // One value that depends on its callers takes the place of some that are invariant.
-constexpr std::size_t most_callers = 2;
+constexpr std::size_t shown_callers = 2;
 // The same with loads; with both there are fewer paths as well.
 constexpr std::size_t fewer_loads = 2, fewer_paths = 2;
 
@@ -41,10 +42,10 @@ std::string most_frequent(const std::map<std::string, std::uint64_t>& counts) {
     std::stable_sort(list.begin(), list.end(),
                      [](const auto& a, const auto& b) { return a.second > b.second; });
     std::string text;
-    for (std::size_t i = 0; i < std::min(list.size(), most_names); ++i)
+    for (std::size_t i = 0; i < std::min(list.size(), shown_names); ++i)
         text += fmt::format("{}{} {}", i == 0 ? "" : ", ", list[i].first,
                             short_count(static_cast<double>(list[i].second)));
-    if (list.size() > most_names) text += ", ...";
+    if (list.size() > shown_names) text += ", ...";
     return text;
 }
 
@@ -150,7 +151,7 @@ class Summary {
         double all = 0;
         for (const ThreadProfile& t : threads) all += static_cast<double>(t.instructions);
         std::string text = fmt::format("         {}", counted(threads.size(), "thread"));
-        for (std::size_t i = 0; i < std::min(threads.size(), most_threads); ++i) {
+        for (std::size_t i = 0; i < std::min(threads.size(), shown_threads); ++i) {
             const ThreadProfile& t = threads[i];
             const auto who =
                 t.tid == 0 ? "begun in samples" : fmt::format("{} {}", t.tid, printable(t.name));
@@ -190,8 +191,7 @@ class Summary {
         if (!has_several_processes()) return;
         title("Processes, by instructions");
         const auto& list = profile_.processes;
-        const std::size_t shown =
-            list.size() > most_processes_shown ? most_processes_shown - 1 : list.size();
+        const std::size_t shown = list.size() > shown_processes ? shown_processes - 1 : list.size();
         double all = static_cast<double>(profile_.other_processes.instructions);
         for (const ProcessInfo& process : list) all += static_cast<double>(process.instructions);
         for (std::size_t i = 0; i < shown; ++i) process_line(list[i], all);
@@ -239,39 +239,39 @@ class Summary {
 
     void functions() {
         const HotFunctions hot = hot_functions(profile_, symbols_);
-        lists_.functions(first(hot.list, is_crowded() ? fewer_functions : most_functions),
+        lists_.functions(first(hot.list, is_crowded() ? fewer_functions : shown_functions),
                          hot.unit);
     }
 
     void paths() {
-        lists_.paths(hot_paths(profile_,
-                               has_several_processes() && has_losses() ? fewer_paths : most_paths));
+        lists_.paths(hot_paths(
+            profile_, has_several_processes() && has_losses() ? fewer_paths : shown_paths));
     }
 
     void branches() {
-        lists_.branches(hot_branches(profile_, is_crowded() ? fewer_branches : most_branches));
+        lists_.branches(hot_branches(profile_, is_crowded() ? fewer_branches : shown_branches));
     }
 
     void values() {
         const auto by_caller = caller_dependent_values(profile_, 1);
         const bool fewer = is_crowded() || !by_caller.empty();
-        lists_.values(invariant_values(profile_, symbols_, fewer ? fewer_values : most_values),
+        lists_.values(invariant_values(profile_, symbols_, fewer ? fewer_values : shown_values),
                       "Most invariant values, constants left out");
-        lists_.caller_dependent(by_caller, most_callers,
+        lists_.caller_dependent(by_caller, shown_callers,
                                 "The value that most depends on its caller");
     }
 
     void references() {
-        lists_.hazards(first(all_of(profile_.hazards), most_hazards));
+        lists_.hazards(first(all_of(profile_.hazards), shown_hazards));
         lists_.addresses(
-            first(unforeseeable_first(profile_.addresses), most_addresses),
+            first(unforeseeable_first(profile_.addresses), shown_addresses),
             "Loads by how their addresses follow each other, unforeseeable ones first");
-        lists_.streams(first(all_of(profile_.streams), most_streams));
+        lists_.streams(first(all_of(profile_.streams), shown_streams));
     }
 
     void loads() {
         auto hot =
-            first(all_of(profile_.latency), has_several_processes() ? fewer_loads : most_loads);
+            first(all_of(profile_.latency), has_several_processes() ? fewer_loads : shown_loads);
         std::erase_if(hot, [](const LoadLatency* load) { return load->lost_cycles == 0; });
         lists_.loads(hot);
     }
@@ -280,7 +280,7 @@ class Summary {
         for (const ProbeProfile& probe : profile_.probes) {
             title(probe_title(probe));
             for (const std::string& text : probe_lines(probe, profile_.modules, symbols_,
-                                                       most_probe_lines, page_.name_column()))
+                                                       shown_probe_lines, page_.name_column()))
                 line(text);
         }
     }
@@ -301,7 +301,7 @@ class Summary {
         if (notes.empty()) return;
         title("Notes");
         // The line about convergence takes the place of one.
-        const std::size_t most = most_notes - (profile_.sampling.convergence ? 1 : 0);
+        const std::size_t most = shown_notes - (profile_.sampling.convergence ? 1 : 0);
         bool too_many = notes.size() > most;
         std::size_t shown = too_many ? most - 1 : notes.size();
         for (std::size_t i = 0; i < shown; ++i) line("  " + printable(notes[i]));

@@ -12,8 +12,7 @@
 #include "report/testdata/sample_profile.h"
 #include "report/text_format.h"
 
-using namespace shadowprof;
-
+namespace shadowprof::summary_test {
 namespace {
 
 std::string summary(const Profile& profile, SymbolSource& symbols, TextOptions options = {}) {
@@ -460,3 +459,5 @@ TEST_CASE("probes are shown by what they reduce to") {
     CHECK(other.find("  80.0%        8  -1\n  20.0%        2  3\n") != std::string::npos);
     CHECK(other.find("  75.0%        3  work+0x4\n") != std::string::npos);
 }
+
+}  // namespace shadowprof::summary_test

@@ -7,7 +7,7 @@
 
 #include "report/testdata/victim_facts.h"
 
-namespace shadowprof {
+namespace shadowprof::symbol_places_test {
 namespace {
 
 std::vector<ModulePlaces> places_of(const char* variable, const std::vector<std::string>& texts) {
@@ -69,4 +69,4 @@ TEST_CASE("without symbols functions have no names") {
 }
 
 }  // namespace
-}  // namespace shadowprof
+}  // namespace shadowprof::symbol_places_test

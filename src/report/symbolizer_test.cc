@@ -11,8 +11,7 @@
 #include "report/testdata/victim_facts.h"
 #include "report/vdso_image.h"
 
-using namespace shadowprof;
-
+namespace shadowprof::symbolizer_test {
 namespace {
 
 // What the victim says about itself: addresses of functions, numbers of lines.
@@ -310,3 +309,5 @@ TEST_CASE("names are demangled, and what is no name is left alone") {
     std::string endless = "_Z" + std::string(100'000, 'P') + "i";
     CHECK(demangle(endless) == endless);
 }
+
+}  // namespace shadowprof::symbolizer_test

@@ -9,7 +9,7 @@
 namespace shadowprof {
 namespace {
 
-struct Unit {
+struct CountUnit {
     double size;
     std::string_view name;
 };
@@ -36,12 +36,12 @@ std::size_t prefix_bytes(std::string_view text, std::size_t count) {
 }  // namespace
 
 std::string short_count(double count) {
-    constexpr std::array<Unit, 5> units{
+    constexpr std::array<CountUnit, 5> units{
         {{1e15, "P"}, {1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}}};
     if (count < 10'000) return fmt::format("{:.0f}", count);
     // Compared after rounding: 999,950 is 1.00 M, not 1000 k.
     auto unit = std::find_if(units.begin(), units.end(),
-                             [&](const Unit& u) { return count >= u.size * 0.9995; });
+                             [&](const CountUnit& u) { return count >= u.size * 0.9995; });
     return fmt::format("{} {}", three_digits(count / unit->size), unit->name);
 }
 

@@ -8,7 +8,7 @@
 
 #include "report/testdata/sample_profile.h"
 
-namespace shadowprof {
+namespace shadowprof::value_text_test {
 namespace {
 
 constexpr auto integer = ValueType::Kind::integer, floating = ValueType::Kind::floating,
@@ -102,4 +102,4 @@ TEST_CASE("values are hexadecimal numbers as wide as they are") {
 }
 
 }  // namespace
-}  // namespace shadowprof
+}  // namespace shadowprof::value_text_test

@@ -19,20 +19,20 @@ std::vector<std::string> command_of(pid_t pid) {
 }
 
 // What is left when the target was let go.
-struct Sampled {
+struct SampledTarget {
     Profiling profiling;
     std::unique_ptr<Sampler> sampler;
     std::unique_ptr<Target> target;
     Result<void> sampling, detaching;
 
-    Sampled(const RunOptions& options, ProbePlaces* places) : profiling(options, places) {}
+    SampledTarget(const RunOptions& options, ProbePlaces* places) : profiling(options, places) {}
 };
 
 // Until the calling thread ends, a thread of the target that was left alone can stand in a stop
 // that nobody deals with, if it wakes up: nothing that takes long is to be done behind the detach.
 Result<void> attach_and_sample(const RunOptions& options, int end_request,
                                const ProgressListener& on_progress, SamplingControl* control,
-                               Sampled& sampled) {
+                               SampledTarget& sampled) {
     Profiling& profiling = sampled.profiling;
     TRY_ASSIGN(sampled.sampler,
                Sampler::create(options, profiling.seed(), profiling.hub(), profiling.modules(),
@@ -48,7 +48,7 @@ Result<void> attach_and_sample(const RunOptions& options, int end_request,
     return {};
 }
 
-Result<RunOutcome> conclude(Sampled& sampled) {
+Result<RunOutcome> conclude(SampledTarget& sampled) {
     TRY(std::move(sampled.sampling));
     sampled.profiling.end(*sampled.target, [&](Profile& profile) {
         sampled.sampler->fill(profile);
@@ -74,7 +74,7 @@ Result<RunOutcome> attach_target(const RunOptions& options, int end_request,
                                  const ProgressListener& on_progress, SamplingControl* control,
                                  ProbePlaces* places) {
     prepare_sigchld();
-    Sampled sampled(options, places);
+    SampledTarget sampled(options, places);
     Result<void> attached;
     start_quiet_thread([&] {
         attached = attach_and_sample(options, end_request, on_progress, control, sampled);

@@ -13,7 +13,7 @@
 #include "shadow/budget/burst_account.h"
 #include "shadow/stack_copies.h"
 
-using namespace shadowprof;
+namespace shadowprof::burst_test {
 using namespace std::chrono_literals;
 
 namespace {
@@ -111,3 +111,5 @@ TEST_CASE("beside a copied stack only what cannot change is read, as long as it 
     CHECK_FALSE(gone.read(address_of(&constant), std::as_writable_bytes(std::span(bytes))));
     CHECK(gone.lost());
 }
+
+}  // namespace shadowprof::burst_test

@@ -7,8 +7,8 @@ namespace {
 
 // Of fewer batches even errors are not known well.
 constexpr std::uint64_t least_batches = 32;
-constexpr int look_share = 100;
-constexpr std::chrono::milliseconds least_between_looks{20};
+constexpr int convergence_look_share = 100;
+constexpr std::chrono::milliseconds least_between_convergence_looks{20};
 
 }  // namespace
 
@@ -17,7 +17,8 @@ void ConvergenceWatch::look(std::uint64_t samples, Clock::time_point now) {
     const auto start = Clock::now();
     const auto errors = profile_.edge_errors(least_batches);
     const auto cost = Clock::now() - start;
-    next_look_ = now + std::max<Clock::duration>(look_share * cost, least_between_looks);
+    next_look_ = now + std::max<Clock::duration>(convergence_look_share * cost,
+                                                 least_between_convergence_looks);
     if (!errors || 100 * *errors > limit_percent_) return;
     reached_.reached = true;
     reached_.error_percent = 100 * *errors;

@@ -4,7 +4,7 @@
 
 #include "profile/test_traces.h"
 
-namespace shadowprof {
+namespace shadowprof::convergence_test {
 namespace {
 
 using namespace testing;
@@ -80,4 +80,4 @@ TEST_CASE("it is not looked at again at once") {
 }
 
 }  // namespace
-}  // namespace shadowprof
+}  // namespace shadowprof::convergence_test

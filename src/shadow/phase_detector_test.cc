@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-namespace shadowprof {
+namespace shadowprof::phase_detector_test {
 namespace {
 
 // A phase that executes some blocks, each with its own share, seen in samples of some looks.
@@ -128,4 +128,4 @@ TEST_CASE("a sample that tells nothing changes nothing") {
 }
 
 }  // namespace
-}  // namespace shadowprof
+}  // namespace shadowprof::phase_detector_test

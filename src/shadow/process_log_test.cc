@@ -6,7 +6,7 @@
 
 #include "profile/process_list.h"
 
-using namespace shadowprof;
+namespace shadowprof::process_log_test {
 using namespace std::chrono_literals;
 
 namespace {
@@ -103,3 +103,5 @@ TEST_CASE("a long command line is cut") {
     CHECK(bytes < 1100);
     CHECK(log.command(0).back().ends_with("..."));
 }
+
+}  // namespace shadowprof::process_log_test

@@ -11,8 +11,7 @@
 #include "ptrace/proc.h"
 #include "ptrace/test_support.h"
 
-using namespace shadowprof;
-
+namespace shadowprof::process_tree_test {
 namespace {
 
 struct Facts {
@@ -138,3 +137,5 @@ TEST_CASE("what outlives the first process is let go, and the profile says so") 
     for (const auto& process : profile.processes)
         CHECK(process.exit_status == (process.parent ? std::nullopt : std::optional(4)));
 }
+
+}  // namespace shadowprof::process_tree_test

@@ -4,7 +4,7 @@
 
 #include <thread>
 
-namespace shadowprof {
+namespace shadowprof::processors_test {
 namespace {
 
 cpu_set_t set_of(std::initializer_list<std::size_t> processors) {
@@ -76,4 +76,4 @@ TEST_CASE("our threads keep off the target's processors, and may go anywhere aft
     CHECK(same(own_processors(), before));
 }
 
-}  // namespace shadowprof
+}  // namespace shadowprof::processors_test

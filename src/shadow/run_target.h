@@ -26,6 +26,8 @@ struct RunProgress {
 
 // Called now and then while the target runs, in the calling thread.
 using ProgressListener = std::function<void(const RunProgress&)>;
+// How often it is told.
+inline constexpr std::chrono::milliseconds progress_period{250};
 
 struct RunOutcome {
     Profile profile;  // run.exit_status or run.exit_signal say how the target ended, if it did

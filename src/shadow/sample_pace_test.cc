@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-using namespace shadowprof;
+namespace shadowprof::sample_pace_test {
 using namespace std::chrono_literals;
 
 namespace {
@@ -50,3 +50,5 @@ TEST_CASE("the pace is bounded, and that of nothing is even") {
     CHECK(pace.note(0, start + 2s) == 1);
     CHECK(pace.note(1, start + 2s) == 4);
 }
+
+}  // namespace shadowprof::sample_pace_test

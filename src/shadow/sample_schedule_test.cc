@@ -4,7 +4,7 @@
 
 #include <vector>
 
-using namespace shadowprof;
+namespace shadowprof::sample_schedule_test {
 using std::chrono::duration;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
@@ -118,3 +118,5 @@ TEST_CASE("a program that cannot be sampled is asked ever less often") {
     CHECK(schedule.next_start() - now > milliseconds(400));
     CHECK(schedule.next_start() - now < milliseconds(1600));
 }
+
+}  // namespace shadowprof::sample_schedule_test

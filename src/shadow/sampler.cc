@@ -25,7 +25,6 @@ constexpr milliseconds drain_limit{5000};
 constexpr milliseconds hurried_limit{1000};
 // Of translating ahead, so much at most after each burst.
 constexpr milliseconds preparation_after_burst{10};
-constexpr milliseconds progress_period{250};
 constexpr int longest_sleep_ms = 250;
 // A target whose system calls are watched may make the next one before the last status is dealt
 // with. After so many, it is looked what else there is to do.

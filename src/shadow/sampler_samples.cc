@@ -39,7 +39,7 @@ std::uint64_t skip_range(SampleKind kind, std::uint64_t sample_size, double yiel
 }
 
 // Beyond it, sums of weighted counts could overflow.
-constexpr std::uint64_t most_weight = 100'000'000;
+constexpr std::uint64_t most_sample_weight = 100'000'000;
 
 // How many threads of a process can execute at the same time.
 unsigned processors_of(pid_t pid) {
@@ -165,7 +165,7 @@ SampleJob Sampler::new_job(const SampledProcess& process, SampleKind kind) {
         random_() % skip_range(kind, options_.sample_size, process.kinds.expected_yield(kind));
     // It is one of several that could have been chosen.
     job.weight = static_cast<std::uint32_t>(std::min<std::uint64_t>(
-        std::uint64_t{schedule_.weight()} * processes_->running(), most_weight));
+        std::uint64_t{schedule_.weight()} * processes_->running(), most_sample_weight));
     return job;
 }
 

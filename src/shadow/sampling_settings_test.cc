@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-using namespace shadowprof;
+namespace shadowprof::sampling_settings_test {
 using Kind = SamplingCommand::Kind;
 
 namespace {
@@ -68,3 +68,5 @@ TEST_CASE("so many changes as one likes are counted, but the first alone listed"
     CHECK(stats.changes.size() == most_sampling_changes);
     CHECK(stats.changes_left_out == 7);
 }
+
+}  // namespace shadowprof::sampling_settings_test

@@ -4,7 +4,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-using namespace shadowprof;
+namespace shadowprof::thread_table_test {
 
 TEST_CASE("a thread's samples add up under its name") {
     prctl(PR_SET_NAME, "a \n name");
@@ -29,3 +29,5 @@ TEST_CASE("the rows of a table are bounded") {
     for (const auto& thread : profiles) instructions += thread.instructions;
     CHECK(instructions == ThreadTable::max_threads + 100);
 }
+
+}  // namespace shadowprof::thread_table_test

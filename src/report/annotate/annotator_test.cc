@@ -6,7 +6,7 @@
 
 #include "report/testdata/victim_facts.h"
 
-namespace shadowprof {
+namespace shadowprof::annotator_test {
 namespace {
 
 // `caller` calls `plain_c_function` and returns to it, seven times.
@@ -126,4 +126,4 @@ TEST_CASE("without edges nothing is known of executions") {
     CHECK_FALSE(function.code[0].executions.has_value());
 }
 
-}  // namespace shadowprof
+}  // namespace shadowprof::annotator_test

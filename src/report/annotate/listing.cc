@@ -22,11 +22,11 @@ struct FunctionListing::SourceLine {
 namespace {
 
 // Longer runs of what was never executed are folded, but for so many at their begin and end.
-constexpr std::size_t longest_cold_run = 8, shown_of_cold_run = 2;
+constexpr std::size_t longest_shown_cold_run = 8, shown_of_cold_run = 2;
 // Of values: others say little.
-constexpr double least_invariance = 0.2;
+constexpr double least_named_invariance = 0.2;
 constexpr double hot_share = 0.05, warm_share = 0.01;
-constexpr std::size_t most_targets = 3;
+constexpr std::size_t most_named_targets = 3;
 // Facts stand behind these, where the line is not longer.
 constexpr std::size_t instruction_columns = 42, source_columns = 60;
 // Lines of source around those that instructions were made of.
@@ -46,13 +46,13 @@ std::string targets_text(const AnnotatedInstruction& instruction,
         return fmt::format("taken {}", percent(ratio(instruction.times_taken(), all)));
     if (is_direct(successors, instruction.text)) return {};
     std::string text = "->";
-    for (std::size_t i = 0; i < std::min(successors.size(), most_targets); ++i) {
+    for (std::size_t i = 0; i < std::min(successors.size(), most_named_targets); ++i) {
         text += fmt::format("{} {}", i == 0 ? "" : ",",
                             location_name(modules, symbols, successors[i].to));
         if (successors.size() > 1) text += " " + percent(ratio(successors[i].count, all));
     }
-    if (successors.size() > most_targets)
-        text += fmt::format(", {} more", successors.size() - most_targets);
+    if (successors.size() > most_named_targets)
+        text += fmt::format(", {} more", successors.size() - most_named_targets);
     return text;
 }
 
@@ -79,7 +79,7 @@ std::vector<bool> cold_middles(const std::vector<bool>& cold) {
     for (std::size_t begin = 0; begin < cold.size();) {
         std::size_t end = begin;
         while (end < cold.size() && cold[end] == cold[begin]) ++end;
-        if (cold[begin] && end - begin > longest_cold_run)
+        if (cold[begin] && end - begin > longest_shown_cold_run)
             std::fill(left_out.begin() + static_cast<std::ptrdiff_t>(begin + shown_of_cold_run),
                       left_out.begin() + static_cast<std::ptrdiff_t>(end - shown_of_cold_run),
                       true);
@@ -126,7 +126,7 @@ std::vector<std::string> instruction_facts(const AnnotatedInstruction& instructi
     if (instruction.addresses) facts.push_back(pattern_text(instruction.addresses->moves));
     if (!is_constant_by_design(instruction.text))
         for (const ValueProfile* value : instruction.values)
-            if (!value->top.empty() && value->invariance >= least_invariance)
+            if (!value->top.empty() && value->invariance >= least_named_invariance)
                 facts.push_back(value_text(*value));
     std::erase(facts, std::string());
     return facts;

@@ -8,7 +8,7 @@
 #include "report/testdata/files.h"
 #include "report/text_format.h"
 
-namespace shadowprof {
+namespace shadowprof::listing_test {
 namespace {
 
 std::vector<std::string> listed(const AnnotatedFunction& function, const Profile& profile,
@@ -131,4 +131,4 @@ TEST_CASE("hot lines are coloured where colours are wanted") {
     CHECK(line_with(listed(function(), profile()), "\x1b") == nullptr);
 }
 
-}  // namespace shadowprof
+}  // namespace shadowprof::listing_test

@@ -9,7 +9,6 @@
 namespace shadowprof {
 namespace {
 
-constexpr std::array both_sides{DiffSide::base, DiffSide::next};
 // Of a site whose median is compared, in each profile.
 constexpr std::uint64_t least_timed = 16;
 

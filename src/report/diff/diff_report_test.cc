@@ -9,8 +9,7 @@
 #include "report/diff/test_profiles.h"
 #include "report/text_format.h"
 
-using namespace shadowprof;
-
+namespace shadowprof::diff_report_test {
 namespace {
 
 const std::string hostile = "evil|`x`<img src=x>\x1b[31m\r\n::error::mine%@user";
@@ -113,3 +112,5 @@ TEST_CASE("an exceeded limit is one command of GitHub's, a kept one is none") {
     CHECK(commands[0].starts_with("::error title=shadowprof%3A function%3Aevil*>+5%25::evil|"));
     CHECK(contains(commands[0], "%0D%0A::error::mine%25@user"));
 }
+
+}  // namespace shadowprof::diff_report_test

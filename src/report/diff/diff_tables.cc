@@ -12,7 +12,6 @@
 namespace shadowprof {
 namespace {
 
-constexpr std::array both_sides{DiffSide::base, DiffSide::next};
 constexpr std::string_view side_name(DiffSide side) {
     return side == DiffSide::base ? "BASE" : "NEW";
 }
@@ -30,7 +29,7 @@ std::string missing(const DiffInput& input, List Profile::*list, std::string_vie
     return {};
 }
 
-DiffUnit counted(const DiffInput& input, DiffUnit unit) {
+DiffUnit unit_of(const DiffInput& input, DiffUnit unit) {
     return input.as_counts() ? unit : DiffUnit::share;
 }
 
@@ -38,12 +37,6 @@ DiffUnit counted(const DiffInput& input, DiffUnit unit) {
 std::optional<double> with_rounding(std::optional<double> error, double counts = 1) {
     if (error) *error = std::hypot(*error, counts);
     return error;
-}
-
-std::string_view kind_name(EdgeKind kind) {
-    constexpr std::string_view names[] = {"taken",    "fall-through", "jump",
-                                          "indirect", "call",         "return"};
-    return names[static_cast<std::size_t>(kind)];
 }
 
 // What calls are known of, and their errors: as derive_methods() counts entries.
@@ -100,7 +93,7 @@ DiffTable diff_functions(const DiffInput& input) {
                         with_rounding(error, of_stacks.stacks));
         }
     }
-    DiffTable table = builder.take(kind, counted(input, DiffUnit::instructions), input.scales);
+    DiffTable table = builder.take(kind, unit_of(input, DiffUnit::instructions), input.scales);
     judge(table, input.scales);
     return table;
 }
@@ -118,7 +111,7 @@ DiffTable diff_entries(const DiffInput& input) {
                                       with_rounding(error));
                       });
     }
-    DiffTable table = builder.take(kind, counted(input, DiffUnit::executions), input.scales);
+    DiffTable table = builder.take(kind, unit_of(input, DiffUnit::executions), input.scales);
     judge(table, input.scales);
     return table;
 }
@@ -134,10 +127,10 @@ DiffTable diff_edges(const DiffInput& input) {
             const MatchPlace from = input.matcher.place(side, edge.from);
             const MatchPlace to = input.matcher.place(side, edge.to);
             builder.add({from, to, edge.kind}, std::max(from.by, to.by),
-                        {side, {edge.from, edge.to}, std::string(kind_name(edge.kind))},
+                        {side, {edge.from, edge.to}, std::string(name(edge.kind))},
                         static_cast<double>(edge.count), with_rounding(edge.error));
         }
-    DiffTable table = builder.take(kind, counted(input, DiffUnit::executions), input.scales);
+    DiffTable table = builder.take(kind, unit_of(input, DiffUnit::executions), input.scales);
     judge(table, input.scales);
     return table;
 }
@@ -161,7 +154,7 @@ DiffTable diff_paths(const DiffInput& input) {
             builder.add(blocks, by, {side, path.blocks, {}},
                         length * static_cast<double>(path.count), error);
         }
-    DiffTable table = builder.take(kind, counted(input, DiffUnit::instructions), input.scales);
+    DiffTable table = builder.take(kind, unit_of(input, DiffUnit::instructions), input.scales);
     judge(table, input.scales);
     return table;
 }

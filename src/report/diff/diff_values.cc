@@ -9,14 +9,12 @@
 namespace shadowprof {
 namespace {
 
-constexpr std::array both_sides{DiffSide::base, DiffSide::next};
-
 // Where no value is frequent, which one is the most frequent is chance.
-constexpr double least_invariance = 0.2;
+constexpr double least_shown_invariance = 0.2;
 
 using Key = std::tuple<MatchPlace, std::string, std::uint32_t>;  // operand, width in bytes
 
-struct Site {
+struct ValueSite {
     std::array<const ValueProfile*, 2> values{};  // the most frequent one of its key
     DiffPlace place;
     MatchedBy matched = MatchedBy::address;
@@ -52,8 +50,9 @@ std::string top_text(const ValueProfile& values) {
     return value_text(values.top.front().value, values.type);
 }
 
-std::map<Key, Site> value_sites(const DiffInput& input, std::array<std::size_t, 2>& unmatched) {
-    std::map<Key, Site> sites;
+std::map<Key, ValueSite> value_sites(const DiffInput& input,
+                                     std::array<std::size_t, 2>& unmatched) {
+    std::map<Key, ValueSite> sites;
     for (const DiffSide side : both_sides)
         for (const ValueProfile& values : input.profile(side).values) {
             if (values.count == 0 || values.top.empty()) continue;
@@ -63,7 +62,7 @@ std::map<Key, Site> value_sites(const DiffInput& input, std::array<std::size_t, 
                 ++unmatched[i];
                 continue;
             }
-            Site& site = sites[{place, values.operand, values.width_bytes}];
+            ValueSite& site = sites[{place, values.operand, values.width_bytes}];
             // Several instructions of one line: the one that is executed most stands for them.
             if (site.values[i] != nullptr && site.values[i]->count >= values.count) continue;
             site.values[i] = &values;
@@ -73,7 +72,8 @@ std::map<Key, Site> value_sites(const DiffInput& input, std::array<std::size_t, 
     return sites;
 }
 
-DiffEntry compared(const Site& site, const DiffInput& input, const std::array<double, 2>& totals) {
+DiffEntry compared(const ValueSite& site, const DiffInput& input,
+                   const std::array<double, 2>& totals) {
     const ValueProfile &base = *site.values[0], &next = *site.values[1];
     const auto& value = base.top.front().value;
     const bool own = is_of_the_run(base) || is_of_the_run(next);
@@ -107,7 +107,7 @@ DiffTable diff_values(const DiffInput& input) {
         const auto [base, next] = site.values;
         if (base == nullptr || next == nullptr)
             ++table.unmatched[base == nullptr ? 1 : 0];
-        else if (std::max(base->invariance, next->invariance) >= least_invariance)
+        else if (std::max(base->invariance, next->invariance) >= least_shown_invariance)
             table.entries.push_back(compared(site, input, table.totals));
     }
     judge(table, input.scales);

@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-using namespace shadowprof;
+namespace shadowprof::escape_test {
 
 TEST_CASE("nothing in a cell of a Markdown table ends it, is markup, or mentions somebody") {
     const std::string text =
@@ -27,3 +27,5 @@ TEST_CASE("a workflow command stays one line, whatever is in its message") {
 TEST_CASE("a property of a workflow command ends neither itself nor the command's head") {
     CHECK(workflow_property("function:f,line=1::x%\n") == "function%3Af%2Cline=1%3A%3Ax%25%0A");
 }
+
+}  // namespace shadowprof::escape_test

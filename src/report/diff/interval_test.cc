@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-using namespace shadowprof;
+namespace shadowprof::interval_test {
 
 TEST_CASE("quantiles of Student's t are those of the tables") {
     CHECK(two_sided_t(0.05, 1) == doctest::Approx(12.7062).epsilon(1e-5));
@@ -28,3 +28,5 @@ TEST_CASE("the error of a difference is the root of the sum of squares, or not k
     CHECK_FALSE(difference_error({1, std::nullopt}, {2, 0}));
     CHECK_FALSE(difference_error({1, 0}, {2, std::nullopt}));
 }
+
+}  // namespace shadowprof::interval_test

@@ -3,8 +3,7 @@
 
 #include <doctest/doctest.h>
 
-using namespace shadowprof;
-
+namespace shadowprof::limit_test {
 namespace {
 
 Limit parsed(std::string_view text) {
@@ -79,3 +78,5 @@ TEST_CASE("an unknown quantity is told from what is meant, in words that upset n
     REQUIRE_FALSE(limit);
     CHECK(limit.error().message.find('\x1b') == std::string::npos);
 }
+
+}  // namespace shadowprof::limit_test

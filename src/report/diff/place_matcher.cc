@@ -13,7 +13,6 @@ constexpr std::uint32_t no_module = UINT32_MAX;
 constexpr std::size_t index(DiffSide side) {
     return static_cast<std::size_t>(side);
 }
-constexpr std::array both_sides{DiffSide::base, DiffSide::next};
 
 }  // namespace
 

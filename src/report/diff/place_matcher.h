@@ -14,6 +14,7 @@
 namespace shadowprof {
 
 enum class DiffSide : std::uint8_t { base, next };
+inline constexpr std::array both_sides{DiffSide::base, DiffSide::next};
 
 // By what two places were found to be the same, the surest first.
 enum class MatchedBy : std::uint8_t {

@@ -8,8 +8,7 @@
 #include "report/diff/limit_check.h"
 #include "report/diff/test_profiles.h"
 
-using namespace shadowprof;
-
+namespace shadowprof::profile_diff_test {
 namespace {
 
 using Code = std::vector<TestBuild::Instruction>;
@@ -295,3 +294,5 @@ TEST_CASE("functions of C++ are meant with and without their arguments") {
     CHECK(checked(diff, "function:ns::parse(int)>+1%").tested == 1);
     CHECK(checked(diff, "function:*parse*>+1%").tested == 2);
 }
+
+}  // namespace shadowprof::profile_diff_test

@@ -66,13 +66,7 @@ Result<void> header(CsvTable& table, std::initializer_list<std::string_view> nam
     return table.end_row();
 }
 
-std::string_view kind_name(EdgeKind kind) {
-    constexpr std::array<std::string_view, 6> names = {"taken",    "fall-through", "jump",
-                                                       "indirect", "call",         "return"};
-    return names.at(static_cast<std::size_t>(kind));
-}
-
-Result<void> write_functions(const ExportInput& input, CsvTable& table) {
+Result<void> functions_table(const ExportInput& input, CsvTable& table) {
     TRY(header(table, {"module", "address", "function", "source", "instructions", "error",
                        "entries", "back_edges"}));
     // What is derived from lists that --top has cut would be wrong: files have the whole list.
@@ -88,19 +82,19 @@ Result<void> write_functions(const ExportInput& input, CsvTable& table) {
     return {};
 }
 
-Result<void> write_edges(const ExportInput& input, CsvTable& table) {
+Result<void> edges_table(const ExportInput& input, CsvTable& table) {
     TRY(header(table, {"from_module", "from_address", "from_function", "from_source", "to_module",
                        "to_address", "to_function", "to_source", "kind", "count", "error"}));
     for (const Edge& edge : input.profile.edges) {
         add_location(table, input, edge.from);
         add_location(table, input, edge.to);
-        table.text(kind_name(edge.kind)).number(edge.count).error(edge.error);
+        table.text(name(edge.kind)).number(edge.count).error(edge.error);
         TRY(table.end_row());
     }
     return {};
 }
 
-Result<void> write_calls(const ExportInput& input, CsvTable& table) {
+Result<void> calls_table(const ExportInput& input, CsvTable& table) {
     TRY(header(table,
                {"site_module", "site_address", "site_function", "site_source", "callee_module",
                 "callee_address", "callee_function", "callee_source", "count", "error"}));
@@ -114,7 +108,7 @@ Result<void> write_calls(const ExportInput& input, CsvTable& table) {
 }
 
 // One row a value, the hottest values of each instruction.
-Result<void> write_values(const ExportInput& input, CsvTable& table) {
+Result<void> values_table(const ExportInput& input, CsvTable& table) {
     TRY(header(table, {"module", "address", "function", "source", "operand", "executions",
                        "invariance", "value", "count", "error", "type"}));
     for (const ValueProfile& profile : input.profile.values)
@@ -184,7 +178,7 @@ class ProbeRows {
 };
 
 // One row a key; of hotlists one a value, of histograms one a range of values.
-Result<void> write_probes(const ExportInput& input, CsvTable& table) {
+Result<void> probes_table(const ExportInput& input, CsvTable& table) {
     TRY(header(table, {"probe", "reducer", "key", "key_module", "key_address", "key_function",
                        "key_source", "value", "value_module", "value_address", "value_function",
                        "value_source", "count", "error"}));
@@ -195,7 +189,7 @@ Result<void> write_probes(const ExportInput& input, CsvTable& table) {
 }
 
 // One row a reference, in the stream's order; streams by number, the hottest is 0.
-Result<void> write_streams(const ExportInput& input, CsvTable& table) {
+Result<void> streams_table(const ExportInput& input, CsvTable& table) {
     TRY(header(table, {"stream", "heat", "length", "occurrences", "position", "module", "address",
                        "function", "source", "data_address"}));
     const auto& streams = input.profile.streams;
@@ -215,9 +209,9 @@ struct Table {
     std::string_view name;
     Result<void> (*write)(const ExportInput&, CsvTable&);
 };
-constexpr Table tables[] = {{"functions", write_functions}, {"edges", write_edges},
-                            {"calls", write_calls},         {"values", write_values},
-                            {"streams", write_streams},     {"probes", write_probes}};
+constexpr Table tables[] = {{"functions", functions_table}, {"edges", edges_table},
+                            {"calls", calls_table},         {"values", values_table},
+                            {"streams", streams_table},     {"probes", probes_table}};
 constexpr auto table_names = [] {
     std::array<std::string_view, std::size(tables)> names;
     for (std::size_t i = 0; i < names.size(); ++i) names[i] = tables[i].name;

@@ -4,8 +4,7 @@
 #include "report/export/test_profile.h"
 #include "report/export/writers.h"
 
-using namespace shadowprof;
-
+namespace shadowprof::export_test {
 namespace {
 
 std::string exported(std::string_view format, std::string_view table = "functions") {
@@ -186,3 +185,5 @@ TEST_CASE("a module is chosen by its weight, its path or its name") {
     profile.edges.clear();
     CHECK(choose_module(profile, "").error().message.find("--profiles") != std::string::npos);
 }
+
+}  // namespace shadowprof::export_test

@@ -17,11 +17,11 @@ namespace {
 
 // Functions with less of the instructions are not looked at.
 constexpr double least_function_share = 0.005;
-constexpr std::size_t most_functions = 100;
+constexpr std::size_t most_searched_functions = 100;
 // Of instructions: less is not worth a line.
 constexpr double least_at_stake = 0.002;
 // What shares must be certain to reach.
-constexpr double least_invariance = 0.9, least_unchanged = 0.95, least_target = 0.9,
+constexpr double least_invariance_found = 0.9, least_unchanged = 0.95, least_target = 0.9,
                  least_taken = 0.95, least_lost = 0.01, least_pattern = 0.6;
 // Executions that follow each other are alike: of each sample so many count.
 constexpr double trials_of_a_sample = 4;
@@ -43,7 +43,7 @@ bool looks_like_pointer(const std::vector<std::byte>& value) {
 }
 
 // An instruction that executed, decoded.
-struct Site {
+struct FindingSite {
     const AnnotatedFunction& function;
     const AnnotatedInstruction& annotated;
     const Instruction& instruction;
@@ -89,7 +89,7 @@ class Finder {
     void look_at_functions() {
         std::size_t looked_at = 0;
         for (const HotFunction& hot : annotator_.functions().list) {
-            if (hot.share < least_function_share || ++looked_at > most_functions) return;
+            if (hot.share < least_function_share || ++looked_at > most_searched_functions) return;
             const AnnotatedFunction& function = annotator_.annotate(hot.at);
             if (function.lines_are_of_file) look_at(function);
         }
@@ -102,7 +102,7 @@ class Finder {
             if (each.executions.value_or(0) == 0) continue;
             const auto decoded = each.decode();
             if (!decoded) continue;
-            const Site site{function, each, *decoded, {function.start.module, each.address}};
+            const FindingSite site{function, each, *decoded, {function.start.module, each.address}};
             if (const auto argument = arguments.find(i); argument != arguments.end())
                 look_at_argument(site, argument->second);
             else
@@ -112,7 +112,7 @@ class Finder {
         }
     }
 
-    double executed_share(const Site& site) const {
+    double executed_share(const FindingSite& site) const {
         return static_cast<double>(site.annotated.executions.value_or(0)) / instructions_;
     }
     double function_share(CodeLocation start) const {
@@ -126,7 +126,7 @@ class Finder {
     }
 
     // Nothing if no value of it is so frequent.
-    static const TopValue* top_of(const Site& site, const ValueProfile*& value) {
+    static const TopValue* top_of(const FindingSite& site, const ValueProfile*& value) {
         const auto& values = site.annotated.values;
         if (values.size() != 1 || values.front()->top.empty()) return nullptr;
         value = values.front();
@@ -141,7 +141,7 @@ class Finder {
                            count_text(value.count));
     }
 
-    void look_at_argument(const Site& site, const std::string& argument) {
+    void look_at_argument(const FindingSite& site, const std::string& argument) {
         const ValueProfile* value = nullptr;
         const TopValue* top = top_of(site, value);
         if (!top || (argument.starts_with('r') && looks_like_pointer(top->value))) return;
@@ -159,11 +159,11 @@ class Finder {
                             argument_text(argument, by.top.front().value, value->type),
                             percent(by.invariance), count_text(by.count)));
         }
-        add(std::move(finding), least_invariance);
+        add(std::move(finding), least_invariance_found);
     }
 
     // Loads alone: what is computed from a constant is a constant.
-    void look_at_value(const Site& site) {
+    void look_at_value(const FindingSite& site) {
         const ValueProfile* value = nullptr;
         const TopValue* top = top_of(site, value);
         const auto* memory = site.instruction.modrm_memory();
@@ -188,10 +188,10 @@ class Finder {
              .evidence = {seen(*value, number)},
              .share = certain_share(*value),
              .at_stake = executed_share(site)},
-            global ? least_unchanged : least_invariance);
+            global ? least_unchanged : least_invariance_found);
     }
 
-    void look_at_branch(const Site& site) {
+    void look_at_branch(const FindingSite& site) {
         const auto& [function, annotated, instruction, at] = site;
         if (annotated.successors.empty()) return;
         const auto left = static_cast<double>(annotated.times_left());
@@ -225,7 +225,7 @@ class Finder {
                 least_taken);
     }
 
-    void look_at_hazards(const Site& site) {
+    void look_at_hazards(const FindingSite& site) {
         for (const Hazard* hazard : site.annotated.hazards) {
             const double share = ratio(hazard->count, hazard->executions);
             const double cycles = hazard_cycles[static_cast<std::size_t>(hazard->kind)];

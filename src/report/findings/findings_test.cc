@@ -9,7 +9,7 @@
 #include "report/findings/finder.h"
 #include "report/findings/findings_text.h"
 
-namespace shadowprof {
+namespace shadowprof::findings_test {
 namespace {
 
 std::vector<AnnotatedInstruction> decoded(std::vector<std::vector<std::uint8_t>> code) {
@@ -101,4 +101,4 @@ TEST_CASE("each kind of finding has its row") {
         CHECK(static_cast<std::size_t>(finding_kinds[i].kind) == i);
 }
 
-}  // namespace shadowprof
+}  // namespace shadowprof::findings_test

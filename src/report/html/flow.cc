@@ -28,7 +28,7 @@ void write_targets(const PageData& page, const std::vector<const Edge*>& edges, 
     for (std::size_t i = 0; i < std::min(edges.size(), most_targets); ++i) {
         json.begin_array();
         json.value(page.places.place(edges[i]->to));
-        json.value(edge_kind_names[static_cast<std::size_t>(edges[i]->kind)]);
+        json.value(name(edges[i]->kind));
         json.value(edges[i]->count);
         json.end_array();
     }
@@ -52,8 +52,7 @@ void write_branches(const PageData& page, JsonWriter& json) {
     for (const HotBranch& branch : kept) {
         json.begin_array();
         json.value(page.places.place(branch.from));
-        json.value(branch.conditional() ? "conditional"
-                                        : edge_kind_names[static_cast<std::size_t>(branch.kind)]);
+        json.value(branch.conditional() ? "conditional" : name(branch.kind));
         json.value(branch.count);
         json.value(branch.error);
         json.value(branch.taken);

@@ -121,7 +121,7 @@ class CodeWriter {
         for (std::size_t i = 0; i < std::min(successors.size(), most_successors); ++i) {
             json_.begin_array();
             json_.value(page_.places.place(successors[i].to));
-            json_.value(edge_kind_names[static_cast<std::size_t>(successors[i].kind)]);
+            json_.value(name(successors[i].kind));
             json_.value(successors[i].count);
             json_.end_array();
         }

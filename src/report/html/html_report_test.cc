@@ -9,7 +9,7 @@
 #include "report/html/escaped_json.h"
 #include "report/testdata/files.h"
 
-namespace shadowprof {
+namespace shadowprof::html_report_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -145,4 +145,4 @@ TEST_CASE("Files that only the profile names are not read") {
     CHECK(page.find("the secret") == page.npos);
 }
 
-}  // namespace shadowprof
+}  // namespace shadowprof::html_report_test

@@ -8,7 +8,7 @@
 namespace shadowprof {
 namespace {
 
-constexpr std::size_t most_values = 500, most_top = 6, most_callers = 4, most_caller_top = 3,
+constexpr std::size_t most_values = 500, most_top_values = 6, most_callers = 4, most_caller_top = 3,
                       most_caller_chain = 4;
 
 // "7" and "0x7"; of vectors and floating-point numbers the hexadecimal text is left out.
@@ -55,7 +55,7 @@ void write_value(const PageData& page, const ValueProfile& value, JsonWriter& js
     json.member("invariance", value.invariance);
     if (is_constant_by_design(page.annotator.symbols().instruction_text(value.at)))
         json.member("constant", true);
-    write_top(value.top, value.type, most_top, json);
+    write_top(value.top, value.type, most_top_values, json);
     // Where one value is all that there is, callers tell nothing.
     constexpr double always_the_same = 0.999;
     if (!value.by_caller.empty() && value.invariance < always_the_same) {

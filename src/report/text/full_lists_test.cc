@@ -7,7 +7,7 @@
 
 #include "report/testdata/sample_profile.h"
 
-namespace shadowprof {
+namespace shadowprof::full_lists_test {
 namespace {
 
 // Functions `alpha`, `beta` and `gamma` with 1, 3 and 2 of six parts, a branch in each.
@@ -116,4 +116,4 @@ TEST_CASE("unknown lists and keys are refused with what there is") {
     CHECK(has(refused({.by = {"path"}, .sort = "lenght"}), "did you mean 'length'?"));
 }
 
-}  // namespace shadowprof
+}  // namespace shadowprof::full_lists_test

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-using namespace shadowprof;
+namespace shadowprof::budget_test {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
@@ -67,3 +67,5 @@ TEST_CASE("a cost beyond all measure is put off, not overflown") {
     budget.begin(start);
     CHECK(wait_seconds(budget, start, 1e9) > 1e5);
 }
+
+}  // namespace shadowprof::budget_test

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-using namespace shadowprof;
+namespace shadowprof::cost_account_test {
 
 TEST_CASE("a slowdown is told by what was paid, beside what the target would have taken") {
     CostAccount costs(1000);
@@ -20,3 +20,5 @@ TEST_CASE("costs beyond what the run took are no reason to call it free") {
     costs.add_faults(5'000'000);
     CHECK(costs.estimated_slowdown_percent(1) > 1000);
 }
+
+}  // namespace shadowprof::cost_account_test

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-using namespace shadowprof;
+namespace shadowprof::fault_watch_test {
 using std::chrono::milliseconds;
 
 namespace {
@@ -75,3 +75,5 @@ TEST_CASE("what a fork induces is over after a while") {
     for (int i = 0; i < 6; ++i) CHECK(process.look(10) == 10);
     CHECK(process.look(10) == 0);
 }
+
+}  // namespace shadowprof::fault_watch_test

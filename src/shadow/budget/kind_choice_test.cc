@@ -2,8 +2,7 @@
 
 #include <doctest/doctest.h>
 
-using namespace shadowprof;
-
+namespace shadowprof::kind_choice_test {
 namespace {
 
 // A process whose samples cost and yield always the same.
@@ -101,3 +100,5 @@ TEST_CASE("a choice follows what changes") {
     process.shadow_cost_seconds = 0.01;
     CHECK(process.shadows_of(choice, 100) < 20);
 }
+
+}  // namespace shadowprof::kind_choice_test

@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
-using namespace shadowprof;
+namespace shadowprof::processor_theft_test {
 using std::chrono::milliseconds;
 
 namespace {
@@ -68,3 +68,5 @@ TEST_CASE("times that shrink, as threads end, are no negative cost") {
     CHECK(theft.look(start + milliseconds(10), {.run_ns = 1, .delay_ns = 1}, 1) == 0);
     CHECK(theft.look(start, {.run_ns = 90 * ms, .delay_ns = 90 * ms}, 90 * ms) == 0);
 }
+
+}  // namespace shadowprof::processor_theft_test

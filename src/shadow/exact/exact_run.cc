@@ -6,7 +6,6 @@
 namespace shadowprof {
 namespace {
 
-constexpr std::chrono::milliseconds progress_period{250};
 constexpr std::chrono::milliseconds look_period{50};
 constexpr std::size_t noted_divergences = 3;
 

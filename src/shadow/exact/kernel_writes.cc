@@ -44,7 +44,7 @@ constexpr WriteRow layout(std::uint16_t number, Write write = {}) {
 
 // Calls that write nothing have a row of their own, so that one that is missing is not known.
 // Sizes: the kernel's structures for x86-64 (include/uapi).
-constexpr WriteRow rows[] = {
+constexpr WriteRow write_rows[] = {
     {__NR_read, {result(1)}},
     {__NR_write},
     {__NR_open},
@@ -185,9 +185,9 @@ constexpr WriteRow rows[] = {
 };
 
 const WriteRow* find_row(std::uint64_t number) {
-    const auto* row = std::find_if(std::begin(rows), std::end(rows),
+    const auto* row = std::find_if(std::begin(write_rows), std::end(write_rows),
                                    [&](const WriteRow& each) { return each.number == number; });
-    return row == std::end(rows) ? nullptr : row;
+    return row == std::end(write_rows) ? nullptr : row;
 }
 
 // Those that terminals and files are asked; what others write depends on the device.

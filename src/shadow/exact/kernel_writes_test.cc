@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-namespace shadowprof {
+namespace shadowprof::kernel_writes_test {
 namespace {
 
 using Ranges = std::vector<MemoryRange>;
@@ -55,4 +55,4 @@ TEST_CASE("sizes that do not fit end at the highest address") {
 }
 
 }  // namespace
-}  // namespace shadowprof
+}  // namespace shadowprof::kernel_writes_test

@@ -23,7 +23,7 @@ struct Part {
     std::string_view name;
     std::size_t begin, end;
 };
-constexpr std::array<Part, 5> parts = {{
+constexpr std::array<Part, 5> legacy_parts = {{
     {"x87 control, status and tags", 0, 6},  // up to the last opcode and the pointers
     {"mxcsr", 24, 28},
     {"x87 registers", 32, 160},
@@ -47,7 +47,7 @@ std::vector<std::string> differences(const CpuState& native, const CpuState& emu
     compare("rflags", native.rflags & compared_flags, emulated.rflags & compared_flags, out);
     compare("fs base", native.fs_base, emulated.fs_base, out);
     compare("gs base", native.gs_base, emulated.gs_base, out);
-    for (const auto& part : parts) {
+    for (const auto& part : legacy_parts) {
         const auto begin = native.xsave.begin() + static_cast<std::ptrdiff_t>(part.begin);
         const auto end = native.xsave.begin() + static_cast<std::ptrdiff_t>(part.end);
         const auto other = emulated.xsave.begin() + static_cast<std::ptrdiff_t>(part.begin);

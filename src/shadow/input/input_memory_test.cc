@@ -12,8 +12,7 @@
 #include <cstring>
 #include <random>
 
-using namespace shadowprof;
-
+namespace shadowprof::input_memory_test {
 namespace {
 
 // This process's own memory, with calls that it really makes.
@@ -243,3 +242,5 @@ TEST_CASE("no call, told or answered whatever, does harm") {
         if (written) (void)made_descriptors(call, value, *told, *written);
     }
 }
+
+}  // namespace shadowprof::input_memory_test

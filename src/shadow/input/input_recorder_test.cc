@@ -16,8 +16,7 @@
 #include "ptrace/test_support.h"
 #include "shadow/syscalls/input_calls.h"
 
-using namespace shadowprof;
-
+namespace shadowprof::input_recorder_test {
 namespace {
 
 struct Progress {
@@ -347,3 +346,5 @@ TEST_CASE("a new program and the end of the thread end the recording") {
         CHECK(is_cut(lease, traced.pid()));
     }
 }
+
+}  // namespace shadowprof::input_recorder_test

@@ -8,8 +8,7 @@
 #include <cstdlib>
 #include <fstream>
 
-using namespace shadowprof;
-
+namespace shadowprof::calibration_cache_test {
 namespace {
 
 HostCalibration some_calibration() {
@@ -120,3 +119,5 @@ TEST_CASE("only a file of ours that nobody else may change is believed") {
     REQUIRE(mkfifo(file.c_str(), 0600) == 0);
     CHECK_FALSE(read_calibration("key"));  // and does not wait for a writer
 }
+
+}  // namespace shadowprof::calibration_cache_test

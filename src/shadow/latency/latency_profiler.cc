@@ -28,7 +28,6 @@ constexpr double newest_weight = 0.2;  // of the mean cost
 // To stop and restore the thread, and to let all go on.
 constexpr microseconds end_time{60};
 constexpr microseconds end_time_of_thread{4};
-constexpr std::uint64_t load_signals = 1ull << (SIGSEGV - 1) | 1ull << (SIGBUS - 1);
 
 bool is_for_good(const Error& error) {
     return error.code == ErrorCode::permission;

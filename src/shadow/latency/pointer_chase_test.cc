@@ -7,8 +7,7 @@
 
 #include "emu/worker_protocol.h"
 
-using namespace shadowprof;
-
+namespace shadowprof::pointer_chase_test {
 namespace {
 
 // The lines in the order of the pointers, from the first until one comes again.
@@ -60,3 +59,5 @@ TEST_CASE("the steps of a chase have no length that comes again and again") {
     }
     for (const auto& [length, times] : lengths) CHECK(times < 100);  // of 16384
 }
+
+}  // namespace shadowprof::pointer_chase_test

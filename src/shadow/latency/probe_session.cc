@@ -27,13 +27,7 @@ constexpr int looks_in_a_row = 256;
 // Single-step, direction and alignment check flags.
 constexpr std::uint64_t harmful_flags = 0x100 | 0x400 | 0x40000;
 // Where the thread is let go on its own, in times of what it should take.
-constexpr int patience = 2;
-
-constexpr std::uint64_t bit_of(int signal) {
-    return 1ull << (signal - 1);
-}
-// What a load may raise. The kernel takes handlers from those that block it, so nobody does.
-constexpr std::uint64_t load_signals = bit_of(SIGSEGV) | bit_of(SIGBUS);
+constexpr int patience_factor = 2;
 
 bool is_raised_by_load(const siginfo_t& info) {
     return (info.si_signo == SIGSEGV || info.si_signo == SIGBUS) && info.si_code > 0;
@@ -91,7 +85,7 @@ ProbeSession::ProbeSession(ProbeSession&& other) noexcept
       runs_(other.runs_) {}
 
 Result<void> ProbeSession::set_off(nanoseconds limit) {
-    const auto wait = static_cast<double>((patience * limit).count()) * tsc_per_ns();
+    const auto wait = static_cast<double>((patience_factor * limit).count()) * tsc_per_ns();
     deadline_tsc_ = __rdtsc() + static_cast<std::uint64_t>(wait);
     TRY(thread_->set_signal_mask(~load_signals));
     return set_off_again();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -16,6 +17,10 @@ namespace shadowprof {
 // The code that ScratchMemory is to be injected with, and how much data.
 std::span<const std::byte> probe_code();
 inline constexpr std::size_t probe_data_bytes = 5 * page_bytes;
+
+// The set of signals that a load may raise. The kernel takes handlers from those that block it, so
+// nobody does.
+inline constexpr std::uint64_t load_signals = 1ull << (SIGSEGV - 1) | 1ull << (SIGBUS - 1);
 
 struct TimedLoad {
     std::uint64_t cycles = 0;     // of the time-stamp counter, fences included

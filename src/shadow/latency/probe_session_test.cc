@@ -13,7 +13,7 @@
 #include "ptrace/proc.h"
 #include "ptrace/test_support.h"
 
-using namespace shadowprof;
+namespace shadowprof::probe_session_test {
 using namespace std::chrono_literals;
 
 namespace {
@@ -241,3 +241,5 @@ TEST_CASE("a child of the target does not have the scratch memory") {
     REQUIRE(child);
     CHECK(child->find(probed.scratch().code()) == nullptr);
 }
+
+}  // namespace shadowprof::probe_session_test

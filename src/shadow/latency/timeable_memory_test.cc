@@ -2,8 +2,7 @@
 
 #include <doctest/doctest.h>
 
-using namespace shadowprof;
-
+namespace shadowprof::timeable_memory_test {
 namespace {
 
 constexpr std::string_view maps =
@@ -48,3 +47,5 @@ TEST_CASE("smaps lets shared files in and leaves device memory out") {
     CHECK(memory->contains({0x7000}, {0x7007}));
     CHECK_FALSE(TimeableMemory::parse("nonsense\nVmFlags: rd\n"));
 }
+
+}  // namespace shadowprof::timeable_memory_test

@@ -19,8 +19,7 @@
 #include "shadow/syscalls/environment_proc_text.h"
 #include "shadow/syscalls/syscall_test_support.h"
 
-using namespace shadowprof;
-
+namespace shadowprof::environment_proc_test {
 namespace {
 
 // A directory that goes away with what is in it.
@@ -338,3 +337,5 @@ TEST_CASE("hostile /proc text is read without trusting it") {
     CHECK(map_id("0 1000 1\n1 100000 65536\n", 100005) == 6);
     CHECK(map_id("nonsense", 5) == 65534);
 }
+
+}  // namespace shadowprof::environment_proc_test

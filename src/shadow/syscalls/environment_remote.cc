@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "shadow/syscalls/message_bytes.h"
+
 namespace shadowprof {
 namespace {
 
@@ -65,22 +67,6 @@ using Bytes = std::vector<std::byte>;
 
 Error malformed(std::string_view what) {
     return {ErrorCode::invalid, 0, std::string(what)};
-}
-
-template <typename T>
-void append(Bytes& to, const T& value) {
-    static_assert(std::is_trivially_copyable_v<T>);
-    auto bytes = std::as_bytes(std::span(&value, 1));
-    to.insert(to.end(), bytes.begin(), bytes.end());
-}
-
-template <typename T>
-bool take(std::span<const std::byte>& from, T& value) {
-    static_assert(std::is_trivially_copyable_v<T>);
-    if (from.size() < sizeof value) return false;
-    std::memcpy(&value, from.data(), sizeof value);
-    from = from.subspan(sizeof value);
-    return true;
 }
 
 // The worker's side.
@@ -170,7 +156,7 @@ Result<Bytes> answer_more_input(const RequestHeader& request,
     return Bytes(part.begin(), part.end());
 }
 
-Result<Bytes> answer(std::span<const std::byte> bytes, SampleEnvironment& environment) {
+Result<Bytes> answer_question(std::span<const std::byte> bytes, SampleEnvironment& environment) {
     RequestHeader request;
     if (!take(bytes, request) || bytes.size() != request.path_bytes ||
         bytes.size() > SampleFacts::max_path_bytes)
@@ -301,7 +287,7 @@ Result<std::span<const std::byte>> RemoteEnvironment::take_input(const InputCall
 
 std::vector<std::byte> answer_environment_request(std::span<const std::byte> request,
                                                   SampleEnvironment& environment) {
-    Result<Bytes> result = answer(request, environment);
+    Result<Bytes> result = answer_question(request, environment);
     AnswerHeader header{.ok = result.has_value()};
     Bytes payload;
     if (result) {

@@ -8,8 +8,7 @@
 
 #include "shadow/syscalls/syscall_test_support.h"
 
-using namespace shadowprof;
-
+namespace shadowprof::environment_remote_test {
 namespace {
 
 // Both ends in one process.
@@ -70,7 +69,9 @@ void ask_everything(SampleEnvironment& environment) {
 
 TEST_CASE("every question arrives and every answer comes back") {
     FakeEnvironment outside;
-    outside.add_file("/home/user/f", std::string(300'000, 'x') + "end");
+    std::string content(300'000, 'x');
+    content += "end";
+    outside.add_file("/home/user/f", content);
     outside.add_descriptor(3, "/home/user/f", O_RDWR, 17);
     outside.shared.emplace_back(3, 4);
     DirectChannel channel(outside);
@@ -212,3 +213,5 @@ TEST_CASE("the worker survives any answer") {
     REQUIRE(remote.facts(0));
     ask_everything(remote);
 }
+
+}  // namespace shadowprof::environment_remote_test

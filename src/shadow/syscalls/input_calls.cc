@@ -8,7 +8,7 @@
 namespace shadowprof {
 namespace {
 
-constexpr InputCallRow rows[] = {
+constexpr InputCallRow input_rows[] = {
     {.number = __NR_read, .compared = 0b111, .by_descriptor = true},
     {.number = __NR_poll, .compared = 0b11, .timeout = 2},
     {.number = __NR_ioctl, .compared = 0b111, .by_descriptor = true},
@@ -47,10 +47,10 @@ int sign_of(std::uint64_t timeout) {
 }  // namespace
 
 const InputCallRow* find_input_call(const InputCall& call) {
-    const auto* row = std::find_if(std::begin(rows), std::end(rows), [&](const InputCallRow& each) {
-        return each.number == call.number;
-    });
-    return row != std::end(rows) && is_input(call) ? row : nullptr;
+    const auto* row =
+        std::find_if(std::begin(input_rows), std::end(input_rows),
+                     [&](const InputCallRow& each) { return each.number == call.number; });
+    return row != std::end(input_rows) && is_input(call) ? row : nullptr;
 }
 
 bool is_same_call(const InputCall& recorded, const InputCall& asked) {

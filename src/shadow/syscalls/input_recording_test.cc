@@ -7,8 +7,7 @@
 #include <atomic>
 #include <thread>
 
-using namespace shadowprof;
-
+namespace shadowprof::input_recording_test {
 namespace {
 
 constexpr pid_t tid = 100, other_tid = 101;
@@ -161,3 +160,5 @@ TEST_CASE("adding and taking go on at the same time") {
     tracer.join();
     CHECK(taken == many);
 }
+
+}  // namespace shadowprof::input_recording_test

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "shadow/syscalls/message_bytes.h"
+
 namespace shadowprof {
 namespace {
 
@@ -15,20 +17,6 @@ struct RangeHeader {
     std::uint64_t address = 0, size_bytes = 0;
 };
 static_assert(std::is_trivially_copyable_v<NewDescriptor>);
-
-template <typename T>
-void append(std::vector<std::byte>& to, const T& value) {
-    const auto bytes = std::as_bytes(std::span(&value, 1));
-    to.insert(to.end(), bytes.begin(), bytes.end());
-}
-
-template <typename T>
-bool take(std::span<const std::byte>& from, T& value) {
-    if (from.size() < sizeof value) return false;
-    std::memcpy(&value, from.data(), sizeof value);
-    from = from.subspan(sizeof value);
-    return true;
-}
 
 void append_ranges(std::vector<std::byte>& to, const std::vector<MemoryBytes>& ranges) {
     for (const MemoryBytes& range : ranges) {

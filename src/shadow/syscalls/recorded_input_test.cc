@@ -12,8 +12,7 @@
 
 #include "shadow/syscalls/syscall_test_support.h"
 
-using namespace shadowprof;
-
+namespace shadowprof::recorded_input_test {
 namespace {
 
 constexpr auto data = FakeGuest::data;
@@ -275,3 +274,5 @@ TEST_CASE("every input call of the table asks, and nothing does when none is rec
         CHECK(without.outside.asked.empty());
     }
 }
+
+}  // namespace shadowprof::recorded_input_test

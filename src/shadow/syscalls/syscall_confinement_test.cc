@@ -18,8 +18,7 @@
 #include "shadow/syscalls/syscall_table.h"
 #include "shadow/syscalls/syscall_test_support.h"
 
-using namespace shadowprof;
-
+namespace shadowprof::syscall_confinement_test {
 namespace {
 
 constexpr int calls_per_row = 25;
@@ -146,3 +145,5 @@ TEST_CASE("no system call of a sample, whatever its arguments, becomes a real on
     CHECK(!WIFSIGNALED(status));
     CHECK(status == 0);
 }
+
+}  // namespace shadowprof::syscall_confinement_test

@@ -15,7 +15,6 @@ namespace {
 
 // What F_SETFL changes.
 constexpr std::uint32_t settable_flags = O_APPEND | O_ASYNC | O_DIRECT | O_NOATIME | O_NONBLOCK;
-constexpr std::uint32_t large_file_flag = 0100000;  // O_LARGEFILE, which the C library defines as 0
 
 // Requests that only terminals know: ENOTTY from anything else.
 constexpr unsigned long terminal_requests[] = {

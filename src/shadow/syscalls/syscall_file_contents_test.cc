@@ -4,8 +4,7 @@
 
 #include <random>
 
-using namespace shadowprof;
-
+namespace shadowprof::syscall_file_contents_test {
 namespace {
 
 std::vector<std::byte> bytes_of(std::size_t size, unsigned value) {
@@ -84,3 +83,5 @@ TEST_CASE("stored bytes count what is kept, not what was written") {
     CHECK(contents.stored_bytes() == 200);
     CHECK(contents.size_bytes() == 250);
 }
+
+}  // namespace shadowprof::syscall_file_contents_test

@@ -9,8 +9,7 @@
 
 #include "shadow/syscalls/syscall_test_support.h"
 
-using namespace shadowprof;
-
+namespace shadowprof::syscall_files_test {
 namespace {
 
 constexpr std::uint64_t buffer = FakeGuest::data + 0x2000;
@@ -320,3 +319,5 @@ TEST_CASE("a working directory that the sample chose resolves relative paths") {
     CHECK(g.read(g.open("x", O_RDONLY), 10) == "in tmp");
     CHECK(g.guest.call(SYS_chdir, g.guest.put_string("/tmp/x")) == -ENOTDIR);
 }
+
+}  // namespace shadowprof::syscall_files_test

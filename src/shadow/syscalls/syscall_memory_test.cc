@@ -11,8 +11,7 @@
 #include "shadow/syscalls/environment_proc_text.h"
 #include "shadow/syscalls/syscall_test_support.h"
 
-using namespace shadowprof;
-
+namespace shadowprof::syscall_memory_test {
 namespace {
 
 constexpr std::uint64_t private_anonymous = MAP_PRIVATE | MAP_ANONYMOUS;
@@ -235,3 +234,5 @@ TEST_CASE("sizes that no address space has are refused") {
     }
     CHECK(g.guest.call(SYS_mmap, 0, 0, PROT_READ, private_anonymous, ~0ull, 0) == -EINVAL);
 }
+
+}  // namespace shadowprof::syscall_memory_test

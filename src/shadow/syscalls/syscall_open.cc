@@ -16,7 +16,6 @@ struct OpenRequest {
 
 // F_GETFL does not report these.
 constexpr std::uint32_t creation_flags = O_CREAT | O_EXCL | O_NOCTTY | O_TRUNC | O_CLOEXEC;
-constexpr std::uint32_t large_file_flag = 0100000;  // O_LARGEFILE, which the C library defines as 0
 constexpr std::uint32_t tmpfile_flag = O_TMPFILE & ~O_DIRECTORY;
 
 int wanted_access(std::uint32_t flags) {

@@ -22,8 +22,6 @@
 namespace shadowprof {
 namespace {
 
-constexpr std::uint64_t ns_per_second = 1'000'000'000;
-
 Emulated<SampleFacts::Limit> limit_of(SyscallCall& call, std::uint32_t resource) {
     TRY_ASSIGN(const SampleFacts* facts, call.sample.facts());
     if (resource >= facts->limits.size()) return failure(EINVAL);

@@ -12,8 +12,7 @@
 
 #include "shadow/syscalls/syscall_test_support.h"
 
-using namespace shadowprof;
-
+namespace shadowprof::syscall_process_test {
 namespace {
 
 constexpr std::uint64_t data = FakeGuest::data;
@@ -219,3 +218,5 @@ TEST_CASE("calls are counted by name and class, unknown ones are ENOSYS") {
     CHECK(stats.by_class.at("benign") == 4);
     CHECK(stats.by_class.at("unsafe") == 1);
 }
+
+}  // namespace shadowprof::syscall_process_test

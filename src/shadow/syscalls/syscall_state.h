@@ -15,6 +15,10 @@
 
 namespace shadowprof {
 
+inline constexpr std::int64_t ns_per_second = 1'000'000'000;
+// O_LARGEFILE, which the C library defines as 0.
+inline constexpr std::uint32_t large_file_flag = 0100000;
+
 // splitmix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014).
 class SampleRandom {
   public:

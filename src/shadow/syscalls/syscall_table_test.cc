@@ -7,8 +7,7 @@
 #include <sstream>
 #include <string>
 
-using namespace shadowprof;
-
+namespace shadowprof::syscall_table_test {
 namespace {
 
 // SYSCALL_MACROS names a file with the macros that <asm/unistd_64.h> defines on this machine.
@@ -48,3 +47,5 @@ TEST_CASE("a row is found under its own number only") {
     for (std::uint64_t number : {337ul, 423ul, 470ul, 512ul, 0x40000000ul, ~0ul})
         CHECK(find_syscall(number) == nullptr);
 }
+
+}  // namespace shadowprof::syscall_table_test

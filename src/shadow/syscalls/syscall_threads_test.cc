@@ -7,8 +7,7 @@
 
 #include "shadow/syscalls/syscall_test_support.h"
 
-using namespace shadowprof;
-
+namespace shadowprof::syscall_threads_test {
 namespace {
 
 constexpr std::uint64_t data = FakeGuest::data;
@@ -204,3 +203,5 @@ TEST_CASE("signal masks and names are a thread's own") {
     CHECK(t.guest.call(SYS_rt_sigprocmask, 0, 0, data + 40, 8) == 0);
     CHECK(t.guest.value<std::uint64_t>(data + 40) == mask);
 }
+
+}  // namespace shadowprof::syscall_threads_test

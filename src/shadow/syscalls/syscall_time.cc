@@ -10,7 +10,6 @@
 namespace shadowprof {
 namespace {
 
-constexpr std::int64_t ns_per_second = 1'000'000'000;
 constexpr std::int64_t ns_per_tick = ns_per_second / 100;  // USER_HZ
 
 struct KernelTimes {  // struct tms

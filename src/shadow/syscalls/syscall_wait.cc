@@ -13,7 +13,6 @@
 namespace shadowprof {
 namespace {
 
-constexpr std::int64_t ns_per_second = 1'000'000'000;
 constexpr std::uint32_t max_polled = 65536;
 
 SyscallOutcome waits(std::string reason) {
