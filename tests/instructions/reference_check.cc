@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
 #include "decoder/memory_references.h"
@@ -228,6 +229,7 @@ std::string check_changes(const Case& test, const Outcome& native,
                           const std::vector<Access>& accesses) {
     static std::array<std::byte, memory_bytes> start;
     fill_memory(test, start);
+    if (std::memcmp(start.data(), native.memory.data(), data_bytes) == 0) return {};
     for (std::size_t i = 0; i < data_bytes; ++i) {
         if (start[i] == native.memory[i]) continue;
         const auto address = test.data().value + i;
