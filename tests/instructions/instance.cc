@@ -202,7 +202,8 @@ std::optional<Instance> Variation::finish() {
     prepare_effects(instance, where_, random_);
     instance.instruction = decode(instance.bytes, {where_.address});
     if (!instance.instruction || form_key(*instance.instruction) != form_.key) return std::nullopt;
-    if (where_.tame && may_test_far_bit(instance)) return std::nullopt;
+    // Of an assignment it is the register that counts, wherever the bit may be.
+    if (where_.tame && !assignment_ && may_test_far_bit(instance)) return std::nullopt;
     return instance;
 }
 

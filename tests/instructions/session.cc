@@ -49,11 +49,12 @@ std::span<Slot> shared_slots() {
 
 struct Session::Machines {
     Machines(const std::vector<Form>& forms, const Options& options)
-        : host(forms, native, options.without) {}
+        : own_emulator(options.in_process ? std::make_unique<CaseEmulator>() : nullptr),
+          host(forms, native, options.without) {}
 
     NativeRunner native;
     EmulatedRunner emulated;
-    CaseEmulator own_emulator;  // for a debugger
+    std::unique_ptr<CaseEmulator> own_emulator;  // for a debugger
     HostForms host;
 };
 
@@ -89,6 +90,7 @@ void Session::list() const {
 void Session::add_form_case(std::optional<Case> test, std::size_t form, bool also_lacking) {
     if (!test) {
         ++not_made_;
+        not_made_of_[instruction_set(forms_[form])].insert(mnemonic_name(forms_[form].mnemonic));
         return;
     }
     ++made_;
@@ -113,7 +115,7 @@ void Session::flush() {
     filled_ = 0;
     for (auto& slot : slots) machines_->native.run(slot.test, slot.native);
     if (options_.in_process)
-        for (auto& slot : slots) machines_->own_emulator.run(slot);
+        for (auto& slot : slots) machines_->own_emulator->run(slot);
     else
         machines_->emulated.run(slots);
     for (const auto& slot : slots)
@@ -228,8 +230,12 @@ std::size_t Session::translated_in_part() const {
 }
 
 void Session::summarize() const {
-    fmt::print("{} cases made, {} could not be; digest {:016x}, of branches {:016x}\n", made_,
-               not_made_, digest_, branch_digest_);
+    const auto version = ZydisGetVersion();
+    fmt::print(
+        "{} cases made, {} could not be; with Zydis {}.{} digest {:016x}, of branches {:016x}\n",
+        made_, not_made_, ZYDIS_VERSION_MAJOR(version), ZYDIS_VERSION_MINOR(version), digest_,
+        branch_digest_);
+    if (options_.list_left_out) print_reasons("not made", not_made_of_);
     if (!machines_) return;
     std::set<ZydisMnemonic> mnemonics;
     for (const auto& form : forms_) mnemonics.insert(form.mnemonic);

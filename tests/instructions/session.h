@@ -75,6 +75,7 @@ class Session {
     std::size_t filled_ = 0;
     std::uint64_t digest_ = 0, branch_digest_ = 0;  // sums: in any order
     std::size_t made_ = 0, not_made_ = 0;
+    NamesByReason not_made_of_;  // by instruction set
     std::size_t random_cases_ = 0, assigned_cases_ = 0, sequence_cases_ = 0;
     std::size_t failures_ = 0, faults_ = 0;
     std::string first_failure_;
