@@ -243,6 +243,14 @@ std::vector<Assignment> assignments_of(const Form& form, std::uint64_t seed) {
         const auto partition = product ? i / words.size() : i % partitions.size();
         naming.name(files, partitions[partition], result[i]);
     }
+    // With these prefixes addresses are computed in another way, which shares the scratch registers
+    // with the other fields.
+    const bool address = !general.empty() && general.back().place >= Place::base;
+    if (address && general.front().place < Place::base)
+        for (std::size_t i = 0; i < count; ++i) {
+            result.push_back(result[i]);
+            result.back().prefixed = true;
+        }
     return result;
 }
 

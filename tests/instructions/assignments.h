@@ -17,6 +17,7 @@ struct Assignment {
     std::optional<AddressFields> address;                  // without a displacement
     bool force_rex = false;                                // SPL to DIL are meant
     bool no_rex = false;                                   // AH to BH are meant
+    bool prefixed = false;  // the address goes through FS or GS, or has 32 bits
 
     friend bool operator==(const Assignment&, const Assignment&) = default;
 };

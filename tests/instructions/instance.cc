@@ -47,6 +47,7 @@ class Variation {
     void vary_prefixes();
     void vary_tail();
     void assign_registers(const Assignment& assignment);
+    void choose_address_prefixes();
     std::optional<Instance> finish();
     std::uint8_t gpr() { return random_.pick(pool_); }
 
@@ -175,6 +176,9 @@ void Variation::assign_registers(const Assignment& assignment) {
     if (assignment.force_rex) e_.force_rex = true;
     if (assignment.no_rex) e_.force_rex = false;
     if (!assignment.address) return;
+    e_.segment = 0;
+    e_.address_size = false;
+    if (assignment.prefixed) choose_address_prefixes();
     auto& a = e_.address;
     a.mode = assignment.address->mode;
     a.base = assignment.address->base;
@@ -185,6 +189,13 @@ void Variation::assign_registers(const Assignment& assignment) {
     a.displacement &= ~63;
     if (a.mode == AddressFields::Mode::sib && a.displacement_bytes == 1)
         a.displacement = random_.chance(50) ? -64 : 64;
+}
+
+void Variation::choose_address_prefixes() {
+    const auto kind = random_.below(8);
+    if (kind < 5) e_.segment = 0x65;
+    if (kind >= 5 && kind < 7) e_.segment = 0x64;
+    if (kind == 4 || kind == 7) e_.address_size = true;
 }
 
 std::optional<Instance> Variation::finish() {
