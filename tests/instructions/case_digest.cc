@@ -1,6 +1,9 @@
 // What a case is on every host, and what it is on this one.
+#include <cstring>
+
 #include "base/xsave_layout.h"
 #include "case.h"
+#include "generate.h"
 #include "random.h"
 
 namespace shadowprof {
@@ -47,6 +50,20 @@ std::uint64_t digest(const Case& test) {
 void adapt_to_host(Case& test) {
     if (test.component_patch < test.patches)
         test.patch[test.component_patch].value &= host_xsave_components();
+}
+
+void blank(Case& test, const Sequence::Part& part) {
+    // nop [rax + rax + displacement], with as many prefixes as it takes (Intel SDM vol. 2, NOP);
+    // short ones are rows of single bytes.
+    constexpr std::array<std::uint8_t, 8> long_nop = {0x0f, 0x1f, 0x84};
+    auto* const at = &test.code[part.at];
+    if (part.length < long_nop.size()) {
+        std::memset(at, 0x90, part.length);
+        return;
+    }
+    const auto prefixes = part.length - long_nop.size();
+    std::memset(at, 0x66, prefixes);
+    std::memcpy(at + prefixes, long_nop.data(), long_nop.size());
 }
 
 }  // namespace shadowprof

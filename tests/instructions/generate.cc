@@ -269,20 +269,6 @@ std::optional<Sequence> make_sequence(const std::vector<Form>& forms,
     return made;
 }
 
-void blank(Case& test, const Sequence::Part& part) {
-    // nop [rax + rax + displacement], with as many prefixes as it takes (Intel SDM vol. 2, NOP);
-    // short ones are rows of single bytes.
-    constexpr std::array<std::uint8_t, 8> long_nop = {0x0f, 0x1f, 0x84};
-    auto* const at = &test.code[part.at];
-    if (part.length < long_nop.size()) {
-        std::memset(at, 0x90, part.length);
-        return;
-    }
-    const auto prefixes = part.length - long_nop.size();
-    std::memset(at, 0x66, prefixes);
-    std::memcpy(at + prefixes, long_nop.data(), long_nop.size());
-}
-
 void Ingredients::add(const std::vector<Form>& forms, std::size_t index) {
     any.push_back(index);
     const auto in = decode(assemble(forms[index].sample).span(), {0});
