@@ -13,6 +13,7 @@ std::uint64_t test_displaced_registers(std::uint64_t iterations);
 std::uint64_t test_strings(char* to, const char* from, std::uint64_t length);
 std::uint64_t test_stack(std::uint64_t value);
 std::uint64_t test_high_bytes(std::uint64_t a, std::uint64_t b);
+std::uint64_t test_multiply();
 std::uint64_t test_fibonacci(std::uint64_t n);
 std::uint64_t test_indirect(std::uint64_t iterations);
 std::uint64_t test_loops(std::uint64_t iterations);
@@ -77,6 +78,9 @@ TEST_CASE("the stack is the guest's, the flags are on it") {
 }
 TEST_CASE("high bytes beside displaced registers") {
     check_same(test_high_bytes, std::uint64_t{0x1234}, std::uint64_t{0x5678});
+}
+TEST_CASE("two results beside the registers that an address is made of") {
+    if (__builtin_cpu_supports("bmi2")) check_same(test_multiply);
 }
 TEST_CASE("calls and returns") {
     check_same(test_fibonacci, std::uint64_t{15});

@@ -16,6 +16,11 @@ bool is_address_field(GprField field) {
     return field == GprField::base || field == GprField::index;
 }
 
+// Lives in the context and is only written.
+bool is_result_only(const GprUse& use) {
+    return !is_address_field(use.field) && lives_in_context(use.number) && !use.read;
+}
+
 // Of the instructions whose memory operand no ModRM byte names: whether a segment prefix reaches
 // it.
 bool takes_segment_override(ZydisMnemonic mnemonic) {
@@ -222,12 +227,13 @@ bool Relocation::assign_data() {
         }
         if (use.written) pool_.mark_result(assigned_.home(use.number));
     }
-    for (const auto& use : uses_) {
-        if (is_address_field(use.field) || !lives_in_context(use.number) || use.read) continue;
-        if (assigned_.has(use.number)) {
+    // First those that have a register, as inputs of the same number: it must not be lent to
+    // another result.
+    for (const auto& use : uses_)
+        if (is_result_only(use) && assigned_.has(use.number))
             pool_.mark_result(assigned_.home(use.number));
-            continue;
-        }
+    for (const auto& use : uses_) {
+        if (!is_result_only(use) || assigned_.has(use.number)) continue;
         const auto reg = pool_.take_for_result();
         if (!reg) return false;
         assigned_.set(use.number, reg);

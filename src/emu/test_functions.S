@@ -150,6 +150,34 @@ FUNCTION(test_high_bytes)
         ret
 END(test_high_bytes)
 
+// MULX with both results in registers that its address is made of, either way round, and in others.
+        .macro multiply low, high, base, index
+        lea r9, [rip + test_table]
+        mov r10d, 2
+        lea r11, [rip + test_table + 8]
+        mov r\index, 3
+        mulx r\high, r\low, [r\base + r\index*8 - 16]
+        imul rax, rax, 31
+        add rax, r\low
+        imul rax, rax, 31
+        add rax, r\high
+        .endm
+FUNCTION(test_multiply)
+        mov rdx, 0xfedcba9876543210
+        xor eax, eax
+        multiply 9, 10, 9, 11
+        multiply 11, 10, 9, 11
+        multiply 9, 11, 9, 11
+        multiply 11, 9, 9, 11
+        multiply 10, 9, 9, 11
+        multiply 10, 11, 9, 11
+        multiply 9, 11, 9, 10
+        multiply 10, 11, 9, 10
+        multiply 9, 10, 11, 9
+        multiply 9, 9, 11, 9
+        ret
+END(test_multiply)
+
 // rdi: n. Fibonacci by recursion: calls and returns.
 FUNCTION(test_fibonacci)
         cmp rdi, 2

@@ -34,6 +34,9 @@ struct Case {
     CpuState start;
     std::uint64_t form = 0;      // its index, or ~0 for a sequence
     std::uint64_t instance = 0;  // which of the cases made from this form and seed
+    bool assigned = false;       // `instance` counts assignments, not random cases
+    std::uint8_t levels = (1 << trace_levels) - 1;  // bit by level: at which it is emulated
+    std::uint64_t drawn = 0;                        // what the next random number would have been
     std::uint8_t placement = 0;
     std::uint32_t code_at = 0;  // of `code` in the code pages
     std::uint32_t code_length = 0;
@@ -46,6 +49,9 @@ struct Case {
     bool has_branch = false;
     std::array<std::uint8_t, 1024> code{};
     std::array<Patch, 96> patch{};
+    std::uint32_t component_patch = no_patch;  // a mask of state components, also of other hosts'
+
+    static constexpr std::uint32_t no_patch = ~std::uint32_t{0};
 
     std::uint64_t base() const { return placements[placement]; }
     GuestAddress code_start() const { return {base() + code_at}; }
@@ -76,6 +82,7 @@ struct Outcome {
 
 struct Slot {
     Case test;
+    bool done = false;  // the emulator came to its end
     Outcome native;
     std::array<Outcome, trace_levels> emulated;
 };
@@ -86,6 +93,11 @@ std::span<const std::byte> data_pool();
 void fill_memory(const Case& test, std::span<std::byte, memory_bytes> to);
 // The code pages of a test: end markers but for its code.
 void fill_code(const Case& test, std::span<std::byte> to);
+
+// A hash of all that is the same on every host.
+std::uint64_t digest(const Case& test);
+// Leaves out what XRSTOR would refuse here. Called behind digest().
+void adapt_to_host(Case& test);
 
 // One line for each difference that is one. `level` names the emulated side.
 std::string compare(const Case& test, const Outcome& native, const Outcome& emulated);

@@ -1,7 +1,6 @@
 // What special instructions want of registers and memory so that they do something worth comparing.
 #include <algorithm>
 
-#include "base/xsave_layout.h"
 #include "instance.h"
 
 namespace shadowprof {
@@ -141,7 +140,8 @@ void Effects::state_area() {
     constexpr std::uint64_t header = 512;
     state_masks();
     patch(24, mxcsr() | std::uint64_t{0xffff} << 32);
-    patch(header, random_.next() & host_xsave_components());
+    patch(header, random_.next() & CpuState::xsave_components);
+    i_.components_at = i_.target + header;
     for (std::uint64_t at = 8; at < 64; at += 8) patch(header + at, 0);
 }
 

@@ -25,7 +25,7 @@ struct Request {
     std::uint32_t first, count;
 };
 
-// Answers each case's index as it is done, in one message each: what is missing tells who crashed.
+// Answers once when all are done: if it crashes, the slots tell where.
 [[noreturn]] void serve(int channel, std::span<Slot> slots) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     CaseEmulator emulator;
@@ -33,8 +33,9 @@ struct Request {
     while (read(channel, &request, sizeof request) == sizeof request) {
         for (std::uint32_t i = request.first; i < request.count; ++i) {
             emulator.run(slots[i]);
-            if (write(channel, &i, sizeof i) != sizeof i) _exit(1);
+            slots[i].done = true;
         }
+        if (write(channel, &request, sizeof request) != sizeof request) _exit(1);
     }
     _exit(0);
 }
@@ -64,17 +65,17 @@ void EmulatedRunner::stop() {
     pid_ = -1;
 }
 
-std::uint32_t EmulatedRunner::run_from(std::uint32_t first, std::uint32_t count) {
+std::uint32_t EmulatedRunner::run_from(std::span<Slot> slots, std::uint32_t first) {
+    const auto count = static_cast<std::uint32_t>(slots.size());
+    for (auto& slot : slots.subspan(first)) slot.done = false;
     const Request request = {first, count};
     if (write(channel_, &request, sizeof request) != sizeof request) return first;
-    while (first < count) {
-        pollfd ready = {channel_, POLLIN, 0};
-        std::uint32_t done;
-        if (poll(&ready, 1, patience_ms) <= 0 ||
-            read(channel_, &done, sizeof done) != sizeof done || done != first)
-            break;
-        ++first;
-    }
+    pollfd ready = {channel_, POLLIN, 0};
+    Request answer;
+    const bool answered =
+        poll(&ready, 1, patience_ms) > 0 && read(channel_, &answer, sizeof answer) == sizeof answer;
+    if (!answered) stop();
+    while (first < count && slots[first].done) ++first;
     return first;
 }
 
@@ -84,7 +85,7 @@ void EmulatedRunner::run(std::span<Slot> slots) {
         if (pid_ >= 0 && cases_ >= cases_a_process) stop();
         if (pid_ < 0) start(slots);
         cases_ += count - next;
-        next = run_from(next, count);
+        next = run_from(slots, next);
         if (next == count) break;
         stop();
         // The outcomes of the levels that it did not come to are as CaseEmulator::run left them.

@@ -24,8 +24,9 @@ class EmulatedRunner {
   private:
     void start(std::span<Slot> slots);
     void stop();
-    // The index of the first case that the process did not come to the end of; `count` if all did.
-    std::uint32_t run_from(std::uint32_t first, std::uint32_t count);
+    // The index of the first case that the process did not come to the end of; slots.size() if all
+    // did.
+    std::uint32_t run_from(std::span<Slot> slots, std::uint32_t first);
 
     pid_t pid_ = -1;
     int channel_ = -1;

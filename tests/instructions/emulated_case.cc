@@ -74,16 +74,18 @@ void reset_protection_keys() {
 // The memory of one case.
 class CaseEmulator::Source final : public PageSource {
   public:
-    const Case* test = nullptr;
+    void set(const Case& test) {
+        base_ = test.base();
+        fill_code(test, std::span(code_));
+        fill_memory(test, memory_);
+    }
 
     bool read_pages(GuestAddress from, std::span<std::byte> to) override {
-        const auto offset = from.value - test->base();
+        const auto offset = from.value - base_;
         if (offset < code_bytes) {
-            fill_code(*test, std::span(code_));
             std::memcpy(to.data(), code_.data() + offset, to.size());
             return true;
         }
-        fill_memory(*test, memory_);
         const auto at =
             offset < constant_offset ? offset - data_offset : offset - constant_offset + data_bytes;
         std::memcpy(to.data(), memory_.data() + at, to.size());
@@ -91,6 +93,7 @@ class CaseEmulator::Source final : public PageSource {
     }
 
   private:
+    std::uint64_t base_ = 0;
     std::array<std::byte, code_bytes> code_;
     std::array<std::byte, memory_bytes> memory_;
 };
@@ -115,7 +118,9 @@ CaseEmulator::~CaseEmulator() = default;
 
 void CaseEmulator::run(Slot& slot) {
     for (auto& outcome : slot.emulated) outcome.ending = Ending::lost;
+    source_->set(slot.test);
     for (std::size_t level = 0; level < trace_levels; ++level) {
+        if (!(slot.test.levels >> level & 1)) continue;
         // Indirect branches only find their targets by themselves the second time.
         for (int times = slot.test.has_branch ? 2 : 1; times-- > 0;)
             run_level(slot, static_cast<TraceLevel>(level), slot.emulated[level]);
@@ -125,7 +130,6 @@ void CaseEmulator::run(Slot& slot) {
 void CaseEmulator::run_level(const Slot& slot, TraceLevel level, Outcome& outcome) {
     const auto& test = slot.test;
     outcome.ending = Ending::lost;
-    source_->test = &test;
     sink_->recorded.clear();
     reset_protection_keys();
     outcome.cpu = test.start;

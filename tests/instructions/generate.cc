@@ -38,6 +38,7 @@ void append_set(Case& test, std::uint8_t reg, std::uint64_t value) {
 void add_memory(Case& test, const Instance& instance) {
     const auto data = test.data().value, constants = test.base() + constant_offset;
     for (const auto& patch : instance.memory) {
+        if (patch.address == instance.components_at) test.component_patch = test.patches;
         if (patch.address - data < data_bytes)
             test.add_patch(patch.address - data, patch.value);
         else if (patch.address - constants < constant_bytes)
@@ -85,13 +86,13 @@ bool changes_surroundings(ZydisMnemonic mnemonic) {
 }
 
 // A sequence as it is being made.
-class Sequence {
+class SequenceMaker {
   public:
-    Sequence(const std::vector<Form>& forms, const Ingredients& ingredients, const Manner& manner,
-             Random random)
+    SequenceMaker(const std::vector<Form>& forms, const Ingredients& ingredients,
+                  const Manner& manner, Random random)
         : forms_(forms), ingredients_(ingredients), manner_(manner), random_(random) {}
 
-    std::optional<Case> make();
+    std::optional<Sequence> make();
 
   private:
     void add_one_of(const std::vector<std::size_t>& indexes);
@@ -104,10 +105,11 @@ class Sequence {
     const Ingredients& ingredients_;
     const Manner& manner_;
     Random random_;
-    Case test_;
+    Sequence made_;
+    Case& test_ = made_.test;
 };
 
-std::optional<Case> Sequence::make() {
+std::optional<Sequence> SequenceMaker::make() {
     randomize_state(test_, random_);
     test_.form = ~std::uint64_t{0};
     test_.instructions = 0;
@@ -124,12 +126,14 @@ std::optional<Case> Sequence::make() {
     }
     for (std::uint64_t i = 0; i < after; ++i) add_random();
     if (test_.instructions == 0) return std::nullopt;
-    return test_;
+    test_.drawn = random_.next();
+    return made_;
 }
 
 // A random instruction, mostly behind moves that put into registers what it needs there.
-void Sequence::add_one_of(const std::vector<std::size_t>& indexes) {
-    const auto& form = forms_[random_.pick(indexes)];
+void SequenceMaker::add_one_of(const std::vector<std::size_t>& indexes) {
+    const auto index = random_.pick(indexes);
+    const auto& form = forms_[index];
     const bool prepared = manner_.tame || random_.chance(94);
     auto again = random_;
     auto instance = make_instance(form, surroundings(test_, test_.code_length, manner_), again);
@@ -143,13 +147,15 @@ void Sequence::add_one_of(const std::vector<std::size_t>& indexes) {
         random_ = again;
     }
     add_memory(test_, *instance);
+    made_.parts.push_back(
+        {test_.code_length, static_cast<std::uint32_t>(instance->bytes.size()), index});
     append(test_, instance->bytes);
     ++test_.instructions;
     note_effects(test_, *instance->instruction);
 }
 
 // SETcc or CMOVcc: shows a flag that was lost.
-void Sequence::add_reader() {
+void SequenceMaker::add_reader() {
     const auto condition = static_cast<std::uint8_t>(random_.below(16));
     const auto reg = static_cast<std::uint8_t>(random_.below(8));
     if (random_.chance(50))
@@ -163,7 +169,7 @@ void Sequence::add_reader() {
 }
 
 // An indirect jump over a few markers: through a register, or by a return.
-void Sequence::add_branch() {
+void SequenceMaker::add_branch() {
     const auto reg = static_cast<std::uint8_t>(random_.below(16));
     const bool by_return = random_.chance(30);
     const auto gap = static_cast<std::uint32_t>(random_.below(20));
@@ -187,7 +193,7 @@ void Sequence::add_branch() {
 }
 
 // Over a few bytes to what follows: Jcc or JRCXZ over a move, JMP or CALL over markers.
-void Sequence::add_direct_branch() {
+void SequenceMaker::add_direct_branch() {
     test_.has_branch = true;
     const auto kind = random_.below(4);
     if (kind < 2) {
@@ -203,6 +209,19 @@ void Sequence::add_direct_branch() {
     for (unsigned i = 0; i < gap; ++i) append(test_, std::array<std::uint8_t, 1>{end_marker});
 }
 
+// What the instance wants of a case that has no other.
+void fill_in(Case& test, const Instance& instance) {
+    for (const auto& set : instance.gprs) test.start.gpr[set.reg] = set.value;
+    for (const auto& lane : instance.lanes)
+        set_vector_bytes(test.start, lane.reg, lane.byte,
+                         std::as_bytes(std::span(&lane.value, 1)).first(lane.bytes));
+    add_memory(test, instance);
+    append(test, instance.bytes);
+    note_effects(test, *instance.instruction);
+    test.undefined_flags |= instance.unknown_flags;
+    test.unknown_gprs = instance.unknown_gprs;
+}
+
 }  // namespace
 
 std::optional<Case> make_case(const Form& form, std::uint64_t index, const Manner& manner,
@@ -214,24 +233,40 @@ std::optional<Case> make_case(const Form& form, std::uint64_t index, const Manne
     test.instance = number;
     const auto instance = make_instance(form, surroundings(test, 0, manner), random);
     if (!instance) return std::nullopt;
-    for (const auto& set : instance->gprs) test.start.gpr[set.reg] = set.value;
-    for (const auto& lane : instance->lanes)
-        set_vector_bytes(test.start, lane.reg, lane.byte,
-                         std::as_bytes(std::span(&lane.value, 1)).first(lane.bytes));
-    add_memory(test, *instance);
-    append(test, instance->bytes);
-    note_effects(test, *instance->instruction);
-    test.undefined_flags |= instance->unknown_flags;
-    test.unknown_gprs = instance->unknown_gprs;
+    fill_in(test, *instance);
+    test.drawn = random.next();
     return test;
 }
 
-std::optional<Case> make_sequence(const std::vector<Form>& forms, const Ingredients& ingredients,
-                                  const Manner& manner, std::uint64_t number) {
-    auto random = random_for(manner.seed, 0x5e90e9ce, number);
-    auto test = Sequence(forms, ingredients, manner, random).make();
-    if (test) test->instance = number;
+std::optional<Case> make_assigned_case(const Form& form, std::uint64_t index,
+                                       const Assignment& assignment, std::uint64_t seed,
+                                       std::uint64_t number) {
+    auto random = random_for(seed, form.key ^ 0xa551f9ed, number);
+    Case test;
+    // 32 bits of displacement do not reach the other placement.
+    const bool low =
+        assignment.address && assignment.address->mode == AddressFields::Mode::absolute;
+    do randomize_state(test, random);
+    while (low && test.placement != 0);
+    test.form = index;
+    test.instance = number;
+    test.assigned = true;
+    auto where = surroundings(test, 0, {.seed = seed, .tame = true});
+    where.mapped = true;
+    const auto instance = make_instance(form, where, random, &assignment);
+    if (!instance) return std::nullopt;
+    fill_in(test, *instance);
+    test.drawn = random.next();
     return test;
+}
+
+std::optional<Sequence> make_sequence(const std::vector<Form>& forms,
+                                      const Ingredients& ingredients, const Manner& manner,
+                                      std::uint64_t number) {
+    auto random = random_for(manner.seed, 0x5e90e9ce, number);
+    auto made = SequenceMaker(forms, ingredients, manner, random).make();
+    if (made) made->test.instance = number;
+    return made;
 }
 
 void Ingredients::add(const std::vector<Form>& forms, std::size_t index) {

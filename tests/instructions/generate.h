@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "assignments.h"
 #include "case.h"
 #include "form.h"
 
@@ -20,6 +21,12 @@ struct Manner {
 std::optional<Case> make_case(const Form& form, std::uint64_t index, const Manner& manner,
                               std::uint64_t instance);
 
+// Number `number` of the form's assignments. Tame, and where everything is mapped, so that its
+// result counts and not its fault.
+std::optional<Case> make_assigned_case(const Form& form, std::uint64_t index,
+                                       const Assignment& assignment, std::uint64_t seed,
+                                       std::uint64_t number);
+
 // What sequences are made of: indexes of forms.
 struct Ingredients {
     std::vector<std::size_t> any;
@@ -28,9 +35,22 @@ struct Ingredients {
     void add(const std::vector<Form>& forms, std::size_t index);
 };
 
+struct Sequence {
+    struct Part {
+        std::uint32_t at, length;  // in the code
+        std::size_t form;          // its index
+    };
+    Case test;
+    std::vector<Part> parts;  // the instructions that were made of ingredients
+};
+
 // The sequence number `instance`.
-std::optional<Case> make_sequence(const std::vector<Form>& forms, const Ingredients& ingredients,
-                                  const Manner& manner, std::uint64_t instance);
+std::optional<Sequence> make_sequence(const std::vector<Form>& forms,
+                                      const Ingredients& ingredients, const Manner& manner,
+                                      std::uint64_t instance);
+// Puts a no-operation of the same length in an instruction's place: all others keep their
+// addresses, registers and memory.
+void blank(Case& test, const Sequence::Part& part);
 // Whether a form's instructions can stand anywhere in a sequence.
 bool fits_sequence(const Form& form, const Manner& manner);
 

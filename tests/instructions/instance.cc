@@ -34,8 +34,9 @@ bool may_test_far_bit(const Instance& instance) {
 // Varies the fields of an encoding that its form leaves open.
 class Variation {
   public:
-    Variation(const Form& form, const Surroundings& where, Random& random)
-        : form_(form), where_(where), random_(random), e_(form.sample) {}
+    Variation(const Form& form, const Surroundings& where, Random& random,
+              const Assignment* assignment)
+        : form_(form), where_(where), random_(random), assignment_(assignment), e_(form.sample) {}
 
     std::optional<Instance> make();
 
@@ -44,13 +45,16 @@ class Variation {
     void vary_register(const ZydisDecodedOperand& operand);
     void vary_address(const ZydisDecodedOperand& memory);
     void vary_prefixes();
-    void vary_tail(const Instruction& sample);
+    void vary_tail();
+    void assign_registers(const Assignment& assignment);
+    void choose_address_prefixes();
     std::optional<Instance> finish();
     std::uint8_t gpr() { return random_.pick(pool_); }
 
     const Form& form_;
     const Surroundings& where_;
     Random& random_;
+    const Assignment* assignment_;
     Encoding e_;
     Registers pool_;
 };
@@ -67,7 +71,8 @@ std::optional<Instance> Variation::make() {
             if (const auto* memory = sample->modrm_memory()) vary_address(*memory);
             vary_prefixes();
         }
-        vary_tail(*sample);
+        vary_tail();
+        if (assignment_) assign_registers(*assignment_);
         if (auto instance = finish()) return instance;
     }
     return std::nullopt;
@@ -152,11 +157,45 @@ void Variation::vary_prefixes() {
     }
 }
 
-void Variation::vary_tail(const Instruction&) {
+void Variation::vary_tail() {
     for (auto& b : e_.tail) {
         static constexpr std::array<std::uint8_t, 8> usual = {0, 1, 2, 7, 8, 0x1f, 0x80, 0xff};
         b = random_.chance(50) ? random_.pick(usual) : random_.byte();
     }
+}
+
+void Variation::assign_registers(const Assignment& assignment) {
+    if (assignment.reg) e_.reg = *assignment.reg;
+    if (assignment.rm) e_.rm = *assignment.rm;
+    if (assignment.vvvv) e_.vvvv = *assignment.vvvv;
+    if (assignment.mask) e_.mask = *assignment.mask;
+    if (assignment.is4 && e_.tail_bytes) {
+        auto& last = e_.tail[e_.tail_bytes - 1u];
+        last = static_cast<std::uint8_t>((last & 15) | *assignment.is4 << 4);
+    }
+    if (assignment.force_rex) e_.force_rex = true;
+    if (assignment.no_rex) e_.force_rex = false;
+    if (!assignment.address) return;
+    e_.segment = 0;
+    e_.address_size = false;
+    if (assignment.prefixed) choose_address_prefixes();
+    auto& a = e_.address;
+    a.mode = assignment.address->mode;
+    a.base = assignment.address->base;
+    a.index = assignment.address->index;
+    a.with_sib = a.index != no_index || (a.base & 7) == rsp || random_.chance(20) ||
+                 a.mode == AddressFields::Mode::absolute;
+    // So that sums of multiples of the registers can be multiples of 64.
+    a.displacement &= ~63;
+    if (a.mode == AddressFields::Mode::sib && a.displacement_bytes == 1)
+        a.displacement = random_.chance(50) ? -64 : 64;
+}
+
+void Variation::choose_address_prefixes() {
+    const auto kind = random_.below(8);
+    if (kind < 5) e_.segment = 0x65;
+    if (kind >= 5 && kind < 7) e_.segment = 0x64;
+    if (kind == 4 || kind == 7) e_.address_size = true;
 }
 
 std::optional<Instance> Variation::finish() {
@@ -174,7 +213,8 @@ std::optional<Instance> Variation::finish() {
     prepare_effects(instance, where_, random_);
     instance.instruction = decode(instance.bytes, {where_.address});
     if (!instance.instruction || form_key(*instance.instruction) != form_.key) return std::nullopt;
-    if (where_.tame && may_test_far_bit(instance)) return std::nullopt;
+    // Of an assignment it is the register that counts, wherever the bit may be.
+    if (where_.tame && !assignment_ && may_test_far_bit(instance)) return std::nullopt;
     return instance;
 }
 
@@ -195,8 +235,9 @@ std::optional<std::uint64_t> Instance::assigned(std::uint8_t reg) const {
     return std::nullopt;
 }
 
-std::optional<Instance> make_instance(const Form& form, const Surroundings& where, Random& random) {
-    return Variation(form, where, random).make();
+std::optional<Instance> make_instance(const Form& form, const Surroundings& where, Random& random,
+                                      const Assignment* assignment) {
+    return Variation(form, where, random, assignment).make();
 }
 
 }  // namespace shadowprof

@@ -131,6 +131,7 @@ void compare_registers(const Case& test, const CpuState& native, const CpuState&
 
 void compare_memory(const Case& test, const Outcome& native, const Outcome& emulated,
                     std::string& out) {
+    if (std::memcmp(native.memory.data(), emulated.memory.data(), memory_bytes) == 0) return;
     int shown = 0;
     for (std::size_t i = 0; i < memory_bytes && shown < 8; ++i) {
         if (native.memory[i] == emulated.memory[i]) continue;

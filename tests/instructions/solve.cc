@@ -86,8 +86,9 @@ bool Solver::solve_modrm(const ZydisDecodedOperand& memory) {
     const bool state_area = in.zydis().meta.category == ZYDIS_CATEGORY_XSAVE ||
                             in.zydis().meta.category == ZYDIS_CATEGORY_XSAVEOPT;
     const auto size = std::max<std::size_t>(1, memory.size / 8u);
-    instance_.target =
-        choose_target(where_.base, state_area ? 2816 : size, state_area ? 64 : 0, random_);
+    instance_.target = where_.mapped ? choose_mapped_target(where_.base, random_)
+                                     : choose_target(where_.base, state_area ? 2816 : size,
+                                                     state_area ? 64 : 0, random_);
     auto offset = instance_.target - segment_base(memory);
     const bool narrow = in.zydis().address_width == 32;
     // Not reachable in 32 bits: another attempt does without the prefix.
@@ -107,7 +108,7 @@ bool Solver::solve_modrm(const ZydisDecodedOperand& memory) {
         set_displacement(offset);
         return true;
     }
-    const auto rest = offset - static_cast<std::uint64_t>(memory.mem.disp.value);
+    auto rest = offset - static_cast<std::uint64_t>(memory.mem.disp.value);
     const std::uint64_t garbage = narrow && random_.chance(60) ? random_.next() << 32 : 0;
     const std::uint64_t scale = std::max<std::uint64_t>(1, memory.mem.scale);
     const auto base = has_base ? gpr_number(memory.mem.base) : std::uint8_t{0};
@@ -117,6 +118,11 @@ bool Solver::solve_modrm(const ZydisDecodedOperand& memory) {
         instance_.assign(base, (narrow ? rest & 0xffffffff : rest) + garbage);
     } else if (!has_base || base == index) {
         const auto factor = scale + (has_base ? 1 : 0);
+        // Of the next few places one is a multiple of the factor, if addresses are at all.
+        for (int i = 0; where_.mapped && i < 9 && rest % factor != 0; ++i) {
+            rest += 64;
+            instance_.target += 64;
+        }
         const auto within = narrow ? rest & 0xffffffff : rest;
         instance_.assign(index, within / factor + garbage);
         instance_.target -= within % factor;
@@ -144,7 +150,8 @@ void Solver::solve_implicit(const ZydisDecodedOperand& memory) {
     if (base == ZYDIS_REGISTER_RIP || !is_gpr(base)) return;
     const auto number = gpr_number(base);
     if (instance_.assigned(number)) return;
-    auto target = choose_target(where_.base, size, number == rsp ? 8 : 0, random_);
+    auto target = where_.mapped ? choose_mapped_target(where_.base, random_)
+                                : choose_target(where_.base, size, number == rsp ? 8 : 0, random_);
     if (number != rsp && number != rbp) target -= segment_base(memory);
     const std::uint64_t garbage = narrow && random_.chance(60) ? random_.next() << 32 : 0;
     instance_.assign(number, narrow ? (target & 0xffffffff) + garbage : target);
@@ -194,6 +201,12 @@ std::uint64_t choose_target(std::uint64_t base, std::size_t bytes, std::size_t a
         at = base + 0x30000;
     if (alignment && random.chance(90)) at &= ~std::uint64_t{alignment - 1};
     return at;
+}
+
+std::uint64_t choose_mapped_target(std::uint64_t base, Random& random) {
+    // With a page below, for what stacks push, and one above, for state areas.
+    const auto first = base + data_offset + page_bytes;
+    return first + (random.below(data_bytes - 2 * page_bytes) & ~std::uint64_t{63});
 }
 
 std::uint64_t choose_code_target(const Surroundings& where, Random& random) {

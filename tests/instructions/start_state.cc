@@ -14,6 +14,14 @@ namespace {
 constexpr std::size_t fcw_at = 0, fsw_at = 2, ftw_at = 4, mxcsr_at = 24, st_at = 32, xmm_at = 160;
 constexpr std::size_t xstate_bv_at = 512;
 constexpr unsigned avx = 2, opmask = 5, zmm_high = 6, zmm_16_up = 7;
+constexpr std::size_t masks = 8;
+
+struct Component {
+    unsigned number;
+    std::size_t bytes;  // on every host that has it
+};
+constexpr std::array<Component, 3> vector_components = {
+    {{avx, 256}, {zmm_high, 512}, {zmm_16_up, 1024}}};
 
 // Where a byte of a vector register is, if the host has it: in which component depends on both.
 std::optional<std::size_t> vector_at(unsigned reg, unsigned byte) {
@@ -71,10 +79,20 @@ void randomize_x87(CpuState& cpu, Random& random) {
     }
 }
 
-void randomize_masks(CpuState& cpu, Random& random) {
-    const auto masks = host_xsave_range(opmask);
-    for (std::size_t i = 0; i + 8 <= masks.size; i += 8)
-        put(cpu, masks.offset + i, interesting_number(random));
+// The random numbers are drawn on every host, for what it does not have as well.
+void randomize_vectors(CpuState& cpu, Random& random) {
+    const auto pool = data_pool();
+    for (const auto& component : vector_components) {
+        const auto at = random.below(pool.size() - component.bytes);
+        const auto to = host_xsave_range(component.number);
+        std::memcpy(cpu.xsave.data() + to.offset, pool.data() + at,
+                    std::min(component.bytes, to.size));
+    }
+    const auto to = host_xsave_range(opmask);
+    for (std::size_t i = 0; i < masks; ++i) {
+        const auto value = interesting_number(random);
+        if (8 * (i + 1) <= to.size) put(cpu, to.offset + 8 * i, value);
+    }
 }
 
 std::uint64_t segment_base(const Case& test, Random& random) {
@@ -106,8 +124,7 @@ void randomize_state(Case& test, Random& random) {
     put(cpu, xstate_bv_at, host_xsave_components());
     randomize_x87(cpu, random);
     fill(cpu, {xmm_at, 256}, random);
-    for (const unsigned c : {avx, zmm_high, zmm_16_up}) fill(cpu, host_xsave_range(c), random);
-    randomize_masks(cpu, random);
+    randomize_vectors(cpu, random);
 }
 
 void set_vector_bytes(CpuState& cpu, unsigned reg, unsigned byte,

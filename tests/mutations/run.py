@@ -33,6 +33,8 @@ MUTATIONS = {
         "src/decoder/instruction.cc", "!may_keep_destination(mnemonic)", "true"),
     "wrong scratch register for a second address register": (
         "src/emu/relocate.cc", "if (!entry.taken) {", "if (!entry.taken || entry.reg == 10) {"),
+    "two results in one scratch register": (
+        "src/emu/relocate.cc", "if (is_result_only(use) && assigned_.has(use.number))", "if (false)"),
     "RIP-relative from the instruction's start": (
         "src/emu/relocate.cc", "return (in_.next() + static_cast",
         "return (in_.address() + static_cast"),
