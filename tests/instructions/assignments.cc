@@ -4,6 +4,7 @@
 #include <array>
 #include <span>
 
+#include "decoder/gpr_numbers.h"
 #include "random.h"
 #include "register_words.h"
 
@@ -11,9 +12,9 @@ namespace shadowprof {
 namespace {
 
 using Kind = Letter::Kind;
-using Place = Field::Place;
+using FieldPlace = Field::Place;
 
-constexpr std::uint8_t rsp = 4;
+using gpr::rsp;
 
 // A field that names a register that is not general: a vector, mask, MMX register, tile or bound.
 // Which of a file are equal counts, and nothing else.
@@ -167,23 +168,23 @@ void Naming::name(std::span<const Field> fields, const Word& word, Assignment& t
         const auto reg = number(letter);
         if (fields[i].byte && letter.kind != Kind::high_byte && reg >= 4) to.force_rex = true;
         switch (fields[i].place) {
-            case Place::reg:
+            case FieldPlace::reg:
                 to.reg = reg;
                 break;
-            case Place::rm:
+            case FieldPlace::rm:
                 to.rm = reg;
                 break;
-            case Place::vvvv:
+            case FieldPlace::vvvv:
                 to.vvvv = reg;
                 break;
-            case Place::base:
+            case FieldPlace::base:
                 to.address.emplace();
                 to.address->mode = letter.kind == Kind::rip    ? AddressFields::Mode::rip
                                    : letter.kind == Kind::none ? AddressFields::Mode::absolute
                                                                : AddressFields::Mode::sib;
                 to.address->base = reg;
                 break;
-            case Place::index:
+            case FieldPlace::index:
                 to.address->index = reg;
                 break;
         }
@@ -245,8 +246,8 @@ std::vector<Assignment> assignments_of(const Form& form, std::uint64_t seed) {
     }
     // With these prefixes addresses are computed in another way, which shares the scratch registers
     // with the other fields.
-    const bool address = !general.empty() && general.back().place >= Place::base;
-    if (address && general.front().place < Place::base)
+    const bool address = !general.empty() && general.back().place >= FieldPlace::base;
+    if (address && general.front().place < FieldPlace::base)
         for (std::size_t i = 0; i < count; ++i) {
             result.push_back(result[i]);
             result.back().prefixed = true;

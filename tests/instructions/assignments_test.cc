@@ -6,13 +6,14 @@
 #include <array>
 #include <set>
 
+#include "decoder/gpr_numbers.h"
 #include "generate.h"
 
 using namespace shadowprof;
 
 namespace {
 
-constexpr std::uint8_t rsp = 4;
+using gpr::rsp;
 
 // Of each register its kind, and the first one that it is equal to.
 using Pattern = std::vector<std::pair<char, std::size_t>>;

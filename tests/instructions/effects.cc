@@ -1,12 +1,13 @@
 // What special instructions want of registers and memory so that they do something worth comparing.
 #include <algorithm>
 
+#include "decoder/gpr_numbers.h"
 #include "instance.h"
 
 namespace shadowprof {
 namespace {
 
-constexpr std::uint8_t rax = 0, rcx = 1, rdx = 2, rbx = 3, rbp = 5;
+using gpr::rax, gpr::rbp, gpr::rbx, gpr::rcx, gpr::rdx;
 
 class Effects {
   public:

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 
+#include "decoder/gpr_numbers.h"
+
 namespace shadowprof {
 namespace {
 
-constexpr std::uint8_t rsp = 4;
+using gpr::rsp;
 constexpr std::uint8_t no_index = 4;
 
 using Registers = std::vector<std::uint8_t>;

@@ -76,8 +76,8 @@ std::optional<std::uint64_t> address_of(const Instruction& in, const ZydisDecode
 
 std::optional<Access> stack_access(const Instruction& in, const CpuState& cpu) {
     const std::uint16_t bytes = in.zydis().operand_width == 16 ? 2 : 8;
-    const auto rsp = cpu[Gpr::rsp], rbp = cpu[Gpr::rbp];
-    const Access push{rsp - bytes, bytes, false, true}, pop{rsp, bytes, true, false};
+    const auto top = cpu[Gpr::rsp];
+    const Access push{top - bytes, bytes, false, true}, pop{top, bytes, true, false};
     switch (in.mnemonic()) {
         case ZYDIS_MNEMONIC_PUSH:
         case ZYDIS_MNEMONIC_PUSHF:
@@ -91,7 +91,7 @@ std::optional<Access> stack_access(const Instruction& in, const CpuState& cpu) {
         case ZYDIS_MNEMONIC_RET:
             return pop;
         case ZYDIS_MNEMONIC_LEAVE:
-            return Access{rbp, bytes, true, false};
+            return Access{cpu[Gpr::rbp], bytes, true, false};
         default:
             return std::nullopt;
     }

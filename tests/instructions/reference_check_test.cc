@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "decoder/gpr_numbers.h"
 #include "emulated_case.h"
 #include "native.h"
 #include "start_state.h"
@@ -17,7 +18,7 @@ namespace {
 
 using Bytes = std::vector<std::uint8_t>;
 
-constexpr std::uint8_t rcx = 1, rbx = 3;
+using gpr::rbx, gpr::rcx;
 
 // What a processor without MPX switched on executes as a no-operation: BNDMOV from memory, to
 // memory at RBX, between registers.

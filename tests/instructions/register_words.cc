@@ -4,23 +4,25 @@
 #include <optional>
 #include <span>
 
+#include "decoder/gpr_numbers.h"
+
 namespace shadowprof {
 namespace {
 
 using Kind = Letter::Kind;
-using Place = Field::Place;
+using FieldPlace = Field::Place;
 
-constexpr std::uint8_t rsp = 4;
+using gpr::rsp;
 
-std::optional<Place> place_of(const ZydisDecodedOperand& operand) {
+std::optional<FieldPlace> place_of(const ZydisDecodedOperand& operand) {
     switch (operand.encoding) {
         case ZYDIS_OPERAND_ENCODING_MODRM_REG:
-            return Place::reg;
+            return FieldPlace::reg;
         case ZYDIS_OPERAND_ENCODING_MODRM_RM:
         case ZYDIS_OPERAND_ENCODING_OPCODE:
-            return Place::rm;
+            return FieldPlace::rm;
         case ZYDIS_OPERAND_ENCODING_NDSNDD:
-            return Place::vvvv;
+            return FieldPlace::vvvv;
         default:
             return std::nullopt;
     }
@@ -49,14 +51,14 @@ class Words {
 std::vector<Letter> Words::special_letters(const Field& field) const {
     std::vector<Letter> letters;
     const bool relative = !word_.empty() && word_.back().kind == Kind::rip;
-    if (field.place == Place::index) {
+    if (field.place == FieldPlace::index) {
         letters.push_back({Kind::none});
         if (relative) return letters;
     } else {
         letters.push_back({Kind::stack});
     }
-    if (field.place == Place::base) letters.push_back({Kind::none});
-    if (field.place == Place::base && !field.vector_index) letters.push_back({Kind::rip});
+    if (field.place == FieldPlace::base) letters.push_back({Kind::none});
+    if (field.place == FieldPlace::base && !field.vector_index) letters.push_back({Kind::rip});
     if (field.byte) letters.push_back({Kind::high_byte});
     for (std::uint8_t i = 0; i < implicit_; ++i) letters.push_back({Kind::implicit, i});
     return letters;
@@ -69,7 +71,7 @@ void Words::extend(std::uint8_t displaced, std::uint8_t ordinary) {
     }
     const auto& field = fields_[word_.size()];
     const bool relative =
-        field.place == Place::index && !word_.empty() && word_.back().kind == Kind::rip;
+        field.place == FieldPlace::index && !word_.empty() && word_.back().kind == Kind::rip;
     for (const auto letter : special_letters(field)) {
         word_.push_back(letter);
         extend(displaced, ordinary);
@@ -115,7 +117,7 @@ std::vector<std::uint8_t> implicit_registers(const Instruction& in) {
 
 std::vector<Field> general_fields(const Instruction& in, Encoding::Kind encoding) {
     std::vector<Field> fields;
-    const auto add = [&](Place place, bool byte) {
+    const auto add = [&](FieldPlace place, bool byte) {
         const bool there = std::any_of(fields.begin(), fields.end(),
                                        [&](const Field& field) { return field.place == place; });
         if (!there) fields.push_back({place, byte});
@@ -124,17 +126,17 @@ std::vector<Field> general_fields(const Instruction& in, Encoding::Kind encoding
         const auto place = place_of(operand);
         if (!place) continue;
         // ENQCMD and MOVDIR64B have an address in a register that ModRM.reg names.
-        if (operand.type == ZYDIS_OPERAND_TYPE_MEMORY && *place == Place::reg)
-            add(Place::reg, false);
+        if (operand.type == ZYDIS_OPERAND_TYPE_MEMORY && *place == FieldPlace::reg)
+            add(FieldPlace::reg, false);
         if (operand.type == ZYDIS_OPERAND_TYPE_REGISTER && is_gpr(operand.reg.value))
             add(*place, operand.size == 8 && encoding == Encoding::Kind::legacy);
     }
     if (const auto* memory = in.modrm_memory()) {
-        fields.push_back({Place::base});
+        fields.push_back({FieldPlace::base});
         if (memory->mem.type == ZYDIS_MEMOP_TYPE_VSIB)
             fields.back().vector_index = true;
         else
-            fields.push_back({Place::index});
+            fields.push_back({FieldPlace::index});
     }
     return fields;
 }

@@ -3,12 +3,13 @@
 #include <cstring>
 #include <string_view>
 
+#include "decoder/gpr_numbers.h"
 #include "instance.h"
 
 namespace shadowprof {
 namespace {
 
-constexpr std::uint8_t rsp = 4, rbp = 5;
+using gpr::rbp, gpr::rsp;
 
 // Of gathers and scatters: only the name says how wide the elements of the index are.
 std::uint8_t index_bytes(ZydisMnemonic mnemonic) {
