@@ -25,7 +25,8 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 WORKERS = len(os.sched_getaffinity(0))
 # More than a unit for each processor costs the headers once more; fewer leave one waiting at the end.
-SHARE_OF_LINES = 2.5 * WORKERS
+SHARE_OF_LINES = 2 * WORKERS
+SLOW_CHECKS = "clang-analyzer-*,bugprone-infinite-loop,performance-unnecessary-value-param"
 FLAGS = ["-std=c++20", "-D_GNU_SOURCE", '-DSHADOWPROF_VERSION="0"', f"-I{ROOT}/src",
          f"-I{ROOT}/tests", f"-I{ROOT}/tests/instructions",
          # Format strings are checked by the build; here that would take a tenth of the time.
@@ -33,6 +34,8 @@ FLAGS = ["-std=c++20", "-D_GNU_SOURCE", '-DSHADOWPROF_VERSION="0"', f"-I{ROOT}/s
 # "struct Name", "using Name =", "Type name(", "constexpr Type name =" from the first column on.
 DECLARED = re.compile(r"(?:template <.*> )?(?:(?:struct|class|union|enum class|enum) (\w+)|using (\w+) ="
                       r"|(?![ }#/]|namespace|static_assert)[^=({;\[]*?\b(\w+)(?=[=({;\[ ]*(?:[=({;\[]|$)))")
+# "Type name(First first"; what has no parameters has an empty one.
+FUNCTION = re.compile(r"(?![ }#/]|using|struct|class|enum)[^=({;]*?\b(\w+)\((?:([^,()]*?)\s*\b\w+(?: =.*)?(?:,.*|\).*)|.*)$")
 FURTHER = re.compile(r"(?<!:)\b([a-z]\w*)(?: =|\{|\[)")  # of "constexpr int one = 1, two = 2;"
 
 
@@ -48,23 +51,59 @@ def lines_of(name):
     return (ROOT / name).read_text().splitlines()
 
 
+def is_test(name):
+    return name.endswith("_test.cc") or "/testdata/" in name or \
+        any(line.startswith("#include <doctest/") for line in lines_of(name))
+
+
+class Names:
+    """What a unit declares for itself: overloads of a function do not clash, all else does."""
+
+    def __init__(self):
+        self.functions, self.overloads, self.others = set(), set(), set()
+
+    def all(self):
+        return self.functions | self.others
+
+    def hides(self, outer, called):
+        """Whether something is taken for what headers declare, where these names are `called`."""
+        return bool(self.others & outer or self.functions & outer & called)
+
+    def clashes_with(self, other):
+        return bool(self.overloads & other.overloads or self.others & other.all() or
+                    self.functions & other.others)
+
+    def add_all(self, other):
+        self.functions |= other.functions
+        self.overloads |= other.overloads
+        self.others |= other.others
+
+
 @functools.cache
 def own_names(name):
-    """What the anonymous namespaces of a file declare, and its macros."""
-    found, inside, continues = set(), False, False
+    """Of the anonymous namespaces of a file, and its macros."""
+    found, inside, continues = Names(), False, False
     for line in lines_of(name):
         if line == "namespace {":
             inside = True
         elif line == "}  // namespace":
             inside = False
         elif line.startswith("#define "):
-            found.add(line.split()[1].split("(")[0])
+            found.others.add(line.split()[1].split("(")[0])
+        elif inside and line.startswith("using "):
+            # What two files call by one name is mostly the same: of the standard library.
+            if "std::" not in line:
+                found.others.update(re.findall(r"(\w+)(?: =.*)?;", line))
         elif inside:
+            function = FUNCTION.match(line)
             declared = DECLARED.match(line)
-            if declared:
-                found.update(filter(None, declared.groups()))
-            if continues or re.match(r"(constexpr|const|static|inline)\b", line):
-                found.update(FURTHER.findall(line))
+            if function:
+                found.functions.add(function[1])
+                found.overloads.add(f"{function[1]}({function[2]}")
+            elif declared:
+                found.others.update(filter(None, declared.groups()))
+            if continues or re.match(r"(constexpr|const|static|inline)\b", line) and not function:
+                found.others.update(FURTHER.findall(line))
                 continues = not line.endswith((";", "{"))
     return found
 
@@ -93,19 +132,30 @@ def headers_of(name):
     return found
 
 
+@functools.cache
+def called_names(name):
+    """Functions that a file calls and does not define for itself."""
+    text = "\n".join(lines_of(name))
+    return set(re.findall(r"(?<![.>:\w])(\w+)\(", text)) - own_names(name).functions
+
+
 class Unit:
     def __init__(self, alone):
         self.alone = alone
-        self.files, self.own, self.outer, self.lines = [], set(), set(), 0
+        self.files, self.own, self.outer, self.called, self.lines = [], Names(), set(), set(), 0
 
-    def has_room_for(self, own, outer, alone, most_lines):
+    def has_room_for(self, name, outer, alone, most_lines):
+        own, everywhere = own_names(name), self.outer | outer
         return (self.lines < most_lines and self.alone == alone and
-                not self.own & (own | outer) and not self.outer & own)
+                not self.own.clashes_with(own) and
+                not self.own.hides(everywhere, called_names(name)) and
+                not own.hides(everywhere, self.called))
 
-    def add(self, name, own, outer):
+    def add(self, name, outer):
         self.files.append(name)
-        self.own |= own
+        self.own.add_all(own_names(name))
         self.outer |= outer
+        self.called |= called_names(name)
         self.lines += len(lines_of(name))
 
 
@@ -113,16 +163,15 @@ def units_of(names):
     most_lines = sum(len(lines_of(name)) for name in names) / SHARE_OF_LINES
     units = []
     for name in names:
-        own = own_names(name)
         outer = set().union(*map(names_of_header, headers_of(name)))
-        # The kernel's headers declare again what those of the C library do.
-        alone = any(line.startswith("#include <asm/") for line in lines_of(name))
-        fitting = (unit for unit in units if unit.has_room_for(own, outer, alone, most_lines))
+        # This header of the kernel declares again what one of the C library does.
+        alone = "#include <asm/sigcontext.h>" in lines_of(name)
+        fitting = (unit for unit in units if unit.has_room_for(name, outer, alone, most_lines))
         unit = next(fitting, None)
         if unit is None:
             unit = Unit(alone)
             units.append(unit)
-        unit.add(name, own, outer)
+        unit.add(name, outer)
     units.sort(key=lambda unit: unit.lines, reverse=True)
     return [unit.files for unit in units]
 
@@ -153,13 +202,12 @@ def main(arguments):
     if arguments and not everything:
         units = [[name] for name in arguments]
     else:
-        program = [name for name in tracked("src/*.cc")
-                   if not name.endswith("_test.cc") and "/testdata/" not in name]
+        program = [name for name in tracked("src/*.cc") if not is_test(name)]
         units = units_of(program)
         if everything:
             rest = {*tracked("src/*.cc"), *tracked("tests/*.cc")} - set(program)
             units += [[name] for name in sorted(rest)]
-    options = ["--checks=clang-analyzer-*"] if everything else []
+    options = [f"--checks={SLOW_CHECKS}"] if everything else []
     with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
         found = pool.map(lambda files: run(files, options), units)
         findings = sorted({finding for unit in found for finding in unit})
