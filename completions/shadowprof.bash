@@ -28,19 +28,19 @@ _shadowprof() {
     local command=${COMP_WORDS[1]} words="" i
     COMPREPLY=()
     if (( COMP_CWORD == 1 )); then
-        COMPREPLY=($(compgen -W "$(_shadowprof_commands) --version --help" -- "$word"))
+        mapfile -t COMPREPLY < <(compgen -W "$(_shadowprof_commands) --version --help" -- "$word")
         return
     fi
     if [[ $command == help ]]; then
-        COMPREPLY=($(compgen -W "$(_shadowprof_commands)" -- "$word"))
+        mapfile -t COMPREPLY < <(compgen -W "$(_shadowprof_commands)" -- "$word")
         return
     fi
     # Behind the program that is run, its own words come.
     if [[ $command == run || $command == verify ]]; then
         for (( i = 2; i < COMP_CWORD; ++i )); do
             [[ ${COMP_WORDS[i]} == -- ]] || continue
-            COMPREPLY=($(compgen -c -- "$word") $(compgen -f -- "$word"))
-            (( COMP_CWORD == i + 1 )) || COMPREPLY=($(compgen -f -- "$word"))
+            mapfile -t COMPREPLY < <(compgen -c -- "$word"; compgen -f -- "$word")
+            (( COMP_CWORD == i + 1 )) || mapfile -t COMPREPLY < <(compgen -f -- "$word")
             return
         done
     fi
@@ -53,14 +53,14 @@ _shadowprof() {
         words=$(_shadowprof_values "$before")
     fi
     if [[ -n $words ]]; then
-        COMPREPLY=($(compgen -W "$words" -- "$word"))
+        mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
     elif [[ $word == -* ]]; then
-        COMPREPLY=($(compgen -W "$(_shadowprof_options "$command")" -- "$word"))
+        mapfile -t COMPREPLY < <(compgen -W "$(_shadowprof_options "$command")" -- "$word")
     elif [[ $command == attach && $before != -* ]]; then
-        COMPREPLY=($(compgen -W "$(command ls /proc | grep -E '^[0-9]+$')" -- "$word"))
+        mapfile -t COMPREPLY < <(compgen -W "$(command ls /proc | grep -E '^[0-9]+$')" -- "$word")
     else
         compopt -o default 2>/dev/null
-        [[ $command == run || $command == verify ]] && COMPREPLY=($(compgen -c -- "$word"))
+        [[ $command == run || $command == verify ]] && mapfile -t COMPREPLY < <(compgen -c -- "$word")
     fi
 }
 

@@ -19,7 +19,8 @@ bool fits(std::uint64_t difference) {
 
 void AddressTracker::begin() {
     next_ = 0;
-    for (std::uint8_t gpr = 0; gpr < registers_.size(); ++gpr) forget(gpr);
+    for (std::size_t gpr = 0; gpr < registers_.size(); ++gpr)
+        forget(static_cast<std::uint8_t>(gpr));
     fs_ = next_++;
     gs_ = next_++;
     recorded_.clear();

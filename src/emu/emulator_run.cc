@@ -42,9 +42,9 @@ void sanitize_xsave(std::span<std::byte, CpuState::xsave_bytes> area) {
 // The emulator's signal handlers and a stack for them, as long as guest code may run.
 class Emulator::SignalScope {
   public:
-    explicit SignalScope(const CodeCache& cache) {
-        stack_ = mmap(nullptr, signal_stack_bytes, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+    explicit SignalScope(const CodeCache& cache)
+        : stack_(mmap(nullptr, signal_stack_bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0)) {
         const stack_t ours = {.ss_sp = stack_, .ss_flags = 0, .ss_size = signal_stack_bytes};
         sigaltstack(&ours, &old_stack_);
         struct sigaction action = {};

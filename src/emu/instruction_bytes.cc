@@ -57,7 +57,8 @@ void InstructionBytes::read_prefixes(std::span<const std::uint8_t> bytes, std::s
             if (legacy_count_ == legacy_.size() ||
                 std::find(legacy_.begin(), legacy_.begin() + legacy_count_, b) !=
                     legacy_.begin() + legacy_count_) {
-                std::remove(legacy_.begin(), legacy_.begin() + legacy_count_, b);
+                // One at most; if none, the last one goes.
+                static_cast<void>(std::remove(legacy_.begin(), legacy_.begin() + legacy_count_, b));
                 --legacy_count_;
             }
             legacy_[legacy_count_++] = b;

@@ -343,7 +343,7 @@ Result<void> WorkerProcess::on_segment(const WorkerSocket::Message& message,
                 }
             },
             [&](const ProbeRecord& record) { listener.on_probe(record); });
-        TRY(std::move(fetched));
+        if (!fetched) return fetched;
     }
     if (place.taken != segment.words.size()) return nonsense();
     return free_segment(segment.index);

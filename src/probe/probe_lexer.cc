@@ -43,7 +43,7 @@ std::string unexpected(char c) {
 }  // namespace
 
 ProbeToken ProbeLexer::token(Kind kind, std::size_t length) {
-    const ProbeToken token{.kind = kind, .offset = at_, .spelling = text_.substr(at_, length)};
+    ProbeToken token{.kind = kind, .offset = at_, .spelling = text_.substr(at_, length)};
     at_ += length;
     return token;
 }

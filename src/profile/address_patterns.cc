@@ -1,6 +1,7 @@
 #include "profile/address_patterns.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "profile/count_limits.h"
 
@@ -57,7 +58,7 @@ AddressMoves address_moves(std::uint64_t constant, std::uint64_t moved, std::uin
     // Of moves by a stride it is not known whether they were chased.
     const auto share = moved == 0 ? 0 : static_cast<double>(chased) / static_cast<double>(moved);
     moves.chased =
-        std::min(rest, static_cast<std::uint64_t>(static_cast<double>(rest) * share + 0.5));
+        std::min(rest, static_cast<std::uint64_t>(std::llround(static_cast<double>(rest) * share)));
     moves.irregular = rest - moves.chased;
     return moves;
 }

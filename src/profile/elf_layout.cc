@@ -38,7 +38,7 @@ std::string find_build_id(Elf* elf, const GElf_Phdr& header) {
     for (std::size_t at = 0; (at = gelf_getnote(data, at, &note, &name, &content)) > 0;) {
         const auto* bytes = static_cast<const unsigned char*>(data->d_buf);
         const bool gnu = note.n_namesz == 4 &&
-                         std::string_view("GNU", 4) ==
+                         std::string_view("GNU\0", 4) ==
                              std::string_view(reinterpret_cast<const char*>(bytes + name), 4);
         if (gnu && note.n_type == NT_GNU_BUILD_ID && note.n_descsz <= max_build_id_bytes)
             return hexadecimal({bytes + content, note.n_descsz});

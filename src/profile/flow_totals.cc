@@ -13,7 +13,8 @@ FlowTotals::FlowTotals(const BlockRegistry& registry, const FlowLimits& limits, 
       stacks_(limits.contexts) {}
 
 FlowTotals::BlockTotals& FlowTotals::block(BlockToken token) {
-    if (token >= blocks_.size()) blocks_.resize(std::max<std::size_t>(token + 1, 2 * token));
+    if (token >= blocks_.size())
+        blocks_.resize(std::max<std::size_t>(token + 1, std::size_t{2} * token));
     return blocks_[token];
 }
 

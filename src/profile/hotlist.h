@@ -36,7 +36,8 @@ struct ValueSummary {
 // An estimate as a count; estimates that were read from a file may be anything.
 inline std::uint64_t rounded_count(double estimate) {
     if (!(estimate > 0)) return 0;
-    return estimate < 0x1p63 ? static_cast<std::uint64_t>(estimate + 0.5) : std::uint64_t{1} << 63;
+    return estimate < 0x1p63 ? static_cast<std::uint64_t>(std::llround(estimate))
+                             : std::uint64_t{1} << 63;
 }
 
 // What the two kinds of hotlist, CountingSample and TnvTable, have in common.

@@ -110,7 +110,7 @@ Result<Replica> Replica::fork(ScopedStop& stop, std::span<const UnforkedRange> u
         }();
         std::optional<Result<Replica>> heir;
         if (child && can_inherit_from(target))
-            heir.emplace(hand_over(take_over(*std::move(child)), instruction));
+            heir.emplace(hand_over(take_over(std::move(*child)), instruction));
         if (child) TRY(reap_dead_replicas(*session, *target.dead_replicas()));
         // The thread is borrowed for as short as possible: a kill of this process while it is would
         // leave it with registers of ours.

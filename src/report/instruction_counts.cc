@@ -107,7 +107,7 @@ class RunCounter {
             coming = sum(coming, count_inside(at, covered_));
             if (is_branch(instruction->flow())) {
                 add_missing(run, at, coming);
-                if (flow_.in.count(covered_) == 0) return;
+                if (!flow_.in.contains(covered_)) return;
                 run = covered_;
                 coming = 0;
             }

@@ -120,7 +120,7 @@ Result<void> Sampler::run(Target& target, const ProgressListener& on_progress,
     if (budget_) budget_->begin(begin_ + options_.delay);
     if (convergence_) convergence_->begin(begin_);
     if (options_.record_input) processes_->watch_syscalls(&recorder_);
-    const auto result = loop(target, on_progress, end);
+    auto result = loop(target, on_progress, end);
     for (auto& runner : runners_) static_cast<void>(runner->try_hold());
     processes_->watch_syscalls(nullptr);
     end_ = Clock::now();
@@ -400,7 +400,7 @@ void Sampler::fill(Profile& profile) const {
     for (auto& process : profile.processes) process.instructions = scale_(process.instructions);
     profile.other_processes.instructions = scale_(profile.other_processes.instructions);
     if (stats_.samples != 0 && started_ == 0)
-        profile.notes.push_back(
+        profile.notes.emplace_back(
             "no samples could be taken: whenever one was due, the process did not run");
     for (const auto& [reason, times] : end_reasons_)
         profile.notes.push_back(fmt::format("{} samples ended by {}", times, reason));

@@ -127,7 +127,8 @@ Result<Sampler::Taken> Sampler::take_sample(SampledProcess& process, SampleRunne
     process.idle_in_a_row = 0;
     note_pause(process, SampleKind::shadow, pause);
     has_looked_ = has_prepared_ = true;
-    job.replica = replica->pid();
+    // Only what has no replica was moved from.
+    job.replica = replica->pid();  // NOLINT(bugprone-use-after-move)
     job.memory_fd = replica->memory_fd();
     if (input) job.input = input->recording();
     job.limits = limits(job.skip_instructions + options_.sample_size, target);

@@ -71,7 +71,7 @@ class CostCollector {
 
     void add_uncounted_stacks() {
         for (const Stack& stack : profile_.stacks)
-            if (!stack.frames.empty() && files_.count(stack.frames.back().module) == 0)
+            if (!stack.frames.empty() && !files_.contains(stack.frames.back().module))
                 add_instructions(symbols_.function_start(stack.frames.back()), stack.instructions);
     }
 
@@ -90,7 +90,7 @@ class CostCollector {
 
     bool is_call(CodeLocation at, std::size_t length) {
         const auto file = files_.find(at.module);
-        if (file == files_.end()) return call_sites_.count(at) != 0;
+        if (file == files_.end()) return call_sites_.contains(at);
         std::array<std::byte, Instruction::max_length> bytes;
         const std::size_t got = file->second->read(at.address, bytes);
         const auto call =

@@ -121,7 +121,7 @@ Result<void> ExactRun::follow(Target& target, const ProgressListener& on_progres
     TRY_ASSIGN(auto stop, target.stop());
     if (stop.threads().empty()) return {};
     IntervalRun intervals(stop, worker_, consumer, options, stats_, divergences_);
-    const auto result = intervals.run();
+    auto result = intervals.run();
     consumer.drain();
     collecting_->end();
     counters_ = intervals.counters();
@@ -157,7 +157,7 @@ void ExactRun::fill(Profile& profile) const {
                                     fmt::join(divergences_[i].differences, "; ")));
     for (const auto& [reason, times] : stats_.excluded)
         notes.push_back(fmt::format("{} intervals are not covered: {}", times, reason));
-    if (collecting_->damaged()) notes.push_back("the trace was damaged");
+    if (collecting_->damaged()) notes.emplace_back("the trace was damaged");
 }
 
 void run_to_end(WaitHub& hub, Target& target) {

@@ -51,7 +51,7 @@ Result<void> verify(Target& target, OwnedWorker& worker, const VerifyOptions& op
     if (stop.threads().empty()) return {};
     IntervalRun intervals(stop, worker, consumer, interval_options, outcome.stats,
                           outcome.divergences);
-    const auto result = intervals.run();
+    auto result = intervals.run();
     consumer.drain();
     outcome.instructions = counting.instructions();
     if (!result && result.error().code != ErrorCode::gone) return result;

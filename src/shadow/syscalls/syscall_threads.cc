@@ -54,7 +54,7 @@ SyscallOutcome start_thread(SyscallCall& call, const CloneArguments& arguments,
         auto state = inherited(call.sample.thread(), tid);
         state.clocks->ns[CLOCK_THREAD_CPUTIME_ID] = 0;
         if (arguments.flags & CLONE_CHILD_CLEARTID) state.cleared_at_exit = {arguments.child_tid};
-        call.sample.threads.insert_or_assign(*index, std::move(state));
+        call.sample.threads.insert_or_assign(*index, state);
     }
     ++call.sample.new_threads;
     if (arguments.flags & CLONE_PARENT_SETTID)
