@@ -15,9 +15,22 @@ namespace {
 
 constexpr std::size_t batch_cases = 256;
 
-// Their code has all that the others' code has, and what records results and addresses.
-constexpr std::uint8_t telling_levels = 1 << static_cast<unsigned>(TraceLevel::values) |
-                                        1 << static_cast<unsigned>(TraceLevel::references);
+constexpr std::uint8_t only(TraceLevel level) {
+    return static_cast<std::uint8_t>(1 << static_cast<unsigned>(level));
+}
+
+// The levels that assignments run at. The code of these two has all that the others' code has, and
+// what records results and addresses. Which registers an address is made of counts in the second;
+// of a form that names none beside them, the first is seen enough.
+std::uint8_t telling_levels(const Form& form, std::uint64_t assignment) {
+    const auto in = decode(assemble(form.sample).span(), {0});
+    const auto uses = in->gpr_uses();
+    const bool names_data = std::any_of(uses.begin(), uses.end(), [](const GprUse& use) {
+        return use.field != GprField::base && use.field != GprField::index;
+    });
+    const bool values = names_data || !in->modrm_memory() || assignment % 4 == 0;
+    return only(TraceLevel::references) | (values ? only(TraceLevel::values) : 0);
+}
 
 std::string mnemonic_name(ZydisMnemonic mnemonic) {
     return ZydisMnemonicGetString(mnemonic);
@@ -194,7 +207,7 @@ void Session::run_assignments(std::size_t form) {
     for (std::uint64_t i = 0; i < assignments.size() && !enough(); ++i) {
         if (options_.assignment && *options_.assignment != i) continue;
         auto test = make_assigned_case(forms_[form], form, assignments[i], seed, i);
-        if (test) test->levels = telling_levels;
+        if (test) test->levels = telling_levels(forms_[form], i);
         add_form_case(std::move(test), form, false);
     }
 }

@@ -179,9 +179,9 @@ def run_test(work, test):
     started = time.monotonic()
     try:
         done = subprocess.run([work / "build" / test[0], *test[1:]], stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True, timeout=600)
+                              stderr=subprocess.STDOUT, text=True, timeout=1800)
     except subprocess.TimeoutExpired:
-        return True, "no end", 600.0
+        return True, "no end", 1800.0
     failed = ("FAILED", "TEST CASE:")
     first = next((line for line in done.stdout.splitlines() if line.startswith(failed)),
                  (done.stdout.strip().splitlines() or [f"exit status {done.returncode}"])[-1])
