@@ -57,10 +57,13 @@ def is_test(name):
 
 
 class Names:
-    """What a unit declares for itself: overloads of a function do not clash, all else does."""
+    """What a unit declares for itself.
+
+    Overloads of a function do not clash, nor names for the same thing of the standard library.
+    """
 
     def __init__(self):
-        self.functions, self.overloads, self.others = set(), set(), set()
+        self.functions, self.overloads, self.aliases, self.others = set(), set(), set(), set()
 
     def all(self):
         return self.functions | self.others
@@ -71,11 +74,13 @@ class Names:
 
     def clashes_with(self, other):
         return bool(self.overloads & other.overloads or self.others & other.all() or
-                    self.functions & other.others)
+                    self.functions & other.others or self.aliases & other.all() or
+                    other.aliases & self.all())
 
     def add_all(self, other):
         self.functions |= other.functions
         self.overloads |= other.overloads
+        self.aliases |= other.aliases
         self.others |= other.others
 
 
@@ -91,9 +96,8 @@ def own_names(name):
         elif line.startswith("#define "):
             found.others.add(line.split()[1].split("(")[0])
         elif inside and line.startswith("using "):
-            # What two files call by one name is mostly the same: of the standard library.
-            if "std::" not in line:
-                found.others.update(re.findall(r"(\w+)(?: =.*)?;", line))
+            names = found.aliases if "std::" in line else found.others
+            names.update(re.findall(r"using (?:[\w:]*::)?(\w+)(?: =.*)?;", line))
         elif inside:
             function = FUNCTION.match(line)
             declared = DECLARED.match(line)
@@ -164,8 +168,10 @@ def units_of(names):
     units = []
     for name in names:
         outer = set().union(*map(names_of_header, headers_of(name)))
-        # This header of the kernel declares again what one of the C library does.
-        alone = "#include <asm/sigcontext.h>" in lines_of(name)
+        # The kernel's header declares again what one of the C library does, and enumerators are not
+        # seen here.
+        alone = any(line.startswith(("#include <asm/sigcontext.h>", "using enum"))
+                    for line in lines_of(name))
         fitting = (unit for unit in units if unit.has_room_for(name, outer, alone, most_lines))
         unit = next(fitting, None)
         if unit is None:
