@@ -2,9 +2,8 @@
 
 import json
 import os
-import unittest
 
-from harness import TestCase, WORK_FACTORS, victim
+from harness import WORK_FACTORS, TestCase, main, victim
 
 KINDS = "--profiles=edge,path,value,call"
 # The loop of the victim `paths` repeats exactly, so that its shares do not depend on how long it runs:
@@ -230,4 +229,4 @@ class Merge(Files):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

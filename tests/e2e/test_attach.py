@@ -10,10 +10,9 @@ import socket
 import subprocess
 import sys
 import time
-import unittest
 
 import processes
-from harness import SHADOWPROF, TestCase, WORK_FACTORS, dense, tagged_processes, taken, victim
+from harness import SHADOWPROF, WORK_FACTORS, TestCase, dense, main, tagged_processes, taken, victim
 
 OWN_FAILURE = 125
 
@@ -225,13 +224,6 @@ class Busy(Attach):
 
 
 class Ends(Attach):
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        # What is ignored here, as under nohup or in the background of a script, shadowprof ignores.
-        for each in (signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
-            signal.signal(each, signal.SIG_DFL)
-
     def attach_in_background(self, pid):
         process, tag = self.start([SHADOWPROF, "attach", "-q", "-o", self.profile_path, str(pid)],
                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -274,7 +266,6 @@ class Ends(Attach):
         self.assertEqual((done.code, done.stderr), (0, ""))
         self.assertEqual(self.read_profile()["run"]["exit"], {"signal": signal.SIGKILL})
         self.assertEqual(self.finish(target, target_tag).code, -signal.SIGKILL)
-
 
     def test_a_kill_of_shadowprof_lets_the_process_go(self):
         for delay in (0, 0.02, 0.1, 0.2, 0.4):
@@ -515,4 +506,4 @@ class Refused(Attach):
 del Attach  # unittest would run it as well
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

@@ -3,9 +3,8 @@ that was executed."""
 
 import collections
 import pathlib
-import unittest
 
-from harness import TestCase, taken, victim
+from harness import TestCase, main, taken, victim
 
 
 def instructions_by_function(profile):
@@ -82,4 +81,4 @@ class Libraries(TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

@@ -8,10 +8,9 @@ import signal
 import struct
 import subprocess
 import time
-import unittest
 
 import processes
-from harness import SHADOWPROF, TestCase, read_symbols, victim
+from harness import SHADOWPROF, TestCase, main, read_symbols, victim
 
 # What edges.c starts its generator with.
 SEED = 0x9e3779b97f4a7c15
@@ -285,4 +284,4 @@ class Verify(TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import unittest
 
-from harness import TestCase, victim
+from harness import TestCase, main, victim
 
 BOLT_TOOLS = "/usr/lib/llvm-16/bin"
 # Instructions behind a system call that never returns, up to the next branch.
@@ -255,4 +255,4 @@ class Export(TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

@@ -8,11 +8,11 @@ import shutil
 import signal
 import subprocess
 import time
-import unittest
 
 import bounds
 import processes
-from harness import HANG_SECONDS, SHADOWPROF, TestCase, WORK_FACTORS, dense, tagged_processes, victim
+from harness import (HANG_SECONDS, SHADOWPROF, WORK_FACTORS, TestCase, dense, main,
+                     tagged_processes, victim)
 
 FAMILY = victim("family")
 
@@ -444,4 +444,4 @@ class Reports(ForksCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

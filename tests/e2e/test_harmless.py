@@ -5,10 +5,9 @@ import os
 import signal
 import subprocess
 import time
-import unittest
 
 import processes
-from harness import (DENSE, HANG_SECONDS, SELF_EXEC, SHADOWPROF, TestCase, WORK_FACTORS,
+from harness import (DENSE, HANG_SECONDS, SELF_EXEC, SHADOWPROF, WORK_FACTORS, TestCase, main,
                      tagged_processes, taken, victim)
 
 
@@ -229,4 +228,4 @@ class Orphans(TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

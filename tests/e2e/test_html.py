@@ -5,11 +5,10 @@ import json
 import re
 import shutil
 import subprocess
-import unittest
 import urllib.parse
 
 from browser import Browser, require_chromium
-from harness import Profile, TestCase, victim
+from harness import Profile, TestCase, main, victim
 
 HOSTILE = ("</script><script>alert(1)</script>", "<img src=x onerror=alert(2)>",
            "<!--<script>\"'&amp;\u2028", "<svg onload=alert(3)>")
@@ -322,4 +321,4 @@ class Large(Page):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

@@ -2,11 +2,10 @@
 
 import signal
 import subprocess
-import unittest
 
 import bounds
 import processes
-from harness import DENSE, TestCase, WORK_FACTORS, victim
+from harness import DENSE, WORK_FACTORS, TestCase, main, victim
 
 MEBIBYTES = 48
 BUFFER_BYTES = 4096  # of each read
@@ -169,4 +168,4 @@ class Attached(Input):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    main(verbosity=2)

@@ -3,10 +3,9 @@ tell apart is not asked for: levels are those of its own calibration."""
 
 import subprocess
 import time
-import unittest
 
 import processes
-from harness import SHADOWPROF, TestCase, victim
+from harness import SHADOWPROF, TestCase, main, victim
 
 CHASE = victim("chase")
 # As often as they can be had: nothing here is about what they cost.
@@ -95,4 +94,4 @@ class Latency(TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

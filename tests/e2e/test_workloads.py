@@ -1,9 +1,8 @@
 """Real programs: the same output as a plain run, and a profile that holds up."""
 
-import unittest
 
 import workloads
-from harness import INPUTS, TestCase, require_programs
+from harness import INPUTS, TestCase, main, require_programs
 
 
 # Some end soon, and what is sampled while a program is loaded must be few of many samples.
@@ -52,4 +51,4 @@ for each in workloads.COMMANDS:
     add_test(each)
 
 if __name__ == "__main__":
-    unittest.main()
+    main()
