@@ -1,5 +1,6 @@
 """What the end-to-end tests share: running shadowprof and its victims, reading profiles."""
 
+import atexit
 import contextlib
 import functools
 import json
@@ -253,6 +254,24 @@ def may_attach(user):
     return user == 0 or not scope.exists() or scope.read_text().strip() == "0"
 
 
+_made = {}
+
+
+@functools.cache
+def shared_folder():
+    """For what all tests of a file read and none changes."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="shadowprof-e2e-"))
+    atexit.register(shutil.rmtree, folder)
+    return folder
+
+
+def once(key, make):
+    """What `make()` returns, which is done only for the first of a file's tests that asks for it."""
+    if key not in _made:
+        _made[key] = make()
+    return _made[key]
+
+
 class TestCase(unittest.TestCase):
     """Each test has a folder of its own; what it leaves running is a failure."""
 
@@ -261,21 +280,11 @@ class TestCase(unittest.TestCase):
         super().setUpClass()
         listen_to_signals()
         cls.validator = schema_validator()
-        cls.shared_folder = pathlib.Path(tempfile.mkdtemp(prefix="shadowprof-e2e-"))
-        cls.addClassCleanup(shutil.rmtree, cls.shared_folder)
-        cls._shared = {}
 
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="shadowprof-e2e-"))
         self.addCleanup(shutil.rmtree, self.folder)
         self.profile_path = self.folder / "profile.json"
-
-    def once(self, name, make):
-        """What `make()` returns, which only the first test of a class that asks for it does: for
-        profiles that many tests read and none changes. Its files belong in `shared_folder`."""
-        if name not in self._shared:
-            self._shared[name] = make()
-        return self._shared[name]
 
     def start(self, command, cwd=None, env=None, **options):
         """Starts a command in a session of its own, tagged. Returns (Popen, tag)."""

@@ -2,8 +2,10 @@
 
 import json
 import os
+import pathlib
+import shutil
 
-from harness import WORK_FACTORS, TestCase, main, victim
+from harness import WORK_FACTORS, TestCase, main, once, shared_folder, victim
 
 KINDS = "--profiles=edge,path,value,call"
 # The loop of the victim `paths` repeats exactly, so that its shares do not depend on how long it runs:
@@ -16,23 +18,30 @@ MEASURES = (("paths", "accuracy"), ("edges", "accuracy"), ("calls", "overlap"),
 
 
 class Files(TestCase):
-    def make(self, name, rounds, *options):
-        """A profile of the victim `paths`, as a file in the test's folder."""
-        path = self.folder / name
+    def make(self, path, rounds, *options):
+        """A profile of the victim `paths`."""
         done = self.shadowprof("run", "-q", "-o", path, KINDS, *options, "--", victim("paths"),
                                rounds)
         self.assertEqual(done.code, 0, done.stderr)
         return path
 
+    def copy_of(self, name, make):
+        """Of a profile that is made once, in the test's folder."""
+        made = once(name, lambda: make(shared_folder() / name))
+        return pathlib.Path(shutil.copy(made, self.folder))
+
     def exact(self):
-        return self.make("exact.json", FEW, "--mode=exact")
+        return self.copy_of("exact.json", lambda path: self.make(path, FEW, "--mode=exact"))
 
     def sampled(self, seed):
-        for factor in WORK_FACTORS:
-            path = self.make(f"sampled-{seed}.json", factor * MANY, "--load=0.5", f"--seed={seed}")
-            if json.loads(path.read_text())["sampling"]["samples"] >= SAMPLES:
-                break
-        return path
+        def make(path):
+            for factor in WORK_FACTORS:
+                self.make(path, factor * MANY, "--load=0.5", f"--seed={seed}")
+                if json.loads(path.read_text())["sampling"]["samples"] >= SAMPLES:
+                    break
+            return path
+
+        return self.copy_of(f"sampled-{seed}.json", make)
 
     def accuracy(self, full, sampled, *options):
         done = self.shadowprof("accuracy", "--json", *options, full, sampled)

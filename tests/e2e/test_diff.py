@@ -10,8 +10,8 @@ import re
 import subprocess
 
 from bounds import SIGMAS
-from harness import (HANG_SECONDS, SHADOWPROF, SOURCE, WORK_FACTORS, TestCase, main,
-                     require_programs, victim)
+from harness import (HANG_SECONDS, SHADOWPROF, SOURCE, WORK_FACTORS, TestCase, main, once,
+                     require_programs, shared_folder, victim)
 
 KEPT, ERROR, USAGE, EXCEEDED = 0, 1, 2, 3
 
@@ -299,9 +299,9 @@ class Latency(DiffCase):
 class Interface(DiffCase):
     def setUp(self):
         super().setUp()
-        self.base, self.new = self.once("profiles", lambda: [
-            self.exact(self.shared_folder / f"{name}.json",
-                       self.build(self.shared_folder / name, checks=checks), "20")
+        self.base, self.new = once("interface", lambda: [
+            self.exact(shared_folder() / f"{name}.json",
+                       self.build(shared_folder() / name, checks=checks), "20")
             for name, checks in (("base", 100), ("new", 150))])
 
     def test_exit_status(self):
