@@ -208,8 +208,9 @@ class Exact(TestCase):
         self.assertEqual(exact["diverged"], 0)
 
     def test_children_are_left_alone(self):
-        plain = self.run_command([victim("children")])
-        done, _, exact = self.exact(victim("children"))
+        command = [victim("children"), "10"]
+        plain = self.run_command(command)
+        done, _, exact = self.exact(*command)
         self.assertEqual((done.code, done.stdout), (plain.code, plain.stdout))
         self.assertEqual(exact["diverged"], 0)
 

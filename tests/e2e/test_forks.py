@@ -134,8 +134,8 @@ class Followed(ForksCase):
             return sum(row["samples"] for row in children(profile)) > 2000
 
         done, profile = self.profile_until(
-            is_enough, lambda factor: (FAMILY, "shares", str(240 * factor), str(120 * factor)),
-            module=FAMILY, options=("--load=0.5", "--sample-size=50k"))
+            is_enough, lambda factor: (FAMILY, "shares", str(400 * factor), str(200 * factor)),
+            module=FAMILY, options=("--load=2", "--sample-size=50k"))
         self.assertEqual((done.code, done.stdout), (0, b"family: shared\n"))
         self.assert_rows_agree(profile)
         one, other = children(profile)
