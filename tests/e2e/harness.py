@@ -475,7 +475,19 @@ class Results(unittest.TextTestResult):
         more = len(self.failures) + len(self.errors) + len(self.unexpectedSuccesses) - 1
         others = f" (and {more} more)" if more > 0 else ""
         self.stream.writeln(f"FAILED e2e-{name}: {alone}: {reason}; alone: "
-                            f"tests/e2e/run {name} {alone}{others}")
+                            f"tests/e2e/run {options_of_run()}{name} {alone}{others}")
+
+
+def options_of_run():
+    """What tests/e2e/run must be told to find the same programs."""
+    def shown(path):
+        return os.path.relpath(path, SOURCE) if path.is_relative_to(SOURCE) else path
+
+    build = pathlib.Path(SHADOWPROF).resolve().parents[2]
+    options = "" if build == SOURCE / "build" else f"--build-dir {shown(build)} "
+    if VICTIMS.resolve() != build / "tests/victims":
+        options += f"--victims {shown(VICTIMS.resolve())} "
+    return options
 
 
 def main(**options):
@@ -485,4 +497,6 @@ def main(**options):
     result.print_times()
     result.print_first_failure()
     result.stream.flush()
+    if result.testsRun == 0 and result.wasSuccessful() and not result.skipped:
+        sys.exit("no test has that name")
     sys.exit(not result.wasSuccessful())

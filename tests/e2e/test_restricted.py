@@ -40,10 +40,11 @@ class Restricted(TestCase):
 
     def attach(self, target, *options, **user):
         """Until something was seen."""
-        for _ in range(ATTEMPTS):
+        for attempt in range(ATTEMPTS):
+            duration = "500ms" if attempt == 0 else "1500ms"
             self.profile_path.unlink(missing_ok=True)
             done = self.run_command([self.program, "attach", "-q", "-o", self.profile_path,
-                                     "--duration=1500ms", *dense(options),
+                                     f"--duration={duration}", *dense(options),
                                      str(target.pid)], **user)
             self.assertEqual((done.code, done.stderr), (0, ""))
             profile = self.read_profile()
