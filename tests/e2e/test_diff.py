@@ -113,13 +113,13 @@ class Exact(DiffCase):
         subprocess.run(["gcc", "-shared", "-fPIC", "-w", "-o", self.folder / "clock.so", clock],
                        check=True)
         script = self.folder / "sum.lua"
-        script.write_text("local t = {}\nfor i = 1, 5000 do t[i] = i % 7 end\n"
+        script.write_text("local t = {}\nfor i = 1, 20000 do t[i] = i % 7 end\n"
                           "local s = 0\nfor i, v in ipairs(t) do s = s + v * i end\nprint(s)\n")
         self.assert_repeats("env", f"LD_PRELOAD={self.folder}/clock.so", "lua5.4", script)
 
     def test_gzip_repeats(self):
         text = self.folder / "text"
-        text.write_text("".join(f"line {i * i % 977}\n" for i in range(5000)))
+        text.write_text("".join(f"line {i * i % 977}\n" for i in range(20000)))
         self.assert_repeats("gzip", "-c", "-n", text)
 
     def test_a_slower_function_of_another_build_is_found_by_name(self):
