@@ -145,7 +145,10 @@ class Merge(Files):
                 wanted[key] = wanted.get(key, 0) + count
         self.assertEqual(self.counts(merged), wanted)
         self.assertEqual(merged["run"]["merged_runs"], 3)
-        self.assertEqual(merged["run"]["command"], single[0]["run"]["command"])
+        # On a busy machine some did more work than others.
+        commands = [run["run"]["command"] for run in single]
+        same = all(command == commands[0] for command in commands)
+        self.assertEqual(merged["run"]["command"], commands[0] if same else [])
         self.assertEqual(merged["run"]["started"], min(run["run"]["started"] for run in single))
         names = {location["function"] for location in merged["locations"]}
         self.assertLessEqual({"paths_run", "paths_callee"}, names)
@@ -174,6 +177,7 @@ class Merge(Files):
         data = json.loads(done.stdout)
         self.assert_valid(data)
         self.assertEqual(data["run"]["merged_runs"], 2)
+        self.assertEqual(data["run"]["command"], json.loads(run.read_text())["run"]["command"])
         self.assertIn("2 runs", done.stderr)
 
     def test_programs_may_differ(self):
