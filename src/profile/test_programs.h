@@ -46,7 +46,7 @@ inline Words with_sequences(TestProgram& program, const Words& plain, Random& ra
 // end.
 struct GraphFillingStream {
     TestProgram program;
-    Words trace = Words(1'000'000);
+    Words trace = Words(600'000);
 
     GraphFillingStream() {
         constexpr std::uint64_t blocks = 400;

@@ -105,7 +105,7 @@ TEST_CASE("threads of a sample count as if each were alone") {
 }
 
 TEST_CASE("the same when the graph is emptied between turns") {
-    CHECK(check_interleaved(400'000) > 0);
+    CHECK(check_interleaved(200'000) > 0);
 }
 
 TEST_CASE("a thread without a stack starts where its first block is") {

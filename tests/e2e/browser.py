@@ -34,9 +34,10 @@ def above(fd):
 
 
 class Browser:
-    """One page. What it says on the console, its errors and its requests are kept."""
+    """One page at a time, each as in a browser that was just installed. What it says on the console,
+    its errors and its requests are kept."""
 
-    def __init__(self, width=1440, height=900, dark=False):
+    def __init__(self):
         self.folder = tempfile.mkdtemp(prefix="shadowprof-chromium-")
         to_browser, self._out = os.pipe()
         self._in, from_browser = os.pipe()
@@ -48,7 +49,7 @@ class Browser:
         shell = f"exec \"$@\" 3<&{to_browser} 4>&{from_browser}"
         self._process = subprocess.Popen(
             ["bash", "-c", shell, "bash", require_chromium(), *FLAGS, *sandbox,
-             f"--user-data-dir={self.folder}", f"--window-size={width},{height}", "about:blank"],
+             f"--user-data-dir={self.folder}", "about:blank"],
             pass_fds=(to_browser, from_browser), stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL, start_new_session=True)
         os.close(to_browser)
@@ -56,19 +57,8 @@ class Browser:
         self._buffer = b""
         self._last_id = 0
         self._events = []
-        self._session = None
-        self.console, self.errors, self.requests = [], [], []
-        try:
-            self._attach(width, height, dark)
-        except BaseException:
-            self.close()
-            raise
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *unused):
-        self.close()
+        self._context = self._session = None
+        self._forget()
 
     def close(self):
         for fd in (self._out, self._in):
@@ -79,10 +69,20 @@ class Browser:
         self._process.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def _attach(self, width, height, dark):
-        page = next(target for target in self.call("Target.getTargets")["targetInfos"]
-                    if target["type"] == "page")
-        answer = self.call("Target.attachToTarget", targetId=page["targetId"], flatten=True)
+    def _forget(self):
+        self.console, self.errors, self.requests = [], [], []
+        self._events.clear()
+
+    def new_page(self, width=1440, height=900, dark=False):
+        """Closes the page before it and all that it left."""
+        self._session = None
+        if self._context:
+            self.call("Target.disposeBrowserContext", browserContextId=self._context)
+        self._context = self.call("Target.createBrowserContext")["browserContextId"]
+        page = self.call("Target.createTarget", url="about:blank", width=width, height=height,
+                         browserContextId=self._context)["targetId"]
+        answer = self.call("Target.attachToTarget", targetId=page, flatten=True)
+        self._forget()
         self._session = answer["sessionId"]
         for domain in ("Page", "Runtime", "Network", "Log"):
             self.call(f"{domain}.enable")
@@ -117,6 +117,8 @@ class Browser:
         return json.loads(message)
 
     def _note(self, event):
+        if event.get("sessionId") != self._session:
+            return
         name, values = event.get("method", ""), event.get("params", {})
         self._events.append(name)
         if name == "Runtime.consoleAPICalled":

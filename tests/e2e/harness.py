@@ -1,10 +1,14 @@
 """What the end-to-end tests share: running shadowprof and its victims, reading profiles."""
 
+import atexit
 import contextlib
+import functools
 import json
 import os
 import pathlib
 import random
+import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -67,6 +71,43 @@ def thinned(node):
         half = VALIDATED // 2
         node = node[:half] + random.sample(node[half:], half)
     return [thinned(element) for element in node]
+
+
+def listen_to_signals():
+    """What is ignored or blocked here is so in all that we start: under nohup, and in the background of
+    a script, a shell ignores signals that tests send."""
+    for each in (signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2,
+                 signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU, signal.SIGCHLD):
+        signal.signal(each, signal.SIG_DFL)
+    # As Python has it; those that we start have the default.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+
+
+def without_references(node, schema):
+    """A part of a schema with definitions in the places that refer to them: to look them up took
+    longer than to validate."""
+    if isinstance(node, list):
+        return [without_references(each, schema) for each in node]
+    if not isinstance(node, dict):
+        return node
+    rest = {key: without_references(value, schema) for key, value in node.items()
+            if key not in ("$ref", "$defs")}
+    if "$ref" not in node:
+        return rest
+    target = schema
+    for step in node["$ref"].removeprefix("#/").split("/"):
+        target = target[step]
+    target = without_references(target, schema)
+    if rest.keys() <= {"description"}:
+        return target
+    return {**rest, "allOf": [target, *rest.get("allOf", [])]}
+
+
+@functools.cache
+def schema_validator():
+    schema = json.loads(SCHEMA.read_text())
+    return jsonschema.Draft202012Validator(without_references(schema, schema))
 
 
 def victim(name):
@@ -213,13 +254,32 @@ def may_attach(user):
     return user == 0 or not scope.exists() or scope.read_text().strip() == "0"
 
 
+_made = {}
+
+
+@functools.cache
+def shared_folder():
+    """For what all tests of a file read and none changes."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="shadowprof-e2e-"))
+    atexit.register(shutil.rmtree, folder)
+    return folder
+
+
+def once(key, make):
+    """What `make()` returns, which is done only for the first of a file's tests that asks for it."""
+    if key not in _made:
+        _made[key] = make()
+    return _made[key]
+
+
 class TestCase(unittest.TestCase):
     """Each test has a folder of its own; what it leaves running is a failure."""
 
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.validator = jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text()))
+        listen_to_signals()
+        cls.validator = schema_validator()
 
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="shadowprof-e2e-"))
@@ -344,3 +404,99 @@ def require_programs(*names):
     missing = [name for name in names if shutil.which(name) is None]
     if missing:
         sys.exit(f"not installed: {' '.join(missing)} (./setup installs what the tests need)")
+
+
+# A test that takes longer than this is named, with its time, behind its file's results.
+SLOW_SECONDS = 1
+LONGEST_REASON = 300
+
+
+def processor_seconds():
+    """Of this process and of those that it has waited for."""
+    usages = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
+
+
+class Results(unittest.TextTestResult):
+    """Says in the end which tests took long, and in one line which failed first and how to run it
+    alone."""
+
+    def __init__(self, *arguments, **options):
+        super().__init__(*arguments, **options)
+        self.times = []
+        self.first_failure = None
+
+    def startTest(self, test):
+        super().startTest(test)
+        self._start = (time.monotonic(), processor_seconds())
+
+    def stopTest(self, test):
+        wall, processor = time.monotonic(), processor_seconds()
+        self.times.append((wall - self._start[0], processor - self._start[1], test.id()))
+        super().stopTest(test)
+
+    def _failed(self, test, error, part=""):
+        if self.first_failure is None:
+            text = " ".join(str(error[1]).split())
+            reason = f"{error[0].__name__}: {text}" if text else error[0].__name__
+            self.first_failure = (test.id(), (part + reason)[:LONGEST_REASON])
+
+    def addFailure(self, test, error):
+        self._failed(test, error)
+        super().addFailure(test, error)
+
+    def addError(self, test, error):
+        self._failed(test, error)
+        super().addError(test, error)
+
+    def addSubTest(self, test, subtest, error):
+        if error is not None:
+            self._failed(test, error, subtest._subDescription() + ": ")
+        super().addSubTest(test, subtest, error)
+
+    def addUnexpectedSuccess(self, test):
+        self._failed(test, (AssertionError, "it was expected to fail", None))
+        super().addUnexpectedSuccess(test)
+
+    def print_times(self):
+        slow = sorted((row for row in self.times if row[0] > SLOW_SECONDS), reverse=True)
+        for wall, processor, name in slow:
+            self.stream.writeln(f"{wall:6.1f} s, {processor:6.1f} of a processor: "
+                                f"{name.removeprefix('__main__.')}")
+
+    def print_first_failure(self):
+        if self.first_failure is None:
+            return
+        name = pathlib.Path(sys.argv[0]).stem.removeprefix("test_")
+        test, reason = self.first_failure
+        # "__main__.Class.test_x", or "setUpClass (__main__.Class)", which a class has for all tests.
+        for_all = re.fullmatch(r"\w+ \((?:.*\.)?(\w+)\)", test)
+        alone = for_all[1] if for_all else test.rpartition(".")[2]
+        more = len(self.failures) + len(self.errors) + len(self.unexpectedSuccesses) - 1
+        others = f" (and {more} more)" if more > 0 else ""
+        self.stream.writeln(f"FAILED e2e-{name}: {alone}: {reason}; alone: "
+                            f"tests/e2e/run {options_of_run()}{name} {alone}{others}")
+
+
+def options_of_run():
+    """What tests/e2e/run must be told to find the same programs."""
+    def shown(path):
+        return os.path.relpath(path, SOURCE) if path.is_relative_to(SOURCE) else path
+
+    build = pathlib.Path(SHADOWPROF).resolve().parents[2]
+    options = "" if build == SOURCE / "build" else f"--build-dir {shown(build)} "
+    if VICTIMS.resolve() != build / "tests/victims":
+        options += f"--victims {shown(VICTIMS.resolve())} "
+    return options
+
+
+def main(**options):
+    """Instead of unittest.main()."""
+    runner = unittest.TextTestRunner(resultclass=Results, **options)
+    result = unittest.main(testRunner=runner, exit=False).result
+    result.print_times()
+    result.print_first_failure()
+    result.stream.flush()
+    if result.testsRun == 0 and result.wasSuccessful() and not result.skipped:
+        sys.exit("no test has that name")
+    sys.exit(not result.wasSuccessful())

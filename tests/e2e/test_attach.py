@@ -1,6 +1,7 @@
 """A process that runs already is profiled, and afterwards is as it was."""
 
 import collections
+import concurrent.futures
 import contextlib
 import os
 import pathlib
@@ -10,10 +11,9 @@ import socket
 import subprocess
 import sys
 import time
-import unittest
 
 import processes
-from harness import SHADOWPROF, TestCase, WORK_FACTORS, dense, tagged_processes, taken, victim
+from harness import SHADOWPROF, WORK_FACTORS, TestCase, dense, main, tagged_processes, taken, victim
 
 OWN_FAILURE = 125
 
@@ -68,16 +68,26 @@ class Attach(TestCase):
 
     def attach(self, pid, *options, program=SHADOWPROF, **more):
         """Attaches, which must work. Returns the profile."""
-        done = self.run_command([program, "attach", "-q", "-o", self.profile_path,
-                                 *dense(options), str(pid)], **more)
+        path = self.folder / f"{pid}.json"
+        path.unlink(missing_ok=True)
+        done = self.run_command([program, "attach", "-q", "-o", path, *dense(options), str(pid)],
+                                **more)
         self.assertEqual((done.code, done.stdout, done.stderr), (0, b"", ""))
-        return self.read_profile()
+        return self.read_profile(text=path.read_text())
+
+    def side_by_side(self, check, cases):
+        """Checks cases whose time is that of waits, each in a thread."""
+        with concurrent.futures.ThreadPoolExecutor(len(cases)) as pool:
+            ends = [pool.submit(check, case) for case in cases]
+        for case, end in zip(cases, ends):
+            with self.subTest(case=case):
+                end.result()
 
     def attach_until_seen(self, pid, *options, **more):
-        """The same for a second, or longer if that was too short on this machine to see anything
-        of a process that computes."""
-        for seconds in WORK_FACTORS:
-            profile = self.attach(pid, f"--duration={seconds}s", *options, **more)
+        """The same for half a second, or longer if that was too short on this machine to see
+        anything of a process that computes."""
+        for factor in WORK_FACTORS:
+            profile = self.attach(pid, f"--duration={500 * factor}ms", *options, **more)
             if profile["sampling"]["instructions"] > 0:
                 break
         return profile
@@ -225,13 +235,6 @@ class Busy(Attach):
 
 
 class Ends(Attach):
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        # What is ignored here, as under nohup or in the background of a script, shadowprof ignores.
-        for each in (signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
-            signal.signal(each, signal.SIG_DFL)
-
     def attach_in_background(self, pid):
         process, tag = self.start([SHADOWPROF, "attach", "-q", "-o", self.profile_path, str(pid)],
                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -257,13 +260,20 @@ class Ends(Attach):
                 self.assertEqual((done.code, done.stdout), (41, b"interrupts: 1\n"))
 
     def test_the_process_ends_first(self):
-        for how, ending in ((["exit=9", "3000"], {"status": 9}), (["signal=15", "3000"],
-                                                                  {"signal": 15})):
+        for how, ending in (("exit=9", {"status": 9}), ("signal=15", {"signal": 15})):
             with self.subTest(how=how):
-                target, target_tag = self.launch([victim("dies"), *how])
+                target, target_tag = self.launch([victim("dies"), how, "1000"])
                 self.wait_until_runs(target.pid, victim("dies"))
-                profile = self.attach(target.pid)
-                self.assertEqual(profile["run"]["exit"], ending)
+                # So that it does not end before the attach.
+                os.kill(target.pid, signal.SIGSTOP)
+                processes.wait_for(lambda: processes.state(target.pid) == "T", "the stop")
+                process, tag = self.start([SHADOWPROF, "attach", "-q", "-o", self.profile_path,
+                                           *dense(()), str(target.pid)], stderr=subprocess.PIPE)
+                processes.wait_for(lambda: processes.tracer(target.pid) != 0, "the attach")
+                os.kill(target.pid, signal.SIGCONT)
+                done = self.finish(process, tag)
+                self.assertEqual((done.code, done.stderr), (0, ""))
+                self.assertEqual(self.read_profile()["run"]["exit"], ending)
                 self.finish(target, target_tag)
 
     def test_the_process_is_killed(self):
@@ -274,7 +284,6 @@ class Ends(Attach):
         self.assertEqual((done.code, done.stderr), (0, ""))
         self.assertEqual(self.read_profile()["run"]["exit"], {"signal": signal.SIGKILL})
         self.assertEqual(self.finish(target, target_tag).code, -signal.SIGKILL)
-
 
     def test_a_kill_of_shadowprof_lets_the_process_go(self):
         for delay in (0, 0.02, 0.1, 0.2, 0.4):
@@ -335,14 +344,10 @@ class Blocked(Attach):
         self.assertEqual((done.code, done.stdout), (0, b"whole\n"))
 
     def test_a_call_with_a_time_out_takes_it_whole(self):
-        for call in self.TIMED:
-            with self.subTest(call=call):
-                self.check(call)
+        self.side_by_side(self.check, self.TIMED)
 
     def test_a_call_waits_on(self):
-        for call in ("read", "epoll", "accept", "wait"):
-            with self.subTest(call=call):
-                self.check(call)
+        self.side_by_side(self.check, ("read", "epoll", "accept", "wait"))
 
     def test_a_thread_that_waits_beside_a_busy_one_does_not_wake_up(self):
         script = ("import select, threading\n"
@@ -515,4 +520,4 @@ class Refused(Attach):
 del Attach  # unittest would run it as well
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

@@ -3,11 +3,10 @@
 import os
 import signal
 import subprocess
-import unittest
 
 import bounds
 import processes
-from harness import SHADOWPROF, TestCase, victim
+from harness import SHADOWPROF, TestCase, main, victim
 
 # Events that a round of the loop in edges.S makes: two calls and a back-edge.
 ROUND_EVENTS = 3
@@ -323,4 +322,4 @@ class Control(TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

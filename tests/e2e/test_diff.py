@@ -8,10 +8,10 @@ import pathlib
 import pty
 import re
 import subprocess
-import unittest
 
 from bounds import SIGMAS
-from harness import SHADOWPROF, SOURCE, TestCase, WORK_FACTORS, require_programs, victim
+from harness import (HANG_SECONDS, SHADOWPROF, SOURCE, WORK_FACTORS, TestCase, main, once,
+                     require_programs, shared_folder, victim)
 
 KEPT, ERROR, USAGE, EXCEEDED = 0, 1, 2, 3
 
@@ -102,7 +102,7 @@ class Exact(DiffCase):
                 self.assertEqual(table["same"], table["compared"], f"{kind} of run {i}")
 
     def test_a_small_program_repeats(self):
-        self.assert_repeats(self.build("a"), "200")
+        self.assert_repeats(self.build("a"), "50")
 
     def test_lua_repeats_where_the_clock_stands(self):
         """It makes the seed of its hash function of the time of day: without that, its counts differ
@@ -182,10 +182,10 @@ class Sampled(DiffCase):
     ROUNDS = 400_000
     SAMPLES = 16
 
-    def sampled(self, name, program, seed, least=SAMPLES):
+    def sampled(self, name, program, seed, *options, least=SAMPLES):
         """Of a run that is long enough: a machine that is busy takes fewer samples of each."""
         for factor in WORK_FACTORS:
-            path = self.run_to(name, ["--load=1", "--sample-size=200k", f"--seed={seed}"],
+            path = self.run_to(name, ["--load=1", "--sample-size=200k", f"--seed={seed}", *options],
                                [program, factor * self.ROUNDS], fixed=False)
             if json.loads(path.read_text())["sampling"]["samples"] >= least:
                 break
@@ -193,21 +193,31 @@ class Sampled(DiffCase):
 
     def test_false_alarms_are_as_rare_as_promised(self):
         program = self.build("a", checks=200, scrambles=150)
-        profiles = [self.sampled(f"{seed}.json", program, seed) for seed in range(self.RUNS)]
+        # Limits on functions ask for no more, and each profile is read more than a hundred times.
+        profiles = [self.sampled(f"{seed}.json", program, seed, "--profiles=edge")
+                    for seed in range(self.RUNS)]
         pairs = list(itertools.permutations(profiles, 2))
         limits = ["function:checksum>+0%", "function:scramble>+0%", "function:*>+0%"]
         alarms = dict.fromkeys(limits, 0)
         for base, new in pairs:
+            # One at a time: limits that are given together are judged together, and are wider.
             for limit in limits:
-                done = self.shadowprof("diff", f"--fail-if={limit}", "--strict", base, new)
-                self.assertIn(done.code, (KEPT, EXCEEDED), done.stderr)
-                alarms[limit] += done.code == EXCEEDED
+                alarms[limit] += self.is_exceeded(limit, base, new)
         for limit, count in alarms.items():
             print(f"{limit}: {count} alarms of {len(pairs)} comparisons, "
                   f"{100 * count / len(pairs):.1f}%")
             self.assertLessEqual(count, most_alarms(len(profiles)), limit)
         for function in ("checksum", "scramble"):
             self.assert_spread_as_promised(profiles, function)
+
+    def is_exceeded(self, limit, base, new):
+        """Without what shadowprof() does around each command, which took longer than a thousand
+        comparisons."""
+        done = subprocess.run([SHADOWPROF, "diff", f"--fail-if={limit}", "--strict", base, new],
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                              env={**os.environ, "SHADOWPROF_OPTIONS": ""}, timeout=HANG_SECONDS)
+        self.assertIn(done.returncode, (KEPT, EXCEEDED), done.stderr)
+        return done.returncode == EXCEEDED
 
     def assert_spread_as_promised(self, profiles, function):
         """Shares in many profiles are no farther from their mean than their own intervals say."""
@@ -269,11 +279,17 @@ def chi_square_bound(degrees):
 class Latency(DiffCase):
     def test_levels_are_compared_and_limited(self):
         words = ["--profiles=edge,path,call,latency", "--budget=10%"]
-        command = [victim("chase"), "random", "33554432", "small", "20"]
-        pair = [self.run_to(f"{i}.json", words, command, fixed=False) for i in (1, 2)]
-        found = self.as_json(*pair)
-        if found["levels"] is None:
-            self.skipTest("this machine has no levels")
+        for factor in WORK_FACTORS:
+            command = [victim("chase"), "random", "33554432", "small", str(4 * factor)]
+            pair = []
+            for name in ("1.json", "2.json"):
+                pair.append(self.run_to(name, words, command, fixed=False))
+                if not json.loads(pair[-1].read_text()).get("latency_host"):
+                    self.skipTest("this machine has no levels")
+            found = self.as_json(*pair)
+            if found["levels"] is not None:
+                break
+        self.assertIsNotNone(found["levels"], "it has, and no load has any")
         slowest = found["levels"]["entries"][-1]["name"]
         self.as_json(*pair, f"latency.{slowest}>+1000%")
         done = self.diff("--fail-if=latency.L9>+1%", *pair, status=ERROR)
@@ -283,8 +299,10 @@ class Latency(DiffCase):
 class Interface(DiffCase):
     def setUp(self):
         super().setUp()
-        self.base = self.exact("base.json", self.build("a", checks=100), "20")
-        self.new = self.exact("new.json", self.build("b", checks=150), "20")
+        self.base, self.new = once("interface", lambda: [
+            self.exact(shared_folder() / f"{name}.json",
+                       self.build(shared_folder() / name, checks=checks), "20")
+            for name, checks in (("base", 100), ("new", 150))])
 
     def test_exit_status(self):
         self.diff(self.base, self.new)
@@ -395,4 +413,4 @@ class Recipe(DiffCase):
 
 if __name__ == "__main__":
     require_programs("gcc", "gzip", "lua5.4", "stty")
-    unittest.main(verbosity=2)
+    main(verbosity=2)

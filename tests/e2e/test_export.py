@@ -4,12 +4,13 @@ import csv
 import gzip
 import io
 import json
+import pathlib
 import re
 import shutil
 import subprocess
 import unittest
 
-from harness import TestCase, victim
+from harness import TestCase, main, once, shared_folder, victim
 
 BOLT_TOOLS = "/usr/lib/llvm-16/bin"
 # Instructions behind a system call that never returns, up to the next branch.
@@ -30,10 +31,15 @@ class Export(TestCase):
 
     def setUp(self):
         super().setUp()
-        done, self.seen = self.profile(victim("edges"), str(self.EIGHTS),
-                                       options=("--mode=exact",), module=victim("edges"))
-        self.assertEqual(done.code, 0, done.stderr)
+        self.seen, made = once("edges", self.profile_edges)
+        shutil.copy(made, self.profile_path)
         self.instructions = self.seen["sampling"]["target_instructions"]
+
+    def profile_edges(self):
+        done, seen = self.profile(victim("edges"), str(self.EIGHTS), options=("--mode=exact",),
+                                  module=victim("edges"))
+        self.assertEqual(done.code, 0, done.stderr)
+        return seen, shutil.copy(self.profile_path, shared_folder())
 
     def export(self, form, *options):
         done = self.shadowprof("export", f"--format={form}", *options, self.profile_path)
@@ -171,13 +177,22 @@ class Export(TestCase):
     FOR_SAMPLES = ("-O2", "-gmlt", "-fdebug-info-for-profiling")
 
     def sampled_program(self):
-        """A program of clang's and its sample profile in LLVM's text format."""
-        source, program = self.folder / "sampled.cc", self.folder / "sampled"
+        """A program of clang's and its sample profile in LLVM's text format. Its profile becomes
+        that of the test."""
+        clang, made = tool("clang++"), shared_folder() / "sampled.json"
+        source, program, text = once("sampled", lambda: self.make_sampled_program(clang, made))
+        shutil.copy(made, self.profile_path)
+        return source, program, text
+
+    def make_sampled_program(self, clang, made):
+        source, program = shared_folder() / "sampled.cc", shared_folder() / "sampled"
         source.write_text(self.SAMPLED)
-        self.read_by(tool("clang++"), *self.FOR_SAMPLES, source, "-o", program)
+        self.read_by(clang, *self.FOR_SAMPLES, source, "-o", program)
         done, _ = self.profile(program, options=("--mode=exact",))
         self.assertEqual(done.code, 0, done.stderr)
-        return source, program, self.exported_file("llvm-sample", "--module=sampled")
+        shutil.copy(self.profile_path, made)
+        text = self.exported_file("llvm-sample", "--module=sampled")
+        return source, program, pathlib.Path(shutil.copy(text, shared_folder()))
 
     def test_llvm_sample_has_executions_by_line_and_inlined_call(self):
         profile = self.sampled_program()[2]
@@ -255,4 +270,4 @@ class Export(TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

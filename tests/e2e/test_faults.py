@@ -5,9 +5,8 @@ import os
 import pathlib
 import shutil
 import struct
-import unittest
 
-from harness import SHADOWPROF, TestCase, taken, victim
+from harness import SHADOWPROF, TestCase, main, taken, victim
 
 OWN_FAILURE, NOT_EXECUTABLE, NOT_FOUND = 125, 126, 127
 
@@ -337,4 +336,4 @@ class Commands(TestCase):
 del Refused  # unittest would run it as well
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

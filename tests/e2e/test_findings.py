@@ -3,9 +3,8 @@
 import re
 import shutil
 import subprocess
-import unittest
 
-from harness import TestCase
+from harness import TestCase, main
 
 # Hot code with an argument that is always 3, a global that never changes, a pointer that calls one
 # function all but once in a thousand times, and a test that hot code jumps over.
@@ -88,4 +87,4 @@ class Findings(TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

@@ -8,11 +8,11 @@ import shutil
 import signal
 import subprocess
 import time
-import unittest
 
 import bounds
 import processes
-from harness import HANG_SECONDS, SHADOWPROF, TestCase, WORK_FACTORS, dense, tagged_processes, victim
+from harness import (HANG_SECONDS, SHADOWPROF, WORK_FACTORS, TestCase, dense, main,
+                     tagged_processes, victim)
 
 FAMILY = victim("family")
 
@@ -134,8 +134,8 @@ class Followed(ForksCase):
             return sum(row["samples"] for row in children(profile)) > 2000
 
         done, profile = self.profile_until(
-            is_enough, lambda factor: (FAMILY, "shares", str(240 * factor), str(120 * factor)),
-            module=FAMILY, options=("--load=0.5", "--sample-size=50k"))
+            is_enough, lambda factor: (FAMILY, "shares", str(400 * factor), str(200 * factor)),
+            module=FAMILY, options=("--load=2", "--sample-size=50k"))
         self.assertEqual((done.code, done.stdout), (0, b"family: shared\n"))
         self.assert_rows_agree(profile)
         one, other = children(profile)
@@ -444,4 +444,4 @@ class Reports(ForksCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

@@ -1,15 +1,16 @@
 """Pages as people use them: in a browser, with keyboard and links, made of profiles that may be
 hostile."""
 
+import atexit
 import json
 import re
 import shutil
 import subprocess
-import unittest
 import urllib.parse
+import uuid
 
 from browser import Browser, require_chromium
-from harness import Profile, TestCase, victim
+from harness import Profile, TestCase, main, once, shared_folder, victim
 
 HOSTILE = ("</script><script>alert(1)</script>", "<img src=x onerror=alert(2)>",
            "<!--<script>\"'&amp;\u2028", "<svg onload=alert(3)>")
@@ -24,9 +25,14 @@ class Page(TestCase):
 
     # Against the schema such profiles are tested elsewhere; it would take most of the time.
     def take_profile(self, *command, options=()):
-        done = self.shadowprof("run", "-q", "--mode=exact", *options, "-o", self.profile_path,
-                               "--", *command)
-        self.assertEqual(done.code, 0, done.stderr)
+        """The test may change it."""
+        def make():
+            path = shared_folder() / f"{uuid.uuid4()}.json"
+            done = self.shadowprof("run", "-q", "--mode=exact", *options, "-o", path, "--", *command)
+            self.assertEqual(done.code, 0, done.stderr)
+            return path
+
+        shutil.copy(once(command, make), self.profile_path)
         self.seen = Profile(json.loads(self.profile_path.read_text()))
 
     def take_exact_profile(self):
@@ -37,8 +43,14 @@ class Page(TestCase):
         self.assertEqual((done.code, done.stderr), (0, ""))
 
     def browser(self, **options):
-        browser = Browser(**options)
-        self.addCleanup(browser.close)
+        browser = once("browser", self.start_browser)
+        browser.new_page(**options)
+        return browser
+
+    @staticmethod
+    def start_browser():
+        browser = Browser()
+        atexit.register(browser.close)
         return browser
 
     def open(self, browser, link=""):
@@ -58,7 +70,13 @@ class Report(Page):
     def setUp(self):
         super().setUp()
         self.take_exact_profile()
+        made = shared_folder() / "page.html"
+        once("page", lambda: shutil.copy(self.make_page(), made))
+        shutil.copy(made, self.page_path)
+
+    def make_page(self):
         self.report()
+        return self.page_path
 
     def test_every_view_is_shown_without_errors_or_requests(self):
         browser = self.browser()
@@ -259,7 +277,10 @@ class Source(Page):
         super().setUp()
         if shutil.which("gcc") is None:
             self.skipTest("gcc is not installed")
-        source = self.folder / "program.c"
+        self.take_profile(once("program", self.make_program))
+
+    def make_program(self):
+        source = shared_folder() / "program.c"
         source.write_text("""#include <stdio.h>
 __attribute__((noinline, noclone)) unsigned work(unsigned n) {
     unsigned sum = 0;
@@ -269,9 +290,9 @@ __attribute__((noinline, noclone)) unsigned work(unsigned n) {
 }
 int main(void) { return printf("%u\\n", work(100000)) < 0; }
 """)
-        program = self.folder / "program"
+        program = shared_folder() / "program"
         subprocess.run(["gcc", "-O2", "-g", source, "-o", program], check=True)
-        self.take_profile(program)
+        return program
 
     def test_source_stands_beside_its_instructions(self):
         self.report()
@@ -322,4 +343,4 @@ class Large(Page):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

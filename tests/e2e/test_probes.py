@@ -4,9 +4,8 @@ construction: see the comments in tests/victims/probes.S. Nothing here is about 
 import csv
 import io
 import re
-import unittest
 
-from harness import SOURCE, TestCase, read_symbols, victim
+from harness import SOURCE, TestCase, main, read_symbols, victim
 
 VICTIM = victim("probes")
 LINE_BYTES = 64
@@ -201,4 +200,4 @@ class Probes(TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

@@ -4,9 +4,8 @@ has what the messages about them must say."""
 
 import os
 import subprocess
-import unittest
 
-from harness import SHADOWPROF, SOURCE, TestCase
+from harness import SHADOWPROF, SOURCE, TestCase, main
 
 PROFILES = SOURCE / "tests/profiles"
 FORMATS = ("folded", "callgrind", "speedscope", "pprof", "bolt", "llvm-profgen", "llvm-sample",
@@ -138,4 +137,4 @@ class Enormous(TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

@@ -2,9 +2,7 @@
 comments in tests/victims/hazards.S and addresses.S. No claim is about time: whether an access has a
 hazard follows from addresses and distances, the same on every machine."""
 
-import unittest
-
-from harness import TestCase, victim
+from harness import TestCase, main, victim
 
 # The windows of processors differ; the distances in the victim are far below or above all of them.
 PAIRS = {
@@ -86,4 +84,4 @@ class References(TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

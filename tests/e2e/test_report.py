@@ -4,9 +4,8 @@ import os
 import pty
 import re
 import subprocess
-import unittest
 
-from harness import SHADOWPROF, TestCase, victim
+from harness import SHADOWPROF, TestCase, main, victim
 
 
 class Report(TestCase):
@@ -96,4 +95,4 @@ class Report(TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

@@ -1,9 +1,8 @@
 """Memory that is not like other memory: samples of it are right or end, and the target is unharmed."""
 
 import pathlib
-import unittest
 
-from harness import TestCase, taken, victim
+from harness import TestCase, main, taken, victim
 
 NO_SUCH_MEMORY = 77
 ROUNDS = 10_000_000
@@ -117,4 +116,4 @@ class Wiped(TestCase):
 del Special  # unittest would run it as well
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

@@ -1,9 +1,7 @@
 """Hot data streams of a victim whose streams are known: see tests/victims/streams.c. It walks a ring of
 50 scattered nodes, which is one stream, and sums up a table, which is none."""
 
-import unittest
-
-from harness import TestCase, victim
+from harness import TestCase, main, victim
 
 NODES = 50
 ROUNDS = 400
@@ -84,4 +82,4 @@ class Streams(TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

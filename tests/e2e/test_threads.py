@@ -1,8 +1,6 @@
 """Samples of several threads: tests/victims/threads.c, whose shares are known."""
 
-import unittest
-
-from harness import TestCase, victim
+from harness import TestCase, main, victim
 
 WORKERS = 4
 # Of the steps of a round: each worker's, and those of the thread that is started and joined in it.
@@ -71,4 +69,4 @@ class Threads(TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

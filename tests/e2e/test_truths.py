@@ -1,9 +1,8 @@
 """Profiles of victims whose truth is known by construction: see the comments in tests/victims."""
 
-import unittest
 
 import bounds
-from harness import TestCase, victim
+from harness import TestCase, main, victim
 
 
 # The values of so many instructions are recorded once.
@@ -386,4 +385,4 @@ class Callers(TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()
