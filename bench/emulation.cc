@@ -137,7 +137,7 @@ Result<void> measure(const Load& load, std::uint64_t instructions, Target& targe
     auto& collector = profile.add_collector();
     Listener listener(load.collected ? &collector : nullptr, environment);
     MapResolver resolver(map, modules);
-    const SyscallSeed facts{1};
+    const SampleRules facts{.random_seed = 1};
     const std::array stack = {snapshot.cpu.rip};
 
     const auto collector_cpu = read_clock_ns(CLOCK_THREAD_CPUTIME_ID);

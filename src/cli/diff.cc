@@ -23,16 +23,16 @@ struct FormatWord {
     DiffFormat format;
     std::string_view reader;  // in the help
 };
-constexpr std::array formats{
+constexpr std::array diff_formats{
     FormatWord{"text", DiffFormat::text, "for people"},
     FormatWord{"json", DiffFormat::json, "for programs"},
     FormatWord{"markdown", DiffFormat::markdown, "for a comment on a pull request"},
     FormatWord{"github", DiffFormat::github,
                "annotations; the markdown is appended to $GITHUB_STEP_SUMMARY"}};
 
-std::array<std::string_view, formats.size()> format_words() {
-    std::array<std::string_view, formats.size()> words;
-    std::transform(formats.begin(), formats.end(), words.begin(),
+std::array<std::string_view, diff_formats.size()> format_words() {
+    std::array<std::string_view, diff_formats.size()> words;
+    std::transform(diff_formats.begin(), diff_formats.end(), words.begin(),
                    [](const FormatWord& each) { return each.word; });
     return words;
 }
@@ -44,10 +44,10 @@ struct DiffWords {
 };
 
 Result<void> parse_into(DiffOptions& options, const DiffWords& words) {
-    const auto* format = std::find_if(formats.begin(), formats.end(), [&](const FormatWord& each) {
-        return each.word == words.format;
-    });
-    if (format == formats.end())
+    const auto* format =
+        std::find_if(diff_formats.begin(), diff_formats.end(),
+                     [&](const FormatWord& each) { return each.word == words.format; });
+    if (format == diff_formats.end())
         return bad_option_value("--format", printable(words.format), format_words());
     options.format = format->format;
     const auto top = parse_count(words.top, 0);
@@ -68,7 +68,8 @@ Result<void> parse_into(DiffOptions& options, const DiffWords& words) {
 
 std::string format_help() {
     std::string help = "what to write [text]:";
-    for (const FormatWord& each : formats) help += fmt::format("\n{} ({})", each.word, each.reader);
+    for (const FormatWord& each : diff_formats)
+        help += fmt::format("\n{} ({})", each.word, each.reader);
     return help;
 }
 

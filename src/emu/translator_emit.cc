@@ -116,7 +116,7 @@ void Translator::emit_indirect_check(CodeBuffer& out) {
 // Branches away unless scratch_a is `expected`, and keeps the flags. Returns the branch's
 // displacement. Uses scratch_b.
 std::uint8_t* Translator::emit_guard(GuestAddress expected, CodeBuffer& out) {
-    constexpr std::uint8_t rcx = 1;
+    using gpr::rcx;
     out.move(host::scratch_b, rcx);
     out.move_imm(rcx, 0 - expected.value);
     out.lea_sum(rcx, rcx, host::scratch_a);

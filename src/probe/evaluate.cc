@@ -78,7 +78,6 @@ bool ProbeMachine::load(const ProbeStep& step, std::uint64_t& top) {
 }
 
 ProbeMachine::Outcome ProbeMachine::run(const ProbeProgram& program, std::uint64_t& result) {
-    using Do = ProbeStep::Do;
     if (program.empty()) return Outcome::value;
     std::array<std::uint64_t, most_stack + 1> stack;
     std::uint64_t* top = stack.data();  // the first place is of no value

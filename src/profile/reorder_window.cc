@@ -16,7 +16,7 @@ constexpr std::string_view intel = "GenuineIntel", amd = "AuthenticAMD";
 // (56665, 57647) and 1Ah (58455). The first row that fits counts.
 // A row a model, each with its name.
 // clang-format off
-constexpr Row rows[] = {
+constexpr Row window_rows[] = {
     {intel, 6, 0x1a, 0x1f, {128, 32}},  // Nehalem
     {intel, 6, 0x2a, 0x2a, {168, 36}},  // Sandy Bridge
     {intel, 6, 0x2d, 0x2d, {168, 36}},
@@ -48,7 +48,7 @@ constexpr Row rows[] = {
 }  // namespace
 
 ReorderWindow reorder_window(const ProcessorModel& processor) {
-    for (const Row& row : rows)
+    for (const Row& row : window_rows)
         if (row.vendor == processor.vendor && row.family == processor.family &&
             row.first_model <= processor.model && processor.model <= row.last_model)
             return row.window;

@@ -23,6 +23,8 @@ struct AddressFields {
     std::uint8_t scale = 0;  // 0 to 3
     std::uint8_t displacement_bytes = 0;
     std::int32_t displacement = 0;
+
+    friend bool operator==(const AddressFields&, const AddressFields&) = default;
 };
 
 struct Encoding {

@@ -84,7 +84,7 @@ TEST_CASE("FBSTP behind BNDMOV does and faults as on the processor") {
     for (std::uint64_t seed = 1; seed <= 4; ++seed)
         for (const auto& first : bndmov)
             for (const auto& store : {fbstp_at_rcx, fstp_80_at_rcx})
-                for (const std::uint64_t before_end : {0, 1, 2, 5, 7, 8, 9, 10, 4100}) {
+                for (const unsigned before_end : {0u, 1u, 2u, 5u, 7u, 8u, 9u, 10u, 4100u}) {
                     slot->test = two_instructions(first, store, before_end, seed);
                     native.run(slot->test, slot->native);
                     emulator.run(*slot);

@@ -11,7 +11,7 @@ namespace shadowprof {
 namespace {
 
 constexpr std::string_view red = "\033[31m", green = "\033[32m", faint = "\033[2m",
-                           bold = "\033[1m", plain = "\033[0m";
+                           bold = "\033[1m", plain_text = "\033[0m";
 
 class DiffText {
   public:
@@ -34,7 +34,7 @@ class DiffText {
   private:
     void line(std::string_view content, std::string_view colour = {}) {
         if (colour_ && !colour.empty())
-            text_ += fmt::format("{}{}{}\n", colour, content, plain);
+            text_ += fmt::format("{}{}{}\n", colour, content, plain_text);
         else
             text_ += fmt::format("{}\n", content);
     }

@@ -10,7 +10,7 @@ namespace shadowprof {
 namespace {
 
 // What is smaller than a pixel of a wide screen is left out.
-constexpr double least_share = 1.0 / 8000;
+constexpr double least_frame_share = 1.0 / 8000;
 constexpr std::size_t most_depth = 1000;
 
 class FlameTree {
@@ -84,7 +84,7 @@ class FlameTree {
     }
 
     void write_nodes(JsonWriter& json) {
-        const double least = least_share * static_cast<double>(nodes_[0].total);
+        const double least = least_frame_share * static_cast<double>(nodes_[0].total);
         std::vector<std::pair<std::size_t, std::size_t>> waiting = {{0, 0}};  // node, depth
         while (!waiting.empty()) {
             const auto [index, depth] = waiting.back();

@@ -15,7 +15,7 @@
 namespace shadowprof {
 namespace {
 
-constexpr std::size_t stops = 101;
+constexpr std::size_t timed_stops = 101;
 
 // Round trips from one stop to the next of a process that does nothing between them.
 Result<double> time_stops(WaitHub& hub, pid_t child) {
@@ -24,12 +24,12 @@ Result<double> time_stops(WaitHub& hub, pid_t child) {
     TRY_ASSIGN(const WaitStatus status, hub.wait_for(child));
     StoppedThread thread(hub, child, status);
     std::vector<std::int64_t> times_ns;
-    for (std::size_t i = 0; i < stops; ++i) {
+    for (std::size_t i = 0; i < timed_stops; ++i) {
         const auto start = read_clock_ns(CLOCK_MONOTONIC);
         TRY(thread.advance(StoppedThread::Advance::to_syscall));
         times_ns.push_back(read_clock_ns(CLOCK_MONOTONIC) - start);
     }
-    const auto middle = times_ns.begin() + stops / 2;
+    const auto middle = times_ns.begin() + timed_stops / 2;
     std::nth_element(times_ns.begin(), middle, times_ns.end());
     return static_cast<double>(*middle);
 }
