@@ -19,6 +19,7 @@ class Effects {
   private:
     void branch();
     void repeat();
+    void loop_count();
     void by_mnemonic();
     void state_area();
     void state_masks();
@@ -65,6 +66,14 @@ void Effects::branch() {
         patch(0, choose_code_target(where_, random_));
 }
 
+// One draw a statement, as compilers differ in the order of others.
+void Effects::loop_count() {
+    if (random_.chance(30)) return i_.assign(rcx, random_.next() << 32);
+    const auto low = random_.below(3);
+    const auto high = random_.below(2);
+    i_.assign(rcx, low + (high << 32));
+}
+
 void Effects::repeat() {
     const bool narrow = in_.zydis().address_width == 32;
     const auto count = random_.below(random_.chance(80) ? 6 : 300);
@@ -78,8 +87,7 @@ void Effects::by_mnemonic() {
         case ZYDIS_MNEMONIC_LOOPNE:
         case ZYDIS_MNEMONIC_JRCXZ:
         case ZYDIS_MNEMONIC_JECXZ:
-            return i_.assign(rcx, random_.chance(30) ? random_.next() << 32
-                                                     : random_.below(3) + (random_.below(2) << 32));
+            return loop_count();
         case ZYDIS_MNEMONIC_ENTER:
             return unless_assigned(rbp, choose_target(where_.base, 64, 8, random_));
         case ZYDIS_MNEMONIC_LDMXCSR:

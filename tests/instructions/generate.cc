@@ -199,8 +199,8 @@ void SequenceMaker::add_direct_branch() {
     if (kind < 2) {
         const auto opcode = static_cast<std::uint8_t>(kind ? 0xe3 : 0x70 | random_.below(16));
         append(test_, std::array<std::uint8_t, 2>{opcode, 10});
-        return append_set(test_, static_cast<std::uint8_t>(random_.below(16)),
-                          interesting_number(random_));
+        const auto value = interesting_number(random_);
+        return append_set(test_, static_cast<std::uint8_t>(random_.below(16)), value);
     }
     const auto gap = static_cast<std::uint8_t>(random_.below(20));
     if (kind == 3) append_set(test_, 4, test_.data().value + 0x1800);

@@ -1,29 +1,11 @@
 // Generated instruction tests: random instructions of every form, natively and emulated.
-#include <sys/personality.h>
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 
 #include "session.h"
 
 using namespace shadowprof;
 
-namespace {
-
-// The emulator's process lies where it lay in every run before. What a case reads by a wild address
-// there is memory of the emulator, and no fault as it is natively: with random places, cases would
-// differ by chance. Where that may not be asked for, places stay random.
-void run_without_random_places(char** argv) {
-    const int persona = personality(0xffffffff);
-    if (persona < 0 || (persona & ADDR_NO_RANDOMIZE) != 0) return;
-    if (personality(static_cast<unsigned long>(persona) | ADDR_NO_RANDOMIZE) < 0) return;
-    execv("/proc/self/exe", argv);
-}
-
-}  // namespace
-
 int main(int argc, char** argv) {
-    run_without_random_places(argv);
     Options options;
     CLI::App app("Runs random instructions natively and emulated, and compares.");
     app.add_option("--seed", options.manner.seed, "What the cases are made from");
