@@ -12,6 +12,10 @@ import sys
 BAD = {"FAIL", "TIMEOUT", "ERROR", "INTERRUPT", "UNEXPECTEDPASS"}
 
 
+def short_name(test):
+    return test["name"].split(" / ")[-1]
+
+
 def doctest_case(output):
     """The first case of a unit test that failed, and the assertion."""
     case = None
@@ -23,15 +27,17 @@ def doctest_case(output):
     return case, None
 
 
-def what_failed(test, build):
+def what_failed(test):
     """Case, reason and command of one record of testlog.json; each may be None."""
     output = (test.get("stdout") or "") + "\n" + (test.get("stderr") or "")
     command = " ".join(test["command"])
     # What a test says itself: "FAILED case: reason; alone: command".
     for line in output.splitlines():
         if line.startswith("FAILED "):
-            said = line.removeprefix("FAILED ")
-            return said, None, None if "alone: " in said else command
+            said = line.removeprefix("FAILED ").removeprefix(short_name(test) + ": ")
+            if own := re.search(r"^the first that failed: (.*)", output, re.MULTILINE):
+                command = own.group(1)
+            return said.rstrip(":"), None, None if "alone: " in said else command
     if test["result"] == "TIMEOUT":
         return None, f"no end within {test['duration']:.0f} s", command
     case, reason = doctest_case(output)
@@ -48,8 +54,8 @@ def main():
         test = json.loads(line)
         if test["result"] not in BAD:
             continue
-        case, reason, alone = what_failed(test, build)
-        parts = [test["name"].split(" / ")[-1]] + [part for part in (case, reason) if part]
+        case, reason, alone = what_failed(test)
+        parts = [short_name(test)] + [part for part in (case, reason) if part]
         print(": ".join(parts) + (f"; alone: {alone}" if alone else ""))
         return
 
