@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The same seed makes the same cases on every host, whatever it lacks.
 
-usage: test_hosts.py INSTRUCTION_TEST
+usage: test_hosts.py INSTRUCTION_TEST [option of it for cases that run...]
 """
 import re
 import subprocess
@@ -21,6 +21,7 @@ def run(*arguments):
 
 def check_hidden(hidden, *arguments):
     """What is hidden is skipped by name, and changes no case."""
+    arguments = (*arguments, *sys.argv[2:])
     _, _, digest = run(*arguments)
     without, _, other = run(*arguments, "--without", hidden)
     if digest != other:
