@@ -6,6 +6,11 @@
 #include "probe/probe_arithmetic.h"
 
 namespace shadowprof {
+namespace {
+
+using Do = ProbeStep::Do;
+
+}  // namespace
 
 // Runs the programs of one bound probe for one execution.
 class ProbeMachine {
@@ -53,8 +58,7 @@ bool ProbeMachine::access(const ProbeStep& step, std::uint64_t& to) const {
     const MemoryReference& reference = probe_.accesses_[step.index];
     const std::uint64_t times = reference.repeated ? cpu_[Gpr::rcx] : 1;
     if (times == 0) return false;
-    to = step.what == ProbeStep::Do::size ? reference.bytes * times
-                                          : address_of(reference, cpu_).value;
+    to = step.what == Do::size ? reference.bytes * times : address_of(reference, cpu_).value;
     return true;
 }
 
