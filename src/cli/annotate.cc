@@ -1,7 +1,7 @@
 // shadowprof annotate: reads a profile and shows the code of functions with what it knows of it.
 #include <unistd.h>
 
-#include <map>
+#include <array>
 
 #include "cli/command_line.h"
 #include "cli/commands.h"

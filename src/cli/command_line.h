@@ -26,9 +26,9 @@ class CommandOption {
     explicit CommandOption(CLI::Option& option) : option_(&option) {}
 
     CommandOption& required();
-    // What help shows for its value.
+    // Help shows this name for the value.
     CommandOption& value_name(const std::string& name);
-    // Help shows what the value is without it.
+    // Help shows the default value.
     CommandOption& show_default();
     // Takes one value each time it is given, not all words that follow.
     CommandOption& one_value_each();
@@ -78,7 +78,7 @@ class CommandLine {
 
     // Which words are options: those before the first that is none, or all that look like it.
     enum class Options { before_command, anywhere };
-    // What is left when the options are taken out. Errors: usage.
+    // Returns the words that are no options. Errors: usage.
     Result<std::vector<std::string>> parse_options(std::span<const std::string> words,
                                                    Options options);
 

@@ -21,7 +21,7 @@ using std::string_view;
 // By SamplingMode.
 constexpr const char* mode_names[] = {"auto", "shadow", "burst", "exact"};
 
-// What an option that may go without a value has then, by command_line.h.
+// The value of an option that was given without one (CommandOption::value_may_be_missing).
 constexpr string_view no_value = "true";
 
 Error not_yet(string_view what) {
