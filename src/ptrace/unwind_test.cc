@@ -18,14 +18,20 @@ constexpr int depth = 20;
 
 struct Facts {
     std::array<std::atomic<std::uint64_t>, depth + 2> return_addresses{};  // innermost last
-    std::atomic<bool> deep{false};
+    volatile bool deep = false;
 };
 
+// Whoever sees `deep` set stops it in this function, and in none that this one calls.
 [[gnu::noinline]] void spin_forever(Facts& facts) {
     facts.return_addresses[depth + 1] =
         reinterpret_cast<std::uint64_t>(__builtin_return_address(0));
-    facts.deep = true;
-    while (facts.deep) asm volatile("pause");
+    asm volatile(
+        "movb $1, %0\n"
+        "0: pause\n"
+        "jmp 0b"
+        : "=m"(facts.deep)
+        :
+        : "memory");
 }
 
 [[gnu::noinline]] int recurse(Facts& facts, int level) {
@@ -47,7 +53,7 @@ class DeepTarget {
         : child_(hub_, [&] { return recurse(*facts, 0); }),
           target_(Target::attach(hub_, child_.pid())) {
         need(target_);
-        REQUIRE(pump_until(hub_, **target_, [&] { return facts->deep.load(); }));
+        REQUIRE(pump_until(hub_, **target_, [&] { return facts->deep; }));
         auto stop = (*target_)->stop();
         auto snapshot = need(stop).threads().front().snapshot();
         cpu = need(snapshot).cpu;
