@@ -24,20 +24,16 @@ class FakeSpace : public GuestSpace {
     };
 
     bool read(GuestAddress from, std::span<std::byte> to) override {
-        for (std::size_t i = 0; i < to.size(); ++i) {
-            Page* page = page_at(from + i);
-            if (!page || !page->mapping.readable) return false;
-            to[i] = page->bytes[(from.value + i) % page_bytes];
-        }
-        return true;
+        return each_page(from, to.size(), [&](Page& page, auto in_page, auto at, auto bytes) {
+            if (page.mapping.readable) std::memcpy(&to[at], &page.bytes[in_page], bytes);
+            return page.mapping.readable;
+        });
     }
     bool write(GuestAddress to, std::span<const std::byte> from) override {
-        for (std::size_t i = 0; i < from.size(); ++i) {
-            Page* page = page_at(to + i);
-            if (!page || !page->mapping.writable) return false;
-            page->bytes[(to.value + i) % page_bytes] = from[i];
-        }
-        return true;
+        return each_page(to, from.size(), [&](Page& page, auto in_page, auto at, auto bytes) {
+            if (page.mapping.writable) std::memcpy(&page.bytes[in_page], &from[at], bytes);
+            return page.mapping.writable;
+        });
     }
     const Mapping* find(GuestAddress address) const override {
         auto it = pages_.find(address.page().value);
@@ -90,9 +86,17 @@ class FakeSpace : public GuestSpace {
     static constexpr std::uint64_t mmap_top = 0x7ffff7fff000;
     static constexpr std::uint64_t max_bytes = 64 << 20;
 
-    Page* page_at(GuestAddress address) {
-        auto it = pages_.find(address.page().value);
-        return it == pages_.end() ? nullptr : &it->second;
+    // Calls use(page, offset in the page, offset in the range, bytes) in order, until a page is
+    // missing or `use` returns false.
+    template <typename Use>
+    bool each_page(GuestAddress start, std::size_t size, Use use) {
+        for (std::size_t at = 0, bytes = 0; at < size; at += bytes) {
+            const std::size_t in_page = (start.value + at) % page_bytes;
+            bytes = std::min(size - at, page_bytes - in_page);
+            const auto page = pages_.find((start + at).page().value);
+            if (page == pages_.end() || !use(page->second, in_page, at, bytes)) return false;
+        }
+        return true;
     }
 
     std::map<std::uint64_t, Page> pages_;
