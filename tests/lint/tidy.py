@@ -22,7 +22,13 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 WORKERS = len(os.sched_getaffinity(0))
 MOST_LINES = 10_000  # of a unit: the longest is what the others wait for
-SLOW_CHECKS = "clang-analyzer-*,bugprone-infinite-loop,performance-unnecessary-value-param"
+SLOW_CHECKS = ",".join(["clang-analyzer-*", "bugprone-forward-declaration-namespace",
+                        "bugprone-incorrect-roundings", "bugprone-infinite-loop",
+                        "bugprone-misplaced-widening-cast", "bugprone-not-null-terminated-result",
+                        "bugprone-undelegated-constructor", "misc-misplaced-const",
+                        "misc-non-copyable-objects", "misc-unconventional-assign-operator",
+                        "performance-type-promotion-in-math-fn",
+                        "performance-unnecessary-value-param"])
 # The kernel's header of signal frames and the C library's define the same names.
 ALONE = {"src/shadow/latency/sigreturn_frame.cc"}
 FLAGS = ["-std=c++20", "-D_GNU_SOURCE", '-DSHADOWPROF_VERSION="0"', '-DSYSCALL_MACROS=""',
