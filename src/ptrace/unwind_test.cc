@@ -21,7 +21,7 @@ struct Facts {
     volatile bool deep = false;
 };
 
-// Whoever sees `deep` set stops it in this function, and in none that this one calls.
+// Calls nothing once `deep` is set: whoever waits for that stops the target in this function.
 [[gnu::noinline]] void spin_forever(Facts& facts) {
     facts.return_addresses[depth + 1] =
         reinterpret_cast<std::uint64_t>(__builtin_return_address(0));

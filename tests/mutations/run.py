@@ -156,9 +156,9 @@ UNIT_MUTATIONS = {
 }
 
 
-def misplaced(tree, mutations):
+def misplaced(mutations):
     """Faults whose text does not stand exactly once in its file."""
-    counts = {name: (file, (tree / file).read_text().count(old))
+    counts = {name: (file, (ROOT / file).read_text().count(old))
               for name, (file, old, _) in mutations.items()}
     return [f"'{name}': its text stands {count} times in {file}"
             for name, (file, count) in counts.items() if count != 1]
@@ -206,7 +206,7 @@ def main():
     arguments = parser.parse_args()
     chosen = {name: m for name, m in (MUTATIONS | UNIT_MUTATIONS).items()
               if (arguments.only or "") in name}
-    if lost := misplaced(ROOT, chosen):
+    if lost := misplaced(chosen):
         sys.exit("\n".join(lost))
     if arguments.check:
         return 0
