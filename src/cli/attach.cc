@@ -56,9 +56,10 @@ int attach_main(std::span<const std::string> words) {
         if (request.error().code == ErrorCode::usage) say("try 'shadowprof attach --help'");
         return exit_own_failure;
     }
-    if (request->help) return fmt::print("{}", attach_help()), 0;
+    if (request->help) return put(stdout, attach_help()), 0;
     if (const auto allowed = check_attachable(*request->options.attach_to); !allowed)
         return attach_failed(allowed.error());
+    survive_closed_pipes();
     const auto end = run_in_own_group([&](const Shielded& shielded) {
         const auto done = attach(*request, shielded);
         return done ? 0 : attach_failed(done.error());

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 
+#include "base/put.h"
 #include "cli/exit_status.h"
 #include "cli/messages.h"
 
@@ -99,7 +100,7 @@ std::optional<int> CommandLine::parse(std::string_view command,
     try {
         app_->parse(reversed(words));
     } catch (const CLI::CallForHelp&) {
-        fmt::print("{}", app_->help());
+        put(stdout, app_->help());
         return 0;
     } catch (const CLI::ParseError& error) {
         say("{}: {}", command, error.what());

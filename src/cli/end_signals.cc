@@ -7,7 +7,7 @@ namespace shadowprof {
 Result<EndSignals> EndSignals::take() {
     sigset_t wanted, before;
     sigemptyset(&wanted);
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
+    for (const int signal : signals) {
         struct sigaction action;
         sigaction(signal, nullptr, &action);
         if (action.sa_handler != SIG_IGN) sigaddset(&wanted, signal);
@@ -24,6 +24,11 @@ EndSignals::~EndSignals() {
     signalfd_siginfo seen;
     while (read(fd_.get(), &seen, sizeof seen) > 0) {
     }
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
+
+void EndSignals::leave_to_other() {
+    fd_.reset();
     pthread_sigmask(SIG_SETMASK, &before_, nullptr);
 }
 

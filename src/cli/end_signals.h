@@ -13,6 +13,8 @@ namespace shadowprof {
 // caller of shadowprof had it ignore stay ignored. To be made before other threads start.
 class EndSignals {
   public:
+    static constexpr int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+
     static Result<EndSignals> take();
 
     EndSignals(EndSignals&& other) = default;
@@ -21,6 +23,10 @@ class EndSignals {
 
     // Readable when one of them has come.
     int fd() const { return fd_.get(); }
+
+    // In a process that was forked meanwhile: their effect is as before. Those that came are the
+    // other process's.
+    void leave_to_other();
 
   private:
     EndSignals(UniqueFd fd, const sigset_t& before) : fd_(std::move(fd)), before_(before) {}

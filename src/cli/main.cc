@@ -73,15 +73,15 @@ int run_command(std::string_view name, std::span<const std::string> words) {
 
 int dispatch(std::span<const std::string> words) {
     if (words.empty()) {
-        fmt::print(stderr, "{}", overview());
+        put(stderr, overview());
         return exit_own_failure;
     }
     const std::string& first = words.front();
     const bool help = first == "help" || first == "--help" || first == "-h";
     if (first == "help" && words.size() > 1)
         return run_command(words[1], std::vector<std::string>{"--help"});
-    if (help) return fmt::print("{}", overview()), 0;
-    if (first == "--version") return fmt::print("shadowprof {}\n", SHADOWPROF_VERSION), 0;
+    if (help) return put(stdout, overview()), 0;
+    if (first == "--version") return put(stdout, "shadowprof {}\n", SHADOWPROF_VERSION), 0;
     return run_command(first, words.subspan(1));
 }
 

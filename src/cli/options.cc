@@ -301,7 +301,8 @@ constexpr OptionRow option_rows[] = {
     {"--seed", "N", "of every random choice [from the clock, written to the profile]", set_seed},
     {"-q,--quiet", nullptr, "say nothing but errors", set_quiet},
     {"-v,--verbose", nullptr, "also keep TNV tables of values, to compare with", set_verbose},
-    {"--progress", nullptr, "show progress even where standard error is no terminal", set_progress},
+    {"--progress", nullptr, "show progress on standard error, where the program may write, too",
+     set_progress},
     {"--no-progress", nullptr, "never show progress", set_no_progress},
     {"-h,--help", nullptr, "show this text", set_help},
 };

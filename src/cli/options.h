@@ -16,7 +16,8 @@
 
 namespace shadowprof {
 
-// When a progress line is shown on standard error.
+// When a progress line is shown on standard error. `on_terminal`: where that is a terminal to which
+// the program does not write.
 enum class Progress : std::uint8_t { on_terminal, always, never };
 
 // Everything that the user asked for.

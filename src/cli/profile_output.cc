@@ -1,5 +1,6 @@
 #include "cli/profile_output.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/messages.h"
@@ -32,17 +33,31 @@ void warn_of_gaps(const SamplingStats& sampling) {
         say("{} intervals are not covered: {}", times, reason);
 }
 
+// A standard stream of the process is our standard error's terminal. A program that we start has
+// the same.
+bool shares_terminal(pid_t pid) {
+    struct stat ours, theirs;
+    if (::fstat(STDERR_FILENO, &ours) != 0) return false;
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd)
+        if (::stat(fmt::format("/proc/{}/fd/{}", pid, fd).c_str(), &theirs) == 0 &&
+            S_ISCHR(theirs.st_mode) && theirs.st_rdev == ours.st_rdev)
+            return true;
+    return false;
+}
+
+bool wants_progress(const RunRequest& request) {
+    if (request.progress != Progress::on_terminal) return request.progress == Progress::always;
+    const auto process = request.options.attach_to;
+    return !request.quiet && isatty(STDERR_FILENO) && process && !shares_terminal(*process);
+}
+
 }  // namespace
 
 Result<RunOutcome> with_progress(
     const RunRequest& request,
     const std::function<Result<RunOutcome>(const ProgressListener&)>& profile) {
-    const bool is_terminal = isatty(STDERR_FILENO) != 0;
-    const bool wanted =
-        request.progress == Progress::always ||
-        (request.progress == Progress::on_terminal && is_terminal && !request.quiet);
-    if (!wanted) return profile({});
-    ProgressLine line(stderr, is_terminal);
+    if (!wants_progress(request)) return profile({});
+    ProgressLine line(stderr, isatty(STDERR_FILENO) != 0);
     return profile([&](const RunProgress& now) { line.show(now); });
 }
 

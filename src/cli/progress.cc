@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/put.h"
+
 namespace shadowprof {
 namespace {
 
@@ -19,7 +21,7 @@ std::string progress_text(const RunProgress& progress) {
 
 ProgressLine::~ProgressLine() {
     if (!shown_ || !is_terminal_) return;
-    fmt::print(out_, "{}", erase_line);
+    put(out_, erase_line);
     std::fflush(out_);
 }
 
@@ -28,8 +30,7 @@ void ProgressLine::show(const RunProgress& progress) {
     next_seconds_ =
         progress.seconds + (is_terminal_ ? terminal_period_seconds : line_period_seconds);
     const std::string text = progress_text(progress);
-    fmt::print(out_, "{}shadowprof: {}{}", is_terminal_ ? erase_line : "", text,
-               is_terminal_ ? "" : "\n");
+    put(out_, "{}shadowprof: {}{}", is_terminal_ ? erase_line : "", text, is_terminal_ ? "" : "\n");
     std::fflush(out_);
     shown_ = true;
 }

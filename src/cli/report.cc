@@ -26,7 +26,7 @@ int report_host() {
         say("report: {}", calibration.error().message);
         return exit_own_failure;
     }
-    fmt::print("{}", host_report(*calibration));
+    put(stdout, host_report(*calibration));
     return 0;
 }
 

@@ -1,6 +1,4 @@
 // shadowprof run: profiles a program from its start to its end, and ends as it did.
-#include <signal.h>
-
 #include <cstdlib>
 
 #include "cli/commands.h"
@@ -15,32 +13,6 @@
 
 namespace shadowprof {
 namespace {
-
-// A terminal's Ctrl-C and Ctrl-\ are for the target, which is in our process group: we go on and
-// write the profile. What the caller had us ignore stays ignored, for the target as well; handlers
-// are not inherited by it.
-class InterruptsLeftToTarget {
-  public:
-    InterruptsLeftToTarget() {
-        struct sigaction pass_over {};
-        pass_over.sa_handler = [](int) {};
-        pass_over.sa_flags = SA_RESTART;
-        for (std::size_t i = 0; i < std::size(signals); ++i) {
-            sigaction(signals[i], nullptr, &before_[i]);
-            if (before_[i].sa_handler != SIG_IGN) sigaction(signals[i], &pass_over, nullptr);
-        }
-    }
-    ~InterruptsLeftToTarget() {
-        for (std::size_t i = 0; i < std::size(signals); ++i)
-            sigaction(signals[i], &before_[i], nullptr);
-    }
-    InterruptsLeftToTarget(const InterruptsLeftToTarget&) = delete;
-    InterruptsLeftToTarget& operator=(const InterruptsLeftToTarget&) = delete;
-
-  private:
-    static constexpr int signals[] = {SIGINT, SIGQUIT};
-    struct sigaction before_[std::size(signals)];
-};
 
 std::string_view environment(const char* name) {
     const char* value = std::getenv(name);
@@ -72,7 +44,11 @@ int run(const RunRequest& request, const Shielded& shielded) {
     if (!control) return failed(control.error());
     MappedPlaces places;
     auto outcome = with_progress(request, [&](const ProgressListener& on_progress) {
-        return run_target(request.options, shielded.end_request(), on_progress, &*control, &places);
+        return run_target(request.options,
+                          {.end_request = shielded.end_request(),
+                           .on_progress = on_progress,
+                           .on_start = [&](pid_t program) { shielded.announce_program(program); }},
+                          &*control, &places);
     });
     if (!outcome) return failed(outcome.error());
     if (shielded.is_orphaned()) return exit_own_failure;
@@ -93,10 +69,10 @@ int run_main(std::span<const std::string> words) {
         if (request.error().code == ErrorCode::usage) say("try 'shadowprof run --help'");
         return exit_own_failure;
     }
-    if (request->help) return fmt::print("{}", run_help()), 0;
+    if (request->help) return put(stdout, run_help()), 0;
     if (auto found = check_command(request->options.command.front()); !found)
         return failed(found.error(), exit_status_of(found.error()));
-    const InterruptsLeftToTarget interrupts;  // until the profile is written
+    survive_closed_pipes();
     const auto end =
         run_in_our_group([&](const Shielded& shielded) { return run(*request, shielded); });
     if (!end) return failed(end.error());

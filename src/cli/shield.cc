@@ -10,6 +10,8 @@
 #include <array>
 
 #include "base/readable.h"
+#include "cli/exit_status.h"
+#include "cli/passed_signals.h"
 #include "cli/toggle_signal.h"
 
 namespace shadowprof {
@@ -35,38 +37,56 @@ void leave_process_group() {
     ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
 }
 
-// By handlers, which a target does not inherit. What is ignored stays so.
-void pass_over_signals_for_our_group() {
-    for (const int signal : {SIGTERM, SIGHUP}) {
-        struct sigaction action;
-        ::sigaction(signal, nullptr, &action);
-        if (action.sa_handler == SIG_IGN) continue;
-        action = {};
-        action.sa_handler = [](int) {};
-        action.sa_flags = SA_RESTART;
-        ::sigaction(signal, &action, nullptr);
+// Which signals the process that the user sees takes, and what it does at them.
+class SeenSignals {
+  public:
+    explicit SeenSignals(const EndSignals& signals) : handed_on_(&signals) {}
+    explicit SeenSignals(PassedSignals& signals) : passed_(&signals) {}
+
+    int fd() const { return handed_on_ ? handed_on_->fd() : passed_->fd(); }
+    // The answer is the signal to end by, or 0.
+    int hand_on(pid_t child) const {
+        if (passed_) return passed_->hand_on(child);
+        signalfd_siginfo seen;
+        if (::read(fd(), &seen, sizeof seen) == sizeof seen)
+            ::kill(child, static_cast<int>(seen.ssi_signo));
+        return 0;
     }
+    void set_program(pid_t pid) const {
+        if (passed_) passed_->set_program(pid);
+    }
+    void leave_to_child() const {
+        if (passed_) passed_->leave_to_other();
+    }
+    // What the child itself looks at.
+    const EndSignals* handed_on() const { return handed_on_; }
+
+  private:
+    const EndSignals* handed_on_ = nullptr;
+    PassedSignals* passed_ = nullptr;
+};
+
+// False: the child has ended.
+bool take_announcement(const UniqueFd& lifeline, const SeenSignals& signals) {
+    pid_t program = 0;
+    if (::read(lifeline.get(), &program, sizeof program) != sizeof program) return false;
+    signals.set_program(program);
+    return true;
 }
 
-void hand_on(const EndSignals& signals, pid_t child) {
-    signalfd_siginfo seen;
-    if (::read(signals.fd(), &seen, sizeof seen) == sizeof seen)
-        ::kill(child, static_cast<int>(seen.ssi_signo));
-}
-
-Result<WorkEnd> wait_for(pid_t child, const EndSignals* signals, ToggleSignal& toggle,
+Result<WorkEnd> wait_for(pid_t child, const SeenSignals& signals, ToggleSignal& toggle,
                          const UniqueFd& lifeline) {
     // An ignored SIGCHLD would lose the exit status; the child has inherited what it was.
     ::signal(SIGCHLD, SIG_DFL);
     const char go = 1;
     if (::write(lifeline.get(), &go, 1) != 1) return errno_error("start the tracing process");
     while (true) {
-        pollfd waiting[] = {{lifeline.get(), POLLIN, 0},
-                            {signals ? signals->fd() : -1, POLLIN, 0},
-                            {toggle.fd(), POLLIN, 0}};
+        pollfd waiting[] = {
+            {lifeline.get(), POLLIN, 0}, {signals.fd(), POLLIN, 0}, {toggle.fd(), POLLIN, 0}};
         ::poll(waiting, std::size(waiting), -1);
-        if (waiting[0].revents) break;
-        if (waiting[1].revents) hand_on(*signals, child);
+        if (waiting[0].revents && !take_announcement(lifeline, signals)) break;
+        if (waiting[1].revents)
+            if (const int signal = signals.hand_on(child)) die_by_signal(signal);
         if (waiting[2].revents) toggle.hand_on();
     }
     int status = 0;
@@ -78,7 +98,7 @@ Result<WorkEnd> wait_for(pid_t child, const EndSignals* signals, ToggleSignal& t
 
 enum class Group { own, ours };
 
-Result<WorkEnd> run(Group group, const EndSignals* signals,
+Result<WorkEnd> run(Group group, const SeenSignals& signals,
                     const std::function<int(const Shielded&)>& work) {
     TRY_ASSIGN(auto ends, make_lifeline());
     TRY_ASSIGN(auto toggle, ToggleSignal::take());
@@ -92,11 +112,13 @@ Result<WorkEnd> run(Group group, const EndSignals* signals,
     ends[0].reset();
     ::prctl(PR_SET_NAME, shielded_name);
     toggle.leave_to_other();
-    group == Group::own ? leave_process_group() : pass_over_signals_for_our_group();
+    if (group == Group::own) leave_process_group();
+    signals.leave_to_child();
     char go = 0;
     while (::read(ends[1].get(), &go, 1) < 0 && errno == EINTR) {
     }
-    return WorkEnd{work(Shielded(std::move(ends[1]), signals, toggle.handed_on())), std::nullopt};
+    return WorkEnd{work(Shielded(std::move(ends[1]), signals.handed_on(), toggle.handed_on())),
+                   std::nullopt};
 }
 
 }  // namespace
@@ -113,13 +135,19 @@ bool Shielded::is_orphaned() const {
     return is_readable(other_.get());
 }
 
+void Shielded::announce_program(pid_t pid) const {
+    // Where the other process is gone, is_orphaned() tells.
+    static_cast<void>(::send(other_.get(), &pid, sizeof pid, MSG_NOSIGNAL));
+}
+
 Result<WorkEnd> run_in_own_group(const std::function<int(const Shielded&)>& work) {
     TRY_ASSIGN(const auto signals, EndSignals::take());
-    return run(Group::own, &signals, work);
+    return run(Group::own, SeenSignals(signals), work);
 }
 
 Result<WorkEnd> run_in_our_group(const std::function<int(const Shielded&)>& work) {
-    return run(Group::ours, nullptr, work);
+    TRY_ASSIGN(auto signals, PassedSignals::take());
+    return run(Group::ours, SeenSignals(signals), work);
 }
 
 }  // namespace shadowprof

@@ -23,6 +23,9 @@ class Shielded {
     bool is_orphaned() const;
     // An eventfd that counts the signals to switch sampling off or on.
     int toggles() const { return toggles_; }
+    // The program was started: signals that were for it, and only the other process has got, are
+    // passed on to it from now on. Of run_in_our_group().
+    void announce_program(pid_t pid) const;
 
   private:
     UniqueFd other_;
@@ -42,8 +45,8 @@ struct WorkEnd {
 // The child is in a process group of its own. The signals that end a command are handed on to it.
 Result<WorkEnd> run_in_own_group(const std::function<int(const Shielded&)>& work);
 
-// The child stays in our process group, as a target that it starts must. SIGTERM and SIGHUP end it
-// by ending this process; the caller sees to the signals of a terminal.
+// The child stays in our process group, as a target that it starts must. The signals that end a
+// command are passed on to that; a second one ends this process, too, and the work with it.
 Result<WorkEnd> run_in_our_group(const std::function<int(const Shielded&)>& work);
 
 }  // namespace shadowprof

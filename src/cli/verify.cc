@@ -71,6 +71,7 @@ int verify_main(std::span<const std::string> words) {
         }
         options.flipped = {*address};
     }
+    survive_closed_pipes();
     const auto outcome = verify_target(options);
     if (!outcome) {
         say("verify: {}", outcome.error().message);

@@ -8,7 +8,6 @@
 #include <cstring>
 
 #include "ptrace/process_memory.h"
-#include "ptrace/sleep_state.h"
 #include "ptrace/test_support.h"
 
 namespace shadowprof::proc_test {
@@ -88,14 +87,6 @@ TEST_CASE("memory is read over mapping borders, and not where there is none") {
     CHECK(std::count(bytes.begin(), bytes.end(), std::byte{'x'}) == 2 * page_bytes);
     CHECK(!memory.read(start + page_bytes, bytes));
     ::munmap(pages, 2 * page_bytes);
-}
-
-TEST_CASE("calls to which a stop would be visible are recognised in /proc's text") {
-    CHECK(sleeps_undisturbed("232 0x4 0x7ffe 0x1 0xffffffff 0x0 0x8 0x7ffe 0x7f00\n"));
-    CHECK(!sleeps_undisturbed("0 0x4 0x7ffe 0x1 0xffffffff 0x0 0x8 0x7ffe 0x7f00\n"));
-    CHECK(!sleeps_undisturbed("running\n"));
-    CHECK(!sleeps_undisturbed("-1 0x7ffe 0x7f00\n"));
-    CHECK(!sleeps_undisturbed(""));
 }
 
 }  // namespace shadowprof::proc_test

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <vector>
 
 #include "ptrace/proc.h"
@@ -71,44 +72,63 @@ Result<Replica> fork_at_stop(Target& target) {
     return Replica::fork(stop);
 }
 
-// Runs `check` on a target that is our child, and on one that is a stranger's.
-void with_both_parents(const std::function<void(WaitHub&, Target&, Facts&, const void*)>& check) {
-    for (const bool own_child : {true, false}) {
-        CAPTURE(own_child);
+enum class Kin { child, grandchild, stranger };
+
+// Runs the target as a child of ours, as a child's child, or as one whose parent has ended. The
+// answer is the exit status of the child.
+int run_as(Kin kin, const std::function<int()>& target) {
+    if (kin == Kin::child) return target();
+    const pid_t grandchild = ::fork();
+    if (grandchild == 0) ::_exit(target());
+    if (kin == Kin::stranger) ::_exit(17);
+    int status = 0;
+    ::waitpid(grandchild, &status, 0);
+    return WEXITSTATUS(status);
+}
+
+// Ends a target that is nobody's affair when a check fails.
+struct EndOfTarget {
+    Facts& facts;
+    ~EndOfTarget() { facts.stop = true; }
+};
+
+// Runs `check` on targets with every kind of parent.
+void with_all_parents(const std::function<void(WaitHub&, Target&, Facts&, const void*)>& check) {
+    for (const Kin kin : {Kin::child, Kin::grandchild, Kin::stranger}) {
+        CAPTURE(static_cast<int>(kin));
         Shared<Facts> facts;
         TestHub hub;
         std::vector<std::uint64_t> words(word_count);
-        const auto run_target = [&] {
-            facts->pid = ::getpid();
-            return busy_target(*facts, words);
-        };
         Child child(hub, [&] {
-            if (own_child) return run_target();
-            const pid_t grandchild = ::fork();
-            if (grandchild == 0) ::_exit(run_target());
-            int status = 0;
-            ::waitpid(grandchild, &status, 0);
-            return WEXITSTATUS(status);
+            return run_as(kin, [&] {
+                facts->pid = ::getpid();
+                return busy_target(*facts, words);
+            });
         });
+        const EndOfTarget end_of_target{*facts};
         REQUIRE(wait_until([&] { return facts->ticks > 0; }));
+        std::optional<Result<WaitStatus>> status;
+        if (kin == Kin::stranger) status = hub.reap(child.pid());
         {
             auto target = Target::attach(hub, facts->pid);
-            CHECK(need(target)->is_own_child() == own_child);
+            CHECK(need(target)->is_own_child() == (kin == Kin::child));
             check(hub, **target, *facts, words.data());
             REQUIRE((*target)->detach());
         }
         CHECK(children_of(facts->pid).empty());
+        CHECK(wait_until([&] { return hub.discarded() == 0; }, [&] { hub.reap_discarded(); }));
+        CHECK(children_of(::getpid()).size() == (status ? 0 : 1));
         CHECK(facts->strange_waits == 0);
         facts->stop = true;
-        auto status = hub.reap(child.pid());
-        CHECK(need(status).exit_code() == 17);
+        if (!status) status = hub.reap(child.pid());
+        CHECK(need(*status).exit_code() == 17);
     }
 }
 
 }  // namespace
 
 TEST_CASE("a replica's memory is the target's at the stop, though the target goes on") {
-    with_both_parents([](WaitHub& hub, Target& target, Facts& facts, const void* words) {
+    with_all_parents([](WaitHub& hub, Target& target, Facts& facts, const void* words) {
         std::vector<std::byte> at_stop(word_count * sizeof(std::uint64_t));
         std::vector<std::byte> later(at_stop.size()), of_replica(at_stop.size());
         ProcessMemory memory(target.pid());
@@ -129,7 +149,7 @@ TEST_CASE("a replica's memory is the target's at the stop, though the target goe
 }
 
 TEST_CASE("a hundred replicas leave no zombie, and the target sees nothing of them") {
-    with_both_parents([](WaitHub& hub, Target& target, Facts& facts, const void*) {
+    with_all_parents([](WaitHub& hub, Target& target, Facts& facts, const void*) {
         for (int i = 0; i < 100; ++i) {
             auto replica = fork_at_stop(target);
             need(replica);
@@ -139,13 +159,43 @@ TEST_CASE("a hundred replicas leave no zombie, and the target sees nothing of th
         const auto ticks = facts.ticks.load();
         REQUIRE(pump_until(hub, target, [&] { return facts.ticks > ticks; }));
         REQUIRE(pump_until(hub, target, [&] { return hub.discarded() == 0; }));
-        const auto ours = children_of(::getpid());
-        CHECK(ours.size() == 1);  // the child that the test itself forked
+        CHECK(children_of(target.pid()).empty());
+    });
+}
+
+TEST_CASE(
+    "a replica holds no file open, is in no process group of the target, and has its memory") {
+    with_all_parents([](WaitHub&, Target& target, Facts&, const void*) {
+        auto replica = fork_at_stop(target);
+        need(replica);
+        const auto files = fmt::format("/proc/{}/fd", replica->pid());
+        CHECK(std::filesystem::is_empty(files));
+        CHECK(::getpgid(replica->pid()) != ::getpgid(target.pid()));
+        CHECK(!std::filesystem::is_empty(fmt::format("/proc/{}/fd", target.pid())));
+    });
+}
+
+TEST_CASE("a target whose fork server was killed gets another") {
+    with_all_parents([](WaitHub& hub, Target& target, Facts& facts, const void*) {
+        for (int i = 0; i < 3; ++i) {
+            pid_t server = 0;
+            {
+                auto stop = target.stop();
+                auto of_target = target.fork_server(need(stop));
+                server = need(of_target)->pid();
+                ::kill(server, SIGKILL);
+                auto replica = Replica::fork(*stop);
+                need(replica);
+                CHECK(target.fork_server(*stop).value()->pid() != server);
+            }
+            const auto ticks = facts.ticks.load();
+            REQUIRE(pump_until(hub, target, [&] { return facts.ticks > ticks; }));
+        }
     });
 }
 
 TEST_CASE("where memory runs out a replica goes first, and the target is as likely as before") {
-    with_both_parents([](WaitHub&, Target& target, Facts&, const void*) {
+    with_all_parents([](WaitHub&, Target& target, Facts&, const void*) {
         const auto score = [](pid_t pid) {
             auto text = read_proc_text(fmt::format("/proc/{}/oom_score_adj", pid));
             return need(text);

@@ -137,8 +137,7 @@ Result<ScratchMemory> ScratchMemory::inject(ScopedStop& stop, std::span<const st
     TRY_ASSIGN(const GuestAddress instruction, target.syscall_instruction());
     StoppedThread& thread = stop.threads().front();
     TRY(check_filters(thread.tid()));
-    TRY_ASSIGN(auto session,
-               RemoteSyscall::begin(thread, instruction, target_ptrace_options(target.forks())));
+    TRY_ASSIGN(auto session, RemoteSyscall::begin(thread, instruction, target.ptrace_options()));
     const auto code_bytes = whole_pages(code.size());
     const auto bytes = code_bytes + whole_pages(data_bytes);
     Injection injection(session, thread.tid());

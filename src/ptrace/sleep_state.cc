@@ -2,7 +2,9 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/futex.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,34 +17,122 @@
 namespace shadowprof {
 namespace {
 
-// The socket calls return EINTR if the socket has a time-out (SO_RCVTIMEO, SO_SNDTIMEO).
-constexpr std::array<std::uint64_t, 19> visible = {
+using Arguments = std::array<std::uint64_t, 6>;
+using IsInvisible = bool (*)(pid_t pid, const Arguments& arguments);
+
+constexpr IsInvisible always = nullptr;
+
+// Of a socket with a time-out (SO_RCVTIMEO), a read returns EINTR.
+bool is_no_socket(pid_t pid, const Arguments& arguments) {
+    std::array<char, 8> link;
+    const auto path = fmt::format("/proc/{}/fd/{}", pid, static_cast<int>(arguments[0]));
+    const ssize_t length = ::readlink(path.c_str(), link.data(), link.size());
+    return length > 0 && !std::string_view(link.data(), link.size()).starts_with("socket:");
+}
+
+// FUTEX_WAIT_REQUEUE_PI returns EAGAIN.
+bool is_plain_futex(pid_t, const Arguments& arguments) {
+    const auto operation = arguments[1] & FUTEX_CMD_MASK;
+    return operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET ||
+           operation == FUTEX_LOCK_PI || operation == FUTEX_LOCK_PI2;
+}
+
+// The time that is left is written at any stop.
+bool wants_no_rest_of_nanosleep(pid_t, const Arguments& arguments) {
+    return arguments[1] == 0;
+}
+bool wants_no_rest_of_clock_nanosleep(pid_t, const Arguments& arguments) {
+    return (arguments[1] & TIMER_ABSTIME) != 0 || arguments[3] == 0;
+}
+
+// A time-out in memory that nobody can write to makes them return EINTR.
+template <std::size_t timeout>
+bool has_no_timeout(pid_t, const Arguments& arguments) {
+    return arguments[timeout] == 0;
+}
+
+// The calls of which it is known that a stop is not visible, and where that depends on arguments.
+struct InvisibleRow {
+    std::uint64_t number;
+    IsInvisible condition;
+};
+constexpr InvisibleRow invisible[] = {
+    {SYS_clock_nanosleep, wants_no_rest_of_clock_nanosleep},
+    {SYS_fcntl, always},
+    {SYS_flock, always},
+    {SYS_futex, is_plain_futex},
+    {SYS_mq_timedreceive, always},
+    {SYS_mq_timedsend, always},
+    {SYS_msgrcv, always},
+    {SYS_msgsnd, always},
+    {SYS_nanosleep, wants_no_rest_of_nanosleep},
+    {SYS_open, always},
+    {SYS_openat, always},
+    {SYS_pause, always},
+    {SYS_poll, always},
+    {SYS_ppoll, has_no_timeout<2>},
+    {SYS_pselect6, has_no_timeout<4>},
+    {SYS_read, is_no_socket},
+    {SYS_restart_syscall, always},
+    {SYS_rt_sigsuspend, always},
+    {SYS_select, has_no_timeout<4>},
+    {SYS_wait4, always},
+    {SYS_waitid, always},
+};
+
+// What returns EINTR at a stop though no handler runs. The socket calls do so if the socket has a
+// time-out (SO_RCVTIMEO, SO_SNDTIMEO), and those with a time-out if it cannot be written to.
+constexpr std::array<std::uint64_t, 26> interrupted = {
     SYS_epoll_wait, SYS_epoll_pwait,     SYS_epoll_pwait2, SYS_epoll_wait_old, SYS_semop,
     SYS_semtimedop, SYS_rt_sigtimedwait, SYS_io_getevents, SYS_io_pgetevents,  SYS_io_uring_enter,
     SYS_accept,     SYS_accept4,         SYS_connect,      SYS_recvfrom,       SYS_recvmsg,
-    SYS_recvmmsg,   SYS_sendto,          SYS_sendmsg,      SYS_sendmmsg,
+    SYS_recvmmsg,   SYS_sendto,          SYS_sendmsg,      SYS_sendmmsg,       SYS_read,
+    SYS_readv,      SYS_write,           SYS_writev,       SYS_select,         SYS_pselect6,
+    SYS_ppoll,
 };
+
+bool returns_eintr_at_stop(std::uint64_t number) {
+    return std::find(interrupted.begin(), interrupted.end(), number) != interrupted.end();
+}
 
 }  // namespace
 
-bool stop_is_visible_to(std::uint64_t syscall_number) {
-    return std::find(visible.begin(), visible.end(), syscall_number) != visible.end();
+std::optional<SleepingCall> SleepingCall::parse(std::string_view text) {
+    SleepingCall call;
+    const char* const end = text.data() + text.size();
+    auto [at, error] = std::from_chars(text.data(), end, call.number);
+    if (error != std::errc{}) return std::nullopt;  // "running", "-1 ..."
+    for (std::uint64_t& argument : call.arguments) {
+        constexpr std::string_view prefix = " 0x";
+        if (!std::string_view(at, static_cast<std::size_t>(end - at)).starts_with(prefix))
+            return std::nullopt;
+        const auto parsed = std::from_chars(at + prefix.size(), end, argument, 16);
+        if (parsed.ec != std::errc{}) return std::nullopt;
+        at = parsed.ptr;
+    }
+    return call;
 }
 
-bool sleeps_undisturbed(std::string_view syscall_text) {
-    std::uint64_t number = 0;  // "running" and "-1 ..." do not parse
-    const auto [end, error] =
-        std::from_chars(syscall_text.data(), syscall_text.data() + syscall_text.size(), number);
-    return error == std::errc{} && stop_is_visible_to(number);
+bool SleepingCall::is_futex_wait() const {
+    const auto operation = arguments[1] & FUTEX_CMD_MASK;
+    return number == SYS_futex && (operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET);
 }
 
-bool sleeps_undisturbed(pid_t pid, pid_t tid) {
+std::optional<SleepingCall> read_sleeping_call(pid_t pid, pid_t tid) {
     const std::string path = fmt::format("/proc/{}/task/{}/syscall", pid, tid);
     const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!fd) return false;
+    if (!fd) return std::nullopt;
     std::array<char, 256> text;
     const ssize_t count = ::read(fd.get(), text.data(), text.size());
-    return count > 0 && sleeps_undisturbed({text.data(), static_cast<std::size_t>(count)});
+    if (count <= 0) return std::nullopt;
+    return SleepingCall::parse({text.data(), static_cast<std::size_t>(count)});
+}
+
+bool is_stop_visible(pid_t pid, const SleepingCall& call) {
+    const auto* row = std::find_if(std::begin(invisible), std::end(invisible),
+                                   [&](const auto& each) { return each.number == call.number; });
+    if (row == std::end(invisible)) return true;
+    return row->condition != always && !row->condition(pid, call.arguments);
 }
 
 Result<void> restart_interrupted_call(StoppedThread& thread) {
@@ -50,7 +140,7 @@ Result<void> restart_interrupted_call(StoppedThread& thread) {
     constexpr auto restart_unless_handled = static_cast<unsigned long long>(-514);
     TRY_ASSIGN(user_regs_struct registers, thread.registers());
     if (registers.rax != static_cast<unsigned long long>(-EINTR)) return {};
-    if (!stop_is_visible_to(registers.orig_rax)) return {};
+    if (!returns_eintr_at_stop(registers.orig_rax)) return {};
     registers.rax = restart_unless_handled;
     return thread.set_registers(registers);
 }

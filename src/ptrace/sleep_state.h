@@ -1,9 +1,16 @@
-// Whether a thread sleeps in a system call that must not be disturbed.
+// What a thread that sleeps in a system call would notice of a stop.
+//
+// A stop wakes it up: the call ends as at a signal, and is restarted. Most calls go on as if
+// nothing had happened (signal(7), "Interruption of system calls and library functions by stop
+// signals"). Others return EINTR or what they have done so far, begin their time-out anew, or write
+// down how much of it is left.
 #pragma once
 
 #include <sys/types.h>
 
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "base/result.h"
@@ -11,21 +18,26 @@
 
 namespace shadowprof {
 
-// Most blocking calls restart after a stop as if nothing had happened. These do not: any stop makes
-// them return EINTR, or makes their time-out begin anew (signal(7), "Interruption of system calls
-// and library functions by stop signals").
-bool stop_is_visible_to(std::uint64_t syscall_number);
+struct SleepingCall {
+    std::uint64_t number = 0;  // SYS_...
+    std::array<std::uint64_t, 6> arguments{};
 
-// Whether a thread is asleep in such a call now, by /proc/PID/task/TID/syscall. False where that
-// cannot be known.
-bool sleeps_undisturbed(pid_t pid, pid_t tid);
+    // From the text of /proc/PID/task/TID/syscall: nothing if the thread runs.
+    static std::optional<SleepingCall> parse(std::string_view text);
 
-// The part of that which reads the file's text.
-bool sleeps_undisturbed(std::string_view syscall_text);
+    // It waits for a futex, and nothing else: other threads of the process may wake it up, and a
+    // stop leaves no trace.
+    bool is_futex_wait() const;
+};
 
-// For a thread that fell asleep in such a call just before it was stopped: lets the call, which is
-// about to return EINTR, restart instead unless a signal handler runs. The thread must be in a
-// trap.
+// The call in which a thread sleeps now. Nothing where it runs, or that cannot be known.
+std::optional<SleepingCall> read_sleeping_call(pid_t pid, pid_t tid);
+
+// Whether a stop would be visible to the program. False only for calls of which it is known.
+bool is_stop_visible(pid_t pid, const SleepingCall& call);
+
+// For a thread that fell asleep just before it was stopped: where its call is about to return EINTR
+// for that, lets it restart instead unless a signal handler runs. The thread must be in a trap.
 Result<void> restart_interrupted_call(StoppedThread& thread);
 
 }  // namespace shadowprof

@@ -8,11 +8,11 @@
 #include <thread>
 #include <utility>
 
+#include "ptrace/fork_server.h"
 #include "ptrace/proc.h"
 #include "ptrace/process_memory.h"
 #include "ptrace/ptrace_call.h"
 #include "ptrace/remote_syscall.h"
-#include "ptrace/replica.h"
 #include "ptrace/sleep_state.h"
 #include "ptrace/syscall_site.h"
 
@@ -161,6 +161,8 @@ void Target::take_event(pid_t tid, int event) {
     if (event == PTRACE_EVENT_CLONE || event == PTRACE_EVENT_FORK || event == PTRACE_EVENT_VFORK)
         note_birth(tid, event == PTRACE_EVENT_VFORK);
     if (event == PTRACE_EVENT_EXEC) note_exec();
+    // While the process still has its memory, its end is nobody else's business.
+    if (event == PTRACE_EVENT_EXIT && tid == pid_) end_fork_server();
 }
 
 void Target::note_birth(pid_t parent, bool by_vfork) {
@@ -187,6 +189,7 @@ void Target::note_exec() {
     executed_command_ = read_command(pid_).value_or(std::vector<std::string>{});
     shares_memory_ = false;
     injected_.clear();
+    end_fork_server();
     syscall_instruction_.reset();
     note_program();
 }
@@ -204,18 +207,14 @@ void Target::note_end(pid_t tid, const WaitStatus& status) {
     if (!last) return;
     end_ = status;
     threads_.clear();
+    end_fork_server();
 }
 
 Result<ScopedStop> Target::stop(Sleepers sleepers, std::optional<std::chrono::nanoseconds> limit) {
-    const bool leave_sleepers = sleepers == Sleepers::leave_alone;
-    for (auto& [tid, thread] : threads_) {
-        const bool may_sleep = leave_sleepers && !thread.stop;
-        thread.left_out = thread.dead || (may_sleep && sleeps_undisturbed(pid_, tid));
-    }
+    for (auto& [tid, thread] : threads_)
+        thread.left_out = thread.dead || (!thread.stop && is_left_asleep(tid, sleepers));
     stop_began_ = Clock::now();
-    for (auto& [tid, thread] : threads_) {
-        if (!thread.left_out && !thread.stop) interrupt(tid);
-    }
+    interrupt_all(sleepers);
     held_ = true;
     std::vector<StoppedThread> stopped;
     auto result = settle_all(limit ? Deadline(stop_began_ + *limit) : std::nullopt);
@@ -227,6 +226,26 @@ Result<ScopedStop> Target::stop(Sleepers sleepers, std::optional<std::chrono::na
     ScopedStop stop(*this, std::move(stopped));
     if (!result) return std::move(result).error();
     return stop;
+}
+
+bool Target::is_left_asleep(pid_t tid, Sleepers sleepers) const {
+    if (sleepers == Sleepers::stop) return false;
+    const auto call = read_sleeping_call(pid_, tid);
+    if (!call || call->is_futex_wait()) return false;
+    return sleepers == Sleepers::leave_alone || is_stop_visible(pid_, *call);
+}
+
+// A thread may fall asleep after it was looked at. So each is looked at again just before, unless
+// that was a moment ago.
+void Target::interrupt_all(Sleepers sleepers) {
+    const bool look_again = threads_.size() > 1;
+    for (auto& [tid, thread] : threads_) {
+        if (thread.left_out || thread.stop) continue;
+        if (look_again && is_left_asleep(tid, sleepers))
+            thread.left_out = true;
+        else
+            interrupt(tid);
+    }
 }
 
 Result<void> Target::settle_all(Deadline deadline) {
@@ -300,10 +319,9 @@ bool Target::is_asleep() const {
 
 Result<void> Target::detach(Sleepers sleepers) {
     if (end_ || detached_) return {};
+    end_fork_server();
     for (const auto deadline = Clock::now() + reap_deadline;; keep_going_for(milliseconds(1))) {
-        hub_->reap_discarded();
         const bool last = !leaves_something() || Clock::now() > deadline;
-        if (!last && !dead_replicas_->empty() && hub_->discarded() != 0) continue;
         auto stop = stop_to_detach(sleepers);
         if (end_) return {};
         if (!stop) return std::move(stop).error();
@@ -314,19 +332,19 @@ Result<void> Target::detach(Sleepers sleepers) {
     }
 }
 
-// A stop with a thread that can clean up, if there is anything to clean up. Where all sleep, one
-// may soon wake up.
+// A stop with a thread that can clean up, if there is anything to clean up. Where all sleep in
+// calls to which a stop is visible, one may soon wake up.
 Result<ScopedStop> Target::stop_to_detach(Sleepers sleepers) {
+    if (sleepers == Sleepers::stop || !leaves_something()) return this->stop(sleepers);
     const auto deadline = Clock::now() + wake_deadline;
-    while (sleepers == Sleepers::leave_alone && leaves_something()) {
+    while (Clock::now() < deadline) {
         {
-            auto stop = this->stop(sleepers);
+            auto stop = this->stop(Sleepers::stop_unseen);
             if (!stop || !stop->threads().empty()) return stop;
         }
-        if (Clock::now() > deadline) return this->stop(Sleepers::stop);
         keep_going_for(milliseconds(10));
     }
-    return this->stop(sleepers);
+    return this->stop(Sleepers::stop);
 }
 
 void Target::keep_going_for(std::chrono::milliseconds time) {
@@ -341,9 +359,9 @@ Result<void> Target::clean_up(ScopedStop& stop) {
     if (!leaves_something() || stop.threads().empty()) return {};
     TRY_ASSIGN(const GuestAddress instruction, syscall_instruction());
     for (StoppedThread& thread : stop.threads()) {
-        auto session = RemoteSyscall::begin(thread, instruction, target_ptrace_options(forks_));
+        auto session = RemoteSyscall::begin(thread, instruction, ptrace_options());
         if (!session) continue;
-        if (!dead_replicas_->empty()) TRY(reap_dead_replicas(*session, *dead_replicas_));
+        if (!zombies_->empty()) TRY(reap_zombies(*session, *zombies_));
         TRY(unmap_injected(*session, thread.tid()));
         return session->finish();
     }
@@ -376,6 +394,25 @@ pid_t Target::live_thread_id() const {
     const auto live = std::find_if(threads_.begin(), threads_.end(),
                                    [](const auto& entry) { return !entry.second.dead; });
     return live == threads_.end() ? pid_ : live->first;
+}
+
+// Of the end of a process that has a fork server we want to know before its parent does.
+std::uint64_t Target::ptrace_options() const {
+    const std::uint64_t exits = fork_server_ ? PTRACE_O_TRACEEXIT : 0;
+    return target_ptrace_options(forks_) | exits;
+}
+
+Result<ForkServer*> Target::fork_server(ScopedStop& stop) {
+    if (fork_server_) return fork_server_.get();
+    TRY_ASSIGN(fork_server_, ForkServer::start(stop));
+    for (const StoppedThread& thread : stop.threads())
+        if (thread.tid() == pid_)
+            TRY(ptrace_call(PTRACE_SETOPTIONS, pid_, 0, ptrace_options(), "set ptrace options"));
+    return fork_server_.get();
+}
+
+void Target::end_fork_server() {
+    fork_server_.reset();
 }
 
 Result<GuestAddress> Target::syscall_instruction() {

@@ -20,12 +20,14 @@
 #include "base/memory_range.h"
 #include "base/result.h"
 #include "ptrace/forks.h"
+#include "ptrace/owned_process.h"
 #include "ptrace/stopped_thread.h"
 #include "ptrace/syscall_watcher.h"
 #include "ptrace/wait_hub.h"
 
 namespace shadowprof {
 
+class ForkServer;
 class RemoteSyscall;
 class Target;
 
@@ -40,8 +42,8 @@ struct InjectedMemory {
 
 // All threads of a target standing still, from construction to the end of its life. Not among them
 // are threads that cannot be stopped, being dead or uninterruptible in the kernel (as a parent is
-// between vfork and exec), and threads that sleep in a call in which a stop would be visible to the
-// program (see sleep_state.h). They execute nothing in user mode; the latter may wake up.
+// between vfork and exec), and threads that sleep and are not to be woken (Target::Sleepers). They
+// execute nothing in user mode; the latter may wake up.
 class ScopedStop {
   public:
     ScopedStop(ScopedStop&& other) noexcept;
@@ -132,16 +134,17 @@ class Target {
     // No thread was on a processor or waited for one just now. Disturbs nobody.
     bool is_asleep() const;
 
-    // What to do about threads asleep in a call to which a stop would be visible (sleep_state.h).
+    // What to do about threads asleep in a system call (sleep_state.h).
     enum class Sleepers : std::uint8_t {
-        leave_alone,
-        stop,  // their call restarts, but a time-out that it has begins anew
+        leave_alone,  // but those that wait for a futex
+        stop_unseen,  // those to which the stop is certain not to be visible
+        stop,         // all
     };
 
     // Stops all threads. Not while another ScopedStop lives.
     // Errors: gone (the process has ended or is about to); system (a thread does not stop);
     // interrupted (not all have stopped `limit` after the first was asked to; all go on).
-    Result<ScopedStop> stop(Sleepers sleepers = Sleepers::leave_alone,
+    Result<ScopedStop> stop(Sleepers sleepers = Sleepers::stop_unseen,
                             std::optional<std::chrono::nanoseconds> limit = std::nullopt);
 
     // When the first thread was asked to, at the last stop().
@@ -157,19 +160,26 @@ class Target {
     // nobody does. It must outlive the target, or be taken away.
     void watch_syscalls(SyscallWatcher* watcher) { watcher_ = watcher; }
 
-    // Stops, reaps what replicas left behind, and ends the tracing. Threads that could not be
+    // Stops, takes back what was injected, and ends the tracing. Threads that could not be
     // stopped, or are left alone, stay attached until the calling thread ends: then the kernel lets
-    // go of them without waking them. Sleepers are stopped all the same where nobody else could
-    // reap. All replicas must have ended.
+    // go of them without waking them. Where something is to be taken back and all sleep, those that
+    // do not notice are stopped, and where there is none, any.
     Result<void> detach(Sleepers sleepers = Sleepers::stop);
 
     // A `syscall` instruction in the target's code, verified to be there now. Where there is a
     // choice, one that is followed by a return, so that a thread without a stack dies at once.
     Result<GuestAddress> syscall_instruction();
 
-    // Dead replicas that are children of the target and wait to be reaped by it, by their pids in
-    // the target's pid namespace.
-    const std::shared_ptr<std::vector<pid_t>>& dead_replicas() const { return dead_replicas_; }
+    // PTRACE_O_... of its threads.
+    std::uint64_t ptrace_options() const;
+
+    // From which replicas of the program that it executes now are forked; made in the first stop
+    // that asks for it, until the program ends or is let go. Errors: those of ForkServer::start().
+    Result<ForkServer*> fork_server(ScopedStop& stop);
+    void end_fork_server();
+
+    // What died as its child in the making of a fork server and is not reaped yet.
+    const Zombies& zombies() const { return zombies_; }
 
     // From now on this is taken out when the target is let go, unless it has executed another
     // program, or unmapped it, by then.
@@ -189,6 +199,8 @@ class Target {
     Result<bool> seize_new();
     Result<void> seize(pid_t tid);
     bool has_uninterruptible() const;
+    bool is_left_asleep(pid_t tid, Sleepers sleepers) const;
+    void interrupt_all(Sleepers sleepers);
     void take_status(pid_t tid, const WaitStatus& status, bool stopping);
     void take_event(pid_t tid, int event);
     void note_birth(pid_t parent, bool by_vfork);
@@ -202,7 +214,7 @@ class Target {
     Result<void> settle_one(pid_t tid, Deadline deadline);
     Result<ScopedStop> stop_to_detach(Sleepers sleepers);
     void keep_going_for(std::chrono::milliseconds time);
-    bool leaves_something() const { return !dead_replicas_->empty() || !injected_.empty(); }
+    bool leaves_something() const { return !zombies_->empty() || !injected_.empty(); }
     Result<void> clean_up(ScopedStop& stop);
     Result<void> unmap_injected(RemoteSyscall& session, pid_t tid);
     void resume_all(std::vector<StoppedThread>& threads);
@@ -229,7 +241,8 @@ class Target {
     std::set<pid_t> foreign_;  // born of a thread, traced by the kernel's doing, to be let go
     std::vector<Birth> births_;
     std::vector<InjectedMemory> injected_;
-    std::shared_ptr<std::vector<pid_t>> dead_replicas_ = std::make_shared<std::vector<pid_t>>();
+    std::unique_ptr<ForkServer> fork_server_;
+    Zombies zombies_ = std::make_shared<std::vector<pid_t>>();
 };
 
 }  // namespace shadowprof

@@ -51,7 +51,7 @@ Result<void> Target::seize_all() {
 
 // True if it is certain that no thread is missing.
 Result<bool> Target::seize_those_in_the_making() {
-    TRY_ASSIGN(const ScopedStop stop, this->stop());
+    TRY_ASSIGN(const ScopedStop stop, this->stop(Sleepers::leave_alone));
     TRY_ASSIGN(const bool found_new, seize_new());
     return !found_new && !has_uninterruptible();
 }
@@ -68,8 +68,7 @@ Result<bool> Target::seize_new() {
 }
 
 Result<void> Target::seize(pid_t tid) {
-    const auto seized =
-        ptrace_call(PTRACE_SEIZE, tid, 0, target_ptrace_options(forks_), "PTRACE_SEIZE");
+    const auto seized = ptrace_call(PTRACE_SEIZE, tid, 0, ptrace_options(), "PTRACE_SEIZE");
     // A thread that was born of a seized one came seized.
     if (seized || (tid != pid_ && is_traced_by_us(tid))) {
         threads_[tid];

@@ -301,7 +301,7 @@ TEST_CASE("replicas are not taken for children, and leave nothing to any process
         CHECK(::pread(replica->memory_fd(), word.data(), word.size(),
                       static_cast<off_t>(reinterpret_cast<std::uintptr_t>(&is_traced))) == 8);
     }
-    CHECK(target.last().dead_replicas()->empty());
+    CHECK(target.last().zombies()->empty());
     REQUIRE(target.pump_until([&] { return hub.discarded() == 0; }));
     CHECK(target.family().members().size() == 2);
     facts->stop = true;

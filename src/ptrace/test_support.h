@@ -50,12 +50,23 @@ inline void leave_signals_to_the_kernel() {
 }
 
 // A child that runs `body` and exits with its result; killed and reaped at the end of its life.
+// When it is made, it has come to `body`.
 class Child {
   public:
-    Child(WaitHub& hub, const std::function<int()>& body) : hub_(&hub), pid_(::fork()) {
-        if (pid_ != 0) return;
-        leave_signals_to_the_kernel();
-        ::_exit(body());
+    Child(WaitHub& hub, const std::function<int()>& body) : hub_(&hub) {
+        int ready[2];
+        REQUIRE(::pipe(ready) == 0);
+        pid_ = ::fork();
+        if (pid_ == 0) {
+            leave_signals_to_the_kernel();
+            ::close(ready[0]);
+            ::close(ready[1]);
+            ::_exit(body());
+        }
+        ::close(ready[1]);
+        char none;
+        static_cast<void>(!::read(ready[0], &none, 1));
+        ::close(ready[0]);
     }
     Child(const Child&) = delete;
     Child& operator=(const Child&) = delete;

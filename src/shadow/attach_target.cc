@@ -52,11 +52,11 @@ Result<RunOutcome> conclude(SampledTarget& sampled) {
     TRY(std::move(sampled.sampling));
     sampled.profiling.end(*sampled.target, [&](Profile& profile) {
         sampled.sampler->fill(profile);
-        const auto& zombies = *sampled.target->dead_replicas();
+        const auto& zombies = *sampled.target->zombies();
         if (!zombies.empty())
             profile.notes.push_back(
                 fmt::format("the process is left with {} zombies: no thread of it could reap "
-                            "its replicas",
+                            "what its fork server was made from",
                             zombies.size()));
         if (!sampled.detaching)
             profile.notes.push_back("the process could not be detached from by itself: " +

@@ -17,8 +17,7 @@ constexpr const char* random_addresses =
     "containers do; what depends on them may be counted otherwise in the next run";
 
 Result<void> follow_exactly(Profiling& profiling, const RunOptions& options,
-                            const InheritedSignals& signals, int end_request,
-                            const ProgressListener& on_progress) {
+                            const InheritedSignals& signals, const RunCompany& company) {
     TRY_ASSIGN(const auto run,
                ExactRun::create(options, profiling.seed(), profiling.hub(), profiling.modules(),
                                 profiling.collected(), profiling.probes()));
@@ -27,7 +26,8 @@ Result<void> follow_exactly(Profiling& profiling, const RunOptions& options,
                       {.command = options.command, .signals = signals, .fixed_addresses = true}));
     const auto has_fixed = has_fixed_addresses(target->pid());
     profiling.begin(*target, options.command);
-    run->run(*target, on_progress, end_request);
+    if (company.on_start) company.on_start(target->pid());
+    run->run(*target, company.on_progress, company.end_request);
     profiling.end(*target, [&](Profile& profile) {
         run->fill(profile);
         if (!has_fixed || !*has_fixed) profile.notes.emplace_back(random_addresses);
@@ -41,8 +41,8 @@ struct Sampled {
 };
 
 Result<void> sample_to_end(Sampled& sampled, Profiling& profiling, const RunOptions& options,
-                           const InheritedSignals& signals, int end_request,
-                           const ProgressListener& on_progress, SamplingControl* control) {
+                           const InheritedSignals& signals, const RunCompany& company,
+                           SamplingControl* control) {
     const auto forks = options.follow_forks ? Forks::follow : Forks::let_go;
     TRY_ASSIGN(sampled.sampler,
                Sampler::create(options, profiling.seed(), profiling.hub(), profiling.modules(),
@@ -52,8 +52,10 @@ Result<void> sample_to_end(Sampled& sampled, Profiling& profiling, const RunOpti
         sampled.target,
         launch(profiling.hub(), {.command = options.command, .signals = signals, .forks = forks}));
     profiling.begin(*sampled.target, options.command);
+    if (company.on_start) company.on_start(sampled.target->pid());
     sampled.target->resume();
-    TRY(sampled.sampler->run(*sampled.target, on_progress, {.request_fd = end_request}));
+    TRY(sampled.sampler->run(*sampled.target, company.on_progress,
+                             {.request_fd = company.end_request}));
     sampled.sampler->finish();
     return sampled.sampler->detach(Target::Sleepers::leave_alone);
 }
@@ -61,13 +63,12 @@ Result<void> sample_to_end(Sampled& sampled, Profiling& profiling, const RunOpti
 // In a thread of its own: processes that outlive the program, and threads of them that must not be
 // woken, are let go when it ends.
 Result<void> sample(Profiling& profiling, const RunOptions& options,
-                    const InheritedSignals& signals, int end_request,
-                    const ProgressListener& on_progress, SamplingControl* control) {
+                    const InheritedSignals& signals, const RunCompany& company,
+                    SamplingControl* control) {
     Sampled sampled;
     Result<void> result;
     start_quiet_thread([&] {
-        result =
-            sample_to_end(sampled, profiling, options, signals, end_request, on_progress, control);
+        result = sample_to_end(sampled, profiling, options, signals, company, control);
         if (result) return;
         sampled.sampler.reset();
         sampled.target.reset();
@@ -79,15 +80,14 @@ Result<void> sample(Profiling& profiling, const RunOptions& options,
 
 }  // namespace
 
-Result<RunOutcome> run_target(const RunOptions& options, int end_request,
-                              const ProgressListener& on_progress, SamplingControl* control,
-                              ProbePlaces* places) {
+Result<RunOutcome> run_target(const RunOptions& options, const RunCompany& company,
+                              SamplingControl* control, ProbePlaces* places) {
     const auto signals = InheritedSignals::capture();
     prepare_sigchld();
     Profiling profiling(options, places);
     TRY(options.mode == SamplingMode::exact
-            ? follow_exactly(profiling, options, signals, end_request, on_progress)
-            : sample(profiling, options, signals, end_request, on_progress, control));
+            ? follow_exactly(profiling, options, signals, company)
+            : sample(profiling, options, signals, company, control));
     return profiling.take_outcome();
 }
 

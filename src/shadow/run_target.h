@@ -34,16 +34,22 @@ struct RunOutcome {
     std::vector<UniqueFd> files;  // of profile.modules, see ModuleTable::take_files()
 };
 
+// How whoever runs a target takes part.
+struct RunCompany {
+    int end_request = -1;                 // readable: the target is let go early, and goes on
+    ProgressListener on_progress;         // may be empty
+    std::function<void(pid_t)> on_start;  // the program is there; may be empty
+};
+
 // Starts the program and returns when it has ended and all samples are done. The caller must have
 // no children or tracees that it wants to wait for, and no other threads.
 //
 // Errors: not_found and permission for the program; unsupported with reason and remedy; system.
 // After an error nothing of the target or of shadowprof is left running.
 //
-// The target is let go early, and goes on, if `end_request` becomes readable. What `control` says
-// is obeyed while samples are taken; it may be null. `places` decides the place tests of probes.
-Result<RunOutcome> run_target(const RunOptions& options, int end_request = -1,
-                              const ProgressListener& on_progress = {},
+// What `control` says is obeyed while samples are taken; it may be null. `places` decides the place
+// tests of probes.
+Result<RunOutcome> run_target(const RunOptions& options, const RunCompany& company = {},
                               SamplingControl* control = nullptr, ProbePlaces* places = nullptr);
 
 }  // namespace shadowprof

@@ -101,7 +101,7 @@ Result<Sampler::Taken> Sampler::take_sample(SampledProcess& process, SampleRunne
     bool later = false;
     std::optional<BurstInStop> burst;
     {
-        TRY_ASSIGN(auto stop, target.stop());
+        TRY_ASSIGN(auto stop, target.stop(Target::Sleepers::leave_alone));
         if (!stop.in_group_stop()) job.threads = choose_threads(stop, options_.threads, random_);
         later =
             (process.has_unforked && !check_unforked(process)) || !leave_vdso(process, job.threads);

@@ -1,6 +1,6 @@
-// Counts the SIGINTs it gets while it computes. With argv[1] "count" it ends half a second of work
-// after the first one, with status 40 + their number; otherwise SIGINT kills it. Writes "ready"
-// first.
+// Counts what it gets of SIGINT, SIGTERM and SIGHUP while it computes. With argv[1] "count" it ends
+// half a second of work after the first one, with status 40 + their number; otherwise they kill it.
+// Writes "ready" first.
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +17,11 @@ static void on_interrupt(int signal) {
 
 int main(int argc, char** argv) {
     struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = SA_RESTART};
-    if (argc > 1 && strcmp(argv[1], "count") == 0) sigaction(SIGINT, &action, NULL);
+    if (argc > 1 && strcmp(argv[1], "count") == 0) {
+        sigaction(SIGINT, &action, NULL);
+        sigaction(SIGTERM, &action, NULL);
+        sigaction(SIGHUP, &action, NULL);
+    }
     if (write(STDOUT_FILENO, "ready\n", 6) != 6) return 1;
     uint64_t state = 1;
     for (int i = 0; i < 20000 && interrupts == 0; ++i) state = work(state, 1000000);

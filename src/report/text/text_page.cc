@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/put.h"
 #include "report/text_format.h"
 
 namespace shadowprof {
@@ -20,19 +21,19 @@ void TextPage::line(std::string_view left, std::string_view right) {
     const std::string tail = right.empty() ? "" : "  " + fit(right, right_width());
     const std::size_t room = width_ - columns(tail);
     const std::string shown = fit(left, room);
-    fmt::print(out_, "{}{}\n", tail.empty() ? shown : pad(shown, room), dim(tail));
+    put(out_, "{}{}\n", tail.empty() ? shown : pad(shown, room), dim(tail));
 }
 
 void TextPage::title(std::string_view text) {
-    fmt::print(out_, "\n{}\n", bold(fit(text, width_)));
+    put(out_, "\n{}\n", bold(fit(text, width_)));
 }
 
 void TextPage::head(std::string_view text) {
-    fmt::print(out_, "{}\n", bold(fit(text, width_)));
+    put(out_, "{}\n", bold(fit(text, width_)));
 }
 
 void TextPage::raw(std::string_view text) {
-    fmt::print(out_, "{}\n", text);
+    put(out_, "{}\n", text);
 }
 
 std::string TextPage::styled(std::string_view code, const std::string& text) const {

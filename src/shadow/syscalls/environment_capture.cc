@@ -117,6 +117,20 @@ Result<void> capture_descriptors(CapturedProcess& captured, CapturedProcess::Fla
     return {};
 }
 
+Result<std::shared_ptr<const UniqueFd>> open_directory(pid_t pid, std::string_view name) {
+    const auto path = fmt::format("/proc/{}/{}", pid, name);
+    auto fd = std::make_shared<UniqueFd>(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!*fd) return errno_error(path, errno == ENOENT ? ESRCH : errno);
+    return std::shared_ptr<const UniqueFd>(std::move(fd));
+}
+
+Result<void> capture_directories_and_ids(CapturedProcess& captured) {
+    TRY_ASSIGN(captured.status, read_proc_file(fmt::format("/proc/{}/status", captured.pid)));
+    TRY_ASSIGN(captured.working_directory, open_directory(captured.pid, "cwd"));
+    TRY_ASSIGN(captured.root_directory, open_directory(captured.pid, "root"));
+    return {};
+}
+
 }  // namespace
 
 bool parse_fdinfo(std::string_view text, DescriptorFacts& facts) {
@@ -134,7 +148,9 @@ Result<CapturedProcess> CapturedProcess::take(pid_t pid, std::span<const pid_t> 
     captured.pid = pid;
     capture_clocks(captured);
     for (const pid_t tid : tids) captured.threads.push_back(capture_thread(tid));
-    if (flags != Flags::none_but_clocks) TRY(capture_descriptors(captured, flags));
+    if (flags == Flags::none_but_clocks) return captured;
+    TRY(capture_directories_and_ids(captured));
+    TRY(capture_descriptors(captured, flags));
     return captured;
 }
 

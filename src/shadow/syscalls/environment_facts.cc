@@ -45,20 +45,18 @@ std::int32_t parent_of(std::string_view status) {
                                                    : 0;
 }
 
-// A process that ended while its replica is still emulated has the ids that it had; those that only
-// its own /proc directory tells are known if it lived in our namespace.
+// A thread that ended while its replica is still emulated has the id that it had, which is known if
+// it lived in our namespace.
 Result<void> fill_ids(SampleFacts& facts, const CapturedProcess& captured, pid_t tid,
-                      std::string_view frozen_status) {
-    auto status = read_proc_file(proc(captured.pid, "status"));
+                      std::string_view status) {
     auto thread = read_proc_file(proc(captured.pid, fmt::format("task/{}/status", tid)));
-    bool ours = parse_numbers(status_field(frozen_status, "NSpid")).size() == 1;
-    if (!status && !ours) return std::move(status).error();
+    const bool ours = parse_numbers(status_field(status, "NSpid")).size() == 1;
     if (!thread && !ours) return std::move(thread).error();
-    facts.pid = status ? innermost(*status, "NSpid") : captured.pid;
+    facts.pid = innermost(status, "NSpid");
     facts.tid = thread ? innermost(*thread, "NSpid") : tid;
-    facts.process_group = innermost(frozen_status, "NSpgid");
-    facts.session = innermost(frozen_status, "NSsid");
-    facts.parent_pid = parent_of(status ? *status : frozen_status);
+    facts.process_group = innermost(status, "NSpgid");
+    facts.session = innermost(status, "NSsid");
+    facts.parent_pid = parent_of(status);
     return {};
 }
 
@@ -87,12 +85,12 @@ void fill_credentials(SampleFacts& facts, pid_t pid, std::string_view status) {
 }
 
 void fill_signals(SampleFacts& facts, const CapturedProcess::Thread& thread,
-                  std::string_view frozen) {
-    facts.ignored_signals = number_of(frozen, "SigIgn", 16);
-    facts.caught_signals = number_of(frozen, "SigCgt", 16);
-    facts.pending_signals = number_of(frozen, "SigPnd", 16) | number_of(frozen, "ShdPnd", 16);
-    facts.blocked_signals = thread.blocked_signals.value_or(number_of(frozen, "SigBlk", 16));
-    facts.umask = static_cast<std::uint32_t>(number_of(frozen, "Umask", 8));
+                  std::string_view status) {
+    facts.ignored_signals = number_of(status, "SigIgn", 16);
+    facts.caught_signals = number_of(status, "SigCgt", 16);
+    facts.pending_signals = number_of(status, "SigPnd", 16) | number_of(status, "ShdPnd", 16);
+    facts.blocked_signals = thread.blocked_signals.value_or(number_of(status, "SigBlk", 16));
+    facts.umask = static_cast<std::uint32_t>(number_of(status, "Umask", 8));
 }
 
 // times(2) counts from some moment of the past: its value at snapshot time is that of now, less
@@ -164,20 +162,23 @@ void fill_machine(SampleFacts& facts) {
     facts.membarrier_commands = commands > 0 ? static_cast<std::uint64_t>(commands) : 0;
 }
 
-void fill_names(SampleFacts& facts, pid_t pid, pid_t tid, pid_t frozen) {
-    auto comm = read_proc_file(proc(pid, fmt::format("task/{}/comm", tid)));
+void fill_names(SampleFacts& facts, const CapturedProcess& captured, pid_t tid) {
+    auto comm = read_proc_file(proc(captured.pid, fmt::format("task/{}/comm", tid)));
     if (comm) comm->copy(facts.command.data(), facts.command.size() - 1);
     auto* end = std::find(facts.command.begin(), facts.command.end(), '\n');
     if (end != facts.command.end()) *end = 0;
+    const auto link_of = [&](const std::shared_ptr<const UniqueFd>& taken, const char* name) {
+        return taken ? fmt::format("/proc/self/fd/{}", taken->get()) : proc(captured.pid, name);
+    };
     // Paths of another root directory mean nothing to the process: it stays unknown.
     struct stat theirs {
     }, ours{};
-    bool same_root = ::stat(proc(frozen, "root").c_str(), &theirs) == 0 &&
+    bool same_root = ::stat(link_of(captured.root_directory, "root").c_str(), &theirs) == 0 &&
                      ::stat("/", &ours) == 0 && theirs.st_ino == ours.st_ino &&
                      theirs.st_dev == ours.st_dev;
     if (!same_root) return;
-    ssize_t length = ::readlink(proc(frozen, "cwd").c_str(), facts.working_directory.data(),
-                                facts.working_directory.size() - 1);
+    ssize_t length = ::readlink(link_of(captured.working_directory, "cwd").c_str(),
+                                facts.working_directory.data(), facts.working_directory.size() - 1);
     std::string_view path(facts.working_directory.data(),
                           static_cast<std::size_t>(std::max<ssize_t>(length, 0)));
     if (path.ends_with(" (deleted)")) facts.working_directory.fill(0);
@@ -188,20 +189,23 @@ void fill_names(SampleFacts& facts, pid_t pid, pid_t tid, pid_t frozen) {
 Result<SampleFacts> read_sample_facts(const CapturedProcess& captured,
                                       const CapturedProcess::Thread& thread, pid_t frozen) {
     SampleFacts facts;
-    TRY_ASSIGN(std::string frozen_status, read_proc_file(proc(frozen, "status")));
+    std::string status = captured.status;
+    if (status.empty()) {
+        TRY_ASSIGN(status, read_proc_file(proc(captured.pid, "status")));
+    }
     TRY_ASSIGN(std::string frozen_stat, read_proc_file(proc(frozen, "stat")));
     std::string stat = read_proc_file(proc(captured.pid, "stat")).value_or(frozen_stat);
     auto thread_stat = read_proc_file(proc(captured.pid, fmt::format("task/{}/stat", thread.tid)));
-    TRY(fill_ids(facts, captured, thread.tid, frozen_status));
-    fill_credentials(facts, frozen, frozen_status);
-    fill_signals(facts, thread, frozen_status);
+    TRY(fill_ids(facts, captured, thread.tid, status));
+    fill_credentials(facts, captured.pid, status);
+    fill_signals(facts, thread, status);
     fill_times(facts, captured, stat);
     fill_scheduling(facts, thread.tid, thread_stat.value_or(stat));
-    fill_limits(facts, frozen);
-    fill_uname(facts, frozen);
+    fill_limits(facts, captured.pid);
+    fill_uname(facts, captured.pid);
     fill_machine(facts);
-    fill_names(facts, captured.pid, thread.tid, frozen);
-    facts.max_resident_kib = number_of(frozen_status, "VmHWM");
+    fill_names(facts, captured, thread.tid);
+    facts.max_resident_kib = number_of(status, "VmHWM");
     facts.start_brk = stat_field(frozen_stat, 47).value_or(0);
     sanitize(facts);
     return facts;

@@ -134,13 +134,23 @@ Result<FileStatus> status_at(int directory, const char* name) {
 }
 
 std::string ProcEnvironment::proc_path(std::string_view name) const {
-    return fmt::format("/proc/{}/{}", frozen_, name);
+    return fmt::format("/proc/{}/{}", captured_.pid, name);
+}
+
+std::string ProcEnvironment::directory_path(std::string_view name,
+                                            const std::shared_ptr<const UniqueFd>& taken) const {
+    return taken ? fmt::format("/proc/self/fd/{}", taken->get()) : proc_path(name);
+}
+
+std::string ProcEnvironment::root_path() const {
+    return directory_path("root", captured_.root_directory);
 }
 
 Error ProcEnvironment::missing(std::string_view what) const {
     // A zombie still has a directory, but no working directory any more.
     char byte = 0;
-    if (::readlink(proc_path("cwd").c_str(), &byte, 1) < 0 && errno != EACCES)
+    const auto working_directory = fmt::format("/proc/{}/cwd", frozen_);
+    if (::readlink(working_directory.c_str(), &byte, 1) < 0 && errno != EACCES)
         return {ErrorCode::gone, ESRCH, fmt::format("process {} is gone", frozen_)};
     return unknowable(what);
 }
@@ -214,14 +224,14 @@ Result<bool> ProcEnvironment::same_description(int fd_a, int fd_b) {
         return first_of_a == first_of_b;
     }
     if (kind_ == Frozen::replica) return unknowable("descriptors not taken with the snapshot");
-    long order = ::syscall(SYS_kcmp, frozen_, frozen_, KCMP_FILE, fd_a, fd_b);
+    long order = ::syscall(SYS_kcmp, captured_.pid, captured_.pid, KCMP_FILE, fd_a, fd_b);
     if (order < 0) return missing("kcmp");
     return order == 0;
 }
 
 Result<TerminalFacts> ProcEnvironment::terminal(int fd) {
     // Opening a terminal has effects; a duplicate of the open descriptor has none.
-    UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, frozen_, 0)));
+    UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, captured_.pid, 0)));
     if (!process) return errno_error("pidfd_open");
     UniqueFd copy(static_cast<int>(::syscall(SYS_pidfd_getfd, process.get(), fd, 0)));
     auto status = status_of_fd(copy.get());
@@ -236,7 +246,8 @@ Result<TerminalFacts> ProcEnvironment::terminal(int fd) {
 }
 
 Result<UniqueFd> ProcEnvironment::base_directory(const PathRef& ref) const {
-    std::string path = proc_path(ref.path.front() == '/' ? "root" : "cwd");
+    std::string path =
+        ref.path.front() == '/' ? root_path() : directory_path("cwd", captured_.working_directory);
     std::shared_ptr<const UniqueFd> location;
     if (ref.path.front() != '/' && ref.base != AT_FDCWD) {
         TRY_ASSIGN(location, location_of(ref.base));
@@ -254,7 +265,7 @@ Result<UniqueFd> ProcEnvironment::locate(const PathRef& ref) const {
         return refusal(ENOENT, "empty path");
     TRY_ASSIGN(UniqueFd base, base_directory(ref));
     std::uint64_t resolve = RESOLVE_NO_MAGICLINKS;
-    if (!same_root_directory(proc_path("root")))
+    if (!same_root_directory(root_path()))
         resolve |= ref.path.front() == '/' ? RESOLVE_IN_ROOT : RESOLVE_BENEATH;
     TRY_ASSIGN(UniqueFd location, open_location(base.get(), ref.path.c_str(), ref.follow, resolve));
     if (is_pseudo_file(location.get())) return unknowable("a file made by the kernel");
@@ -340,8 +351,9 @@ Result<std::string> ProcEnvironment::read_link(const PathRef& ref) {
     std::string target(SampleFacts::max_path_bytes, '\0');
     ssize_t length = -1;
     if (ref.path == "/proc/self/exe" || ref.path == "/proc/thread-self/exe") {
-        if (!same_root_directory(proc_path("root"))) return unknowable("another root directory");
-        length = ::readlink(proc_path("exe").c_str(), target.data(), target.size());
+        if (!same_root_directory(root_path())) return unknowable("another root directory");
+        length =
+            ::readlink(fmt::format("/proc/{}/exe", frozen_).c_str(), target.data(), target.size());
     } else {
         TRY_ASSIGN(UniqueFd location, locate({ref.base, ref.path, false}));
         TRY_ASSIGN(FileStatus status, located_status(location));

@@ -17,9 +17,9 @@
 namespace shadowprof {
 
 // What changes as soon as the process goes on, and so must be taken while it is stopped: clocks,
-// the threads' signal masks, open files. Everything else is read later, where it stands still:
-// from the replica, or from the process while it stays stopped. A replica may share the table of
-// descriptors with the process, so that none of it stands still there.
+// the threads' signal masks, open files, directories, ids. A replica has only the memory of this
+// moment. What is not taken is read later: of the process while it stays stopped, or where it runs
+// on, as far as it can be known to be the same still.
 struct CapturedProcess {
     struct Descriptor {
         int fd = -1;
@@ -47,14 +47,17 @@ struct CapturedProcess {
     std::array<std::int64_t, clock_count> clock_ns{};
     std::vector<Descriptor> descriptors;  // sorted by fd
     bool all_descriptors = false;         // false: there are more
+    std::string status;                   // of /proc/PID/status; empty: not taken
+    // Opened with O_PATH; null: not taken.
+    std::shared_ptr<const UniqueFd> working_directory, root_directory;
 
     // Of which descriptors all is taken. The flags of others are read when they are asked for; a
     // sample with recorded input may get to that when the process has closed them.
-    // `none_but_clocks`: no descriptors are taken, for a process that stays stopped.
+    // `none_but_clocks`: nothing else is taken, for a process that stays stopped.
     enum class Flags : std::uint8_t { of_files_and_standard_streams, of_all, none_but_clocks };
 
     // Needs the process stopped; the signal masks also need the caller to be the tracer. Reads
-    // only. About 12 microseconds, 4 for each descriptor, 4 more for each whose flags are taken, 1
+    // only. About 30 microseconds, 4 for each descriptor, 4 more for each whose flags are taken, 1
     // for each thread beyond the first.
     static Result<CapturedProcess> take(pid_t pid, std::span<const pid_t> tids,
                                         Flags flags = Flags::of_files_and_standard_streams);
@@ -68,7 +71,7 @@ class ProcEnvironment : public SampleEnvironment {
         process,  // the process itself stays stopped
     };
 
-    // `frozen` is the process whose /proc directory is read for what `captured` does not hold.
+    // `frozen` is a process with the memory of the snapshot.
     ProcEnvironment(CapturedProcess captured, pid_t frozen, Frozen kind)
         : captured_(std::move(captured)), frozen_(frozen), kind_(kind) {}
 
@@ -94,7 +97,11 @@ class ProcEnvironment : public SampleEnvironment {
     static constexpr std::size_t max_open_files = 64;
 
     const CapturedProcess::Descriptor* captured(int fd) const;
+    // In the /proc directory of the process itself.
     std::string proc_path(std::string_view name) const;
+    std::string directory_path(std::string_view name,
+                               const std::shared_ptr<const UniqueFd>& taken) const;
+    std::string root_path() const;
     bool is_as_captured(int fd, const FileStatus& status) const;
     // The file of a descriptor of the snapshot, as an O_PATH descriptor.
     Result<std::shared_ptr<const UniqueFd>> location_of(int fd) const;
@@ -116,8 +123,8 @@ class ProcEnvironment : public SampleEnvironment {
     std::vector<std::byte> taken_input_;
 };
 
-// The facts that are not in `captured`, for one of its threads: from `frozen`, but for what only
-// the process itself has.
+// The facts that are not in `captured`, for one of its threads: those of memory from `frozen`, the
+// others from the process itself.
 Result<SampleFacts> read_sample_facts(const CapturedProcess& captured,
                                       const CapturedProcess::Thread& thread, pid_t frozen);
 

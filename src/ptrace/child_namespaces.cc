@@ -1,0 +1,52 @@
+#include "ptrace/child_namespaces.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <optional>
+
+namespace shadowprof {
+namespace {
+
+// The file that stands for a namespace. A namespace of processes that has none yet cannot be read.
+std::optional<ino_t> read_namespace(const char* process, const char* kind) {
+    struct stat found;
+    if (::stat(fmt::format("/proc/{}/ns/{}", process, kind).c_str(), &found) != 0)
+        return std::nullopt;
+    return found.st_ino;
+}
+
+std::optional<ino_t> read_namespace(pid_t tid, const char* kind) {
+    return read_namespace(fmt::format("{}", tid).c_str(), kind);
+}
+
+struct NamespaceRow {
+    const char* own;
+    const char* for_children;
+    const char* name;
+};
+constexpr NamespaceRow namespaces[] = {
+    {"pid", "pid_for_children", "PID"},
+    {"time", "time_for_children", "time"},
+};
+
+}  // namespace
+
+Result<void> check_child_namespaces(pid_t tid) {
+    for (const auto& [own, for_children, name] : namespaces) {
+        const auto here = read_namespace(tid, own);
+        // A kernel without such namespaces.
+        if (!here || here == read_namespace(tid, for_children)) continue;
+        return Error{
+            ErrorCode::permission, 0,
+            fmt::format("its next child is to be the first process of a {} namespace", name)};
+    }
+    return {};
+}
+
+bool shares_our_pid_namespace(pid_t pid) {
+    const auto theirs = read_namespace(pid, "pid");
+    return theirs && theirs == read_namespace("self", "pid");
+}
+
+}  // namespace shadowprof

@@ -1,0 +1,18 @@
+// Whether a child of a thread would live where the thread does.
+#pragma once
+
+#include <sys/types.h>
+
+#include "base/result.h"
+
+namespace shadowprof {
+
+// After unshare(CLONE_NEWPID), setns(2) or unshare(CLONE_NEWTIME) a thread's children are born into
+// another namespace than its own: the first of them is process 1 there, with which the namespace
+// ends, and fixes its clocks (pid_namespaces(7), time_namespaces(7)). No such child may be ours.
+// Error: permission.
+Result<void> check_child_namespaces(pid_t tid);
+
+bool shares_our_pid_namespace(pid_t pid);
+
+}  // namespace shadowprof

@@ -1,0 +1,210 @@
+#include "ptrace/fork_server.h"
+
+#include <linux/close_range.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <optional>
+#include <thread>
+
+#include "ptrace/child_namespaces.h"
+#include "ptrace/proc.h"
+#include "ptrace/target.h"
+
+namespace shadowprof {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// CLONE_FILES: no descriptor is duplicated, not even for a moment. No exit signal: the parent is
+// not told of the end.
+constexpr std::uint64_t server_flags = CLONE_VM | CLONE_FILES;
+constexpr std::uint64_t replica_flags = CLONE_FILES;
+// How long replicas may take to die, which is moments unless the machine pauses.
+constexpr std::chrono::seconds reap_limit{2};
+
+// While it lives, we inherit the children of those of our descendants that end.
+class Inheritance {
+  public:
+    Inheritance() { ::prctl(PR_SET_CHILD_SUBREAPER, 1); }
+    ~Inheritance() { ::prctl(PR_SET_CHILD_SUBREAPER, 0); }
+    Inheritance(const Inheritance&) = delete;
+    Inheritance& operator=(const Inheritance&) = delete;
+};
+
+// Who will be the parent of the server.
+enum class Parent : std::uint8_t {
+    ours_at_once,  // we are the target's parent
+    ours,          // we inherit it
+    reaper,        // the process that inherits orphans in our pid namespace
+};
+
+bool descends_from_us(pid_t pid) {
+    while (pid > 1) {
+        const auto stat = read_proc_stat(pid);
+        if (!stat) return false;
+        if (stat->parent_pid == ::getpid()) return true;
+        pid = stat->parent_pid;
+    }
+    return false;
+}
+
+Error visible_to_others(std::string reason) {
+    return {ErrorCode::permission, 0, std::move(reason)};
+}
+
+Result<Parent> find_parent(const Target& target) {
+    if (target.is_own_child()) return Parent::ours_at_once;
+    if (!shares_our_pid_namespace(target.pid()))
+        return visible_to_others(
+            "it lives in another PID namespace, whose first process would see its replicas");
+    if (target.pid() == 1 || read_namespace_pid(target.pid()).value_or(0) == 1)
+        return visible_to_others(
+            "it is the first process of its PID namespace and would see its replicas");
+    return descends_from_us(target.pid()) ? Parent::ours : Parent::reaper;
+}
+
+// A thread of the target, borrowed to bear a process.
+Result<OwnedProcess> bear_through(StoppedThread& thread, GuestAddress instruction, Target& target,
+                                  std::uint64_t flags, Zombies zombies) {
+    TRY(check_child_namespaces(thread.tid()));
+    TRY_ASSIGN(auto session, RemoteSyscall::begin(thread, instruction, target.ptrace_options()));
+    auto process = OwnedProcess::bear(session, target.hub(), flags, std::move(zombies));
+    // The thread is borrowed for as short as possible.
+    TRY(session.finish());
+    if (process) TRY(process->take_over());
+    return process;
+}
+
+// Replaces a child of the target by a child of whoever inherits orphans: it bears another process
+// with the same memory, and dies.
+Result<OwnedProcess> orphan(OwnedProcess first, GuestAddress instruction, Parent parent) {
+    TRY_ASSIGN(auto session,
+               RemoteSyscall::begin(first.thread(), instruction, owned_process_options));
+    auto heir = OwnedProcess::bear(session, first.hub(), server_flags, nullptr);
+    TRY(session.finish());
+    if (heir) TRY(heir->take_over());
+    {
+        std::optional<Inheritance> inheritance;
+        if (parent == Parent::ours) inheritance.emplace();
+        first.end();
+    }
+    if (!heir || parent != Parent::ours) return heir;
+    const auto stat = read_proc_stat(heir->pid());
+    if (stat && stat->parent_pid != ::getpid())
+        return visible_to_others("an ancestor of it inherits orphans and would see its replicas");
+    return heir;
+}
+
+Result<void> reap_through(StoppedThread& thread, GuestAddress instruction, Target& target) {
+    TRY_ASSIGN(auto session, RemoteSyscall::begin(thread, instruction, target.ptrace_options()));
+    TRY(reap_zombies(session, *target.zombies()));
+    return session.finish();
+}
+
+Result<OwnedProcess> make_through(StoppedThread& thread, GuestAddress instruction, Target& target,
+                                  Parent parent) {
+    if (parent == Parent::ours_at_once)
+        return bear_through(thread, instruction, target, server_flags | CLONE_PARENT, nullptr);
+    TRY_ASSIGN(auto first,
+               bear_through(thread, instruction, target, server_flags, target.zombies()));
+    auto heir = orphan(std::move(first), instruction, parent);
+    TRY(reap_through(thread, instruction, target));
+    return heir;
+}
+
+}  // namespace
+
+Result<void> reap_zombies(RemoteSyscall& session, std::vector<pid_t>& zombies) {
+    std::vector<pid_t> remaining;
+    for (const pid_t pid : zombies) {
+        TRY_ASSIGN(const std::int64_t result,
+                   session.call(SYS_wait4, {static_cast<std::uint64_t>(pid), 0, WNOHANG | __WALL}));
+        if (result == 0) remaining.push_back(pid);
+    }
+    zombies = std::move(remaining);
+    return {};
+}
+
+Result<std::unique_ptr<ForkServer>> ForkServer::start(ScopedStop& stop) {
+    Target& target = stop.target();
+    TRY_ASSIGN(const Parent parent, find_parent(target));
+    TRY_ASSIGN(const GuestAddress instruction, target.syscall_instruction());
+    std::optional<Error> refusal;
+    for (StoppedThread& thread : stop.threads()) {
+        auto process = make_through(thread, instruction, target, parent);
+        if (process) {
+            std::unique_ptr<ForkServer> server(
+                new ForkServer(std::move(*process), instruction, parent != Parent::reaper));
+            TRY(server->leave_files_and_session());
+            return server;
+        }
+        if (process.error().code == ErrorCode::system) return std::move(process).error();
+        // What passes counts for more than what does not.
+        if (!refusal || refusal->code == ErrorCode::permission)
+            refusal = std::move(process).error();
+    }
+    if (refusal) return *std::move(refusal);
+    return Error{ErrorCode::unsupported, 0, "no thread of the target stands still"};
+}
+
+ForkServer::ForkServer(OwnedProcess process, GuestAddress instruction, bool is_ours)
+    : process_(std::move(process)),
+      instruction_(instruction),
+      zombies_(is_ours ? nullptr : std::make_shared<std::vector<pid_t>>()) {}
+
+ForkServer::~ForkServer() {
+    end();
+}
+
+// Where the kernel has no close_range(2), it goes on sharing the target's table of files.
+Result<void> ForkServer::leave_files_and_session() {
+    TRY_ASSIGN(auto session,
+               RemoteSyscall::begin(process_.thread(), instruction_, owned_process_options));
+    TRY(session.call(SYS_close_range, {0, ~0u, CLOSE_RANGE_UNSHARE}));
+    TRY(session.call(SYS_setsid));
+    return session.finish();
+}
+
+Result<OwnedProcess> ForkServer::fork(GuestAddress instruction,
+                                      std::span<const UnforkedRange> unforked) {
+    instruction_ = instruction;
+    auto session = RemoteSyscall::begin(process_.thread(), instruction, owned_process_options);
+    // One that was killed has no memory any more.
+    if (!session && session.error().code == ErrorCode::unsupported)
+        return Error{ErrorCode::gone, ESRCH, "the fork server was killed"};
+    if (!session) return std::move(session).error();
+    auto replica = [&] {
+        const ForkedRanges all(*session, unforked);
+        return OwnedProcess::bear(*session, process_.hub(),
+                                  replica_flags | (zombies_ ? 0 : std::uint64_t{CLONE_PARENT}),
+                                  zombies_);
+    }();
+    if (zombies_) TRY(reap_zombies(*session, *zombies_));
+    TRY(session->finish());
+    if (replica) TRY(replica->take_over());
+    return replica;
+}
+
+void ForkServer::end() {
+    const auto limit = Clock::now() + reap_limit;
+    while (zombies_ && !zombies_->empty() && Clock::now() < limit) {
+        process_.hub().reap_discarded();
+        if (!reap()) break;
+        if (!zombies_->empty()) std::this_thread::sleep_for(std::chrono::microseconds(100));
+    }
+    process_.end();
+}
+
+Result<void> ForkServer::reap() {
+    TRY_ASSIGN(auto session,
+               RemoteSyscall::begin(process_.thread(), instruction_, owned_process_options));
+    TRY(reap_zombies(session, *zombies_));
+    return session.finish();
+}
+
+}  // namespace shadowprof

@@ -1,0 +1,62 @@
+// A process that we had a target bear: traced from its first moment, killed when nobody owns it any
+// more.
+#pragma once
+
+#include <sys/types.h>
+
+#include <memory>
+#include <vector>
+
+#include "base/result.h"
+#include "ptrace/ptrace_call.h"
+#include "ptrace/remote_syscall.h"
+#include "ptrace/stopped_thread.h"
+#include "ptrace/wait_hub.h"
+
+namespace shadowprof {
+
+// Page 0 is never mapped: a process that got loose dies at its first use of the stack, and since it
+// has all signals blocked, without running a handler.
+constexpr std::uint64_t no_stack = 8;
+
+// PTRACE_O_... of each. TRACECLONE: it may bear others.
+constexpr std::uint64_t owned_process_options =
+    PTRACE_O_EXITKILL | PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE;
+
+// The dead that wait to be reaped by their parent, by their pids in its pid namespace.
+using Zombies = std::shared_ptr<std::vector<pid_t>>;
+
+class OwnedProcess {
+  public:
+    // Bears one in `session` by clone(2) with `flags` and CLONE_PTRACE. `zombies`: those of its
+    // parent; null where that is we. It is ready after take_over().
+    // Errors: system, where the clone failed: EAGAIN by a limit on processes, ENOMEM; permission,
+    // where it is forbidden.
+    static Result<OwnedProcess> bear(RemoteSyscall& session, WaitHub& hub, std::uint64_t flags,
+                                     Zombies zombies);
+
+    OwnedProcess(OwnedProcess&& other) noexcept;
+    OwnedProcess& operator=(OwnedProcess&&) = delete;
+    // Kills it. The hub reaps it in passing; its parent finds it in `zombies`.
+    ~OwnedProcess();
+
+    // Waits until it stands in its first stop. From then on it dies with us.
+    Result<void> take_over();
+
+    pid_t pid() const { return thread_.tid(); }
+    WaitHub& hub() const { return *hub_; }
+    StoppedThread& thread() { return thread_; }
+
+    // Kills it and waits for its end.
+    void end();
+
+  private:
+    OwnedProcess(WaitHub& hub, pid_t pid, pid_t namespace_pid, Zombies zombies);
+
+    WaitHub* hub_;  // null: it has ended, or another owns it
+    pid_t namespace_pid_;
+    Zombies zombies_;
+    StoppedThread thread_;
+};
+
+}  // namespace shadowprof
