@@ -16,6 +16,12 @@ namespace {
 constexpr std::size_t kept_divergences = 20;
 // Times what the last comparison took.
 constexpr int time_between_comparisons = 24;
+// Of RFLAGS.
+constexpr std::uint64_t trap_flag = 0x100;
+// An interval is cut where a block begins that is rare among so many.
+constexpr std::uint64_t longest_cut_window = std::uint64_t{4} << 20;
+constexpr std::uint64_t shortest_cut_window = 1024;
+constexpr std::uint64_t cut_windows_in_limit = 32;
 
 bool is_clock_page(const Mapping* mapping) {
     return mapping && mapping->name.starts_with("[vvar");
@@ -36,14 +42,35 @@ IntervalRun::IntervalRun(ScopedStop& stop, OwnedWorker& worker, TraceConsumer& c
       native_(stop.target(), thread_) {}
 
 Result<void> IntervalRun::run() {
+    auto followed = follow();
+    if (!followed && followed.error().code == ErrorCode::gone) return followed;
+    const auto released = native_.release();
+    return followed ? released : followed;
+}
+
+Result<void> IntervalRun::follow() {
     while (true) {
-        if (options_.stop_reason) stats_.stopped_early = options_.stop_reason();
         if (options_.on_tick) options_.on_tick();
         TRY(check_given_up());
-        if (!stats_.stopped_early.empty()) return {};
+        if (!bound_interval()) return {};
         TRY_ASSIGN(const bool goes_on, interval());
         if (!goes_on) return {};
     }
+}
+
+// False: no more instructions are to be followed.
+bool IntervalRun::bound_interval() {
+    bounds_ = {.cut_window = longest_cut_window};
+    if (!options_.instructions_left) return true;
+    consumer_.drain();
+    const auto left = options_.instructions_left();
+    if (left == 0) {
+        stats_.stopped_early = "the limit of instructions was reached";
+        return false;
+    }
+    bounds_ = {left,
+               std::clamp(left / cut_windows_in_limit, shortest_cut_window, longest_cut_window)};
+    return true;
 }
 
 Result<void> IntervalRun::check_given_up() const {
@@ -55,6 +82,10 @@ Result<void> IntervalRun::check_given_up() const {
 // False: the program cannot be followed any further.
 Result<bool> IntervalRun::interval() {
     TRY_ASSIGN(const auto start, thread_.snapshot());
+    if (start.cpu.rflags & trap_flag) {
+        TRY_ASSIGN(auto passage, step_along());
+        return prepare_next(std::move(passage));
+    }
     if (wants_replica()) TRY(take_replica());
     const auto diverged_before = stats_.diverged;
     // The program may have died of what diverged.
@@ -72,17 +103,17 @@ Result<bool> IntervalRun::interval_from(const CpuState& start) {
                                            emulated.cpu.rip.value, name(emulated.result.end));
         return false;
     }
-    TRY_ASSIGN(const bool arrived, run_natively_to(*boundary, emulated));
+    TRY_ASSIGN(const auto arrival, run_natively_to(*boundary, emulated));
     ++stats_.intervals;
-    if (!arrived && stands_at_breakpoint()) {
-        TRY(leave_to_hardware("a signal came in a loop too tight to be stopped in"));
-        TRY_ASSIGN(auto passage, native_.pass_whatever());
+    if (arrival == Arrival::given_up) {
+        TRY_ASSIGN(auto passage,
+                   leave_to_hardware("a signal or the limit of instructions came in a loop too "
+                                     "tight to be stopped in",
+                                     emulated_for_));
         return prepare_next(std::move(passage));
     }
-    if (!arrived) {
-        note_divergence({fmt::format("emulated to {:#x}, but the native run came to: {}",
-                                     emulated.cpu.rip.value, thread_.status().describe())});
-        TRY_ASSIGN(auto passage, native_.pass_whatever());
+    if (arrival == Arrival::elsewhere) {
+        TRY_ASSIGN(auto passage, pass_elsewhere(emulated));
         return prepare_next(std::move(passage));
     }
     TRY_ASSIGN(auto found, compare(*boundary, emulated));
@@ -126,20 +157,45 @@ std::optional<IntervalRun::Boundary> IntervalRun::boundary_of(const SampleOutcom
     }
 }
 
-// True: the thread stands where the emulation ended. False: something else came first.
-Result<bool> IntervalRun::run_natively_to(Boundary boundary, const SampleOutcome& emulated) {
+Result<Passage> IntervalRun::pass_elsewhere(const SampleOutcome& emulated) {
+    TRY_ASSIGN(const bool stepped, native_.at_foreign_step());
+    if (stepped) {
+        ++stats_.excluded["the program single-steps itself"];
+        anew_ = jumped_ = true;
+    } else {
+        note_divergence({fmt::format("emulated to {:#x}, but the native run came to: {}",
+                                     emulated.cpu.rip.value, thread_.status().describe())});
+    }
+    return native_.pass_whatever();
+}
+
+// The program has its trap flag set, and gets a signal for each instruction: that is the
+// hardware's to do.
+Result<Passage> IntervalRun::step_along() {
+    ++stats_.excluded["the program single-steps itself"];
+    anew_ = jumped_ = true;
+    TRY(native_.run_to({.kind = NativeRun::Stop::Kind::syscall}));
+    return native_.pass_whatever();
+}
+
+Result<IntervalRun::Arrival> IntervalRun::run_natively_to(Boundary boundary,
+                                                          const SampleOutcome& emulated) {
     using Kind = NativeRun::Stop::Kind;
     const auto rip = emulated.cpu.rip;
+    const auto arrival = [](Result<bool> there) -> Result<Arrival> {
+        if (!there) return std::move(there).error();
+        return *there ? Arrival::there : Arrival::elsewhere;
+    };
     if (boundary == Boundary::syscall)
-        return native_.run_to({.kind = Kind::syscall, .address = rip});
+        return arrival(native_.run_to({.kind = Kind::syscall, .address = rip}));
     if (boundary == Boundary::fault)
-        return native_.run_to(
-            {.kind = Kind::fault, .address = rip, .signal = emulated.result.signal});
+        return arrival(native_.run_to(
+            {.kind = Kind::fault, .address = rip, .signal = emulated.result.signal}));
     if (boundary == Boundary::cut) return find_cut(emulated);
     TRY_ASSIGN(const auto now, thread_.registers());
-    if (now.rip == rip.value) return true;
+    if (now.rip == rip.value) return Arrival::there;
     TRY_ASSIGN(const auto breakpoint, HardwareBreakpoint::set(thread_, rip));
-    return native_.run_to({.kind = Kind::breakpoint, .address = rip});
+    return arrival(native_.run_to({.kind = Kind::breakpoint, .address = rip}));
 }
 
 Result<std::vector<std::string>> IntervalRun::compare(Boundary boundary,
@@ -265,7 +321,7 @@ Result<Passage> IntervalRun::pass(Boundary boundary, const SampleOutcome& emulat
             ++stats_.boundaries["a fault"];
             return native_.pass_fault();
         case Boundary::cut: {
-            ++stats_.boundaries["a signal"];
+            ++stats_.boundaries[cut_for_signal_ ? "a signal" : "the limit of instructions"];
             Passage passage;
             TRY(native_.deliver_held(passage));
             return passage;
@@ -284,19 +340,12 @@ Result<Passage> IntervalRun::pass_instruction(GuestAddress at) {
     return native_.pass_instruction(registers_only);
 }
 
-bool IntervalRun::stands_at_breakpoint() const {
-    const auto& status = thread_.status();
-    return status.kind() == WaitStatus::Kind::signal_stop && status.signal() == SIGTRAP;
-}
-
-// To the next place where the program can be followed again.
-Result<void> IntervalRun::leave_to_hardware(std::string reason) {
+// For about as long as it was emulated, and past where it then is.
+Result<Passage> IntervalRun::leave_to_hardware(std::string reason, std::chrono::nanoseconds time) {
     ++stats_.excluded[std::move(reason)];
     anew_ = jumped_ = true;
-    Passage passage;
-    TRY(native_.deliver_held(passage));
-    TRY(native_.run_to({.kind = NativeRun::Stop::Kind::syscall}));
-    return {};
+    TRY(native_.run_for(time));
+    return native_.pass_whatever();
 }
 
 }  // namespace shadowprof
