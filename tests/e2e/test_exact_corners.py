@@ -1,11 +1,31 @@
 """Corners of processor and kernel in which a program that is followed to the letter must do what it does
 by itself: exact mode and verify step it, stop it at breakpoints and put its signals off."""
 
+import os
+import pathlib
 import re
+import resource
+import signal
+import subprocess
 
-from harness import TestCase, main, victim
+import processes
+from harness import SHADOWPROF, TestCase, main, victim
 
 LACKING = 77
+# Too little for the emulator's tables, and enough for all else.
+LITTLE_ADDRESS_SPACE = 4 << 30
+
+
+def worker_below(pid):
+    """The emulator's process among the descendants of one that runs in exact mode."""
+    for each in processes.descendants(pid):
+        if b"emulation-worker" in pathlib.Path(f"/proc/{each}/cmdline").read_bytes():
+            return each
+    return None
+
+
+def limit_address_space():
+    resource.setrlimit(resource.RLIMIT_AS, (LITTLE_ADDRESS_SPACE, LITTLE_ADDRESS_SPACE))
 
 
 class Corners(TestCase):
@@ -81,6 +101,37 @@ class Corners(TestCase):
     def test_loop_that_a_signal_ends_has_run_until_it_came(self):
         self.proven("alarm")
         self.exact("alarm")
+
+    def test_threads_behind_the_second_are_not_traced(self):
+        """Each would cost stops of itself and of the one that bears it."""
+        code, text = self.verified("threads", "20")
+        self.assertEqual(code, 1, text)
+        self.assertIn("it started a second thread", text)
+        self.exact("threads", "20")
+
+    def test_worker_that_cannot_start_is_no_success(self):
+        for words in (("run", "--mode=exact", "-o", self.profile_path), ("verify",)):
+            done = self.shadowprof(*words, "--", victim("corners"), "nothing",
+                                   preexec_fn=limit_address_space)
+            self.assertEqual((done.code, done.stdout), (125, b""), done.stderr)
+            self.assertIn("the emulator's process does not start", done.stderr)
+        self.assertFalse(self.profile_path.exists())
+
+    def test_worker_that_dies_is_named_as_what_ended_the_profile(self):
+        process, tag = self.start([SHADOWPROF, "run", "--mode=exact", "-o", self.profile_path, "--",
+                                   victim("interrupted"), "count"],
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.assertEqual(process.stdout.readline(), b"ready\n")
+        worker = worker_below(process.pid)
+        os.kill(worker, signal.SIGKILL)
+        processes.wait_for(lambda: worker not in processes.descendants(process.pid),
+                           "the worker's end")
+        os.killpg(process.pid, signal.SIGINT)
+        done = self.finish(process, tag)
+        self.assertEqual(done.code, 41, done.stderr)
+        said = "the emulator's process has ended"
+        self.assertIn(f"not covered: {said}", done.stderr)
+        self.assertEqual(self.read_profile()["sampling"]["exact"]["stopped_early"], said)
 
 
 if __name__ == "__main__":

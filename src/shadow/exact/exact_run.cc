@@ -161,10 +161,15 @@ void ExactRun::fill(Profile& profile) const {
 }
 
 void run_to_end(WaitHub& hub, Target& target) {
-    target.resume();
-    while (true) {
-        // Of its threads too, which are not waited for.
+    const auto handle_all = [&] {
         while (const auto event = hub.poll()) (void)target.handle(*event);
+    };
+    target.resume();
+    handle_all();
+    (void)target.detach();
+    while (true) {
+        // Of threads too, which are not waited for: those that could not be detached.
+        handle_all();
         if (target.end()) return;
         const auto status = hub.wait_for(target.pid(), look_period);
         if (!status) return;

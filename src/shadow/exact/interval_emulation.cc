@@ -57,7 +57,7 @@ Result<void> IntervalRun::begin(const CpuState& cpu) {
         TRY_ASSIGN(text, read_maps_text(thread_.tid()));
         TRY_ASSIGN(map_, MemoryMap::parse(text));
         consumer_.set_layout(map_);
-        if (options_.probes) TRY(options_.probes->prepare(*worker_, map_));
+        if (options_.probes) TRY(of_worker(options_.probes->prepare(*worker_, map_)));
     }
     if (anew_) {
         TRY_ASSIGN(memory_, open_process_memory(thread_.tid(), O_RDONLY));
@@ -77,7 +77,7 @@ Result<void> IntervalRun::begin(const CpuState& cpu) {
     if (anew_) request.changed = {};
     set_levels(request.limits);
     request.limits.instructions = bounds_.instructions;
-    TRY(worker_->begin_exact(request));
+    TRY(of_worker(worker_->begin_exact(request)));
     anew_ = layout_changed_ = false;
     return {};
 }
@@ -123,7 +123,7 @@ Result<SampleOutcome> IntervalRun::follow_emulation() {
     auto last_word = Clock::now();
     bool stopping = cut_for_signal_ = false;
     while (true) {
-        auto next = worker_->next_of_exact(static_cast<int>(signal_period.count()));
+        auto next = of_worker(worker_->next_of_exact(static_cast<int>(signal_period.count())));
         const auto now = Clock::now();
         if (!next && next.error().code != ErrorCode::interrupted) return next.error();
         if (next) {
@@ -141,7 +141,7 @@ Result<SampleOutcome> IntervalRun::follow_emulation() {
         next_look = now + signal_period;
         TRY_ASSIGN(stopping, native_.has_signal());
         cut_for_signal_ = stopping;
-        if (stopping) TRY(worker_->stop_exact());
+        if (stopping) TRY(of_worker(worker_->stop_exact()));
     }
 }
 
@@ -150,10 +150,11 @@ Result<SampleOutcome> IntervalRun::onward(const CpuState& cpu, std::uint64_t blo
                                           const std::function<void(std::uint64_t)>& use) {
     ExactRequest request{.kind = RunKind::exact_onward, .cpu = cpu};
     request.limits.blocks = blocks;
-    TRY(worker_->begin_exact(request));
+    TRY(of_worker(worker_->begin_exact(request)));
     while (true) {
-        TRY_ASSIGN(auto next,
-                   worker_->next_of_exact(static_cast<int>(silence_limit.count()) * 1000));
+        TRY_ASSIGN(
+            auto next,
+            of_worker(worker_->next_of_exact(static_cast<int>(silence_limit.count()) * 1000)));
         if (auto* outcome = std::get_if<SampleOutcome>(&next)) return std::move(*outcome);
         const auto& segment = std::get<TraceSegment>(next);
         if (use) std::for_each(segment.words.rbegin(), segment.words.rend(), use);

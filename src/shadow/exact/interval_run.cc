@@ -233,7 +233,7 @@ Result<std::vector<std::string>> IntervalRun::compare_memory(std::vector<MemoryD
     const auto begin = Clock::now();
     // The kernel writes there when it preempts the thread.
     TRY_ASSIGN(const auto rseq, read_rseq_area(thread_));
-    TRY_ASSIGN(const auto memory, worker_->compare_memory({rseq.start, rseq.end}));
+    TRY_ASSIGN(const auto memory, of_worker(worker_->compare_memory({rseq.start, rseq.end})));
     auto found = differences(memory);
     if (bytes) bytes->insert(bytes->end(), memory.differences, memory.differences + found.size());
     if (memory.pages_unreadable)

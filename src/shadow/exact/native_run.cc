@@ -171,6 +171,16 @@ Result<Passage> NativeRun::leave_syscall() {
     return passage;
 }
 
+// The kernel has attached the new thread, which is the target's from its first stop on: whoever
+// lets the target go must know of it.
+Result<void> NativeRun::await_birth() {
+    TRY_ASSIGN(const auto message, thread_.event_message());
+    const auto born = static_cast<pid_t>(message);
+    const auto status = target_.hub().wait_for(born);
+    if (status) target_.hub().put_back({born, *status});
+    return {};
+}
+
 Result<Passage> NativeRun::pass_syscall() {
     if (!held_.empty()) return leave_syscall();
     Passage passage;
@@ -180,7 +190,10 @@ Result<Passage> NativeRun::pass_syscall() {
         TRY_ASSIGN(const auto status, advance(Advance::to_syscall));
         if (status.kind() == Kind::syscall_stop) break;
         if (status.is_event(PTRACE_EVENT_EXEC)) passage.executed = true;
-        if (status.is_event(PTRACE_EVENT_CLONE)) passage.blocked = "it started a second thread";
+        if (status.is_event(PTRACE_EVENT_CLONE)) {
+            passage.blocked = "it started a second thread";
+            TRY(await_birth());
+        }
         if (status.kind() == Kind::signal_stop) TRY(deliver_one(passage));
     }
     if (!passage.blocked.empty()) return passage;

@@ -77,6 +77,7 @@ class NativeRun {
     Result<WaitStatus> advance(Advance how);
     Result<WaitStatus> advance_to_trap(Advance how);
     Result<Passage> leave_other_call(user_regs_struct before);
+    Result<void> await_birth();
     Result<bool> is_synchronous() const;
     Result<void> hold();
     Result<bool> is_pending() const;
