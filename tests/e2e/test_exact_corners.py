@@ -9,9 +9,11 @@ import signal
 import subprocess
 
 import processes
-from harness import SHADOWPROF, TestCase, main, victim
+from harness import SHADOWPROF, TestCase, main, read_symbols, victim
 
 LACKING = 77
+# Where a position-independent program lies without address space layout randomisation.
+PIE_BASE = 0x555555554000
 # Too little for the emulator's tables, and enough for all else.
 LITTLE_ADDRESS_SPACE = 4 << 30
 
@@ -101,6 +103,29 @@ class Corners(TestCase):
     def test_loop_that_a_signal_ends_has_run_until_it_came(self):
         self.proven("alarm")
         self.exact("alarm")
+
+    def test_code_that_changes_all_the_time_is_followed(self):
+        """Each change costs the same however many there were: else the emulator would not answer any
+        more, as it has no trace to show for a long time."""
+        self.proven("patch", "100000")
+
+    def test_narrowing_names_the_wrong_instruction_among_stored_flags(self):
+        """The emulator sees `mov $42, %edx` as `mov $43, %edx`. Before and behind it PUSHF stores the
+        flags, in which nobody must see what single-steps."""
+        address = PIE_BASE + read_symbols(victim("corners"))["corners_constant"]
+        code, text = self.verified("flags",
+                                   options=("--narrow", f"--fault={address + 1:#x}"))
+        self.assertEqual(code, 1, text)
+        found = text.partition("first wrong instruction")[2]
+        self.assertIn(f"{address:#x} ", found, text)
+        self.assertIn("mov edx, 0x2A", found)
+
+    def test_narrowing_names_no_instruction_where_none_is_wrong(self):
+        """What another process writes while the program waits is not in the emulator's memory."""
+        code, text = self.verified("written", options=("--narrow",))
+        self.assertEqual(code, 1, text)
+        self.assertIn("had not what the program had in its memory", text)
+        self.assertNotIn("first wrong instruction", text)
 
     def test_threads_behind_the_second_are_not_traced(self):
         """Each would cost stops of itself and of the one that bears it."""

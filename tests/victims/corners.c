@@ -9,6 +9,8 @@
 //   ticks N    counts N signals of a timer in a tight loop that is never in the same state twice
 //   alarm      one signal in a tight loop that counts, and what it had counted is not nothing
 //   threads N  N threads, one after the other, each of which says whether it is traced
+//   flags      stores the flags, behind them a constant (corners_constant), then is stepped
+//   written    its child writes into its memory while it waits for it
 //   nothing    prints, and makes no other system call by itself
 #define _GNU_SOURCE
 #include <cpuid.h>
@@ -19,7 +21,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/time.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "parent.h"
@@ -204,6 +209,64 @@ static int on_threads(long count) {
     return 0;
 }
 
+void corners_constant(void);  // a label: its second byte is the constant's first
+
+static int on_flags(void) {
+    unsigned long flags, constant, more;
+    __asm__ volatile(
+        "sub $128, %%rsp\n pushfq\n pop %0\n"
+        ".globl corners_constant\n corners_constant: movl $42, %%edx\n"
+        "pushfq\n pop %1\n add $128, %%rsp\n"
+        : "=&r"(flags), "=&r"(more), "=&d"(constant)
+        :
+        : "memory", "cc");
+    static volatile unsigned long stored;
+    stored = constant;
+    stepped();
+    printf("%d\n", stored == 42 && ((flags | more) & 0x100) == 0);
+    return 0;
+}
+
+static volatile unsigned long written = 1;
+
+static int is_asleep(pid_t pid) {
+    char path[64], state = '?';
+    snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    FILE* file = fopen(path, "r");
+    const int known = file != NULL && fscanf(file, "%*d (%*[^)]) %c", &state) == 1;
+    if (file != NULL) fclose(file);
+    return known && state == 'S';
+}
+
+// As soon as it sleeps, which is in waitpid().
+static int write_to_parent(pid_t parent) {
+    while (!is_asleep(parent)) usleep(1000);
+    unsigned long value = 2;
+    struct iovec from = {&value, sizeof value}, to = {(void*)(uintptr_t)&written, sizeof value};
+    return process_vm_writev(parent, &from, 1, &to, 1, 0) == sizeof value ? 0 : 77;
+}
+
+static int on_written(void) {
+    prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
+    int ends[2];
+    require(pipe(ends) == 0, "pipe");
+    const pid_t parent = getpid();
+    const pid_t child = fork();
+    char word;
+    if (child == 0) _exit(read(ends[0], &word, 1) == 1 ? write_to_parent(parent) : 1);
+    // From here on it is linked, and the way there has no interval of its own.
+    int status;
+    require(waitpid(child, &status, WNOHANG) == 0, "waitpid");
+    // Whoever has the memory of the program has read it now.
+    const unsigned long before = written;
+    require(write(ends[1], "x", 1) == 1, "write");
+    require(waitpid(child, &status, 0) == child, "waitpid");
+    const unsigned long after = written;
+    stepped();
+    printf("%lu %lu\n", before, after);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
 int main(int argc, char** argv) {
     const char* what = argc > 1 ? argv[1] : "";
     const long count = argc > 2 ? atol(argv[2]) : 1;
@@ -216,6 +279,8 @@ int main(int argc, char** argv) {
     if (strcmp(what, "ticks") == 0) return on_ticks(count);
     if (strcmp(what, "alarm") == 0) return on_alarm();
     if (strcmp(what, "threads") == 0) return on_threads(count);
+    if (strcmp(what, "flags") == 0) return on_flags();
+    if (strcmp(what, "written") == 0) return on_written();
     printf("%s\n", what);
     return 0;
 }

@@ -168,6 +168,8 @@ Result<SampleOutcome> IntervalRun::cut(SampleOutcome emulated) {
     struct Seen {
         std::uint64_t times = 0, last = 0, before = 0;  // indices from 1 on
     };
+    most_passes_ = trace_words_;
+    if (emulated.worker_exhausted) return emulated;
     std::unordered_map<std::uint64_t, Seen> seen;  // by block
     std::uint64_t index = 0;
     TRY_ASSIGN(emulated, onward(emulated.cpu, bounds_.cut_window, [&](std::uint64_t id) {

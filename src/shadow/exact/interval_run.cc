@@ -105,22 +105,27 @@ Result<bool> IntervalRun::interval_from(const CpuState& start) {
     }
     TRY_ASSIGN(const auto arrival, run_natively_to(*boundary, emulated));
     ++stats_.intervals;
-    if (arrival == Arrival::given_up) {
-        TRY_ASSIGN(auto passage,
-                   leave_to_hardware("a signal or the limit of instructions came in a loop too "
-                                     "tight to be stopped in",
-                                     emulated_for_));
-        return prepare_next(std::move(passage));
+    native_end_ = {};
+    if (arrival == Arrival::there) {
+        TRY_ASSIGN(auto found, compare(*boundary, emulated, &native_end_.bytes));
+        if (!found.empty()) note_divergence(std::move(found));
     }
-    if (arrival == Arrival::elsewhere) {
-        TRY_ASSIGN(auto passage, pass_elsewhere(emulated));
-        return prepare_next(std::move(passage));
-    }
-    TRY_ASSIGN(auto found, compare(*boundary, emulated));
-    if (!found.empty()) note_divergence(std::move(found));
-    TRY_ASSIGN(auto passage, pass(*boundary, emulated));
+    TRY_ASSIGN(auto passage, pass_end(arrival, *boundary, emulated));
     if (emulated.worker_exhausted) TRY(replace_worker());
     return prepare_next(std::move(passage));
+}
+
+Result<Passage> IntervalRun::pass_end(Arrival arrival, Boundary boundary,
+                                      const SampleOutcome& emulated) {
+    switch (arrival) {
+        case Arrival::there:
+            return pass(boundary, emulated);
+        case Arrival::elsewhere:
+            return pass_elsewhere(emulated);
+        case Arrival::given_up:
+            break;
+    }
+    return leave_to_hardware(emulated.worker_exhausted);
 }
 
 // What the next interval has to know of what happened in between.
@@ -220,6 +225,7 @@ Result<std::vector<std::string>> IntervalRun::compare_registers(Boundary boundar
         TRY_ASSIGN(const auto registers, thread_.registers());
         native.cpu[Gpr::rax] = registers.orig_rax;
     }
+    native_end_.cpu = native.cpu;
     auto emulated_cpu = emulated.cpu;
     if (boundary == Boundary::cut) {
         ProcessMemory memory(thread_.tid());
@@ -288,8 +294,8 @@ void IntervalRun::narrow_down(const CpuState& start) {
         lines.emplace_back("not narrowed down: the program shares memory with others");
         return;
     }
-    Narrowing narrowing(*worker_, std::move(*replica_), start, map_, syscall_instruction_,
-                        options_.flipped);
+    Narrowing narrowing(*worker_, std::move(*replica_), start, native_end_, map_,
+                        syscall_instruction_, options_.flipped);
     const auto found = narrowing.run();
     if (found)
         lines.insert(lines.end(), found->begin(), found->end());
@@ -340,11 +346,15 @@ Result<Passage> IntervalRun::pass_instruction(GuestAddress at) {
     return native_.pass_instruction(registers_only);
 }
 
-// For about as long as it was emulated, and past where it then is.
-Result<Passage> IntervalRun::leave_to_hardware(std::string reason, std::chrono::nanoseconds time) {
-    ++stats_.excluded[std::move(reason)];
+// Lets the program run for about as long as it was emulated, and past where it then is.
+Result<Passage> IntervalRun::leave_to_hardware(bool worker_exhausted) {
+    std::string why = worker_exhausted ? "code changed more often than the emulator has room for"
+                      : cut_for_signal_
+                          ? "a signal came in a loop too tight to be stopped in"
+                          : "the limit of instructions came in a loop too tight to be stopped in";
+    ++stats_.excluded[std::move(why)];
     anew_ = jumped_ = true;
-    TRY(native_.run_for(time));
+    TRY(native_.run_for(emulated_for_));
     return native_.pass_whatever();
 }
 

@@ -19,6 +19,7 @@
 #include "ptrace/replica.h"
 #include "ptrace/target.h"
 #include "ptrace/unwind.h"
+#include "shadow/exact/narrowing.h"
 #include "shadow/exact/native_run.h"
 #include "shadow/owned_worker.h"
 #include "shadow/probe_request.h"
@@ -114,7 +115,8 @@ class IntervalRun {
     Result<bool> is_memory_due(Boundary boundary, const SampleOutcome& emulated) const;
     Result<Passage> pass(Boundary boundary, const SampleOutcome& emulated);
     Result<Passage> pass_instruction(GuestAddress at);
-    Result<Passage> leave_to_hardware(std::string reason, std::chrono::nanoseconds time);
+    Result<Passage> pass_end(Arrival arrival, Boundary boundary, const SampleOutcome& emulated);
+    Result<Passage> leave_to_hardware(bool worker_exhausted);
     Result<bool> prepare_next(Passage passage);
     Result<void> restart_trace();
     Result<void> replace_worker();
@@ -136,6 +138,7 @@ class IntervalRun {
     Unwinder unwinder_;
 
     std::optional<Replica> replica_;  // of the interval's start
+    NativeEnd native_end_;            // of this interval, once it was compared
     GuestAddress syscall_instruction_;
     UniqueFd memory_;
     MemoryMap map_;
