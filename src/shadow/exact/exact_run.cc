@@ -118,13 +118,15 @@ Result<void> ExactRun::follow(Target& target, const ProgressListener& on_progres
         next_progress = now + progress_period;
         on_progress({seconds(), stats_.intervals, collecting_->instructions(), "intervals"});
     };
-    TRY_ASSIGN(auto stop, target.stop());
-    if (stop.threads().empty()) return {};
-    IntervalRun intervals(stop, worker_, consumer, options, stats_, divergences_);
+    auto stop = target.stop();
+    if (!stop) return std::move(stop).error();
+    if (stop->threads().empty()) return {};
+    IntervalRun intervals(*stop, worker_, consumer, options, stats_, divergences_);
     auto result = intervals.run();
     consumer.drain();
     collecting_->end();
     counters_ = intervals.counters();
+    if (result || result.error().code != ErrorCode::gone) std::move(*stop).detach();
     return result;
 }
 
@@ -161,6 +163,7 @@ void ExactRun::fill(Profile& profile) const {
 }
 
 void run_to_end(WaitHub& hub, Target& target) {
+    // Who is detached where it stands still does not see that; else it is stopped once more.
     const auto handle_all = [&] {
         while (const auto event = hub.poll()) (void)target.handle(*event);
     };

@@ -320,8 +320,9 @@ Result<void> NativeRun::run_for(std::chrono::nanoseconds time) {
 }
 
 Result<void> NativeRun::release() {
-    if (own_trap_ && thread_.status().kind() == Kind::signal_stop)
-        TRY(thread_.settle(StoppedThread::OwnSignal::dropped));
+    using enum StoppedThread::OwnSignal;
+    if (thread_.status().kind() == Kind::signal_stop)
+        TRY(thread_.settle(own_trap_ ? dropped : delivered));
     Passage last;
     return deliver_held(last);
 }

@@ -60,7 +60,7 @@ class NativeRun {
     Result<void> deliver_held(Passage& passage);
 
     // To be called where nothing more is asked of the thread: what a step or a breakpoint of ours
-    // has raised is dropped, what is held is delivered.
+    // has raised is dropped, all other signals are delivered. It can be detached then.
     Result<void> release();
 
     // A signal waits for the thread that it does not block, or is held.

@@ -48,15 +48,17 @@ Result<void> verify(Target& target, OwnedWorker& worker, const VerifyOptions& op
         return options.max_instructions - done;
     };
     if (options.max_instructions) interval_options.instructions_left = instructions_left;
-    TRY_ASSIGN(auto stop, target.stop());
-    if (stop.threads().empty()) return {};
-    IntervalRun intervals(stop, worker, consumer, interval_options, outcome.stats,
+    auto stop = target.stop();
+    if (!stop) return std::move(stop).error();
+    if (stop->threads().empty()) return {};
+    IntervalRun intervals(*stop, worker, consumer, interval_options, outcome.stats,
                           outcome.divergences);
     auto result = intervals.run();
     consumer.drain();
     outcome.instructions = counting.instructions();
-    if (!result && result.error().code != ErrorCode::gone) return result;
-    return {};
+    if (!result && result.error().code == ErrorCode::gone) return {};
+    std::move(*stop).detach();
+    return result;
 }
 
 }  // namespace
