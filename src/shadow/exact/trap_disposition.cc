@@ -6,6 +6,7 @@
 
 #include <array>
 #include <csignal>
+#include <utility>
 
 #include "ptrace/proc.h"
 #include "ptrace/process_memory.h"
