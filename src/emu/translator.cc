@@ -110,8 +110,24 @@ void Translator::enlist(std::uint32_t index) {
     remember_pages(index);
     const auto newest = exits_to_[level].find(block.start);
     if (newest == exits_to_[level].end()) return;
-    for (auto exit = newest->second; exit != no_exit; exit = exits_[exit].next)
-        patch_branch(exits_[exit].displacement, block.entry);
+    // Code that changes again and again leaves an exit of each of its versions.
+    for (auto* link = &newest->second; *link != no_exit;) {
+        auto& exit = exits_[*link];
+        if (is_retired(exit)) {
+            *link = exit.next;
+            continue;
+        }
+        patch_branch(exit.displacement, block.entry);
+        link = &exit.next;
+    }
+}
+
+// It is in the code of a retired block, or behind it.
+bool Translator::is_retired(const DirectExit& exit) const {
+    const auto behind = std::upper_bound(
+        blocks_.begin(), blocks_.end(), exit.displacement,
+        [](const std::uint8_t* at, const Block& block) { return at < block.entry; });
+    return behind != blocks_.begin() && std::prev(behind)->retired;
 }
 
 const std::uint8_t* Translator::one_instruction(TraceLevel level, GuestAddress address) {
@@ -123,6 +139,7 @@ const std::uint8_t* Translator::one_instruction(TraceLevel level, GuestAddress a
     if (const auto next = follow()) emit_branch(level, *next, out);
     emit_pending_stubs(out);
     cache_.commit(out);
+    blocks_[*index].retired = true;
     return blocks_[*index].entry;
 }
 
@@ -348,7 +365,9 @@ std::optional<GuestPosition> Translator::locate(std::uint64_t host_rip) const {
     if (it == blocks_.begin()) return std::nullopt;
     const Block& block = *--it;
     if (at >= block.code_end) return std::nullopt;
-    GuestPosition result{.block = block.id, .before = block.before, .address = block.start};
+    GuestPosition result{.block = static_cast<std::uint32_t>(it - blocks_.begin()),
+                         .before = block.before,
+                         .address = block.start};
     const auto offset = at - block.entry;
     for (std::uint32_t i = 0; i < block.instructions; ++i) {
         const auto& position = positions_[block.first_position + i];
@@ -373,14 +392,12 @@ std::optional<BlockId> Translator::executed(const GuestPosition& position) {
 }
 
 // A block that is like the first `instructions` of another.
-std::optional<BlockId> Translator::truncated(BlockId id, std::uint32_t instructions) {
-    const auto it =
-        std::find_if(blocks_.begin(), blocks_.end(), [&](const Block& b) { return b.id == id; });
-    if (it == blocks_.end() || instructions == 0 || instructions >= it->instructions)
-        return std::nullopt;
-    const auto& left_at = positions_[it->first_position + instructions];
-    const auto& last = positions_[it->first_position + instructions - 1];
-    BlockInfo info = tables_[id];
+std::optional<BlockId> Translator::truncated(std::uint32_t index, std::uint32_t instructions) {
+    const Block& block = blocks_[index];
+    if (instructions == 0 || instructions >= block.instructions) return std::nullopt;
+    const auto& left_at = positions_[block.first_position + instructions];
+    const auto& last = positions_[block.first_position + instructions - 1];
+    BlockInfo info = tables_[block.id];
     info.last = info.start + last.guest_offset;
     info.end = info.start + left_at.guest_offset;
     info.target = {};

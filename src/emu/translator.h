@@ -32,7 +32,7 @@ struct TranslationCounters {
 
 // Where in the guest a host address of translated code is.
 struct GuestPosition {
-    BlockId block = 0;
+    std::uint32_t block = 0;         // its index
     std::optional<BlockId> before;   // the sequence before it in the same record
     GuestAddress address;            // of the instruction
     std::uint32_t instruction = 0;   // its index in the block
@@ -150,7 +150,7 @@ class Translator {
         std::uint32_t first_position = 0;  // into positions_
         std::uint32_t instructions = 0;
         TraceLevel level = TraceLevel::blocks;
-        bool retired = false;
+        bool retired = false;  // nobody enters it from now on
     };
     // Where the code of one instruction begins.
     struct Position {
@@ -223,6 +223,7 @@ class Translator {
     bool is_constant(GuestAddress address);
     void enlist(std::uint32_t block);
     void drop_exits(std::size_t from);
+    bool is_retired(const DirectExit& exit) const;
     const Block* translate(TraceLevel level, GuestAddress start, bool indirect);
     bool draft_block(GuestAddress start, std::uint32_t limit);
     bool is_announced(const Instruction& instruction) const;
@@ -264,7 +265,7 @@ class Translator {
     void emit_chain(TraceLevel level, CodeBuffer& out);
     void emit_pending_stubs(CodeBuffer& out);
     void remember_pages(std::uint32_t block);
-    std::optional<BlockId> truncated(BlockId block, std::uint32_t instructions);
+    std::optional<BlockId> truncated(std::uint32_t block, std::uint32_t instructions);
     std::uint64_t file_identity(GuestAddress page) const;
     std::uint64_t content_hash(GuestAddress page);
     bool still_valid(GuestAddress page, const CodePage& code);

@@ -366,6 +366,9 @@ bool Worker::run_sample(WorkerSocket::Message& message) {
     conversation_.send_segment();
     if (exact && conversation_.stopped() && done.result.end == SampleEnd::stopped)
         done.result.end = SampleEnd::size;
+    // It stands between two blocks: the interval can end here, and another worker go on.
+    if (exact && emulator_->exhausted() && done.result.end == SampleEnd::worker_lost)
+        done.result.end = SampleEnd::size;
     done.cpu = threads->cpu(0);
     const auto now = counters();
     done.counters = now - std::exchange(reported_, now);

@@ -85,9 +85,12 @@ Result<WorkerSocket::Message> WorkerSocket::receive(int timeout_ms) {
     const int flags = MSG_CMSG_CLOEXEC | (timeout_ms == 0 ? MSG_DONTWAIT : 0);
     while ((size = recvmsg(fd_.get(), &message, flags)) < 0) {
         if (errno == EAGAIN) return nothing_came();
-        if (errno != EINTR) return errno_error("worker socket");
+        if (errno == EINTR) continue;
+        // It had not read all that was sent to it.
+        if (errno == ECONNRESET) break;
+        return errno_error("worker socket");
     }
-    if (size == 0) return Error{ErrorCode::gone, 0, "worker socket: closed"};
+    if (size <= 0) return Error{ErrorCode::gone, 0, "worker socket: closed"};
     for (auto* h = CMSG_FIRSTHDR(&message); h; h = CMSG_NXTHDR(&message, h)) {
         if (h->cmsg_level != SOL_SOCKET || h->cmsg_type != SCM_RIGHTS) continue;
         int fd = -1;

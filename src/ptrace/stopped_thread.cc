@@ -133,13 +133,13 @@ Result<void> StoppedThread::take(const WaitStatus& status) {
     return {};
 }
 
-Result<void> StoppedThread::set_off() {
-    TRY(ptrace_call(PTRACE_CONT, tid_, 0, std::uint64_t{0}, "resume"));
+Result<void> StoppedThread::set_off(Advance how) {
+    TRY(ptrace_call(request_for(how), tid_, 0, std::uint64_t{0}, "resume"));
     return {};
 }
 
-Result<bool> StoppedThread::has_stopped() {
-    TRY_ASSIGN(const auto status, hub_->wait_for(tid_, WaitHub::Duration::zero()));
+Result<bool> StoppedThread::has_stopped(std::chrono::nanoseconds wait) {
+    TRY_ASSIGN(const auto status, hub_->wait_for(tid_, wait));
     if (!status) return false;
     TRY(take(*status));
     return true;

@@ -5,6 +5,7 @@
 #include <sys/types.h>
 #include <sys/user.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstdint>
 #include <memory>
@@ -72,8 +73,9 @@ class StoppedThread {
 
     // Lets the thread run without waiting for what stops it next: has_stopped() tells, or halt()
     // stops it. Until one of them has, nothing else may be asked of it.
-    Result<void> set_off();
-    Result<bool> has_stopped();
+    Result<void> set_off(Advance how = Advance::run);
+    // Waits for it for so long.
+    Result<bool> has_stopped(std::chrono::nanoseconds wait = {});
     // Interrupts it and waits.
     Result<void> halt();
 

@@ -118,6 +118,7 @@ bool Target::adopt_unknown(const WaitEvent& event) {
         return true;
     }
     if (is_thread_of(pid_, event.pid)) {
+        if (detached_) return detach_late(event);
         threads_[event.pid];
         take_status(event.pid, event.status, held_);
         return true;
@@ -130,6 +131,14 @@ bool Target::adopt_unknown(const WaitEvent& event) {
     }
     if (foreign) static_cast<void>(StoppedThread(*hub_, event.pid, event.status).detach());
     return foreign;
+}
+
+// A thread that could not be stopped for the detach, or was born then.
+bool Target::detach_late(const WaitEvent& event) {
+    const bool in_signal = event.status.kind() == WaitStatus::Kind::signal_stop;
+    StoppedThread thread(*hub_, event.pid, event.status);
+    static_cast<void>(thread.detach(in_signal ? event.status.signal() : 0));
+    return true;
 }
 
 void Target::take_status(pid_t tid, const WaitStatus& status, bool stopping) {

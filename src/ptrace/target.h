@@ -208,6 +208,7 @@ class Target {
     void note_program();
     void note_end(pid_t tid, const WaitStatus& status);
     bool adopt_unknown(const WaitEvent& event);
+    bool detach_late(const WaitEvent& event);
     void let_go_on(pid_t tid, const WaitStatus& status);
     using Deadline = std::optional<std::chrono::steady_clock::time_point>;
     Result<void> settle_all(Deadline deadline);

@@ -8,14 +8,24 @@ namespace shadowprof {
 
 Result<OwnedWorker> OwnedWorker::start(WaitHub& hub) {
     TRY_ASSIGN(auto process, start_emulation_worker());
-    return OwnedWorker(hub, std::move(process));
+    OwnedWorker worker(hub, std::move(process));
+    TRY(worker.greet());
+    return worker;
 }
 
 Result<void> OwnedWorker::replace() {
     end();
     TRY_ASSIGN(auto process, start_emulation_worker());
     process_.emplace(std::move(process));
-    return {};
+    return greet();
+}
+
+// A worker that lacks what it needs ends at once: that is to be known before a program is started.
+Result<void> OwnedWorker::greet() {
+    if (process_->set_probes({}, {})) return {};
+    return Error{ErrorCode::system, 0,
+                 "the emulator's process does not start: it wants memory, and much address space "
+                 "(ulimit -v)"};
 }
 
 void OwnedWorker::end() {

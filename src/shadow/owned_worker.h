@@ -8,6 +8,7 @@ namespace shadowprof {
 
 class OwnedWorker {
   public:
+    // Returns when it answers. Errors: system (it cannot be started, or ends at once).
     static Result<OwnedWorker> start(WaitHub& hub);
     OwnedWorker(OwnedWorker&& other) noexcept
         : hub_(other.hub_), process_(std::move(other.process_)) {
@@ -23,10 +24,20 @@ class OwnedWorker {
 
   private:
     OwnedWorker(WaitHub& hub, WorkerProcess process) : hub_(&hub), process_(std::move(process)) {}
+    Result<void> greet();
     void end();
 
     WaitHub* hub_;
     std::optional<WorkerProcess> process_;
 };
+
+// What a worker has answered, where ErrorCode::gone is to mean the program: that the worker is gone
+// is an error of another kind.
+template <typename Answer>
+Answer of_worker(Answer answer) {
+    if (!answer && answer.error().code == ErrorCode::gone)
+        return Error{ErrorCode::system, 0, "the emulator's process has ended"};
+    return answer;
+}
 
 }  // namespace shadowprof

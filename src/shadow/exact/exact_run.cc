@@ -118,13 +118,15 @@ Result<void> ExactRun::follow(Target& target, const ProgressListener& on_progres
         next_progress = now + progress_period;
         on_progress({seconds(), stats_.intervals, collecting_->instructions(), "intervals"});
     };
-    TRY_ASSIGN(auto stop, target.stop());
-    if (stop.threads().empty()) return {};
-    IntervalRun intervals(stop, worker_, consumer, options, stats_, divergences_);
+    auto stop = target.stop();
+    if (!stop) return std::move(stop).error();
+    if (stop->threads().empty()) return {};
+    IntervalRun intervals(*stop, worker_, consumer, options, stats_, divergences_);
     auto result = intervals.run();
     consumer.drain();
     collecting_->end();
     counters_ = intervals.counters();
+    if (result || result.error().code != ErrorCode::gone) std::move(*stop).detach();
     return result;
 }
 
@@ -161,10 +163,16 @@ void ExactRun::fill(Profile& profile) const {
 }
 
 void run_to_end(WaitHub& hub, Target& target) {
-    target.resume();
-    while (true) {
-        // Of its threads too, which are not waited for.
+    // Who is detached where it stands still does not see that; else it is stopped once more.
+    const auto handle_all = [&] {
         while (const auto event = hub.poll()) (void)target.handle(*event);
+    };
+    target.resume();
+    handle_all();
+    (void)target.detach();
+    while (true) {
+        // Of threads too, which are not waited for: those that could not be detached.
+        handle_all();
         if (target.end()) return;
         const auto status = hub.wait_for(target.pid(), look_period);
         if (!status) return;

@@ -50,7 +50,8 @@ class ExactRun {
     WorkerCounters counters_ = {};
 };
 
-// Lets a target go that stands still, and waits for its end.
+// Lets a target go that stands still, untraced if that can be, and waits for its end. It must be a
+// child of ours.
 void run_to_end(WaitHub& hub, Target& target);
 
 }  // namespace shadowprof

@@ -22,11 +22,11 @@ using std::chrono::milliseconds;
 constexpr milliseconds signal_period{20};
 // A worker that says nothing for so long is taken for hung.
 constexpr std::chrono::seconds silence_limit{20};
-// An interval is cut where a block begins that is rare among so many.
-constexpr std::uint64_t cut_window = std::uint64_t{4} << 20;
 constexpr std::uint64_t cut_slack = 256;
-// How long the program may take to come to where its interval was cut.
-constexpr std::chrono::seconds cut_limit{10};
+// How long the program may take to come to where its interval was cut, and how often it may come by
+// there before: each time is a stop.
+constexpr std::chrono::seconds cut_limit{2};
+constexpr std::uint64_t most_cut_stops = 100'000;
 
 // How many workers are asked whether they have room for the program's mappings.
 constexpr int most_places = 8;
@@ -57,7 +57,7 @@ Result<void> IntervalRun::begin(const CpuState& cpu) {
         TRY_ASSIGN(text, read_maps_text(thread_.tid()));
         TRY_ASSIGN(map_, MemoryMap::parse(text));
         consumer_.set_layout(map_);
-        if (options_.probes) TRY(options_.probes->prepare(*worker_, map_));
+        if (options_.probes) TRY(of_worker(options_.probes->prepare(*worker_, map_)));
     }
     if (anew_) {
         TRY_ASSIGN(memory_, open_process_memory(thread_.tid(), O_RDONLY));
@@ -76,7 +76,8 @@ Result<void> IntervalRun::begin(const CpuState& cpu) {
                          .flipped = options_.flipped};
     if (anew_) request.changed = {};
     set_levels(request.limits);
-    TRY(worker_->begin_exact(request));
+    request.limits.instructions = bounds_.instructions;
+    TRY(of_worker(worker_->begin_exact(request)));
     anew_ = layout_changed_ = false;
     return {};
 }
@@ -97,6 +98,8 @@ void IntervalRun::set_levels(RunLimits& limits) {
 
 Result<SampleOutcome> IntervalRun::emulate(const CpuState& cpu) {
     const bool goes_on = !anew_;
+    const auto start = Clock::now();
+    trace_words_ = 0;
     TRY(begin(cpu));
     TRY_ASSIGN(auto emulated, follow_emulation());
     for (int tries = 0; tries < most_places && emulated.result.end == SampleEnd::no_room; ++tries) {
@@ -109,6 +112,7 @@ Result<SampleOutcome> IntervalRun::emulate(const CpuState& cpu) {
     }
     for (const auto& [name, counter] : worker_counters)
         counters_.*counter += emulated.counters.*counter;
+    emulated_for_ = Clock::now() - start;
     if (emulated.result.end == SampleEnd::size) return cut(std::move(emulated));
     return emulated;
 }
@@ -117,15 +121,17 @@ Result<SampleOutcome> IntervalRun::emulate(const CpuState& cpu) {
 Result<SampleOutcome> IntervalRun::follow_emulation() {
     auto next_look = Clock::now() + signal_period;
     auto last_word = Clock::now();
-    bool stopping = false;
+    bool stopping = cut_for_signal_ = false;
     while (true) {
-        auto next = worker_->next_of_exact(static_cast<int>(signal_period.count()));
+        auto next = of_worker(worker_->next_of_exact(static_cast<int>(signal_period.count())));
         const auto now = Clock::now();
         if (!next && next.error().code != ErrorCode::interrupted) return next.error();
         if (next) {
             last_word = now;
             if (auto* outcome = std::get_if<SampleOutcome>(&*next)) return std::move(*outcome);
-            consumer_.segment(*worker_, std::get<TraceSegment>(*next));
+            const auto& segment = std::get<TraceSegment>(*next);
+            trace_words_ += segment.words.size();
+            consumer_.segment(*worker_, segment);
         } else if (now - last_word > silence_limit) {
             return Error{ErrorCode::system, 0, "the emulator does not answer"};
         }
@@ -134,7 +140,8 @@ Result<SampleOutcome> IntervalRun::follow_emulation() {
         TRY(check_given_up());
         next_look = now + signal_period;
         TRY_ASSIGN(stopping, native_.has_signal());
-        if (stopping) TRY(worker_->stop_exact());
+        cut_for_signal_ = stopping;
+        if (stopping) TRY(of_worker(worker_->stop_exact()));
     }
 }
 
@@ -143,10 +150,11 @@ Result<SampleOutcome> IntervalRun::onward(const CpuState& cpu, std::uint64_t blo
                                           const std::function<void(std::uint64_t)>& use) {
     ExactRequest request{.kind = RunKind::exact_onward, .cpu = cpu};
     request.limits.blocks = blocks;
-    TRY(worker_->begin_exact(request));
+    TRY(of_worker(worker_->begin_exact(request)));
     while (true) {
-        TRY_ASSIGN(auto next,
-                   worker_->next_of_exact(static_cast<int>(silence_limit.count()) * 1000));
+        TRY_ASSIGN(
+            auto next,
+            of_worker(worker_->next_of_exact(static_cast<int>(silence_limit.count()) * 1000)));
         if (auto* outcome = std::get_if<SampleOutcome>(&next)) return std::move(*outcome);
         const auto& segment = std::get<TraceSegment>(next);
         if (use) std::for_each(segment.words.rbegin(), segment.words.rend(), use);
@@ -160,9 +168,11 @@ Result<SampleOutcome> IntervalRun::cut(SampleOutcome emulated) {
     struct Seen {
         std::uint64_t times = 0, last = 0, before = 0;  // indices from 1 on
     };
+    most_passes_ = trace_words_;
+    if (emulated.worker_exhausted) return emulated;
     std::unordered_map<std::uint64_t, Seen> seen;  // by block
     std::uint64_t index = 0;
-    TRY_ASSIGN(emulated, onward(emulated.cpu, cut_window, [&](std::uint64_t id) {
+    TRY_ASSIGN(emulated, onward(emulated.cpu, bounds_.cut_window, [&](std::uint64_t id) {
                    auto& block = seen[id];
                    ++block.times;
                    block.before = block.last;
@@ -178,6 +188,7 @@ Result<SampleOutcome> IntervalRun::cut(SampleOutcome emulated) {
         rarest = info->start;
         distance = next > index + 1 ? next - index - 1 : 0;
     }
+    most_passes_ = fewest * (1 + trace_words_ / std::max<std::uint64_t>(1, index));
     if (distance > cut_slack && emulated.result.end == SampleEnd::size) {
         TRY_ASSIGN(emulated, onward(emulated.cpu, distance - cut_slack, {}));
     }
@@ -190,7 +201,8 @@ Result<SampleOutcome> IntervalRun::cut(SampleOutcome emulated) {
 
 // The program comes by there again and again: it is there when its state is the same. Bytes that
 // told an earlier time from the right one, a counter's for instance, are looked at first.
-Result<bool> IntervalRun::find_cut(const SampleOutcome& emulated) {
+Result<IntervalRun::Arrival> IntervalRun::find_cut(const SampleOutcome& emulated) {
+    if (most_passes_ > most_cut_stops) return Arrival::given_up;
     const auto limit = Clock::now() + cut_limit;
     const auto rip = emulated.cpu.rip;
     ProcessMemory memory(thread_.tid());
@@ -202,16 +214,16 @@ Result<bool> IntervalRun::find_cut(const SampleOutcome& emulated) {
     TRY_ASSIGN(const auto breakpoint, HardwareBreakpoint::set(thread_, rip));
     while (Clock::now() < limit) {
         TRY_ASSIGN(const bool there, native_.run_to({NativeRun::Stop::Kind::breakpoint, rip, 0}));
-        if (!there) return false;
+        if (!there) return Arrival::elsewhere;
         TRY_ASSIGN(const auto registers, thread_.registers());
         CpuState now;
         load_general(now, registers);
         if (now.gpr != emulated.cpu.gpr) continue;
         if (std::any_of(telling.begin(), telling.end(), tells)) continue;
         TRY_ASSIGN(const auto found, compare(Boundary::cut, emulated, &telling));
-        if (found.empty()) return true;
+        if (found.empty()) return Arrival::there;
     }
-    return false;
+    return Arrival::given_up;
 }
 
 }  // namespace shadowprof

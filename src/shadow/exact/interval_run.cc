@@ -16,6 +16,12 @@ namespace {
 constexpr std::size_t kept_divergences = 20;
 // Times what the last comparison took.
 constexpr int time_between_comparisons = 24;
+// Of RFLAGS.
+constexpr std::uint64_t trap_flag = 0x100;
+// An interval is cut where a block begins that is rare among so many.
+constexpr std::uint64_t longest_cut_window = std::uint64_t{4} << 20;
+constexpr std::uint64_t shortest_cut_window = 1024;
+constexpr std::uint64_t cut_windows_in_limit = 32;
 
 bool is_clock_page(const Mapping* mapping) {
     return mapping && mapping->name.starts_with("[vvar");
@@ -36,14 +42,35 @@ IntervalRun::IntervalRun(ScopedStop& stop, OwnedWorker& worker, TraceConsumer& c
       native_(stop.target(), thread_) {}
 
 Result<void> IntervalRun::run() {
+    auto followed = follow();
+    if (!followed && followed.error().code == ErrorCode::gone) return followed;
+    const auto released = native_.release();
+    return followed ? released : followed;
+}
+
+Result<void> IntervalRun::follow() {
     while (true) {
-        if (options_.stop_reason) stats_.stopped_early = options_.stop_reason();
         if (options_.on_tick) options_.on_tick();
         TRY(check_given_up());
-        if (!stats_.stopped_early.empty()) return {};
+        if (!bound_interval()) return {};
         TRY_ASSIGN(const bool goes_on, interval());
         if (!goes_on) return {};
     }
+}
+
+// False: no more instructions are to be followed.
+bool IntervalRun::bound_interval() {
+    bounds_ = {.cut_window = longest_cut_window};
+    if (!options_.instructions_left) return true;
+    consumer_.drain();
+    const auto left = options_.instructions_left();
+    if (left == 0) {
+        stats_.stopped_early = "the limit of instructions was reached";
+        return false;
+    }
+    bounds_ = {left,
+               std::clamp(left / cut_windows_in_limit, shortest_cut_window, longest_cut_window)};
+    return true;
 }
 
 Result<void> IntervalRun::check_given_up() const {
@@ -55,6 +82,10 @@ Result<void> IntervalRun::check_given_up() const {
 // False: the program cannot be followed any further.
 Result<bool> IntervalRun::interval() {
     TRY_ASSIGN(const auto start, thread_.snapshot());
+    if (start.cpu.rflags & trap_flag) {
+        TRY_ASSIGN(auto passage, step_along());
+        return prepare_next(std::move(passage));
+    }
     if (wants_replica()) TRY(take_replica());
     const auto diverged_before = stats_.diverged;
     // The program may have died of what diverged.
@@ -72,24 +103,29 @@ Result<bool> IntervalRun::interval_from(const CpuState& start) {
                                            emulated.cpu.rip.value, name(emulated.result.end));
         return false;
     }
-    TRY_ASSIGN(const bool arrived, run_natively_to(*boundary, emulated));
+    TRY_ASSIGN(const auto arrival, run_natively_to(*boundary, emulated));
     ++stats_.intervals;
-    if (!arrived && stands_at_breakpoint()) {
-        TRY(leave_to_hardware("a signal came in a loop too tight to be stopped in"));
-        TRY_ASSIGN(auto passage, native_.pass_whatever());
-        return prepare_next(std::move(passage));
+    native_end_ = {};
+    if (arrival == Arrival::there) {
+        TRY_ASSIGN(auto found, compare(*boundary, emulated, &native_end_.bytes));
+        if (!found.empty()) note_divergence(std::move(found));
     }
-    if (!arrived) {
-        note_divergence({fmt::format("emulated to {:#x}, but the native run came to: {}",
-                                     emulated.cpu.rip.value, thread_.status().describe())});
-        TRY_ASSIGN(auto passage, native_.pass_whatever());
-        return prepare_next(std::move(passage));
-    }
-    TRY_ASSIGN(auto found, compare(*boundary, emulated));
-    if (!found.empty()) note_divergence(std::move(found));
-    TRY_ASSIGN(auto passage, pass(*boundary, emulated));
+    TRY_ASSIGN(auto passage, pass_end(arrival, *boundary, emulated));
     if (emulated.worker_exhausted) TRY(replace_worker());
     return prepare_next(std::move(passage));
+}
+
+Result<Passage> IntervalRun::pass_end(Arrival arrival, Boundary boundary,
+                                      const SampleOutcome& emulated) {
+    switch (arrival) {
+        case Arrival::there:
+            return pass(boundary, emulated);
+        case Arrival::elsewhere:
+            return pass_elsewhere(emulated);
+        case Arrival::given_up:
+            break;
+    }
+    return leave_to_hardware(emulated.worker_exhausted);
 }
 
 // What the next interval has to know of what happened in between.
@@ -126,20 +162,45 @@ std::optional<IntervalRun::Boundary> IntervalRun::boundary_of(const SampleOutcom
     }
 }
 
-// True: the thread stands where the emulation ended. False: something else came first.
-Result<bool> IntervalRun::run_natively_to(Boundary boundary, const SampleOutcome& emulated) {
+Result<Passage> IntervalRun::pass_elsewhere(const SampleOutcome& emulated) {
+    TRY_ASSIGN(const bool stepped, native_.at_foreign_step());
+    if (stepped) {
+        ++stats_.excluded["the program single-steps itself"];
+        anew_ = jumped_ = true;
+    } else {
+        note_divergence({fmt::format("emulated to {:#x}, but the native run came to: {}",
+                                     emulated.cpu.rip.value, thread_.status().describe())});
+    }
+    return native_.pass_whatever();
+}
+
+// The program has its trap flag set, and gets a signal for each instruction: that is the
+// hardware's to do.
+Result<Passage> IntervalRun::step_along() {
+    ++stats_.excluded["the program single-steps itself"];
+    anew_ = jumped_ = true;
+    TRY(native_.run_to({.kind = NativeRun::Stop::Kind::syscall}));
+    return native_.pass_whatever();
+}
+
+Result<IntervalRun::Arrival> IntervalRun::run_natively_to(Boundary boundary,
+                                                          const SampleOutcome& emulated) {
     using Kind = NativeRun::Stop::Kind;
     const auto rip = emulated.cpu.rip;
+    const auto arrival = [](Result<bool> there) -> Result<Arrival> {
+        if (!there) return std::move(there).error();
+        return *there ? Arrival::there : Arrival::elsewhere;
+    };
     if (boundary == Boundary::syscall)
-        return native_.run_to({.kind = Kind::syscall, .address = rip});
+        return arrival(native_.run_to({.kind = Kind::syscall, .address = rip}));
     if (boundary == Boundary::fault)
-        return native_.run_to(
-            {.kind = Kind::fault, .address = rip, .signal = emulated.result.signal});
+        return arrival(native_.run_to(
+            {.kind = Kind::fault, .address = rip, .signal = emulated.result.signal}));
     if (boundary == Boundary::cut) return find_cut(emulated);
     TRY_ASSIGN(const auto now, thread_.registers());
-    if (now.rip == rip.value) return true;
+    if (now.rip == rip.value) return Arrival::there;
     TRY_ASSIGN(const auto breakpoint, HardwareBreakpoint::set(thread_, rip));
-    return native_.run_to({.kind = Kind::breakpoint, .address = rip});
+    return arrival(native_.run_to({.kind = Kind::breakpoint, .address = rip}));
 }
 
 Result<std::vector<std::string>> IntervalRun::compare(Boundary boundary,
@@ -164,6 +225,7 @@ Result<std::vector<std::string>> IntervalRun::compare_registers(Boundary boundar
         TRY_ASSIGN(const auto registers, thread_.registers());
         native.cpu[Gpr::rax] = registers.orig_rax;
     }
+    native_end_.cpu = native.cpu;
     auto emulated_cpu = emulated.cpu;
     if (boundary == Boundary::cut) {
         ProcessMemory memory(thread_.tid());
@@ -177,7 +239,7 @@ Result<std::vector<std::string>> IntervalRun::compare_memory(std::vector<MemoryD
     const auto begin = Clock::now();
     // The kernel writes there when it preempts the thread.
     TRY_ASSIGN(const auto rseq, read_rseq_area(thread_));
-    TRY_ASSIGN(const auto memory, worker_->compare_memory({rseq.start, rseq.end}));
+    TRY_ASSIGN(const auto memory, of_worker(worker_->compare_memory({rseq.start, rseq.end})));
     auto found = differences(memory);
     if (bytes) bytes->insert(bytes->end(), memory.differences, memory.differences + found.size());
     if (memory.pages_unreadable)
@@ -232,8 +294,8 @@ void IntervalRun::narrow_down(const CpuState& start) {
         lines.emplace_back("not narrowed down: the program shares memory with others");
         return;
     }
-    Narrowing narrowing(*worker_, std::move(*replica_), start, map_, syscall_instruction_,
-                        options_.flipped);
+    Narrowing narrowing(*worker_, std::move(*replica_), start, native_end_, map_,
+                        syscall_instruction_, options_.flipped);
     const auto found = narrowing.run();
     if (found)
         lines.insert(lines.end(), found->begin(), found->end());
@@ -265,7 +327,7 @@ Result<Passage> IntervalRun::pass(Boundary boundary, const SampleOutcome& emulat
             ++stats_.boundaries["a fault"];
             return native_.pass_fault();
         case Boundary::cut: {
-            ++stats_.boundaries["a signal"];
+            ++stats_.boundaries[cut_for_signal_ ? "a signal" : "the limit of instructions"];
             Passage passage;
             TRY(native_.deliver_held(passage));
             return passage;
@@ -284,19 +346,16 @@ Result<Passage> IntervalRun::pass_instruction(GuestAddress at) {
     return native_.pass_instruction(registers_only);
 }
 
-bool IntervalRun::stands_at_breakpoint() const {
-    const auto& status = thread_.status();
-    return status.kind() == WaitStatus::Kind::signal_stop && status.signal() == SIGTRAP;
-}
-
-// To the next place where the program can be followed again.
-Result<void> IntervalRun::leave_to_hardware(std::string reason) {
-    ++stats_.excluded[std::move(reason)];
+// Lets the program run for about as long as it was emulated, and past where it then is.
+Result<Passage> IntervalRun::leave_to_hardware(bool worker_exhausted) {
+    std::string why = worker_exhausted ? "code changed more often than the emulator has room for"
+                      : cut_for_signal_
+                          ? "a signal came in a loop too tight to be stopped in"
+                          : "the limit of instructions came in a loop too tight to be stopped in";
+    ++stats_.excluded[std::move(why)];
     anew_ = jumped_ = true;
-    Passage passage;
-    TRY(native_.deliver_held(passage));
-    TRY(native_.run_to({.kind = NativeRun::Stop::Kind::syscall}));
-    return {};
+    TRY(native_.run_for(emulated_for_));
+    return native_.pass_whatever();
 }
 
 }  // namespace shadowprof

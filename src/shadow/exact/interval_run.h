@@ -19,6 +19,7 @@
 #include "ptrace/replica.h"
 #include "ptrace/target.h"
 #include "ptrace/unwind.h"
+#include "shadow/exact/narrowing.h"
 #include "shadow/exact/native_run.h"
 #include "shadow/owned_worker.h"
 #include "shadow/probe_request.h"
@@ -55,8 +56,9 @@ struct IntervalOptions {
     WorkerProbes* probes = nullptr;      // of the worker; null: there are none
     GuestAddress flipped;                // see ExactRequest
     Narrow narrow = Narrow::never;
-    // Asked before each interval whether to go on; says why not.
-    std::function<std::string()> stop_reason;
+    // Asked before each interval how many instructions are to be followed yet; null: all. Behind
+    // about so many the program is let go.
+    std::function<std::uint64_t()> instructions_left;
     // Asked now and then whether to give up at once, with ErrorCode::interrupted.
     std::function<bool()> is_given_up;
     std::function<void()> on_tick;  // called now and then
@@ -79,8 +81,18 @@ class IntervalRun {
     using Clock = std::chrono::steady_clock;
     // What ended the emulation of an interval, and where the native run has to stop.
     enum class Boundary : std::uint8_t { syscall, vdso_call, instruction, fault, cut };
+    // Where a native run came to.
+    enum class Arrival : std::uint8_t { there, elsewhere, given_up };
+    // How many instructions an interval may have, and how many blocks more it may take to end it
+    // at a place that the hardware finds.
+    struct Bounds {
+        std::uint64_t instructions = RunLimits::unlimited;
+        std::uint64_t cut_window = 0;
+    };
 
+    Result<void> follow();
     Result<void> check_given_up() const;
+    bool bound_interval();
     Result<bool> interval();
     Result<bool> interval_from(const CpuState& start);
     void set_levels(RunLimits& limits);
@@ -91,8 +103,10 @@ class IntervalRun {
                                  const std::function<void(std::uint64_t)>& use);
     Result<SampleOutcome> cut(SampleOutcome emulated);
     std::optional<Boundary> boundary_of(const SampleOutcome& emulated) const;
-    Result<bool> run_natively_to(Boundary boundary, const SampleOutcome& emulated);
-    Result<bool> find_cut(const SampleOutcome& emulated);
+    Result<Arrival> run_natively_to(Boundary boundary, const SampleOutcome& emulated);
+    Result<Arrival> find_cut(const SampleOutcome& emulated);
+    Result<Passage> pass_elsewhere(const SampleOutcome& emulated);
+    Result<Passage> step_along();
     Result<std::vector<std::string>> compare(Boundary boundary, const SampleOutcome& emulated,
                                              std::vector<MemoryDifference>* bytes = nullptr);
     Result<std::vector<std::string>> compare_registers(Boundary boundary,
@@ -101,8 +115,8 @@ class IntervalRun {
     Result<bool> is_memory_due(Boundary boundary, const SampleOutcome& emulated) const;
     Result<Passage> pass(Boundary boundary, const SampleOutcome& emulated);
     Result<Passage> pass_instruction(GuestAddress at);
-    bool stands_at_breakpoint() const;
-    Result<void> leave_to_hardware(std::string reason);
+    Result<Passage> pass_end(Arrival arrival, Boundary boundary, const SampleOutcome& emulated);
+    Result<Passage> leave_to_hardware(bool worker_exhausted);
     Result<bool> prepare_next(Passage passage);
     Result<void> restart_trace();
     Result<void> replace_worker();
@@ -124,6 +138,7 @@ class IntervalRun {
     Unwinder unwinder_;
 
     std::optional<Replica> replica_;  // of the interval's start
+    NativeEnd native_end_;            // of this interval, once it was compared
     GuestAddress syscall_instruction_;
     UniqueFd memory_;
     MemoryMap map_;
@@ -132,6 +147,11 @@ class IntervalRun {
     bool layout_changed_ = false;
     Clock::time_point memory_due_{};  // when memory is next to be compared
     bool jumped_ = true;              // the trace does not go on where it ended
+    Bounds bounds_;                   // of this interval
+    bool cut_for_signal_ = false;     // and not because it came to its bounds
+    std::chrono::nanoseconds emulated_for_{};
+    std::uint64_t trace_words_ = 0;  // of this interval
+    std::uint64_t most_passes_ = 0;  // how often the hardware may come by where it is cut, about
 };
 
 }  // namespace shadowprof

@@ -9,6 +9,7 @@
 #include "ptrace/proc.h"
 #include "ptrace/process_memory.h"
 #include "ptrace/rseq_area.h"
+#include "ptrace/thread_registers.h"
 #include "shadow/exact/state_comparison.h"
 
 namespace shadowprof {
@@ -44,11 +45,12 @@ std::string disassemble(std::span<const std::byte> bytes, GuestAddress address) 
 
 }  // namespace
 
-Narrowing::Narrowing(WorkerProcess& worker, Replica replica, const CpuState& start,
+Narrowing::Narrowing(WorkerProcess& worker, Replica replica, const CpuState& start, NativeEnd end,
                      const MemoryMap& map, GuestAddress instruction, GuestAddress flipped)
     : worker_(worker),
       base_(std::make_unique<Replica>(std::move(replica))),
       state_(start),
+      end_(std::move(end)),
       map_(map),
       syscall_instruction_(instruction),
       flipped_(flipped),
@@ -56,6 +58,11 @@ Narrowing::Narrowing(WorkerProcess& worker, Replica replica, const CpuState& sta
 
 Result<std::vector<std::string>> Narrowing::run() {
     TRY_ASSIGN(const auto whole, emulate({.instructions = RunLimits::unlimited}));
+    if (whole.end != SampleEnd::size) {
+        TRY_ASSIGN(auto native, run_to_end(whole));
+        TRY_ASSIGN(const auto differing, compare(native, whole.cpu));
+        if (differing.empty()) return explain_agreement(native);
+    }
     auto blocks = whole.blocks;
     while (blocks > few_blocks) {
         if (Clock::now() > limit_) return describe_range(blocks);
@@ -64,10 +71,41 @@ Result<std::vector<std::string>> Narrowing::run() {
     }
     if (blocks > few_blocks) return describe_range(blocks);
     TRY_ASSIGN(const bool found, step_blocks(blocks));
-    if (!found)
-        return std::vector<std::string>{
-            "run again from the same state, nothing differed: the difference came from outside"};
-    return step_instructions();
+    if (found) return step_instructions();
+    return std::vector<std::string>{
+        "not narrowed down: run again from the same state, the interval differs as a whole, but "
+        "not "
+        "block by block"};
+}
+
+// Run again from the same state, emulation and hardware agree: one of them has come to another end
+// than the first time.
+Result<std::vector<std::string>> Narrowing::explain_agreement(Replica& native) {
+    TRY_ASSIGN(auto snapshot, native.thread().snapshot());
+    if (native.thread().status().kind() == Kind::syscall_stop) {
+        TRY_ASSIGN(const auto registers, native.thread().registers());
+        snapshot.cpu[Gpr::rax] = registers.orig_rax;
+    }
+    ProcessMemory memory(native.pid());
+    const bool as_before =
+        end_.cpu && differences(snapshot.cpu, *end_.cpu).empty() &&
+        std::all_of(end_.bytes.begin(), end_.bytes.end(), [&](const MemoryDifference& d) {
+            return read_value<std::uint8_t>(memory, d.address) == d.native;
+        });
+    const char* const cause = as_before ? "the hardware comes to the same end as before, and the "
+                                          "emulator to that one: when the "
+                                          "interval began, the emulator had not what the program "
+                                          "had in its memory. A system call "
+                                          "has written more than verify knows of, or another "
+                                          "process has, or code that changed was "
+                                          "not noticed"
+                                        : "the hardware comes to another end than before: the "
+                                          "difference came from outside, as from "
+                                          "memory that others write to";
+    return std::vector<std::string>{
+        fmt::format("no instruction is wrong: run again from the same "
+                    "state, {}",
+                    cause)};
 }
 
 // Runs the emulator from the base on. `use` is called for each block, in the order of execution.
@@ -80,11 +118,18 @@ Result<Narrowing::Point> Narrowing::emulate(const RunLimits& limits, const Block
                              .memory_fd = base_->memory_fd(),
                              .flipped = flipped_}));
     Point point;
+    BlockInfo last;
     while (true) {
         TRY_ASSIGN(auto next, worker_.next_of_exact(answer_limit_ms));
         if (const auto* outcome = std::get_if<SampleOutcome>(&next)) {
             point.cpu = outcome->cpu;
             point.end = outcome->result.end;
+            point.at_syscall = outcome->result.syscalls != 0;
+            // The record has the instruction that is left to the hardware, before which it stands.
+            const bool stands_before = point.instructions != 0 &&
+                                       point.end == SampleEnd::unsupported_instruction &&
+                                       last.last == point.cpu.rip;
+            if (stands_before) --point.instructions;
             return point;
         }
         const auto& segment = std::get<TraceSegment>(next);
@@ -92,6 +137,7 @@ Result<Narrowing::Point> Narrowing::emulate(const RunLimits& limits, const Block
             const auto* block = worker_.table().find(segment.words[i]);
             if (!block) continue;
             if (use) use(point.blocks, *block);
+            last = *block;
             // A sequence, where the number of blocks is not limited.
             point.blocks += std::max<std::uint64_t>(1, block->parts);
             point.instructions += block->instructions;
@@ -152,11 +198,21 @@ void Narrowing::move_base(Replica native, const Point& point) {
     instructions_ += point.instructions;
 }
 
+// The extended state is left as the copy has it: which of its components are in use is more than a
+// CpuState tells, and instructions like XSAVEC show it.
+Result<Replica> Narrowing::copy_of_base() {
+    TRY_ASSIGN(auto copy, base_->copy(syscall_instruction_));
+    TRY_ASSIGN(auto registers, copy.thread().registers());
+    store_general(state_, registers);
+    registers.orig_rax = ~std::uint64_t{0};
+    TRY(copy.thread().set_registers(registers));
+    return copy;
+}
+
 // A copy of the base that has come to a point for the so-manieth time; nothing if it never does.
 Result<std::optional<Replica>> Narrowing::run_natively(const Point& to, std::uint64_t times) {
-    TRY_ASSIGN(auto copy, base_->copy(syscall_instruction_));
+    TRY_ASSIGN(auto copy, copy_of_base());
     auto& thread = copy.thread();
-    TRY(thread.set_cpu_state(state_));
     TRY_ASSIGN(const auto breakpoint, HardwareBreakpoint::set(thread, to.cpu.rip));
     for (std::uint64_t i = 0; i < times; ++i) {
         TRY_ASSIGN(const auto status, thread.advance(Advance::to_syscall));
@@ -167,18 +223,48 @@ Result<std::optional<Replica>> Narrowing::run_natively(const Point& to, std::uin
     return std::optional<Replica>(std::move(copy));
 }
 
-Result<std::optional<Replica>> Narrowing::step_natively(std::uint64_t instructions) {
-    TRY_ASSIGN(auto copy, base_->copy(syscall_instruction_));
-    auto cpu = state_;
-    for (std::uint64_t i = 0; i < instructions; ++i) {
-        const auto before = cpu.rip;
-        do {
-            TRY_ASSIGN(const auto step, copy.single_step(cpu));
-            // The emulator stands before a system call's RAX is touched, too.
-            if (step.end != StepEnd::done) return std::optional<Replica>(std::move(copy));
-        } while (cpu.rip == before);
+// A copy of the base that has come to where the emulation of the interval ended, or elsewhere.
+Result<Replica> Narrowing::run_to_end(const Point& end) {
+    TRY_ASSIGN(auto copy, copy_of_base());
+    if (end.cpu.rip == state_.rip && end.instructions == 0) return copy;
+    auto& thread = copy.thread();
+    if (end.at_syscall || end.end == SampleEnd::fault) {
+        TRY(thread.advance(Advance::to_syscall));
+        return copy;
     }
-    return std::optional<Replica>(std::move(copy));
+    TRY_ASSIGN(const auto breakpoint, HardwareBreakpoint::set(thread, end.cpu.rip));
+    TRY(thread.advance(Advance::to_syscall));
+    return copy;
+}
+
+Result<Replica> Narrowing::step_natively(std::uint64_t instructions) {
+    TRY_ASSIGN(auto copy, copy_of_base());
+    for (std::uint64_t i = 0; i < instructions; ++i) {
+        TRY_ASSIGN(const bool goes_on, step(copy));
+        if (!goes_on) break;
+    }
+    return copy;
+}
+
+// One instruction, with all of its repetitions. The trap flag would be seen: PUSHF stores it, and
+// so does SYSCALL, in R11. So it is set for branches alone; others run to a breakpoint behind them.
+// False: it is a system call, at whose entry the replica stands, or it faulted.
+Result<bool> Narrowing::step(Replica& native) {
+    auto& thread = native.thread();
+    TRY_ASSIGN(const auto before, thread.registers());
+    ProcessMemory memory(native.pid());
+    std::array<std::byte, Instruction::max_length> bytes;
+    const GuestAddress at{before.rip};
+    const auto in = memory.read(at, bytes) ? Instruction::decode(bytes, at) : std::nullopt;
+    std::optional<HardwareBreakpoint> breakpoint;
+    auto how = Advance::one_instruction;
+    if (in && (in->flow() == Flow::next || in->flow() == Flow::syscall)) how = Advance::to_syscall;
+    if (in && in->flow() == Flow::next) {
+        TRY_ASSIGN(auto behind, HardwareBreakpoint::set(thread, in->next()));
+        breakpoint.emplace(std::move(behind));
+    }
+    TRY_ASSIGN(const auto status, thread.advance(how));
+    return status.kind() == Kind::signal_stop && status.signal() == SIGTRAP;
 }
 
 Result<std::vector<std::string>> Narrowing::compare(Replica& native, CpuState emulated) {
@@ -203,9 +289,9 @@ Result<bool> Narrowing::step_blocks(std::uint64_t blocks) {
         TRY_ASSIGN(const auto point, emulate({.instructions = RunLimits::unlimited, .blocks = 1}));
         block_instructions_ = point.instructions;
         TRY_ASSIGN(auto native, step_natively(point.instructions));
-        TRY_ASSIGN(const auto found, compare(*native, point.cpu));
+        TRY_ASSIGN(const auto found, compare(native, point.cpu));
         if (!found.empty()) return true;
-        move_base(std::move(*native), point);
+        move_base(std::move(native), point);
     }
     return false;
 }
@@ -217,9 +303,9 @@ Result<std::vector<std::string>> Narrowing::step_instructions() {
             const auto point,
             emulate({.instructions = RunLimits::unlimited, .blocks = 1, .one_instruction = true}));
         TRY_ASSIGN(auto native, step_natively(1));
-        TRY_ASSIGN(const auto found, compare(*native, point.cpu));
+        TRY_ASSIGN(const auto found, compare(native, point.cpu));
         if (!found.empty()) return describe(found);
-        move_base(std::move(*native), point);
+        move_base(std::move(native), point);
     }
     return std::vector<std::string>{
         fmt::format("in the block of {} instructions at {}, but not when they are emulated one by "

@@ -17,12 +17,18 @@
 
 namespace shadowprof {
 
+// What the program was natively at the end of an interval that diverged.
+struct NativeEnd {
+    std::optional<CpuState> cpu;          // nothing: it did not come to where the emulation ended
+    std::vector<MemoryDifference> bytes;  // that the emulation had otherwise
+};
+
 class Narrowing {
   public:
     // `start` is the state in which `replica` is. `instruction`: see Replica::copy(). The worker is
     // free for this, and is to begin anew afterwards.
-    Narrowing(WorkerProcess& worker, Replica replica, const CpuState& start, const MemoryMap& map,
-              GuestAddress instruction, GuestAddress flipped);
+    Narrowing(WorkerProcess& worker, Replica replica, const CpuState& start, NativeEnd end,
+              const MemoryMap& map, GuestAddress instruction, GuestAddress flipped);
 
     // What was found, in lines to print. An error says why nothing could be.
     Result<std::vector<std::string>> run();
@@ -36,6 +42,7 @@ class Narrowing {
         std::uint64_t blocks = 0;
         std::uint64_t instructions = 0;
         SampleEnd end = SampleEnd::size;
+        bool at_syscall = false;
     };
     using BlockUser = std::function<void(std::uint64_t index, const BlockInfo& block)>;
 
@@ -43,7 +50,11 @@ class Narrowing {
     Result<bool> halve(std::uint64_t& blocks);
     Result<std::uint64_t> rare_point(std::uint64_t blocks);
     Result<std::optional<Replica>> run_natively(const Point& to, std::uint64_t times);
-    Result<std::optional<Replica>> step_natively(std::uint64_t instructions);
+    Result<Replica> copy_of_base();
+    Result<Replica> run_to_end(const Point& end);
+    Result<std::vector<std::string>> explain_agreement(Replica& native);
+    Result<Replica> step_natively(std::uint64_t instructions);
+    static Result<bool> step(Replica& native);
     Result<std::vector<std::string>> compare(Replica& native, CpuState emulated);
     void move_base(Replica native, const Point& point);
     Result<bool> step_blocks(std::uint64_t blocks);
@@ -54,6 +65,7 @@ class Narrowing {
     WorkerProcess& worker_;
     std::unique_ptr<Replica> base_;  // emulation and hardware are equal here
     CpuState state_;                 // its registers
+    const NativeEnd end_;
     const MemoryMap map_;
     const GuestAddress syscall_instruction_;
     const GuestAddress flipped_;

@@ -14,10 +14,11 @@
 namespace shadowprof {
 namespace {
 
-using Advance = StoppedThread::Advance;
 using Kind = WaitStatus::Kind;
 
 constexpr std::uint64_t syscall_instruction_bytes = 2;
+// In orig_rax: the thread is in no system call.
+constexpr std::uint64_t no_call = ~std::uint64_t{0};
 // What a vDSO function may use of the stack, and what a signal's frame may take.
 constexpr std::uint64_t vdso_stack_bytes = 4096;
 constexpr std::uint64_t signal_frame_bytes = 16384;
@@ -32,6 +33,36 @@ bool is_restart(const user_regs_struct& registers) {
 }
 
 }  // namespace
+
+Result<WaitStatus> NativeRun::advance(Advance how) {
+    own_trap_ = false;
+    return thread_.advance(how);
+}
+
+// The same where a step or a breakpoint of ours may raise SIGTRAP. That one is gone afterwards if
+// the program ignores SIGTRAP: the thread stands still all the same.
+Result<WaitStatus> NativeRun::advance_to_trap(Advance how) {
+    TRY(traps_.open());
+    TRY_ASSIGN(const auto status, advance(how));
+    TRY(traps_.close());
+    if (status.kind() != Kind::signal_stop || status.signal() != SIGTRAP) return status;
+    TRY_ASSIGN(const auto info, thread_.signal_info());
+    own_trap_ = info.si_code == TRAP_HWBKPT ||
+                (info.si_code == TRAP_TRACE && how == Advance::one_instruction);
+    if (own_trap_) TRY(traps_.repair());
+    return status;
+}
+
+bool NativeRun::at_own_trap() const {
+    return own_trap_;
+}
+
+Result<bool> NativeRun::at_foreign_step() const {
+    const auto& status = thread_.status();
+    if (own_trap_ || status.kind() != Kind::signal_stop || status.signal() != SIGTRAP) return false;
+    TRY_ASSIGN(const auto info, thread_.signal_info());
+    return info.si_code == TRAP_TRACE;
+}
 
 // Raised by the instruction that the thread stands at.
 Result<bool> NativeRun::is_synchronous() const {
@@ -54,17 +85,21 @@ Result<void> NativeRun::hold() {
 
 Result<bool> NativeRun::run_to(const Stop& expected) {
     while (true) {
-        TRY_ASSIGN(const auto status, thread_.advance(Advance::to_syscall));
+        const bool to_breakpoint = expected.kind == Stop::Kind::breakpoint;
+        TRY_ASSIGN(const auto status, to_breakpoint ? advance_to_trap(Advance::to_syscall)
+                                                    : advance(Advance::to_syscall));
         if (status.kind() == Kind::syscall_stop) return expected.kind == Stop::Kind::syscall;
         if (status.kind() != Kind::signal_stop) continue;
-        TRY_ASSIGN(const bool synchronous, is_synchronous());
-        if (!synchronous) {
-            TRY(hold());
-            continue;
+        if (!own_trap_) {
+            TRY_ASSIGN(const bool synchronous, is_synchronous());
+            if (!synchronous) {
+                TRY(hold());
+                continue;
+            }
         }
         TRY_ASSIGN(const auto now, thread_.registers());
         if (now.rip != expected.address.value) return false;
-        if (expected.kind == Stop::Kind::breakpoint) return status.signal() == SIGTRAP;
+        if (to_breakpoint) return own_trap_;
         return expected.kind == Stop::Kind::fault && status.signal() == expected.signal;
     }
 }
@@ -107,7 +142,7 @@ Result<void> NativeRun::deliver_pending(Passage& passage) {
     while (true) {
         TRY_ASSIGN(const bool pending, is_pending());
         if (!pending) break;
-        TRY_ASSIGN(const auto stop, thread_.advance(Advance::run));
+        TRY_ASSIGN(const auto stop, advance(Advance::run));
         if (stop.kind() == Kind::signal_stop) TRY(deliver_one(passage));
     }
     // What is blocked now waits in the kernel.
@@ -124,17 +159,26 @@ Result<void> NativeRun::deliver_held(Passage& passage) {
 // Signals that came before the call are to be delivered before it: a handler may wait for the child
 // that the call would wait for. The call is left, and made when the handler has returned.
 Result<Passage> NativeRun::leave_syscall() {
-    constexpr std::uint64_t no_call = ~std::uint64_t{0};
     Passage passage;
     TRY_ASSIGN(auto registers, thread_.registers());
     registers.rip -= syscall_instruction_bytes;
     registers.rax = registers.orig_rax;
     registers.orig_rax = no_call;
     TRY(thread_.set_registers(registers));
-    TRY(thread_.advance(Advance::to_syscall));
+    TRY(advance(Advance::to_syscall));
     passage.jumped = true;
     TRY(deliver_held(passage));
     return passage;
+}
+
+// The kernel has attached the new thread, which is the target's from its first stop on: whoever
+// lets the target go must know of it.
+Result<void> NativeRun::await_birth() {
+    TRY_ASSIGN(const auto message, thread_.event_message());
+    const auto born = static_cast<pid_t>(message);
+    const auto status = target_.hub().wait_for(born);
+    if (status) target_.hub().put_back({born, *status});
+    return {};
 }
 
 Result<Passage> NativeRun::pass_syscall() {
@@ -143,10 +187,13 @@ Result<Passage> NativeRun::pass_syscall() {
     TRY_ASSIGN(const auto entry, thread_.registers());
     auto call = entered_call(entry);
     while (true) {
-        TRY_ASSIGN(const auto status, thread_.advance(Advance::to_syscall));
+        TRY_ASSIGN(const auto status, advance(Advance::to_syscall));
         if (status.kind() == Kind::syscall_stop) break;
         if (status.is_event(PTRACE_EVENT_EXEC)) passage.executed = true;
-        if (status.is_event(PTRACE_EVENT_CLONE)) passage.blocked = "it started a second thread";
+        if (status.is_event(PTRACE_EVENT_CLONE)) {
+            passage.blocked = "it started a second thread";
+            TRY(await_birth());
+        }
         if (status.kind() == Kind::signal_stop) TRY(deliver_one(passage));
     }
     if (!passage.blocked.empty()) return passage;
@@ -154,11 +201,12 @@ Result<Passage> NativeRun::pass_syscall() {
     TRY_ASSIGN(auto now, thread_.registers());
     while (is_restart(now)) {
         // Nothing was delivered: the call goes on, or begins anew.
-        TRY(thread_.advance(Advance::to_syscall));
-        TRY(thread_.advance(Advance::to_syscall));
+        TRY(advance(Advance::to_syscall));
+        TRY(advance(Advance::to_syscall));
         TRY(deliver_pending(passage));
         TRY_ASSIGN(now, thread_.registers());
     }
+    if (call.number == SYS_rt_sigaction) traps_.forget();
     call.result = now.rax;
     auto writes = writes_of(call);
     writes.ranges.insert(writes.ranges.end(), passage.writes.ranges.begin(),
@@ -184,11 +232,11 @@ Result<Passage> NativeRun::pass_vdso_call() {
     }
     TRY_ASSIGN(auto breakpoint, HardwareBreakpoint::set(thread_, {*return_address}));
     while (true) {
-        TRY_ASSIGN(const auto status, thread_.advance(Advance::run));
+        TRY_ASSIGN(const auto status, advance_to_trap(Advance::run));
         if (status.kind() != Kind::signal_stop) continue;
-        TRY_ASSIGN(const bool synchronous, is_synchronous());
         TRY_ASSIGN(const auto now, thread_.registers());
-        if (synchronous && now.rip == *return_address && now.rsp == entry.rsp + 8) break;
+        if (own_trap_ && now.rip == *return_address && now.rsp == entry.rsp + 8) break;
+        TRY_ASSIGN(const bool synchronous, own_trap_ ? Result<bool>(true) : is_synchronous());
         if (synchronous) {
             passage.blocked = "it went astray in the vDSO";
             return passage;
@@ -207,29 +255,35 @@ Result<Passage> NativeRun::pass_vdso_call() {
     return passage;
 }
 
+// A system call by another instruction than SYSCALL, as which it has another number and other
+// effects. It was not made: the program makes it when it goes on.
+Result<Passage> NativeRun::leave_other_call(user_regs_struct before) {
+    before.orig_rax = no_call;
+    TRY(thread_.set_registers(before));
+    Passage passage;
+    passage.blocked = "it made a system call by an instruction other than SYSCALL";
+    return passage;
+}
+
 Result<Passage> NativeRun::pass_instruction(bool registers_only) {
     Passage passage;
     if (!registers_only) passage.writes.ranges.push_back(MemoryRange::all());
     TRY_ASSIGN(const auto before, thread_.registers());
     while (true) {
-        TRY_ASSIGN(const auto status, thread_.advance(Advance::one_instruction));
-        if (status.kind() == Kind::syscall_stop) {
-            passage.blocked = "it made a system call by an instruction other than SYSCALL";
-            return passage;
-        }
+        TRY_ASSIGN(const auto status, advance_to_trap(Advance::one_instruction));
+        if (status.kind() == Kind::syscall_stop) return leave_other_call(before);
         if (status.kind() != Kind::signal_stop) continue;
-        TRY_ASSIGN(const bool synchronous, is_synchronous());
-        if (!synchronous) {
-            TRY(hold());
-            continue;
+        if (own_trap_) {
+            TRY_ASSIGN(const auto now, thread_.registers());
+            if (now.rip != before.rip) break;
+            continue;  // one repetition of a string instruction
         }
-        TRY_ASSIGN(const auto info, thread_.signal_info());
-        if (status.signal() != SIGTRAP || info.si_code != TRAP_TRACE) {
+        TRY_ASSIGN(const bool synchronous, is_synchronous());
+        if (synchronous) {
             TRY(deliver_one(passage));
             break;
         }
-        TRY_ASSIGN(const auto now, thread_.registers());
-        if (now.rip != before.rip) break;  // else one repetition of a string instruction
+        TRY(hold());
     }
     TRY(deliver_held(passage));
     return passage;
@@ -244,12 +298,33 @@ Result<Passage> NativeRun::pass_fault() {
 
 Result<Passage> NativeRun::pass_whatever() {
     if (thread_.status().kind() == Kind::syscall_stop) return pass_syscall();
-    TRY_ASSIGN(const auto info, thread_.signal_info());
-    const bool ours = info.si_signo == SIGTRAP && info.si_code == TRAP_HWBKPT;
-    if (!ours) return pass_fault();
+    if (thread_.status().kind() == Kind::signal_stop && !own_trap_) return pass_fault();
     Passage passage;
     TRY(deliver_held(passage));
     return passage;
+}
+
+Result<void> NativeRun::run_for(std::chrono::nanoseconds time) {
+    const auto end = std::chrono::steady_clock::now() + time;
+    while (true) {
+        own_trap_ = false;
+        TRY(thread_.set_off(Advance::to_syscall));
+        TRY_ASSIGN(const bool stopped, thread_.has_stopped(end - std::chrono::steady_clock::now()));
+        if (!stopped) return thread_.halt();
+        if (thread_.status().kind() == Kind::syscall_stop) return {};
+        if (thread_.status().kind() != Kind::signal_stop) continue;
+        TRY_ASSIGN(const bool synchronous, is_synchronous());
+        if (synchronous) return {};
+        TRY(hold());
+    }
+}
+
+Result<void> NativeRun::release() {
+    using enum StoppedThread::OwnSignal;
+    if (thread_.status().kind() == Kind::signal_stop)
+        TRY(thread_.settle(own_trap_ ? dropped : delivered));
+    Passage last;
+    return deliver_held(last);
 }
 
 }  // namespace shadowprof

@@ -5,6 +5,7 @@
 
 #include <sys/user.h>
 
+#include <chrono>
 #include <csignal>
 #include <optional>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "ptrace/stopped_thread.h"
 #include "ptrace/target.h"
 #include "shadow/exact/kernel_writes.h"
+#include "shadow/exact/trap_disposition.h"
 
 namespace shadowprof {
 
@@ -27,7 +29,8 @@ struct Passage {
 class NativeRun {
   public:
     // Both must outlive it. All members may answer ErrorCode::gone.
-    NativeRun(Target& target, StoppedThread& thread) : target_(target), thread_(thread) {}
+    NativeRun(Target& target, StoppedThread& thread)
+        : target_(target), thread_(thread), traps_(target, thread) {}
 
     // Runs on until a system call is entered, a breakpoint of the caller is met, or an instruction
     // faults. `expected`: which of these.
@@ -49,16 +52,32 @@ class NativeRun {
     Result<Passage> pass_instruction(bool registers_only);
     // The fault that the thread stands at.
     Result<Passage> pass_fault();
-    // Past whatever the thread stands at after run_to() was false.
+    // Past whatever the thread stands at after run_to() was false, or after run_for().
     Result<Passage> pass_whatever();
+    // Runs on for so long, but not past the entry of a system call or a fault.
+    Result<void> run_for(std::chrono::nanoseconds time);
     // Delivers what is held to a thread that stands in user mode.
     Result<void> deliver_held(Passage& passage);
 
+    // To be called where nothing more is asked of the thread: what a step or a breakpoint of ours
+    // has raised is dropped, all other signals are delivered. It can be detached then.
+    Result<void> release();
+
     // A signal waits for the thread that it does not block, or is held.
     Result<bool> has_signal() const;
+    // The thread stands where a step or a breakpoint of ours has stopped it.
+    bool at_own_trap() const;
+    // It stands behind an instruction that the program itself has single-stepped.
+    Result<bool> at_foreign_step() const;
     std::uint64_t signals_held() const { return signals_held_; }
 
   private:
+    using Advance = StoppedThread::Advance;
+
+    Result<WaitStatus> advance(Advance how);
+    Result<WaitStatus> advance_to_trap(Advance how);
+    Result<Passage> leave_other_call(user_regs_struct before);
+    Result<void> await_birth();
     Result<bool> is_synchronous() const;
     Result<void> hold();
     Result<bool> is_pending() const;
@@ -69,6 +88,8 @@ class NativeRun {
 
     Target& target_;
     StoppedThread& thread_;
+    TrapDisposition traps_;
+    bool own_trap_ = false;  // of the last advance
     std::vector<siginfo_t> held_;
     std::uint64_t signals_held_ = 0;
 };

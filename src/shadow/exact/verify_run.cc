@@ -1,5 +1,6 @@
 #include "shadow/exact/verify_run.h"
 
+#include <algorithm>
 #include <atomic>
 
 #include "ptrace/launch.h"
@@ -41,21 +42,23 @@ Result<void> verify(Target& target, OwnedWorker& worker, const VerifyOptions& op
     CountingUser counting;
     TraceConsumer consumer(counting);
     IntervalOptions interval_options{.flipped = options.flipped, .narrow = options.narrow};
-    interval_options.stop_reason = [&]() -> std::string {
-        if (!options.max_instructions || counting.instructions() < options.max_instructions)
-            return {};
-        outcome.limit_reached = true;
-        return "the limit of instructions was reached";
+    const auto instructions_left = [&] {
+        const auto done = std::min(counting.instructions(), options.max_instructions);
+        outcome.limit_reached = done == options.max_instructions;
+        return options.max_instructions - done;
     };
-    TRY_ASSIGN(auto stop, target.stop());
-    if (stop.threads().empty()) return {};
-    IntervalRun intervals(stop, worker, consumer, interval_options, outcome.stats,
+    if (options.max_instructions) interval_options.instructions_left = instructions_left;
+    auto stop = target.stop();
+    if (!stop) return std::move(stop).error();
+    if (stop->threads().empty()) return {};
+    IntervalRun intervals(*stop, worker, consumer, interval_options, outcome.stats,
                           outcome.divergences);
     auto result = intervals.run();
     consumer.drain();
     outcome.instructions = counting.instructions();
-    if (!result && result.error().code != ErrorCode::gone) return result;
-    return {};
+    if (!result && result.error().code == ErrorCode::gone) return {};
+    std::move(*stop).detach();
+    return result;
 }
 
 }  // namespace

@@ -1,0 +1,109 @@
+#include "shadow/exact/trap_disposition.h"
+
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <utility>
+
+#include "ptrace/proc.h"
+#include "ptrace/process_memory.h"
+#include "ptrace/remote_syscall.h"
+
+namespace shadowprof {
+namespace {
+
+constexpr std::uint64_t trap_bit = std::uint64_t{1} << (SIGTRAP - 1);
+
+// As the kernel has it (struct sigaction of its rt_sigaction).
+struct KernelAction {
+    std::uint64_t handler, flags, restorer, mask;
+};
+
+// Memory of the program that is lent for a while.
+class BorrowedMemory {
+  public:
+    static Result<BorrowedMemory> of(pid_t pid, GuestAddress at) {
+        TRY_ASSIGN(auto file, open_process_memory(pid, O_RDWR));
+        BorrowedMemory memory(std::move(file), at);
+        TRY_ASSIGN(memory.saved_, memory.get());
+        return memory;
+    }
+    BorrowedMemory(BorrowedMemory&&) = default;
+    BorrowedMemory& operator=(BorrowedMemory&&) = delete;
+    ~BorrowedMemory() {
+        if (file_) (void)put(saved_);
+    }
+
+    Result<KernelAction> get() const {
+        KernelAction action;
+        if (pread(file_.get(), &action, sizeof action, offset()) != sizeof action)
+            return errno_error("read the program's memory");
+        return action;
+    }
+    Result<void> put(const KernelAction& action) const {
+        if (pwrite(file_.get(), &action, sizeof action, offset()) != sizeof action)
+            return errno_error("write to the program's memory");
+        return {};
+    }
+
+  private:
+    BorrowedMemory(UniqueFd file, GuestAddress at) : file_(std::move(file)), at_(at) {}
+    off_t offset() const { return static_cast<off_t>(at_.value); }
+
+    UniqueFd file_;
+    GuestAddress at_;
+    KernelAction saved_ = {};
+};
+
+// Of all that the kernel knows of the disposition, a forced signal changes the handler alone.
+Result<void> ignore_again(RemoteSyscall& session, const BorrowedMemory& memory, GuestAddress at) {
+    const auto call = [&](std::uint64_t action, std::uint64_t old) -> Result<void> {
+        TRY_ASSIGN(const auto result,
+                   session.call(SYS_rt_sigaction, {SIGTRAP, action, old, sizeof(std::uint64_t)}));
+        if (result == 0) return {};
+        return errno_error("ignore SIGTRAP again", static_cast<int>(-result));
+    };
+    TRY(call(0, at.value));
+    TRY_ASSIGN(auto action, memory.get());
+    action.handler = reinterpret_cast<std::uint64_t>(SIG_IGN);
+    TRY(memory.put(action));
+    return call(at.value, 0);
+}
+
+}  // namespace
+
+Result<void> TrapDisposition::open() {
+    if (!ignored_) {
+        TRY_ASSIGN(const auto status, read_proc_status(thread_.tid()));
+        ignored_ = (status.ignored_signals & trap_bit) != 0;
+    }
+    TRY_ASSIGN(const auto mask, thread_.signal_mask());
+    if (!(mask & trap_bit)) return {};
+    TRY(thread_.set_signal_mask(mask & ~trap_bit));
+    saved_mask_ = mask;
+    return {};
+}
+
+Result<void> TrapDisposition::close() {
+    if (const auto mask = std::exchange(saved_mask_, std::nullopt))
+        return thread_.set_signal_mask(*mask);
+    return {};
+}
+
+Result<void> TrapDisposition::repair() {
+    if (!ignored_ || !*ignored_) return {};
+    TRY(thread_.settle(StoppedThread::OwnSignal::dropped));
+    TRY_ASSIGN(const auto registers, thread_.registers());
+    const GuestAddress at{registers.rsp & ~std::uint64_t{7}};
+    TRY_ASSIGN(const auto memory, BorrowedMemory::of(thread_.tid(), at));
+    TRY_ASSIGN(const auto instruction, target_.syscall_instruction());
+    TRY_ASSIGN(auto session,
+               RemoteSyscall::begin(thread_, instruction, target_ptrace_options(target_.forks())));
+    TRY(ignore_again(session, memory, at));
+    return session.finish();
+}
+
+}  // namespace shadowprof

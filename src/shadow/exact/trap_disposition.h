@@ -1,0 +1,37 @@
+// What a step or a breakpoint would take from a program that blocks or ignores SIGTRAP. The kernel
+// forces that signal upon a thread, and to do so it unblocks it and puts the default in the place
+// of the program's disposition (force_sig_info_to_task in kernel/signal.c).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "base/result.h"
+#include "ptrace/stopped_thread.h"
+#include "ptrace/target.h"
+
+namespace shadowprof {
+
+class TrapDisposition {
+  public:
+    // Both must outlive it.
+    TrapDisposition(Target& target, StoppedThread& thread) : target_(target), thread_(thread) {}
+
+    // Lets SIGTRAP through for one advance: what does not have to be unblocked keeps its handler.
+    Result<void> open();
+    // The thread stands still again and has its own signal mask back.
+    Result<void> close();
+    // Behind a trap of ours: a program that ignores SIGTRAP does so again. Drops the trap, if that
+    // takes a call of the program's.
+    Result<void> repair();
+    // The program may have changed its disposition.
+    void forget() { ignored_.reset(); }
+
+  private:
+    Target& target_;
+    StoppedThread& thread_;
+    std::optional<std::uint64_t> saved_mask_;
+    std::optional<bool> ignored_;  // as last known
+};
+
+}  // namespace shadowprof

@@ -1,0 +1,163 @@
+"""Corners of processor and kernel in which a program that is followed to the letter must do what it does
+by itself: exact mode and verify step it, stop it at breakpoints and put its signals off."""
+
+import os
+import pathlib
+import re
+import resource
+import signal
+import subprocess
+
+import processes
+from harness import SHADOWPROF, TestCase, main, read_symbols, victim
+
+LACKING = 77
+# Where a position-independent program lies without address space layout randomisation.
+PIE_BASE = 0x555555554000
+# Too little for the emulator's tables, and enough for all else.
+LITTLE_ADDRESS_SPACE = 4 << 30
+
+
+def worker_below(pid):
+    """The emulator's process among the descendants of one that runs in exact mode."""
+    for each in processes.descendants(pid):
+        if b"emulation-worker" in pathlib.Path(f"/proc/{each}/cmdline").read_bytes():
+            return each
+    return None
+
+
+def limit_address_space():
+    resource.setrlimit(resource.RLIMIT_AS, (LITTLE_ADDRESS_SPACE, LITTLE_ADDRESS_SPACE))
+
+
+class Corners(TestCase):
+    def plain(self, *words):
+        done = self.run_command([victim("corners"), *words])
+        if done.code == LACKING:
+            self.skipTest(f"this machine has no {words[0]}")
+        self.assertEqual(done.code, 0, done.stdout)
+        return done.stdout
+
+    def verified(self, *words, options=()):
+        """What verify says of a program that does under it what it does by itself."""
+        expected = self.plain(*words)
+        done = self.shadowprof("verify", *options, "--", victim("corners"), *words)
+        self.assertEqual(done.stdout, expected, done.stderr)
+        return done.code, done.stderr
+
+    def proven(self, *words, options=()):
+        code, text = self.verified(*words, options=options)
+        self.assertEqual(code, 0, text)
+        self.assertIn(" 0 diverged", text)
+        return text
+
+    def exact(self, *words):
+        """The exact profile of a program that does what it does by itself."""
+        expected = self.plain(*words)
+        done, profile = self.profile(victim("corners"), *words, options=("--mode=exact",))
+        self.assertEqual((done.code, done.stdout), (0, expected), done.stderr)
+        exact = profile["sampling"]["exact"]
+        self.assertEqual(exact["diverged"], 0, profile["notes"])
+        return exact
+
+    def test_step_of_a_program_that_ignores_sigtrap_leaves_it_ignored(self):
+        self.proven("ignored")
+        self.exact("ignored")
+
+    def test_step_of_a_program_that_blocks_sigtrap_leaves_it_blocked(self):
+        self.proven("blocked")
+        self.exact("blocked")
+
+    def test_call_by_another_instruction_is_made_once_and_right(self):
+        code, text = self.verified("int80")
+        self.assertEqual(code, 1, text)
+        self.assertIn("not verified to the end: it made a system call by an instruction", text)
+        self.assertIn("instruction other than SYSCALL", self.exact("int80")["stopped_early"])
+
+    def test_single_steps_of_the_program_itself_are_its_own(self):
+        text = self.proven("traps")
+        self.assertIn("not compared: the program single-steps itself", text)
+        self.exact("traps")
+
+    def test_limit_behind_a_stepped_instruction_kills_nobody(self):
+        """The first intervals end at instructions that are left to the hardware, so that one of these
+        limits is reached behind such a one."""
+        for limit in (1, 1000, 10000, 20000, 30000):
+            with self.subTest(limit=limit):
+                text = self.proven("spin", "10", options=(f"--max-instructions={limit}",))
+                self.assertIn("not verified to the end: the limit", text)
+
+    def test_limit_holds_within_an_interval(self):
+        """Of 80 million instructions without a system call between them."""
+        text = self.proven("spin", "100000", options=("--max-instructions=2M",))
+        compared = int(re.search(r"intervals of together (\d+) instructions", text).group(1))
+        self.assertLess(compared, 4_000_000)
+        self.assertIn("ended by the limit of instructions", text)
+
+    def test_signals_in_the_tightest_of_loops_cost_little(self):
+        """Of which no place is rare. At ten seconds each they would outlast the harness' patience."""
+        text = self.proven("ticks", "40")
+        self.assertIn("signals from outside held", text)
+        self.exact("ticks", "5")
+
+    def test_loop_that_a_signal_ends_has_run_until_it_came(self):
+        self.proven("alarm")
+        self.exact("alarm")
+
+    def test_code_that_changes_all_the_time_is_followed(self):
+        """Each change costs the same however many there were: else the emulator would not answer any
+        more, as it has no trace to show for a long time."""
+        self.proven("patch", "100000")
+
+    def test_narrowing_names_the_wrong_instruction_among_stored_flags(self):
+        """The emulator sees `mov $42, %edx` as `mov $43, %edx`. Before and behind it PUSHF stores the
+        flags, in which nobody must see what single-steps."""
+        address = PIE_BASE + read_symbols(victim("corners"))["corners_constant"]
+        code, text = self.verified("flags",
+                                   options=("--narrow", f"--fault={address + 1:#x}"))
+        self.assertEqual(code, 1, text)
+        found = text.partition("first wrong instruction")[2]
+        self.assertIn(f"{address:#x} ", found, text)
+        self.assertIn("mov edx, 0x2A", found)
+
+    def test_narrowing_names_no_instruction_where_none_is_wrong(self):
+        """What another process writes while the program waits is not in the emulator's memory."""
+        code, text = self.verified("written", options=("--narrow",))
+        self.assertEqual(code, 1, text)
+        self.assertIn("had not what the program had in its memory", text)
+        self.assertNotIn("first wrong instruction", text)
+
+    def test_threads_behind_the_second_are_not_traced(self):
+        """Each would cost stops of itself and of the one that bears it."""
+        code, text = self.verified("threads", "20")
+        self.assertEqual(code, 1, text)
+        self.assertIn("it started a second thread", text)
+        self.exact("threads", "20")
+
+    def test_worker_that_cannot_start_is_no_success(self):
+        for words in (("run", "--mode=exact", "-o", self.profile_path), ("verify",)):
+            done = self.shadowprof(*words, "--", victim("corners"), "nothing",
+                                   preexec_fn=limit_address_space)
+            self.assertEqual((done.code, done.stdout), (125, b""), done.stderr)
+            self.assertIn("the emulator's process does not start", done.stderr)
+        self.assertFalse(self.profile_path.exists())
+
+    def test_worker_that_dies_is_named_as_what_ended_the_profile(self):
+        process, tag = self.start([SHADOWPROF, "run", "--mode=exact", "-o", self.profile_path, "--",
+                                   victim("interrupted"), "count"],
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.assertEqual(process.stdout.readline(), b"ready\n")
+        worker = worker_below(process.pid)
+        os.kill(worker, signal.SIGKILL)
+        processes.wait_for(lambda: worker not in processes.descendants(process.pid),
+                           "the worker's end")
+        os.killpg(process.pid, signal.SIGINT)
+        done = self.finish(process, tag)
+        self.assertEqual(done.code, 41, done.stderr)
+        said = "the emulator's process has ended"
+        self.assertIn(f"not covered: {said}", done.stderr)
+        self.assertEqual(self.read_profile()["sampling"]["exact"]["stopped_early"], said)
+
+
+if __name__ == "__main__":
+    main()
