@@ -16,8 +16,6 @@ namespace {
 // The highest address that user space has with 4-level paging.
 constexpr std::uint64_t user_end = 0x7fff'ffff'f000;
 constexpr std::uint64_t mmap_minimum = 0x10000;
-// Between a position-independent program and its libraries, and so most likely free here.
-constexpr std::uint64_t usual_shift = 0x2000'0000'0000;
 constexpr std::uint64_t down_step = 0x0080'0000'0000;
 // Kept free below a stack, as the kernel would let it grow (ulimit -s is 8 MiB by default).
 constexpr std::uint64_t stack_growth_bytes = std::uint64_t{8} << 20;
@@ -31,6 +29,17 @@ MemoryMap read_own_map() {
     std::string text{std::istreambuf_iterator<char>(in), {}};
     auto map = MemoryMap::parse(text);
     return map ? std::move(map).value() : MemoryMap{};
+}
+
+// False if something lies there.
+bool move_memory(std::span<std::byte> from, std::byte* to) {
+    const auto bytes = from.size();
+    const void* reserved =
+        mmap(to, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    if (reserved != to) return false;
+    if (mremap(from.data(), bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, to) == to) return true;
+    munmap(to, bytes);
+    return false;
 }
 
 // A few pages of its chunk around an address.
@@ -90,28 +99,70 @@ std::optional<std::uint64_t> GuestMemory::choose_delta() const {
     for (const auto& m : all)
         if (m.end.value <= user_end) highest = std::max(highest, m.end.value);
 
-    // Downwards where the program leaves the low half free, else as far up as there is room.
-    const auto fits_below = [&](std::uint64_t down) {
-        return lowest >= down + mmap_minimum && !collides(0 - down);
-    };
-    if (fits_below(usual_shift)) return 0 - usual_shift;
+    // Best below everything that is this process's own: then no address of the guest's reaches it.
+    const auto out_of_reach = own_.mappings().empty() ? 0 : distance_below_own();
+    if (out_of_reach != 0 && fits(0 - out_of_reach)) return 0 - out_of_reach;
+    // Else somewhere below, or as far up as there is room.
     for (auto down = lowest & ~(down_step - 1); down >= down_step; down -= down_step)
-        if (fits_below(down)) return 0 - down;
+        if (fits(0 - down)) return 0 - down;
     for (std::uint64_t up = (user_end - highest) & ~(page_bytes - 1); up >= page_bytes;
          up = (up - up / 8 - page_bytes) & ~(page_bytes - 1))
-        if (!collides(up)) return up;
-    if (!collides(0)) return 0;
+        if (fits(up)) return up;
+    if (fits(0)) return 0;
     return std::nullopt;
 }
 
-bool GuestMemory::collides(std::uint64_t delta) const {
-    return std::any_of(map_.mappings().begin(), map_.mappings().end(), [&](const Mapping& m) {
-        if (m.end.value > user_end) return false;
-        const auto below = m.name == "[stack]" ? stack_growth_bytes : page_bytes;
-        const GuestAddress start{m.start.value + delta - below};
-        const auto* ours = own_.find_at_or_after(start);
-        return ours && ours->start.value < m.end.value + delta + page_bytes;
-    });
+// The shortest distance down at which the highest address lies below this process's lowest.
+std::uint64_t GuestMemory::distance_below_own() const {
+    const auto lowest = std::min(own_.mappings().front().start.value, user_end);
+    return (user_end - lowest + down_step - 1) & ~(down_step - 1);
+}
+
+bool GuestMemory::fits(std::uint64_t delta) const {
+    return std::ranges::all_of(map_.mappings(), [&](const Mapping& m) { return fits(m, delta); });
+}
+
+// Whether there is room for a mapping, and for what may grow of it, at this distance.
+bool GuestMemory::fits(const Mapping& m, std::uint64_t delta) const {
+    if (m.end.value > user_end) return true;
+    const auto start = m.start.value + delta, end = m.end.value + delta;
+    if (start < mmap_minimum || start > end || end > user_end) return false;
+    const auto below = m.name == "[stack]" ? stack_growth_bytes : page_bytes;
+    const auto* ours = own_.find_at_or_after({start - std::min(start, below)});
+    return !ours || ours->start.value >= end + page_bytes;
+}
+
+// At another distance, if mappings that are new do not fit at this one. False: at none.
+bool GuestMemory::make_room() {
+    if (fits(delta_)) return true;
+    const auto delta = choose_delta();
+    return delta && move_pages(*delta);
+}
+
+// From the side that they move to, so that each page's new place was left by those that move first.
+// False: they are lost.
+bool GuestMemory::move_pages(std::uint64_t delta) {
+    const auto distance = delta - delta_;
+    const bool up = static_cast<std::int64_t>(distance) > 0;
+    std::vector<std::uint64_t> numbers;
+    for (const auto& [number, chunk] : chunks_) numbers.push_back(number);
+    std::ranges::sort(numbers);
+    if (up) std::ranges::reverse(numbers);
+    bool all_moved = (up ? distance : 0 - distance) >= chunk_bytes;
+    std::vector<std::span<std::byte>> places;
+    for (const auto number : numbers)
+        for_each_run(chunks_[number].resident, [&](unsigned first, unsigned count) {
+            const std::span from(host({number * chunk_bytes + first * page_bytes}),
+                                 count * page_bytes);
+            const std::span to(from.data() + distance, from.size());
+            all_moved = all_moved && move_memory(from, to.data());
+            places.push_back(all_moved ? to : from);
+        });
+    delta_ = delta;
+    if (all_moved) return true;
+    for (const auto place : places) munmap(place.data(), place.size());
+    chunks_.clear();
+    return false;
 }
 
 void GuestMemory::drop_pages() {
@@ -290,17 +341,18 @@ std::optional<GuestAddress> GuestMemory::find_free(std::uint64_t size_bytes) con
     const auto& all = map_.mappings();
     const auto wanted = size_bytes + 2 * page_bytes;
     GuestAddress top{user_end};
+    std::optional<GuestAddress> elsewhere;  // at another distance
     for (auto m = all.rbegin(); m != all.rend(); ++m) {
         if (m->end.value > user_end) continue;
         const bool below_stack = top.value != user_end;
         if (below_stack && m->end < top && top - m->end >= wanted) {
             const auto start = top - size_bytes - page_bytes;
-            const auto* ours = own_.find_at_or_after({start.value + delta_});
-            if (!ours || ours->start.value >= start.value + size_bytes + delta_) return start;
+            if (fits({.start = start, .end = start + size_bytes}, delta_)) return start;
+            if (!elsewhere) elsewhere = start;
         }
         top = m->name == "[stack]" ? m->start - stack_growth_bytes : m->start;
     }
-    return std::nullopt;
+    return elsewhere;
 }
 
 bool GuestMemory::map(const Mapping& mapping) {
@@ -311,7 +363,7 @@ bool GuestMemory::map(const Mapping& mapping) {
     mappings.push_back(mapping);
     set_layout(std::move(mappings));
     fresh_.add(mapping.start, mapping.end);
-    return true;
+    return make_room();
 }
 
 bool GuestMemory::unmap(GuestAddress start, std::uint64_t size_bytes) {

@@ -1,6 +1,8 @@
-// The guest's memory in the emulating process: every guest address lies at itself plus a constant,
-// the delta, so that translated code reaches it without a look-up. Pages are fetched from the
-// snapshot when first touched; writes stay here.
+// The guest's memory in the emulating process: every guest address lies at itself plus the same
+// distance, the delta, so that translated code reaches it without a look-up. Where the low third
+// of the guest's address space is free, no address of the guest's reaches what is this process's
+// own. Else what is there can be read without a fault. Pages are fetched from the snapshot when
+// first touched; writes stay here.
 #pragma once
 
 #include <cstdint>
@@ -70,8 +72,8 @@ class GuestMemory final : public GuestSpace {
     void next_interval();
     // All dirty pages were compared with the source, which shows the end of this interval.
     void compared() { compared_ = true; }
-    // The mappings of the source have changed: drops the pages that they show differently. False,
-    // and nothing is done, if one of them is where this process has something at this delta.
+    // The mappings of the source have changed: drops the pages that they show differently. May
+    // change the delta. False if there is no room for them beside the pages that are here.
     bool change_layout(MemoryMap map);
     // The source has changed in these ranges. Of pages that are dirty and lie in them in part, the
     // rest is compared first: see replaced_differences().
@@ -88,6 +90,7 @@ class GuestMemory final : public GuestSpace {
     // Drops every page; they are fetched anew from the source, which has taken over all writes.
     void drop_pages();
 
+    // Changes where mappings do: with begin(), change_layout(), map().
     std::uint64_t delta() const { return delta_; }
     std::byte* host(GuestAddress a) const { return reinterpret_cast<std::byte*>(a.value + delta_); }
 
@@ -160,7 +163,11 @@ class GuestMemory final : public GuestSpace {
     void set_layout(std::vector<Mapping> mappings);
     std::vector<Mapping> without(GuestAddress start, GuestAddress end) const;
     std::optional<std::uint64_t> choose_delta() const;
-    bool collides(std::uint64_t delta) const;
+    std::uint64_t distance_below_own() const;
+    bool fits(std::uint64_t delta) const;
+    bool fits(const Mapping& mapping, std::uint64_t delta) const;
+    bool make_room();
+    bool move_pages(std::uint64_t delta);
 
     CodeChangeListener listener_;
     MemoryMap own_;

@@ -87,16 +87,12 @@ bool GuestMemory::make_dirty(Chunk& chunk, GuestAddress page) {
 
 bool GuestMemory::change_layout(MemoryMap map) {
     std::swap(map_, map);
-    if (collides(delta_)) {
-        std::swap(map_, map);
-        return false;
-    }
     for (const auto& mapping : map.mappings())
         for_each_changed_part(mapping, map_, [&](GuestAddress start, GuestAddress end) {
             if (listener_) listener_(start, end);
             drop_range(start, end);
         });
-    return true;
+    return make_room();
 }
 
 void GuestMemory::refresh(std::span<const MemoryRange> changed) {

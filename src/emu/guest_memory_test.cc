@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <fstream>
+#include <iterator>
 #include <set>
 
 namespace shadowprof::guest_memory_test {
@@ -145,6 +147,67 @@ TEST_CASE("a changed layout drops the pages that are shown differently, and keep
     CHECK(t.memory.on_fault(page(10), true) == GuestMemory::Fault::guest);
     CHECK(t.memory.readable_bytes(page(20)).empty());
     CHECK(first_byte(t.memory, page(25)) == 99);
+}
+
+constexpr std::uint64_t user_end = 0x7fff'ffff'f000;
+
+MemoryMap own_map() {
+    std::ifstream in("/proc/self/maps");
+    auto map = MemoryMap::parse(std::string{std::istreambuf_iterator<char>(in), {}});
+    REQUIRE(map);
+    return std::move(*map);
+}
+
+TEST_CASE("no address that a guest has reaches what is the emulator's own") {
+    const auto own = own_map();
+    // A sanitizer reserves memory everywhere.
+    if (own.mappings().front().start.value < 0x5000'0000'0000) return;
+    Tracked t;
+    for (const auto& m : own.mappings()) {
+        if (m.start.value > user_end) continue;
+        CAPTURE(m.start.value);
+        CHECK(m.start.value - t.memory.delta() >= user_end);
+        CHECK(m.end.value - t.memory.delta() > user_end);
+    }
+}
+
+Mapping low_mapping(std::uint64_t start) {
+    Mapping m = mapping(0, 4, true);
+    m.start = {start};
+    m.end = m.start + 4 * page_bytes;
+    return m;
+}
+
+// What is mapped far below all that was there needs another distance.
+TEST_CASE("memory that a guest maps below all other is there, and the other stays what it was") {
+    for (const std::uint64_t start : {0x10'0000u, 0x4000'0000u}) {
+        Tracked t;
+        write(t.memory, page(1) + 5);
+        write(t.memory, page(31));
+        t.source.version.fill(7);
+        CHECK(first_byte(t.memory, page(20)) == 7);
+        REQUIRE(t.memory.map(low_mapping(start)));
+        write(t.memory, {start});
+        CHECK(first_byte(t.memory, {start}) == 99);
+        CHECK(first_byte(t.memory, page(1) + 5) == 99);
+        CHECK(first_byte(t.memory, page(31)) == 99);
+        CHECK(dirty(t.memory) == std::set{GuestAddress{start}, page(1), page(31)});
+        t.source.version.fill(8);
+        CHECK(first_byte(t.memory, page(20)) == 7);
+        CHECK(*t.memory.host(page(1) + 5) == std::byte{99});
+    }
+}
+
+TEST_CASE("memory that a program maps below all other between two intervals is there") {
+    Tracked t;
+    write(t.memory, page(1) + 5);
+    REQUIRE(t.memory.change_layout(MemoryMap({mapping(0, 32, true), low_mapping(0x4000'0000)})));
+    t.source.version.fill(3);
+    CHECK(first_byte(t.memory, {0x4000'0000}) == 3);
+    CHECK(first_byte(t.memory, page(1) + 5) == 99);
+    // And up again.
+    REQUIRE(t.memory.change_layout(MemoryMap({mapping(0, 32, true)})));
+    CHECK(first_byte(t.memory, page(1) + 5) == 99);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "base/stopwatch.h"
 #include "emu/confinement.h"
 #include "emu/load_watcher.h"
+#include "emu/own_place.h"
 #include "emu/shared_area.h"
 #include "emu/snapshot_pages.h"
 #include "emu/worker_protocol.h"
@@ -576,7 +577,8 @@ Result<int> serve(SampleSyscalls& syscalls) {
 
 }  // namespace
 
-int run_worker(SampleSyscalls& syscalls) {
+int run_worker(SampleSyscalls& syscalls, char* const* arguments) {
+    move_out_of_the_way(arguments);
     const auto status = serve(syscalls);
     return status ? *status : 1;
 }
