@@ -17,8 +17,10 @@ namespace {
 constexpr std::uint64_t user_end = 0x7fff'ffff'f000;
 constexpr std::uint64_t mmap_minimum = 0x10000;
 constexpr std::uint64_t down_step = 0x0080'0000'0000;
-// Kept free below a stack, as the kernel would let it grow (ulimit -s is 8 MiB by default).
+// Kept free below a stack, whatever its limit is.
 constexpr std::uint64_t stack_growth_bytes = std::uint64_t{8} << 20;
+// A stack does not grow nearer to what lies below it (stack_guard_gap of Linux).
+constexpr std::uint64_t stack_gap_bytes = 256 * page_bytes;
 
 bool is_accessible(const Mapping& m) {
     return m.readable || m.writable || m.executable;
@@ -172,6 +174,7 @@ void GuestMemory::drop_pages() {
 void GuestMemory::end() {
     drop_pages();
     fresh_.clear();
+    aliased_code_.clear();
     map_ = {};
     source_ = nullptr;
 }
@@ -192,7 +195,7 @@ GuestMemory::Fault GuestMemory::on_fault(GuestAddress address, bool is_write) {
     if (!is_accessible(*mapping) || (is_write && !mapping->writable)) return Fault::guest;
     auto* chunk = chunk_of(address);
     if (!chunk || !(chunk->resident & page_bit(address))) {
-        if (!fetch(*mapping, address)) return Fault::guest;
+        if (!fetch(*mapping, address)) return mapping->is_file() ? Fault::unreadable : Fault::guest;
         if (is_write && track_writes_) make_dirty(*chunk_of(address), address.page());
         return Fault::resolved;
     }
@@ -216,6 +219,7 @@ bool GuestMemory::fetch(const Mapping& mapping, GuestAddress address) {
     // The first touch of a chunk may well be the only one.
     if (!chunk.resident) wanted = static_cast<std::uint16_t>(wanted & first_touch_pages(address));
     wanted = static_cast<std::uint16_t>(wanted & ~chunk.resident);
+    if (is_aliased(mapping)) return place_alias(mapping, address.page());
     for_each_run(wanted, [&](unsigned start, unsigned count) {
         place_pages(mapping, chunk_start + start * page_bytes, count);
     });
@@ -227,8 +231,9 @@ bool GuestMemory::place_pages(const Mapping& mapping, GuestAddress first, std::u
     const auto bytes = pages * page_bytes;
     const bool starts_dirty = mapping.writable && !track_writes_;
     void* at = host(first);
+    const int sharing = mapping.shared ? MAP_SHARED : MAP_PRIVATE;
     void* placed = mmap(at, bytes, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+                        sharing | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
     if (placed == MAP_FAILED) return false;
     const bool ok = placed == at &&
                     (fresh_.contains(first) ||
@@ -239,19 +244,25 @@ bool GuestMemory::place_pages(const Mapping& mapping, GuestAddress first, std::u
         return false;
     }
     counters_.pages_fetched += pages;
+    note_placed(first, pages, starts_dirty);
+    return true;
+}
+
+void GuestMemory::note_placed(GuestAddress first, std::uint64_t pages, bool starts_dirty) {
     auto& chunk = chunks_[first.value / chunk_bytes];
     for (std::uint64_t i = 0; i < pages; ++i) {
         const auto bit = page_bit(first + i * page_bytes);
         chunk.resident = static_cast<std::uint16_t>(chunk.resident | bit);
         if (starts_dirty) chunk.dirty = static_cast<std::uint16_t>(chunk.dirty | bit);
     }
-    return true;
 }
 
 bool GuestMemory::grow_stack(GuestAddress address) {
     const auto* above = map_.find_at_or_after(address);
-    if (!above || above->name != "[stack]" || above->end - address > stack_growth_bytes)
+    if (!above || above->name != "[stack]" || above->end - address.page() > stack_limit_bytes_)
         return false;
+    const auto* below = map_.find_at_or_after(address.page() - stack_gap_bytes);
+    if (below != above && is_accessible(*below)) return false;
     Mapping grown = *above;
     const auto old_start = grown.start;
     grown.start = address.page();
@@ -267,6 +278,12 @@ std::span<const std::byte> GuestMemory::readable_bytes(GuestAddress address) {
     return {host(address), page_bytes - address.value % page_bytes};
 }
 
+std::span<const std::byte> GuestMemory::executable_bytes(GuestAddress address) {
+    const auto* mapping = map_.find(address);
+    if (!mapping || !mapping->executable) return {};
+    return readable_bytes(address);
+}
+
 bool GuestMemory::fill(GuestAddress from, std::span<const std::byte> bytes) {
     if (readable_bytes(from).size() < bytes.size()) return false;
     const auto* chunk = chunk_of(from);
@@ -278,6 +295,12 @@ bool GuestMemory::fill(GuestAddress from, std::span<const std::byte> bytes) {
 }
 
 void GuestMemory::watch_code_page(GuestAddress page) {
+    watch(page);
+    if (!for_each_alias(page, [&](GuestAddress alias) { watch(alias); })) return;
+    aliased_code_.insert(page.page());
+}
+
+void GuestMemory::watch(GuestAddress page) {
     const auto* mapping = map_.find(page);
     auto* chunk = chunk_of(page);
     if (!mapping || !mapping->writable || !chunk || !(chunk->resident & page_bit(page))) return;
@@ -292,7 +315,16 @@ void GuestMemory::allow_code_write(GuestAddress page) {
     ++counters_.code_writes;
     if (make_dirty(*chunk, page.page()))
         chunk->watched = static_cast<std::uint16_t>(chunk->watched & ~page_bit(page));
-    if (listener_) listener_(page.page(), page.page() + page_bytes);
+    tell_of_change(page.page());
+}
+
+void GuestMemory::tell_of_change(GuestAddress page) {
+    if (!listener_) return;
+    listener_(page, page + page_bytes);
+    for_each_alias(page, [&](GuestAddress alias) {
+        aliased_code_.erase(alias);
+        listener_(alias, alias + page_bytes);
+    });
 }
 
 void GuestMemory::for_each_dirty_page(
@@ -377,9 +409,11 @@ bool GuestMemory::unmap(GuestAddress start, std::uint64_t size_bytes) {
 bool GuestMemory::protect(GuestAddress start, std::uint64_t size_bytes, Protection protection) {
     const auto end = start + size_bytes;
     std::vector<Mapping> changed;
+    bool was_code = false;
     for (auto at = start; at < end;) {
         const auto* m = map_.find(at);
         if (!m) return false;
+        was_code |= m->executable;
         Mapping piece = *m;
         piece.start = at;
         piece.file_offset += at - m->start;
@@ -390,7 +424,8 @@ bool GuestMemory::protect(GuestAddress start, std::uint64_t size_bytes, Protecti
         at = piece.end;
         changed.push_back(std::move(piece));
     }
-    if (listener_ && protection.writable) listener_(start, end);
+    if (listener_ && (protection.writable || (was_code && !protection.executable)))
+        listener_(start, end);
     auto mappings = without(start, end);
     for (const auto& piece : changed) mappings.push_back(piece);
     set_layout(std::move(mappings));

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -18,6 +19,9 @@
 #include "emu/guest_space.h"
 
 namespace shadowprof {
+
+// What RLIMIT_STACK is where nobody changes it.
+inline constexpr std::uint64_t usual_stack_limit_bytes = std::uint64_t{8} << 20;
 
 // Where a sample's memory comes from.
 class PageSource {
@@ -67,6 +71,8 @@ class GuestMemory final : public GuestSpace {
     // `source` must outlive the sample. Where writes are tracked, a page is dirty only from its
     // first write on.
     Result<void> begin(MemoryMap map, PageSource& source, bool track_writes = false);
+    // How far the stack may grow: RLIMIT_STACK. Holds until the next one is set.
+    void set_stack_limit(std::uint64_t bytes) { stack_limit_bytes_ = bytes; }
     // The source has become what this memory is, and goes on from there: pages stay. If they were
     // compared(), those that were written to a while ago are clean again.
     void next_interval();
@@ -95,14 +101,18 @@ class GuestMemory final : public GuestSpace {
     std::byte* host(GuestAddress a) const { return reinterpret_cast<std::byte*>(a.value + delta_); }
 
     // What a memory fault at a guest address means.
-    enum class Fault { resolved, code_write, guest };
+    enum class Fault { resolved, code_write, guest, unreadable };
     // Resolves a first touch. `code_write`: the page holds translated code and the guest may write
     // to it: see allow_code_write(). `guest`: the guest itself must not do that.
+    // `unreadable`: it may, but the source has no such page. Behind the end of a mapped file there
+    // is none natively either.
     Fault on_fault(GuestAddress address, bool is_write);
 
     // Makes bytes at `address` readable and returns them, up to the end of their page; empty if the
     // guest cannot read there.
     std::span<const std::byte> readable_bytes(GuestAddress address);
+    // The same of memory that may be executed.
+    std::span<const std::byte> executable_bytes(GuestAddress address);
     // Mapped in this sample: not what the source shows.
     bool is_fresh(GuestAddress address) const { return fresh_.contains(address); }
     // Puts bytes of the snapshot where they are, in one page: for a source that shows less than
@@ -153,6 +163,12 @@ class GuestMemory final : public GuestSpace {
     bool is_resident(GuestAddress address);
     bool fetch(const Mapping& mapping, GuestAddress address);
     bool place_pages(const Mapping& mapping, GuestAddress first, std::uint64_t pages);
+    void note_placed(GuestAddress first, std::uint64_t pages, bool starts_dirty);
+    bool is_aliased(const Mapping& mapping) const;
+    bool place_alias(const Mapping& mapping, GuestAddress page);
+    bool for_each_alias(GuestAddress page, const std::function<void(GuestAddress)>& visit) const;
+    void watch(GuestAddress page);
+    void tell_of_change(GuestAddress page);
     bool grow_stack(GuestAddress address);
     bool make_dirty(Chunk& chunk, GuestAddress page);
     void clean_pages();
@@ -174,8 +190,11 @@ class GuestMemory final : public GuestSpace {
     MemoryMap map_;
     PageSource* source_ = nullptr;
     std::uint64_t delta_ = 0;
+    std::uint64_t stack_limit_bytes_ = usual_stack_limit_bytes;
     std::unordered_map<std::uint64_t, Chunk> chunks_;  // by address / chunk_bytes
     PageRanges fresh_;  // mapped in this sample: zero when first touched, not in the snapshot
+    // Pages with code of files that are mapped elsewhere, too, and may be written to there.
+    std::set<GuestAddress> aliased_code_;
     GuestMemoryCounters counters_;
     bool layout_changed_ = false;
     bool track_writes_ = false;

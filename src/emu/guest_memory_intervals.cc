@@ -124,6 +124,10 @@ void GuestMemory::reread(GuestAddress page, std::span<const MemoryRange> changed
     if (chunk->dirty & page_bit(page)) compare_rest(page, changed, native);
     allow_code_write(page);
     if (!make_dirty(*chunk, page)) return drop_range(page, page + page_bytes);
+    if (std::memcmp(host(page), native.data(), page_bytes) == 0) return;
+    // Code in memory that cannot be written to here is not watched.
+    const auto* mapping = map_.find(page);
+    if (mapping && mapping->executable) tell_of_change(page);
     std::memcpy(host(page), native.data(), page_bytes);
 }
 

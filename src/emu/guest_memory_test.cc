@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 #include <set>
@@ -208,6 +209,86 @@ TEST_CASE("memory that a program maps below all other between two intervals is t
     // And up again.
     REQUIRE(t.memory.change_layout(MemoryMap({mapping(0, 32, true)})));
     CHECK(first_byte(t.memory, page(1) + 5) == 99);
+}
+
+Mapping shared_mapping(std::uint64_t first_page, std::uint64_t offset_pages, bool writable) {
+    Mapping m = mapping(first_page, 4 - offset_pages, writable);
+    m.shared = true;
+    m.executable = !writable;
+    m.inode = 7;
+    m.file_offset = offset_pages * page_bytes;
+    return m;
+}
+
+TEST_CASE("what is written to a file that is mapped twice is there at both places, as code too") {
+    for (const bool tracked : {false, true}) {
+        std::vector<GuestAddress> changed;
+        VersionedPages source;
+        GuestMemory memory(
+            [&](GuestAddress start, GuestAddress) { changed.push_back(start.page()); });
+        REQUIRE(memory.begin(MemoryMap({shared_mapping(0, 0, true), shared_mapping(10, 1, true),
+                                        shared_mapping(20, 2, false), mapping(30, 4, true)}),
+                             source, tracked));
+        CHECK(first_byte(memory, page(0)) == 0);
+        CHECK(first_byte(memory, page(1)) == 0);
+        CHECK(first_byte(memory, page(10)) == 0);
+        write(memory, page(10));
+        CHECK(first_byte(memory, page(1)) == 99);
+        CHECK(first_byte(memory, page(0)) == 0);
+        write(memory, page(3));
+        CHECK(first_byte(memory, page(12)) == 99);
+        CHECK(first_byte(memory, page(21)) == 99);
+        // Of page 12 the watch begins when it comes, of page 3 at once.
+        memory.watch_code_page(page(20));
+        CHECK(first_byte(memory, page(2)) == 0);
+        CHECK(memory.on_fault(page(2), true) == GuestMemory::Fault::code_write);
+        changed.clear();
+        memory.allow_code_write(page(2));
+        CHECK(std::ranges::count(changed, page(20)) == 1);
+        CHECK(memory.on_fault(page(2), true) != GuestMemory::Fault::code_write);
+    }
+}
+
+TEST_CASE("a stack grows to its limit and not nearer to what lies below it") {
+    VersionedPages source;
+    GuestMemory memory;
+    Mapping stack = mapping(60, 2, true);
+    stack.name = "[stack]";
+    memory.set_stack_limit(10 * page_bytes);
+    REQUIRE(memory.begin(MemoryMap({stack}), source));
+    CHECK(memory.on_fault(page(52), true) == GuestMemory::Fault::resolved);
+    CHECK(memory.on_fault(page(51) + 100, true) == GuestMemory::Fault::guest);
+    memory.set_stack_limit(1000 * page_bytes);
+    REQUIRE(memory.begin(MemoryMap({mapping(0, 1, false), stack}), source));
+    CHECK(memory.on_fault(page(59), true) == GuestMemory::Fault::guest);
+}
+
+TEST_CASE("what may not be executed has no code, and loses it with the right") {
+    std::vector<GuestAddress> changed;
+    VersionedPages source;
+    GuestMemory memory([&](GuestAddress start, GuestAddress) { changed.push_back(start); });
+    Mapping code = mapping(0, 2, false);
+    code.executable = true;
+    REQUIRE(memory.begin(MemoryMap({code, mapping(4, 1, true)}), source));
+    CHECK(memory.executable_bytes(page(0)).size() == page_bytes);
+    CHECK(memory.executable_bytes(page(4)).empty());
+    changed.clear();
+    REQUIRE(memory.protect(page(0), page_bytes, {.readable = true}));
+    CHECK(changed == std::vector{page(0)});
+    CHECK(memory.executable_bytes(page(0)).empty());
+    CHECK(memory.executable_bytes(page(1)).size() == page_bytes);
+}
+
+TEST_CASE("memory of a file that the source does not have is behind the file's end") {
+    class NoPages final : public PageSource {
+        bool read_pages(GuestAddress, std::span<std::byte>) override { return false; }
+    } source;
+    GuestMemory memory;
+    Mapping file = mapping(0, 2, false);
+    file.inode = 7;
+    REQUIRE(memory.begin(MemoryMap({file, mapping(4, 2, false)}), source));
+    CHECK(memory.on_fault(page(1), false) == GuestMemory::Fault::unreadable);
+    CHECK(memory.on_fault(page(4), false) == GuestMemory::Fault::guest);
 }
 
 }  // namespace

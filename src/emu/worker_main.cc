@@ -300,6 +300,7 @@ std::optional<SampleEnd> Worker::begin(const StartMessage& start, WorkerSocket::
     const bool goes_on = start.kind == RunKind::exact_onward || start.kind == RunKind::exact_next;
     if (goes_on ? !pages_ : !message.fd || start.maps_bytes == 0) return SampleEnd::worker_lost;
     if (start.kind == RunKind::exact_onward) return std::nullopt;
+    emulator_->memory().set_stack_limit(start.stack_limit_bytes);
     std::optional<MemoryMap> map;
     if (start.maps_bytes != 0) {
         auto parsed = MemoryMap::parse(

@@ -5,7 +5,8 @@ import shutil
 from harness import SHADOWPROF, TestCase, main, taken, victim
 
 NOT_HERE = 77
-KINDS = ("low",)
+KINDS = ("low", "handler", "stack", "protected", "file_end", "x87", "machine", "vsyscall", "alias",
+         "secret", "wait")
 
 
 class Corners(TestCase):
@@ -33,7 +34,7 @@ class Corners(TestCase):
         for mode in ("shadow", "burst"):
             with self.subTest(mode=mode):
                 _, profile = self.profile_until(
-                    lambda profile: taken(profile) > 20,
+                    lambda profile: taken(profile) > 5,
                     lambda factor: (victim("corners"), "low", str(100 * factor)),
                     options=[f"--mode={mode}"])
                 self.assertNotIn("fault", profile["sampling"]["ended"])

@@ -176,14 +176,21 @@ static int on_x87(void) {
                      : "m"(number));
         state = work(state + at.environment[3] + at.image[3], 100);
     }
-    return state == 0 || at.environment[3] == 0;
+    return state == 0;
 }
 
 static int on_machine(void) {
     uint64_t sum = 0;
     for (int i = 0; i < 20; ++i) {
-        uint64_t wide = 0, other = 0;
+        uint64_t wide = 0, other = 0, half = 0;
         uint16_t narrow = 0;
+        asm volatile("smsw %w0\n\tstr %k1\n\tsldt %w0" : "+r"(half), "+r"(sum));
+        asm volatile(
+            "mov $-1, %%r9\n\tmov $-1, %%r11\n\tsmsw %%r9d\n\tsmsw %%r11w\n\t"
+            "add %%r9, %0\n\tadd %%r11, %0"
+            : "+r"(sum)
+            :
+            : "r9", "r11");
         asm volatile("smsw %0" : "=r"(wide));
         asm volatile("smsw %%r10\n\tmov %%r10, %0" : "=r"(other) : : "r10");
         asm volatile("smsw %0" : "=m"(narrow));
@@ -287,8 +294,9 @@ static int on_wait(void) {
         if (twice[i] != i) return 8;
     }
     memory[5] = 55;
-    volatile uint8_t* left = mremap(memory, bytes, bytes, MREMAP_MAYMOVE | 4 /* DONTUNMAP */);
-    if (left == MAP_FAILED) return NONE;
+    volatile uint8_t* left =
+        (uint8_t*)syscall(SYS_mremap, memory, bytes, bytes, MREMAP_MAYMOVE | 4 /* DONTUNMAP */, 0);
+    if (left == MAP_FAILED) return state == 0;
     return left[5] != 55 || memory[5] != 0 || state == 0;
 }
 

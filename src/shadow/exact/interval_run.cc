@@ -17,6 +17,9 @@ constexpr std::size_t kept_divergences = 20;
 // Times what the last comparison took.
 constexpr int time_between_comparisons = 24;
 
+// Programs have no breakpoints in the kernel's half of the address space.
+constexpr GuestAddress highest_breakpoint{0x7fff'ffff'ffff};
+
 bool is_clock_page(const Mapping* mapping) {
     return mapping && mapping->name.starts_with("[vvar");
 }
@@ -72,6 +75,12 @@ Result<bool> IntervalRun::interval_from(const CpuState& start) {
                                            emulated.cpu.rip.value, name(emulated.result.end));
         return false;
     }
+    if (*boundary == Boundary::vdso_call && emulated.cpu.rip > highest_breakpoint) {
+        ++stats_.intervals;
+        TRY(leave_to_hardware("it called the vsyscall page, where the hardware cannot be stopped"));
+        TRY_ASSIGN(auto passage, native_.pass_whatever());
+        return prepare_next(std::move(passage));
+    }
     TRY_ASSIGN(const bool arrived, run_natively_to(*boundary, emulated));
     ++stats_.intervals;
     if (!arrived && stands_at_breakpoint()) {
@@ -92,6 +101,15 @@ Result<bool> IntervalRun::interval_from(const CpuState& start) {
     return prepare_next(std::move(passage));
 }
 
+// The kernel has written below what the stack was: it has grown.
+bool IntervalRun::has_stack_grown(const std::vector<MemoryRange>& writes) const {
+    return std::ranges::any_of(writes, [&](const MemoryRange& range) {
+        const auto* next = map_.find_at_or_after(range.start);
+        return next && range.start < next->start && next->name == "[stack]" &&
+               range.start < range.end;
+    });
+}
+
 // What the next interval has to know of what happened in between.
 Result<bool> IntervalRun::prepare_next(Passage passage) {
     stats_.signals = native_.signals_held();
@@ -102,10 +120,17 @@ Result<bool> IntervalRun::prepare_next(Passage passage) {
     const bool all = std::any_of(passage.writes.ranges.begin(), passage.writes.ranges.end(),
                                  [](const MemoryRange& range) { return range.is_all(); });
     changed_ = all ? std::vector{MemoryRange::all()} : std::move(passage.writes.ranges);
-    layout_changed_ |= passage.writes.layout;
+    layout_changed_ |= passage.writes.layout || has_stack_grown(changed_);
     anew_ |= passage.executed;
     jumped_ |= passage.jumped || passage.executed;
     return true;
+}
+
+// It faulted at memory that is mapped, but that nobody can read by way of the kernel: clock pages,
+// devices, secret memory, what is behind the end of a file.
+bool IntervalRun::is_unreadable(const RunResult& result) const {
+    const auto* mapping = map_.find(result.fault_address);
+    return is_clock_page(mapping) || (mapping && result.signal == SIGBUS);
 }
 
 std::optional<IntervalRun::Boundary> IntervalRun::boundary_of(const SampleOutcome& emulated) const {
@@ -115,10 +140,8 @@ std::optional<IntervalRun::Boundary> IntervalRun::boundary_of(const SampleOutcom
         case SampleEnd::unsupported_instruction:
             return Boundary::instruction;
         case SampleEnd::fault:
-            // Only the hardware can read those.
-            if (is_clock_page(map_.find(emulated.result.fault_address)))
-                return Boundary::instruction;
-            return Boundary::fault;
+            // What only the hardware can read, or fails to.
+            return is_unreadable(emulated.result) ? Boundary::instruction : Boundary::fault;
         case SampleEnd::size:
             return Boundary::cut;
         default:

@@ -90,6 +90,8 @@ class IntervalRun {
     Result<SampleOutcome> onward(const CpuState& cpu, std::uint64_t blocks,
                                  const std::function<void(std::uint64_t)>& use);
     Result<SampleOutcome> cut(SampleOutcome emulated);
+    bool is_unreadable(const RunResult& result) const;
+    bool has_stack_grown(const std::vector<MemoryRange>& writes) const;
     std::optional<Boundary> boundary_of(const SampleOutcome& emulated) const;
     Result<bool> run_natively_to(Boundary boundary, const SampleOutcome& emulated);
     Result<bool> find_cut(const SampleOutcome& emulated);
