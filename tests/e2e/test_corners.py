@@ -22,6 +22,8 @@ class Corners(TestCase):
                 done = self.shadowprof("verify", "--", victim("corners"), kind)
                 self.check(done, kind)
                 self.assertIn(" 0 diverged", done.stderr)
+                if kind == "secret":
+                    self.assertEqual(done.stderr.count("memfd_secret"), 1, done.stderr)
 
     def test_samples_are_not_noticed(self):
         for kind in KINDS:

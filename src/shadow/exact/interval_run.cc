@@ -283,7 +283,7 @@ Result<Passage> IntervalRun::pass(Boundary boundary, const SampleOutcome& emulat
             ++stats_.native_instructions;
             // Its block was left before it.
             jumped_ |= emulated.result.end == SampleEnd::fault;
-            return pass_instruction(emulated.cpu.rip);
+            return pass_instruction(emulated);
         case Boundary::fault:
             ++stats_.boundaries["a fault"];
             return native_.pass_fault();
@@ -297,12 +297,24 @@ Result<Passage> IntervalRun::pass(Boundary boundary, const SampleOutcome& emulat
     return Passage{};
 }
 
-Result<Passage> IntervalRun::pass_instruction(GuestAddress at) {
+// What is said of all accesses to memory of a kind together.
+std::string IntervalRun::unreadable_name(const SampleOutcome& emulated) const {
+    const auto* mapping = map_.find(emulated.result.fault_address);
+    if (mapping && mapping->name.starts_with("/secretmem"))
+        return "an access to memory that only the program can read (memfd_secret)";
+    return is_clock_page(mapping) ? "an access to the kernel's clock pages"
+                                  : "an access behind the end of a file or to a device";
+}
+
+Result<Passage> IntervalRun::pass_instruction(const SampleOutcome& emulated) {
+    const auto at = emulated.cpu.rip;
     std::array<std::byte, Instruction::max_length> bytes;
     ProcessMemory memory(thread_.tid());
     const auto readable = memory.read(at, bytes);
     const auto in = readable ? Instruction::decode(bytes, at) : std::nullopt;
-    ++stats_.boundaries[in ? ZydisMnemonicGetString(in->mnemonic()) : "instruction"];
+    const bool faulted = emulated.result.end == SampleEnd::fault;
+    const auto* mnemonic = in ? ZydisMnemonicGetString(in->mnemonic()) : "instruction";
+    ++stats_.boundaries[faulted ? unreadable_name(emulated) : mnemonic];
     const bool registers_only = in && in->is_nondeterministic() && !in->has_memory_operand();
     return native_.pass_instruction(registers_only);
 }

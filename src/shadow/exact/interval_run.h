@@ -91,6 +91,7 @@ class IntervalRun {
                                  const std::function<void(std::uint64_t)>& use);
     Result<SampleOutcome> cut(SampleOutcome emulated);
     bool is_unreadable(const RunResult& result) const;
+    std::string unreadable_name(const SampleOutcome& emulated) const;
     bool has_stack_grown(const std::vector<MemoryRange>& writes) const;
     std::optional<Boundary> boundary_of(const SampleOutcome& emulated) const;
     Result<bool> run_natively_to(Boundary boundary, const SampleOutcome& emulated);
@@ -102,7 +103,7 @@ class IntervalRun {
     Result<std::vector<std::string>> compare_memory(std::vector<MemoryDifference>* bytes);
     Result<bool> is_memory_due(Boundary boundary, const SampleOutcome& emulated) const;
     Result<Passage> pass(Boundary boundary, const SampleOutcome& emulated);
-    Result<Passage> pass_instruction(GuestAddress at);
+    Result<Passage> pass_instruction(const SampleOutcome& emulated);
     bool stands_at_breakpoint() const;
     Result<void> leave_to_hardware(std::string reason);
     Result<bool> prepare_next(Passage passage);
