@@ -188,7 +188,7 @@ Result<void> run(const Load& load, std::chrono::milliseconds from, std::uint64_t
 
 int main(int argc, char** argv) {
     using namespace shadowprof;
-    if (argc == 2 && argv[1] == worker_subcommand) return run_emulation_worker();
+    if (argc == 2 && argv[1] == worker_subcommand) return run_emulation_worker(argv);
     const Load* load = nullptr;
     for (const auto& each : loads)
         if (argc > 4 && each.name == argv[1]) load = &each;

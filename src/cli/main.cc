@@ -97,7 +97,7 @@ void reserve_standard_descriptors() {
 
 int main(int argc, char** argv) {
     using namespace shadowprof;
-    if (argc == 2 && argv[1] == worker_subcommand) return run_emulation_worker();
+    if (argc == 2 && argv[1] == worker_subcommand) return run_emulation_worker(argv);
     reserve_standard_descriptors();
     survive_truncated_files();
     const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);

@@ -261,6 +261,11 @@ bool Instruction::is_nondeterministic() const {
         case ZYDIS_MNEMONIC_XSAVEC64:
         case ZYDIS_MNEMONIC_XSAVEOPT:
         case ZYDIS_MNEMONIC_XSAVEOPT64:
+        // Where the x87 unit's last instruction and operand were.
+        case ZYDIS_MNEMONIC_FNSTENV:
+        case ZYDIS_MNEMONIC_FNSAVE:
+        case ZYDIS_MNEMONIC_FXSAVE:
+        case ZYDIS_MNEMONIC_FXSAVE64:
             return true;
         default:
             return false;

@@ -80,6 +80,7 @@ void Emulator::begin_translator(bool same_files) {
     if (vdso == mappings.end() || *vdso != vdso_) {
         vdso_ = vdso == mappings.end() ? Mapping{} : *vdso;
         vdso_functions_ = find_vdso_functions(memory_, vdso_);
+        add_vsyscalls(memory_.layout(), vdso_functions_);
     }
     translator_.begin_sample(vdso_functions_, nondeterminism_, same_files);
 }
@@ -135,6 +136,9 @@ void Emulator::handle_signal(int signal, const siginfo_t& info, ucontext_t& cont
                 return;
             case GuestMemory::Fault::code_write:
                 fault.code_write = true;
+                break;
+            case GuestMemory::Fault::unreadable:
+                fault.signal = SIGBUS;
                 break;
             case GuestMemory::Fault::guest:
                 break;

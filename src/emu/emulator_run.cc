@@ -155,7 +155,7 @@ void Emulator::Run::enter_entry(const std::uint8_t* entry, GuestAddress pc) {
     context_.entry = reinterpret_cast<std::uint64_t>(entry);
     if (entry) return;
     if (e_.tables_.full()) return end(SampleEnd::worker_lost);
-    if (!e_.memory_.readable_bytes(pc).empty()) return hand_over(pc);
+    if (!e_.memory_.executable_bytes(pc).empty()) return hand_over(pc);
     result_.signal = SIGSEGV;
     result_.fault_address = pc;
     end(SampleEnd::fault);

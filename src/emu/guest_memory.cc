@@ -16,11 +16,11 @@ namespace {
 // The highest address that user space has with 4-level paging.
 constexpr std::uint64_t user_end = 0x7fff'ffff'f000;
 constexpr std::uint64_t mmap_minimum = 0x10000;
-// Between a position-independent program and its libraries, and so most likely free here.
-constexpr std::uint64_t usual_shift = 0x2000'0000'0000;
 constexpr std::uint64_t down_step = 0x0080'0000'0000;
-// Kept free below a stack, as the kernel would let it grow (ulimit -s is 8 MiB by default).
+// Kept free below a stack, whatever its limit is.
 constexpr std::uint64_t stack_growth_bytes = std::uint64_t{8} << 20;
+// A stack does not grow nearer to what lies below it (stack_guard_gap of Linux).
+constexpr std::uint64_t stack_gap_bytes = 256 * page_bytes;
 
 bool is_accessible(const Mapping& m) {
     return m.readable || m.writable || m.executable;
@@ -31,6 +31,17 @@ MemoryMap read_own_map() {
     std::string text{std::istreambuf_iterator<char>(in), {}};
     auto map = MemoryMap::parse(text);
     return map ? std::move(map).value() : MemoryMap{};
+}
+
+// False if something lies there.
+bool move_memory(std::span<std::byte> from, std::byte* to) {
+    const auto bytes = from.size();
+    const void* reserved =
+        mmap(to, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    if (reserved != to) return false;
+    if (mremap(from.data(), bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, to) == to) return true;
+    munmap(to, bytes);
+    return false;
 }
 
 // A few pages of its chunk around an address.
@@ -90,28 +101,70 @@ std::optional<std::uint64_t> GuestMemory::choose_delta() const {
     for (const auto& m : all)
         if (m.end.value <= user_end) highest = std::max(highest, m.end.value);
 
-    // Downwards where the program leaves the low half free, else as far up as there is room.
-    const auto fits_below = [&](std::uint64_t down) {
-        return lowest >= down + mmap_minimum && !collides(0 - down);
-    };
-    if (fits_below(usual_shift)) return 0 - usual_shift;
+    // Best below everything that is this process's own: then no address of the guest's reaches it.
+    const auto out_of_reach = own_.mappings().empty() ? 0 : distance_below_own();
+    if (out_of_reach != 0 && fits(0 - out_of_reach)) return 0 - out_of_reach;
+    // Else somewhere below, or as far up as there is room.
     for (auto down = lowest & ~(down_step - 1); down >= down_step; down -= down_step)
-        if (fits_below(down)) return 0 - down;
+        if (fits(0 - down)) return 0 - down;
     for (std::uint64_t up = (user_end - highest) & ~(page_bytes - 1); up >= page_bytes;
          up = (up - up / 8 - page_bytes) & ~(page_bytes - 1))
-        if (!collides(up)) return up;
-    if (!collides(0)) return 0;
+        if (fits(up)) return up;
+    if (fits(0)) return 0;
     return std::nullopt;
 }
 
-bool GuestMemory::collides(std::uint64_t delta) const {
-    return std::any_of(map_.mappings().begin(), map_.mappings().end(), [&](const Mapping& m) {
-        if (m.end.value > user_end) return false;
-        const auto below = m.name == "[stack]" ? stack_growth_bytes : page_bytes;
-        const GuestAddress start{m.start.value + delta - below};
-        const auto* ours = own_.find_at_or_after(start);
-        return ours && ours->start.value < m.end.value + delta + page_bytes;
-    });
+// The shortest distance down at which the highest address lies below this process's lowest.
+std::uint64_t GuestMemory::distance_below_own() const {
+    const auto lowest = std::min(own_.mappings().front().start.value, user_end);
+    return (user_end - lowest + down_step - 1) & ~(down_step - 1);
+}
+
+bool GuestMemory::fits(std::uint64_t delta) const {
+    return std::ranges::all_of(map_.mappings(), [&](const Mapping& m) { return fits(m, delta); });
+}
+
+// Whether there is room for a mapping, and for what may grow of it, at this distance.
+bool GuestMemory::fits(const Mapping& m, std::uint64_t delta) const {
+    if (m.end.value > user_end) return true;
+    const auto start = m.start.value + delta, end = m.end.value + delta;
+    if (start < mmap_minimum || start > end || end > user_end) return false;
+    const auto below = m.name == "[stack]" ? stack_growth_bytes : page_bytes;
+    const auto* ours = own_.find_at_or_after({start - std::min(start, below)});
+    return !ours || ours->start.value >= end + page_bytes;
+}
+
+// At another distance, if mappings that are new do not fit at this one. False: at none.
+bool GuestMemory::make_room() {
+    if (fits(delta_)) return true;
+    const auto delta = choose_delta();
+    return delta && move_pages(*delta);
+}
+
+// From the side that they move to, so that each page's new place was left by those that move first.
+// False: they are lost.
+bool GuestMemory::move_pages(std::uint64_t delta) {
+    const auto distance = delta - delta_;
+    const bool up = static_cast<std::int64_t>(distance) > 0;
+    std::vector<std::uint64_t> numbers;
+    for (const auto& [number, chunk] : chunks_) numbers.push_back(number);
+    std::ranges::sort(numbers);
+    if (up) std::ranges::reverse(numbers);
+    bool all_moved = (up ? distance : 0 - distance) >= chunk_bytes;
+    std::vector<std::span<std::byte>> places;
+    for (const auto number : numbers)
+        for_each_run(chunks_[number].resident, [&](unsigned first, unsigned count) {
+            const std::span from(host({number * chunk_bytes + first * page_bytes}),
+                                 count * page_bytes);
+            const std::span to(from.data() + distance, from.size());
+            all_moved = all_moved && move_memory(from, to.data());
+            places.push_back(all_moved ? to : from);
+        });
+    delta_ = delta;
+    if (all_moved) return true;
+    for (const auto place : places) munmap(place.data(), place.size());
+    chunks_.clear();
+    return false;
 }
 
 void GuestMemory::drop_pages() {
@@ -121,6 +174,7 @@ void GuestMemory::drop_pages() {
 void GuestMemory::end() {
     drop_pages();
     fresh_.clear();
+    aliased_code_.clear();
     map_ = {};
     source_ = nullptr;
 }
@@ -141,7 +195,7 @@ GuestMemory::Fault GuestMemory::on_fault(GuestAddress address, bool is_write) {
     if (!is_accessible(*mapping) || (is_write && !mapping->writable)) return Fault::guest;
     auto* chunk = chunk_of(address);
     if (!chunk || !(chunk->resident & page_bit(address))) {
-        if (!fetch(*mapping, address)) return Fault::guest;
+        if (!fetch(*mapping, address)) return mapping->is_file() ? Fault::unreadable : Fault::guest;
         if (is_write && track_writes_) make_dirty(*chunk_of(address), address.page());
         return Fault::resolved;
     }
@@ -165,6 +219,7 @@ bool GuestMemory::fetch(const Mapping& mapping, GuestAddress address) {
     // The first touch of a chunk may well be the only one.
     if (!chunk.resident) wanted = static_cast<std::uint16_t>(wanted & first_touch_pages(address));
     wanted = static_cast<std::uint16_t>(wanted & ~chunk.resident);
+    if (is_aliased(mapping)) return place_alias(mapping, address.page());
     for_each_run(wanted, [&](unsigned start, unsigned count) {
         place_pages(mapping, chunk_start + start * page_bytes, count);
     });
@@ -176,8 +231,9 @@ bool GuestMemory::place_pages(const Mapping& mapping, GuestAddress first, std::u
     const auto bytes = pages * page_bytes;
     const bool starts_dirty = mapping.writable && !track_writes_;
     void* at = host(first);
+    const int sharing = mapping.shared ? MAP_SHARED : MAP_PRIVATE;
     void* placed = mmap(at, bytes, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+                        sharing | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
     if (placed == MAP_FAILED) return false;
     const bool ok = placed == at &&
                     (fresh_.contains(first) ||
@@ -188,19 +244,25 @@ bool GuestMemory::place_pages(const Mapping& mapping, GuestAddress first, std::u
         return false;
     }
     counters_.pages_fetched += pages;
+    note_placed(first, pages, starts_dirty);
+    return true;
+}
+
+void GuestMemory::note_placed(GuestAddress first, std::uint64_t pages, bool starts_dirty) {
     auto& chunk = chunks_[first.value / chunk_bytes];
     for (std::uint64_t i = 0; i < pages; ++i) {
         const auto bit = page_bit(first + i * page_bytes);
         chunk.resident = static_cast<std::uint16_t>(chunk.resident | bit);
         if (starts_dirty) chunk.dirty = static_cast<std::uint16_t>(chunk.dirty | bit);
     }
-    return true;
 }
 
 bool GuestMemory::grow_stack(GuestAddress address) {
     const auto* above = map_.find_at_or_after(address);
-    if (!above || above->name != "[stack]" || above->end - address > stack_growth_bytes)
+    if (!above || above->name != "[stack]" || above->end - address.page() > stack_limit_bytes_)
         return false;
+    const auto* below = map_.find_at_or_after(address.page() - stack_gap_bytes);
+    if (below != above && is_accessible(*below)) return false;
     Mapping grown = *above;
     const auto old_start = grown.start;
     grown.start = address.page();
@@ -216,6 +278,12 @@ std::span<const std::byte> GuestMemory::readable_bytes(GuestAddress address) {
     return {host(address), page_bytes - address.value % page_bytes};
 }
 
+std::span<const std::byte> GuestMemory::executable_bytes(GuestAddress address) {
+    const auto* mapping = map_.find(address);
+    if (!mapping || !mapping->executable) return {};
+    return readable_bytes(address);
+}
+
 bool GuestMemory::fill(GuestAddress from, std::span<const std::byte> bytes) {
     if (readable_bytes(from).size() < bytes.size()) return false;
     const auto* chunk = chunk_of(from);
@@ -227,6 +295,12 @@ bool GuestMemory::fill(GuestAddress from, std::span<const std::byte> bytes) {
 }
 
 void GuestMemory::watch_code_page(GuestAddress page) {
+    watch(page);
+    if (!for_each_alias(page, [&](GuestAddress alias) { watch(alias); })) return;
+    aliased_code_.insert(page.page());
+}
+
+void GuestMemory::watch(GuestAddress page) {
     const auto* mapping = map_.find(page);
     auto* chunk = chunk_of(page);
     if (!mapping || !mapping->writable || !chunk || !(chunk->resident & page_bit(page))) return;
@@ -241,7 +315,16 @@ void GuestMemory::allow_code_write(GuestAddress page) {
     ++counters_.code_writes;
     if (make_dirty(*chunk, page.page()))
         chunk->watched = static_cast<std::uint16_t>(chunk->watched & ~page_bit(page));
-    if (listener_) listener_(page.page(), page.page() + page_bytes);
+    tell_of_change(page.page());
+}
+
+void GuestMemory::tell_of_change(GuestAddress page) {
+    if (!listener_) return;
+    listener_(page, page + page_bytes);
+    for_each_alias(page, [&](GuestAddress alias) {
+        aliased_code_.erase(alias);
+        listener_(alias, alias + page_bytes);
+    });
 }
 
 void GuestMemory::for_each_dirty_page(
@@ -290,17 +373,18 @@ std::optional<GuestAddress> GuestMemory::find_free(std::uint64_t size_bytes) con
     const auto& all = map_.mappings();
     const auto wanted = size_bytes + 2 * page_bytes;
     GuestAddress top{user_end};
+    std::optional<GuestAddress> elsewhere;  // at another distance
     for (auto m = all.rbegin(); m != all.rend(); ++m) {
         if (m->end.value > user_end) continue;
         const bool below_stack = top.value != user_end;
         if (below_stack && m->end < top && top - m->end >= wanted) {
             const auto start = top - size_bytes - page_bytes;
-            const auto* ours = own_.find_at_or_after({start.value + delta_});
-            if (!ours || ours->start.value >= start.value + size_bytes + delta_) return start;
+            if (fits({.start = start, .end = start + size_bytes}, delta_)) return start;
+            if (!elsewhere) elsewhere = start;
         }
         top = m->name == "[stack]" ? m->start - stack_growth_bytes : m->start;
     }
-    return std::nullopt;
+    return elsewhere;
 }
 
 bool GuestMemory::map(const Mapping& mapping) {
@@ -311,7 +395,7 @@ bool GuestMemory::map(const Mapping& mapping) {
     mappings.push_back(mapping);
     set_layout(std::move(mappings));
     fresh_.add(mapping.start, mapping.end);
-    return true;
+    return make_room();
 }
 
 bool GuestMemory::unmap(GuestAddress start, std::uint64_t size_bytes) {
@@ -325,9 +409,11 @@ bool GuestMemory::unmap(GuestAddress start, std::uint64_t size_bytes) {
 bool GuestMemory::protect(GuestAddress start, std::uint64_t size_bytes, Protection protection) {
     const auto end = start + size_bytes;
     std::vector<Mapping> changed;
+    bool was_code = false;
     for (auto at = start; at < end;) {
         const auto* m = map_.find(at);
         if (!m) return false;
+        was_code |= m->executable;
         Mapping piece = *m;
         piece.start = at;
         piece.file_offset += at - m->start;
@@ -338,7 +424,8 @@ bool GuestMemory::protect(GuestAddress start, std::uint64_t size_bytes, Protecti
         at = piece.end;
         changed.push_back(std::move(piece));
     }
-    if (listener_ && protection.writable) listener_(start, end);
+    if (listener_ && (protection.writable || (was_code && !protection.executable)))
+        listener_(start, end);
     auto mappings = without(start, end);
     for (const auto& piece : changed) mappings.push_back(piece);
     set_layout(std::move(mappings));

@@ -1,11 +1,14 @@
-// The guest's memory in the emulating process: every guest address lies at itself plus a constant,
-// the delta, so that translated code reaches it without a look-up. Pages are fetched from the
-// snapshot when first touched; writes stay here.
+// The guest's memory in the emulating process: every guest address lies at itself plus the same
+// distance, the delta, so that translated code reaches it without a look-up. Where the low third
+// of the guest's address space is free, no address of the guest's reaches what is this process's
+// own. Else what is there can be read without a fault. Pages are fetched from the snapshot when
+// first touched; writes stay here.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -16,6 +19,9 @@
 #include "emu/guest_space.h"
 
 namespace shadowprof {
+
+// What RLIMIT_STACK is where nobody changes it.
+inline constexpr std::uint64_t usual_stack_limit_bytes = std::uint64_t{8} << 20;
 
 // Where a sample's memory comes from.
 class PageSource {
@@ -65,13 +71,15 @@ class GuestMemory final : public GuestSpace {
     // `source` must outlive the sample. Where writes are tracked, a page is dirty only from its
     // first write on.
     Result<void> begin(MemoryMap map, PageSource& source, bool track_writes = false);
+    // How far the stack may grow: RLIMIT_STACK. Holds until the next one is set.
+    void set_stack_limit(std::uint64_t bytes) { stack_limit_bytes_ = bytes; }
     // The source has become what this memory is, and goes on from there: pages stay. If they were
     // compared(), those that were written to a while ago are clean again.
     void next_interval();
     // All dirty pages were compared with the source, which shows the end of this interval.
     void compared() { compared_ = true; }
-    // The mappings of the source have changed: drops the pages that they show differently. False,
-    // and nothing is done, if one of them is where this process has something at this delta.
+    // The mappings of the source have changed: drops the pages that they show differently. May
+    // change the delta. False if there is no room for them beside the pages that are here.
     bool change_layout(MemoryMap map);
     // The source has changed in these ranges. Of pages that are dirty and lie in them in part, the
     // rest is compared first: see replaced_differences().
@@ -88,18 +96,23 @@ class GuestMemory final : public GuestSpace {
     // Drops every page; they are fetched anew from the source, which has taken over all writes.
     void drop_pages();
 
+    // Changes where mappings do: with begin(), change_layout(), map().
     std::uint64_t delta() const { return delta_; }
     std::byte* host(GuestAddress a) const { return reinterpret_cast<std::byte*>(a.value + delta_); }
 
     // What a memory fault at a guest address means.
-    enum class Fault { resolved, code_write, guest };
+    enum class Fault { resolved, code_write, guest, unreadable };
     // Resolves a first touch. `code_write`: the page holds translated code and the guest may write
     // to it: see allow_code_write(). `guest`: the guest itself must not do that.
+    // `unreadable`: it may, but the source has no such page. Behind the end of a mapped file there
+    // is none natively either.
     Fault on_fault(GuestAddress address, bool is_write);
 
     // Makes bytes at `address` readable and returns them, up to the end of their page; empty if the
     // guest cannot read there.
     std::span<const std::byte> readable_bytes(GuestAddress address);
+    // The same of memory that may be executed.
+    std::span<const std::byte> executable_bytes(GuestAddress address);
     // Mapped in this sample: not what the source shows.
     bool is_fresh(GuestAddress address) const { return fresh_.contains(address); }
     // Puts bytes of the snapshot where they are, in one page: for a source that shows less than
@@ -150,6 +163,12 @@ class GuestMemory final : public GuestSpace {
     bool is_resident(GuestAddress address);
     bool fetch(const Mapping& mapping, GuestAddress address);
     bool place_pages(const Mapping& mapping, GuestAddress first, std::uint64_t pages);
+    void note_placed(GuestAddress first, std::uint64_t pages, bool starts_dirty);
+    bool is_aliased(const Mapping& mapping) const;
+    bool place_alias(const Mapping& mapping, GuestAddress page);
+    bool for_each_alias(GuestAddress page, const std::function<void(GuestAddress)>& visit) const;
+    void watch(GuestAddress page);
+    void tell_of_change(GuestAddress page);
     bool grow_stack(GuestAddress address);
     bool make_dirty(Chunk& chunk, GuestAddress page);
     void clean_pages();
@@ -160,15 +179,22 @@ class GuestMemory final : public GuestSpace {
     void set_layout(std::vector<Mapping> mappings);
     std::vector<Mapping> without(GuestAddress start, GuestAddress end) const;
     std::optional<std::uint64_t> choose_delta() const;
-    bool collides(std::uint64_t delta) const;
+    std::uint64_t distance_below_own() const;
+    bool fits(std::uint64_t delta) const;
+    bool fits(const Mapping& mapping, std::uint64_t delta) const;
+    bool make_room();
+    bool move_pages(std::uint64_t delta);
 
     CodeChangeListener listener_;
     MemoryMap own_;
     MemoryMap map_;
     PageSource* source_ = nullptr;
     std::uint64_t delta_ = 0;
+    std::uint64_t stack_limit_bytes_ = usual_stack_limit_bytes;
     std::unordered_map<std::uint64_t, Chunk> chunks_;  // by address / chunk_bytes
     PageRanges fresh_;  // mapped in this sample: zero when first touched, not in the snapshot
+    // Pages with code of files that are mapped elsewhere, too, and may be written to there.
+    std::set<GuestAddress> aliased_code_;
     GuestMemoryCounters counters_;
     bool layout_changed_ = false;
     bool track_writes_ = false;

@@ -87,16 +87,12 @@ bool GuestMemory::make_dirty(Chunk& chunk, GuestAddress page) {
 
 bool GuestMemory::change_layout(MemoryMap map) {
     std::swap(map_, map);
-    if (collides(delta_)) {
-        std::swap(map_, map);
-        return false;
-    }
     for (const auto& mapping : map.mappings())
         for_each_changed_part(mapping, map_, [&](GuestAddress start, GuestAddress end) {
             if (listener_) listener_(start, end);
             drop_range(start, end);
         });
-    return true;
+    return make_room();
 }
 
 void GuestMemory::refresh(std::span<const MemoryRange> changed) {
@@ -128,6 +124,10 @@ void GuestMemory::reread(GuestAddress page, std::span<const MemoryRange> changed
     if (chunk->dirty & page_bit(page)) compare_rest(page, changed, native);
     allow_code_write(page);
     if (!make_dirty(*chunk, page)) return drop_range(page, page + page_bytes);
+    if (std::memcmp(host(page), native.data(), page_bytes) == 0) return;
+    // Code in memory that cannot be written to here is not watched.
+    const auto* mapping = map_.find(page);
+    if (mapping && mapping->executable) tell_of_change(page);
     std::memcpy(host(page), native.data(), page_bytes);
 }
 

@@ -3,6 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <fstream>
+#include <iterator>
 #include <set>
 
 namespace shadowprof::guest_memory_test {
@@ -145,6 +148,147 @@ TEST_CASE("a changed layout drops the pages that are shown differently, and keep
     CHECK(t.memory.on_fault(page(10), true) == GuestMemory::Fault::guest);
     CHECK(t.memory.readable_bytes(page(20)).empty());
     CHECK(first_byte(t.memory, page(25)) == 99);
+}
+
+constexpr std::uint64_t user_end = 0x7fff'ffff'f000;
+
+MemoryMap own_map() {
+    std::ifstream in("/proc/self/maps");
+    auto map = MemoryMap::parse(std::string{std::istreambuf_iterator<char>(in), {}});
+    REQUIRE(map);
+    return std::move(*map);
+}
+
+TEST_CASE("no address that a guest has reaches what is the emulator's own") {
+    const auto own = own_map();
+    // A sanitizer reserves memory everywhere.
+    if (own.mappings().front().start.value < 0x5000'0000'0000) return;
+    Tracked t;
+    for (const auto& m : own.mappings()) {
+        if (m.start.value > user_end) continue;
+        CAPTURE(m.start.value);
+        CHECK(m.start.value - t.memory.delta() >= user_end);
+        CHECK(m.end.value - t.memory.delta() > user_end);
+    }
+}
+
+Mapping low_mapping(std::uint64_t start) {
+    Mapping m = mapping(0, 4, true);
+    m.start = {start};
+    m.end = m.start + 4 * page_bytes;
+    return m;
+}
+
+// What is mapped far below all that was there needs another distance.
+TEST_CASE("memory that a guest maps below all other is there, and the other stays what it was") {
+    for (const std::uint64_t start : {0x10'0000u, 0x4000'0000u}) {
+        Tracked t;
+        write(t.memory, page(1) + 5);
+        write(t.memory, page(31));
+        t.source.version.fill(7);
+        CHECK(first_byte(t.memory, page(20)) == 7);
+        REQUIRE(t.memory.map(low_mapping(start)));
+        write(t.memory, {start});
+        CHECK(first_byte(t.memory, {start}) == 99);
+        CHECK(first_byte(t.memory, page(1) + 5) == 99);
+        CHECK(first_byte(t.memory, page(31)) == 99);
+        CHECK(dirty(t.memory) == std::set{GuestAddress{start}, page(1), page(31)});
+        t.source.version.fill(8);
+        CHECK(first_byte(t.memory, page(20)) == 7);
+        CHECK(*t.memory.host(page(1) + 5) == std::byte{99});
+    }
+}
+
+TEST_CASE("memory that a program maps below all other between two intervals is there") {
+    Tracked t;
+    write(t.memory, page(1) + 5);
+    REQUIRE(t.memory.change_layout(MemoryMap({mapping(0, 32, true), low_mapping(0x4000'0000)})));
+    t.source.version.fill(3);
+    CHECK(first_byte(t.memory, {0x4000'0000}) == 3);
+    CHECK(first_byte(t.memory, page(1) + 5) == 99);
+    // And up again.
+    REQUIRE(t.memory.change_layout(MemoryMap({mapping(0, 32, true)})));
+    CHECK(first_byte(t.memory, page(1) + 5) == 99);
+}
+
+Mapping shared_mapping(std::uint64_t first_page, std::uint64_t offset_pages, bool writable) {
+    Mapping m = mapping(first_page, 4 - offset_pages, writable);
+    m.shared = true;
+    m.executable = !writable;
+    m.inode = 7;
+    m.file_offset = offset_pages * page_bytes;
+    return m;
+}
+
+TEST_CASE("what is written to a file that is mapped twice is there at both places, as code too") {
+    for (const bool tracked : {false, true}) {
+        std::vector<GuestAddress> changed;
+        VersionedPages source;
+        GuestMemory memory(
+            [&](GuestAddress start, GuestAddress) { changed.push_back(start.page()); });
+        REQUIRE(memory.begin(MemoryMap({shared_mapping(0, 0, true), shared_mapping(10, 1, true),
+                                        shared_mapping(20, 2, false), mapping(30, 4, true)}),
+                             source, tracked));
+        CHECK(first_byte(memory, page(0)) == 0);
+        CHECK(first_byte(memory, page(1)) == 0);
+        CHECK(first_byte(memory, page(10)) == 0);
+        write(memory, page(10));
+        CHECK(first_byte(memory, page(1)) == 99);
+        CHECK(first_byte(memory, page(0)) == 0);
+        write(memory, page(3));
+        CHECK(first_byte(memory, page(12)) == 99);
+        CHECK(first_byte(memory, page(21)) == 99);
+        // Of page 12 the watch begins when it comes, of page 3 at once.
+        memory.watch_code_page(page(20));
+        CHECK(first_byte(memory, page(2)) == 0);
+        CHECK(memory.on_fault(page(2), true) == GuestMemory::Fault::code_write);
+        changed.clear();
+        memory.allow_code_write(page(2));
+        CHECK(std::ranges::count(changed, page(20)) == 1);
+        CHECK(memory.on_fault(page(2), true) != GuestMemory::Fault::code_write);
+    }
+}
+
+TEST_CASE("a stack grows to its limit and not nearer to what lies below it") {
+    VersionedPages source;
+    GuestMemory memory;
+    Mapping stack = mapping(60, 2, true);
+    stack.name = "[stack]";
+    memory.set_stack_limit(10 * page_bytes);
+    REQUIRE(memory.begin(MemoryMap({stack}), source));
+    CHECK(memory.on_fault(page(52), true) == GuestMemory::Fault::resolved);
+    CHECK(memory.on_fault(page(51) + 100, true) == GuestMemory::Fault::guest);
+    memory.set_stack_limit(1000 * page_bytes);
+    REQUIRE(memory.begin(MemoryMap({mapping(0, 1, false), stack}), source));
+    CHECK(memory.on_fault(page(59), true) == GuestMemory::Fault::guest);
+}
+
+TEST_CASE("what may not be executed has no code, and loses it with the right") {
+    std::vector<GuestAddress> changed;
+    VersionedPages source;
+    GuestMemory memory([&](GuestAddress start, GuestAddress) { changed.push_back(start); });
+    Mapping code = mapping(0, 2, false);
+    code.executable = true;
+    REQUIRE(memory.begin(MemoryMap({code, mapping(4, 1, true)}), source));
+    CHECK(memory.executable_bytes(page(0)).size() == page_bytes);
+    CHECK(memory.executable_bytes(page(4)).empty());
+    changed.clear();
+    REQUIRE(memory.protect(page(0), page_bytes, {.readable = true}));
+    CHECK(changed == std::vector{page(0)});
+    CHECK(memory.executable_bytes(page(0)).empty());
+    CHECK(memory.executable_bytes(page(1)).size() == page_bytes);
+}
+
+TEST_CASE("memory of a file that the source does not have is behind the file's end") {
+    class NoPages final : public PageSource {
+        bool read_pages(GuestAddress, std::span<std::byte>) override { return false; }
+    } source;
+    GuestMemory memory;
+    Mapping file = mapping(0, 2, false);
+    file.inode = 7;
+    REQUIRE(memory.begin(MemoryMap({file, mapping(4, 2, false)}), source));
+    CHECK(memory.on_fault(page(1), false) == GuestMemory::Fault::unreadable);
+    CHECK(memory.on_fault(page(4), false) == GuestMemory::Fault::guest);
 }
 
 }  // namespace

@@ -193,14 +193,14 @@ void Translator::announce_accesses(bool announces) {
 }
 
 std::optional<Instruction> Translator::decode_at(GuestAddress address) {
-    auto bytes = memory_.readable_bytes(address);
+    auto bytes = memory_.executable_bytes(address);
     if (bytes.size() >= Instruction::max_length)
         return Instruction::decode(bytes.first(Instruction::max_length), address);
     std::array<std::byte, Instruction::max_length> joined;
     std::copy(bytes.begin(), bytes.end(), joined.begin());
     auto size = bytes.size();
     if (size == 0) return std::nullopt;
-    const auto more = memory_.readable_bytes(address + size);
+    const auto more = memory_.executable_bytes(address + size);
     const auto extra = std::min(more.size(), joined.size() - size);
     std::copy_n(more.begin(), extra, joined.begin() + static_cast<std::ptrdiff_t>(size));
     return Instruction::decode(std::span(joined).first(size + extra), address);
@@ -300,7 +300,7 @@ std::uint64_t Translator::content_hash(GuestAddress page) {
 bool Translator::still_valid(GuestAddress page, const CodePage& code) {
     const auto identity = file_identity(page);
     if (identity || code.file_identity) return identity == code.file_identity;
-    const auto bytes = memory_.readable_bytes(page);
+    const auto bytes = memory_.executable_bytes(page);
     if (bytes.empty() || hash_bytes(bytes) != code.content_hash) return false;
     memory_.watch_code_page(page);
     return true;

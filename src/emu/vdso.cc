@@ -71,4 +71,14 @@ std::unordered_map<GuestAddress, VdsoFunction> find_vdso_functions(GuestSpace& s
     return result;
 }
 
+void add_vsyscalls(const MemoryMap& layout,
+                   std::unordered_map<GuestAddress, VdsoFunction>& functions) {
+    constexpr GuestAddress page{0xffff'ffff'ff60'0000};
+    const auto* mapping = layout.find(page);
+    if (!mapping || !mapping->executable) return;
+    functions[page] = VdsoFunction::gettimeofday;
+    functions[page + 0x400] = VdsoFunction::time;
+    functions[page + 0x800] = VdsoFunction::getcpu;
+}
+
 }  // namespace shadowprof

@@ -11,6 +11,7 @@
 #include "base/stopwatch.h"
 #include "emu/confinement.h"
 #include "emu/load_watcher.h"
+#include "emu/own_place.h"
 #include "emu/shared_area.h"
 #include "emu/snapshot_pages.h"
 #include "emu/worker_protocol.h"
@@ -299,6 +300,7 @@ std::optional<SampleEnd> Worker::begin(const StartMessage& start, WorkerSocket::
     const bool goes_on = start.kind == RunKind::exact_onward || start.kind == RunKind::exact_next;
     if (goes_on ? !pages_ : !message.fd || start.maps_bytes == 0) return SampleEnd::worker_lost;
     if (start.kind == RunKind::exact_onward) return std::nullopt;
+    emulator_->memory().set_stack_limit(start.stack_limit_bytes);
     std::optional<MemoryMap> map;
     if (start.maps_bytes != 0) {
         auto parsed = MemoryMap::parse(
@@ -579,7 +581,8 @@ Result<int> serve(SampleSyscalls& syscalls) {
 
 }  // namespace
 
-int run_worker(SampleSyscalls& syscalls) {
+int run_worker(SampleSyscalls& syscalls, char* const* arguments) {
+    move_out_of_the_way(arguments);
     const auto status = serve(syscalls);
     return status ? *status : 1;
 }

@@ -28,7 +28,8 @@ class SampleSyscalls {
 inline constexpr int worker_socket_fd = 3;
 inline constexpr int worker_memory_fd = 4;
 
-// Runs until the supervisor closes the socket. Returns the exit status of the process.
-int run_worker(SampleSyscalls& syscalls);
+// Runs until the supervisor closes the socket. Returns the exit status of the process. May begin by
+// executing the program anew: `arguments` are those of its main().
+int run_worker(SampleSyscalls& syscalls, char* const* arguments);
 
 }  // namespace shadowprof

@@ -106,7 +106,8 @@ Result<void> WorkerProcess::begin_sample(const SampleRequest& request) {
                              .kind = RunKind::sample,
                              .flipped = {},
                              .stands_still_until_ns = request.stands_still_until_ns,
-                             .forget_code = request.forget_code};
+                             .forget_code = request.forget_code,
+                             .stack_limit_bytes = request.stack_limit_bytes};
     return socket_.send(MessageKind::start, start, request.facts, request.memory_fd);
 }
 
@@ -286,7 +287,8 @@ Result<void> WorkerProcess::begin_exact(const ExactRequest& request) {
                              .kind = request.kind,
                              .flipped = request.flipped,
                              .stands_still_until_ns = 0,
-                             .forget_code = false};
+                             .forget_code = false,
+                             .stack_limit_bytes = request.stack_limit_bytes};
     return socket_.send(MessageKind::start, start, std::as_bytes(request.changed),
                         request.memory_fd);
 }

@@ -15,6 +15,7 @@
 
 #include "base/cpu_state.h"
 #include "base/result.h"
+#include "emu/guest_memory.h"
 #include "emu/probe_watch.h"
 #include "emu/shared_area.h"
 #include "emu/worker_protocol.h"
@@ -30,6 +31,7 @@ struct SampleRequest {
     int memory_fd = -1;                      // the snapshot's memory, open for reading
     std::int64_t stands_still_until_ns = 0;  // see StartMessage
     bool forget_code = false;                // the same
+    std::uint64_t stack_limit_bytes = usual_stack_limit_bytes;
 };
 
 struct PrepareRequest {
@@ -51,6 +53,7 @@ struct ExactRequest {
     std::span<const MemoryRange> changed = {};
     int memory_fd = -1;
     GuestAddress flipped = {};
+    std::uint64_t stack_limit_bytes = usual_stack_limit_bytes;
 };
 
 // Trace words in a segment of the shared memory, the oldest at their end. Hostile.

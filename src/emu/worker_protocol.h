@@ -17,6 +17,7 @@
 #include "base/fd.h"
 #include "base/result.h"
 #include "emu/emulator.h"
+#include "emu/guest_memory.h"
 #include "emu/outside_channel.h"
 #include "emu/probe_record.h"
 
@@ -69,6 +70,7 @@ struct StartMessage {
     std::int64_t stands_still_until_ns = 0;
     // What code is known may be of other files than its mappings said: it is forgotten.
     std::uint64_t forget_code = 0;
+    std::uint64_t stack_limit_bytes = usual_stack_limit_bytes;
 };
 
 // Code is to be translated ahead, from that of a process that may run.

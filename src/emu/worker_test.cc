@@ -171,14 +171,26 @@ class TestWorker {
 // loop: inc rax ; jmp loop
 constexpr std::array<std::uint8_t, 5> endless = {0x48, 0xff, 0xc0, 0xeb, 0xfb};
 
-// Writable mappings of a process, and those that are executable too.
-std::vector<Mapping> writable_mappings(pid_t pid) {
+MemoryMap mappings_of(pid_t pid) {
     std::ifstream in(fmt::format("/proc/{}/maps", pid));
-    const std::string text{std::istreambuf_iterator<char>(in), {}};
-    std::vector<Mapping> result;
-    const auto map = MemoryMap::parse(text);
+    auto map = MemoryMap::parse(std::string{std::istreambuf_iterator<char>(in), {}});
     REQUIRE(map);
-    for (const auto& m : map->mappings())
+    return std::move(*map);
+}
+
+// The distance that a worker chooses for a program linked high: below all that is its own.
+std::uint64_t delta_of(pid_t pid) {
+    constexpr std::uint64_t user_end = 0x7fff'ffff'f000, step = 0x0080'0000'0000;
+    const auto own = mappings_of(pid);
+    const auto lowest = own.mappings().front().start.value;
+    return 0 - ((user_end - lowest + step - 1) & ~(step - 1));
+}
+
+// Those that are executable too are among them.
+std::vector<Mapping> writable_mappings(pid_t pid) {
+    std::vector<Mapping> result;
+    const auto all = mappings_of(pid);
+    for (const auto& m : all.mappings())
         if (m.writable) result.push_back(m);
     return result;
 }
@@ -301,8 +313,7 @@ TEST_CASE("a guest that writes all over the worker costs its sample and no more"
         REQUIRE(worker->run_sample(request, warm_up));
         const auto targets = writable_mappings(worker->pid());
         if (nth >= targets.size()) break;
-        // The distance that the worker chooses for a program linked this high.
-        constexpr std::uint64_t delta = 0 - std::uint64_t{0x2000'0000'0000};
+        const auto delta = delta_of(worker->pid());
         const auto& target = targets[nth];
         CAPTURE(target.name);
         request.cpu[Gpr::rdi] = target.start.value - delta;
@@ -337,7 +348,7 @@ TEST_CASE("a system call from subverted code kills the worker, before it is made
     REQUIRE(worker->run_sample(request, warm_up));
     for (const auto& m : writable_mappings(worker->pid())) {
         if (!m.executable) continue;
-        constexpr std::uint64_t delta = 0 - std::uint64_t{0x2000'0000'0000};
+        const auto delta = delta_of(worker->pid());
         // Bytes b8 02 00 00 00 0f 05 90: open(2), which no worker may make.
         request.cpu[Gpr::rax] = 0x90050f00000002b8;
         // Over everything that was translated, this very instruction included.
@@ -450,7 +461,7 @@ int main(int argc, char** argv) {
     using namespace shadowprof::worker_test;
     if (argc == 2 && std::strcmp(argv[1], worker_argument) == 0) {
         AskingSyscalls syscalls;
-        return run_worker(syscalls);
+        return run_worker(syscalls, argv);
     }
     return doctest::Context(argc, argv).run();
 }

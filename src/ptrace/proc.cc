@@ -4,6 +4,7 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <sys/personality.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <charconv>
@@ -171,6 +172,12 @@ Result<bool> has_fixed_addresses(pid_t pid) {
     if (std::sscanf(text.c_str(), "%lx", &persona) != 1)
         return Error{ErrorCode::invalid, 0, "personality is no number"};
     return (persona & ADDR_NO_RANDOMIZE) != 0;
+}
+
+std::uint64_t stack_limit_bytes(pid_t pid) {
+    constexpr std::uint64_t usual = std::uint64_t{8} << 20;
+    rlimit limit;
+    return ::prlimit(pid, RLIMIT_STACK, nullptr, &limit) == 0 ? limit.rlim_cur : usual;
 }
 
 std::uint64_t read_cpu_ns(pid_t pid) {

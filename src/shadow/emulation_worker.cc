@@ -16,9 +16,9 @@ Result<WorkerProcess> start_emulation_worker() {
     return worker;
 }
 
-int run_emulation_worker() {
+int run_emulation_worker(char* const* arguments) {
     EmulatedSyscalls syscalls;
-    return run_worker(syscalls);
+    return run_worker(syscalls, arguments);
 }
 
 }  // namespace shadowprof

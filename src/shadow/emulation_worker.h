@@ -14,7 +14,7 @@ inline constexpr std::string_view worker_subcommand = "emulation-worker";
 // run_emulation_worker() when its only argument is worker_subcommand.
 Result<WorkerProcess> start_emulation_worker();
 
-// The worker's whole life; returns its exit status.
-int run_emulation_worker();
+// The worker's whole life; returns its exit status. `arguments` are those of main().
+int run_emulation_worker(char* const* arguments);
 
 }  // namespace shadowprof

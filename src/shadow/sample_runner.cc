@@ -239,7 +239,8 @@ Result<void> SampleRunner::let_begin(const SampleJob& job) {
                                   .facts = std::as_bytes(std::span(&facts, 1)),
                                   .memory_fd = job.memory_fd,
                                   .stands_still_until_ns = stands_still_until_ns(job),
-                                  .forget_code = std::exchange(forget_code_, false)});
+                                  .forget_code = std::exchange(forget_code_, false),
+                                  .stack_limit_bytes = stack_limit_bytes(job.replica)});
 }
 
 // All that can be done without the thread, as waking it up takes time.

@@ -32,7 +32,7 @@ def limit_address_space():
 
 class Corners(TestCase):
     def plain(self, *words):
-        done = self.run_command([victim("corners"), *words])
+        done = self.run_command([victim("exact_corners"), *words])
         if done.code == LACKING:
             self.skipTest(f"this machine has no {words[0]}")
         self.assertEqual(done.code, 0, done.stdout)
@@ -41,7 +41,7 @@ class Corners(TestCase):
     def verified(self, *words, options=()):
         """What verify says of a program that does under it what it does by itself."""
         expected = self.plain(*words)
-        done = self.shadowprof("verify", *options, "--", victim("corners"), *words)
+        done = self.shadowprof("verify", *options, "--", victim("exact_corners"), *words)
         self.assertEqual(done.stdout, expected, done.stderr)
         return done.code, done.stderr
 
@@ -54,7 +54,7 @@ class Corners(TestCase):
     def exact(self, *words):
         """The exact profile of a program that does what it does by itself."""
         expected = self.plain(*words)
-        done, profile = self.profile(victim("corners"), *words, options=("--mode=exact",))
+        done, profile = self.profile(victim("exact_corners"), *words, options=("--mode=exact",))
         self.assertEqual((done.code, done.stdout), (0, expected), done.stderr)
         exact = profile["sampling"]["exact"]
         self.assertEqual(exact["diverged"], 0, profile["notes"])
@@ -112,7 +112,7 @@ class Corners(TestCase):
     def test_narrowing_names_the_wrong_instruction_among_stored_flags(self):
         """The emulator sees `mov $42, %edx` as `mov $43, %edx`. Before and behind it PUSHF stores the
         flags, in which nobody must see what single-steps."""
-        address = PIE_BASE + read_symbols(victim("corners"))["corners_constant"]
+        address = PIE_BASE + read_symbols(victim("exact_corners"))["corners_constant"]
         code, text = self.verified("flags",
                                    options=("--narrow", f"--fault={address + 1:#x}"))
         self.assertEqual(code, 1, text)
@@ -136,7 +136,7 @@ class Corners(TestCase):
 
     def test_worker_that_cannot_start_is_no_success(self):
         for words in (("run", "--mode=exact", "-o", self.profile_path), ("verify",)):
-            done = self.shadowprof(*words, "--", victim("corners"), "nothing",
+            done = self.shadowprof(*words, "--", victim("exact_corners"), "nothing",
                                    preexec_fn=limit_address_space)
             self.assertEqual((done.code, done.stdout), (125, b""), done.stderr)
             self.assertIn("the emulator's process does not start", done.stderr)

@@ -1,11 +1,14 @@
 // Generated instruction tests: random instructions of every form, natively and emulated.
 #include <CLI/CLI.hpp>
 
+#include "emu/own_place.h"
 #include "session.h"
 
 using namespace shadowprof;
 
 int main(int argc, char** argv) {
+    // Gathers of random limits and floating-point numbers shall not find this process's memory.
+    move_out_of_the_way(argv);
     Options options;
     CLI::App app("Runs random instructions natively and emulated, and compares.");
     app.add_option("--seed", options.manner.seed, "What the cases are made from");

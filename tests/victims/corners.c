@@ -1,286 +1,321 @@
-// One corner of what a processor and the kernel do, by argv[1]; prints what it saw, which is the
-// same in every run. Status 77: this machine has not got it.
-//   ignored    single-stepped instructions while SIGTRAP is ignored, then raised
-//   blocked    the same while it is blocked and has a handler, then unblocked
-//   int80      the result of a 32-bit system call, the first and a later one
-//   traps      its own single-steps, over instructions that are stepped anyway as well
-//   spin N     N times 1000 instructions without a system call behind one that is stepped
-//   patch N    N times code that writes into itself and into code beside it, on a writable page
-//   ticks N    counts N signals of a timer in a tight loop that is never in the same state twice
-//   alarm      one signal in a tight loop that counts, and what it had counted is not nothing
-//   threads N  N threads, one after the other, each of which says whether it is traced
-//   flags      stores the flags, behind them a constant (corners_constant), then is stepped
-//   written    its child writes into its memory while it waits for it
-//   nothing    prints, and makes no other system call by itself
+// Does what few programs do, and checks that it has the effect that it has natively. argv: KIND
+// [times]
+//   low         memory below all that was there when the program began
+//   handler     signal handlers on a stack that the kernel had to grow for their frames
+//   stack       recursion to the end of a stack whose limit was lowered
+//   protected   jumps to memory that must not be executed, and is executable before and after
+//   file_end    reads behind the end of a mapped file
+//   x87         where the x87 unit says that its last instruction and operand were
+//   machine     SMSW, which the kernel answers where the processor refuses it
+//   vsyscall    calls the page at the top; status 77 where there is none
+//   alias       a file that is mapped twice, also as code that is changed by the other mapping
+//   secret      memfd_secret; status 77 where there is none
+//   wait        ppoll and mremap
 #define _GNU_SOURCE
-#include <cpuid.h>
-#include <pthread.h>
+#include <errno.h>
+#include <poll.h>
+#include <setjmp.h>
 #include <signal.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
-#include <sys/uio.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "parent.h"
+#include "work.h"
 
-static volatile sig_atomic_t signals;
+#define NONE 77
+#define PAGE 4096u
+#define ROUNDS 2000
 
-static void count_signal(int signal) {
-    (void)signal;
-    ++signals;
+static long times = 1;
+static sigjmp_buf past_fault;
+static volatile int last_signal;
+static volatile uint64_t fault_address;
+
+static void on_fault(int number, siginfo_t* info, void* context) {
+    (void)context;
+    last_signal = number;
+    fault_address = (uint64_t)info->si_addr;
+    siglongjmp(past_fault, 1);
 }
 
-static void handle(int signal, void (*handler)(int)) {
-    struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART};
-    require(sigaction(signal, &action, NULL) == 0, "sigaction");
+static void handle_faults(int flags) {
+    struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | flags};
+    sigaction(SIGSEGV, &action, NULL);
+    sigaction(SIGBUS, &action, NULL);
 }
 
-// An instruction that is left to the hardware.
-static unsigned stepped(void) {
-    unsigned a, b, c, d;
-    __cpuid(0, a, b, c, d);
-    return a ^ b ^ c ^ d;
+static void* map_at(void* hint, size_t bytes, int flags) {
+    void* memory =
+        mmap(hint, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+    return memory == MAP_FAILED ? NULL : memory;
 }
 
-static const char* disposition(int signal) {
-    struct sigaction action;
-    sigaction(signal, NULL, &action);
-    if (action.sa_handler == SIG_IGN) return "ignored";
-    if (action.sa_handler == SIG_DFL) return "default";
-    return "handled";
-}
-
-static int is_blocked(int signal) {
-    sigset_t mask;
-    sigprocmask(SIG_BLOCK, NULL, &mask);
-    return sigismember(&mask, signal);
-}
-
-static int on_ignored(void) {
-    handle(SIGTRAP, SIG_IGN);
-    for (int i = 0; i < 3; ++i) stepped();
-    printf("SIGTRAP is %s\n", disposition(SIGTRAP));
-    raise(SIGTRAP);
-    return 0;
-}
-
-static int on_blocked(void) {
-    handle(SIGTRAP, count_signal);
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGTRAP);
-    sigprocmask(SIG_BLOCK, &set, NULL);
-    for (int i = 0; i < 3; ++i) stepped();
-    raise(SIGTRAP);
-    stepped();
-    printf("SIGTRAP is %s and blocked %d, %d came\n", disposition(SIGTRAP), is_blocked(SIGTRAP),
-           (int)signals);
-    sigprocmask(SIG_UNBLOCK, &set, NULL);
-    printf("%d came\n", (int)signals);
-    return 0;
-}
-
-static void lacks(int signal) {
-    (void)signal;
-    _exit(77);
-}
-
-static int on_int80(void) {
-    handle(SIGSEGV, lacks);  // where the kernel knows no 32-bit programs
-    for (int i = 0; i < 2; ++i) {
-        long result = 20;  // getpid
-        unsigned other = 0x1234;
-        __asm__ volatile("int $0x80"
-                         : "+a"(result), "+b"(other)
-                         :
-                         : "memory", "r8", "r9", "r10", "r11");
-        printf("getpid is right: %d; ebx %#x\n", result == getpid(), other);
-        stepped();
-    }
-    return 0;
-}
-
-static volatile unsigned long trap_sum, trap_count;
-
-static void on_trap(int signal, siginfo_t* info, void* context) {
-    (void)signal;
-    const ucontext_t* at = context;
-    trap_sum += (unsigned long)at->uc_mcontext.gregs[REG_RIP] - (unsigned long)on_trap;
-    trap_count += info->si_code == TRAP_TRACE;
-}
-
-static int on_traps(void) {
-    struct sigaction action = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO};
-    sigaction(SIGTRAP, &action, NULL);
-    for (int i = 0; i < 3; ++i) {
-        __asm__ volatile(
-            "sub $128, %%rsp\n pushfq\n orl $0x100, (%%rsp)\n popfq\n"
-            "nop\n nop\n cpuid\n nop\n pushfq\n andl $~0x100, (%%rsp)\n popfq\n add $128, %%rsp\n"
-            :
-            : "a"(0)
-            : "rbx", "rcx", "rdx", "memory", "cc");
-    }
-    printf("%lu traps\n", trap_count);
-    return 0;
-}
-
-static int on_spin(long rounds) {
-    uint64_t state = stepped() | 1;
-    for (long i = 0; i < rounds; ++i)
-        for (int j = 0; j < 200; ++j) {
-            state = state * 6364136223846793005u + 1442695040888963407u;
-            __asm__ volatile("" : "+r"(state));
+static int on_low(void) {
+    uint8_t* places[] = {map_at(NULL, 1 << 20, MAP_32BIT), map_at((void*)0x10000000, 1 << 20, 0),
+                         map_at((void*)0x1000000000, 1 << 20, 0)};
+    uint64_t state = 1;
+    for (long round = 0; round < times * 4 * ROUNDS; ++round)
+        for (int i = 0; i < 3; ++i) {
+            if (places[i] == NULL) return 2;
+            uint64_t* word = (uint64_t*)(places[i] + state % (1 << 17) * 8);
+            *word += state;
+            state = work(state + *word, 40);
         }
-    printf("done: %d\n", state != 0);
-    return 0;
+    return state == 0;
 }
 
-static int on_patch(long rounds) {
-    // movl $0, 1f+1(%rip); 1: mov $0, %eax; ret. And on the same page a word that changes.
-    static const unsigned char code[] = {0x89, 0x3d, 0x01, 0x00, 0x00, 0x00,
-                                         0xb8, 0x00, 0x00, 0x00, 0x00, 0xc3};
-    unsigned char* page =
-        mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (page == MAP_FAILED) return 77;
-    memcpy(page, code, sizeof code);
-    memcpy(page + 64, code + 6, sizeof code - 6);
-    int (*writes_itself)(int) = (int (*)(int))(uintptr_t)page;
-    int (*is_written)(void) = (int (*)(void))(uintptr_t)(page + 64);
-    unsigned long sum = 0;
-    for (long i = 0; i < rounds; ++i) {
-        const int now = (int)(i & 0xff);
-        sum += (unsigned)writes_itself(now);
-        memcpy(page + 65, &now, sizeof now);
-        sum += (unsigned)is_written();
-        page[2048] = (unsigned char)(sum & 1);
-    }
-    printf("sum %lu\n", sum);
-    return 0;
+static volatile sig_atomic_t handled;
+
+static void on_count(int number) {
+    volatile char mine[64];
+    mine[number % 64] = 1;
+    handled += mine[number % 64];
 }
 
-static int on_ticks(long count) {
-    handle(SIGALRM, count_signal);
-    const struct itimerval period = {{0, 20000}, {0, 20000}};
-    setitimer(ITIMER_REAL, &period, NULL);
-    for (unsigned long turns = 0; signals < count; ++turns) __asm__ volatile("" : "+r"(turns));
-    const struct itimerval off = {{0, 0}, {0, 0}};
-    setitimer(ITIMER_REAL, &off, NULL);
-    printf("enough ticks: %d\n", signals >= count);
-    return 0;
-}
-
-static int on_alarm(void) {
-    handle(SIGALRM, count_signal);
-    const struct itimerval once = {{0, 0}, {0, 100000}};
-    setitimer(ITIMER_REAL, &once, NULL);
-    unsigned long count = 0;
-    while (signals == 0) {
-        ++count;
-        __asm__ volatile("" : "+r"(count));
-    }
-    printf("counted something: %d\n", count > 1000);
-    return 0;
-}
-
-static void* tell_tracer(void* traced) {
-    FILE* status = fopen("/proc/self/status", "r");
-    char line[256];
-    while (status && fgets(line, sizeof line, status))
-        if (strncmp(line, "TracerPid:", 10) == 0) *(int*)traced += atoi(line + 10) != 0;
-    if (status) fclose(status);
-    return NULL;
-}
-
-static int on_threads(long count) {
-    int traced = 0;
-    for (long i = 0; i < count; ++i) {
-        pthread_t thread;
-        require(pthread_create(&thread, NULL, tell_tracer, &traced) == 0, "pthread_create");
-        pthread_join(thread, NULL);
-    }
-    // The first one is born while the program is still followed.
-    printf("traced more than once: %d\n", traced > 1);
-    return 0;
-}
-
-void corners_constant(void);  // a label: its second byte is the constant's first
-
-static int on_flags(void) {
-    unsigned long flags, constant, more;
-    __asm__ volatile(
-        "sub $128, %%rsp\n pushfq\n pop %0\n"
-        ".globl corners_constant\n corners_constant: movl $42, %%edx\n"
-        "pushfq\n pop %1\n add $128, %%rsp\n"
-        : "=&r"(flags), "=&r"(more), "=&d"(constant)
+// Moves the stack pointer far down before the signal comes.
+__attribute__((noinline)) static void raise_below(size_t bytes) {
+    asm volatile(
+        "mov %%rsp, %%rbx\n\t"
+        "sub %0, %%rsp\n\t"
+        "and $-16, %%rsp\n\t"
+        "syscall\n\t"
+        "mov %%rbx, %%rsp\n\t"
         :
-        : "memory", "cc");
-    static volatile unsigned long stored;
-    stored = constant;
-    stepped();
-    printf("%d\n", stored == 42 && ((flags | more) & 0x100) == 0);
+        : "r"(bytes), "a"(SYS_kill), "D"(getpid()), "S"(SIGUSR1)
+        : "rbx", "rcx", "r11", "memory");
+}
+
+static int on_handler(void) {
+    signal(SIGUSR1, on_count);
+    uint64_t state = 1;
+    for (size_t i = 1; i <= 20; ++i) {
+        raise_below(i * 100000);
+        state = work(state, 100);
+    }
+    return handled != 20 || state == 0;
+}
+
+__attribute__((noinline)) static uint64_t recurse(uint64_t depth) {
+    volatile char room[1000];
+    room[depth % sizeof room] = (char)depth;
+    if (depth == ~UINT64_C(0)) return 1;
+    return recurse(depth + 1) + (uint64_t)room[depth % sizeof room];
+}
+
+static int on_stack(void) {
+    static char other[1 << 16];
+    const stack_t stack = {.ss_sp = other, .ss_size = sizeof other};
+    sigaltstack(&stack, NULL);
+    handle_faults(SA_ONSTACK);
+    for (volatile rlim_t kib = 512; kib <= 2048; kib *= 2) {
+        const struct rlimit limit = {kib << 10, RLIM_INFINITY};
+        struct rlimit all;
+        if (getrlimit(RLIMIT_STACK, &all) != 0) return 2;
+        all.rlim_cur = limit.rlim_cur;
+        if (setrlimit(RLIMIT_STACK, &all) != 0) return 2;
+        last_signal = 0;
+        if (sigsetjmp(past_fault, 1) == 0) return (int)recurse(0) | 1;
+        const uint64_t here = (uint64_t)__builtin_frame_address(0);
+        if (last_signal != SIGSEGV || here - fault_address > kib << 10 ||
+            here - fault_address < (kib << 10) - (64 << 10) - (1 << 18))
+            return 3;
+    }
     return 0;
 }
 
-static volatile unsigned long written = 1;
-
-static int is_asleep(pid_t pid) {
-    char path[64], state = '?';
-    snprintf(path, sizeof path, "/proc/%d/stat", pid);
-    FILE* file = fopen(path, "r");
-    const int known = file != NULL && fscanf(file, "%*d (%*[^)]) %c", &state) == 1;
-    if (file != NULL) fclose(file);
-    return known && state == 'S';
+static int on_protected(void) {
+    handle_faults(0);
+    uint8_t* code = map_at(NULL, PAGE, 0);
+    if (code == NULL) return 2;
+    memcpy(code, "\xb8\x07\x00\x00\x00\xc3", 6);  // mov $7, %eax; ret
+    int (*const seven)(void) = (int (*)(void))(uintptr_t)code;
+    volatile int faults = 0, sum = 0;
+    for (volatile int round = 0; round < 20; ++round) {
+        const int execute = round % 2 ? PROT_EXEC : 0;
+        if (mprotect(code, PAGE, PROT_READ | execute) != 0) return 2;
+        if (sigsetjmp(past_fault, 1) == 0)
+            sum += seven();
+        else
+            faults += last_signal == SIGSEGV && fault_address == (uint64_t)code;
+    }
+    return faults != 10 || sum != 70;
 }
 
-// As soon as it sleeps, which is in waitpid().
-static int write_to_parent(pid_t parent) {
-    while (!is_asleep(parent)) usleep(1000);
-    unsigned long value = 2;
-    struct iovec from = {&value, sizeof value}, to = {(void*)(uintptr_t)&written, sizeof value};
-    return process_vm_writev(parent, &from, 1, &to, 1, 0) == sizeof value ? 0 : 77;
+static int on_file_end(void) {
+    handle_faults(0);
+    const int fd = memfd_create("corners", MFD_CLOEXEC);
+    if (fd < 0 || ftruncate(fd, PAGE + 100) != 0) return 2;
+    volatile uint8_t* bytes = mmap(NULL, 4 * PAGE, PROT_READ, MAP_PRIVATE, fd, 0);
+    volatile int buses = 0;
+    for (volatile int i = 0; i < 4; ++i) {
+        if (sigsetjmp(past_fault, 1) == 0)
+            buses += bytes[i * PAGE + 200];
+        else
+            buses += last_signal == SIGBUS && fault_address == (uint64_t)(bytes + i * PAGE + 200);
+    }
+    return buses != 2;
 }
 
-static int on_written(void) {
-    prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
+struct pointers {
+    uint32_t environment[7], image[27];
+    _Alignas(16) uint8_t area[512];
+};
+
+static int on_x87(void) {
+    static struct pointers at;
+    static volatile double number = 3;
+    uint64_t state = 1;
+    for (int i = 0; i < 20; ++i) {
+        asm volatile("fldl %3\n\tfnstenv %0\n\tfxsave64 %2\n\tfnsave %1\n\tfninit"
+                     : "=m"(at.environment), "=m"(at.image), "=m"(at.area)
+                     : "m"(number));
+        state = work(state + at.environment[3] + at.image[3], 100);
+    }
+    return state == 0;
+}
+
+static int on_machine(void) {
+    uint64_t sum = 0;
+    for (int i = 0; i < 20; ++i) {
+        uint64_t wide = 0, other = 0, half = 0;
+        uint16_t narrow = 0;
+        asm volatile("smsw %w0\n\tstr %k1\n\tsldt %w0" : "+r"(half), "+r"(sum));
+        asm volatile(
+            "mov $-1, %%r9\n\tmov $-1, %%r11\n\tsmsw %%r9d\n\tsmsw %%r11w\n\t"
+            "add %%r9, %0\n\tadd %%r11, %0"
+            : "+r"(sum)
+            :
+            : "r9", "r11");
+        asm volatile("smsw %0" : "=r"(wide));
+        asm volatile("smsw %%r10\n\tmov %%r10, %0" : "=r"(other) : : "r10");
+        asm volatile("smsw %0" : "=m"(narrow));
+        if (other != wide || narrow != (uint16_t)wide) return 3;
+        sum += narrow;
+    }
+    return sum == 0;
+}
+
+static int on_vsyscall(void) {
+    char line[512];
+    int executable = 0;
+    FILE* maps = fopen("/proc/self/maps", "r");
+    while (maps != NULL && fgets(line, sizeof line, maps) != NULL)
+        if (strstr(line, "[vsyscall]") != NULL) executable = strstr(line, "x") != NULL;
+    if (!executable) return NONE;
+    int (*const get_time)(struct timeval*, void*) =
+        (int (*)(struct timeval*, void*))0xffffffffff600000;
+    long (*const seconds)(long*) = (long (*)(long*))0xffffffffff600400;
+    uint64_t state = 1;
+    for (int i = 0; i < 20; ++i) {
+        struct timeval now = {0};
+        long later = 0;
+        if (get_time(&now, NULL) != 0 || seconds(&later) != later) return 2;
+        if (now.tv_sec < 1000000000 || later < now.tv_sec || later > now.tv_sec + 2) return 3;
+        state = work(state, 1000);
+    }
+    return state == 0;
+}
+
+static int on_alias(void) {
+    const int fd = memfd_create("corners", MFD_CLOEXEC);
+    if (fd < 0 || ftruncate(fd, 4 * PAGE) != 0) return 2;
+    volatile uint64_t* one = mmap(NULL, 4 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    volatile uint64_t* other = mmap(NULL, 4 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    const void* code = mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_SHARED, fd, 3 * PAGE);
+    if (one == MAP_FAILED || other == MAP_FAILED || code == MAP_FAILED) return 2;
+    int (*const answer)(void) = (int (*)(void))(uintptr_t)code;
+    volatile uint8_t* text = (volatile uint8_t*)one + 3 * PAGE;
+    const uint8_t bytes[] = {0xb8, 0, 0, 0, 0, 0xc3};  // mov $0, %eax; ret
+    for (size_t i = 0; i < sizeof bytes; ++i) text[i] = bytes[i];
+    uint64_t state = 1;
+    for (uint64_t round = 1; round < ROUNDS; ++round) {
+        one[round % 1024] = round;
+        if (other[round % 1024] != round) return 3;
+        other[round % 1024] += 1;
+        if (one[round % 1024] != round + 1) return 4;
+        text[1] = (uint8_t)round;
+        if (answer() != (uint8_t)round) return 5;
+        state = work(state, 20);
+    }
+    return state == 0;
+}
+
+static int on_secret(void) {
+    const int fd = (int)syscall(447 /* memfd_secret */, 0);
+    if (fd < 0 || ftruncate(fd, PAGE) != 0) return NONE;
+    volatile uint64_t* words = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (words == MAP_FAILED) return NONE;
+    uint64_t state = 1;
+    for (uint64_t i = 0; i < 20; ++i) {
+        words[i] = state;
+        state = work(state, 1000) + words[i];
+    }
+    return state == 0;
+}
+
+static int on_wait(void) {
     int ends[2];
-    require(pipe(ends) == 0, "pipe");
-    const pid_t parent = getpid();
-    const pid_t child = fork();
-    char word;
-    if (child == 0) _exit(read(ends[0], &word, 1) == 1 ? write_to_parent(parent) : 1);
-    // From here on it is linked, and the way there has no interval of its own.
-    int status;
-    require(waitpid(child, &status, WNOHANG) == 0, "waitpid");
-    // Whoever has the memory of the program has read it now.
-    const unsigned long before = written;
-    require(write(ends[1], "x", 1) == 1, "write");
-    require(waitpid(child, &status, 0) == child, "waitpid");
-    const unsigned long after = written;
-    stepped();
-    printf("%lu %lu\n", before, after);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+    if (pipe(ends) != 0) return 2;
+    signal(SIGUSR1, on_count);
+    uint64_t state = 1;
+    size_t bytes = PAGE;
+    uint8_t* memory = map_at(NULL, bytes, 0);
+    for (int round = 0; round < 24 && memory != NULL; ++round) {
+        struct pollfd of[2] = {{ends[0], POLLIN, 0}, {ends[1], POLLOUT, 0}};
+        struct timespec limit = {0, 1000000};
+        sigset_t none;
+        sigemptyset(&none);
+        if (ppoll(of, 1 + (round & 1), &limit, &none) != (round & 1)) return 3;
+        if (ppoll(NULL, 0, &limit, NULL) != 0) return 4;
+        const size_t more = (size_t)(1 + round * 7 % 5) * PAGE;
+        memory[bytes - 1] = memory[0] = (uint8_t)round;
+        void* moved = round % 3 == 2 ? map_at(NULL, more, 0) : NULL;
+        void* next = moved == NULL
+                         ? mremap(memory, bytes, more, MREMAP_MAYMOVE)
+                         : mremap(memory, bytes, more, MREMAP_MAYMOVE | MREMAP_FIXED, moved);
+        if (next == MAP_FAILED) return 5;
+        memory = next;
+        bytes = more;
+        if (memory[0] != (uint8_t)round) return 6;
+        state = work(state + memory[bytes - 1], 100);
+    }
+    // The same pages at a second place, and without the first.
+    uint64_t* shared = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    volatile uint64_t* twice = mremap(shared, 0, PAGE, MREMAP_MAYMOVE);
+    if (twice == MAP_FAILED) return 7;
+    for (uint64_t i = 0; i < 20; ++i) {
+        ((volatile uint64_t*)shared)[i] = i;
+        state = work(state, 10);
+        if (twice[i] != i) return 8;
+    }
+    memory[5] = 55;
+    volatile uint8_t* left =
+        (uint8_t*)syscall(SYS_mremap, memory, bytes, bytes, MREMAP_MAYMOVE | 4 /* DONTUNMAP */, 0);
+    if (left == MAP_FAILED) return state == 0;
+    return left[5] != 55 || memory[5] != 0 || state == 0;
 }
 
 int main(int argc, char** argv) {
-    const char* what = argc > 1 ? argv[1] : "";
-    const long count = argc > 2 ? atol(argv[2]) : 1;
-    if (strcmp(what, "ignored") == 0) return on_ignored();
-    if (strcmp(what, "blocked") == 0) return on_blocked();
-    if (strcmp(what, "int80") == 0) return on_int80();
-    if (strcmp(what, "traps") == 0) return on_traps();
-    if (strcmp(what, "spin") == 0) return on_spin(count);
-    if (strcmp(what, "patch") == 0) return on_patch(count);
-    if (strcmp(what, "ticks") == 0) return on_ticks(count);
-    if (strcmp(what, "alarm") == 0) return on_alarm();
-    if (strcmp(what, "threads") == 0) return on_threads(count);
-    if (strcmp(what, "flags") == 0) return on_flags();
-    if (strcmp(what, "written") == 0) return on_written();
-    printf("%s\n", what);
-    return 0;
+    static const struct {
+        const char* name;
+        int (*run)(void);
+    } kinds[] = {{"low", on_low},           {"handler", on_handler},
+                 {"stack", on_stack},       {"protected", on_protected},
+                 {"file_end", on_file_end}, {"x87", on_x87},
+                 {"machine", on_machine},   {"vsyscall", on_vsyscall},
+                 {"alias", on_alias},       {"secret", on_secret},
+                 {"wait", on_wait}};
+    if (argc > 2) times = atol(argv[2]);
+    for (size_t i = 0; argc > 1 && i < sizeof kinds / sizeof *kinds; ++i) {
+        if (strcmp(kinds[i].name, argv[1]) != 0) continue;
+        const int status = kinds[i].run();
+        printf("corners: %s %d\n", argv[1], status);
+        return status;
+    }
+    return 2;
 }

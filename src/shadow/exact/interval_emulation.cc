@@ -73,7 +73,8 @@ Result<void> IntervalRun::begin(const CpuState& cpu) {
                          .maps_text = text,
                          .changed = changed_,
                          .memory_fd = anew_ ? memory_.get() : -1,
-                         .flipped = options_.flipped};
+                         .flipped = options_.flipped,
+                         .stack_limit_bytes = stack_limit_bytes(thread_.tid())};
     if (anew_) request.changed = {};
     set_levels(request.limits);
     request.limits.instructions = bounds_.instructions;

@@ -23,6 +23,9 @@ constexpr std::uint64_t longest_cut_window = std::uint64_t{4} << 20;
 constexpr std::uint64_t shortest_cut_window = 1024;
 constexpr std::uint64_t cut_windows_in_limit = 32;
 
+// Programs have no breakpoints in the kernel's half of the address space.
+constexpr GuestAddress highest_breakpoint{0x7fff'ffff'ffff};
+
 bool is_clock_page(const Mapping* mapping) {
     return mapping && mapping->name.starts_with("[vvar");
 }
@@ -83,7 +86,8 @@ Result<void> IntervalRun::check_given_up() const {
 Result<bool> IntervalRun::interval() {
     TRY_ASSIGN(const auto start, thread_.snapshot());
     if (start.cpu.rflags & trap_flag) {
-        TRY_ASSIGN(auto passage, step_along());
+        // It gets a signal for each instruction: that is the hardware's to do.
+        TRY_ASSIGN(auto passage, run_to_next_call("the program single-steps itself"));
         return prepare_next(std::move(passage));
     }
     if (wants_replica()) TRY(take_replica());
@@ -103,14 +107,18 @@ Result<bool> IntervalRun::interval_from(const CpuState& start) {
                                            emulated.cpu.rip.value, name(emulated.result.end));
         return false;
     }
-    TRY_ASSIGN(const auto arrival, run_natively_to(*boundary, emulated));
+    const bool is_out_of_reach =
+        *boundary == Boundary::vdso_call && emulated.cpu.rip > highest_breakpoint;
+    Result<Arrival> arrival = Arrival::out_of_reach;
+    if (!is_out_of_reach) arrival = run_natively_to(*boundary, emulated);
+    if (!arrival) return std::move(arrival).error();
     ++stats_.intervals;
     native_end_ = {};
-    if (arrival == Arrival::there) {
+    if (*arrival == Arrival::there) {
         TRY_ASSIGN(auto found, compare(*boundary, emulated, &native_end_.bytes));
         if (!found.empty()) note_divergence(std::move(found));
     }
-    TRY_ASSIGN(auto passage, pass_end(arrival, *boundary, emulated));
+    TRY_ASSIGN(auto passage, pass_end(*arrival, *boundary, emulated));
     if (emulated.worker_exhausted) TRY(replace_worker());
     return prepare_next(std::move(passage));
 }
@@ -122,10 +130,22 @@ Result<Passage> IntervalRun::pass_end(Arrival arrival, Boundary boundary,
             return pass(boundary, emulated);
         case Arrival::elsewhere:
             return pass_elsewhere(emulated);
+        case Arrival::out_of_reach:
+            return run_to_next_call(
+                "it called the vsyscall page, where the hardware cannot be stopped");
         case Arrival::given_up:
             break;
     }
     return leave_to_hardware(emulated.worker_exhausted);
+}
+
+// The kernel has written below what the stack was: it has grown.
+bool IntervalRun::has_stack_grown(const std::vector<MemoryRange>& writes) const {
+    return std::ranges::any_of(writes, [&](const MemoryRange& range) {
+        const auto* next = map_.find_at_or_after(range.start);
+        return next && range.start < next->start && next->name == "[stack]" &&
+               range.start < range.end;
+    });
 }
 
 // What the next interval has to know of what happened in between.
@@ -138,10 +158,17 @@ Result<bool> IntervalRun::prepare_next(Passage passage) {
     const bool all = std::any_of(passage.writes.ranges.begin(), passage.writes.ranges.end(),
                                  [](const MemoryRange& range) { return range.is_all(); });
     changed_ = all ? std::vector{MemoryRange::all()} : std::move(passage.writes.ranges);
-    layout_changed_ |= passage.writes.layout;
+    layout_changed_ |= passage.writes.layout || has_stack_grown(changed_);
     anew_ |= passage.executed;
     jumped_ |= passage.jumped || passage.executed;
     return true;
+}
+
+// It faulted at memory that is mapped, but that nobody can read by way of the kernel: clock pages,
+// devices, secret memory, what is behind the end of a file.
+bool IntervalRun::is_unreadable(const RunResult& result) const {
+    const auto* mapping = map_.find(result.fault_address);
+    return is_clock_page(mapping) || (mapping && result.signal == SIGBUS);
 }
 
 std::optional<IntervalRun::Boundary> IntervalRun::boundary_of(const SampleOutcome& emulated) const {
@@ -151,10 +178,8 @@ std::optional<IntervalRun::Boundary> IntervalRun::boundary_of(const SampleOutcom
         case SampleEnd::unsupported_instruction:
             return Boundary::instruction;
         case SampleEnd::fault:
-            // Only the hardware can read those.
-            if (is_clock_page(map_.find(emulated.result.fault_address)))
-                return Boundary::instruction;
-            return Boundary::fault;
+            // What only the hardware can read, or fails to.
+            return is_unreadable(emulated.result) ? Boundary::instruction : Boundary::fault;
         case SampleEnd::size:
             return Boundary::cut;
         default:
@@ -174,10 +199,9 @@ Result<Passage> IntervalRun::pass_elsewhere(const SampleOutcome& emulated) {
     return native_.pass_whatever();
 }
 
-// The program has its trap flag set, and gets a signal for each instruction: that is the
-// hardware's to do.
-Result<Passage> IntervalRun::step_along() {
-    ++stats_.excluded["the program single-steps itself"];
+// Lets the program run to its next system call, where it can be followed again.
+Result<Passage> IntervalRun::run_to_next_call(std::string why) {
+    ++stats_.excluded[std::move(why)];
     anew_ = jumped_ = true;
     TRY(native_.run_to({.kind = NativeRun::Stop::Kind::syscall}));
     return native_.pass_whatever();
@@ -322,7 +346,7 @@ Result<Passage> IntervalRun::pass(Boundary boundary, const SampleOutcome& emulat
             ++stats_.native_instructions;
             // Its block was left before it.
             jumped_ |= emulated.result.end == SampleEnd::fault;
-            return pass_instruction(emulated.cpu.rip);
+            return pass_instruction(emulated);
         case Boundary::fault:
             ++stats_.boundaries["a fault"];
             return native_.pass_fault();
@@ -336,12 +360,24 @@ Result<Passage> IntervalRun::pass(Boundary boundary, const SampleOutcome& emulat
     return Passage{};
 }
 
-Result<Passage> IntervalRun::pass_instruction(GuestAddress at) {
+// What is said of all accesses to memory of a kind together.
+std::string IntervalRun::unreadable_name(const SampleOutcome& emulated) const {
+    const auto* mapping = map_.find(emulated.result.fault_address);
+    if (mapping && mapping->name.starts_with("/secretmem"))
+        return "an access to memory that only the program can read (memfd_secret)";
+    return is_clock_page(mapping) ? "an access to the kernel's clock pages"
+                                  : "an access behind the end of a file or to a device";
+}
+
+Result<Passage> IntervalRun::pass_instruction(const SampleOutcome& emulated) {
+    const auto at = emulated.cpu.rip;
     std::array<std::byte, Instruction::max_length> bytes;
     ProcessMemory memory(thread_.tid());
     const auto readable = memory.read(at, bytes);
     const auto in = readable ? Instruction::decode(bytes, at) : std::nullopt;
-    ++stats_.boundaries[in ? ZydisMnemonicGetString(in->mnemonic()) : "instruction"];
+    const bool faulted = emulated.result.end == SampleEnd::fault;
+    const auto* mnemonic = in ? ZydisMnemonicGetString(in->mnemonic()) : "instruction";
+    ++stats_.boundaries[faulted ? unreadable_name(emulated) : mnemonic];
     const bool registers_only = in && in->is_nondeterministic() && !in->has_memory_operand();
     return native_.pass_instruction(registers_only);
 }

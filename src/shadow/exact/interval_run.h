@@ -82,7 +82,7 @@ class IntervalRun {
     // What ended the emulation of an interval, and where the native run has to stop.
     enum class Boundary : std::uint8_t { syscall, vdso_call, instruction, fault, cut };
     // Where a native run came to.
-    enum class Arrival : std::uint8_t { there, elsewhere, given_up };
+    enum class Arrival : std::uint8_t { there, elsewhere, out_of_reach, given_up };
     // How many instructions an interval may have, and how many blocks more it may take to end it
     // at a place that the hardware finds.
     struct Bounds {
@@ -102,11 +102,14 @@ class IntervalRun {
     Result<SampleOutcome> onward(const CpuState& cpu, std::uint64_t blocks,
                                  const std::function<void(std::uint64_t)>& use);
     Result<SampleOutcome> cut(SampleOutcome emulated);
+    bool is_unreadable(const RunResult& result) const;
+    std::string unreadable_name(const SampleOutcome& emulated) const;
+    bool has_stack_grown(const std::vector<MemoryRange>& writes) const;
     std::optional<Boundary> boundary_of(const SampleOutcome& emulated) const;
     Result<Arrival> run_natively_to(Boundary boundary, const SampleOutcome& emulated);
     Result<Arrival> find_cut(const SampleOutcome& emulated);
     Result<Passage> pass_elsewhere(const SampleOutcome& emulated);
-    Result<Passage> step_along();
+    Result<Passage> run_to_next_call(std::string why);
     Result<std::vector<std::string>> compare(Boundary boundary, const SampleOutcome& emulated,
                                              std::vector<MemoryDifference>* bytes = nullptr);
     Result<std::vector<std::string>> compare_registers(Boundary boundary,
@@ -114,7 +117,7 @@ class IntervalRun {
     Result<std::vector<std::string>> compare_memory(std::vector<MemoryDifference>* bytes);
     Result<bool> is_memory_due(Boundary boundary, const SampleOutcome& emulated) const;
     Result<Passage> pass(Boundary boundary, const SampleOutcome& emulated);
-    Result<Passage> pass_instruction(GuestAddress at);
+    Result<Passage> pass_instruction(const SampleOutcome& emulated);
     Result<Passage> pass_end(Arrival arrival, Boundary boundary, const SampleOutcome& emulated);
     Result<Passage> leave_to_hardware(bool worker_exhausted);
     Result<bool> prepare_next(Passage passage);

@@ -6,6 +6,7 @@
 #include <sys/sysmacros.h>
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "shadow/syscalls/syscall_handlers.h"
@@ -18,7 +19,7 @@ constexpr std::uint64_t max_file_mapping_bytes = 16 << 20;
 constexpr std::uint64_t known_protection = PROT_READ | PROT_WRITE | PROT_EXEC;
 
 // Mappings whose memory is not that of an ordinary process.
-constexpr std::uint64_t refused_map_flags = MAP_GROWSDOWN | MAP_HUGETLB | MAP_32BIT | MAP_SYNC;
+constexpr std::uint64_t refused_map_flags = MAP_GROWSDOWN | MAP_HUGETLB | MAP_SYNC;
 
 void set_protection(Mapping& mapping, std::uint64_t protection) {
     mapping.readable = (protection & PROT_READ) != 0;
@@ -35,6 +36,20 @@ struct MapRequest {
     bool is_shared() const { return (flags & MAP_TYPE) != MAP_PRIVATE; }
 };
 
+// Where memory mapped with MAP_32BIT lies, but for fixed addresses.
+constexpr std::uint64_t lowest_of_32_bits = 0x4000'0000, highest_of_32_bits = 0x8000'0000;
+
+// The lowest free range of those that MAP_32BIT allows.
+std::optional<std::uint64_t> find_below_2_gib(const GuestSpace& space, std::uint64_t size_bytes) {
+    auto at = lowest_of_32_bits;
+    while (at < highest_of_32_bits && size_bytes <= highest_of_32_bits - at) {
+        const Mapping* next = space.find_at_or_after({at});
+        if (!next || next->start.value >= at + size_bytes) return at;
+        at = next->end.value;
+    }
+    return std::nullopt;
+}
+
 Emulated<std::uint64_t> place(const GuestSpace& space, const MapRequest& request) {
     if (request.is_fixed()) {
         if (!is_page_aligned(request.hint)) return failure(EINVAL);
@@ -48,8 +63,13 @@ Emulated<std::uint64_t> place(const GuestSpace& space, const MapRequest& request
     if (!fits(0, request.size_bytes)) return failure(ENOMEM);
     std::uint64_t hint = request.hint > task_bytes ? 0 : round_up_to_page(request.hint);
     if (hint >= min_mmap_address && fits(hint, request.size_bytes) &&
+        (!request.is(MAP_32BIT) || hint + request.size_bytes <= highest_of_32_bits) &&
         !overlaps_mapping(space, hint, request.size_bytes))
         return hint;
+    if (request.is(MAP_32BIT)) {
+        const auto low = find_below_2_gib(space, request.size_bytes);
+        return low ? Emulated<std::uint64_t>(*low) : failure(ENOMEM);
+    }
     auto free = space.find_free(request.size_bytes);
     if (!free) return no_room_in_worker();
     return free->value;

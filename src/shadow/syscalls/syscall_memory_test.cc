@@ -120,6 +120,22 @@ MemoryMap maps_of_this_process() {
 
 }  // namespace
 
+TEST_CASE("memory that must have addresses of 32 bits has them") {
+    Guest g;
+    constexpr auto flags = private_anonymous | MAP_32BIT;
+    const auto read_write = PROT_READ | PROT_WRITE;
+    const auto first = g.map(page_bytes, read_write, flags);
+    const auto second = g.map(page_bytes, read_write, flags, 0x7fff'f000);
+    const auto third = g.map(page_bytes, read_write, flags, 0x9000'0000);
+    CHECK(first >= 0x4000'0000);
+    CHECK(first < 0x8000'0000);
+    CHECK(second == 0x7fff'f000);
+    CHECK(third < 0x8000'0000);
+    CHECK(third != first);
+    CHECK(static_cast<std::int64_t>(g.map(0x4000'0000, read_write, flags)) == -ENOMEM);
+    CHECK(g.map(page_bytes) > 0x8000'0000);
+}
+
 TEST_CASE("random mmap, munmap, mprotect, madvise and mremap calls do what the kernel does") {
     std::mt19937 random(7);
     for (std::uint64_t round = 0; round < 40; ++round) {

@@ -36,6 +36,8 @@ SyscallOutcome set_limit(SyscallCall& call, std::uint32_t resource, GuestAddress
     TRY_ASSIGN(auto wanted, load<SampleFacts::Limit>(call, from));
     if (wanted.soft > wanted.hard) return failure(EINVAL);
     if (wanted.hard > old.hard) return ends(SampleEnd::unsafe_syscall, "raises a limit");
+    if (resource == RLIMIT_STACK)
+        return ends(SampleEnd::unsafe_syscall, "changes how far the stack may grow");
     call.sample.process.limits.insert_or_assign(resource, wanted);
     return answer(0);
 }

@@ -172,7 +172,7 @@ constexpr SyscallRow rows[] = {
     {157, "prctl", misc, sys_prctl, "names and a few attributes"},
     {158, "arch_prctl", misc, sys_arch_prctl, "FS and GS base in the sample's registers"},
     {159, "adjtimex", unsafe, nullptr, "the system's clock"},
-    {160, "setrlimit", misc, sys_setrlimit, "virtual limits"},
+    {160, "setrlimit", misc, sys_setrlimit, "virtual limits, but for the stack"},
     {161, "chroot", unsafe, nullptr, "changes how paths resolve"},
     {162, "sync", output, sys_swallow, "success assumed"},
     {163, "acct", unsafe, nullptr, "changes the system"},
