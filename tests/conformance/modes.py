@@ -26,6 +26,9 @@ PROFILED = {
 NAMES = ("native", *PROFILED, "verify", "attached")
 
 OURS = re.compile(r"shadowprof: ")
+ENDED_EARLY = re.compile(r"shadowprof: verify: not verified to the end: (.*)")
+# By design; whoever has threads cannot be compared from there on.
+MAY_END_EARLY = "it started a second thread"
 COMPARED = re.compile(r"shadowprof: verify: (\d+) intervals .* (\d+) diverged")
 
 
@@ -69,25 +72,17 @@ def status_text(status):
     return f"killed by signal {-status}" if status < 0 else f"status {status}"
 
 
-def differences(expected, outcome):
+def differences(mode, expected, outcome):
     """What tells a run from the native one."""
     own, ours = split_messages(outcome.stderr)
     faults = list(outcome.faults)
-    if outcome.status != expected.status:
+    if mode != "verify" and outcome.status != expected.status:
         faults.append(f"{status_text(outcome.status)}, natively {status_text(expected.status)}")
     faults += first_difference("standard error", expected.stderr, own)
     faults += first_difference("standard output", expected.stdout, outcome.stdout)
     if faults and ours:
         faults.append(f"it said: {ours.splitlines()[0].removeprefix('shadowprof: ')}")
     return faults
-
-
-def status_told(mode, status):
-    """How shadowprof ends after a program with this status. `verify` tells of what it found alone;
-    a signal is told of as shells do."""
-    if mode == "verify":
-        return 0
-    return 128 - status if status < 0 and mode != "attached" else status
 
 
 def profile_faults(profile, must_be_compared):
@@ -103,18 +98,27 @@ def profile_faults(profile, must_be_compared):
         return []
     if not exact.get("intervals"):
         return ["no interval was compared"]
-    return diverged_faults(exact["diverged"])
+    return exact_faults(exact["diverged"], exact.get("stopped_early"))
 
 
-def diverged_faults(count):
-    return [f"{count} intervals diverged"] if count else []
+def exact_faults(diverged, ended_early):
+    faults = [f"{diverged} intervals diverged"] if diverged else []
+    if ended_early and ended_early != MAY_END_EARLY:
+        faults.append(f"not compared to the end: {ended_early}")
+    return faults
 
 
 def verify_faults(outcome):
-    match = COMPARED.search(outcome.stderr.decode(errors="replace"))
-    if match is None or match[1] == "0":
+    """What is wrong with what `verify` says, and with its own status: that of the program it does not tell."""
+    text = outcome.stderr.decode(errors="replace")
+    compared, early = COMPARED.search(text), ENDED_EARLY.search(text)
+    if compared is None or compared[1] == "0":
         return ["it did not say what it compared"]
-    return diverged_faults(int(match[2]))
+    diverged = int(compared[2])
+    faults = exact_faults(diverged, early and early[1])
+    if outcome.status != (1 if diverged or early else 0):
+        faults.append(status_text(outcome.status))
+    return faults
 
 
 def run_under(mode, program, binary, limits):

@@ -50,6 +50,7 @@ if "-o" in options and profile:
 if options[1] == "verify":
     print(f"shadowprof: verify: {{intervals}} intervals of together 9 instructions and 1 pages compared, "
           f"{{diverged}} diverged", file=sys.stderr)
+    status = 1 if diverged else status
 sys.exit(status)
 """
 
@@ -177,6 +178,15 @@ class Runner(unittest.TestCase):
 
     def test_divergences_of_exact_mode_are_noticed(self):
         self.assert_harm_noticed("3 intervals diverged", "exact['diverged'] = 3", "exact")
+
+    def test_an_early_end_is_noticed(self):
+        self.assert_harm_noticed("not compared to the end: no idea",
+                                 "exact['stopped_early'] = 'no idea'", "exact")
+
+    def test_threads_may_end_it(self):
+        status, text = self.run_program(PRINTS, "--modes", "exact",
+                                        harm="exact['stopped_early'] = 'it started a second thread'")
+        self.assertEqual(status, 0, text)
 
     def test_that_nothing_was_compared_is_noticed(self):
         self.assert_harm_noticed("no interval was compared", "exact['intervals'] = 0", "exact")

@@ -17,7 +17,7 @@ int main(void) {
         const int signal_number = SIGRTMIN + round % 10;
         struct sigaction found;
         CALL(sigaction(signal_number, &wanted, NULL));
-        spin(50000);
+        spin(400000);
         CALL(sigaction(signal_number, &(struct sigaction){.sa_handler = SIG_DFL}, &found));
         CHECK(found.sa_sigaction == first && (found.sa_flags & ~0x04000000) == wanted.sa_flags);
         for (int each = 1; each < 20; ++each) {

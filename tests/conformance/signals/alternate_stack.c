@@ -16,7 +16,7 @@ static void on_stack(int signal_number) {
     CALL(sigaltstack(NULL, &found));
     CHECK(found.ss_flags == SS_ONSTACK && found.ss_sp == stack);
     CHECK(sigaltstack(&other, NULL) == -1 && errno == EPERM);
-    spin(20000);
+    spin(160000);
     ++handled;
 }
 
@@ -26,7 +26,7 @@ int main(void) {
     stack_t wanted = {.ss_sp = stack, .ss_size = stack_bytes}, found;
     CALL(sigaltstack(&wanted, NULL));
     for (int round = 1; round <= 100; ++round) {
-        spin(40000);
+        spin(320000);
         CALL(raise(SIGUSR1));
         CHECK(handled == round);
         CALL(sigaltstack(NULL, &found));

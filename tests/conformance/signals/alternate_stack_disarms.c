@@ -17,7 +17,7 @@ static void on_stack(int signal_number) {
     (void)signal_number;
     CALL(sigaltstack(NULL, &found));
     CHECK(found.ss_flags == SS_DISABLE);
-    spin(20000);
+    spin(160000);
     ++handled;
 }
 
@@ -28,7 +28,7 @@ int main(void) {
     stack_t found;
     CALL(sigaltstack(&wanted, NULL));
     for (int round = 1; round <= 100; ++round) {
-        spin(40000);
+        spin(320000);
         CALL(raise(SIGUSR1));
         CHECK(handled == round);
         CALL(sigaltstack(NULL, &found));

@@ -25,10 +25,10 @@ int main(void) {
         for (;;) spin(1000);
     }
     for (int round = 1; round <= 15; ++round) {
-        spin(100000);
+        spin(300000);
         CALL(kill(child, SIGSTOP));
         expect(child, WUNTRACED, SIGSTOP << 8 | 0x7f);
-        spin(100000);
+        spin(300000);
         CHECK(waitpid(child, NULL, WNOHANG | WUNTRACED | WCONTINUED) == 0);
         CALL(kill(child, SIGCONT));
         expect(child, WCONTINUED, 0xffff);

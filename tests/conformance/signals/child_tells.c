@@ -19,7 +19,7 @@ int main(void) {
     struct sigaction action = {.sa_sigaction = note, .sa_flags = SA_SIGINFO | SA_RESTART};
     CALL(sigaction(SIGCHLD, &action, NULL));
     for (int round = 1; round <= 20; ++round) {
-        spin(100000);
+        spin(300000);
         const pid_t child = CALL(fork());
         if (child == 0) {
             if (round % 2) _exit(round);

@@ -17,7 +17,7 @@ int main(void) {
     struct sigaction action = {.sa_sigaction = change, .sa_flags = SA_SIGINFO};
     CALL(sigaction(SIGILL, &action, NULL));
     for (int round = 0; round < 100; ++round) {
-        spin(50000);
+        spin(400000);
         uint64_t changed, added;
         __asm__ volatile(
             "movabs $0x1111222233334444, %%r12\n\t"

@@ -20,7 +20,7 @@ int main(void) {
     CALL(sigaction(SIGUSR1, &action, NULL));
     const pid_t self = getpid();
     for (int round = 0; round < 100; ++round) {
-        spin(50000);
+        spin(400000);
         uint32_t lanes[4] = {0x01010101, 0x02020202, 0x03030303, 0x04040404};
         long result = 62;  // kill
         __asm__ volatile(

@@ -17,11 +17,11 @@ int main(void) {
     sigaddset(&set, SIGCONT);
     CALL(sigprocmask(SIG_BLOCK, &set, NULL));
     for (int round = 0; round < 60; ++round) {
-        spin(30000);
+        spin(240000);
         CALL(raise(SIGTSTP));
         CALL(raise(SIGTTIN));
         CHECK(is_pending(SIGTSTP) && is_pending(SIGTTIN) && !is_pending(SIGCONT));
-        spin(30000);
+        spin(240000);
         CALL(raise(SIGCONT));
         CHECK(!is_pending(SIGTSTP) && !is_pending(SIGTTIN));
     }

@@ -13,7 +13,7 @@ int main(void) {
     uint64_t sum = 0;
     int round = 0;
     for (; round < 60; ++round) {
-        sum ^= spin(50000);
+        sum ^= spin(400000);
         CHECK(getppid() >= 0);
     }
     printf("%d rounds, %d\n", round, sum != 0);

@@ -34,7 +34,7 @@ int main(void) {
     struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO};
     CALL(sigaction(SIGFPE, &action, NULL));
     for (int round = 0; round < 100; ++round) {
-        spin(50000);
+        spin(400000);
         CHECK(divide() == 1000 + round);
     }
     printf("ok\n");

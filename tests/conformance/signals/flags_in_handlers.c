@@ -17,7 +17,7 @@ int main(void) {
     CHECK(signal(SIGUSR1, look) != SIG_ERR);
     const pid_t self = getpid();
     for (int round = 1; round <= 100; ++round) {
-        spin(50000);
+        spin(400000);
         long result = 62;  // kill
         uint64_t flags;
         __asm__ volatile(

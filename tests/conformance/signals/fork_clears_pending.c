@@ -17,7 +17,7 @@ static void check_child(void) {
     CHECK(sigismember(&set, SIGUSR1) && !sigismember(&set, SIGUSR2));
     CALL(sigaction(SIGUSR1, NULL, &found));
     CHECK(found.sa_handler == never);
-    spin(50000);
+    spin(400000);
 }
 
 int main(void) {
@@ -28,7 +28,7 @@ int main(void) {
     CALL(sigprocmask(SIG_BLOCK, &set, NULL));
     CALL(raise(SIGUSR1));
     for (int round = 0; round < 20; ++round) {
-        spin(100000);
+        spin(800000);
         const pid_t child = CALL(fork());
         if (child == 0) {
             check_child();

@@ -40,7 +40,7 @@ int main(void) {
             char byte;
             CHECK(read(ready[0], &byte, 1) == 1);
         }
-        spin(100000);
+        spin(300000);
         CALL(killpg(pids[0], SIGUSR1));
         for (int child = 0; child < children; ++child) {
             int status;

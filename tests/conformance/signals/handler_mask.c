@@ -19,7 +19,7 @@ static void first(int signal_number) {
     CHECK(!sigismember(&mask, SIGTERM));
     const int before = late;
     CALL(raise(SIGUSR2));
-    spin(30000);
+    spin(240000);
     CHECK(late == before);
     ++handled;
     inside = 0;
@@ -33,7 +33,7 @@ int main(void) {
     sigset_t before, behind;
     CALL(sigprocmask(SIG_SETMASK, NULL, &before));
     for (int round = 1; round <= 100; ++round) {
-        spin(40000);
+        spin(320000);
         CALL(raise(SIGUSR1));
         CHECK(handled == round && late == round);
         CALL(sigprocmask(SIG_SETMASK, NULL, &behind));

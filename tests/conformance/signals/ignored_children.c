@@ -9,7 +9,7 @@ int main(void) {
         struct sigaction action = {.sa_handler = round % 2 ? SIG_IGN : SIG_DFL,
                                    .sa_flags = round % 2 ? 0 : SA_NOCLDWAIT};
         CALL(sigaction(SIGCHLD, &action, NULL));
-        spin(100000);
+        spin(300000);
         const pid_t child = CALL(fork());
         if (child == 0) _exit(3);
         CHECK(waitpid(child, NULL, 0) == -1 && errno == ECHILD);

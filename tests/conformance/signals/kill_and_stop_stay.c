@@ -8,7 +8,7 @@ int main(void) {
         sigset_t all, mask;
         sigfillset(&all);
         CALL(sigprocmask(SIG_SETMASK, &all, NULL));
-        spin(50000);
+        spin(400000);
         CALL(sigprocmask(SIG_SETMASK, NULL, &mask));
         CHECK(!sigismember(&mask, SIGKILL) && !sigismember(&mask, SIGSTOP));
         CHECK(sigismember(&mask, SIGTERM) && sigismember(&mask, SIGTRAP));

@@ -13,7 +13,7 @@ static void count(int signal_number) {
 int main(void) {
     CHECK(signal(SIGUSR1, count) != SIG_ERR);
     for (int round = 1; round <= 100; ++round) {
-        spin(100000);
+        spin(800000);
         CALL(kill(getpid(), SIGUSR1));
         CHECK(handled == round);
     }

@@ -7,7 +7,7 @@
 static sigjmp_buf back;
 
 static void leave(int signal_number) {
-    spin(10000);
+    spin(80000);
     siglongjmp(back, signal_number);
 }
 
@@ -23,7 +23,7 @@ int main(void) {
     sigemptyset(&set);
     sigaddset(&set, SIGUSR1);
     for (volatile int round = 0; round < 100; ++round) {
-        spin(40000);
+        spin(320000);
         const int saves = round % 2;
         const int came_back = sigsetjmp(back, saves);
         if (came_back == 0) {

@@ -25,7 +25,7 @@ int main(void) {
         CALL(sigprocmask(SIG_BLOCK, &all, NULL));
         for (int number = 0; number < 8; ++number) {
             CALL(raise(SIGRTMIN + (number * 5 + round) % 8));
-            spin(8000);
+            spin(24000);
         }
         CALL(sigprocmask(SIG_UNBLOCK, &all, NULL));
         // Frames are made one above the other, so without the mask the last would run first.

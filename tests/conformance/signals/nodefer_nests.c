@@ -10,7 +10,7 @@ static volatile sig_atomic_t depth, entries;
 static void nest(int signal_number) {
     const int own_depth = ++depth;
     ++entries;
-    spin(10000);
+    spin(30000);
     if (own_depth < deepest) {
         CALL(raise(signal_number));
         CHECK(depth == own_depth);

@@ -16,7 +16,7 @@ int main(void) {
     struct sigaction action = {.sa_sigaction = note, .sa_flags = SA_SIGINFO};
     CALL(sigaction(SIGRTMIN, &action, NULL));
     for (int round = 0; round < 100; ++round) {
-        spin(50000);
+        spin(400000);
         siginfo_t sent = {.si_signo = SIGRTMIN, .si_code = -60, .si_errno = 1000 + round};
         sent.si_pid = 7;
         sent.si_uid = 8;

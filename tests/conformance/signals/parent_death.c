@@ -24,7 +24,7 @@ static void be_parent(int report) {
     }
     char byte;
     CHECK(read(ready[0], &byte, 1) == 1);
-    spin(50000);
+    spin(150000);
     _exit(0);
 }
 
@@ -32,7 +32,7 @@ int main(void) {
     for (int round = 0; round < 12; ++round) {
         int report[2], status;
         CALL(pipe(report));
-        spin(100000);
+        spin(300000);
         const pid_t child = CALL(fork());
         if (child == 0) be_parent(report[1]);
         close(report[1]);

@@ -18,7 +18,7 @@ int main(void) {
     CALL(setrlimit(RLIMIT_SIGPENDING, &limit));
     CHECK(signal(SIGUSR1, count) != SIG_ERR);
     for (int round = 1; round <= 80; ++round) {
-        spin(50000);
+        spin(400000);
         CHECK(sigqueue(getpid(), SIGRTMIN, (union sigval){0}) == -1 && errno == EAGAIN);
         CALL(kill(getpid(), SIGUSR1));
         CHECK(handled == round);

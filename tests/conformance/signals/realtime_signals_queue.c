@@ -26,7 +26,7 @@ int main(void) {
         CALL(sigprocmask(SIG_BLOCK, &set, NULL));
         for (int one = 0; one < batch; ++one, ++sent) {
             CALL(sigqueue(getpid(), SIGRTMIN + 2, (union sigval){.sival_int = sent}));
-            spin(10000);
+            spin(30000);
         }
         CALL(sigprocmask(SIG_UNBLOCK, &set, NULL));
         CHECK(next == sent);

@@ -17,7 +17,7 @@ int main(void) {
     for (int round = 1; round <= 80; ++round) {
         struct sigaction action = {.sa_handler = once, .sa_flags = (int)SA_RESETHAND};
         CALL(sigaction(SIGUSR1, &action, NULL));
-        spin(50000);
+        spin(400000);
         CALL(raise(SIGUSR1));
         CHECK(handled == round);
     }

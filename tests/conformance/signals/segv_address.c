@@ -38,7 +38,7 @@ int main(void) {
     CALL(mprotect(memory + 4096, 4096, PROT_NONE));
     CALL(munmap(memory + 2 * 4096, 4096));
     for (int round = 0; round < 60; ++round) {
-        spin(50000);
+        spin(400000);
         check_fault(memory + round, 1, SEGV_ACCERR);
         check_fault(memory + 4096 + round, 0, SEGV_ACCERR);
         check_fault(memory + 2 * 4096 + round, round % 2, SEGV_MAPERR);

@@ -26,7 +26,7 @@ int main(void) {
     for (int round = 0; round < 4; ++round) {
         CALL(mprotect(memory, pages * page_bytes, round % 2 ? PROT_READ : PROT_NONE));
         for (int page = 0; page < pages; ++page) {
-            spin(20000);
+            spin(160000);
             volatile uint32_t* word = (volatile uint32_t*)(memory + page * page_bytes + 8);
             *word = *word + 3;
             CHECK(*word == 3u * (unsigned)(round + 1));

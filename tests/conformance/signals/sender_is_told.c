@@ -19,14 +19,14 @@ int main(void) {
     CALL(sigaction(SIGUSR1, &action, NULL));
     const pid_t self = getpid();
     for (int round = 0; round < 60; ++round) {
-        spin(50000);
+        spin(400000);
         CALL(kill(self, SIGUSR1));
         CHECK(code == SI_USER && sender == self);
         CALL(syscall(SYS_tgkill, self, self, SIGUSR1));
         CHECK(code == SI_TKILL && sender == self);
     }
     for (int round = 0; round < 10; ++round) {
-        spin(50000);
+        spin(400000);
         const pid_t child = CALL(fork());
         if (child == 0) _exit(kill(self, SIGUSR1));
         int status;

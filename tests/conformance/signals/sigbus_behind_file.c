@@ -26,7 +26,7 @@ int main(void) {
     for (int round = 0; round < 60; ++round) {
         CALL(ftruncate(file, page_bytes));
         memory[100] = (char)round;
-        spin(50000);
+        spin(400000);
         volatile char* behind = memory + page_bytes + round;
         if (sigsetjmp(back, 1) == 0) {
             *behind = 1;

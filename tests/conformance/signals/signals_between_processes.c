@@ -15,7 +15,7 @@ static void play(pid_t other, int begins) {
         if (begins) CALL(sigqueue(other, SIGRTMIN, (union sigval){.sival_int = turn}));
         while ((received = sigwaitinfo(&set, &info)) < 0) CHECK(errno == EINTR);
         CHECK(received == SIGRTMIN && info.si_pid == other && info.si_value.sival_int == turn);
-        spin(20000);
+        spin(160000);
         if (!begins) CALL(sigqueue(other, SIGRTMIN, (union sigval){.sival_int = turn}));
     }
 }

@@ -34,7 +34,7 @@ int main(void) {
     struct sigaction action = {.sa_sigaction = on_step, .sa_flags = SA_SIGINFO};
     CALL(sigaction(SIGTRAP, &action, NULL));
     for (int round = 1; round <= 30; ++round) {
-        spin(50000);
+        spin(400000);
         step();
         CHECK(steps == 6 * round);
     }

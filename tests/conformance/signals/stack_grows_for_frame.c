@@ -7,7 +7,7 @@ static volatile sig_atomic_t handled;
 
 static void count(int signal_number) {
     (void)signal_number;
-    spin(5000);
+    spin(40000);
     ++handled;
 }
 

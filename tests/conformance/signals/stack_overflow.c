@@ -33,7 +33,7 @@ int main(void) {
     CALL(sigaction(SIGSEGV, &action, NULL));
     CALL(sigaltstack(&(stack_t){.ss_sp = stack, .ss_size = stack_bytes}, NULL));
     for (int round = 0; round < 40; ++round) {
-        spin(60000);
+        spin(480000);
         if (sigsetjmp(back, 1) == 0) sink(1);
         CHECK(deepest > 20 && deepest < limit_bytes / 4096 + 1);
     }

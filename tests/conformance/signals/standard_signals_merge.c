@@ -20,7 +20,7 @@ int main(void) {
         CALL(sigprocmask(SIG_BLOCK, &set, NULL));
         for (int sent = 0; sent < 5; ++sent) {
             CALL(kill(getpid(), SIGUSR1));
-            spin(10000);
+            spin(30000);
         }
         CALL(kill(getpid(), SIGUSR2));
         CALL(sigprocmask(SIG_UNBLOCK, &set, NULL));

@@ -16,7 +16,7 @@ static void* work(void* unused) {
     sigemptyset(&set);
     sigaddset(&set, SIGUSR2);
     CHECK(pthread_sigmask(SIG_SETMASK, &set, NULL) == 0);
-    spin(100000);
+    spin(800000);
     check_blocked(0, 1);
     return unused;
 }
@@ -29,7 +29,7 @@ int main(void) {
     for (int round = 0; round < 25; ++round) {
         pthread_t thread;
         CHECK(pthread_create(&thread, NULL, work, NULL) == 0);
-        spin(100000);
+        spin(800000);
         check_blocked(1, 0);
         CHECK(pthread_join(thread, NULL) == 0);
         check_blocked(1, 0);

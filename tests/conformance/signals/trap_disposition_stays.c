@@ -35,9 +35,9 @@ int main(void) {
         const int blocked = round % 2;
         CALL(sigprocmask(blocked ? SIG_BLOCK : SIG_UNBLOCK, &set, NULL));
         CHECK(signal(SIGTRAP, handlers[round % 3]) != SIG_ERR);
-        spin(30000);
+        spin(240000);
         execute_special();
-        spin(30000);
+        spin(240000);
         check_disposition(handlers[round % 3], blocked);
     }
     printf("ok\n");

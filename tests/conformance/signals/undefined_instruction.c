@@ -23,7 +23,7 @@ int main(void) {
     struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO};
     CALL(sigaction(SIGILL, &action, NULL));
     for (int round = 1; round <= 100; ++round) {
-        spin(50000);
+        spin(400000);
         execute();
         CHECK(handled == round);
     }
