@@ -85,7 +85,7 @@ def differences(mode, expected, outcome):
     return faults
 
 
-def profile_faults(profile, must_be_compared):
+def profile_faults(program, profile, must_be_compared):
     """What is wrong with the file in which there must be a profile."""
     try:
         data = json.loads(profile.read_text())
@@ -98,24 +98,24 @@ def profile_faults(profile, must_be_compared):
         return []
     if not exact.get("intervals"):
         return ["no interval was compared"]
-    return exact_faults(exact["diverged"], exact.get("stopped_early"))
+    return exact_faults(program, exact["diverged"], exact.get("stopped_early"))
 
 
-def exact_faults(diverged, ended_early):
-    faults = [f"{diverged} intervals diverged"] if diverged else []
+def exact_faults(program, diverged, ended_early):
+    faults = [f"{diverged} intervals diverged"] if diverged and not program.diverges else []
     if ended_early and ended_early != MAY_END_EARLY:
         faults.append(f"not compared to the end: {ended_early}")
     return faults
 
 
-def verify_faults(outcome):
-    """What is wrong with what `verify` says, and with its own status: that of the program it does not tell."""
+def verify_faults(program, outcome):
+    """What is wrong with what `verify` says, and with its status, which is not the program's."""
     text = outcome.stderr.decode(errors="replace")
     compared, early = COMPARED.search(text), ENDED_EARLY.search(text)
     if compared is None or compared[1] == "0":
         return ["it did not say what it compared"]
     diverged = int(compared[2])
-    faults = exact_faults(diverged, early and early[1])
+    faults = exact_faults(program, diverged, early and early[1])
     if outcome.status != (1 if diverged or early else 0):
         faults.append(status_text(outcome.status))
     return faults
@@ -128,9 +128,9 @@ def run_under(mode, program, binary, limits):
         outcome = Run(command_of(mode, program, binary, profile),
                       program.input).finish(limits)
         if mode == "verify":
-            outcome.faults += verify_faults(outcome)
+            outcome.faults += verify_faults(program, outcome)
         else:
-            outcome.faults += profile_faults(profile, mode == "exact")
+            outcome.faults += profile_faults(program, profile, mode == "exact")
         return outcome
 
 
@@ -163,7 +163,7 @@ def run_attached(program, binary, launcher, limits):
         os.close(opening)
         outcome = target.finish(limits)
         own = profiler.finish(limits)
-        outcome.faults += own.faults + profile_faults(profile, False)
+        outcome.faults += own.faults + profile_faults(program, profile, False)
         if own.status != 0:
             outcome.faults.append(f"attach ended with {status_text(own.status)}")
         outcome.stderr += own.stderr

@@ -31,6 +31,8 @@ class Program:
     arguments: list = dataclasses.field(default_factory=list)
     input: bytes | None = None
     left_out: dict = dataclasses.field(default_factory=dict)
+    # Why the emulation may come to other results than the hardware, if it may.
+    diverges: str = ""
 
 
 def set_left_out(program, text, modes):
@@ -69,6 +71,8 @@ def apply_directive(program, key, text, modes):
         program.arguments = shlex.split(text)
     elif key == "input":
         program.input = f"{text}\n".encode()
+    elif key == "diverges":
+        program.diverges = text
     elif key == "leave-out":
         set_left_out(program, text, modes)
     else:

@@ -176,6 +176,11 @@ class Runner(unittest.TestCase):
     def test_divergences_are_noticed(self):
         self.assert_harm_noticed("3 intervals diverged", "diverged = 3", "verify")
 
+    def test_divergences_by_design_are_not_failures(self):
+        by_design = PRINTS.replace("lines.\n", "lines.\n// diverges: others write\n")
+        status, text = self.run_program(by_design, "--modes", "verify", harm="diverged = 3")
+        self.assertEqual(status, 0, text)
+
     def test_divergences_of_exact_mode_are_noticed(self):
         self.assert_harm_noticed("3 intervals diverged", "exact['diverged'] = 3", "exact")
 

@@ -1,4 +1,5 @@
 // io_uring_enter waits for a completion, and returns EINTR only behind handlers and stops.
+// diverges: the kernel writes to memory that it shares with it
 #include <linux/io_uring.h>
 #include <poll.h>
 #include <sys/eventfd.h>

@@ -1,4 +1,5 @@
 // sem_wait waits through stops and handlers with SA_RESTART; sem_timedwait until its time.
+// diverges: children write to memory that it shares with them
 #include <semaphore.h>
 
 #include "waiting.h"
