@@ -22,10 +22,10 @@ __attribute__((noinline)) static int sink(int depth) {
 
 int main(void) {
     CHECK(signal(SIGUSR1, count) != SIG_ERR);
-    for (int round = 1; round <= 8; ++round) {
+    for (int round = 1; round <= 6; ++round) {
         spin(500000);
-        CHECK(sink(20 * round) == 20 * round);
+        CHECK(sink(10 * round) == 10 * round);
     }
-    CHECK(handled == 20 * 36 + 8);
+    CHECK(handled == 10 * 21 + 6);
     printf("ok\n");
 }
