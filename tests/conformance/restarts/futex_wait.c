@@ -1,0 +1,37 @@
+// A futex wait without a time-out lasts through stops and handlers with SA_RESTART.
+#include <linux/futex.h>
+#include <sys/syscall.h>
+
+#include "waiting.h"
+
+static uint32_t* word;
+
+static long futex(int operation, uint32_t value, const struct timespec* timeout) {
+    return syscall(SYS_futex, word, operation, value, timeout, NULL, FUTEX_BITSET_MATCH_ANY);
+}
+
+static void wake(void) {
+    __atomic_store_n(word, 1, __ATOMIC_SEQ_CST);
+    CALL(futex(FUTEX_WAKE, 1, NULL));
+}
+
+// Waits until the word is 1, as it may be already, and puts it back.
+static long wait_for(long result) {
+    const int error = errno;
+    if (result < 0 && error == EAGAIN) result = 0;
+    if (result == 0) {
+        CHECK(__atomic_load_n(word, __ATOMIC_SEQ_CST) == 1);
+        __atomic_store_n(word, 0, __ATOMIC_SEQ_CST);
+    }
+    errno = error;
+    return result;
+}
+
+static long enter(void) {
+    return wait_for(futex(FUTEX_WAIT, 0, NULL));
+}
+
+int main(void) {
+    word = shared_memory(sizeof *word);
+    check_waiting(&(struct waiting_call){enter, wake, .done = 0, .restarts = true});
+}

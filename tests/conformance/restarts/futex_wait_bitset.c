@@ -1,0 +1,48 @@
+// A futex wait until an absolute time lasts until then, on the monotonic and on the real clock.
+#include <linux/futex.h>
+#include <sys/syscall.h>
+
+#include "waiting.h"
+
+static uint32_t* word;
+
+static long futex(int operation, uint32_t value, const struct timespec* timeout) {
+    return syscall(SYS_futex, word, operation, value, timeout, NULL, FUTEX_BITSET_MATCH_ANY);
+}
+
+static void wake(void) {
+    __atomic_store_n(word, 1, __ATOMIC_SEQ_CST);
+    CALL(futex(FUTEX_WAKE, 1, NULL));
+}
+
+// Waits until the word is 1, as it may be already, and puts it back.
+static long wait_for(long result) {
+    const int error = errno;
+    if (result < 0 && error == EAGAIN) result = 0;
+    if (result == 0) {
+        CHECK(__atomic_load_n(word, __ATOMIC_SEQ_CST) == 1);
+        __atomic_store_n(word, 0, __ATOMIC_SEQ_CST);
+    }
+    errno = error;
+    return result;
+}
+
+static long enter(void) {
+    const struct timespec then = after(CLOCK_MONOTONIC, (int64_t)300 * second_ns);
+    return wait_for(futex(FUTEX_WAIT_BITSET, 0, &then));
+}
+
+int main(void) {
+    word = shared_memory(sizeof *word);
+    for (int round = 0; round < 30; ++round) {
+        spin(50000);
+        const bool real = round % 2 == 1;
+        const clockid_t clock = real ? CLOCK_REALTIME : CLOCK_MONOTONIC;
+        const struct timespec then = after(clock, millisecond_ns);
+        const int64_t start = now_ns(CLOCK_MONOTONIC);
+        CHECK(futex(FUTEX_WAIT_BITSET | (real ? FUTEX_CLOCK_REALTIME : 0), 0, &then) == -1);
+        CHECK(errno == ETIMEDOUT);
+        CHECK(real || now_ns(CLOCK_MONOTONIC) >= start);
+    }
+    check_waiting(&(struct waiting_call){enter, wake, .done = 0});
+}

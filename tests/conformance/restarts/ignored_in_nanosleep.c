@@ -1,0 +1,19 @@
+// A nanosleep in which signals came that are ignored leaves `rem` as it was.
+#include <time.h>
+
+#include "ignored.h"
+
+// It ends by itself.
+static void wake(void) {}
+
+static long enter(void) {
+    struct timespec left = {123456789, 987654321};
+    const long result = nanosleep(&(struct timespec){.tv_nsec = 10 * millisecond_ns}, &left);
+    CHECK(left.tv_sec == 123456789 && left.tv_nsec == 987654321);
+    return result;
+}
+
+int main(void) {
+    check_ignored(enter, wake);
+    printf("ok\n");
+}

@@ -1,0 +1,13 @@
+// pause returns EINTR behind a handler, whatever its flags are, and only then.
+#include "waiting.h"
+
+static long enter(void) {
+    const int before = handled;
+    const long result = pause();
+    CHECK(handled > before);
+    return result;
+}
+
+int main(void) {
+    check_waiting(&(struct waiting_call){.enter = enter});
+}

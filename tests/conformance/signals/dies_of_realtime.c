@@ -1,0 +1,18 @@
+// A real-time signal without a handler ends a program.
+// signal: SIGRTMIN
+#include <signal.h>
+
+#include "check.h"
+
+int main(void) {
+    uint64_t sum = 0;
+    int round = 0;
+    for (; round < 60; ++round) {
+        sum ^= spin(400000);
+        CHECK(getppid() >= 0);
+    }
+    printf("%d rounds, %d\n", round, sum != 0);
+    fflush(stdout);
+    raise(SIGRTMIN);
+    printf("not reached\n");
+}

@@ -1,0 +1,33 @@
+// ITIMER_PROF sends its signal when so much processor time was used, and not while sleeping.
+#include <signal.h>
+#include <sys/time.h>
+#include <time.h>
+
+#include "check.h"
+
+static volatile sig_atomic_t handled;
+
+static void count(int signal_number) {
+    CHECK(signal_number == SIGPROF);
+    ++handled;
+}
+
+int main(void) {
+    CHECK(signal(SIGPROF, count) != SIG_ERR);
+    struct itimerval found;
+    for (int round = 1; round <= 5; ++round) {
+        const struct itimerval once = {{0, 0}, {0, 4000}};
+        CALL(setitimer(ITIMER_PROF, &once, NULL));
+        while (handled < round) spin(10000);
+        spin(100000);
+        CHECK(handled == round);
+        CALL(getitimer(ITIMER_PROF, &found));
+        CHECK(found.it_value.tv_sec == 0 && found.it_value.tv_usec == 0);
+    }
+    const struct itimerval later = {{0, 0}, {1000, 0}};
+    CALL(setitimer(ITIMER_PROF, &later, NULL));
+    nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+    CALL(setitimer(ITIMER_PROF, &(struct itimerval){0}, &found));
+    CHECK(found.it_value.tv_sec >= 900 && handled == 5);
+    printf("%d signals\n", handled);
+}
