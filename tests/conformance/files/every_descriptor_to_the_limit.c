@@ -5,6 +5,7 @@
 #include "check.h"
 
 int main(void) {
+    for (int descriptor = 3; descriptor < 256; ++descriptor) close(descriptor);
     const int first = CALL(open("/dev/null", O_RDONLY));
     CALL(close(first));
     struct rlimit limit;

@@ -12,11 +12,11 @@ static size_t take(char* text, size_t size) {
 }
 
 static const char* const kept[] = {
-    "Name:",    "Umask:",  "Tgid:",   "Pid:",        "PPid:",    "Uid:",    "FDSize:",
-    "Groups:",  "NStgid:", "NSpid:",  "VmPeak:",     "VmSize:",  "VmLck:",  "VmPin:",
-    "VmData:",  "VmStk:",  "VmExe:",  "VmLib:",      "Threads:", "SigPnd:", "ShdPnd:",
-    "SigBlk:",  "SigIgn:", "SigCgt:", "CapEff:",     "CapPrm:",  "CapBnd:", "NoNewPrivs:",
-    "Seccomp:", "Gid:",    "Ngid:",   "CoreDumping:"};
+    "Name:",    "Umask:",  "Tgid:",       "Pid:",    "PPid:",    "Uid:",    "FDSize:",
+    "Groups:",  "NStgid:", "NSpid:",      "VmPeak:", "VmSize:",  "VmLck:",  "VmPin:",
+    "VmData:",  "VmStk:",  "VmExe:",      "VmLib:",  "Threads:", "SigPnd:", "ShdPnd:",
+    "SigBlk:",  "SigIgn:", "SigCgt:",     "CapEff:", "CapPrm:",  "CapBnd:", "NoNewPrivs:",
+    "Seccomp:", "Gid:",    "CoreDumping:"};
 
 int main(void) {
     static char first[8192], now[8192];
