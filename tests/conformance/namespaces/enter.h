@@ -51,3 +51,20 @@ static inline void as_init(void (*body)(void)) {
         skip("the host refuses what namespaces are for");
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
+
+// Like as_init, but this process itself makes its children be in the new namespace, works for a
+// while, and so does the init: a profiler has the time to notice both.
+static inline void as_busy_init(void (*body)(void)) {
+    if (unshare(CLONE_NEWPID) != 0) skip("the host refuses what namespaces are for");
+    for (int round = 0; round < 100; ++round) spin(100000);
+    const pid_t init = CALL(fork());
+    if (init == 0) {
+        CHECK(getpid() == 1);
+        for (int round = 0; round < 100; ++round) spin(100000);
+        body();
+        _exit(0);
+    }
+    for (int round = 0; round < 100; ++round) spin(100000);
+    expect_exit(init, 0);
+    expect_no_child();
+}
