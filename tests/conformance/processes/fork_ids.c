@@ -1,0 +1,26 @@
+// A child has an id of its own, its parent's as getppid, and a thread id that is its own.
+#include <sys/syscall.h>
+
+#include "child.h"
+
+int main(void) {
+    const pid_t self = getpid();
+    for (int round = 0; round < 60; ++round) {
+        const pid_t child = CALL(fork());
+        if (child == 0) {
+            spin(30000);
+            CHECK(getppid() == self);
+            CHECK(getpid() != self);
+            CHECK(syscall(SYS_gettid) == getpid());
+            CHECK(getpgrp() == getpgid(self));
+            CHECK(getsid(0) == getsid(self));
+            _exit(0);
+        }
+        spin(60000);
+        CHECK(child != self);
+        CHECK(getpid() == self);
+        CHECK(syscall(SYS_gettid) == self);
+        expect_exit(child, 0);
+    }
+    puts("ok");
+}
