@@ -10,6 +10,7 @@
 #include "cli/profile_output.h"
 #include "cli/shield.h"
 #include "ptrace/program_check.h"
+#include "report/module_functions.h"
 #include "report/symbolizer.h"
 #include "shadow/run_target.h"
 
@@ -71,8 +72,10 @@ int run(const RunRequest& request, const Shielded& shielded) {
     auto control = open_control(request, shielded);
     if (!control) return failed(control.error());
     MappedPlaces places;
+    ModuleFunctions functions;
     auto outcome = with_progress(request, [&](const ProgressListener& on_progress) {
-        return run_target(request.options, shielded.end_request(), on_progress, &*control, &places);
+        return run_target(request.options, shielded.end_request(), on_progress, &*control,
+                          {&places, &functions});
     });
     if (!outcome) return failed(outcome.error());
     if (shielded.is_orphaned()) return exit_own_failure;

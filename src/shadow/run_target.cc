@@ -81,10 +81,10 @@ Result<void> sample(Profiling& profiling, const RunOptions& options,
 
 Result<RunOutcome> run_target(const RunOptions& options, int end_request,
                               const ProgressListener& on_progress, SamplingControl* control,
-                              ProbePlaces* places) {
+                              SymbolAccess symbols) {
     const auto signals = InheritedSignals::capture();
     prepare_sigchld();
-    Profiling profiling(options, places);
+    Profiling profiling(options, symbols);
     TRY(options.mode == SamplingMode::exact
             ? follow_exactly(profiling, options, signals, end_request, on_progress)
             : sample(profiling, options, signals, end_request, on_progress, control));

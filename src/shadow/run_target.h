@@ -11,10 +11,9 @@
 #include "profile/profile.h"
 #include "shadow/run_options.h"
 #include "shadow/sampling_control.h"
+#include "shadow/symbol_access.h"
 
 namespace shadowprof {
-
-class ProbePlaces;
 
 // What a progress line shows.
 struct RunProgress {
@@ -41,9 +40,9 @@ struct RunOutcome {
 // After an error nothing of the target or of shadowprof is left running.
 //
 // The target is let go early, and goes on, if `end_request` becomes readable. What `control` says
-// is obeyed while samples are taken; it may be null. `places` decides the place tests of probes.
+// is obeyed while samples are taken; it may be null.
 Result<RunOutcome> run_target(const RunOptions& options, int end_request = -1,
                               const ProgressListener& on_progress = {},
-                              SamplingControl* control = nullptr, ProbePlaces* places = nullptr);
+                              SamplingControl* control = nullptr, SymbolAccess symbols = {});
 
 }  // namespace shadowprof
