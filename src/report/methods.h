@@ -1,6 +1,7 @@
 // The method profile: entries, loops and instructions by function.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "report/symbol_source.h"

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <map>
+
 namespace shadowprof::methods_test {
 namespace {
 
