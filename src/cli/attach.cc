@@ -11,6 +11,7 @@
 #include "cli/shield.h"
 #include "ptrace/attach_refusal.h"
 #include "ptrace/proc.h"
+#include "report/module_functions.h"
 #include "report/symbolizer.h"
 #include "shadow/attach_target.h"
 
@@ -29,9 +30,10 @@ Result<void> attach(const RunRequest& request, const Shielded& shielded) {
     TRY_ASSIGN(auto output, SafeOutput::open(request.output));
     TRY_ASSIGN(auto control, open_control(request, shielded));
     MappedPlaces places;
+    ModuleFunctions functions;
     TRY_ASSIGN(auto outcome, with_progress(request, [&](const ProgressListener& on_progress) {
                    return attach_target(request.options, shielded.end_request(), on_progress,
-                                        &control, &places);
+                                        &control, {&places, &functions});
                }));
     if (shielded.is_orphaned()) return {};
     const bool sampled_nothing = outcome.profile.sampling.instructions == 0;

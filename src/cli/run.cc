@@ -8,6 +8,7 @@
 #include "cli/profile_output.h"
 #include "cli/shield.h"
 #include "ptrace/program_check.h"
+#include "report/module_functions.h"
 #include "report/symbolizer.h"
 #include "shadow/run_target.h"
 
@@ -43,12 +44,13 @@ int run(const RunRequest& request, const Shielded& shielded) {
     auto control = open_control(request, shielded);
     if (!control) return failed(control.error());
     MappedPlaces places;
+    ModuleFunctions functions;
     auto outcome = with_progress(request, [&](const ProgressListener& on_progress) {
         return run_target(request.options,
                           {.end_request = shielded.end_request(),
                            .on_progress = on_progress,
                            .on_start = [&](pid_t program) { shielded.announce_program(program); }},
-                          &*control, &places);
+                          &*control, {&places, &functions});
     });
     if (!outcome) return failed(outcome.error());
     if (shielded.is_orphaned()) return exit_own_failure;

@@ -75,6 +75,13 @@ AccuracyMetric metric_of(const Distances& distances, const std::vector<CountPair
     return metric;
 }
 
+// Of the full profile: nothing is accurate about what was never counted.
+template <typename Key>
+bool has_counts(const std::vector<CountPair<Key>>& shares) {
+    return std::any_of(shares.begin(), shares.end(),
+                       [](const CountPair<Key>& pair) { return pair.full > 0; });
+}
+
 AccuracyMetric left_out(std::string why) {
     AccuracyMetric metric;
     metric.missing = std::move(why);
@@ -90,6 +97,7 @@ AccuracyMetric path_metric(const Side& full, const Side& sampled, std::size_t mo
     for (const Path& path : sampled.profile.paths)
         pairs.add_sampled(sampled.common(path.blocks), path.count);
     const auto shares = pairs.shares();
+    if (!has_counts(shares)) return left_out("FULL has no paths that were executed");
     return metric_of(path_distances(shares), shares, most,
                      [](const std::vector<CodeLocation>& blocks) {
                          return AccuracyEntry{.at = blocks, .what = {}};
@@ -105,6 +113,7 @@ AccuracyMetric edge_metric(const Side& full, const Side& sampled, std::size_t mo
     for (const Edge& e : sampled.profile.edges)
         pairs.add_sampled({sampled.common(e.from), sampled.common(e.to), e.kind}, e.count);
     const auto shares = pairs.shares();
+    if (!has_counts(shares)) return left_out("FULL has no edges that were executed");
     return metric_of(edge_distances(shares), shares, most, [](const Ends& ends) {
         return AccuracyEntry{.at = {std::get<0>(ends), std::get<1>(ends)},
                              .what = std::string(name(std::get<2>(ends)))};
@@ -121,14 +130,24 @@ AccuracyMetric call_metric(const Side& full, const Side& sampled, std::size_t mo
     for (const CallPair& c : sampled.profile.calls)
         pairs.add_sampled({sampled.common(c.site), sampled.common(c.callee)}, c.count);
     const auto shares = pairs.shares();
+    if (!has_counts(shares)) return left_out("FULL has no calls that were made");
     return metric_of(overlap_distances(shares), shares, most, [](const Pair& pair) {
         return AccuracyEntry{.at = {pair.first, pair.second}, .what = {}};
     });
 }
 
+// Methods are also known by their instructions alone, of profiles without edges and calls.
+bool counts_methods(const Profile& profile) {
+    return std::any_of(profile.methods.begin(), profile.methods.end(),
+                       [](const Method& m) { return m.entries + m.back_edges != 0; });
+}
+
 AccuracyMetric method_metric(const Side& full, const Side& sampled, std::size_t most) {
     if (auto why = missing(full, sampled, &Profile::methods, "method"); !why.empty())
         return left_out(std::move(why));
+    for (const Side* side : {&full, &sampled})
+        if (!side->profile.methods.empty() && !counts_methods(side->profile))
+            return left_out(fmt::format("{} has counted no entries and back-edges", side->name));
     CountPairs<CodeLocation> pairs;
     for (const Method& m : full.profile.methods)
         pairs.add_full(full.common(m.entry), m.entries + m.back_edges);
@@ -153,6 +172,7 @@ AccuracyMetric stream_metric(const Side& full, const Side& sampled, std::size_t 
     for (const DataStream& s : sampled.profile.streams)
         pairs.add_sampled(common(sampled, s.references), s.heat());
     const auto shares = pairs.shares();
+    if (!has_counts(shares)) return left_out("FULL has no streams that occurred");
     return metric_of(overlap_distances(shares), shares, most, [](const References& references) {
         AccuracyEntry entry;
         for (const DataReference& reference : references) entry.at.push_back(reference.at);

@@ -233,11 +233,20 @@ TEST_CASE("a kind that one profile lacks is left out, and one without entries co
     CHECK(measured(Profile{}, Profile{}).edges.missing == "FULL has no edges");
 }
 
-TEST_CASE("counts of nothing do not divide by it") {
+TEST_CASE("nothing is accurate about what was never counted") {
     const Accuracy a = measured(with_edges({{10, 0}}), with_edges({{10, 0}}));
-    CHECK(a.edges.value == 1);
-    CHECK(measured(with_paths({{10, 0}}), with_paths({{10, 0}})).paths.value == 1);
-    CHECK(measured(with_calls({{10, 0}}), with_calls({{10, 0}})).calls.value == 1);
+    CHECK(!a.edges.value);
+    CHECK(a.edges.missing == "FULL has no edges that were executed");
+    CHECK(!measured(with_paths({{10, 0}}), with_paths({{10, 0}})).paths.value);
+    CHECK(!measured(with_calls({{10, 0}}), with_calls({{10, 0}})).calls.value);
+    Profile counted = program(), by_stacks = program();
+    counted.methods = {{{0, 1}, 1, 9, 1000}};
+    by_stacks.methods = {{{0, 1}, 0, 0, 1000}};
+    CHECK(measured(by_stacks, counted).methods.missing ==
+          "FULL has counted no entries and back-edges");
+    CHECK(measured(counted, by_stacks).methods.missing ==
+          "SAMPLED has counted no entries and back-edges");
+    CHECK(measured(counted, counted).methods.value == 1);
 }
 
 TEST_CASE("coverage is of what the sampled run executed, or as often of what the full one did") {

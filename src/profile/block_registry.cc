@@ -81,6 +81,7 @@ std::optional<BlockToken> BlockRegistry::token(const BlockInfo& info, AddressRes
     if (blocks_.size() == max_blocks) return std::nullopt;
     block_index_.insert(hash, blocks_.size());
     blocks_.push_back(block);
+    if (find_function_) blocks_.back().function = find_function_(block.start);
     return static_cast<BlockToken>(blocks_.size());
 }
 

@@ -4,12 +4,14 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <span>
 
 #include "base/guest_address.h"
 #include "emu/trace.h"
+#include "profile/function_finder.h"
 #include "profile/index_table.h"
 #include "profile/module_table.h"
 #include "profile/profile.h"
@@ -33,6 +35,7 @@ struct CanonicalBlock {
     GuestAddress guest_target;  // of a direct branch or call, else 0
     std::uint32_t instructions = 0;
     Terminator terminator = Terminator::none;
+    std::optional<FoundFunction> function = {};  // that `start` is in, where that is known
 };
 
 // One destination operand of one static instruction.
@@ -58,6 +61,11 @@ class BlockRegistry {
     // More blocks and sites than programs have; less than would exhaust memory.
     static constexpr std::size_t max_blocks = 1 << 23;
     static constexpr std::size_t max_sites = 1 << 21;
+    using FindFunction = std::function<std::optional<FoundFunction>(CodeLocation)>;
+
+    // `find_function` is asked once for each block. Without it no function is known.
+    explicit BlockRegistry(FindFunction find_function = {})
+        : find_function_(std::move(find_function)) {}
 
     // The token of a block. Blocks that lie in the same place and look the same are the same block,
     // whichever worker and process they come from. Needs a plausible block. Nothing if there are
@@ -73,6 +81,7 @@ class BlockRegistry {
     ValueSite site(SiteId id) const;
 
   private:
+    const FindFunction find_function_;
     mutable std::mutex mutex_;
     std::deque<CanonicalBlock> blocks_;
     std::deque<ValueSite> sites_;

@@ -52,7 +52,8 @@ Result<void> BurstTotals::check(const FlowTotals& all) const {
 
 void BurstTotals::fill(Profile& profile, const FlowTotals& all) const {
     profile.edges = edges.edges(all.scale(), all.error_sizes());
-    profile.calls = calls_among(calls.edges(all.scale(), all.error_sizes()));
+    profile.calls =
+        calls_among(calls.edges(all.scale(), all.error_sizes()), all.steps().stub_targets());
     profile.paths = paths.paths(registry_, all.scale(), all.error_sizes());
 }
 

@@ -31,6 +31,26 @@ const Stack* find_stack(const Profile& p, const Words& frames) {
     return nullptr;
 }
 
+// Functions of 256 bytes.
+class Functions final : public FunctionFinder {
+  public:
+    struct Row {
+        std::uint64_t start = 0;
+        bool is_stub = false;
+    };
+    Functions(std::initializer_list<Row> rows) : rows_(rows) {}
+
+    std::optional<FoundFunction> find(CodeLocation location, const ModuleTable&) override {
+        for (const Row& row : rows_)
+            if (location.address >= row.start && location.address < row.start + 256)
+                return FoundFunction{at(row.start), row.is_stub};
+        return std::nullopt;
+    }
+
+  private:
+    std::vector<Row> rows_;
+};
+
 void check_invariants(TestRun& run) {
     auto checked = run.profile.check();
     CHECK_MESSAGE(checked.has_value(), (checked ? "" : checked.error().message));
@@ -297,6 +317,69 @@ TEST_CASE("a stub's jump makes its target the function that executes") {
     REQUIRE(find_stack(p, {0x100f, 0x8000}));
     CHECK(find_stack(p, {0x100f, 0x8000})->instructions == 8);
     CHECK(p.sampling.counters.at("mismatched_returns") == 0);
+}
+
+TEST_CASE("a jump into another function replaces the frame, one within a function does not") {
+    Functions functions{{0x1000}, {0x2000}, {0x3000}};
+    TestRun run({.functions = &functions});
+    TestProgram program;
+    const auto a = program.add(0x1000, Terminator::call, 0x2000);
+    const auto cold = program.add(0x2000, Terminator::jump, 0x3000, 2);
+    const auto hot = program.add(0x3000, Terminator::conditional, 0x3040, 5);
+    const auto rest = program.add(0x3040, Terminator::ret, 0, 7);
+    const auto after = program.add(0x1010, Terminator::none, 0, 11);
+    run.sample(program, {a, cold, hot, rest, after}, {0x1000});
+    const Profile p = run.result();
+    CHECK(p.stacks.size() == 3);
+    REQUIRE(find_stack(p, {0x100f, 0x2000}));
+    CHECK(find_stack(p, {0x100f, 0x2000})->instructions == 2);
+    REQUIRE(find_stack(p, {0x100f, 0x3000}));
+    CHECK(find_stack(p, {0x100f, 0x3000})->instructions == 12);
+    REQUIRE(find_stack(p, {0x1000}));
+    CHECK(find_stack(p, {0x1000})->instructions == 14);
+    CHECK(p.sampling.counters.at("mismatched_returns") == 0);
+}
+
+TEST_CASE("code that was jumped into the middle of counts for its function, and back again") {
+    Functions functions{{0x1000}, {0x2000}};
+    TestRun run({.functions = &functions});
+    TestProgram program;
+    const auto a = program.add(0x1000, Terminator::conditional, 0x2020, 1);
+    const auto far = program.add(0x2020, Terminator::jump, 0x1040, 2);
+    const auto back = program.add(0x1040, Terminator::none, 0, 4);
+    run.sample(program, {a, far, back}, {0x1008, 0x9001});
+    const Profile p = run.result();
+    REQUIRE(find_stack(p, {0x9000, 0x1000}));
+    CHECK(find_stack(p, {0x9000, 0x1000})->instructions == 5);
+    REQUIRE(find_stack(p, {0x9000, 0x2000}));
+    CHECK(find_stack(p, {0x9000, 0x2000})->instructions == 2);
+}
+
+TEST_CASE("a jump from a function to code without one leaves the function") {
+    Functions functions{{0x1000}};
+    TestRun run({.functions = &functions});
+    TestProgram program;
+    const auto a = program.add(0x1000, Terminator::jump, 0x500, 1);
+    const auto unknown = program.add(0x500, Terminator::none, 0, 2);
+    run.sample(program, {a, unknown}, {0x1000});
+    const Profile p = run.result();
+    REQUIRE(find_stack(p, {0x500}));
+    CHECK(find_stack(p, {0x500})->instructions == 2);
+}
+
+TEST_CASE("the callee of calls through a stub is the function behind, also the one that bound it") {
+    Functions functions{{0x1000}, {0x2000, true}, {0x3000}};
+    TestRun run({.functions = &functions});
+    TestProgram program;
+    const auto a = program.add(0x1000, Terminator::call, 0x2000);
+    const auto stub = program.add(0x2000, Terminator::indirect_jump);
+    const auto binder = program.add(0x500, Terminator::indirect_jump);
+    const auto function = program.add(0x3000, Terminator::ret);
+    const auto after = program.add(0x1010, Terminator::jump, 0x1000);
+    run.sample(program, {a, stub, binder, function, after, a, stub, function, after}, {0x1000});
+    const Profile p = run.result();
+    REQUIRE(p.calls.size() == 1);
+    CHECK(p.calls[0] == CallPair{.site = at(0x100c), .callee = at(0x3000), .count = 2});
 }
 
 TEST_CASE("skipped instructions count nowhere, but their calls are on the stack") {

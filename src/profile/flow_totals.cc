@@ -85,7 +85,7 @@ Result<void> FlowTotals::check_instructions() const {
 
 void FlowTotals::fill(Profile& profile) const {
     profile.edges = steps_.edges(scale_, error_sizes());
-    profile.calls = calls_among(profile.edges);
+    profile.calls = calls_among(profile.edges, steps_.stub_targets());
     profile.paths = paths_.paths(registry_, scale_, error_sizes());
     profile.stacks = stacks_.stacks(scale_, error_sizes());
     profile.function_batches = are_samples_ ? stacks_.function_batches(scale_) : FunctionBatches{};

@@ -229,6 +229,17 @@ void add_latency_host(Profile& sum, const Profile& more) {
     if (!has_note(sum)) sum.notes.push_back(note);
 }
 
+// Of an exact run every instruction counts, of a sampled one a share: a note tells of it, also
+// whoever merges the sum.
+void note_unequal_runs(Profile& sum, const Profile& more) {
+    const std::string note =
+        "exact and sampled runs were added up: the exact ones outweigh the others";
+    const auto has_note = [&](const Profile& p) { return std::ranges::count(p.notes, note) != 0; };
+    const auto is_exact = [](const Profile& p) { return p.sampling.mode == "exact"; };
+    const bool both_known = !sum.sampling.mode.empty() && !more.sampling.mode.empty();
+    if (!has_note(sum) && both_known && is_exact(sum) != is_exact(more)) sum.notes.push_back(note);
+}
+
 // What all have is kept, and what differs is as if unknown.
 template <typename T>
 void keep_common(T& sum, const T& more) {
@@ -287,6 +298,7 @@ void merge_into(Profile& sum, const Profile& more) {
     sum.threads.insert(sum.threads.end(), more.threads.begin(), more.threads.end());
     join_and_sort(sum.threads);
     add_processes(sum, more);
+    note_unequal_runs(sum, more);
     add_sampling(sum.sampling, more.sampling);
     add_overhead(sum.overhead, more.overhead);
     add_counts(sum.syscalls.by_class, more.syscalls.by_class);

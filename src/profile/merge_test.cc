@@ -211,6 +211,22 @@ TEST_CASE("threads are the same by process, id and name") {
           std::vector<ThreadProfile>{{1, 3, "y", 3, 210}, {1, 2, "x", 3, 100}, {1, 2, "z", 1, 5}});
 }
 
+TEST_CASE("a sum of exact and sampled runs says that the exact ones outweigh the others") {
+    Profile exact, sampled;
+    exact.sampling.mode = "exact";
+    sampled.sampling.mode = "shadow";
+    Profile sum, exact_ones;
+    for (const Profile& each : {sampled, sampled}) merge_into(sum, each);
+    CHECK(sum.notes.empty());
+    for (const Profile& each : {exact, exact}) merge_into(exact_ones, each);
+    CHECK(exact_ones.notes.empty());
+    merge_into(sum, exact);
+    CHECK(sum.notes.size() == 1);
+    merge_into(sum, exact);
+    merge_into(sampled, sum);
+    CHECK(sampled.notes == sum.notes);
+}
+
 TEST_CASE("bursts add up, and have settings where all have the same") {
     Profile a;
     a.sampling.samples = 1;

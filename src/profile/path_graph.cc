@@ -69,7 +69,7 @@ PathGraph::Followed PathGraph::skip(NodeId from, std::span<const BlockToken> str
     std::size_t at = 0;
     while (instructions != 0 && at + 1 < stream.size()) {
         const CanonicalBlock& block = blocks_[stream[at]];
-        if (context == 0) context = stacks_.initial(std::span(&block.start, 1));
+        if (at == 0) context = stacks_.begin(context, block);
         context = stacks_.step(context, block, blocks_[stream[++at]]).context;
         instructions -= std::min<std::uint64_t>(instructions, block.instructions);
     }
@@ -84,8 +84,8 @@ void PathGraph::contexts(NodeId from, std::span<const BlockToken> stream,
     const CanonicalBlock* before = path.empty() ? nullptr : &blocks_[path.back()];
     for (const BlockToken token : stream) {
         const CanonicalBlock& block = blocks_[token];
-        if (before) context = stacks_.step(context, *before, block).context;
-        if (context == 0) context = stacks_.initial(std::span(&block.start, 1));
+        context =
+            before ? stacks_.step(context, *before, block).context : stacks_.begin(context, block);
         contexts.push_back(context);
         before = &block;
     }
@@ -149,10 +149,9 @@ PathGraph::LinkId PathGraph::add_link(NodeId from, PathId path) {
     const CanonicalBlock& first = blocks_[tokens_[info.offset]];
     const Node& node = nodes_[from];
     const auto before = tokens_of(paths_[node.path]);
-    ContextStep step{node.last_context, false};
-    if (!before.empty()) step = stacks_.step(node.last_context, blocks_[before.back()], first);
-    // A sample without a stack starts in a function of which only this block is known.
-    if (step.context == 0) step.context = stacks_.initial(std::span(&first.start, 1));
+    const ContextStep step = before.empty()
+                                 ? ContextStep{stacks_.begin(node.last_context, first), false}
+                                 : stacks_.step(node.last_context, blocks_[before.back()], first);
     const Link link{.to = node_id(step.context, path), .from = from, .mismatch = step.mismatch};
     links_.push_back(link);
     return static_cast<LinkId>(links_.size() - 1);

@@ -1,9 +1,20 @@
 #include "profile/process_profile.h"
 
 namespace shadowprof {
+namespace {
+
+BlockRegistry::FindFunction find_in(FunctionFinder* functions, const ModuleTable& modules) {
+    if (functions == nullptr) return {};
+    return [functions, &modules](CodeLocation at) { return functions->find(at, modules); };
+}
+
+}  // namespace
 
 ProcessProfile::ProcessProfile(const CollectorOptions& options, ModuleTable& modules)
-    : options_(options), modules_(modules), totals_(registry_, options) {}
+    : options_(options),
+      modules_(modules),
+      registry_(find_in(options.functions, modules)),
+      totals_(registry_, options) {}
 
 SampleCollector& ProcessProfile::add_collector() {
     std::lock_guard lock(mutex_);

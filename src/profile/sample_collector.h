@@ -39,6 +39,9 @@ struct CollectorOptions {
     std::size_t value_callers = 1;
     // What probes see is kept.
     ProbeSet probes = {};
+    // By whom stacks say in which function code executed; it outlives the collectors. Null: by
+    // calls, and by jumps into other modules alone.
+    FunctionFinder* functions = nullptr;
 };
 
 // How a sample begins.

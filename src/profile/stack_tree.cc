@@ -15,11 +15,18 @@ CodeLocation call_site(CodeLocation return_to) {
     return {return_to.module, return_to.address - 1};
 }
 
-// A jump that leaves the function in whose name control got here: out of a stub that consists of
-// that one jump (PLT), or into another module.
-bool is_tail_call(const StackFrame& frame, const CanonicalBlock& from, const CanonicalBlock& to) {
+// The function that executes a block that was called, or jumped to from another function.
+CodeLocation entered_function(const CanonicalBlock& block) {
+    return block.function ? block.function->start : block.start;
+}
+
+// Whether control left the function in whose name it got here for one whose bounds are not known:
+// out of a known one, out of a stub that consists of one jump (PLT), or into another module.
+bool leaves_function(const StackFrame& frame, const CanonicalBlock& from,
+                     const CanonicalBlock& to) {
+    if (to.function || !is_jump(from.terminator)) return false;
     const bool stub = from.terminator == Terminator::indirect_jump && from.start == frame.function;
-    return stub || (is_jump(from.terminator) && from.start.module != to.start.module);
+    return from.function || stub || from.start.module != to.start.module;
 }
 
 }  // namespace
@@ -94,19 +101,31 @@ ContextStep StackTree::pop(ContextId context, const CanonicalBlock& to) {
 
 ContextId StackTree::replace_function(ContextId context, CodeLocation function) {
     const Node node = nodes_[context];
-    if (node.folded || context == 0) return context;
+    if (node.folded || context == 0 || node.frame.function == function) return context;
     return child(node.parent, {node.frame.return_to, function});
 }
 
 ContextStep StackTree::step(ContextId context, const CanonicalBlock& from,
                             const CanonicalBlock& to) {
+    const ContextStep step = step_between_frames(context, from, to);
+    if (!to.function) return step;
+    return {replace_function(step.context, to.function->start), step.mismatch};
+}
+
+ContextStep StackTree::step_between_frames(ContextId context, const CanonicalBlock& from,
+                                           const CanonicalBlock& to) {
     // A call to the next instruction only asks for the program counter.
     if (is_call(from.terminator) && to.start != from.end)
-        return {push(context, {from.end, to.start}), false};
+        return {push(context, {from.end, entered_function(to)}), false};
     if (from.terminator == Terminator::ret) return pop(context, to);
-    if (is_tail_call(nodes_[context].frame, from, to))
+    if (leaves_function(nodes_[context].frame, from, to))
         return {replace_function(context, to.start), false};
     return {context, false};
+}
+
+ContextId StackTree::begin(ContextId context, const CanonicalBlock& first) {
+    if (context == 0) context = initial(std::span(&first.start, 1));
+    return first.function ? replace_function(context, first.function->start) : context;
 }
 
 ContextId StackTree::copy(const StackTree& other, ContextId context) {

@@ -49,8 +49,13 @@ class StackTree {
     // The context after control went from `from`, executed in `context`, to `to`: calls push,
     // returns pop. A return to no known frame is taken for a jump (exception landing pads,
     // setcontext), except from the outermost frame: there its caller becomes the outermost.
-    // A tail call through a stub, or into another module, replaces the executing function.
+    // However control got there, `to` executes in its own function, where that is known: a jump
+    // into another function replaces the executing one. Where it is not, only a jump through a
+    // stub or into another module does.
     ContextStep step(ContextId context, const CanonicalBlock& from, const CanonicalBlock& to);
+    // The context in which a sample that began in `context` executes its first block: 0 stands for
+    // no stack.
+    ContextId begin(ContextId context, const CanonicalBlock& first);
     // The context of this tree that equals one of another tree.
     ContextId copy(const StackTree& other, ContextId context);
     // The child of `parent` for `frame`, made if need be.
@@ -86,6 +91,8 @@ class StackTree {
     ContextId push(ContextId context, const StackFrame& frame);
     ContextStep pop(ContextId context, const CanonicalBlock& to);
     ContextId replace_function(ContextId context, CodeLocation function);
+    ContextStep step_between_frames(ContextId context, const CanonicalBlock& from,
+                                    const CanonicalBlock& to);
 
     std::vector<Node> nodes_;
     IndexTable index_;

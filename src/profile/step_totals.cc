@@ -15,12 +15,32 @@ constexpr std::uint64_t key_of(BlockToken from, BlockToken to) {
 
 }  // namespace
 
-std::vector<CallPair> calls_among(std::span<const Edge> edges) {
+std::vector<CallPair> calls_among(std::span<const Edge> edges, const StubTargets& stubs) {
     std::vector<CallPair> calls;
-    for (const Edge& edge : edges)
-        if (edge.kind == EdgeKind::call)
-            calls.push_back({edge.from, edge.to, edge.count, edge.error});
+    for (const Edge& edge : edges) {
+        if (edge.kind != EdgeKind::call) continue;
+        const auto stub = stubs.find(edge.to);
+        const CodeLocation callee = stub == stubs.end() ? edge.to : stub->second;
+        calls.push_back({edge.from, callee, edge.count, edge.error});
+    }
+    join_and_sort(calls);
     return calls;
+}
+
+// The first jump of a stub that is bound late leads to the loader, by code without a function.
+StubTargets StepTotals::stub_targets() const {
+    std::map<CodeLocation, std::map<CodeLocation, std::uint64_t>> by_stub;
+    for_each([&](const Step& step) {
+        const auto from = registry_.block(step.from), to = registry_.block(step.to);
+        if (from.function && from.function->is_stub && to.function && !to.function->is_stub)
+            by_stub[from.function->start][to.function->start] += step.count;
+    });
+    StubTargets targets;
+    for (const auto& [stub, counts] : by_stub)
+        targets[stub] = std::max_element(counts.begin(), counts.end(), [](auto& a, auto& b) {
+                            return a.second < b.second;
+                        })->first;
+    return targets;
 }
 
 StepTotals::StepId StepTotals::step_id(BlockToken from, BlockToken to) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <vector>
@@ -14,8 +15,11 @@
 
 namespace shadowprof {
 
-// Those of them that are calls.
-std::vector<CallPair> calls_among(std::span<const Edge> edges);
+// Where entries of procedure linkage tables lead: from their starts to those of functions.
+using StubTargets = std::map<CodeLocation, CodeLocation>;
+
+// Those of them that are calls. Of a call through a stub, the callee is the function behind it.
+std::vector<CallPair> calls_among(std::span<const Edge> edges, const StubTargets& stubs);
 
 class StepTotals {
   public:
@@ -56,6 +60,9 @@ class StepTotals {
     std::uint64_t left_out() const { return left_out_; }
     // Of steps that the instructions do not allow.
     std::uint64_t impossible() const;
+
+    // Of each stub that any step left, the function that it jumped to most often.
+    StubTargets stub_targets() const;
 
     // Scaled, hottest first; with errors where `sizes` is not null.
     std::vector<Edge> edges(const CountScale& scale, const BatchSizes* sizes) const;

@@ -151,7 +151,7 @@ FunctionTable read_functions(const ElfFile& file) {
     std::sort(unwind.begin(), unwind.end());
     auto functions = without_aliases(symbol_candidates(file));
     complete_sizes(functions, unwind, file.executable_sections());
-    auto plt = plt_functions(file);
+    auto plt = plt_functions(file, functions);
     functions.insert(functions.end(), std::make_move_iterator(plt.begin()),
                      std::make_move_iterator(plt.end()));
     return FunctionTable(std::move(functions), unwind);

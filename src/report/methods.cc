@@ -24,8 +24,8 @@ class MethodCounts {
         method.entry = entry;
         return method;
     }
-    void add_call(CodeLocation callee, std::uint64_t count) {
-        at(entry_of(callee).value_or(callee)).entries += count;
+    void add_entry(const FunctionEntry& entry) {
+        at(entry_of(entry.at).value_or(entry.at)).entries += entry.count;
     }
     void add_edge(const Edge& edge) {
         bool branch = edge.kind == EdgeKind::taken || edge.kind == EdgeKind::jump ||
@@ -52,19 +52,30 @@ class MethodCounts {
     std::map<CodeLocation, Method> methods_;
 };
 
+// A call to somewhere within the same function only asks for the program counter.
+bool enters_function(const Edge& edge, SymbolSource& symbols) {
+    const CodeLocation from = symbols.function_start(edge.from);
+    const CodeLocation to = symbols.function_start(edge.to);
+    if (edge.kind == EdgeKind::call) return edge.to == to || from != to;
+    return symbols.symbol(edge.to).function_start == edge.to.address && from != to;
+}
+
 }  // namespace
+
+std::vector<FunctionEntry> function_entries(const Profile& profile, SymbolSource& symbols) {
+    std::vector<FunctionEntry> entries;
+    for (const Edge& edge : profile.edges)
+        if (enters_function(edge, symbols)) entries.push_back({edge.to, edge.count, edge.error});
+    if (profile.edges.empty())
+        for (const CallPair& call : profile.calls)
+            entries.push_back({call.callee, call.count, call.error});
+    return entries;
+}
 
 std::vector<Method> derive_methods(const Profile& profile, SymbolSource& symbols) {
     MethodCounts counts(symbols);
-    // In bursts, calls are seen for another share of the time than edges.
-    const bool by_edges =
-        profile.calls.empty() || (profile.sampling.bursts && !profile.edges.empty());
-    if (!by_edges)
-        for (const CallPair& call : profile.calls) counts.add_call(call.callee, call.count);
-    for (const Edge& edge : profile.edges) {
-        if (by_edges && edge.kind == EdgeKind::call) counts.add_call(edge.to, edge.count);
-        counts.add_edge(edge);
-    }
+    for (const FunctionEntry& entry : function_entries(profile, symbols)) counts.add_entry(entry);
+    for (const Edge& edge : profile.edges) counts.add_edge(edge);
     for (const Stack& stack : profile.stacks) counts.add_stack(stack);
     auto methods = counts.take();
     const auto errors = function_errors(profile, symbols);

@@ -1,15 +1,27 @@
 // The method profile: entries, loops and instructions by function.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "report/symbol_source.h"
 
 namespace shadowprof {
 
-// Derived from call pairs (or call edges, in bursts and where there are no pairs), backward edges
-// within a function, and stacks; hottest first. Needs function bounds from `symbols`: callees whose
-// bounds are unknown are methods of their own, other code of that kind is left out.
+// Derived from edges, or without them from call pairs, and from stacks; hottest first. Needs
+// function bounds from `symbols`: callees whose bounds are unknown are methods of their own, other
+// code of that kind is left out.
 std::vector<Method> derive_methods(const Profile& profile, SymbolSource& symbols);
+
+// How often control entered the function at `at`.
+struct FunctionEntry {
+    CodeLocation at;
+    std::uint64_t count = 0;
+    std::optional<double> error;
+};
+// All entries of functions: calls into them, and jumps from other functions to their first
+// instruction, as tail calls and procedure linkage tables make them. Without edges only calls are
+// known.
+std::vector<FunctionEntry> function_entries(const Profile& profile, SymbolSource& symbols);
 
 }  // namespace shadowprof

@@ -1,5 +1,7 @@
 #include "report/module_file.h"
 
+#include <sys/stat.h>
+
 #include "report/text_format.h"
 
 namespace shadowprof {
@@ -21,6 +23,13 @@ Result<std::unique_ptr<ElfFile>> open_module_file(const Module& module) {
                                  "{}, the profile's {}; put that build back, or profile again",
                                  path, build_id.empty() ? "none" : build_id, module.build_id)};
     return file;
+}
+
+std::string path_of_same_file(const std::string& path, const std::string& kept) {
+    struct stat by_path, open;
+    const bool same = ::stat(path.c_str(), &by_path) == 0 && ::stat(kept.c_str(), &open) == 0 &&
+                      by_path.st_dev == open.st_dev && by_path.st_ino == open.st_ino;
+    return same ? path : kept;
 }
 
 }  // namespace shadowprof

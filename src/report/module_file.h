@@ -12,4 +12,8 @@ namespace shadowprof {
 // to do: a pseudo-module has no file, the file is not there, is not ELF, or is another build.
 Result<std::unique_ptr<ElfFile>> open_module_file(const Module& module);
 
+// `path` if it leads to the file that `kept` leads to, else `kept`. Debug information is found
+// beside a path, which a name in /proc does not have.
+std::string path_of_same_file(const std::string& path, const std::string& kept);
+
 }  // namespace shadowprof

@@ -1,7 +1,9 @@
 #include "report/plt.h"
 
 #include <Zydis/Zydis.h>
+#include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <unordered_map>
@@ -25,7 +27,16 @@ std::string symbol_name(Elf* elf, Elf_Data* symbols, std::uint32_t strings, std:
     return name != nullptr ? name : "";
 }
 
-void read_relocations(Elf* elf, Elf_Scn* scn, const GElf_Shdr& header, SlotNames& names) {
+std::string chooser_name(std::span<const FunctionRange> named, std::uint64_t address) {
+    const auto found = std::lower_bound(
+        named.begin(), named.end(), address,
+        [](const FunctionRange& each, std::uint64_t wanted) { return each.start < wanted; });
+    const bool known = found != named.end() && found->start == address && !found->name.empty();
+    return known ? found->name : fmt::format("*ABS*+{:#x}", address);
+}
+
+void read_relocations(Elf* elf, Elf_Scn* scn, const GElf_Shdr& header,
+                      std::span<const FunctionRange> named, SlotNames& names) {
     Elf_Data* relocations = elf_getdata(scn, nullptr);
     Elf_Scn* symbol_scn = elf_getscn(elf, header.sh_link);
     GElf_Shdr symbol_header;
@@ -38,6 +49,9 @@ void read_relocations(Elf* elf, Elf_Scn* scn, const GElf_Shdr& header, SlotNames
         GElf_Rela rela;
         if (gelf_getrela(relocations, i, &rela) == nullptr) return;
         auto type = GELF_R_TYPE(rela.r_info);
+        if (type == R_X86_64_IRELATIVE)
+            names.emplace(rela.r_offset,
+                          chooser_name(named, static_cast<std::uint64_t>(rela.r_addend)));
         if (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT) continue;
         std::string name =
             symbol_name(elf, symbols, symbol_header.sh_link, GELF_R_SYM(rela.r_info));
@@ -45,12 +59,12 @@ void read_relocations(Elf* elf, Elf_Scn* scn, const GElf_Shdr& header, SlotNames
     }
 }
 
-SlotNames slot_names(Elf* elf) {
+SlotNames slot_names(Elf* elf, std::span<const FunctionRange> named) {
     SlotNames names;
     for (Elf_Scn* scn = elf_nextscn(elf, nullptr); scn; scn = elf_nextscn(elf, scn)) {
         GElf_Shdr header;
         if (gelf_getshdr(scn, &header) != nullptr && header.sh_type == SHT_RELA)
-            read_relocations(elf, scn, header, names);
+            read_relocations(elf, scn, header, named, names);
     }
     return names;
 }
@@ -77,10 +91,11 @@ std::optional<std::uint64_t> jump_slot(const ZydisDecoder& decoder, std::span<co
 
 }  // namespace
 
-std::vector<FunctionRange> plt_functions(const ElfFile& file) {
+std::vector<FunctionRange> plt_functions(const ElfFile& file,
+                                         std::span<const FunctionRange> named) {
     ZydisDecoder decoder;
     ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-    SlotNames names = slot_names(file.elf());
+    SlotNames names = slot_names(file.elf(), named);
     std::vector<FunctionRange> functions;
     for (const char* section_name : plt_sections) {
         auto section = file.section(section_name);

@@ -163,6 +163,7 @@ class Summary {
 
     void cost() {
         const Overhead& o = profile_.overhead;
+        if (profile_.sampling.exact) return cost_of_all();
         line(fmt::format("cost     {}, {} in all; {}; {} induced", counted(o.stops, "stop"),
                          short_duration(o.stopped_seconds), counted(o.forks, "fork"),
                          counted(o.induced_faults, "fault")));
@@ -176,6 +177,14 @@ class Summary {
         if (o.budget_percent > 0)
             text += fmt::format(" of {} allowed", percent(o.budget_percent / 100));
         line(text);
+    }
+
+    // Where everything was emulated, no pauses were measured that a slowdown could be told from.
+    void cost_of_all() {
+        line(fmt::format("cost     {}; {} of processor time for shadowprof",
+                         counted(profile_.overhead.stops, "stop"),
+                         short_duration(profile_.overhead.profiler_cpu_seconds)));
+        line("         slowdown not measured: every instruction was emulated");
     }
 
     bool has_several_processes() const {

@@ -267,6 +267,18 @@ TEST_CASE("shares come with half the width of their confidence intervals, where 
     CHECK(line_with(plain, "taken 90.0%").find("83.3%   1.00 M  work") != std::string::npos);
 }
 
+TEST_CASE("of an exact run no slowdown is told, and no pauses, as none were measured") {
+    Profile profile = sample_profile();
+    profile.sampling.exact.emplace();
+    profile.overhead = {.stops = 262, .profiler_cpu_seconds = 1.5};
+    auto symbols = sample_symbols();
+    const std::string text = summary(profile, symbols);
+    CHECK(line_with(text, "262 stops").find("cost     262 stops; 1.50 s of processor time") !=
+          std::string::npos);
+    CHECK(line_with(text, "slowdown not measured") != "");
+    CHECK(line_with(text, "pause") == "");
+}
+
 TEST_CASE("the summary keeps to its width and to one screen, whatever the profile holds") {
     for (std::size_t width : {60u, 80u, 100u, 200u}) {
         check_size(sample_summary({.width = width}), width);

@@ -1,24 +1,13 @@
 #include "report/symbolizer.h"
 
-#include <sys/stat.h>
-
 #include <array>
 
 #include "profile/anonymous_module.h"
+#include "report/module_file.h"
 #include "report/perf_map.h"
 #include "report/vdso_image.h"
 
 namespace shadowprof {
-
-namespace {
-
-bool leads_to(const std::string& path, int fd) {
-    struct stat by_path, open;
-    return ::stat(path.c_str(), &by_path) == 0 && ::fstat(fd, &open) == 0 &&
-           by_path.st_dev == open.st_dev && by_path.st_ino == open.st_ino;
-}
-
-}  // namespace
 
 std::string perf_map_path(std::int64_t pid) {
     return fmt::format("/tmp/perf-{}.map", pid);
@@ -73,8 +62,8 @@ Result<std::string> Symbolizer::file_of(std::uint32_t index) const {
     const std::string path = options_.root + module.path;
     if (index >= options_.files.size()) return path;
     const int kept = options_.files[index].get();
-    if (kept >= 0 && !leads_to(path, kept)) return fmt::format("/proc/self/fd/{}", kept);
-    if (kept < 0 && module.size_bytes == 0)
+    if (kept >= 0) return path_of_same_file(path, fmt::format("/proc/self/fd/{}", kept));
+    if (module.size_bytes == 0)
         return Error{ErrorCode::not_found, 0, "the file that was mapped is not to be had"};
     return path;
 }

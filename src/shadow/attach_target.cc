@@ -25,7 +25,7 @@ struct SampledTarget {
     std::unique_ptr<Target> target;
     Result<void> sampling, detaching;
 
-    SampledTarget(const RunOptions& options, ProbePlaces* places) : profiling(options, places) {}
+    SampledTarget(const RunOptions& options, SymbolAccess symbols) : profiling(options, symbols) {}
 };
 
 // Until the calling thread ends, a thread of the target that was left alone can stand in a stop
@@ -72,9 +72,9 @@ Result<RunOutcome> conclude(SampledTarget& sampled) {
 // In a thread of its own: threads of the target that must not be woken are let go when it ends.
 Result<RunOutcome> attach_target(const RunOptions& options, int end_request,
                                  const ProgressListener& on_progress, SamplingControl* control,
-                                 ProbePlaces* places) {
+                                 SymbolAccess symbols) {
     prepare_sigchld();
-    SampledTarget sampled(options, places);
+    SampledTarget sampled(options, symbols);
     Result<void> attached;
     start_quiet_thread([&] {
         attached = attach_and_sample(options, end_request, on_progress, control, sampled);

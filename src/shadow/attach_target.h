@@ -18,6 +18,6 @@ namespace shadowprof {
 // and what to do; system. The process runs on then as well.
 Result<RunOutcome> attach_target(const RunOptions& options, int end_request,
                                  const ProgressListener& on_progress = {},
-                                 SamplingControl* control = nullptr, ProbePlaces* places = nullptr);
+                                 SamplingControl* control = nullptr, SymbolAccess symbols = {});
 
 }  // namespace shadowprof

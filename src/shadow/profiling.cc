@@ -76,10 +76,10 @@ std::uint64_t seed_from_clock() {
 
 }  // namespace
 
-Profiling::Profiling(const RunOptions& options, ProbePlaces* places)
+Profiling::Profiling(const RunOptions& options, SymbolAccess symbols)
     : options_(options),
       seed_(options.seed ? *options.seed : seed_from_clock()),
-      probes_(request_of(options.probes, places)),
+      probes_(request_of(options.probes, symbols.places)),
       collected_(
           {.values = options.profiles.values,
            .tnv = options.verbose,
@@ -89,7 +89,8 @@ Profiling::Profiling(const RunOptions& options, ProbePlaces* places)
                                                   : std::nullopt,
            .streams = options.profiles.streams ? std::optional(options.streams) : std::nullopt,
            .value_callers = options.profiles.values ? options.value_callers : 0,
-           .probes = probes_.probes},
+           .probes = probes_.probes,
+           .functions = symbols.functions},
           modules_) {}
 
 void Profiling::begin(const Target& target, std::vector<std::string> command) {

@@ -15,8 +15,8 @@ namespace shadowprof {
 // The profile while it is made, and what it is made with. To be constructed before the target.
 class Profiling {
   public:
-    // `places` is needed where probes have place tests, and must outlive this.
-    explicit Profiling(const RunOptions& options, ProbePlaces* places = nullptr);
+    // `symbols.places` is needed where probes have place tests.
+    explicit Profiling(const RunOptions& options, SymbolAccess symbols = {});
     Profiling(const Profiling&) = delete;
     Profiling& operator=(const Profiling&) = delete;
 

@@ -81,10 +81,10 @@ Result<void> sample(Profiling& profiling, const RunOptions& options,
 }  // namespace
 
 Result<RunOutcome> run_target(const RunOptions& options, const RunCompany& company,
-                              SamplingControl* control, ProbePlaces* places) {
+                              SamplingControl* control, SymbolAccess symbols) {
     const auto signals = InheritedSignals::capture();
     prepare_sigchld();
-    Profiling profiling(options, places);
+    Profiling profiling(options, symbols);
     TRY(options.mode == SamplingMode::exact
             ? follow_exactly(profiling, options, signals, company)
             : sample(profiling, options, signals, company, control));

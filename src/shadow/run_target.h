@@ -11,10 +11,9 @@
 #include "profile/profile.h"
 #include "shadow/run_options.h"
 #include "shadow/sampling_control.h"
+#include "shadow/symbol_access.h"
 
 namespace shadowprof {
-
-class ProbePlaces;
 
 // What a progress line shows.
 struct RunProgress {
@@ -47,9 +46,8 @@ struct RunCompany {
 // Errors: not_found and permission for the program; unsupported with reason and remedy; system.
 // After an error nothing of the target or of shadowprof is left running.
 //
-// What `control` says is obeyed while samples are taken; it may be null. `places` decides the place
-// tests of probes.
+// What `control` says is obeyed while samples are taken; it may be null.
 Result<RunOutcome> run_target(const RunOptions& options, const RunCompany& company = {},
-                              SamplingControl* control = nullptr, ProbePlaces* places = nullptr);
+                              SamplingControl* control = nullptr, SymbolAccess symbols = {});
 
 }  // namespace shadowprof

@@ -8,6 +8,7 @@
 
 #include "report/hot_lists.h"
 #include "report/location_name.h"
+#include "report/methods.h"
 
 namespace shadowprof {
 namespace {
@@ -37,18 +38,6 @@ DiffUnit unit_of(const DiffInput& input, DiffUnit unit) {
 std::optional<double> with_rounding(std::optional<double> error, double counts = 1) {
     if (error) *error = std::hypot(*error, counts);
     return error;
-}
-
-// What calls are known of, and their errors: as derive_methods() counts entries.
-template <typename Visit>
-void for_each_call(const Profile& profile, Visit visit) {
-    const bool by_edges =
-        profile.calls.empty() || (profile.sampling.bursts && !profile.edges.empty());
-    if (!by_edges)
-        for (const CallPair& call : profile.calls) visit(call.callee, call.count, call.error);
-    if (by_edges)
-        for (const Edge& edge : profile.edges)
-            if (edge.kind == EdgeKind::call) visit(edge.to, edge.count, edge.error);
 }
 
 // Of a function: its stacks, each a whole number, and what their errors add up to. That is at most
@@ -104,12 +93,12 @@ DiffTable diff_entries(const DiffInput& input) {
     for (const DiffSide side : both_sides) {
         if (input.profile(side).calls.empty() && input.profile(side).edges.empty())
             return left_out(kind, fmt::format("{} has no calls", side_name(side)));
-        for_each_call(input.profile(side),
-                      [&](CodeLocation callee, std::uint64_t count, std::optional<double> error) {
-                          const MatchPlace place = input.matcher.function(side, callee);
-                          builder.add(place, place.by, {side, {callee}}, static_cast<double>(count),
-                                      with_rounding(error));
-                      });
+        for (const FunctionEntry& entry :
+             function_entries(input.profile(side), input.symbols(side))) {
+            const MatchPlace place = input.matcher.function(side, entry.at);
+            builder.add(place, place.by, {side, {entry.at}}, static_cast<double>(entry.count),
+                        with_rounding(entry.error));
+        }
     }
     DiffTable table = builder.take(kind, unit_of(input, DiffUnit::executions), input.scales);
     judge(table, input.scales);

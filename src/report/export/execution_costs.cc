@@ -9,6 +9,7 @@
 #include "report/completed_symbols.h"
 #include "report/export/frames.h"
 #include "report/instruction_counts.h"
+#include "report/methods.h"
 #include "report/module_file.h"
 
 namespace shadowprof {
@@ -84,6 +85,7 @@ class CostCollector {
         for (const Stack& stack : profile_.stacks) add_inclusive(stack);
         for (auto& [start, function] : costs_.functions)
             for (auto& [address, place] : function.places) settle(place.calls);
+        share_out_entries();
         // Callees that did not execute within samples need names all the same.
         for (const CodeLocation& callee : callees_) function(callee);
     }
@@ -101,11 +103,14 @@ class CostCollector {
 
     // Stacks name a call by its last byte, edges by its first.
     CodeLocation call_site(CodeLocation frame) {
-        // Most calls first: direct, through the GOT, through a register or its memory.
-        for (const std::size_t length : {5U, 6U, 2U, 3U, 4U, 7U, 8U}) {
-            const CodeLocation at{frame.module, frame.address + 1 - length};
-            if (is_call(at, length)) return at;
-        }
+        // Most calls first: direct, through the GOT, through a register or its memory. What is left
+        // of a call without its prefix is one too: those that edges name are certain.
+        for (const bool by_edge : {true, false})
+            for (const std::size_t length : {5U, 6U, 2U, 3U, 4U, 7U, 8U}) {
+                const CodeLocation at{frame.module, frame.address + 1 - length};
+                if (by_edge && !call_sites_.contains(at)) continue;
+                if (is_call(at, length)) return at;
+            }
         return frame;
     }
 
@@ -139,8 +144,44 @@ class CostCollector {
             calls.erase(stubs[0]);
         }
         for (auto& [callee, call] : calls) {
-            call.count = std::max<std::uint64_t>(call.count, 1);
+            counted_[callee] += call.count;
+            (call.count == 0 ? by_stacks_ : by_edges_)[callee].push_back(&call);
             callees_.insert(callee);
+        }
+    }
+
+    // What entered a function and was no call of it were jumps, out of functions that its callers
+    // in stacks had called. It is not known which of these how often: they have a share by
+    // instructions.
+    void share_out_entries() {
+        for (auto& [callee, calls] : by_stacks_) {
+            for (CallCosts* call : calls) call->count = 1;
+            counted_[callee] += calls.size();
+        }
+        std::map<CodeLocation, std::uint64_t> entries;
+        for (const FunctionEntry& entry : function_entries(profile_, symbols_))
+            entries[symbols_.function_start(entry.at)] += entry.count;
+        for (const auto& [callee, entered] : entries) {
+            const std::uint64_t known = counted_[callee];
+            const auto& callers = by_stacks_.contains(callee) ? by_stacks_ : by_edges_;
+            const auto calls = callers.find(callee);
+            if (entered > known && calls != callers.end())
+                share_out(entered - known, calls->second);
+        }
+    }
+
+    static void share_out(std::uint64_t entries, const std::vector<CallCosts*>& calls) {
+        double all = 0, so_far = 0;
+        for (const CallCosts* call : calls) all += static_cast<double>(call->instructions);
+        std::uint64_t given = 0;
+        for (CallCosts* call : calls) {
+            so_far += static_cast<double>(call->instructions);
+            const double part = all > 0 ? so_far / all * static_cast<double>(entries) : 0;
+            const std::uint64_t up_to =
+                call == calls.back() ? entries
+                                     : std::clamp(static_cast<std::uint64_t>(part), given, entries);
+            call->count += up_to - given;
+            given = up_to;
         }
     }
 
@@ -178,6 +219,9 @@ class CostCollector {
     std::map<std::uint32_t, std::unique_ptr<ElfFile>> files_;
     std::set<CodeLocation> call_sites_;  // of edges
     std::set<CodeLocation> callees_;
+    std::map<CodeLocation, std::uint64_t> counted_;  // calls of a function by edges
+    // Calls of a function that edges show, and those that only stacks do.
+    std::map<CodeLocation, std::vector<CallCosts*>> by_edges_, by_stacks_;
 };
 
 }  // namespace

@@ -10,7 +10,9 @@
 namespace shadowprof {
 
 struct CallCosts {
-    std::uint64_t count = 0;         // 1 where only stacks show the call: it began before a sample
+    // Of functions that were entered by tail calls, their callers share those; 1 at least, as of
+    // calls that began before a sample.
+    std::uint64_t count = 0;
     std::uint64_t instructions = 0;  // executed in the callee and what it called
 };
 

@@ -102,6 +102,7 @@ void keep_hottest(Profile& profile, std::size_t most) {
     cut(profile.calls);
     cut(profile.values);
     cut(profile.methods);
+    cut(profile.streams);
     for (ProbeProfile& probe : profile.probes) cut(probe.entries);
 }
 

@@ -81,6 +81,21 @@ TEST_CASE("csv of streams has a row for each reference") {
           "0,12,2,6,1,\"/no/such/awk,ward\",0x1010,a;b,\"/src/a\"\"b.c:12\",0x7fff0008\r\n");
 }
 
+TEST_CASE("the hottest of each list that a table is made of are kept") {
+    Profile profile = awkward_profile();
+    profile.streams = {{{{{0, 0x2008}, 1}}, 6}, {{{{0, 0x2008}, 2}}, 5}, {{{{0, 0x2008}, 3}}, 4}};
+    profile.methods.resize(3);
+    keep_hottest(profile, 1);
+    CHECK(profile.edges.size() == 1);
+    CHECK(profile.stacks.size() == 1);
+    CHECK(profile.calls.size() == 1);
+    CHECK(profile.values.size() == 1);
+    CHECK(profile.methods.size() == 1);
+    REQUIRE(profile.streams.size() == 1);
+    CHECK(profile.streams[0].occurrences == 6);
+    for (const ProbeProfile& probe : profile.probes) CHECK(probe.entries.size() == 1);
+}
+
 TEST_CASE("callgrind without the program's file has what stacks say, at the starts of functions") {
     CHECK(
         exported("callgrind") ==

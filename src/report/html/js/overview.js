@@ -80,14 +80,22 @@ function sampledFacts({sampling}) {
 function costFacts({cost, sampling}) {
     const allowed =
         cost.budget_percent > 0 ? ` of ${percent(cost.budget_percent / 100)} allowed` : '';
-    return facts('Cost', [
+    const stops = exactCount(cost.stops);
+    // Where everything was emulated, pauses were not measured.
+    const measured = sampling.exact ? [
+        ['Slowdown', 'not measured: every instruction was emulated'],
+        ['Stops', stops],
+    ] : [
         ['Slowdown', `about ${percent(cost.slowdown_percent / 100)}${allowed}`],
-        ['Stops', `${exactCount(cost.stops)}, ${duration(cost.stopped_seconds)} in all`],
+        ['Stops', `${stops}, ${duration(cost.stopped_seconds)} in all`],
         [
             'Pause',
             `p50 ${duration(cost.pause_p50_us / 1e6)}, p99 ${duration(cost.pause_p99_us / 1e6)}, ` +
                 `longest ${duration(cost.pause_max_us / 1e6)}`
         ],
+    ];
+    return facts('Cost', [
+        ...measured,
         [
             'Forks',
             cost.forks ?

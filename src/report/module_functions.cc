@@ -1,0 +1,38 @@
+#include "report/module_functions.h"
+
+#include "report/module_file.h"
+#include "report/plt.h"
+#include "report/vdso_image.h"
+
+namespace shadowprof {
+
+std::optional<FoundFunction> ModuleFunctions::find(CodeLocation at, const ModuleTable& modules) {
+    const std::lock_guard lock(mutex_);
+    const auto [table, is_new] = tables_.try_emplace(at.module);
+    if (is_new) table->second = read(at.module, modules);
+    const FunctionRange* function = table->second.find(at.address);
+    if (function == nullptr) return std::nullopt;
+    return FoundFunction{{at.module, function->start}, function->name.ends_with(plt_suffix)};
+}
+
+// Of a file that cannot be used nothing is known.
+FunctionTable ModuleFunctions::read(std::uint32_t number, const ModuleTable& modules) {
+    const Module module = modules.modules().at(number);
+    UniqueFd image;
+    std::string path;
+    if (module.path == vdso_module) {
+        auto opened = vdso_image();
+        if (!opened) return {};
+        image = std::move(*opened);
+        path = fmt::format("/proc/self/fd/{}", image.get());
+    } else if (module.path.starts_with('/')) {
+        path = path_of_same_file(module.path, modules.path_to(number));
+    } else {
+        return {};
+    }
+    auto file = ElfFile::open(path);
+    const bool usable = file && (module.build_id.empty() || (*file)->build_id() == module.build_id);
+    return usable ? read_functions(**file) : FunctionTable();
+}
+
+}  // namespace shadowprof
