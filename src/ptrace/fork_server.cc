@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "ptrace/child_namespaces.h"
+#include "ptrace/orphan_heir.h"
 #include "ptrace/proc.h"
 #include "ptrace/target.h"
 
@@ -57,7 +58,8 @@ Error visible_to_others(std::string reason) {
     return {ErrorCode::permission, 0, std::move(reason)};
 }
 
-Result<Parent> find_parent(const Target& target) {
+Result<Parent> find_parent(ScopedStop& stop) {
+    const Target& target = stop.target();
     if (target.is_own_child()) return Parent::ours_at_once;
     if (!shares_our_pid_namespace(target.pid()))
         return visible_to_others(
@@ -65,7 +67,10 @@ Result<Parent> find_parent(const Target& target) {
     if (target.pid() == 1 || read_namespace_pid(target.pid()).value_or(0) == 1)
         return visible_to_others(
             "it is the first process of its PID namespace and would see its replicas");
-    return descends_from_us(target.pid()) ? Parent::ours : Parent::reaper;
+    TRY_ASSIGN(const bool has_heir, has_orphan_heir(stop));
+    if (has_heir)
+        return visible_to_others("it or an ancestor inherits orphans and would see its replicas");
+    return target.is_born() && descends_from_us(target.pid()) ? Parent::ours : Parent::reaper;
 }
 
 // A thread of the target, borrowed to bear a process.
@@ -93,10 +98,6 @@ Result<OwnedProcess> orphan(OwnedProcess first, GuestAddress instruction, Parent
         if (parent == Parent::ours) inheritance.emplace();
         first.end();
     }
-    if (!heir || parent != Parent::ours) return heir;
-    const auto stat = read_proc_stat(heir->pid());
-    if (stat && stat->parent_pid != ::getpid())
-        return visible_to_others("an ancestor of it inherits orphans and would see its replicas");
     return heir;
 }
 
@@ -132,7 +133,7 @@ Result<void> reap_zombies(RemoteSyscall& session, std::vector<pid_t>& zombies) {
 
 Result<std::unique_ptr<ForkServer>> ForkServer::start(ScopedStop& stop) {
     Target& target = stop.target();
-    TRY_ASSIGN(const Parent parent, find_parent(target));
+    TRY_ASSIGN(const Parent parent, find_parent(stop));
     TRY_ASSIGN(const GuestAddress instruction, target.syscall_instruction());
     std::optional<Error> refusal;
     for (StoppedThread& thread : stop.threads()) {

@@ -69,6 +69,14 @@ class ScopedStop {
     std::vector<StoppedThread> threads_;
 };
 
+// Finds targets among related processes.
+class Relatives {
+  public:
+    virtual ~Relatives() = default;
+    // Null where the process is not one of them, or has ended.
+    virtual Target* find_process(pid_t pid) const = 0;
+};
+
 class Target {
   public:
     // Attaches to every thread of a running process, which is stopped once and then runs on.
@@ -170,6 +178,11 @@ class Target {
     // choice, one that is followed by a return, so that a thread without a stack dies at once.
     Result<GuestAddress> syscall_instruction();
 
+    // Who knows the processes that came of the same first one; null: nobody. It must outlive the
+    // target.
+    void set_relatives(const Relatives* relatives) { relatives_ = relatives; }
+    const Relatives* relatives() const { return relatives_; }
+
     // PTRACE_O_... of its threads.
     std::uint64_t ptrace_options() const;
 
@@ -236,6 +249,7 @@ class Target {
     std::vector<std::string> executed_command_;
     std::chrono::steady_clock::time_point stop_began_, stop_ended_;
     SyscallWatcher* watcher_ = nullptr;
+    const Relatives* relatives_ = nullptr;
     std::optional<WaitStatus> end_;
     std::optional<GuestAddress> syscall_instruction_;
     std::map<pid_t, Thread> threads_;

@@ -78,6 +78,7 @@ Target* TargetFamily::take_in(const WaitEvent& event) {
 Target& TargetFamily::adopt(pid_t pid, pid_t parent, bool shares_memory) {
     Member& member = members_[next_number_++];
     member.owned = Target::take_born(hub_, pid, shares_memory);
+    member.owned->set_relatives(this);
     member.target = member.owned.get();
     member.parent = parent;
     return *member.target;

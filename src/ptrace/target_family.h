@@ -17,7 +17,7 @@
 
 namespace shadowprof {
 
-class TargetFamily {
+class TargetFamily : public Relatives {
   public:
     struct Member {
         Target* target = nullptr;
@@ -30,13 +30,15 @@ class TargetFamily {
     // Both must outlive it.
     TargetFamily(WaitHub& hub, Target& first);
     // Lets all but the first go.
-    ~TargetFamily();
+    ~TargetFamily() override;
 
     // Deals with a status from the hub. False if it is of no process of the family.
     bool handle(const WaitEvent& event);
     // Takes in what was born in events that targets took themselves, in stops. The references to
     // members stay good.
     void adopt_births();
+
+    Target* find_process(pid_t pid) const override;
 
     // Also those that have ended.
     const Members& members() const { return members_; }
@@ -47,7 +49,6 @@ class TargetFamily {
     Result<void> detach(Target::Sleepers sleepers);
 
   private:
-    Target* find_process(pid_t pid) const;
     Target* find_owner(pid_t tid) const;
     Target* take_in(const WaitEvent& event);
     Target& adopt(pid_t pid, pid_t parent, bool shares_memory);

@@ -2,6 +2,7 @@
 
 #include <sched.h>
 #include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -308,6 +309,37 @@ TEST_CASE("replicas are not taken for children, and leave nothing to any process
     REQUIRE(target.pump_to_end());
     CHECK(target.ends() == std::vector{0});
     CHECK(target.first().end()->exit_code() == 20);
+}
+
+TEST_CASE(
+    "a process whose orphans another one inherits gets no replica, and none of them sees one") {
+    for (const bool is_parent : {true, false}) {
+        CAPTURE(is_parent);
+        TestHub hub;
+        Shared<Facts> facts;
+        Followed target(hub, [&] {
+            if (is_parent) ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+            const pid_t pid = ::fork();
+            if (pid == 0) {
+                if (!is_parent) ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+                while (!facts->stop) ++facts->ticks;
+                ::_exit(::waitpid(-1, nullptr, WNOHANG | __WALL) == -1 ? 0 : 1);
+            }
+            const int status = exit_code_of(pid);
+            return ::waitpid(-1, nullptr, WNOHANG | __WALL) == -1 ? status + 20 : 1;
+        });
+        REQUIRE(target.pump_until([&] { return facts->ticks > 0; }));
+        {
+            auto stop = target.last().stop();
+            auto replica = Replica::fork(need(stop));
+            REQUIRE(!replica);
+            CHECK(replica.error().code == ErrorCode::permission);
+            CHECK(replica.error().message.find("inherits orphans") != std::string::npos);
+        }
+        facts->stop = true;
+        REQUIRE(target.pump_to_end());
+        CHECK(target.first().end()->exit_code() == 20);
+    }
 }
 
 TEST_CASE("a family that is detached runs on untraced, with what it bears afterwards") {
