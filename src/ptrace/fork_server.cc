@@ -187,8 +187,16 @@ Result<OwnedProcess> ForkServer::fork(GuestAddress instruction,
     }();
     if (zombies_) TRY(reap_zombies(*session, *zombies_));
     TRY(session->finish());
-    if (replica) TRY(replica->take_over());
+    if (!replica) return replica;
+    TRY(replica->take_over());
+    std::erase_if(replicas_, [](const auto& each) { return each.is_void(); });
+    replicas_.push_back(replica->handle());
     return replica;
+}
+
+void ForkServer::end_replicas() {
+    for (const auto& replica : replicas_) replica.end();
+    replicas_.clear();
 }
 
 void ForkServer::end() {

@@ -11,6 +11,7 @@
 
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "base/guest_address.h"
 #include "base/result.h"
@@ -44,6 +45,9 @@ class ForkServer {
     // Errors: gone, where the server has been killed; else as OwnedProcess::bear().
     Result<OwnedProcess> fork(GuestAddress instruction, std::span<const UnforkedRange> unforked);
 
+    // Kills its replicas that still live, and waits for their end.
+    void end_replicas();
+
     // Reaps its dead children, of which the last may just be dying, and ends it.
     void end();
 
@@ -54,6 +58,7 @@ class ForkServer {
 
     OwnedProcess process_;
     GuestAddress instruction_;
+    std::vector<OwnedProcess::Handle> replicas_;
     Zombies zombies_;  // null: its parent is ours and so are its replicas' parents
 };
 

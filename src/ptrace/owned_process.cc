@@ -36,39 +36,44 @@ Result<OwnedProcess> OwnedProcess::bear(RemoteSyscall& session, WaitHub& hub, st
 }
 
 OwnedProcess::OwnedProcess(WaitHub& hub, pid_t pid, pid_t namespace_pid, Zombies zombies)
-    : hub_(&hub),
-      namespace_pid_(namespace_pid),
-      zombies_(std::move(zombies)),
+    : life_(std::make_shared<Life>(Life{&hub, pid, namespace_pid, std::move(zombies)})),
       thread_(hub, pid, WaitStatus::decode(0)) {}
 
-OwnedProcess::OwnedProcess(OwnedProcess&& other) noexcept
-    : hub_(std::exchange(other.hub_, nullptr)),
-      namespace_pid_(other.namespace_pid_),
-      zombies_(std::move(other.zombies_)),
-      thread_(other.thread_) {}
+OwnedProcess::OwnedProcess(OwnedProcess&& other) noexcept = default;
 
 OwnedProcess::~OwnedProcess() {
-    if (!hub_) return;
-    ::kill(pid(), SIGKILL);
-    hub_->discard(pid());
-    if (zombies_) zombies_->push_back(namespace_pid_);
+    if (!life_ || life_->is_over) return;
+    ::kill(life_->pid, SIGKILL);
+    life_->hub->discard(life_->pid);
+    if (life_->zombies) life_->zombies->push_back(life_->namespace_pid);
 }
 
 void OwnedProcess::end() {
-    WaitHub* const hub = std::exchange(hub_, nullptr);
-    if (!hub) return;
-    ::kill(pid(), SIGKILL);
-    static_cast<void>(hub->reap(pid()));
-    if (zombies_) zombies_->push_back(namespace_pid_);
+    if (life_) life_->end();
+}
+
+OwnedProcess::Handle OwnedProcess::handle() const {
+    return Handle(life_);
+}
+
+void OwnedProcess::Handle::end() const {
+    if (const auto life = life_.lock()) life->end();
+}
+
+void OwnedProcess::Life::end() {
+    if (std::exchange(is_over, true)) return;
+    ::kill(pid, SIGKILL);
+    static_cast<void>(hub->reap(pid));
+    if (zombies) zombies->push_back(namespace_pid);
 }
 
 Result<void> OwnedProcess::take_over() {
-    TRY_ASSIGN(const WaitStatus status, hub_->wait_for(pid()));
+    TRY_ASSIGN(const WaitStatus status, hub().wait_for(pid()));
     if (!status.is_trap()) {
-        if (status.is_end()) hub_->put_back({pid(), status});
+        if (status.is_end()) hub().put_back({pid(), status});
         return Error{ErrorCode::gone, ESRCH, fmt::format("the replica {}", status.describe())};
     }
-    thread_ = StoppedThread(*hub_, pid(), status);
+    thread_ = StoppedThread(hub(), pid(), status);
     TRY(ptrace_call(PTRACE_SETOPTIONS, pid(), 0, owned_process_options,
                     "set the options of a replica"));
     return {};

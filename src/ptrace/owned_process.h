@@ -44,19 +44,43 @@ class OwnedProcess {
     Result<void> take_over();
 
     pid_t pid() const { return thread_.tid(); }
-    WaitHub& hub() const { return *hub_; }
+    WaitHub& hub() const { return *life_->hub; }
     StoppedThread& thread() { return thread_; }
 
     // Kills it and waits for its end.
     void end();
 
+    // By which somebody else can end it while it is owned.
+    class Handle;
+    Handle handle() const;
+
   private:
     OwnedProcess(WaitHub& hub, pid_t pid, pid_t namespace_pid, Zombies zombies);
 
-    WaitHub* hub_;  // null: it has ended, or another owns it
-    pid_t namespace_pid_;
-    Zombies zombies_;
+    struct Life {
+        WaitHub* hub;
+        pid_t pid;
+        pid_t namespace_pid;
+        Zombies zombies;
+        bool is_over = false;
+
+        void end();
+    };
+
+    std::shared_ptr<Life> life_;  // null: another owns it
     StoppedThread thread_;
+};
+
+class OwnedProcess::Handle {
+  public:
+    explicit Handle(std::weak_ptr<Life> life) : life_(std::move(life)) {}
+    // It is not owned any more.
+    bool is_void() const { return life_.expired(); }
+    // As OwnedProcess::end().
+    void end() const;
+
+  private:
+    std::weak_ptr<Life> life_;
 };
 
 }  // namespace shadowprof

@@ -43,6 +43,25 @@ bool is_child_of_ours(pid_t pid) {
     return status && status->parent_pid == ::getpid();
 }
 
+// A thread that sleeps in a system call wakes up for this, and would not if it were not traced: at
+// a stop of ours, or at a signal that is ignored, which the kernel drops for others (signal(7)).
+// Where a handler runs, or a signal stops the process, the call is interrupted as it should be.
+bool wakes_unseen(const WaitStatus& status) {
+    constexpr int stopping[] = {SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU, SIGCONT};
+    if (status.kind() == WaitStatus::Kind::interrupt_stop) return true;
+    return status.kind() == WaitStatus::Kind::signal_stop &&
+           std::find(std::begin(stopping), std::end(stopping), status.signal()) ==
+               std::end(stopping);
+}
+
+// The first process of a PID namespace is not stopped by a process in it (pid_namespaces(7)); for
+// one that is traced, the kernel leaves that to the tracer. Of others, the sender has no id there.
+bool is_immune_to_stop(const StoppedThread& thread) {
+    if (read_namespace_pid(thread.tid()).value_or(0) != 1) return false;
+    const auto info = thread.signal_info();
+    return info && info->si_pid != 0;
+}
+
 }  // namespace
 
 std::uint64_t target_ptrace_options(Forks forks) {
@@ -144,9 +163,11 @@ bool Target::detach_late(const WaitEvent& event) {
 void Target::take_status(pid_t tid, const WaitStatus& status, bool stopping) {
     if (status.is_end()) return note_end(tid, status);
     if (status.kind() == WaitStatus::Kind::event_stop) take_event(tid, status.event());
-    if (stopping && status.is_trap()) {
+    if (wakes_unseen(status)) {
         StoppedThread thread(*hub_, tid, status);
         static_cast<void>(restart_interrupted_call(thread));
+    }
+    if (stopping && status.is_trap()) {
         threads_[tid].stop = status;
         return;
     }
@@ -157,7 +178,8 @@ void Target::take_status(pid_t tid, const WaitStatus& status, bool stopping) {
 
 void Target::let_go_on(pid_t tid, const WaitStatus& status) {
     StoppedThread thread(*hub_, tid, status);
-    const int signal = status.kind() == WaitStatus::Kind::signal_stop ? status.signal() : 0;
+    int signal = status.kind() == WaitStatus::Kind::signal_stop ? status.signal() : 0;
+    if (signal == SIGSTOP && is_immune_to_stop(thread)) signal = 0;
     if (watcher_ && signal != 0) watcher_->on_signal(tid, signal);
     if (watcher_ && status.kind() == WaitStatus::Kind::syscall_stop)
         watcher_->on_syscall_stop(thread);
@@ -171,7 +193,7 @@ void Target::take_event(pid_t tid, int event) {
         note_birth(tid, event == PTRACE_EVENT_VFORK);
     if (event == PTRACE_EVENT_EXEC) note_exec();
     // While the process still has its memory, its end is nobody else's business.
-    if (event == PTRACE_EVENT_EXIT && tid == pid_) end_fork_server();
+    if (event == PTRACE_EVENT_EXIT && tid == pid_) end_all_forked();
 }
 
 void Target::note_birth(pid_t parent, bool by_vfork) {
@@ -418,6 +440,13 @@ Result<ForkServer*> Target::fork_server(ScopedStop& stop) {
         if (thread.tid() == pid_)
             TRY(ptrace_call(PTRACE_SETOPTIONS, pid_, 0, ptrace_options(), "set ptrace options"));
     return fork_server_.get();
+}
+
+// Who waits for the process may go by what it holds no more: mappings, the file that it executes.
+// For a child of ours that is we.
+void Target::end_all_forked() {
+    if (fork_server_ && !is_own_child_) fork_server_->end_replicas();
+    end_fork_server();
 }
 
 void Target::end_fork_server() {

@@ -232,6 +232,7 @@ class Target {
     Result<void> clean_up(ScopedStop& stop);
     Result<void> unmap_injected(RemoteSyscall& session, pid_t tid);
     void resume_all(std::vector<StoppedThread>& threads);
+    void end_all_forked();
     void take_back(std::vector<StoppedThread>& threads);
     void detach_all(std::vector<StoppedThread>& threads);
 
