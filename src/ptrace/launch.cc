@@ -43,6 +43,7 @@ struct ChildPlan {
     char* const* arguments;
     char* const* shell_arguments;  // for a file that is no program but may be a shell script
     const InheritedSignals* signals;
+    const InheritedLimits* limits;
     int go, report;
     bool fixed_addresses;
 };
@@ -55,6 +56,7 @@ struct ChildPlan {
     while (count < 0 && errno == EINTR);
     if (count != 1) ::_exit(127);  // shadowprof is gone or could not attach
     plan.signals->restore();
+    plan.limits->restore();
     if (plan.fixed_addresses) ::personality(ADDR_NO_RANDOMIZE);
     ::execv(plan.path, plan.arguments);
     if (errno == ENOEXEC) ::execv(_PATH_BSHELL, plan.shell_arguments);
@@ -162,7 +164,8 @@ Result<std::unique_ptr<Target>> launch(WaitHub& hub, const LaunchOptions& option
         // Else the child would wait for a byte that it could itself still write.
         go.write_end.reset();
         run_child({path.c_str(), arguments.data(), shell_arguments.data(), &options.signals,
-                   go.read_end.get(), report.write_end.get(), options.fixed_addresses});
+                   &options.limits, go.read_end.get(), report.write_end.get(),
+                   options.fixed_addresses});
     }
     Fledgling child(hub, pid);
     report.write_end.reset();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "ptrace/inherited_limits.h"
 #include "ptrace/target.h"
 #include "ptrace/wait_hub.h"
 
@@ -32,6 +33,7 @@ struct LaunchOptions {
     std::vector<std::string>
         command;  // the program, searched for as execvp does, and its arguments
     InheritedSignals signals;
+    InheritedLimits limits = {};
     // Without address space layout randomisation, where that is not refused: by containers' filters
     // it often is. has_fixed_addresses() tells.
     bool fixed_addresses = false;

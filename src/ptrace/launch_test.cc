@@ -99,7 +99,9 @@ TEST_CASE("a launched program stands still before its first instruction") {
 TEST_CASE("a program has the same addresses in each run if that is asked for") {
     TestHub hub;
     for (const bool fixed : {false, true}) {
-        auto target = launch(hub, {{"true"}, InheritedSignals::capture(), fixed, Forks::let_go});
+        auto target = launch(hub, {.command = {"true"},
+                                   .signals = InheritedSignals::capture(),
+                                   .fixed_addresses = fixed});
         auto is_fixed = has_fixed_addresses(need(target)->pid());
         CHECK(need(is_fixed) == (fixed || *has_fixed_addresses(::getpid())));
     }

@@ -23,12 +23,14 @@ Error unknown(std::string_view why) {
     return {ErrorCode::unsupported, 0, std::string(why)};
 }
 
-// A word that is 0, on the page of the stack pointer and below what the thread uses of it.
+// How far from the stack pointer is searched.
+constexpr std::uint64_t searched_bytes = 16 * page_bytes;
+
+// A word that is 0, below what the thread uses of its stack.
 std::optional<GuestAddress> find_zero_word(pid_t tid, GuestAddress stack) {
     const std::uint64_t end = (stack.value - red_zone_bytes) & ~(sizeof(Answer) - 1);
-    const std::uint64_t page = end & ~(page_bytes - 1);
     ProcessMemory memory(tid);
-    for (std::uint64_t at = end; at > page; at -= sizeof(Answer)) {
+    for (std::uint64_t at = end; at > end - searched_bytes; at -= sizeof(Answer)) {
         const GuestAddress word{at - sizeof(Answer)};
         const auto value = read_value<Answer>(memory, word);
         if (!value) return std::nullopt;

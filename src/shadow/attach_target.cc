@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "base/quiet_thread.h"
+#include "ptrace/inherited_limits.h"
 #include "ptrace/proc.h"
 #include "shadow/profiling.h"
 #include "shadow/sampler.h"
@@ -73,6 +74,7 @@ Result<RunOutcome> conclude(SampledTarget& sampled) {
 Result<RunOutcome> attach_target(const RunOptions& options, int end_request,
                                  const ProgressListener& on_progress, SamplingControl* control,
                                  SymbolAccess symbols) {
+    TRY(InheritedLimits::raise());
     prepare_sigchld();
     SampledTarget sampled(options, symbols);
     Result<void> attached;

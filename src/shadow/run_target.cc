@@ -16,14 +16,21 @@ constexpr const char* random_addresses =
     "addresses are random: this system refuses to fix them (personality), as the filters of "
     "containers do; what depends on them may be counted otherwise in the next run";
 
+// What the program is to find as if shadowprof were not between.
+struct Inherited {
+    InheritedSignals signals;
+    InheritedLimits limits;
+};
+
 Result<void> follow_exactly(Profiling& profiling, const RunOptions& options,
-                            const InheritedSignals& signals, const RunCompany& company) {
+                            const Inherited& inherited, const RunCompany& company) {
     TRY_ASSIGN(const auto run,
                ExactRun::create(options, profiling.seed(), profiling.hub(), profiling.modules(),
                                 profiling.collected(), profiling.probes()));
-    TRY_ASSIGN(const auto target,
-               launch(profiling.hub(),
-                      {.command = options.command, .signals = signals, .fixed_addresses = true}));
+    TRY_ASSIGN(const auto target, launch(profiling.hub(), {.command = options.command,
+                                                           .signals = inherited.signals,
+                                                           .limits = inherited.limits,
+                                                           .fixed_addresses = true}));
     const auto has_fixed = has_fixed_addresses(target->pid());
     profiling.begin(*target, options.command);
     if (company.on_start) company.on_start(target->pid());
@@ -41,16 +48,17 @@ struct Sampled {
 };
 
 Result<void> sample_to_end(Sampled& sampled, Profiling& profiling, const RunOptions& options,
-                           const InheritedSignals& signals, const RunCompany& company,
+                           const Inherited& inherited, const RunCompany& company,
                            SamplingControl* control) {
     const auto forks = options.follow_forks ? Forks::follow : Forks::let_go;
     TRY_ASSIGN(sampled.sampler,
                Sampler::create(options, profiling.seed(), profiling.hub(), profiling.modules(),
                                profiling.collected(), profiling.probes()));
     sampled.sampler->obey(control);
-    TRY_ASSIGN(
-        sampled.target,
-        launch(profiling.hub(), {.command = options.command, .signals = signals, .forks = forks}));
+    TRY_ASSIGN(sampled.target, launch(profiling.hub(), {.command = options.command,
+                                                        .signals = inherited.signals,
+                                                        .limits = inherited.limits,
+                                                        .forks = forks}));
     profiling.begin(*sampled.target, options.command);
     if (company.on_start) company.on_start(sampled.target->pid());
     sampled.target->resume();
@@ -62,13 +70,12 @@ Result<void> sample_to_end(Sampled& sampled, Profiling& profiling, const RunOpti
 
 // In a thread of its own: processes that outlive the program, and threads of them that must not be
 // woken, are let go when it ends.
-Result<void> sample(Profiling& profiling, const RunOptions& options,
-                    const InheritedSignals& signals, const RunCompany& company,
-                    SamplingControl* control) {
+Result<void> sample(Profiling& profiling, const RunOptions& options, const Inherited& inherited,
+                    const RunCompany& company, SamplingControl* control) {
     Sampled sampled;
     Result<void> result;
     start_quiet_thread([&] {
-        result = sample_to_end(sampled, profiling, options, signals, company, control);
+        result = sample_to_end(sampled, profiling, options, inherited, company, control);
         if (result) return;
         sampled.sampler.reset();
         sampled.target.reset();
@@ -82,12 +89,13 @@ Result<void> sample(Profiling& profiling, const RunOptions& options,
 
 Result<RunOutcome> run_target(const RunOptions& options, const RunCompany& company,
                               SamplingControl* control, SymbolAccess symbols) {
-    const auto signals = InheritedSignals::capture();
+    Inherited inherited{InheritedSignals::capture(), {}};
+    TRY_ASSIGN(inherited.limits, InheritedLimits::raise());
     prepare_sigchld();
     Profiling profiling(options, symbols);
     TRY(options.mode == SamplingMode::exact
-            ? follow_exactly(profiling, options, signals, company)
-            : sample(profiling, options, signals, company, control));
+            ? follow_exactly(profiling, options, inherited, company)
+            : sample(profiling, options, inherited, company, control));
     return profiling.take_outcome();
 }
 

@@ -31,16 +31,19 @@ class Program:
     arguments: list = dataclasses.field(default_factory=list)
     input: bytes | None = None
     left_out: dict = dataclasses.field(default_factory=dict)
+    # What shadowprof is known to do wrong, by mode.
+    known_faults: dict = dataclasses.field(default_factory=dict)
     # Why the emulation may come to other results than the hardware, if it may.
     diverges: str = ""
 
 
-def set_left_out(program, text, modes):
+def read_modes(program, key, text, modes):
+    """Of "MODE[,MODE]: TEXT": the text of each mode."""
     named, _, reason = text.partition(": ")
     names = named.split(",")
     if not reason.strip() or not set(names) <= set(modes):
-        raise Malformed(f"{program.name}: leave-out wants MODE[,MODE]: REASON")
-    program.left_out.update(dict.fromkeys(names, reason))
+        raise Malformed(f"{program.name}: {key} wants MODE[,MODE]: TEXT")
+    return dict.fromkeys(names, reason)
 
 
 def read_program(source, folder, modes):
@@ -74,7 +77,9 @@ def apply_directive(program, key, text, modes):
     elif key == "diverges":
         program.diverges = text
     elif key == "leave-out":
-        set_left_out(program, text, modes)
+        program.left_out.update(read_modes(program, key, text, modes))
+    elif key == "known-fault":
+        program.known_faults.update(read_modes(program, key, text, modes))
     else:
         raise Malformed(f"{program.name}: nobody knows the directive {key!r}")
 

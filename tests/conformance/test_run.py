@@ -86,7 +86,7 @@ class Runner(unittest.TestCase):
     def test_what_is_well_passes(self):
         status, text = self.run_program(PRINTS, "--modes", "sampled,bursts,exact,verify")
         self.assertEqual(status, 0, text)
-        self.assertIn("1 programs, 5 runs, 0 failures, 0 skipped", text)
+        self.assertIn("1 programs, 5 runs, 0 failures, 0 known faults, 0 skipped", text)
 
     def test_status_and_signal_are_as_announced(self):
         died = PRINTS.replace("lines.\n", "lines.\n// signal: SIGKILL\n").replace(
@@ -136,6 +136,17 @@ class Runner(unittest.TestCase):
         status, text = self.run_program(without, "--modes", "sampled,verify,exact")
         self.assertEqual(status, 0, text)
         self.assertIn("1 programs, 2 runs", text)
+
+    def test_a_known_fault_is_named_and_no_failure_but_in_its_mode_alone(self):
+        known = PRINTS.replace("lines.\n", "lines.\n// known-fault: sampled: writes 2\n")
+        harm = "out = out.replace('two', '2')"
+        status, text = self.run_program(known, "--modes", "sampled", harm=harm)
+        self.assertEqual(status, 0, text)
+        self.assertIn("known fault area/name, sampled, 1 times: writes 2", text)
+        self.assertIn("2 runs, 0 failures, 1 known faults, 0 skipped", text)
+        (self.folder / "programs/area/name.c").unlink()
+        (self.folder / "programs/area").rmdir()
+        self.assert_fails("FAILED area/name, bursts", known, "--modes", "bursts", harm=harm)
 
     def test_a_mode_left_out_without_reason_is_refused(self):
         self.assert_fails("leave-out wants MODE",

@@ -139,7 +139,7 @@ class Corners(TestCase):
             done = self.shadowprof(*words, "--", victim("exact_corners"), "nothing",
                                    preexec_fn=limit_address_space)
             self.assertEqual((done.code, done.stdout), (125, b""), done.stderr)
-            self.assertIn("the emulator's process does not start", done.stderr)
+            self.assertIn("address space (ulimit -v)", done.stderr)
         self.assertFalse(self.profile_path.exists())
 
     def test_worker_that_dies_is_named_as_what_ended_the_profile(self):

@@ -6,7 +6,7 @@ import signal
 import subprocess
 
 import processes
-from harness import SHADOWPROF, TestCase, main, tagged_processes, victim
+from harness import DENSE, SHADOWPROF, TestCase, main, tagged_processes, victim
 
 ENDING = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 
@@ -164,6 +164,45 @@ class Streams(TestCase):
         done = subprocess.run(command, stderr=writing, timeout=60, check=False)
         os.close(writing)
         self.assertEqual(done.returncode, 3)
+
+
+class Limits(TestCase):
+    """Limits are the program's, which finds them as they were; or a sentence says what is in the way."""
+
+    LIMITS = ["-n 64", "-s 64", "-s 256", "-v 2000000", "-v 400000", "-d 400000", "-S -n 32"]
+    PROGRAM = ("ulimit -n; ulimit -s; ulimit -v; ulimit -d; ulimit -H -n; ulimit -H -s; "
+               "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; exit 5")
+
+    def run_limited(self, limit, *command, prefix=()):
+        return self.run_command([*prefix, "bash", "-c", f'ulimit {limit} && exec "$@"', "bash",
+                                 *map(str, command)])
+
+    def compare(self, prefix=()):
+        profile = self.folder / "limited.json"
+        for limit in self.LIMITS:
+            for mode in ("sampled", "exact"):
+                with self.subTest(limit=limit, mode=mode):
+                    plain = self.run_limited(limit, "bash", "-c", self.PROGRAM, prefix=prefix)
+                    options = ["--mode=exact"] if mode == "exact" else [DENSE]
+                    done = self.run_limited(limit, SHADOWPROF, "run", "-q", *options, "-o", profile,
+                                            "--", "bash", "-c", self.PROGRAM, prefix=prefix)
+                    if done.code == 125:
+                        self.assertIn("the limit on ", done.stderr)
+                    else:
+                        self.assertEqual((done.code, done.stdout), (plain.code, plain.stdout),
+                                         done.stderr)
+
+    def test_of_this_user(self):
+        self.compare()
+
+    def test_of_an_ordinary_user(self):
+        if os.geteuid() != 0:
+            self.skipTest("this is an ordinary user already")
+        os.chmod(self.folder, 0o777)
+        for parent in self.folder.parents:
+            if not parent.stat().st_mode & 0o001:
+                self.skipTest(f"nobody may enter {parent}")
+        self.compare(prefix=["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"])
 
 
 if __name__ == "__main__":

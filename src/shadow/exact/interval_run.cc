@@ -6,6 +6,7 @@
 #include "ptrace/hardware_breakpoint.h"
 #include "ptrace/process_memory.h"
 #include "ptrace/rseq_area.h"
+#include "ptrace/thread_registers.h"
 #include "shadow/exact/kernel_writes.h"
 #include "shadow/exact/narrowing.h"
 #include "shadow/exact/state_comparison.h"
@@ -302,7 +303,11 @@ Result<void> IntervalRun::take_replica() {
     // A signal that stopped the thread here is a breakpoint's or a step's.
     TRY(thread_.settle(StoppedThread::OwnSignal::dropped));
     TRY_ASSIGN(syscall_instruction_, stop_.target().syscall_instruction());
+    alignas(64) std::array<std::byte, max_xstate_bytes> buffer;
+    TRY_ASSIGN(const auto extended, thread_.extended_state(buffer));
     TRY_ASSIGN(auto replica, Replica::fork(stop_));
+    // Of registers, it has those of its fork server.
+    TRY(replica.thread().set_extended_state(extended));
     replica_.emplace(std::move(replica));
     return {};
 }

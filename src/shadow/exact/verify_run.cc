@@ -65,13 +65,15 @@ Result<void> verify(Target& target, OwnedWorker& worker, const VerifyOptions& op
 
 Result<VerifyOutcome> verify_target(const VerifyOptions& options) {
     const auto signals = InheritedSignals::capture();
+    TRY_ASSIGN(const auto limits, InheritedLimits::raise());
     prepare_sigchld();
     WaitHub hub;
     TRY_ASSIGN(auto worker, OwnedWorker::start(hub));
     VerifyOutcome outcome;
-    TRY_ASSIGN(
-        auto target,
-        launch(hub, {.command = options.command, .signals = signals, .fixed_addresses = true}));
+    TRY_ASSIGN(auto target, launch(hub, {.command = options.command,
+                                         .signals = signals,
+                                         .limits = limits,
+                                         .fixed_addresses = true}));
     const auto verified = verify(*target, worker, options, outcome);
     run_to_end(hub, *target);
     if (!verified) return verified.error();

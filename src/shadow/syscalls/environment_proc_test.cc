@@ -299,7 +299,7 @@ TEST_CASE("a replica that died is gone, one whose process died is not") {
     ProcEnvironment dead(*captured, replica, ProcEnvironment::Frozen::replica);
     CHECK(dead.facts(0).error().code == ErrorCode::gone);
     CHECK(dead.open_descriptor(0).error().code == ErrorCode::gone);
-    CHECK(dead.stat_path({AT_FDCWD, ".", true}).error().code == ErrorCode::gone);
+    CHECK(dead.stat_path({AT_FDCWD, ".", true}));  // its directories were taken
     ::waitpid(replica, nullptr, 0);
 }
 
