@@ -263,7 +263,9 @@ bool Target::is_left_asleep(pid_t tid, Sleepers sleepers) const {
     if (sleepers == Sleepers::stop) return false;
     const auto call = read_sleeping_call(pid_, tid);
     if (!call || call->is_futex_wait()) return false;
-    return sleepers == Sleepers::leave_alone || is_stop_visible(pid_, *call);
+    if (sleepers != Sleepers::leave_alone && !is_stop_visible(pid_, *call)) return false;
+    // It may stand in a stop that nobody has looked at yet, as behind a clone.
+    return !hub_->has_status(tid);
 }
 
 // A thread may fall asleep after it was looked at. So each is looked at again just before, unless

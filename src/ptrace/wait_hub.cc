@@ -89,6 +89,15 @@ Result<WaitStatus> WaitHub::wait_for(pid_t pid) {
     }
 }
 
+bool WaitHub::has_status(pid_t pid) const {
+    if (std::any_of(queue_.begin(), queue_.end(),
+                    [pid](const WaitEvent& event) { return event.pid == pid; }))
+        return true;
+    siginfo_t info{};
+    constexpr int flags = WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL;
+    return ::waitid(P_PID, static_cast<id_t>(pid), &info, flags) == 0 && info.si_pid == pid;
+}
+
 Result<WaitStatus> WaitHub::reap(pid_t child) {
     for (;;) {
         TRY_ASSIGN(const auto status, wait_for(child));

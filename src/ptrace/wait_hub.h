@@ -46,6 +46,9 @@ class WaitHub {
     // The next status of `pid`, however long it takes.
     Result<WaitStatus> wait_for(pid_t pid);
 
+    // A status of `pid` can be had at once. It stays where it is.
+    bool has_status(pid_t pid) const;
+
     // Gives a status back, to be found by the next poll() or wait_for().
     void put_back(const WaitEvent& event) { queue_.push_front(event); }
 
