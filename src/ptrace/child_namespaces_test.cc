@@ -40,7 +40,12 @@ int bear_first_process(Facts& facts, int kind) {
 }  // namespace
 
 TEST_CASE("no replica is forked where it would be the first process of a namespace") {
-    for (const auto& [kind, expected] : {std::pair{CLONE_NEWPID, 1}, {CLONE_NEWTIME, 2}}) {
+    struct Row {
+        int kind;
+        int expected_status;
+    };
+    for (const Row row : {Row{CLONE_NEWPID, 1}, Row{CLONE_NEWTIME, 2}}) {
+        const int kind = row.kind;
         CAPTURE(kind);
         Shared<Facts> facts;
         TestHub hub;
@@ -62,7 +67,7 @@ TEST_CASE("no replica is forked where it would be the first process of a namespa
         }
         facts->stop = true;
         REQUIRE(pump_to_end(hub, **target));
-        CHECK((*target)->end()->exit_code() == expected);
+        CHECK((*target)->end()->exit_code() == row.expected_status);
     }
 }
 

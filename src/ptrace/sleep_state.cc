@@ -18,6 +18,10 @@ namespace shadowprof {
 namespace {
 
 using Arguments = std::array<std::uint64_t, 6>;
+// FUTEX_CMD_MASK is a signed number.
+constexpr auto futex_command_mask =
+    static_cast<std::uint64_t>(static_cast<std::int64_t>(FUTEX_CMD_MASK));
+
 using IsInvisible = bool (*)(pid_t pid, const Arguments& arguments);
 
 constexpr IsInvisible always = nullptr;
@@ -32,7 +36,7 @@ bool is_no_socket(pid_t pid, const Arguments& arguments) {
 
 // FUTEX_WAIT_REQUEUE_PI returns EAGAIN.
 bool is_plain_futex(pid_t, const Arguments& arguments) {
-    const auto operation = arguments[1] & FUTEX_CMD_MASK;
+    const auto operation = arguments[1] & futex_command_mask;
     return operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET ||
            operation == FUTEX_LOCK_PI || operation == FUTEX_LOCK_PI2;
 }
@@ -114,7 +118,7 @@ std::optional<SleepingCall> SleepingCall::parse(std::string_view text) {
 }
 
 bool SleepingCall::is_futex_wait() const {
-    const auto operation = arguments[1] & FUTEX_CMD_MASK;
+    const auto operation = arguments[1] & futex_command_mask;
     return number == SYS_futex && (operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET);
 }
 

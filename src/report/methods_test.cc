@@ -62,7 +62,7 @@ TEST_CASE("a function is entered by calls, and by jumps from other functions to 
         CAPTURE(row.to);
         CAPTURE(name(row.kind));
         const Profile profile = with_edge(row.from, row.to, row.kind);
-        for (const std::uint64_t function : {0x1000, 0x2000, 0x9004})
+        for (const std::uint64_t function : {0x1000u, 0x2000u, 0x9004u})
             CHECK(entries_of(profile, function) == (function == row.entered ? 5 : 0));
     }
 }
