@@ -17,6 +17,9 @@ namespace {
 constexpr std::uint64_t user_end = 0x7fff'ffff'f000;
 constexpr std::uint64_t mmap_minimum = 0x10000;
 constexpr std::uint64_t down_step = 0x0080'0000'0000;
+// Between a position-independent program and its libraries, and so most likely free here, also of
+// what sanitizers reserve.
+constexpr std::uint64_t usual_shift = 0x2000'0000'0000;
 // Kept free below a stack, whatever its limit is.
 constexpr std::uint64_t stack_growth_bytes = std::uint64_t{8} << 20;
 // A stack does not grow nearer to what lies below it (stack_guard_gap of Linux).
@@ -104,6 +107,7 @@ std::optional<std::uint64_t> GuestMemory::choose_delta() const {
     // Best below everything that is this process's own: then no address of the guest's reaches it.
     const auto out_of_reach = own_.mappings().empty() ? 0 : distance_below_own();
     if (out_of_reach != 0 && fits(0 - out_of_reach)) return 0 - out_of_reach;
+    if (fits(0 - usual_shift)) return 0 - usual_shift;
     // Else somewhere below, or as far up as there is room.
     for (auto down = lowest & ~(down_step - 1); down >= down_step; down -= down_step)
         if (fits(0 - down)) return 0 - down;
