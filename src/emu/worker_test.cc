@@ -178,13 +178,37 @@ MemoryMap mappings_of(pid_t pid) {
     return std::move(*map);
 }
 
-// The distance that a worker chooses for a program linked high: below all that is its own.
-std::uint64_t delta_of(pid_t pid) {
-    constexpr std::uint64_t user_end = 0x7fff'ffff'f000, step = 0x0080'0000'0000;
-    const auto own = mappings_of(pid);
-    const auto lowest = own.mappings().front().start.value;
-    return 0 - ((user_end - lowest + step - 1) & ~(step - 1));
-}
+// Finds how far from its place a worker puts a snapshot's code: at its first question, the code
+// is the lowest of what the worker has mapped since it started.
+class FindingDelta final : public SampleListener {
+  public:
+    explicit FindingDelta(pid_t worker) : worker_(worker), before_(mappings_of(worker)) {}
+    void on_thread(GuestThreads::Index) override {}
+    void on_trace(GuestThreads::Index, std::span<const std::uint64_t>, const BlockTable&) override {
+    }
+    void on_emulated() override {}
+    std::vector<std::byte> on_request(std::span<const std::byte> request) override {
+        const auto now = mappings_of(worker_);
+        const auto is_new = [&](const Mapping& m) { return before_.find(m.start) == nullptr; };
+        if (const auto code = std::ranges::find_if(now.mappings(), is_new);
+            code != now.mappings().end())
+            delta = code->start.value - Snapshot::code_at;
+        return {request.begin(), request.end()};
+    }
+    std::optional<SampleEnd> on_step(CpuState&, std::span<const StepPage>) override {
+        return SampleEnd::unsupported_instruction;
+    }
+
+    std::uint64_t delta = 0;
+
+  private:
+    pid_t worker_;
+    MemoryMap before_;
+};
+
+// syscall, by which the distance is found ; rep stosq at rdi, r8 times ; then an endless loop
+constexpr std::array<std::uint8_t, 13> attacking = {0x0f, 0x05, 0x4c, 0x89, 0xc1, 0xf3, 0x48,
+                                                    0xab, 0x48, 0xff, 0xc0, 0xeb, 0xfb};
 
 // Those that are executable too are among them.
 std::vector<Mapping> writable_mappings(pid_t pid) {
@@ -301,23 +325,21 @@ TEST_CASE("what cannot be translated is stepped outside, with the dirty pages in
 }
 
 TEST_CASE("a guest that writes all over the worker costs its sample and no more") {
-    // rep stosq at rdi, rcx times ; then an endless loop
-    constexpr std::array<std::uint8_t, 8> code = {0xf3, 0x48, 0xab, 0x48, 0xff, 0xc0, 0xeb, 0xfb};
-    const Snapshot snapshot(code);
+    const Snapshot snapshot(attacking);
     std::size_t attacked = 0, lost = 0;
     for (std::size_t nth = 0;; ++nth) {
         TestWorker worker;
-        Collecting warm_up;
+        FindingDelta warm_up(worker->pid());
         auto request = snapshot.request(10'000);
-        request.cpu[Gpr::rcx] = 0;
+        request.cpu[Gpr::r8] = 0;
         REQUIRE(worker->run_sample(request, warm_up));
+        REQUIRE(warm_up.delta != 0);
         const auto targets = writable_mappings(worker->pid());
         if (nth >= targets.size()) break;
-        const auto delta = delta_of(worker->pid());
         const auto& target = targets[nth];
         CAPTURE(target.name);
-        request.cpu[Gpr::rdi] = target.start.value - delta;
-        request.cpu[Gpr::rcx] = std::min<std::uint64_t>(target.size_bytes(), 1 << 20) / 8;
+        request.cpu[Gpr::rdi] = target.start.value - warm_up.delta;
+        request.cpu[Gpr::r8] = std::min<std::uint64_t>(target.size_bytes(), 1 << 20) / 8;
         request.cpu[Gpr::rax] = 0x4141414141414141;
         Collecting listener;
         const auto outcome = worker->run_sample(request, listener);
@@ -339,23 +361,23 @@ TEST_CASE("a guest that writes all over the worker costs its sample and no more"
 }
 
 TEST_CASE("a system call from subverted code kills the worker, before it is made") {
-    constexpr std::array<std::uint8_t, 8> code = {0xf3, 0x48, 0xab, 0x48, 0xff, 0xc0, 0xeb, 0xfb};
-    const Snapshot snapshot(code);
+    const Snapshot snapshot(attacking);
     TestWorker worker;
-    Collecting warm_up;
+    FindingDelta warm_up(worker->pid());
     auto request = snapshot.request(10'000);
-    request.cpu[Gpr::rcx] = 0;
+    request.cpu[Gpr::r8] = 0;
     REQUIRE(worker->run_sample(request, warm_up));
+    REQUIRE(warm_up.delta != 0);
     for (const auto& m : writable_mappings(worker->pid())) {
         if (!m.executable) continue;
-        const auto delta = delta_of(worker->pid());
-        // Bytes b8 02 00 00 00 0f 05 90: open(2), which no worker may make.
-        request.cpu[Gpr::rax] = 0x90050f00000002b8;
+        // The instruction syscall, from any odd byte behind an addition to eax. No call has such a
+        // number.
+        request.cpu[Gpr::rax] = 0x050f'050f'050f'050f;
         // Over everything that was translated, this very instruction included.
-        request.cpu[Gpr::rdi] = m.start.value - delta;
-        request.cpu[Gpr::rcx] = (std::uint64_t{1} << 20) / 8;
+        request.cpu[Gpr::rdi] = m.start.value - warm_up.delta;
+        request.cpu[Gpr::r8] = (std::uint64_t{1} << 20) / 8;
         Collecting listener;
-        CHECK(!worker->run_sample(request, listener));
+        REQUIRE(!worker->run_sample(request, listener));
         CHECK(worker.wait_for_end() == SIGSYS);
         return;
     }
