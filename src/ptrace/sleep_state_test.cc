@@ -7,6 +7,7 @@
 #include <sys/file.h>
 #include <sys/msg.h>
 #include <sys/select.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
