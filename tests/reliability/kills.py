@@ -3,11 +3,12 @@
 targets that it harms and what it leaves in them.
 
 tests/reliability/kills.py [--build-dir DIR] [--count N] [--target NAME...] [--load X]
-                           [--latest SECONDS] [--seed N] [--tracer] [--latency]
+                           [--latest SECONDS] [--seed N] [--kill front|tracer|worker] [--latency]
 
-With --tracer, killed is not the process that was started, but the one that it keeps behind itself
-(sp-tracer): what follows from a kill in the middle of an injected call. With --latency, its loads are
-timed as often as may be, and no samples are taken.
+Killed is the process that was started (front), the one that it keeps behind itself (sp-tracer): what
+follows from a kill in the middle of an injected call, or those that emulate. With --latency, its loads
+are timed as often as may be, and no samples are taken. The target `redis` is a server with threads
+under load, and the same for all kills.
 """
 import argparse
 import collections
@@ -22,6 +23,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 import processes  # noqa: E402
+import servers  # noqa: E402
 
 # Busy programs that check their own results until SIGTERM: name, arguments, threads.
 TARGETS = {
@@ -31,9 +33,13 @@ TARGETS = {
 HANG_SECONDS = 60
 COLUMNS = ["targets harmed", "still traced", "zombies left", "mappings left", "descriptors left",
            "threads with another signal state"]
+# What the kernel calls a process that emulates (comm).
+WORKER = "exe"
 
 
 class Victim:
+    """A process for one kill."""
+
     def __init__(self, build_dir, name):
         command, threads = TARGETS[name]
         program = str(build_dir / "tests/victims" / command[0])
@@ -42,22 +48,26 @@ class Victim:
                            "its threads")
         self.before = processes.settled_facts(self.process.pid)
 
+    @property
+    def pid(self):
+        return self.process.pid
+
     def is_let_go(self):
         """Nobody traces it and nothing that dies is still on its way."""
-        pid = self.process.pid
+        pid = self.pid
         if processes.state(pid) in "XZ":
             return True
         return (not self.is_traced() and
                 all(processes.state(child) in "XZ" for child in processes.children(pid)))
 
     def is_traced(self):
-        pid = self.process.pid
+        pid = self.pid
         return any(processes.status_of(pid, tid)["TracerPid"] != "0"
                    for tid in processes.threads(pid))
 
     def left(self):
         """How much more it has than before, by column."""
-        after = processes.facts(self.process.pid)
+        after = processes.facts(self.pid)
         more = {f"{what} left": len(after[what]) - len(self.before[what])
                 for what in ("mappings", "descriptors")}
         more["zombies left"] = len(after["children"]) - len(self.before["children"])
@@ -77,35 +87,94 @@ class Victim:
         return self.process.returncode == 0 and b": unharmed" in output
 
 
+class ServerUnderLoad(servers.Server):
+    """A server with threads, and the clients that keep it busy."""
+
+    def __init__(self):
+        port = servers.free_port()
+        super().__init__(["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "",
+                          "--appendonly", "no", "--io-threads", "4", "--io-threads-do-reads", "yes"],
+                         port)
+        self.clients = subprocess.Popen(
+            ["redis-benchmark", "-p", str(port), "-t", "get,set", "-c", "20", "-l", "-q"],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(1)
+
+    def is_well(self):
+        """It runs, and no client had an error: the first one ends them."""
+        return self.process.poll() is None and self.clients.poll() is None
+
+    def stop(self):
+        self.clients.kill()
+        self.clients.wait()
+        super().stop()
+
+
+class Visit(Victim):
+    """One kill of the many that a server gets. Its mappings and descriptors change by themselves."""
+
+    def __init__(self, server):
+        self.server = server
+        self.process = server.process
+        self.before = processes.facts(self.pid)
+
+    def left(self):
+        return {**super().left(), "mappings left": 0, "descriptors left": 0}
+
+    def ends_unharmed(self):
+        return self.server.is_well()
+
+
 def options_of_samples(options):
     if options.latency:
         return ["--profiles=latency", "--budget=50%"]
     return [f"--load={options.load}"]
 
 
-def kill_once(options, name, seen):
-    """Adds to `seen` what came of one kill."""
-    victim = Victim(options.build_dir, name)
+def tracers_of(profiler):
+    """The process behind the one that was started, if it is there."""
+    return processes.children(profiler.pid) if processes.state(profiler.pid) != "X" else []
+
+
+def workers_of(tracers):
+    """Those that emulate: of the tracer's children those that are programs of ours."""
+    found = []
+    for tracer in tracers:
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            found += [pid for pid in processes.children(tracer)
+                      if processes.command(pid).startswith(WORKER)]
+    return found
+
+
+def kill(which, profiler, tracers):
+    victims = {"front": lambda: [profiler.pid], "tracer": lambda: tracers,
+               "worker": lambda: workers_of(tracers)}[which]()
+    for pid in victims:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    return len(victims) > 0
+
+
+def kill_once(options, victim, seen):
+    """Adds to `seen` what came of one kill. False: what was to be killed was not there."""
     left = {}
     # It ends by itself at a random moment too, so that kills hit detaches as well.
     duration = random.uniform(0, options.latest)
     profiler = subprocess.Popen([str(options.build_dir / "src/cli/shadowprof"), "attach", "-q",
                                  *options_of_samples(options),
                                  f"--duration={int(duration * 1e6)}us",
-                                 "-o", "/dev/null", str(victim.process.pid)],
+                                 "-o", "/dev/null", str(victim.pid)],
                                 stderr=subprocess.DEVNULL)
     time.sleep(random.uniform(0, options.latest))
-    tracers = processes.children(profiler.pid) if processes.state(profiler.pid) != "X" else []
-    for pid in tracers if options.tracer else [profiler.pid]:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
+    tracers = tracers_of(profiler)
+    killed = kill(options.kill, profiler, tracers)
     profiler.wait()
     try:
         with contextlib.suppress(AssertionError):  # what is left then is counted
             processes.wait_for(lambda: all(processes.state(pid) in "XZ" for pid in tracers),
                                "the end of the tracer", HANG_SECONDS)
             processes.wait_for(victim.is_let_go, "the end of what is left", HANG_SECONDS)
-        if processes.state(victim.process.pid) not in "XZ":
+        if processes.state(victim.pid) not in "XZ":
             left = victim.left()
     except (FileNotFoundError, ProcessLookupError):
         pass  # it died meanwhile
@@ -113,16 +182,34 @@ def kill_once(options, name, seen):
         seen.update(left)
     else:
         seen["targets harmed"] += 1
+    return killed
+
+
+def kill_often(options, name, seen):
+    """Kills, until `count` have hit."""
+    server = ServerUnderLoad() if name == "redis" else None
+    try:
+        hits = 0
+        while hits < options.count:
+            victim = Visit(server) if server else Victim(options.build_dir, name)
+            hits += kill_once(options, victim, seen)
+            if server and not server.is_well():
+                server.stop()
+                server = ServerUnderLoad()
+    finally:
+        if server:
+            server.stop()
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build-dir", default="build", type=pathlib.Path)
     parser.add_argument("--count", default=100, type=int, help="of kills, for each target")
-    parser.add_argument("--target", choices=TARGETS, action="append")
+    parser.add_argument("--target", choices=[*TARGETS, "redis"], action="append",
+                        help="[single, threads]")
     parser.add_argument("--load", default="0.25")
     parser.add_argument("--latest", default=0.6, type=float, help="of the random moments")
-    parser.add_argument("--tracer", action="store_true")
+    parser.add_argument("--kill", choices=["front", "tracer", "worker"], default="front")
     parser.add_argument("--seed", default=None, type=int)
     parser.add_argument("--latency", action="store_true", help="time loads, take no samples")
     options = parser.parse_args()
@@ -132,10 +219,8 @@ def main():
     harm = 0
     for name in options.target or TARGETS:
         seen = collections.Counter()
-        for _ in range(options.count):
-            kill_once(options, name, seen)
-        print(f"| {'tracer' if options.tracer else 'shadowprof'} | {name} | "
-              f"{' '.join(options_of_samples(options))} | "
+        kill_often(options, name, seen)
+        print(f"| {options.kill} | {name} | {' '.join(options_of_samples(options))} | "
               f"{options.count} | " + " | ".join(str(int(seen[what])) for what in COLUMNS) + " |",
               flush=True)
         harm += sum(seen[what] for what in COLUMNS)
