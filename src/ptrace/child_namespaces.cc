@@ -3,7 +3,11 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <optional>
+#include <string_view>
+
+#include "ptrace/proc.h"
 
 namespace shadowprof {
 namespace {
@@ -30,6 +34,17 @@ constexpr NamespaceRow namespaces[] = {
     {"time", "time_for_children", "time"},
 };
 
+// PID_NS_INIT_INO of linux/nsfs.h.
+constexpr ino_t initial_pid_namespace = 0xeffffffc;
+
+// What containers and sandboxes have as their first process to reap orphans. Shells reap whatever
+// ends.
+constexpr std::string_view inits[] = {
+    "systemd",   "init",      "tini",  "tini-static", "dumb-init",   "docker-init", "podman-init",
+    "catatonit", "s6-svscan", "runit", "runit-init",  "openrc-init", "pause",       "firejail",
+    "bwrap",     "sh",        "bash",  "dash",        "zsh",         "busybox",
+};
+
 }  // namespace
 
 Result<void> check_child_namespaces(pid_t tid) {
@@ -42,6 +57,12 @@ Result<void> check_child_namespaces(pid_t tid) {
             fmt::format("its next child is to be the first process of a {} namespace", name)};
     }
     return {};
+}
+
+bool init_reaps_strangers() {
+    if (read_namespace("self", "pid") == initial_pid_namespace) return true;
+    const auto name = read_thread_name(1, 1);
+    return name && std::ranges::find(inits, *name) != std::end(inits);
 }
 
 bool shares_our_pid_namespace(pid_t pid) {

@@ -13,6 +13,10 @@ namespace shadowprof {
 // Error: permission.
 Result<void> check_child_namespaces(pid_t tid);
 
+// Whether the first process of our PID namespace reaps children that it does not know, and makes
+// nothing of them: in the initial one, or by its name. False where that is not known.
+bool init_reaps_strangers();
+
 bool shares_our_pid_namespace(pid_t pid);
 
 }  // namespace shadowprof

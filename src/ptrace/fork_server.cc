@@ -1,5 +1,6 @@
 #include "ptrace/fork_server.h"
 
+#include <fmt/format.h>
 #include <linux/close_range.h>
 #include <sched.h>
 #include <sys/prctl.h>
@@ -7,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <optional>
 #include <thread>
@@ -14,6 +16,7 @@
 #include "ptrace/child_namespaces.h"
 #include "ptrace/orphan_heir.h"
 #include "ptrace/proc.h"
+#include "ptrace/scratch_word.h"
 #include "ptrace/target.h"
 
 namespace shadowprof {
@@ -27,6 +30,8 @@ constexpr std::uint64_t server_flags = CLONE_VM | CLONE_FILES;
 constexpr std::uint64_t replica_flags = CLONE_FILES;
 // How long replicas may take to die, which is moments unless the machine pauses.
 constexpr std::chrono::seconds reap_limit{2};
+// How long leaving the target's files may take.
+constexpr std::chrono::milliseconds closing_limit{200};
 
 // While it lives, we inherit the children of those of our descendants that end.
 class Inheritance {
@@ -70,7 +75,12 @@ Result<Parent> find_parent(ScopedStop& stop) {
     TRY_ASSIGN(const bool has_heir, has_orphan_heir(stop));
     if (has_heir)
         return visible_to_others("it or an ancestor inherits orphans and would see its replicas");
-    return target.is_born() && descends_from_us(target.pid()) ? Parent::ours : Parent::reaper;
+    if (target.is_born() && descends_from_us(target.pid())) return Parent::ours;
+    if (!init_reaps_strangers())
+        return visible_to_others(
+            "the first process of its PID namespace may not be an init, and would see the end of "
+            "a child that it never had");
+    return Parent::reaper;
 }
 
 // A thread of the target, borrowed to bear a process.
@@ -83,6 +93,14 @@ Result<OwnedProcess> bear_through(StoppedThread& thread, GuestAddress instructio
     TRY(session.finish());
     if (process) TRY(process->take_over());
     return process;
+}
+
+// An untraced process above the target may inherit orphans, too: nobody but itself knows before.
+Result<void> check_parent(pid_t pid, Parent parent) {
+    TRY_ASSIGN(const auto stat, read_proc_stat(pid));
+    if (stat.parent_pid == (parent == Parent::ours ? ::getpid() : 1)) return {};
+    return visible_to_others(
+        fmt::format("process {} inherits orphans and would see its replicas", stat.parent_pid));
 }
 
 // Replaces a child of the target by a child of whoever inherits orphans: it bears another process
@@ -141,7 +159,8 @@ Result<std::unique_ptr<ForkServer>> ForkServer::start(ScopedStop& stop) {
         if (process) {
             std::unique_ptr<ForkServer> server(
                 new ForkServer(std::move(*process), instruction, parent != Parent::reaper));
-            TRY(server->leave_files_and_session());
+            if (parent != Parent::ours_at_once) TRY(check_parent(server->pid(), parent));
+            TRY(server->leave_surroundings(thread));
             return server;
         }
         if (process.error().code == ErrorCode::system) return std::move(process).error();
@@ -162,12 +181,19 @@ ForkServer::~ForkServer() {
     end();
 }
 
-// Where the kernel has no close_range(2), it goes on sharing the target's table of files.
-Result<void> ForkServer::leave_files_and_session() {
+// Where the kernel has no close_range(2), it goes on sharing the target's table of files. Closing
+// may write files back (NFS), or ask the program itself (FUSE), which stands still.
+Result<void> ForkServer::leave_surroundings(const StoppedThread& thread) {
     TRY_ASSIGN(auto session,
                RemoteSyscall::begin(process_.thread(), instruction_, owned_process_options));
-    TRY(session.call(SYS_close_range, {0, ~0u, CLOSE_RANGE_UNSHARE}));
+    TRY_ASSIGN(const auto closed,
+               session.call_within(closing_limit, SYS_close_range, {0, ~0u, CLOSE_RANGE_UNSHARE}));
+    if (closed != 0 && closed != -ENOSYS)
+        return errno_error("leave the target's files", static_cast<int>(-closed));
     TRY(session.call(SYS_setsid));
+    // A file system that the program works in no more may be unmounted.
+    if (auto path = ScratchWord::find(thread); path && path->write('/'))
+        TRY(session.call(SYS_chdir, {path->address().value}));
     return session.finish();
 }
 
@@ -206,7 +232,14 @@ void ForkServer::end() {
         if (!reap()) break;
         if (!zombies_->empty()) std::this_thread::sleep_for(std::chrono::microseconds(100));
     }
+    if (zombies_) exit();
     process_.end();
+}
+
+// By itself: there are inits that take note of a child that was killed.
+void ForkServer::exit() {
+    auto session = RemoteSyscall::begin(process_.thread(), instruction_, owned_process_options);
+    if (session) static_cast<void>(session->call_within(closing_limit, SYS_exit_group, {0}));
 }
 
 Result<void> ForkServer::reap() {

@@ -53,7 +53,8 @@ class ForkServer {
 
   private:
     ForkServer(OwnedProcess process, GuestAddress instruction, bool is_ours);
-    Result<void> leave_files_and_session();
+    Result<void> leave_surroundings(const StoppedThread& thread);
+    void exit();
     Result<void> reap();
 
     OwnedProcess process_;

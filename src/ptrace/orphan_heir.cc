@@ -1,60 +1,26 @@
 #include "ptrace/orphan_heir.h"
 
-#include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <unistd.h>
-
-#include <optional>
 
 #include "ptrace/proc.h"
-#include "ptrace/process_memory.h"
 #include "ptrace/remote_syscall.h"
+#include "ptrace/scratch_word.h"
 
 namespace shadowprof {
 namespace {
-
-// What the prctl writes.
-using Answer = std::uint32_t;
-// Functions that call no other use so much below the stack pointer (System V ABI, section 3.2.2).
-constexpr std::uint64_t red_zone_bytes = 128;
 
 Error unknown(std::string_view why) {
     return {ErrorCode::unsupported, 0, std::string(why)};
 }
 
-// How far from the stack pointer is searched.
-constexpr std::uint64_t searched_bytes = 16 * page_bytes;
-
-// A word that is 0, below what the thread uses of its stack.
-std::optional<GuestAddress> find_zero_word(pid_t tid, GuestAddress stack) {
-    const std::uint64_t end = (stack.value - red_zone_bytes) & ~(sizeof(Answer) - 1);
-    ProcessMemory memory(tid);
-    for (std::uint64_t at = end; at > end - searched_bytes; at -= sizeof(Answer)) {
-        const GuestAddress word{at - sizeof(Answer)};
-        const auto value = read_value<Answer>(memory, word);
-        if (!value) return std::nullopt;
-        if (*value == 0) return word;
-    }
-    return std::nullopt;
-}
-
 Result<bool> ask(StoppedThread& thread, GuestAddress instruction, Target& target) {
-    TRY_ASSIGN(const auto registers, thread.registers());
-    const auto word = find_zero_word(thread.tid(), {registers.rsp});
-    if (!word) return unknown("the process has no room for an answer");
+    TRY_ASSIGN(const auto word, ScratchWord::find(thread));
     TRY_ASSIGN(auto session, RemoteSyscall::begin(thread, instruction, target.ptrace_options()));
     TRY_ASSIGN(const std::int64_t result,
-               session.call(SYS_prctl, {PR_GET_CHILD_SUBREAPER, word->value}));
-    ProcessMemory memory(thread.tid());
-    const auto answer = read_value<Answer>(memory, *word);
-    if (answer && *answer != 0) {
-        TRY_ASSIGN(const UniqueFd writable, open_process_memory(thread.tid(), O_RDWR));
-        constexpr Answer before = 0;
-        if (::pwrite(writable.get(), &before, sizeof before, static_cast<off_t>(word->value)) < 0)
-            return errno_error("restore a word of the target");
-    }
+               session.call(SYS_prctl, {PR_GET_CHILD_SUBREAPER, word.address().value}));
     TRY(session.finish());
+    const auto answer = word.read();
     if (result != 0 || !answer) return unknown("the process does not answer");
     return *answer != 0;
 }

@@ -1,6 +1,7 @@
 #include "ptrace/owned_process.h"
 
 #include <sched.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -36,14 +37,16 @@ Result<OwnedProcess> OwnedProcess::bear(RemoteSyscall& session, WaitHub& hub, st
 }
 
 OwnedProcess::OwnedProcess(WaitHub& hub, pid_t pid, pid_t namespace_pid, Zombies zombies)
-    : life_(std::make_shared<Life>(Life{&hub, pid, namespace_pid, std::move(zombies)})),
+    : life_(std::make_shared<Life>(
+          Life{&hub, pid, UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))),
+               namespace_pid, std::move(zombies)})),
       thread_(hub, pid, WaitStatus::decode(0)) {}
 
 OwnedProcess::OwnedProcess(OwnedProcess&& other) noexcept = default;
 
 OwnedProcess::~OwnedProcess() {
     if (!life_ || life_->is_over) return;
-    ::kill(life_->pid, SIGKILL);
+    life_->kill();
     life_->hub->discard(life_->pid);
     if (life_->zombies) life_->zombies->push_back(life_->namespace_pid);
 }
@@ -60,9 +63,17 @@ void OwnedProcess::Handle::end() const {
     if (const auto life = life_.lock()) life->end();
 }
 
+// A kernel before 5.3 has no pidfd_open(2).
+void OwnedProcess::Life::kill() const {
+    if (pidfd)
+        static_cast<void>(::syscall(SYS_pidfd_send_signal, pidfd.get(), SIGKILL, nullptr, 0));
+    else
+        static_cast<void>(::kill(pid, SIGKILL));
+}
+
 void OwnedProcess::Life::end() {
     if (std::exchange(is_over, true)) return;
-    ::kill(pid, SIGKILL);
+    kill();
     static_cast<void>(hub->reap(pid));
     if (zombies) zombies->push_back(namespace_pid);
 }

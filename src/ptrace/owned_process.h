@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/fd.h"
 #include "base/result.h"
 #include "ptrace/ptrace_call.h"
 #include "ptrace/remote_syscall.h"
@@ -60,10 +61,12 @@ class OwnedProcess {
     struct Life {
         WaitHub* hub;
         pid_t pid;
+        UniqueFd pidfd;  // somebody else may kill it, and its id be given to another
         pid_t namespace_pid;
         Zombies zombies;
         bool is_over = false;
 
+        void kill() const;
         void end();
     };
 

@@ -54,6 +54,13 @@ void point_at(user_regs_struct& registers, GuestAddress instruction, std::uint64
         *scratch = unmapped_address;
 }
 
+// A thread that is the leader stands in the program that another thread has executed meanwhile: it
+// is not the one that was borrowed, and nothing of it may be restored.
+Result<void> check_program(const WaitStatus& status) {
+    if (!status.is_event(PTRACE_EVENT_EXEC)) return {};
+    return Error{ErrorCode::gone, ESRCH, "another thread has executed a program"};
+}
+
 }  // namespace
 
 Result<RemoteSyscall> RemoteSyscall::begin(StoppedThread& thread, GuestAddress instruction,
@@ -91,6 +98,20 @@ Result<std::int64_t> RemoteSyscall::call(std::uint64_t number,
     return static_cast<std::int64_t>(registers.rax);
 }
 
+Result<std::int64_t> RemoteSyscall::call_within(std::chrono::milliseconds limit,
+                                                std::uint64_t number,
+                                                std::array<std::uint64_t, 6> arguments) {
+    TRY(enter(number, arguments));
+    TRY(thread_->set_off(StoppedThread::Advance::to_syscall));
+    TRY_ASSIGN(const bool is_over, thread_->has_stopped(limit));
+    if (!is_over) {
+        thread_ = nullptr;
+        return Error{ErrorCode::permission, 0, "a call in its place takes too long"};
+    }
+    TRY_ASSIGN(const auto registers, thread_->registers());
+    return static_cast<std::int64_t>(registers.rax);
+}
+
 Result<RemoteSyscall::Clone> RemoteSyscall::clone(std::uint64_t flags, std::uint64_t child_stack) {
     TRY(enter(SYS_clone, {flags, child_stack}));
     Clone clone;
@@ -112,6 +133,7 @@ Result<void> RemoteSyscall::finish() {
     // Registers that are restored behind a system call would not make the kernel restart the call
     // that the thread was in; in a trap they do.
     TRY(thread.settle());
+    TRY(check_program(thread.status()));
     // The registers last: once they are right, all is.
     TRY(thread.set_signal_mask(saved_mask_));
     TRY(thread.set_registers(saved_));
@@ -138,6 +160,10 @@ Result<WaitStatus> RemoteSyscall::run_to_report() {
     for (int signal = 0;;) {
         TRY_ASSIGN(const WaitStatus status,
                    thread_->advance(StoppedThread::Advance::to_syscall, signal));
+        if (const auto same = check_program(status); !same) {
+            thread_ = nullptr;
+            return same.error();
+        }
         const bool own_signal = status.kind() == WaitStatus::Kind::signal_stop;
         if (!own_signal && !status.is_trap()) return status;
         signal = own_signal ? status.signal() : 0;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 
 #include "base/guest_address.h"
@@ -36,6 +37,11 @@ class RemoteSyscall {
 
     // Makes a call that does not block. The kernel's answer: a value, or -errno.
     Result<std::int64_t> call(std::uint64_t number, std::array<std::uint64_t, 6> arguments = {});
+
+    // One that may block. ErrorCode::permission if it is not over after `limit`: the thread is then
+    // still in it and cannot be restored, so its process must be ended.
+    Result<std::int64_t> call_within(std::chrono::milliseconds limit, std::uint64_t number,
+                                     std::array<std::uint64_t, 6> arguments = {});
 
     struct Clone {
         std::int64_t result =

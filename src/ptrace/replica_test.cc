@@ -1,6 +1,8 @@
 #include "ptrace/replica.h"
 
+#include <fmt/format.h>
 #include <sched.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
@@ -192,6 +194,72 @@ TEST_CASE("a target whose fork server was killed gets another") {
             REQUIRE(pump_until(hub, target, [&] { return facts.ticks > ticks; }));
         }
     });
+}
+
+TEST_CASE("a fork server keeps no directory in use") {
+    TestHub hub;
+    Shared<std::atomic<bool>> stop_child;
+    Child child(hub, [&] {
+        if (::chdir("/proc/self") != 0) return 1;
+        while (!*stop_child) ::usleep(100);
+        return 0;
+    });
+    const auto directory_of = [](pid_t pid) {
+        return std::filesystem::read_symlink(fmt::format("/proc/{}/cwd", pid));
+    };
+    REQUIRE(wait_until([&] { return directory_of(child.pid()) != directory_of(::getpid()); }));
+    auto target = Target::attach(hub, child.pid());
+    need(target);
+    {
+        auto stop = (*target)->stop(Target::Sleepers::stop);
+        auto server = (*target)->fork_server(need(stop));
+        REQUIRE(server);
+        CHECK(directory_of((*server)->pid()) == "/");
+        CHECK(directory_of(child.pid()) != "/");
+    }
+    *stop_child = true;
+    REQUIRE(pump_to_end(hub, **target));
+    CHECK((*target)->end()->exit_code() == 0);
+}
+
+// An application as the first process of a container, or a supervisor, may take a child that died
+// by a signal for a crash.
+TEST_CASE("who inherits orphans unknown to us sees at most a child that ends by itself") {
+    TestHub hub;
+    struct Facts {
+        std::atomic<bool> stop, ready;
+        std::atomic<int> bad_ends;
+        std::atomic<pid_t> target;
+    };
+    Shared<Facts> facts;
+    Child supervisor(hub, [&] {
+        ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+        const pid_t target = ::fork();
+        if (target == 0) {
+            while (!facts->stop) facts->ready = true;
+            ::_exit(0);
+        }
+        facts->target = target;
+        int status = 0;
+        for (pid_t pid = 0; (pid = ::waitpid(-1, &status, 0)) != target;) {
+            if (pid < 0) return 1;
+            facts->bad_ends += status != 0;
+        }
+        return status;
+    });
+    REQUIRE(wait_until([&] { return facts->ready && facts->target != 0; }));
+    {
+        auto target = Target::attach(hub, facts->target);
+        need(target);
+        auto stop = (*target)->stop();
+        auto replica = Replica::fork(need(stop));
+        REQUIRE(!replica);
+        CHECK(replica.error().code == ErrorCode::permission);
+    }
+    facts->stop = true;
+    auto end = hub.reap(supervisor.pid());
+    CHECK(need(end).exit_code() == 0);
+    CHECK(facts->bad_ends == 0);
 }
 
 TEST_CASE("where memory runs out a replica goes first, and the target is as likely as before") {

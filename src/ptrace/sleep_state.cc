@@ -13,6 +13,7 @@
 #include <charconv>
 
 #include "base/fd.h"
+#include "ptrace/process_memory.h"
 
 namespace shadowprof {
 namespace {
@@ -95,6 +96,58 @@ constexpr std::array<std::uint64_t, 26> interrupted = {
     SYS_ppoll,
 };
 
+// Of those that return EINTR: where their time-out is, and what they return when it is over.
+struct TimeoutRow {
+    std::uint64_t number;
+    std::size_t argument;
+    bool in_milliseconds;  // an int; else the address of a timespec
+    std::int64_t result;
+};
+constexpr TimeoutRow timeouts[] = {
+    {SYS_epoll_wait, 3, true, 0},
+    {SYS_epoll_pwait, 3, true, 0},
+    {SYS_epoll_pwait2, 3, false, 0},
+    {SYS_semtimedop, 3, false, -EAGAIN},
+    {SYS_rt_sigtimedwait, 2, false, -EAGAIN},
+    {SYS_io_getevents, 4, false, 0},
+    {SYS_io_pgetevents, 4, false, 0},
+};
+
+// Nothing: none, or it cannot be read.
+std::optional<std::chrono::nanoseconds> read_timeout(pid_t tid, const TimeoutRow& row,
+                                                     const SleepingCall& call) {
+    const std::uint64_t argument = call.arguments[row.argument];
+    if (row.in_milliseconds) {
+        const auto milliseconds = static_cast<std::int32_t>(argument);
+        if (milliseconds < 0) return std::nullopt;
+        return std::chrono::milliseconds(milliseconds);
+    }
+    ProcessMemory memory(tid);
+    const auto time = read_value<timespec>(memory, {argument});
+    // As many seconds as do not overflow: 30 years.
+    if (!time || time->tv_sec < 0 || time->tv_sec > 1'000'000'000) return std::nullopt;
+    return std::chrono::seconds(time->tv_sec) + std::chrono::nanoseconds(time->tv_nsec);
+}
+
+const TimeoutRow* find_timeout(std::uint64_t number) {
+    const auto* row = std::find_if(std::begin(timeouts), std::end(timeouts),
+                                   [&](const auto& each) { return each.number == number; });
+    return row == std::end(timeouts) ? nullptr : row;
+}
+
+// Whether the time-out is over, counted from the call's first restart. An interruption that comes
+// later than the time-out after the last one is of a new call.
+bool is_over(const SleepingCall& call, std::chrono::nanoseconds timeout,
+             std::optional<RestartedCall>& earlier) {
+    const auto now = std::chrono::steady_clock::now();
+    if (!earlier || earlier->call != call || now - earlier->last > timeout)
+        earlier = RestartedCall{call, now, now};
+    earlier->last = now;
+    if (now - earlier->first < timeout) return false;
+    earlier.reset();
+    return true;
+}
+
 bool returns_eintr_at_stop(std::uint64_t number) {
     return std::find(interrupted.begin(), interrupted.end(), number) != interrupted.end();
 }
@@ -132,6 +185,10 @@ std::optional<SleepingCall> read_sleeping_call(pid_t pid, pid_t tid) {
     return SleepingCall::parse({text.data(), static_cast<std::size_t>(count)});
 }
 
+bool SleepingCall::bears_child() const {
+    return number == SYS_clone || number == SYS_clone3 || number == SYS_fork || number == SYS_vfork;
+}
+
 bool is_stop_visible(pid_t pid, const SleepingCall& call) {
     const auto* row = std::find_if(std::begin(invisible), std::end(invisible),
                                    [&](const auto& each) { return each.number == call.number; });
@@ -139,13 +196,21 @@ bool is_stop_visible(pid_t pid, const SleepingCall& call) {
     return row->condition != always && !row->condition(pid, call.arguments);
 }
 
-Result<void> restart_interrupted_call(StoppedThread& thread) {
+Result<void> restart_interrupted_call(StoppedThread& thread,
+                                      std::optional<RestartedCall>& earlier) {
     // ERESTARTNOHAND of the kernel's errno.h.
     constexpr auto restart_unless_handled = static_cast<unsigned long long>(-514);
     TRY_ASSIGN(user_regs_struct registers, thread.registers());
     if (registers.rax != static_cast<unsigned long long>(-EINTR)) return {};
     if (!returns_eintr_at_stop(registers.orig_rax)) return {};
     registers.rax = restart_unless_handled;
+    const SleepingCall call{
+        registers.orig_rax,
+        {registers.rdi, registers.rsi, registers.rdx, registers.r10, registers.r8, registers.r9}};
+    if (const auto* row = find_timeout(call.number))
+        if (const auto timeout = read_timeout(thread.tid(), *row, call))
+            if (is_over(call, *timeout, earlier))
+                registers.rax = static_cast<unsigned long long>(row->result);
     return thread.set_registers(registers);
 }
 

@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -28,6 +29,11 @@ struct SleepingCall {
     // It waits for a futex, and nothing else: other threads of the process may wake it up, and a
     // stop leaves no trace.
     bool is_futex_wait() const;
+
+    // It bears a thread or a process, and sleeps at most until that runs.
+    bool bears_child() const;
+
+    bool operator==(const SleepingCall&) const = default;
 };
 
 // The call in which a thread sleeps now. Nothing where it runs, or that cannot be known.
@@ -36,8 +42,17 @@ std::optional<SleepingCall> read_sleeping_call(pid_t pid, pid_t tid);
 // Whether a stop would be visible to the program. False only for calls of which it is known.
 bool is_stop_visible(pid_t pid, const SleepingCall& call);
 
-// For a thread that fell asleep just before it was stopped: where its call is about to return EINTR
-// for that, lets it restart instead unless a signal handler runs. The thread must be in a trap.
-Result<void> restart_interrupted_call(StoppedThread& thread);
+// A call that was restarted though its time-out began anew.
+struct RestartedCall {
+    SleepingCall call;
+    std::chrono::steady_clock::time_point first, last;
+};
+
+// For a thread whose call is about to return EINTR though the program has no part in that: lets it
+// restart instead unless a signal handler runs. A time-out begins anew then, so where signals that
+// are ignored come faster than it passes, the call ends as at its time-out once that has passed
+// since the first restart. `earlier`: the thread's last restart, which the function keeps up to
+// date. The thread must be in a trap.
+Result<void> restart_interrupted_call(StoppedThread& thread, std::optional<RestartedCall>& earlier);
 
 }  // namespace shadowprof

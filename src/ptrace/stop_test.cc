@@ -265,11 +265,12 @@ TEST_CASE("an epoll_wait that is interrupted all the same goes on waiting") {
     Child child(hub, [&] { return wait_for_event(*counters, event_fd); });
     REQUIRE(::ptrace(PTRACE_SEIZE, child.pid(), nullptr, nullptr) == 0);
     REQUIRE(wait_until([&] { return counters->ready && is_asleep(child.pid()); }));
+    std::optional<RestartedCall> restarted;
     for (int i = 0; i < 10; ++i) {
         REQUIRE(::ptrace(PTRACE_INTERRUPT, child.pid(), nullptr, nullptr) == 0);
         auto status = hub.wait_for(child.pid());
         StoppedThread thread(hub, child.pid(), need(status));
-        CHECK(restart_interrupted_call(thread));
+        CHECK(restart_interrupted_call(thread, restarted));
         CHECK(thread.resume());
         REQUIRE(wait_until([&] { return counters->stop || is_asleep(child.pid()); }));
     }
@@ -278,6 +279,29 @@ TEST_CASE("an epoll_wait that is interrupted all the same goes on waiting") {
     ::close(event_fd);
     CHECK(wait_until([&] { return counters->stop.load(); }));
     CHECK(counters->result == 1);
+}
+
+TEST_CASE("signals that are ignored keep no time-out from passing") {
+    Shared<Counters> counters;
+    TestHub hub;
+    Child child(hub, [&] {
+        const int epoll = ::epoll_create1(EPOLL_CLOEXEC);
+        epoll_event event;
+        counters->ready = true;
+        counters->result = ::epoll_wait(epoll, &event, 1, 100);
+        counters->stop = true;
+        return counters->result == 0 ? 0 : 1;
+    });
+    auto target = Target::attach(hub, child.pid());
+    need(target);
+    // Far more often than the time-out comes, and for as long as it does not.
+    CHECK(pump_until(hub, **target, [&] {
+        if ((*target)->end()) return true;
+        ::kill(child.pid(), SIGWINCH);
+        ::usleep(5000);
+        return false;
+    }));
+    CHECK((*target)->end()->exit_code() == 0);
 }
 
 TEST_CASE("an exec by a thread that is not the leader is followed") {

@@ -56,10 +56,14 @@ bool wakes_unseen(const WaitStatus& status) {
 
 // The first process of a PID namespace is not stopped by a process in it (pid_namespaces(7)); for
 // one that is traced, the kernel leaves that to the tracer. Of others, the sender has no id there.
-bool is_immune_to_stop(const StoppedThread& thread) {
-    if (read_namespace_pid(thread.tid()).value_or(0) != 1) return false;
+bool is_immune_to_stop(pid_t pid, const StoppedThread& thread) {
+    if (read_namespace_pid(pid).value_or(0) != 1) return false;
     const auto info = thread.signal_info();
     return info && info->si_pid != 0;
+}
+
+bool is_exec(const WaitStatus& status) {
+    return status.is_event(PTRACE_EVENT_EXEC);
 }
 
 }  // namespace
@@ -165,7 +169,7 @@ void Target::take_status(pid_t tid, const WaitStatus& status, bool stopping) {
     if (status.kind() == WaitStatus::Kind::event_stop) take_event(tid, status.event());
     if (wakes_unseen(status)) {
         StoppedThread thread(*hub_, tid, status);
-        static_cast<void>(restart_interrupted_call(thread));
+        static_cast<void>(restart_interrupted_call(thread, threads_[tid].restarted));
     }
     if (stopping && status.is_trap()) {
         threads_[tid].stop = status;
@@ -179,7 +183,7 @@ void Target::take_status(pid_t tid, const WaitStatus& status, bool stopping) {
 void Target::let_go_on(pid_t tid, const WaitStatus& status) {
     StoppedThread thread(*hub_, tid, status);
     int signal = status.kind() == WaitStatus::Kind::signal_stop ? status.signal() : 0;
-    if (signal == SIGSTOP && is_immune_to_stop(thread)) signal = 0;
+    if (signal == SIGSTOP && is_immune_to_stop(pid_, thread)) signal = 0;
     if (watcher_ && signal != 0) watcher_->on_signal(tid, signal);
     if (watcher_ && status.kind() == WaitStatus::Kind::syscall_stop)
         watcher_->on_syscall_stop(thread);
@@ -262,7 +266,7 @@ Result<ScopedStop> Target::stop(Sleepers sleepers, std::optional<std::chrono::na
 bool Target::is_left_asleep(pid_t tid, Sleepers sleepers) const {
     if (sleepers == Sleepers::stop) return false;
     const auto call = read_sleeping_call(pid_, tid);
-    if (!call || call->is_futex_wait()) return false;
+    if (!call || call->is_futex_wait() || call->bears_child()) return false;
     if (sleepers != Sleepers::leave_alone && !is_stop_visible(pid_, *call)) return false;
     // It may stand in a stop that nobody has looked at yet, as behind a clone.
     return !hub_->has_status(tid);
@@ -335,13 +339,21 @@ void Target::resume_all(std::vector<StoppedThread>& threads) {
     }
 }
 
-// The threads of a ScopedStop that ends: their stops may have become others.
+// The threads of a ScopedStop that ends: their stops may have become others. One that slept through
+// the stop may have executed another program meanwhile.
 void Target::take_back(std::vector<StoppedThread>& threads) {
     held_ = false;
+    bool has_executed = false;
     for (const StoppedThread& thread : threads) {
         const auto it = threads_.find(thread.tid());
-        if (it != threads_.end()) it->second.stop = thread.status();
+        if (it == threads_.end()) continue;
+        const auto before = std::exchange(it->second.stop, thread.status());
+        has_executed |= is_exec(thread.status()) && !(before && is_exec(*before));
     }
+    if (!has_executed) return;
+    const auto stop = threads_[pid_].stop;
+    note_exec();
+    threads_[pid_].stop = stop;
 }
 
 bool Target::is_asleep() const {
@@ -416,6 +428,7 @@ Result<void> Target::unmap_injected(RemoteSyscall& session, pid_t tid) {
 
 void Target::detach_all(std::vector<StoppedThread>& threads) {
     take_back(threads);
+    end_fork_server();
     detached_ = true;
     for (const auto& [tid, thread] : threads_) {
         if (thread.stop) static_cast<void>(StoppedThread(*hub_, tid, *thread.stop).detach());
@@ -436,12 +449,22 @@ std::uint64_t Target::ptrace_options() const {
 }
 
 Result<ForkServer*> Target::fork_server(ScopedStop& stop) {
-    if (fork_server_) return fork_server_.get();
-    TRY_ASSIGN(fork_server_, ForkServer::start(stop));
-    for (const StoppedThread& thread : stop.threads())
-        if (thread.tid() == pid_)
-            TRY(ptrace_call(PTRACE_SETOPTIONS, pid_, 0, ptrace_options(), "set ptrace options"));
+    if (!fork_server_) {
+        TRY_ASSIGN(fork_server_, ForkServer::start(stop));
+    }
+    TRY(ask_for_end(stop));
     return fork_server_.get();
+}
+
+// Of a leader that slept through the stop in which the server was made, it is asked in a later one.
+Result<void> Target::ask_for_end(ScopedStop& stop) {
+    if (end_is_asked_for_) return {};
+    for (const StoppedThread& thread : stop.threads()) {
+        if (thread.tid() != pid_) continue;
+        TRY(ptrace_call(PTRACE_SETOPTIONS, pid_, 0, ptrace_options(), "set ptrace options"));
+        end_is_asked_for_ = true;
+    }
+    return {};
 }
 
 // Who waits for the process may go by what it holds no more: mappings, the file that it executes.
@@ -453,6 +476,7 @@ void Target::end_all_forked() {
 
 void Target::end_fork_server() {
     fork_server_.reset();
+    end_is_asked_for_ = false;
 }
 
 Result<GuestAddress> Target::syscall_instruction() {

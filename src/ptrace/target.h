@@ -21,6 +21,7 @@
 #include "base/result.h"
 #include "ptrace/forks.h"
 #include "ptrace/owned_process.h"
+#include "ptrace/sleep_state.h"
 #include "ptrace/stopped_thread.h"
 #include "ptrace/syscall_watcher.h"
 #include "ptrace/wait_hub.h"
@@ -204,6 +205,7 @@ class Target {
         std::optional<WaitStatus> stop;  // not set: it runs, or is on its way to a stop
         bool left_out = false;           // of the current stop
         bool dead = false;               // a leader that ended before its other threads
+        std::optional<RestartedCall> restarted;
     };
 
     Target(WaitHub& hub, pid_t pid, Forks forks);
@@ -233,6 +235,7 @@ class Target {
     Result<void> unmap_injected(RemoteSyscall& session, pid_t tid);
     void resume_all(std::vector<StoppedThread>& threads);
     void end_all_forked();
+    Result<void> ask_for_end(ScopedStop& stop);
     void take_back(std::vector<StoppedThread>& threads);
     void detach_all(std::vector<StoppedThread>& threads);
 
@@ -257,6 +260,7 @@ class Target {
     std::set<pid_t> foreign_;  // born of a thread, traced by the kernel's doing, to be let go
     std::vector<Birth> births_;
     std::vector<InjectedMemory> injected_;
+    bool end_is_asked_for_ = false;  // PTRACE_O_TRACEEXIT, by which the server ends in time
     std::unique_ptr<ForkServer> fork_server_;
     Zombies zombies_ = std::make_shared<std::vector<pid_t>>();
 };
