@@ -117,17 +117,23 @@ Result<void> capture_descriptors(CapturedProcess& captured, CapturedProcess::Fla
     return {};
 }
 
-Result<std::shared_ptr<const UniqueFd>> open_directory(pid_t pid, std::string_view name) {
-    const auto path = fmt::format("/proc/{}/{}", pid, name);
-    auto fd = std::make_shared<UniqueFd>(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    if (!*fd) return errno_error(path, errno == ENOENT ? ESRCH : errno);
-    return std::shared_ptr<const UniqueFd>(std::move(fd));
+// Through any of its threads: one that has ended has no directories any more.
+Result<std::shared_ptr<const UniqueFd>> open_directory(std::span<const pid_t> tids,
+                                                       std::string_view name) {
+    Error missing{ErrorCode::gone, ESRCH, "the process has no thread"};
+    for (const pid_t tid : tids) {
+        const auto path = fmt::format("/proc/{}/{}", tid, name);
+        UniqueFd fd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+        if (fd) return std::make_shared<const UniqueFd>(std::move(fd));
+        missing = errno_error(path, errno == ENOENT ? ESRCH : errno);
+    }
+    return missing;
 }
 
-Result<void> capture_directories_and_ids(CapturedProcess& captured) {
+Result<void> capture_directories_and_ids(CapturedProcess& captured, std::span<const pid_t> tids) {
     TRY_ASSIGN(captured.status, read_proc_file(fmt::format("/proc/{}/status", captured.pid)));
-    TRY_ASSIGN(captured.working_directory, open_directory(captured.pid, "cwd"));
-    TRY_ASSIGN(captured.root_directory, open_directory(captured.pid, "root"));
+    TRY_ASSIGN(captured.working_directory, open_directory(tids, "cwd"));
+    TRY_ASSIGN(captured.root_directory, open_directory(tids, "root"));
     return {};
 }
 
@@ -149,7 +155,7 @@ Result<CapturedProcess> CapturedProcess::take(pid_t pid, std::span<const pid_t> 
     capture_clocks(captured);
     for (const pid_t tid : tids) captured.threads.push_back(capture_thread(tid));
     if (flags == Flags::none_but_clocks) return captured;
-    TRY(capture_directories_and_ids(captured));
+    TRY(capture_directories_and_ids(captured, tids));
     TRY(capture_descriptors(captured, flags));
     return captured;
 }

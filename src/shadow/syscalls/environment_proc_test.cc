@@ -13,7 +13,9 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "base/status_field.h"
 #include "shadow/syscalls/environment_proc_text.h"
@@ -270,6 +272,25 @@ TEST_CASE("a process that is gone is an error of its own kind") {
     auto captured = CapturedProcess::take(0x3fffff, std::array{0x3fffff});
     REQUIRE(!captured);
     CHECK(captured.error().code == ErrorCode::gone);
+}
+
+TEST_CASE("a process whose first thread has ended still has its directories") {
+    const pid_t process = ::fork();
+    if (process == 0) {
+        std::thread([] { ::pause(); }).detach();
+        ::syscall(SYS_exit, 0);
+    }
+    const auto folder = fmt::format("/proc/{}/", process);
+    while (::access((folder + "cwd").c_str(), F_OK) == 0) ::usleep(100);
+    std::vector<pid_t> tids;
+    for (const auto& entry : std::filesystem::directory_iterator(folder + "task"))
+        tids.push_back(std::atoi(entry.path().filename().c_str()));
+    auto captured = CapturedProcess::take(process, tids);
+    REQUIRE(captured);
+    CHECK(captured->working_directory);
+    CHECK(captured->root_directory);
+    ::kill(process, SIGKILL);
+    ::waitpid(process, nullptr, 0);
 }
 
 TEST_CASE("a replica that died is gone, one whose process died is not") {
