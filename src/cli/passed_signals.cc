@@ -40,7 +40,8 @@ Result<PassedSignals> PassedSignals::take() {
 }
 
 void PassedSignals::leave_to_other() {
-    counts_of_handler = counted_.get();
+    // Until this process's end: signals come until then.
+    counts_of_handler = counted_.release();
     for (const int signal : EndSignals::signals) {
         struct sigaction action;
         ::sigaction(signal, nullptr, &action);
@@ -69,7 +70,7 @@ bool PassedSignals::is_for_group(int signal, pid_t tracer) {
     const auto at = static_cast<std::size_t>(signal);
     const std::uint32_t got = (*counted_)[at] + (is_pending(signal, tracer) ? 1 : 0);
     if (got == taken_for_group_[at]) return false;
-    ++taken_for_group_[at];
+    taken_for_group_[at] = got;
     return true;
 }
 
