@@ -53,10 +53,6 @@ Result<WaitStatus> NativeRun::advance_to_trap(Advance how) {
     return status;
 }
 
-bool NativeRun::at_own_trap() const {
-    return own_trap_;
-}
-
 Result<bool> NativeRun::at_foreign_step() const {
     const auto& status = thread_.status();
     if (own_trap_ || status.kind() != Kind::signal_stop || status.signal() != SIGTRAP) return false;

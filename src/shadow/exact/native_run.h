@@ -65,9 +65,7 @@ class NativeRun {
 
     // A signal waits for the thread that it does not block, or is held.
     Result<bool> has_signal() const;
-    // The thread stands where a step or a breakpoint of ours has stopped it.
-    bool at_own_trap() const;
-    // It stands behind an instruction that the program itself has single-stepped.
+    // The thread stands behind an instruction that the program itself has single-stepped.
     Result<bool> at_foreign_step() const;
     std::uint64_t signals_held() const { return signals_held_; }
 
