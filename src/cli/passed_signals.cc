@@ -13,10 +13,11 @@
 namespace shadowprof {
 namespace {
 
-// A signal for the group comes to its processes within this time.
+// How long hand_on() waits for the tracing process to get the same signal, if it was sent to the
+// whole group.
 constexpr int group_signal_ms = 20;
 
-// What a handler can reach.
+// Where the handler counts: PassedSignals::counted_. Handlers can use globals only.
 std::array<std::atomic<std::uint32_t>, 65>* counts_of_handler = nullptr;
 
 bool is_pending(int signal, pid_t pid) {
