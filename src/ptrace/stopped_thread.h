@@ -74,7 +74,7 @@ class StoppedThread {
     // Lets the thread run without waiting for what stops it next: has_stopped() tells, or halt()
     // stops it. Until one of them has, nothing else may be asked of it.
     Result<void> set_off(Advance how = Advance::run);
-    // Waits for it for so long.
+    // Whether it has stopped; waits up to `wait` for it, not at all if that is not positive.
     Result<bool> has_stopped(std::chrono::nanoseconds wait = {});
     // Interrupts it and waits.
     Result<void> halt();

@@ -29,8 +29,8 @@ constexpr milliseconds longest_wait{10};
 // After so many, some five seconds, the stop has failed. Not a deadline: where the whole machine
 // paused, as a virtual one does, the thread had no time either.
 constexpr int most_waits = 500;
-// How long detach() waits for replicas to finish dying, which takes moments unless the machine
-// pauses, and then for a thread that can reap them.
+// How long detach() tries to have left zombies reaped and injected memory unmapped, and how long it
+// waits for a thread that can do it unnoticed.
 constexpr std::chrono::seconds reap_deadline{20};
 constexpr std::chrono::seconds wake_deadline{1};
 
@@ -43,9 +43,9 @@ bool is_child_of_ours(pid_t pid) {
     return status && status->parent_pid == ::getpid();
 }
 
-// A thread that sleeps in a system call wakes up for this, and would not if it were not traced: at
-// a stop of ours, or at a signal that is ignored, which the kernel drops for others (signal(7)).
-// Where a handler runs, or a signal stops the process, the call is interrupted as it should be.
+// Whether a thread that this stop has woken would sleep on in its system call if it were not
+// traced. So it is for a stop of ours, and for an ignored signal, which the kernel drops for
+// untraced threads (signal(7)); not for signals that stop the process.
 bool wakes_unseen(const WaitStatus& status) {
     constexpr int stopping[] = {SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU, SIGCONT};
     if (status.kind() == WaitStatus::Kind::interrupt_stop) return true;
@@ -54,8 +54,8 @@ bool wakes_unseen(const WaitStatus& status) {
                std::end(stopping);
 }
 
-// The first process of a PID namespace is not stopped by a process in it (pid_namespaces(7)); for
-// one that is traced, the kernel leaves that to the tracer. Of others, the sender has no id there.
+// SIGSTOP from within its PID namespace does not stop process 1 of it (pid_namespaces(7)); the
+// kernel leaves that check to a tracer. si_pid is 0 where the sender is outside.
 bool is_immune_to_stop(const StoppedThread& thread) {
     if (read_namespace_pid(thread.tid()).value_or(0) != 1) return false;
     const auto info = thread.signal_info();
@@ -192,7 +192,8 @@ void Target::take_event(pid_t tid, int event) {
     if (event == PTRACE_EVENT_CLONE || event == PTRACE_EVENT_FORK || event == PTRACE_EVENT_VFORK)
         note_birth(tid, event == PTRACE_EVENT_VFORK);
     if (event == PTRACE_EVENT_EXEC) note_exec();
-    // While the process still has its memory, its end is nobody else's business.
+    // The process still has its memory: replicas and server must be gone before its parent learns
+    // of its end.
     if (event == PTRACE_EVENT_EXIT && tid == pid_) end_all_forked();
 }
 
@@ -268,8 +269,8 @@ bool Target::is_left_asleep(pid_t tid, Sleepers sleepers) const {
     return !hub_->has_status(tid);
 }
 
-// A thread may fall asleep after it was looked at. So each is looked at again just before, unless
-// that was a moment ago.
+// A thread may fall asleep after the first look, so it is looked at again right before it is
+// interrupted. With one thread that was a moment ago.
 void Target::interrupt_all(Sleepers sleepers) {
     const bool look_again = threads_.size() > 1;
     for (auto& [tid, thread] : threads_) {
@@ -365,8 +366,8 @@ Result<void> Target::detach(Sleepers sleepers) {
     }
 }
 
-// A stop with a thread that can clean up, if there is anything to clean up. Where all sleep in
-// calls to which a stop is visible, one may soon wake up.
+// A stop for the detach. If something must be cleaned up it waits for a thread that can do it
+// unnoticed; after `wake_deadline` any sleeper is stopped.
 Result<ScopedStop> Target::stop_to_detach(Sleepers sleepers) {
     if (sleepers == Sleepers::stop || !leaves_something()) return this->stop(sleepers);
     const auto deadline = Clock::now() + wake_deadline;
@@ -429,7 +430,8 @@ pid_t Target::live_thread_id() const {
     return live == threads_.end() ? pid_ : live->first;
 }
 
-// Of the end of a process that has a fork server we want to know before its parent does.
+// A process with a fork server stops before its parent sees its end: the server must be gone by
+// then.
 std::uint64_t Target::ptrace_options() const {
     const std::uint64_t exits = fork_server_ ? PTRACE_O_TRACEEXIT : 0;
     return target_ptrace_options(forks_) | exits;
@@ -444,8 +446,8 @@ Result<ForkServer*> Target::fork_server(ScopedStop& stop) {
     return fork_server_.get();
 }
 
-// Who waits for the process may go by what it holds no more: mappings, the file that it executes.
-// For a child of ours that is we.
+// Whoever waits for the process may rely on its mappings and its executable being free, so replicas
+// end first. Where we are its parent nobody else waits.
 void Target::end_all_forked() {
     if (fork_server_ && !is_own_child_) fork_server_->end_replicas();
     end_fork_server();

@@ -50,7 +50,7 @@ inline void leave_signals_to_the_kernel() {
 }
 
 // A child that runs `body` and exits with its result; killed and reaped at the end of its life.
-// When it is made, it has come to `body`.
+// The constructor returns when the child is in `body`.
 class Child {
   public:
     Child(WaitHub& hub, const std::function<int()>& body) : hub_(&hub) {
