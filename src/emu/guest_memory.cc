@@ -118,7 +118,8 @@ std::optional<std::uint64_t> GuestMemory::choose_delta() const {
     return std::nullopt;
 }
 
-// The shortest distance down at which the highest address lies below this process's lowest.
+// How far down guests must be moved for user_end to lie below this process's lowest mapping; a
+// multiple of down_step.
 std::uint64_t GuestMemory::distance_below_own() const {
     const auto lowest = std::min(own_.mappings().front().start.value, user_end);
     return (user_end - lowest + down_step - 1) & ~(down_step - 1);
@@ -138,15 +139,16 @@ bool GuestMemory::fits(const Mapping& m, std::uint64_t delta) const {
     return !ours || ours->start.value >= end + page_bytes;
 }
 
-// At another distance, if mappings that are new do not fit at this one. False: at none.
+// Chooses another delta if the mappings do not fit at this one. False: they fit at none, or the
+// pages could not be moved.
 bool GuestMemory::make_room() {
     if (fits(delta_)) return true;
     const auto delta = choose_delta();
     return delta && move_pages(*delta);
 }
 
-// From the side that they move to, so that each page's new place was left by those that move first.
-// False: they are lost.
+// Moves all resident pages to another delta, starting at the side that they move to, so that a
+// page's new place is free. False: all pages are lost.
 bool GuestMemory::move_pages(std::uint64_t delta) {
     const auto distance = delta - delta_;
     const bool up = static_cast<std::int64_t>(distance) > 0;
