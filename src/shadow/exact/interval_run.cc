@@ -19,7 +19,7 @@ constexpr std::size_t kept_divergences = 20;
 constexpr int time_between_comparisons = 24;
 // Of RFLAGS.
 constexpr std::uint64_t trap_flag = 0x100;
-// An interval is cut where a block begins that is rare among so many.
+// An interval is cut before a block that is rare among this many.
 constexpr std::uint64_t longest_cut_window = std::uint64_t{4} << 20;
 constexpr std::uint64_t shortest_cut_window = 1024;
 constexpr std::uint64_t cut_windows_in_limit = 32;
@@ -87,7 +87,7 @@ Result<void> IntervalRun::check_given_up() const {
 Result<bool> IntervalRun::interval() {
     TRY_ASSIGN(const auto start, thread_.snapshot());
     if (start.cpu.rflags & trap_flag) {
-        // It gets a signal for each instruction: that is the hardware's to do.
+        // It gets a SIGTRAP for each instruction: only the hardware can do that.
         TRY_ASSIGN(auto passage, run_to_next_call("the program single-steps itself"));
         return prepare_next(std::move(passage));
     }
@@ -179,7 +179,7 @@ std::optional<IntervalRun::Boundary> IntervalRun::boundary_of(const SampleOutcom
         case SampleEnd::unsupported_instruction:
             return Boundary::instruction;
         case SampleEnd::fault:
-            // What only the hardware can read, or fails to.
+            // The hardware makes the access: it can read there, or faults itself.
             return is_unreadable(emulated.result) ? Boundary::instruction : Boundary::fault;
         case SampleEnd::size:
             return Boundary::cut;
@@ -306,7 +306,7 @@ Result<void> IntervalRun::take_replica() {
     alignas(64) std::array<std::byte, max_xstate_bytes> buffer;
     TRY_ASSIGN(const auto extended, thread_.extended_state(buffer));
     TRY_ASSIGN(auto replica, Replica::fork(stop_));
-    // Of registers, it has those of its fork server.
+    // A replica has the fork server's extended state; narrowing wants the interval's.
     TRY(replica.thread().set_extended_state(extended));
     replica_.emplace(std::move(replica));
     return {};
@@ -365,7 +365,7 @@ Result<Passage> IntervalRun::pass(Boundary boundary, const SampleOutcome& emulat
     return Passage{};
 }
 
-// What is said of all accesses to memory of a kind together.
+// The name under which an access to unreadable memory is counted: one for each kind.
 std::string IntervalRun::unreadable_name(const SampleOutcome& emulated) const {
     const auto* mapping = map_.find(emulated.result.fault_address);
     if (mapping && mapping->name.starts_with("/secretmem"))
@@ -387,7 +387,7 @@ Result<Passage> IntervalRun::pass_instruction(const SampleOutcome& emulated) {
     return native_.pass_instruction(registers_only);
 }
 
-// Lets the program run for about as long as it was emulated, and past where it then is.
+// Lets the program run natively for about as long as it was emulated, then past its stop.
 Result<Passage> IntervalRun::leave_to_hardware(bool worker_exhausted) {
     std::string why = worker_exhausted ? "code changed more often than the emulator has room for"
                       : cut_for_signal_

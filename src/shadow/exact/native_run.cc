@@ -39,8 +39,8 @@ Result<WaitStatus> NativeRun::advance(Advance how) {
     return thread_.advance(how);
 }
 
-// The same where a step or a breakpoint of ours may raise SIGTRAP. That one is gone afterwards if
-// the program ignores SIGTRAP: the thread stands still all the same.
+// As advance(), where a step or breakpoint of ours may raise SIGTRAP. If the program ignores
+// SIGTRAP the trap is dropped; the thread stands still all the same.
 Result<WaitStatus> NativeRun::advance_to_trap(Advance how) {
     TRY(traps_.open());
     TRY_ASSIGN(const auto status, advance(how));
@@ -167,8 +167,8 @@ Result<Passage> NativeRun::leave_syscall() {
     return passage;
 }
 
-// The kernel has attached the new thread, which is the target's from its first stop on: whoever
-// lets the target go must know of it.
+// Waits for the new thread's first stop and leaves it in the hub: from then on the target knows it
+// and can let it go.
 Result<void> NativeRun::await_birth() {
     TRY_ASSIGN(const auto message, thread_.event_message());
     const auto born = static_cast<pid_t>(message);
