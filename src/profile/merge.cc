@@ -229,8 +229,8 @@ void add_latency_host(Profile& sum, const Profile& more) {
     if (!has_note(sum)) sum.notes.push_back(note);
 }
 
-// Of an exact run every instruction counts, of a sampled one a share: a note tells of it, also
-// whoever merges the sum.
+// An exact run counts every instruction, a sampled one a share: the exact one outweighs it. A note
+// says so and stays in later sums.
 void note_unequal_runs(Profile& sum, const Profile& more) {
     const std::string note =
         "exact and sampled runs were added up: the exact ones outweigh the others";
