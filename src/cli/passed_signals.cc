@@ -8,6 +8,7 @@
 
 #include <new>
 
+#include "cli/signal_action.h"
 #include "ptrace/proc.h"
 
 namespace shadowprof {
@@ -42,17 +43,9 @@ Result<PassedSignals> PassedSignals::take() {
 
 void PassedSignals::leave_to_other() {
     counts_of_handler = counted_.get();
-    for (const int signal : EndSignals::signals) {
-        struct sigaction action;
-        ::sigaction(signal, nullptr, &action);
-        if (action.sa_handler == SIG_IGN) continue;
-        action = {};
-        action.sa_handler = [](int number) {
-            ++(*counts_of_handler)[static_cast<std::size_t>(number)];
-        };
-        action.sa_flags = SA_RESTART;
-        ::sigaction(signal, &action, nullptr);
-    }
+    for (const int signal : EndSignals::signals)
+        handle_unless_ignored(
+            signal, [](int number) { ++(*counts_of_handler)[static_cast<std::size_t>(number)]; });
     signals_.leave_to_other();
 }
 
