@@ -17,8 +17,6 @@ namespace {
 constexpr std::size_t kept_divergences = 20;
 // Times what the last comparison took.
 constexpr int time_between_comparisons = 24;
-// Of RFLAGS.
-constexpr std::uint64_t trap_flag = 0x100;
 // An interval is cut before a block that is rare among this many.
 constexpr std::uint64_t longest_cut_window = std::uint64_t{4} << 20;
 constexpr std::uint64_t shortest_cut_window = 1024;

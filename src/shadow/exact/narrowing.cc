@@ -201,7 +201,7 @@ Result<Replica> Narrowing::copy_of_base() {
     TRY_ASSIGN(auto copy, base_->copy(syscall_instruction_));
     TRY_ASSIGN(auto registers, copy.thread().registers());
     store_general(state_, registers);
-    registers.orig_rax = ~std::uint64_t{0};
+    registers.orig_rax = no_syscall;
     TRY(copy.thread().set_registers(registers));
     return copy;
 }

@@ -10,6 +10,7 @@
 #include "ptrace/hardware_breakpoint.h"
 #include "ptrace/proc.h"
 #include "ptrace/process_memory.h"
+#include "ptrace/thread_registers.h"
 
 namespace shadowprof {
 namespace {
@@ -17,8 +18,6 @@ namespace {
 using Kind = WaitStatus::Kind;
 
 constexpr std::uint64_t syscall_instruction_bytes = 2;
-// In orig_rax: the thread is in no system call.
-constexpr std::uint64_t no_call = ~std::uint64_t{0};
 // What a vDSO function may use of the stack, and what a signal's frame may take.
 constexpr std::uint64_t vdso_stack_bytes = 4096;
 constexpr std::uint64_t signal_frame_bytes = 16384;
@@ -159,7 +158,7 @@ Result<Passage> NativeRun::leave_syscall() {
     TRY_ASSIGN(auto registers, thread_.registers());
     registers.rip -= syscall_instruction_bytes;
     registers.rax = registers.orig_rax;
-    registers.orig_rax = no_call;
+    registers.orig_rax = no_syscall;
     TRY(thread_.set_registers(registers));
     TRY(advance(Advance::to_syscall));
     passage.jumped = true;
@@ -254,7 +253,7 @@ Result<Passage> NativeRun::pass_vdso_call() {
 // A system call by another instruction than SYSCALL, as which it has another number and other
 // effects. It was not made: the program makes it when it goes on.
 Result<Passage> NativeRun::leave_other_call(user_regs_struct before) {
-    before.orig_rax = no_call;
+    before.orig_rax = no_syscall;
     TRY(thread_.set_registers(before));
     Passage passage;
     passage.blocked = "it made a system call by an instruction other than SYSCALL";
