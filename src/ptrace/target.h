@@ -216,6 +216,7 @@ class Target {
     Result<void> seize(pid_t tid);
     bool has_uninterruptible() const;
     bool is_left_asleep(pid_t tid, Sleepers sleepers) const;
+    static void interrupt(pid_t tid);
     void interrupt_all(Sleepers sleepers);
     void take_status(pid_t tid, const WaitStatus& status, bool stopping);
     void take_event(pid_t tid, int event);
