@@ -148,6 +148,8 @@ class GuestMemory final : public GuestSpace {
     bool protect(GuestAddress start, std::uint64_t size_bytes, Protection protection) override;
 
   private:
+    // The highest address that user space has with 4-level paging.
+    static constexpr std::uint64_t user_end = 0x7fff'ffff'f000;
     static constexpr std::uint64_t chunk_pages = 16;
     static constexpr std::uint64_t chunk_bytes = chunk_pages * page_bytes;
 
@@ -182,6 +184,7 @@ class GuestMemory final : public GuestSpace {
     void drop_range(GuestAddress start, GuestAddress end);
     void set_layout(std::vector<Mapping> mappings);
     std::vector<Mapping> without(GuestAddress start, GuestAddress end) const;
+    static MemoryMap read_own_map();
     std::optional<std::uint64_t> choose_delta() const;
     std::uint64_t distance_below_own() const;
     bool fits(std::uint64_t delta) const;
