@@ -1,4 +1,5 @@
-// Text for a stream, without an exception where it cannot be written: std::ferror(out) tells.
+// Text for a stream, which is not null. Nothing is thrown where not all of it can be written: only
+// std::ferror(out) tells.
 #pragma once
 
 #include <fmt/format.h>

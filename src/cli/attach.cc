@@ -9,6 +9,7 @@
 #include "cli/probe_places.h"
 #include "cli/profile_output.h"
 #include "cli/shield.h"
+#include "cli/signal_action.h"
 #include "ptrace/attach_refusal.h"
 #include "ptrace/proc.h"
 #include "report/module_functions.h"

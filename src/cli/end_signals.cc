@@ -2,16 +2,15 @@
 
 #include <sys/signalfd.h>
 
+#include "cli/signal_action.h"
+
 namespace shadowprof {
 
 Result<EndSignals> EndSignals::take() {
     sigset_t wanted, before;
     sigemptyset(&wanted);
-    for (const int signal : signals) {
-        struct sigaction action;
-        sigaction(signal, nullptr, &action);
-        if (action.sa_handler != SIG_IGN) sigaddset(&wanted, signal);
-    }
+    for (const int signal : signals)
+        if (!is_ignored(signal)) sigaddset(&wanted, signal);
     UniqueFd fd(signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK));
     if (!fd) return errno_error("signalfd");
     pthread_sigmask(SIG_BLOCK, &wanted, &before);

@@ -15,6 +15,7 @@ class EndSignals {
   public:
     static constexpr int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
+    // Error: system.
     static Result<EndSignals> take();
 
     EndSignals(EndSignals&& other) = default;
@@ -24,8 +25,8 @@ class EndSignals {
     // Readable when one of them has come.
     int fd() const { return fd_.get(); }
 
-    // In a process that was forked meanwhile: their effect is as before. Those that came are the
-    // other process's.
+    // In the child of a fork: signals act again as before take(). Those that came stay with the
+    // parent.
     void leave_to_other();
 
   private:

@@ -8,15 +8,17 @@
 
 #include <new>
 
+#include "cli/signal_action.h"
 #include "ptrace/proc.h"
 
 namespace shadowprof {
 namespace {
 
-// A signal for the group comes to its processes within this time.
+// How long hand_on() waits for the tracing process to get the same signal, if it was sent to the
+// whole group.
 constexpr int group_signal_ms = 20;
 
-// What a handler can reach.
+// Where the handler counts: PassedSignals::counted_. Handlers can use globals only.
 std::array<std::atomic<std::uint32_t>, 65>* counts_of_handler = nullptr;
 
 bool is_pending(int signal, pid_t pid) {
@@ -40,19 +42,11 @@ Result<PassedSignals> PassedSignals::take() {
 }
 
 void PassedSignals::leave_to_other() {
-    // Until this process's end: signals come until then.
+    // Until this process ends: signals come until then.
     counts_of_handler = counted_.release();
-    for (const int signal : EndSignals::signals) {
-        struct sigaction action;
-        ::sigaction(signal, nullptr, &action);
-        if (action.sa_handler == SIG_IGN) continue;
-        action = {};
-        action.sa_handler = [](int number) {
-            ++(*counts_of_handler)[static_cast<std::size_t>(number)];
-        };
-        action.sa_flags = SA_RESTART;
-        ::sigaction(signal, &action, nullptr);
-    }
+    for (const int signal : EndSignals::signals)
+        handle_unless_ignored(
+            signal, [](int number) { ++(*counts_of_handler)[static_cast<std::size_t>(number)]; });
     signals_.leave_to_other();
 }
 

@@ -16,24 +16,26 @@
 
 namespace shadowprof {
 
-// What a process group gets, the program gets by itself, and so does the tracing process, which is
-// in the same group and counts it. What only the process that the user sees has got is passed on.
+// A signal for the whole process group reaches the program and the tracing process by itself, and
+// the tracing process counts it. A signal that only the process that the user sees got is passed on
+// to the program.
 //
 // To be taken before the fork that makes the tracing process, and before other threads start.
 class PassedSignals {
   public:
+    // Error: system.
     static Result<PassedSignals> take();
 
     // In the tracing process: counts them from now on. By handlers, which the program does not
     // inherit; what is ignored stays so.
     void leave_to_other();
 
-    // In the process that the user sees: readable when a signal has come, and what to do then.
+    // Readable when a signal has come: call hand_on(), in the process that the user sees.
     int fd() const { return signals_.fd(); }
-    // The answer is the signal by which to end, which the second that was passed on asks for; 0: go
-    // on.
+    // Passes the signal on unless the tracing process got it, too. Returns 0; from the second one
+    // passed on, that signal: the caller is to die of it.
     int hand_on(pid_t tracer);
-    // The program, as soon as it is there. Signals that came before reach it now.
+    // From now on signals are passed on to this program. One that came before is sent to it now.
     void set_program(pid_t pid);
 
   private:
@@ -48,8 +50,9 @@ class PassedSignals {
     void send(int signal);
 
     EndSignals signals_;
-    // Of the tracing process, shared with it.
+    // By signal: how many the tracing process got. Memory that both processes share.
     std::unique_ptr<Counts, Unmap> counted_;
+    // By signal: how many of these were matched with one of ours.
     std::array<std::uint32_t, 65> taken_for_group_{};
     UniqueFd program_;        // a pidfd
     int waiting_signal_ = 0;  // for the program to be there

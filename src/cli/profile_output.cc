@@ -33,8 +33,8 @@ void warn_of_gaps(const SamplingStats& sampling) {
         say("{} intervals are not covered: {}", times, reason);
 }
 
-// A standard stream of the process is our standard error's terminal. A program that we start has
-// the same.
+// Whether a standard stream of the process is the terminal of our standard error. `run` need not
+// ask: its program has the same streams.
 bool shares_terminal(pid_t pid) {
     struct stat ours, theirs;
     if (::fstat(STDERR_FILENO, &ours) != 0) return false;

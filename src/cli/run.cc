@@ -7,6 +7,7 @@
 #include "cli/probe_places.h"
 #include "cli/profile_output.h"
 #include "cli/shield.h"
+#include "cli/signal_action.h"
 #include "ptrace/program_check.h"
 #include "report/module_functions.h"
 #include "report/symbolizer.h"

@@ -37,7 +37,8 @@ void leave_process_group() {
     ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
 }
 
-// Which signals the process that the user sees takes, and what it does at them.
+// The signals that the visible process takes: EndSignals are sent to the child, PassedSignals to
+// the program.
 class SeenSignals {
   public:
     explicit SeenSignals(const EndSignals& signals) : handed_on_(&signals) {}
@@ -58,7 +59,8 @@ class SeenSignals {
     void leave_to_child() const {
         if (passed_) passed_->leave_to_other();
     }
-    // What the child itself looks at.
+    // The signals whose arrival the child watches (Shielded::end_request()); null where they are
+    // only passed on.
     const EndSignals* handed_on() const { return handed_on_; }
 
   private:

@@ -24,7 +24,7 @@ class Shielded {
     // An eventfd that counts the signals to switch sampling off or on.
     int toggles() const { return toggles_; }
     // The program was started: signals that were for it, and only the other process has got, are
-    // passed on to it from now on. Of run_in_our_group().
+    // passed on to it from now on. Only under run_in_our_group(); once.
     void announce_program(pid_t pid) const;
 
   private:
@@ -45,8 +45,9 @@ struct WorkEnd {
 // The child is in a process group of its own. The signals that end a command are handed on to it.
 Result<WorkEnd> run_in_own_group(const std::function<int(const Shielded&)>& work);
 
-// The child stays in our process group, as a target that it starts must. The signals that end a
-// command are passed on to that; a second one ends this process, too, and the work with it.
+// The child stays in our process group, as the program that it starts must. A signal that ends a
+// command goes to the program (PassedSignals). A second one that only this process got ends this
+// process as well, and the child gives its work up.
 Result<WorkEnd> run_in_our_group(const std::function<int(const Shielded&)>& work);
 
 }  // namespace shadowprof

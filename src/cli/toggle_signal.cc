@@ -3,14 +3,14 @@
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
 
+#include "cli/signal_action.h"
+
 namespace shadowprof {
 
 Result<ToggleSignal> ToggleSignal::take() {
     ToggleSignal signal(UniqueFd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)));
     if (!signal.handed_on_) return errno_error("eventfd");
-    struct sigaction action;
-    ::sigaction(SIGUSR2, nullptr, &action);
-    if (action.sa_handler == SIG_IGN) return signal;
+    if (is_ignored(SIGUSR2)) return signal;
     sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, SIGUSR2);
@@ -33,14 +33,10 @@ void ToggleSignal::hand_on() {
         ::eventfd_write(handed_on_.get(), 1);
 }
 
-// By a handler, which a target does not inherit.
 void ToggleSignal::leave_to_other() {
     if (!arrived_) return;
     arrived_.reset();
-    struct sigaction pass_over {};
-    pass_over.sa_handler = [](int) {};
-    pass_over.sa_flags = SA_RESTART;
-    ::sigaction(SIGUSR2, &pass_over, nullptr);
+    handle_unless_ignored(SIGUSR2, [](int) {});
     ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
 }
 

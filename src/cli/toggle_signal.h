@@ -13,6 +13,7 @@ namespace shadowprof {
 // had it ignore the signal, it stays ignored.
 class ToggleSignal {
   public:
+    // Error: system.
     static Result<ToggleSignal> take();
 
     ToggleSignal(ToggleSignal&&) = default;

@@ -3,6 +3,7 @@
 #include "cli/commands.h"
 #include "cli/exit_status.h"
 #include "cli/messages.h"
+#include "cli/signal_action.h"
 #include "cli/values.h"
 #include "shadow/exact/verify_run.h"
 

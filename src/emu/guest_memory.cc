@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <fstream>
 #include <iterator>
 
 #include "emu/page_bits.h"
@@ -13,38 +12,11 @@
 namespace shadowprof {
 namespace {
 
-// The highest address that user space has with 4-level paging.
-constexpr std::uint64_t user_end = 0x7fff'ffff'f000;
-constexpr std::uint64_t mmap_minimum = 0x10000;
-constexpr std::uint64_t down_step = 0x0080'0000'0000;
-// Between a position-independent program and its libraries, and so most likely free here, also of
-// what sanitizers reserve.
-constexpr std::uint64_t usual_shift = 0x2000'0000'0000;
-// Kept free below a stack, whatever its limit is.
-constexpr std::uint64_t stack_growth_bytes = std::uint64_t{8} << 20;
 // A stack does not grow nearer to what lies below it (stack_guard_gap of Linux).
 constexpr std::uint64_t stack_gap_bytes = 256 * page_bytes;
 
 bool is_accessible(const Mapping& m) {
     return m.readable || m.writable || m.executable;
-}
-
-MemoryMap read_own_map() {
-    std::ifstream in("/proc/self/maps");
-    std::string text{std::istreambuf_iterator<char>(in), {}};
-    auto map = MemoryMap::parse(text);
-    return map ? std::move(map).value() : MemoryMap{};
-}
-
-// False if something lies there.
-bool move_memory(std::span<std::byte> from, std::byte* to) {
-    const auto bytes = from.size();
-    const void* reserved =
-        mmap(to, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-    if (reserved != to) return false;
-    if (mremap(from.data(), bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, to) == to) return true;
-    munmap(to, bytes);
-    return false;
 }
 
 // A few pages of its chunk around an address.
@@ -94,81 +66,6 @@ Result<void> GuestMemory::begin(MemoryMap map, PageSource& source, bool track_wr
                      "emulator: no distance at which all of the program's mappings are free here"};
     delta_ = *delta;
     return {};
-}
-
-std::optional<std::uint64_t> GuestMemory::choose_delta() const {
-    const auto& all = map_.mappings();
-    if (all.empty()) return 0;
-    const auto lowest = all.front().start.value;
-    std::uint64_t highest = 0;
-    for (const auto& m : all)
-        if (m.end.value <= user_end) highest = std::max(highest, m.end.value);
-
-    // Best below everything that is this process's own: then no address of the guest's reaches it.
-    const auto out_of_reach = own_.mappings().empty() ? 0 : distance_below_own();
-    if (out_of_reach != 0 && fits(0 - out_of_reach)) return 0 - out_of_reach;
-    if (fits(0 - usual_shift)) return 0 - usual_shift;
-    // Else somewhere below, or as far up as there is room.
-    for (auto down = lowest & ~(down_step - 1); down >= down_step; down -= down_step)
-        if (fits(0 - down)) return 0 - down;
-    for (std::uint64_t up = (user_end - highest) & ~(page_bytes - 1); up >= page_bytes;
-         up = (up - up / 8 - page_bytes) & ~(page_bytes - 1))
-        if (fits(up)) return up;
-    if (fits(0)) return 0;
-    return std::nullopt;
-}
-
-// The shortest distance down at which the highest address lies below this process's lowest.
-std::uint64_t GuestMemory::distance_below_own() const {
-    const auto lowest = std::min(own_.mappings().front().start.value, user_end);
-    return (user_end - lowest + down_step - 1) & ~(down_step - 1);
-}
-
-bool GuestMemory::fits(std::uint64_t delta) const {
-    return std::ranges::all_of(map_.mappings(), [&](const Mapping& m) { return fits(m, delta); });
-}
-
-// Whether there is room for a mapping, and for what may grow of it, at this distance.
-bool GuestMemory::fits(const Mapping& m, std::uint64_t delta) const {
-    if (m.end.value > user_end) return true;
-    const auto start = m.start.value + delta, end = m.end.value + delta;
-    if (start < mmap_minimum || start > end || end > user_end) return false;
-    const auto below = m.name == "[stack]" ? stack_growth_bytes : page_bytes;
-    const auto* ours = own_.find_at_or_after({start - std::min(start, below)});
-    return !ours || ours->start.value >= end + page_bytes;
-}
-
-// At another distance, if mappings that are new do not fit at this one. False: at none.
-bool GuestMemory::make_room() {
-    if (fits(delta_)) return true;
-    const auto delta = choose_delta();
-    return delta && move_pages(*delta);
-}
-
-// From the side that they move to, so that each page's new place was left by those that move first.
-// False: they are lost.
-bool GuestMemory::move_pages(std::uint64_t delta) {
-    const auto distance = delta - delta_;
-    const bool up = static_cast<std::int64_t>(distance) > 0;
-    std::vector<std::uint64_t> numbers;
-    for (const auto& [number, chunk] : chunks_) numbers.push_back(number);
-    std::ranges::sort(numbers);
-    if (up) std::ranges::reverse(numbers);
-    bool all_moved = (up ? distance : 0 - distance) >= chunk_bytes;
-    std::vector<std::span<std::byte>> places;
-    for (const auto number : numbers)
-        for_each_run(chunks_[number].resident, [&](unsigned first, unsigned count) {
-            const std::span from(host({number * chunk_bytes + first * page_bytes}),
-                                 count * page_bytes);
-            const std::span to(from.data() + distance, from.size());
-            all_moved = all_moved && move_memory(from, to.data());
-            places.push_back(all_moved ? to : from);
-        });
-    delta_ = delta;
-    if (all_moved) return true;
-    for (const auto place : places) munmap(place.data(), place.size());
-    chunks_.clear();
-    return false;
 }
 
 void GuestMemory::drop_pages() {
@@ -370,25 +267,6 @@ bool GuestMemory::write(GuestAddress to, std::span<const std::byte> from) {
         to = to + count;
     }
     return true;
-}
-
-std::optional<GuestAddress> GuestMemory::find_free(std::uint64_t size_bytes) const {
-    // Below the stack, in the topmost gap that is large enough, with a guard page on each side.
-    const auto& all = map_.mappings();
-    const auto wanted = size_bytes + 2 * page_bytes;
-    GuestAddress top{user_end};
-    std::optional<GuestAddress> elsewhere;  // at another distance
-    for (auto m = all.rbegin(); m != all.rend(); ++m) {
-        if (m->end.value > user_end) continue;
-        const bool below_stack = top.value != user_end;
-        if (below_stack && m->end < top && top - m->end >= wanted) {
-            const auto start = top - size_bytes - page_bytes;
-            if (fits({.start = start, .end = start + size_bytes}, delta_)) return start;
-            if (!elsewhere) elsewhere = start;
-        }
-        top = m->name == "[stack]" ? m->start - stack_growth_bytes : m->start;
-    }
-    return elsewhere;
 }
 
 bool GuestMemory::map(const Mapping& mapping) {

@@ -1,8 +1,8 @@
 // The guest's memory in the emulating process: every guest address lies at itself plus the same
-// distance, the delta, so that translated code reaches it without a look-up. Where the low third
-// of the guest's address space is free, no address of the guest's reaches what is this process's
-// own. Else what is there can be read without a fault. Pages are fetched from the snapshot when
-// first touched; writes stay here.
+// distance, the delta, so that translated code reaches it without a look-up. If the guest leaves
+// the low third of its address space free, no guest address reaches this process's own memory;
+// otherwise the guest can read that without a fault. Pages are fetched from the snapshot when first
+// touched; writes stay here.
 #pragma once
 
 #include <cstdint>
@@ -79,7 +79,7 @@ class GuestMemory final : public GuestSpace {
     // All dirty pages were compared with the source, which shows the end of this interval.
     void compared() { compared_ = true; }
     // The mappings of the source have changed: drops the pages that they show differently. May
-    // change the delta. False if there is no room for them beside the pages that are here.
+    // change the delta. False: there is no room; then only begin() may follow.
     bool change_layout(MemoryMap map);
     // The source has changed in these ranges. Of pages that are dirty and lie in them in part, the
     // rest is compared first: see replaced_differences().
@@ -111,7 +111,7 @@ class GuestMemory final : public GuestSpace {
     // Makes bytes at `address` readable and returns them, up to the end of their page; empty if the
     // guest cannot read there.
     std::span<const std::byte> readable_bytes(GuestAddress address);
-    // The same of memory that may be executed.
+    // The same of memory that may be executed; empty for other memory.
     std::span<const std::byte> executable_bytes(GuestAddress address);
     // Mapped in this sample: not what the source shows.
     bool is_fresh(GuestAddress address) const { return fresh_.contains(address); }
@@ -138,12 +138,18 @@ class GuestMemory final : public GuestSpace {
     const Mapping* find_at_or_after(GuestAddress address) const override {
         return map_.find_at_or_after(address);
     }
+    // Below the stack, with a free page on each side; rather where it fits at this delta. Nothing
+    // if there is no such gap.
     std::optional<GuestAddress> find_free(std::uint64_t size_bytes) const override;
+    // May change the delta. False: the range is invalid, or there is no room for it; then pages may
+    // be lost.
     bool map(const Mapping& mapping) override;
     bool unmap(GuestAddress start, std::uint64_t size_bytes) override;
     bool protect(GuestAddress start, std::uint64_t size_bytes, Protection protection) override;
 
   private:
+    // The highest address that user space has with 4-level paging.
+    static constexpr std::uint64_t user_end = 0x7fff'ffff'f000;
     static constexpr std::uint64_t chunk_pages = 16;
     static constexpr std::uint64_t chunk_bytes = chunk_pages * page_bytes;
 
@@ -178,6 +184,7 @@ class GuestMemory final : public GuestSpace {
     void drop_range(GuestAddress start, GuestAddress end);
     void set_layout(std::vector<Mapping> mappings);
     std::vector<Mapping> without(GuestAddress start, GuestAddress end) const;
+    static MemoryMap read_own_map();
     std::optional<std::uint64_t> choose_delta() const;
     std::uint64_t distance_below_own() const;
     bool fits(std::uint64_t delta) const;

@@ -179,7 +179,7 @@ Mapping low_mapping(std::uint64_t start) {
     return m;
 }
 
-// What is mapped far below all that was there needs another distance.
+// Such a mapping does not fit at the present delta: all pages move.
 TEST_CASE("memory that a guest maps below all other is there, and the other stays what it was") {
     for (const std::uint64_t start : {0x10'0000u, 0x4000'0000u}) {
         Tracked t;
@@ -238,7 +238,8 @@ TEST_CASE("what is written to a file that is mapped twice is there at both place
         write(memory, page(3));
         CHECK(first_byte(memory, page(12)) == 99);
         CHECK(first_byte(memory, page(21)) == 99);
-        // Of page 12 the watch begins when it comes, of page 3 at once.
+        // Page 2 shows the code of page 20. It is not here yet: its watch begins when it is
+        // fetched.
         memory.watch_code_page(page(20));
         CHECK(first_byte(memory, page(2)) == 0);
         CHECK(memory.on_fault(page(2), true) == GuestMemory::Fault::code_write);

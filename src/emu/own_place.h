@@ -3,11 +3,10 @@
 
 namespace shadowprof {
 
-// Executes this program anew, with the same arguments, such that the kernel maps its libraries and
-// all that it allocates where programs rarely have anything, at random addresses even if it was
-// started with fixed ones. A guest that takes up both ends of its address space then has room
-// beside it. Returns if that is done, or not allowed. To be called before there is anything to
-// lose.
+// Executes this program again, with the same arguments, so that the kernel maps its libraries and
+// allocations where programs rarely have anything, at random addresses. Guests that use both ends
+// of the address space then fit beside it. Returns if that is done or not allowed. Call it before
+// anything else.
 void move_out_of_the_way(char* const* arguments);
 
 }  // namespace shadowprof

@@ -110,7 +110,8 @@ void Translator::enlist(std::uint32_t index) {
     remember_pages(index);
     const auto newest = exits_to_[level].find(block.start);
     if (newest == exits_to_[level].end()) return;
-    // Code that changes again and again leaves an exit of each of its versions.
+    // Exits of retired blocks are unlinked here: code that changes often leaves one for each
+    // version.
     for (auto* link = &newest->second; *link != no_exit;) {
         auto& exit = exits_[*link];
         if (is_retired(exit)) {
@@ -122,7 +123,7 @@ void Translator::enlist(std::uint32_t index) {
     }
 }
 
-// It is in the code of a retired block, or behind it.
+// Whether the exit lies in a retired block's code, or in the stubs behind it.
 bool Translator::is_retired(const DirectExit& exit) const {
     const auto behind = std::upper_bound(
         blocks_.begin(), blocks_.end(), exit.displacement,

@@ -150,7 +150,7 @@ class Translator {
         std::uint32_t first_position = 0;  // into positions_
         std::uint32_t instructions = 0;
         TraceLevel level = TraceLevel::blocks;
-        bool retired = false;  // nobody enters it from now on
+        bool retired = false;  // no branch is linked to it from now on
     };
     // Where the code of one instruction begins.
     struct Position {

@@ -12,8 +12,8 @@ namespace shadowprof {
 std::unordered_map<GuestAddress, VdsoFunction> find_vdso_functions(GuestSpace& space,
                                                                    const Mapping& mapping);
 
-// The functions at the top of the address space that were there before the vDSO, if the program may
-// call them.
+// The functions at the top of the address space that were there before the vDSO. No effect without
+// an executable [vsyscall].
 void add_vsyscalls(const MemoryMap& layout,
                    std::unordered_map<GuestAddress, VdsoFunction>& functions);
 

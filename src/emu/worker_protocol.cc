@@ -86,7 +86,7 @@ Result<WorkerSocket::Message> WorkerSocket::receive(int timeout_ms) {
     while ((size = recvmsg(fd_.get(), &message, flags)) < 0) {
         if (errno == EAGAIN) return nothing_came();
         if (errno == EINTR) continue;
-        // It had not read all that was sent to it.
+        // It ended with messages unread: as closed.
         if (errno == ECONNRESET) break;
         return errno_error("worker socket");
     }

@@ -1,25 +1,17 @@
 // Worker processes: this test program starts itself as a worker.
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
 
 #include <array>
-#include <csignal>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <set>
 
 #include "base/clock.h"
+#include "emu/test_worker.h"
 #include "emu/worker_main.h"
-#include "emu/worker_process.h"
 
 namespace shadowprof::worker_test {
 namespace {
-
-constexpr const char* worker_argument = "worker-of-the-test";
 
 // Asks the supervisor about every call, and reports how many there were.
 class AskingSyscalls final : public SampleSyscalls {
@@ -53,171 +45,6 @@ class AskingSyscalls final : public SampleSyscalls {
         return {calls.begin(), calls.end()};
     }
 };
-
-class Collecting final : public SampleListener {
-  public:
-    void on_thread(GuestThreads::Index thread) override { announced.insert(thread); }
-    void on_trace(GuestThreads::Index thread, std::span<const std::uint64_t> words,
-                  const BlockTable& table) override {
-        unknown += !announced.contains(thread);
-        for (auto i = words.size(); i-- > 0;) {
-            const auto* block = table.find(words[i]);
-            if (!block || !block->instructions) {
-                ++unknown;
-                return;
-            }
-            instructions += block->instructions;
-            i -= std::min<std::size_t>(i, block->value_words);
-        }
-    }
-    void on_emulated() override { ++emulated; }
-    std::vector<std::byte> on_request(std::span<const std::byte> request) override {
-        ++requests;
-        if (answer_delay_us) usleep(answer_delay_us);
-        return {request.begin(), request.end()};
-    }
-    std::optional<SampleEnd> on_step(CpuState& cpu, std::span<const StepPage> pages) override {
-        ++steps;
-        dirty_pages = pages.size();
-        if (!step_length) return SampleEnd::unsupported_instruction;
-        cpu.rip = cpu.rip + step_length;
-        return std::nullopt;
-    }
-
-    std::set<GuestThreads::Index> announced;
-    std::uint64_t instructions = 0, unknown = 0;
-    int emulated = 0, requests = 0, steps = 0;
-    std::uint64_t step_length = 0;
-    std::size_t dirty_pages = 0;
-    unsigned answer_delay_us = 0;
-};
-
-// A process that only holds memory: `code` at a fixed place, a stack above it.
-class Snapshot {
-  public:
-    static constexpr std::uint64_t code_at = 0x5000'0000'0000;
-    static constexpr std::uint64_t data_at = code_at + 0x10000;
-    static constexpr std::uint64_t stack_top = data_at + 0x8000;
-
-    explicit Snapshot(std::span<const std::uint8_t> code) {
-        place(code_at, page_bytes, PROT_READ | PROT_WRITE | PROT_EXEC);
-        place(data_at, 0x10000, PROT_READ | PROT_WRITE);
-        std::memcpy(reinterpret_cast<void*>(code_at), code.data(), code.size());
-        pid_ = fork();
-        if (pid_ == 0)
-            while (true) pause();
-        munmap(reinterpret_cast<void*>(code_at), page_bytes);
-        munmap(reinterpret_cast<void*>(data_at), 0x10000);
-        memory_.reset(open(fmt::format("/proc/{}/mem", pid_).c_str(), O_RDONLY | O_CLOEXEC));
-        // Only what was placed: the rest of this program is of no interest.
-        maps_ = fmt::format("{:x}-{:x} rwxp 0 0:0 0 \n{:x}-{:x} rw-p 0 0:0 0 \n", code_at,
-                            code_at + page_bytes, data_at, data_at + 0x10000);
-    }
-    ~Snapshot() {
-        kill(pid_, SIGKILL);
-        waitpid(pid_, nullptr, 0);
-    }
-
-    SampleRequest request(std::uint64_t instructions = 1'000'000) const {
-        SampleRequest result{.cpu = {},
-                             .more_threads = {},
-                             .limits = {.instructions = instructions},
-                             .maps_text = maps_,
-                             .facts = {},
-                             .memory_fd = memory_.get()};
-        result.cpu.rip = {code_at};
-        result.cpu[Gpr::rsp] = stack_top;
-        return result;
-    }
-
-  private:
-    static void place(std::uint64_t at, std::size_t bytes, int protection) {
-        REQUIRE(mmap(reinterpret_cast<void*>(at), bytes, protection,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) != MAP_FAILED);
-    }
-    pid_t pid_ = -1;
-    UniqueFd memory_;
-    std::string maps_;
-};
-
-// A worker, and how it ended.
-class TestWorker {
-  public:
-    TestWorker() : process_(start()) {}
-    ~TestWorker() {
-        kill(process_.pid(), SIGKILL);
-        waitpid(process_.pid(), nullptr, 0);
-    }
-    WorkerProcess& operator*() { return process_; }
-    WorkerProcess* operator->() { return &process_; }
-    int wait_for_end() const {
-        int status = 0;
-        siginfo_t info = {};
-        waitid(P_PID, static_cast<id_t>(process_.pid()), &info, WEXITED | WNOWAIT);
-        status = info.si_code == CLD_EXITED ? -info.si_status : info.si_status;
-        return status;
-    }
-
-  private:
-    static WorkerProcess start() {
-        const std::array arguments = {"worker_test", worker_argument};
-        auto started = WorkerProcess::start(arguments);
-        REQUIRE(started);
-        return std::move(*started);
-    }
-    WorkerProcess process_;
-};
-
-// loop: inc rax ; jmp loop
-constexpr std::array<std::uint8_t, 5> endless = {0x48, 0xff, 0xc0, 0xeb, 0xfb};
-
-MemoryMap mappings_of(pid_t pid) {
-    std::ifstream in(fmt::format("/proc/{}/maps", pid));
-    auto map = MemoryMap::parse(std::string{std::istreambuf_iterator<char>(in), {}});
-    REQUIRE(map);
-    return std::move(*map);
-}
-
-// Finds how far from its place a worker puts a snapshot's code: at its first question, the code
-// is the lowest of what the worker has mapped since it started.
-class FindingDelta final : public SampleListener {
-  public:
-    explicit FindingDelta(pid_t worker) : worker_(worker), before_(mappings_of(worker)) {}
-    void on_thread(GuestThreads::Index) override {}
-    void on_trace(GuestThreads::Index, std::span<const std::uint64_t>, const BlockTable&) override {
-    }
-    void on_emulated() override {}
-    std::vector<std::byte> on_request(std::span<const std::byte> request) override {
-        const auto now = mappings_of(worker_);
-        const auto is_new = [&](const Mapping& m) { return before_.find(m.start) == nullptr; };
-        if (const auto code = std::ranges::find_if(now.mappings(), is_new);
-            code != now.mappings().end())
-            delta = code->start.value - Snapshot::code_at;
-        return {request.begin(), request.end()};
-    }
-    std::optional<SampleEnd> on_step(CpuState&, std::span<const StepPage>) override {
-        return SampleEnd::unsupported_instruction;
-    }
-
-    std::uint64_t delta = 0;
-
-  private:
-    pid_t worker_;
-    MemoryMap before_;
-};
-
-// syscall, by which the distance is found ; rep stosq at rdi, r8 times ; then an endless loop
-constexpr std::array<std::uint8_t, 13> attacking = {0x0f, 0x05, 0x4c, 0x89, 0xc1, 0xf3, 0x48,
-                                                    0xab, 0x48, 0xff, 0xc0, 0xeb, 0xfb};
-
-// Those that are executable too are among them.
-std::vector<Mapping> writable_mappings(pid_t pid) {
-    std::vector<Mapping> result;
-    const auto all = mappings_of(pid);
-    for (const auto& m : all.mappings())
-        if (m.writable) result.push_back(m);
-    return result;
-}
 
 }  // namespace
 
@@ -322,66 +149,6 @@ TEST_CASE("what cannot be translated is stepped outside, with the dirty pages in
     CHECK(listener.dirty_pages >= 1);
     CHECK(outcome->result.end == SampleEnd::size);
     CHECK(outcome->result.single_stepped == 1);
-}
-
-TEST_CASE("a guest that writes all over the worker costs its sample and no more") {
-    const Snapshot snapshot(attacking);
-    std::size_t attacked = 0, lost = 0;
-    for (std::size_t nth = 0;; ++nth) {
-        TestWorker worker;
-        FindingDelta warm_up(worker->pid());
-        auto request = snapshot.request(10'000);
-        request.cpu[Gpr::r8] = 0;
-        REQUIRE(worker->run_sample(request, warm_up));
-        REQUIRE(warm_up.delta != 0);
-        const auto targets = writable_mappings(worker->pid());
-        if (nth >= targets.size()) break;
-        const auto& target = targets[nth];
-        CAPTURE(target.name);
-        request.cpu[Gpr::rdi] = target.start.value - warm_up.delta;
-        request.cpu[Gpr::r8] = std::min<std::uint64_t>(target.size_bytes(), 1 << 20) / 8;
-        request.cpu[Gpr::rax] = 0x4141414141414141;
-        Collecting listener;
-        const auto outcome = worker->run_sample(request, listener);
-        ++attacked;
-        if (outcome) continue;
-        ++lost;
-        // Its end is noticed, not its silence.
-        CHECK(outcome.error().code != ErrorCode::interrupted);
-    }
-    CHECK(attacked > 5);
-    MESSAGE(attacked << " mappings written over, " << lost << " workers lost");
-    // A new worker is as good as ever.
-    TestWorker worker;
-    Collecting listener;
-    const Snapshot healthy(endless);
-    const auto outcome = worker->run_sample(healthy.request(), listener);
-    REQUIRE(outcome);
-    CHECK(listener.instructions >= 990'000);
-}
-
-TEST_CASE("a system call from subverted code kills the worker, before it is made") {
-    const Snapshot snapshot(attacking);
-    TestWorker worker;
-    FindingDelta warm_up(worker->pid());
-    auto request = snapshot.request(10'000);
-    request.cpu[Gpr::r8] = 0;
-    REQUIRE(worker->run_sample(request, warm_up));
-    REQUIRE(warm_up.delta != 0);
-    for (const auto& m : writable_mappings(worker->pid())) {
-        if (!m.executable) continue;
-        // The instruction syscall, from any odd byte behind an addition to eax. No call has such a
-        // number.
-        request.cpu[Gpr::rax] = 0x050f'050f'050f'050f;
-        // Over everything that was translated, this very instruction included.
-        request.cpu[Gpr::rdi] = m.start.value - warm_up.delta;
-        request.cpu[Gpr::r8] = (std::uint64_t{1} << 20) / 8;
-        Collecting listener;
-        REQUIRE(!worker->run_sample(request, listener));
-        CHECK(worker.wait_for_end() == SIGSYS);
-        return;
-    }
-    FAIL("the worker has no memory for code");
 }
 
 TEST_CASE("a worker translates ahead what cannot change, and a sample finds it") {

@@ -75,7 +75,7 @@ AccuracyMetric metric_of(const Distances& distances, const std::vector<CountPair
     return metric;
 }
 
-// Of the full profile: nothing is accurate about what was never counted.
+// Whether FULL counted anything: accuracy about nothing is left out.
 template <typename Key>
 bool has_counts(const std::vector<CountPair<Key>>& shares) {
     return std::any_of(shares.begin(), shares.end(),
@@ -136,7 +136,7 @@ AccuracyMetric call_metric(const Side& full, const Side& sampled, std::size_t mo
     });
 }
 
-// Methods are also known by their instructions alone, of profiles without edges and calls.
+// Profiles without edges and calls have methods with instructions alone.
 bool counts_methods(const Profile& profile) {
     return std::any_of(profile.methods.begin(), profile.methods.end(),
                        [](const Method& m) { return m.entries + m.back_edges != 0; });

@@ -1,4 +1,4 @@
-// Which function code belongs to, as whoever reads symbols knows it.
+// Finds the function that code lies in; implemented where symbols are read.
 #pragma once
 
 #include <optional>

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 #include <tuple>
 
 #include "profile/join.h"
@@ -215,29 +216,36 @@ void add_processes(Profile& sum, const Profile& more) {
     sort_and_shorten(sum.processes, sum.other_processes);
 }
 
+bool has_note(const Profile& profile, std::string_view note) {
+    return std::ranges::count(profile.notes, note) != 0;
+}
+
+void add_note_once(Profile& profile, std::string note) {
+    if (!has_note(profile, note)) profile.notes.push_back(std::move(note));
+}
+
 // Loads of machines that differ keep the levels that they were found to be of; what these are is
 // known of neither then, and a note tells so, also to whoever merges the sum.
 void add_latency_host(Profile& sum, const Profile& more) {
     const std::string note = "load latencies of different calibrations were added up";
-    const auto has_note = [&](const Profile& p) { return std::ranges::count(p.notes, note) != 0; };
     const bool both = sum.latency_host && more.latency_host;
-    if (!(has_note(sum) || has_note(more) || (both && sum.latency_host != more.latency_host))) {
+    if (!(has_note(sum, note) || has_note(more, note) ||
+          (both && sum.latency_host != more.latency_host))) {
         if (!sum.latency_host) sum.latency_host = more.latency_host;
         return;
     }
     sum.latency_host.reset();
-    if (!has_note(sum)) sum.notes.push_back(note);
+    add_note_once(sum, note);
 }
 
-// Of an exact run every instruction counts, of a sampled one a share: a note tells of it, also
-// whoever merges the sum.
+// An exact run counts every instruction, a sampled one a share: the exact one outweighs it. A note
+// says so and stays in later sums.
 void note_unequal_runs(Profile& sum, const Profile& more) {
-    const std::string note =
-        "exact and sampled runs were added up: the exact ones outweigh the others";
-    const auto has_note = [&](const Profile& p) { return std::ranges::count(p.notes, note) != 0; };
     const auto is_exact = [](const Profile& p) { return p.sampling.mode == "exact"; };
     const bool both_known = !sum.sampling.mode.empty() && !more.sampling.mode.empty();
-    if (!has_note(sum) && both_known && is_exact(sum) != is_exact(more)) sum.notes.push_back(note);
+    if (both_known && is_exact(sum) != is_exact(more))
+        add_note_once(sum,
+                      "exact and sampled runs were added up: the exact ones outweigh the others");
 }
 
 // What all have is kept, and what differs is as if unknown.

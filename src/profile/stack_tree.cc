@@ -20,8 +20,8 @@ CodeLocation entered_function(const CanonicalBlock& block) {
     return block.function ? block.function->start : block.start;
 }
 
-// Whether control left the function in whose name it got here for one whose bounds are not known:
-// out of a known one, out of a stub that consists of one jump (PLT), or into another module.
+// Whether a jump leaves the current function for code without a known function: from a known
+// function, out of a one-jump stub (PLT), or into another module.
 bool leaves_function(const StackFrame& frame, const CanonicalBlock& from,
                      const CanonicalBlock& to) {
     if (to.function || !is_jump(from.terminator)) return false;

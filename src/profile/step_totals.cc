@@ -27,7 +27,8 @@ std::vector<CallPair> calls_among(std::span<const Edge> edges, const StubTargets
     return calls;
 }
 
-// The first jump of a stub that is bound late leads to the loader, by code without a function.
+// A late-bound stub first jumps to the loader, whose code has no function here: the most frequent
+// target is the function.
 StubTargets StepTotals::stub_targets() const {
     std::map<CodeLocation, std::map<CodeLocation, std::uint64_t>> by_stub;
     for_each([&](const Step& step) {

@@ -15,10 +15,11 @@
 
 namespace shadowprof {
 
-// Where entries of procedure linkage tables lead: from their starts to those of functions.
+// From the start of each linkage-table entry to the function it leads to.
 using StubTargets = std::map<CodeLocation, CodeLocation>;
 
-// Those of them that are calls. Of a call through a stub, the callee is the function behind it.
+// The call edges, hottest first, those of one site and callee joined. A call through a stub counts
+// for the function behind it.
 std::vector<CallPair> calls_among(std::span<const Edge> edges, const StubTargets& stubs);
 
 class StepTotals {

@@ -58,16 +58,9 @@ TEST_CASE("no replica is forked where it would be the first process of a namespa
             MESSAGE("skipped: namespaces are refused here");
             continue;
         }
-        {
-            auto stop = (*target)->stop();
-            auto replica = Replica::fork(need(stop));
-            REQUIRE(!replica);
-            CHECK(replica.error().code == ErrorCode::permission);
-            CHECK(replica.error().message.find("first process") != std::string::npos);
-        }
+        check_fork_is_refused(**target, "first process");
         facts->stop = true;
-        REQUIRE(pump_to_end(hub, **target));
-        CHECK((*target)->end()->exit_code() == row.expected_status);
+        CHECK(exit_code_at_end(hub, **target) == row.expected_status);
     }
 }
 
@@ -94,8 +87,7 @@ TEST_CASE("a fork server that was there before a namespace was prepared goes on 
     if ((*target)->end()) return;
     for (int i = 0; i < 5; ++i) CHECK(fork_one());
     facts->stop = true;
-    REQUIRE(pump_to_end(hub, **target));
-    CHECK((*target)->end()->exit_code() == 1);
+    CHECK(exit_code_at_end(hub, **target) == 1);
 }
 
 TEST_CASE("a process of another PID namespace gets no replica") {
@@ -123,10 +115,7 @@ TEST_CASE("a process of another PID namespace gets no replica") {
     CHECK(shares_our_pid_namespace(::getpid()));
     {
         auto target = Target::attach(hub, *first_process);
-        auto stop = need(target)->stop();
-        auto replica = Replica::fork(need(stop));
-        REQUIRE(!replica);
-        CHECK(replica.error().message.find("PID namespace") != std::string::npos);
+        check_fork_is_refused(*need(target), "PID namespace");
     }
     facts->stop = true;
     auto status = hub.reap(child.pid());

@@ -28,7 +28,7 @@ using Clock = std::chrono::steady_clock;
 // not told of the end.
 constexpr std::uint64_t server_flags = CLONE_VM | CLONE_FILES;
 constexpr std::uint64_t replica_flags = CLONE_FILES;
-// How long replicas may take to die, which is moments unless the machine pauses.
+// How long end() waits for the last replicas to die.
 constexpr std::chrono::seconds reap_limit{2};
 // How long leaving the target's files may take.
 constexpr std::chrono::milliseconds closing_limit{200};
@@ -103,8 +103,8 @@ Result<void> check_parent(pid_t pid, Parent parent) {
         fmt::format("process {} inherits orphans and would see its replicas", stat.parent_pid));
 }
 
-// Replaces a child of the target by a child of whoever inherits orphans: it bears another process
-// with the same memory, and dies.
+// Lets `first`, a child of the target, bear another process with the same memory, and kills
+// `first`: whoever inherits orphans is then the other's parent.
 Result<OwnedProcess> orphan(OwnedProcess first, GuestAddress instruction, Parent parent) {
     TRY_ASSIGN(auto session,
                RemoteSyscall::begin(first.thread(), instruction, owned_process_options));
@@ -164,7 +164,8 @@ Result<std::unique_ptr<ForkServer>> ForkServer::start(ScopedStop& stop) {
             return server;
         }
         if (process.error().code == ErrorCode::system) return std::move(process).error();
-        // What passes counts for more than what does not.
+        // A refusal that may pass (unsupported) is reported rather than a lasting one: the caller
+        // tries again.
         if (!refusal || refusal->code == ErrorCode::permission)
             refusal = std::move(process).error();
     }

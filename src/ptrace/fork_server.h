@@ -1,10 +1,10 @@
-// A process that has the target's memory, not a copy of it, and stands still: replicas are forked
-// from it. So the target's own threads are borrowed once, when it is made, and not for each
-// replica: a thread that loses its tracer while it is borrowed goes on with foreign registers.
+// A process that shares the target's memory (CLONE_VM) and never runs. Replicas are forked from it,
+// so threads of the target are borrowed only to make it: a thread whose tracer dies meanwhile goes
+// on with foreign registers.
 //
-// It has no files open and is in a session of its own, so that no end of a pipe, no lock and no
-// signal for the target's process group is its affair. It is never a child of the target for longer
-// than its making takes: a child of ours, or of the process that inherits orphans there.
+// It has no files open and a session of its own: it keeps no pipe open, holds no lock, and gets no
+// signal for the target's group. Its parent is shadowprof or whoever inherits orphans in the
+// target's PID namespace; the target has a child only while it is made.
 #pragma once
 
 #include <sys/types.h>
@@ -28,10 +28,9 @@ Result<void> reap_zombies(RemoteSyscall& session, std::vector<pid_t>& zombies);
 
 class ForkServer {
   public:
-    // Of the target of `stop`, through one of its threads.
-    // Errors: gone; unsupported (no thread can be borrowed now); permission (a seccomp filter
-    // forbids it or might kill for it, or the process that inherits orphans would see it); system,
-    // where the clone failed.
+    // Makes one through a thread of the stopped target. Errors: gone; unsupported: no thread can be
+    // borrowed now; permission: a seccomp filter or namespace forbids it, or somebody would see it;
+    // system: the clone failed, or it cannot be known who inherits orphans.
     static Result<std::unique_ptr<ForkServer>> start(ScopedStop& stop);
 
     ForkServer(const ForkServer&) = delete;
@@ -41,14 +40,14 @@ class ForkServer {
     pid_t pid() const { return process_.pid(); }
 
     // A copy of the target, with the memory in `unforked` too. `instruction` must be a `syscall`
-    // instruction of the target. A snapshot needs the target stopped.
+    // instruction of the target. Needs: the target is stopped, if the copy is to be of one moment.
     // Errors: gone, where the server has been killed; else as OwnedProcess::bear().
     Result<OwnedProcess> fork(GuestAddress instruction, std::span<const UnforkedRange> unforked);
 
-    // Kills its replicas that still live, and waits for their end.
+    // Kills its replicas that still live, and waits for their end, without a limit.
     void end_replicas();
 
-    // Reaps its dead children, of which the last may just be dying, and ends it.
+    // Lets it reap its dead replicas, for up to 2 s, and kills it.
     void end();
 
   private:
@@ -60,7 +59,7 @@ class ForkServer {
     OwnedProcess process_;
     GuestAddress instruction_;
     std::vector<OwnedProcess::Handle> replicas_;
-    Zombies zombies_;  // null: its parent is ours and so are its replicas' parents
+    Zombies zombies_;  // null: it is our child, and so are its replicas (CLONE_PARENT)
 };
 
 }  // namespace shadowprof

@@ -48,7 +48,7 @@ Result<void> check(const LimitRow& row) {
                              row.name, amount(row, now.rlim_cur), amount(row, row.least))};
 }
 
-// The C library made this of the limit that was there when the process began.
+// The C library took its default stack size of threads from the limit at the process's start.
 void use_stack_limit_for_threads() {
     rlimit now{};
     pthread_attr_t attributes;

@@ -1,5 +1,5 @@
-// Limits on resources (getrlimit(2)) with which shadowprof was started. They are for the program:
-// we want more than a program that somebody keeps short.
+// The resource limits (getrlimit(2)) that shadowprof was started with. The program gets them
+// unchanged; shadowprof raises its own.
 #pragma once
 
 #include <sys/resource.h>
@@ -12,12 +12,12 @@ namespace shadowprof {
 
 class InheritedLimits {
   public:
-    // Raises those that are too low for us, also above the hard limit where that is allowed. For a
-    // process that does no more than to profile, before other threads start.
+    // Raises those that are too low for us, also above the hard limit where that is allowed. Call
+    // it in a process that only profiles, before other threads start.
     // Error: unsupported, naming the limit and what is wanted.
     static Result<InheritedLimits> raise();
 
-    // As they were; in the child that becomes the program. Async-signal-safe.
+    // As they were; in the child that becomes the program. Failures are ignored. Async-signal-safe.
     void restore() const;
 
   private:

@@ -6,9 +6,9 @@
 
 namespace shadowprof {
 
-// Asks the process itself, by an injected prctl(PR_GET_CHILD_SUBREAPER): nobody else knows. The
-// answer is written to a word of its memory that is no process's business, behind the end of a
-// stack, and is what that word was before. Errors: gone; unsupported: it cannot be asked just now.
+// Asks the process by an injected prctl(PR_GET_CHILD_SUBREAPER); /proc does not tell it. The answer
+// goes to a word below the thread's red zone that was 0 and is 0 again afterwards. Errors: gone;
+// system; unsupported or permission: no thread can be asked.
 Result<bool> inherits_orphans(ScopedStop& stop);
 
 // Whether `target`, which stands still in `stop`, or one of its traced ancestors inherits the

@@ -24,13 +24,13 @@ constexpr std::uint64_t no_stack = 8;
 constexpr std::uint64_t owned_process_options =
     PTRACE_O_EXITKILL | PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE;
 
-// The dead that wait to be reaped by their parent, by their pids in its pid namespace.
+// Ids of dead processes that their parent has not reaped, as numbered in its PID namespace.
 using Zombies = std::shared_ptr<std::vector<pid_t>>;
 
 class OwnedProcess {
   public:
-    // Bears one in `session` by clone(2) with `flags` and CLONE_PTRACE. `zombies`: those of its
-    // parent; null where that is we. It is ready after take_over().
+    // Makes a process by clone(2) with `flags` and CLONE_PTRACE. `zombies`: the list of its parent;
+    // null if we are its parent. Call take_over() first.
     // Errors: system, where the clone failed: EAGAIN by a limit on processes, ENOMEM; permission,
     // where it is forbidden.
     static Result<OwnedProcess> bear(RemoteSyscall& session, WaitHub& hub, std::uint64_t flags,
@@ -41,18 +41,22 @@ class OwnedProcess {
     // Kills it. The hub reaps it in passing; its parent finds it in `zombies`.
     ~OwnedProcess();
 
-    // Waits until it stands in its first stop. From then on it dies with us.
+    // Waits until it stands in its first stop. From then on it dies with us. Errors: gone: it has
+    // ended; system.
     Result<void> take_over();
 
     pid_t pid() const { return thread_.tid(); }
+    // Not of one that was moved from.
     WaitHub& hub() const { return *life_->hub; }
+    // Needs take_over().
     StoppedThread& thread() { return thread_; }
 
     // Kills it and waits for its end.
     void end();
 
-    // By which somebody else can end it while it is owned.
+    // Lets a non-owner end it.
     class Handle;
+    // May outlive the process.
     Handle handle() const;
 
   private:
@@ -70,7 +74,7 @@ class OwnedProcess {
         void end();
     };
 
-    std::shared_ptr<Life> life_;  // null: another owns it
+    std::shared_ptr<Life> life_;  // null: moved from
     StoppedThread thread_;
 };
 

@@ -71,7 +71,8 @@ Result<ProcStat> read_proc_stat(pid_t pid);
 Result<std::uint64_t> read_anonymous_pages(pid_t pid);
 // No address space layout randomisation for the program that it executes.
 Result<bool> has_fixed_addresses(pid_t pid);
-// How far its stack may grow; what is usual if the kernel does not tell.
+// How far its stack may grow, RLIM_INFINITY where there is no limit; what is usual if the kernel
+// does not tell. A replica answers with the limit of an earlier moment.
 std::uint64_t stack_limit_bytes(pid_t pid);
 // Processor time of all its threads; 0 if it is gone.
 std::uint64_t read_cpu_ns(pid_t pid);

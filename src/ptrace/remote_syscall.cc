@@ -12,6 +12,7 @@
 #include "ptrace/seccomp_state.h"
 #include "ptrace/syscall_site.h"
 #include "ptrace/target.h"
+#include "ptrace/thread_registers.h"
 
 namespace shadowprof {
 namespace {
@@ -41,14 +42,14 @@ void point_at(user_regs_struct& registers, GuestAddress instruction, std::uint64
               const std::array<std::uint64_t, 6>& arguments) {
     registers.rip = instruction.value;
     registers.rax = number;
-    registers.orig_rax = ~0ull;
+    registers.orig_rax = no_syscall;
     registers.rdi = arguments[0];
     registers.rsi = arguments[1];
     registers.rdx = arguments[2];
     registers.r10 = arguments[3];
     registers.r8 = arguments[4];
     registers.r9 = arguments[5];
-    registers.eflags &= ~0x100ull;  // no single-step of the target's own
+    registers.eflags &= ~trap_flag;  // no single-step of the target's own
     for (auto* scratch : {&registers.rbx, &registers.rbp, &registers.rcx, &registers.r11,
                           &registers.r12, &registers.r13, &registers.r14, &registers.r15})
         *scratch = unmapped_address;

@@ -12,10 +12,11 @@
 
 namespace shadowprof {
 
-// A session of injected calls. The thread executes nothing but one `syscall` instruction a call;
-// the target's memory is not written. When the session ends, every register including orig_rax and
-// the signal mask is as before, and the thread stands in a trap again, where the kernel restarts an
-// interrupted call as if nothing had happened. The kernel keeps the extended state over calls.
+// A session of injected calls. The thread executes nothing but one `syscall` instruction a call.
+// The session itself writes nothing to the target's memory; a call may. When the session ends,
+// every register including orig_rax and the signal mask is as before, and the thread stands in a
+// trap again, where the kernel restarts an interrupted call as if nothing had happened. The kernel
+// keeps the extended state over calls.
 //
 // Calls are run between their entry and exit stops, not single-stepped: a single-step raises a
 // forced SIGTRAP, and that resets the target's own handler where it blocks or ignores SIGTRAP.
@@ -51,7 +52,7 @@ class RemoteSyscall {
     // clone(2) of a new process that is traced from its first moment, with rsp = `child_stack` and
     // no other register that points into memory. The child is left to the caller, stopped or about
     // to. `flags` must not contain CLONE_UNTRACED, CLONE_VFORK or an exit signal, and CLONE_VM only
-    // where the thread is a replica's.
+    // if the child never runs.
     Result<Clone> clone(std::uint64_t flags, std::uint64_t child_stack);
 
     // Restores the thread. Nothing more to do for the destructor then.

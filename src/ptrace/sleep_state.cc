@@ -50,13 +50,14 @@ bool wants_no_rest_of_clock_nanosleep(pid_t, const Arguments& arguments) {
     return (arguments[1] & TIMER_ABSTIME) != 0 || arguments[3] == 0;
 }
 
-// A time-out in memory that nobody can write to makes them return EINTR.
+// With a time-out they store what is left of it, and return EINTR where that memory cannot be
+// written to.
 template <std::size_t timeout>
 bool has_no_timeout(pid_t, const Arguments& arguments) {
     return arguments[timeout] == 0;
 }
 
-// The calls of which it is known that a stop is not visible, and where that depends on arguments.
+// Calls in which a stop is not noticed; some only with certain arguments.
 struct InvisibleRow {
     std::uint64_t number;
     IsInvisible condition;

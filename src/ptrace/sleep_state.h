@@ -39,7 +39,8 @@ struct SleepingCall {
 // The call in which a thread sleeps now. Nothing where it runs, or that cannot be known.
 std::optional<SleepingCall> read_sleeping_call(pid_t pid, pid_t tid);
 
-// Whether a stop would be visible to the program. False only for calls of which it is known.
+// Whether the program could notice a stop of a thread in this call. True unless the call is known
+// to hide it.
 bool is_stop_visible(pid_t pid, const SleepingCall& call);
 
 // A call that was restarted though its time-out began anew.

@@ -77,8 +77,7 @@ TEST_CASE("no thread runs while the target is stopped, whatever comes and goes")
         REQUIRE(pump_until(hub, **target, [&] { return counters->ticks != ticks; }));
     }
     counters->stop = true;
-    REQUIRE(pump_to_end(hub, **target));
-    CHECK((*target)->end()->exit_code() == 11);
+    CHECK(exit_code_at_end(hub, **target) == 11);
 }
 
 TEST_CASE("a stop that takes longer than it may is given up, and all threads go on") {
@@ -110,8 +109,7 @@ TEST_CASE("a stop that takes longer than it may is given up, and all threads go 
     const auto ticks = counters->ticks.load();
     CHECK(pump_until(hub, **target, [&] { return counters->ticks > ticks + 1000; }));
     counters->stop = true;
-    REQUIRE(pump_to_end(hub, **target));
-    CHECK((*target)->end()->exit_code() == 7);
+    CHECK(exit_code_at_end(hub, **target) == 7);
 }
 
 TEST_CASE("a stop signal stops the target, and SIGCONT lets it go on, as without us") {
@@ -358,8 +356,7 @@ TEST_CASE("a leader that ended before its threads does not hold up a stop") {
         CHECK(counters->ticks == ticks);
     }
     counters->stop = true;
-    REQUIRE(pump_to_end(hub, **target));
-    CHECK((*target)->end()->exit_code() == 8);
+    CHECK(exit_code_at_end(hub, **target) == 8);
 }
 
 TEST_CASE(
@@ -391,8 +388,7 @@ TEST_CASE(
         CHECK(!is_traced(facts->grandchild));
     }
     facts->stop = true;
-    REQUIRE(pump_to_end(hub, **target));
-    CHECK((*target)->end()->exit_code() == 5);
+    CHECK(exit_code_at_end(hub, **target) == 5);
 }
 
 TEST_CASE("a detached target runs on untraced") {

@@ -71,7 +71,7 @@ Result<void> StoppedThread::set_cpu_state(const CpuState& cpu) {
     alignas(64) std::array<std::byte, max_xstate_bytes> buffer;
     TRY_ASSIGN(const auto extended, extended_state(buffer));
     store_general(cpu, general);
-    general.orig_rax = ~0ull;
+    general.orig_rax = no_syscall;
     TRY(store_extended(cpu, extended));
     TRY(set_extended_state(extended));
     return set_registers(general);

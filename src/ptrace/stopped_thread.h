@@ -72,9 +72,10 @@ class StoppedThread {
     Result<WaitStatus> advance(Advance how, int signal = 0);
 
     // Lets the thread run without waiting for what stops it next: has_stopped() tells, or halt()
-    // stops it. Until one of them has, nothing else may be asked of it.
+    // stops it. Until one of them has, nothing else may be asked of it. A signal that it stands at
+    // is dropped.
     Result<void> set_off(Advance how = Advance::run);
-    // Waits for it for so long.
+    // Whether it has stopped; waits up to `wait` for it, not at all if that is not positive.
     Result<bool> has_stopped(std::chrono::nanoseconds wait = {});
     // Interrupts it and waits.
     Result<void> halt();

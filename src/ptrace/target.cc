@@ -1,51 +1,28 @@
 #include "ptrace/target.h"
 
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
-#include <thread>
 #include <utility>
 
 #include "ptrace/fork_server.h"
 #include "ptrace/proc.h"
 #include "ptrace/process_memory.h"
 #include "ptrace/ptrace_call.h"
-#include "ptrace/remote_syscall.h"
 #include "ptrace/sleep_state.h"
 #include "ptrace/syscall_site.h"
 
 namespace shadowprof {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-using std::chrono::microseconds;
-using std::chrono::milliseconds;
-
-// A thread that has not stopped after the first wait may be one that never will; /proc tells.
-constexpr microseconds first_wait{200};
-constexpr milliseconds longest_wait{10};
-// After so many, some five seconds, the stop has failed. Not a deadline: where the whole machine
-// paused, as a virtual one does, the thread had no time either.
-constexpr int most_waits = 500;
-// How long detach() waits for replicas to finish dying, which takes moments unless the machine
-// pauses, and then for a thread that can reap them.
-constexpr std::chrono::seconds reap_deadline{20};
-constexpr std::chrono::seconds wake_deadline{1};
-
-void interrupt(pid_t tid) {
-    static_cast<void>(ptrace_call(PTRACE_INTERRUPT, tid, 0, std::uint64_t{0}, "interrupt"));
-}
-
 bool is_child_of_ours(pid_t pid) {
     const auto status = read_proc_status(pid);
     return status && status->parent_pid == ::getpid();
 }
 
-// A thread that sleeps in a system call wakes up for this, and would not if it were not traced: at
-// a stop of ours, or at a signal that is ignored, which the kernel drops for others (signal(7)).
-// Where a handler runs, or a signal stops the process, the call is interrupted as it should be.
+// Whether a thread that this stop has woken would sleep on in its system call if it were not
+// traced. So it is for a stop of ours, and for an ignored signal, which the kernel drops for
+// untraced threads (signal(7)); not for signals that stop the process.
 bool wakes_unseen(const WaitStatus& status) {
     constexpr int stopping[] = {SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU, SIGCONT};
     if (status.kind() == WaitStatus::Kind::interrupt_stop) return true;
@@ -54,16 +31,12 @@ bool wakes_unseen(const WaitStatus& status) {
                std::end(stopping);
 }
 
-// The first process of a PID namespace is not stopped by a process in it (pid_namespaces(7)); for
-// one that is traced, the kernel leaves that to the tracer. Of others, the sender has no id there.
+// SIGSTOP from within its PID namespace does not stop process 1 of it (pid_namespaces(7)); the
+// kernel leaves that check to a tracer. si_pid is 0 where the sender is outside.
 bool is_immune_to_stop(pid_t pid, const StoppedThread& thread) {
     if (read_namespace_pid(pid).value_or(0) != 1) return false;
     const auto info = thread.signal_info();
     return info && info->si_pid != 0;
-}
-
-bool is_exec(const WaitStatus& status) {
-    return status.is_event(PTRACE_EVENT_EXEC);
 }
 
 }  // namespace
@@ -156,14 +129,6 @@ bool Target::adopt_unknown(const WaitEvent& event) {
     return foreign;
 }
 
-// A thread that could not be stopped for the detach, or was born then.
-bool Target::detach_late(const WaitEvent& event) {
-    const bool in_signal = event.status.kind() == WaitStatus::Kind::signal_stop;
-    StoppedThread thread(*hub_, event.pid, event.status);
-    static_cast<void>(thread.detach(in_signal ? event.status.signal() : 0));
-    return true;
-}
-
 void Target::take_status(pid_t tid, const WaitStatus& status, bool stopping) {
     if (status.is_end()) return note_end(tid, status);
     if (status.kind() == WaitStatus::Kind::event_stop) take_event(tid, status.event());
@@ -196,7 +161,8 @@ void Target::take_event(pid_t tid, int event) {
     if (event == PTRACE_EVENT_CLONE || event == PTRACE_EVENT_FORK || event == PTRACE_EVENT_VFORK)
         note_birth(tid, event == PTRACE_EVENT_VFORK);
     if (event == PTRACE_EVENT_EXEC) note_exec();
-    // While the process still has its memory, its end is nobody else's business.
+    // The process still has its memory: replicas and server must be gone before its parent learns
+    // of its end.
     if (event == PTRACE_EVENT_EXIT && tid == pid_) end_all_forked();
 }
 
@@ -245,195 +211,10 @@ void Target::note_end(pid_t tid, const WaitStatus& status) {
     end_fork_server();
 }
 
-Result<ScopedStop> Target::stop(Sleepers sleepers, std::optional<std::chrono::nanoseconds> limit) {
-    for (auto& [tid, thread] : threads_)
-        thread.left_out = thread.dead || (!thread.stop && is_left_asleep(tid, sleepers));
-    stop_began_ = Clock::now();
-    interrupt_all(sleepers);
-    held_ = true;
-    std::vector<StoppedThread> stopped;
-    auto result = settle_all(limit ? Deadline(stop_began_ + *limit) : std::nullopt);
-    if (result && end_)
-        result = Error{ErrorCode::gone, ESRCH, fmt::format("process {} has ended", pid_)};
-    for (const auto& [tid, thread] : threads_) {
-        if (thread.stop) stopped.emplace_back(*hub_, tid, *thread.stop);
-    }
-    ScopedStop stop(*this, std::move(stopped));
-    if (!result) return std::move(result).error();
-    return stop;
-}
-
-bool Target::is_left_asleep(pid_t tid, Sleepers sleepers) const {
-    if (sleepers == Sleepers::stop) return false;
-    const auto call = read_sleeping_call(pid_, tid);
-    if (!call || call->is_futex_wait() || call->bears_child()) return false;
-    if (sleepers != Sleepers::leave_alone && !is_stop_visible(pid_, *call)) return false;
-    // It may stand in a stop that nobody has looked at yet, as behind a clone.
-    return !hub_->has_status(tid);
-}
-
-// A thread may fall asleep after it was looked at. So each is looked at again just before, unless
-// that was a moment ago.
-void Target::interrupt_all(Sleepers sleepers) {
-    const bool look_again = threads_.size() > 1;
-    for (auto& [tid, thread] : threads_) {
-        if (thread.left_out || thread.stop) continue;
-        if (look_again && is_left_asleep(tid, sleepers))
-            thread.left_out = true;
-        else
-            interrupt(tid);
-    }
-}
-
-Result<void> Target::settle_all(Deadline deadline) {
-    for (;;) {
-        const auto moving = std::find_if(threads_.begin(), threads_.end(), [](const auto& entry) {
-            return !entry.second.stop && !entry.second.left_out;
-        });
-        if (moving == threads_.end()) return {};
-        TRY(settle_one(moving->first, deadline));
-    }
-}
-
-// Takes one status of a thread that was interrupted, or finds out why there is none.
-Result<void> Target::settle_one(pid_t tid, Deadline deadline) {
-    WaitHub::Duration wait = first_wait;
-    for (int waits = 0; waits < most_waits; ++waits) {
-        if (deadline) {
-            const auto left = *deadline - Clock::now();
-            if (left <= Clock::duration::zero())
-                return Error{ErrorCode::interrupted, 0,
-                             "its threads did not all stop within the time of a burst"};
-            wait = std::min<WaitHub::Duration>(wait, left);
-        }
-        const auto status = hub_->wait_for(tid, wait);
-        if (!status) {  // the id of a thread that called exec, or that was detached
-            note_end(tid, WaitStatus::decode(SIGKILL));
-            return {};
-        }
-        if (*status) {
-            take_status(tid, **status, true);
-            return {};
-        }
-        const char state = read_thread_state(pid_, tid).value_or('X');
-        Thread& thread = threads_[tid];
-        // A dead leader reports its end only after all other threads.
-        thread.dead = tid == pid_ && (state == 'Z' || state == 'X');
-        thread.left_out = thread.dead || state == 'D';
-        if (thread.left_out) return {};
-        wait = std::min<WaitHub::Duration>(2 * wait, longest_wait);
-    }
-    const char state = read_thread_state(pid_, tid).value_or('X');
-    return Error{ErrorCode::system, 0,
-                 fmt::format("thread {} of the target does not stop (state {})", tid, state)};
-}
-
-void Target::resume_all(std::vector<StoppedThread>& threads) {
-    take_back(threads);
-    stop_ended_ = Clock::now();
-    for (auto& [tid, thread] : threads_) {
-        const auto stop = std::exchange(thread.stop, std::nullopt);
-        if (!stop) continue;
-        stop_ended_ = Clock::now();
-        let_go_on(tid, *stop);
-    }
-}
-
-// The threads of a ScopedStop that ends: their stops may have become others. One that slept through
-// the stop may have executed another program meanwhile.
-void Target::take_back(std::vector<StoppedThread>& threads) {
-    held_ = false;
-    bool has_executed = false;
-    for (const StoppedThread& thread : threads) {
-        const auto it = threads_.find(thread.tid());
-        if (it == threads_.end()) continue;
-        const auto before = std::exchange(it->second.stop, thread.status());
-        has_executed |= is_exec(thread.status()) && !(before && is_exec(*before));
-    }
-    if (!has_executed) return;
-    const auto stop = threads_[pid_].stop;
-    note_exec();
-    threads_[pid_].stop = stop;
-}
-
 bool Target::is_asleep() const {
     return std::none_of(threads_.begin(), threads_.end(), [this](const auto& entry) {
         return read_thread_state(pid_, entry.first).value_or('X') == 'R';
     });
-}
-
-Result<void> Target::detach(Sleepers sleepers) {
-    if (end_ || detached_) return {};
-    end_fork_server();
-    for (const auto deadline = Clock::now() + reap_deadline;; keep_going_for(milliseconds(1))) {
-        const bool last = !leaves_something() || Clock::now() > deadline;
-        auto stop = stop_to_detach(sleepers);
-        if (end_) return {};
-        if (!stop) return std::move(stop).error();
-        TRY(clean_up(*stop));
-        if (leaves_something() && !last) continue;
-        (*std::move(stop)).detach();
-        return {};
-    }
-}
-
-// A stop with a thread that can clean up, if there is anything to clean up. Where all sleep in
-// calls to which a stop is visible, one may soon wake up.
-Result<ScopedStop> Target::stop_to_detach(Sleepers sleepers) {
-    if (sleepers == Sleepers::stop || !leaves_something()) return this->stop(sleepers);
-    const auto deadline = Clock::now() + wake_deadline;
-    while (Clock::now() < deadline) {
-        {
-            auto stop = this->stop(Sleepers::stop_unseen);
-            if (!stop || !stop->threads().empty()) return stop;
-        }
-        keep_going_for(milliseconds(10));
-    }
-    return this->stop(Sleepers::stop);
-}
-
-void Target::keep_going_for(std::chrono::milliseconds time) {
-    std::this_thread::sleep_for(time);
-    std::vector<WaitEvent> others;
-    while (const auto event = hub_->poll())
-        if (!handle(*event)) others.push_back(*event);
-    for (auto it = others.rbegin(); it != others.rend(); ++it) hub_->put_back(*it);
-}
-
-Result<void> Target::clean_up(ScopedStop& stop) {
-    if (!leaves_something() || stop.threads().empty()) return {};
-    TRY_ASSIGN(const GuestAddress instruction, syscall_instruction());
-    for (StoppedThread& thread : stop.threads()) {
-        auto session = RemoteSyscall::begin(thread, instruction, ptrace_options());
-        if (!session) continue;
-        if (!zombies_->empty()) TRY(reap_zombies(*session, *zombies_));
-        TRY(unmap_injected(*session, thread.tid()));
-        return session->finish();
-    }
-    return {};
-}
-
-// What the program has put in its place since, or unmapped, is its own affair.
-Result<void> Target::unmap_injected(RemoteSyscall& session, pid_t tid) {
-    if (injected_.empty()) return {};
-    TRY_ASSIGN(const MemoryMap map, read_memory_map(tid));
-    for (const auto& memory : injected_) {
-        if (!memory.is_in(map)) continue;
-        TRY(session.call(SYS_munmap,
-                         {memory.range.start.value, memory.range.end - memory.range.start}));
-    }
-    injected_.clear();
-    return {};
-}
-
-void Target::detach_all(std::vector<StoppedThread>& threads) {
-    take_back(threads);
-    end_fork_server();
-    detached_ = true;
-    for (const auto& [tid, thread] : threads_) {
-        if (thread.stop) static_cast<void>(StoppedThread(*hub_, tid, *thread.stop).detach());
-    }
-    threads_.clear();
 }
 
 pid_t Target::live_thread_id() const {
@@ -442,7 +223,8 @@ pid_t Target::live_thread_id() const {
     return live == threads_.end() ? pid_ : live->first;
 }
 
-// Of the end of a process that has a fork server we want to know before its parent does.
+// A process with a fork server stops before its parent sees its end: the server must be gone by
+// then.
 std::uint64_t Target::ptrace_options() const {
     const std::uint64_t exits = fork_server_ ? PTRACE_O_TRACEEXIT : 0;
     return target_ptrace_options(forks_) | exits;
@@ -467,8 +249,8 @@ Result<void> Target::ask_for_end(ScopedStop& stop) {
     return {};
 }
 
-// Who waits for the process may go by what it holds no more: mappings, the file that it executes.
-// For a child of ours that is we.
+// Whoever waits for the process may rely on its mappings and its executable being free, so replicas
+// end first. Where we are its parent nobody else waits.
 void Target::end_all_forked() {
     if (fork_server_ && !is_own_child_) fork_server_->end_replicas();
     end_fork_server();

@@ -145,9 +145,9 @@ class Target {
 
     // What to do about threads asleep in a system call (sleep_state.h).
     enum class Sleepers : std::uint8_t {
-        leave_alone,  // but those that wait for a futex
-        stop_unseen,  // those to which the stop is certain not to be visible
-        stop,         // all
+        leave_alone,  // all sleep on, but for futex waits
+        stop_unseen,  // only those are stopped that cannot notice
+        stop,         // all are stopped
     };
 
     // Stops all threads. Not while another ScopedStop lives.
@@ -169,10 +169,11 @@ class Target {
     // nobody does. It must outlive the target, or be taken away.
     void watch_syscalls(SyscallWatcher* watcher) { watcher_ = watcher; }
 
-    // Stops, takes back what was injected, and ends the tracing. Threads that could not be
-    // stopped, or are left alone, stay attached until the calling thread ends: then the kernel lets
-    // go of them without waking them. Where something is to be taken back and all sleep, those that
-    // do not notice are stopped, and where there is none, any.
+    // Unmaps what was injected, has zombies reaped, and ends the tracing. Threads that cannot be
+    // stopped, or are left alone, stay attached until the calling thread ends; then the kernel lets
+    // them go without waking them. If something is to be taken back and all threads sleep, one that
+    // does not notice is stopped, after a second any. Errors: those of stop() and of RemoteSyscall.
+    // No effect on a target that has ended or is detached.
     Result<void> detach(Sleepers sleepers = Sleepers::stop);
 
     // A `syscall` instruction in the target's code, verified to be there now. Where there is a
@@ -184,15 +185,17 @@ class Target {
     void set_relatives(const Relatives* relatives) { relatives_ = relatives; }
     const Relatives* relatives() const { return relatives_; }
 
-    // PTRACE_O_... of its threads.
+    // PTRACE_O_... of its threads, with PTRACE_O_TRACEEXIT while there is a fork server.
     std::uint64_t ptrace_options() const;
 
-    // From which replicas of the program that it executes now are forked; made in the first stop
-    // that asks for it, until the program ends or is let go. Errors: those of ForkServer::start().
+    // The fork server of the program that is executed now. The first call makes it; it ends with
+    // the program, an exec, or the detach, and the pointer with it. Errors: those of
+    // ForkServer::start().
     Result<ForkServer*> fork_server(ScopedStop& stop);
+    // Kills it. No effect where there is none.
     void end_fork_server();
 
-    // What died as its child in the making of a fork server and is not reaped yet.
+    // Dead children that the target has not reaped yet, left from making a fork server.
     const Zombies& zombies() const { return zombies_; }
 
     // From now on this is taken out when the target is let go, unless it has executed another
@@ -215,6 +218,7 @@ class Target {
     Result<void> seize(pid_t tid);
     bool has_uninterruptible() const;
     bool is_left_asleep(pid_t tid, Sleepers sleepers) const;
+    static void interrupt(pid_t tid);
     void interrupt_all(Sleepers sleepers);
     void take_status(pid_t tid, const WaitStatus& status, bool stopping);
     void take_event(pid_t tid, int event);

@@ -329,13 +329,7 @@ TEST_CASE(
             return ::waitpid(-1, nullptr, WNOHANG | __WALL) == -1 ? status + 20 : 1;
         });
         REQUIRE(target.pump_until([&] { return facts->ticks > 0; }));
-        {
-            auto stop = target.last().stop();
-            auto replica = Replica::fork(need(stop));
-            REQUIRE(!replica);
-            CHECK(replica.error().code == ErrorCode::permission);
-            CHECK(replica.error().message.find("inherits orphans") != std::string::npos);
-        }
+        check_fork_is_refused(target.last(), "inherits orphans");
         facts->stop = true;
         REQUIRE(target.pump_to_end());
         CHECK(target.first().end()->exit_code() == 20);

@@ -10,9 +10,11 @@
 #include <csignal>
 #include <functional>
 #include <new>
+#include <string_view>
 #include <thread>
 
 #include "ptrace/proc.h"
+#include "ptrace/replica.h"
 #include "ptrace/target.h"
 #include "ptrace/wait_hub.h"
 
@@ -50,7 +52,7 @@ inline void leave_signals_to_the_kernel() {
 }
 
 // A child that runs `body` and exits with its result; killed and reaped at the end of its life.
-// When it is made, it has come to `body`.
+// The constructor returns when the child is in `body`.
 class Child {
   public:
     Child(WaitHub& hub, const std::function<int()>& body) : hub_(&hub) {
@@ -100,6 +102,12 @@ inline bool pump_to_end(WaitHub& hub, Target& target) {
     return pump_until(hub, target, [&] { return target.end().has_value(); });
 }
 
+// Keeps the target going until it has ended. -1: it does not end, or by a signal.
+inline int exit_code_at_end(WaitHub& hub, Target& target) {
+    if (!pump_to_end(hub, target) || target.end()->kind() != WaitStatus::Kind::exited) return -1;
+    return target.end()->exit_code();
+}
+
 // The only thread of a process sleeps in the kernel.
 inline bool is_asleep(pid_t pid) {
     return read_thread_state(pid, pid).value_or('?') == 'S';
@@ -110,6 +118,15 @@ template <typename T>
 T& need(Result<T>& result) {
     if (!result) FAIL(result.error().message);
     return *result;
+}
+
+// No replica of the target can be forked, for a reason that has these words.
+inline void check_fork_is_refused(Target& target, std::string_view words) {
+    auto stop = target.stop();
+    const auto replica = Replica::fork(need(stop));
+    REQUIRE(!replica);
+    CHECK(replica.error().code == ErrorCode::permission);
+    CHECK(replica.error().message.find(words) != std::string::npos);
 }
 
 }  // namespace shadowprof

@@ -13,6 +13,10 @@
 
 namespace shadowprof {
 
+// Of RFLAGS: each instruction raises SIGTRAP.
+inline constexpr std::uint64_t trap_flag = 0x100;
+// In orig_rax: the thread is in no system call, so none is restarted.
+inline constexpr std::uint64_t no_syscall = ~std::uint64_t{0};
 // More than any NT_X86_XSTATE register set in use.
 inline constexpr std::size_t max_xstate_bytes = 16384;
 

@@ -46,7 +46,8 @@ class WaitHub {
     // The next status of `pid`, however long it takes.
     Result<WaitStatus> wait_for(pid_t pid);
 
-    // A status of `pid` can be had at once. It stays where it is.
+    // A status of `pid` can be had at once. None is taken, from the kernel or from the queue. False
+    // also for a process that is not ours.
     bool has_status(pid_t pid) const;
 
     // Gives a status back, to be found by the next poll() or wait_for().

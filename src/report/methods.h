@@ -19,9 +19,10 @@ struct FunctionEntry {
     std::uint64_t count = 0;
     std::optional<double> error;
 };
-// All entries of functions: calls into them, and jumps from other functions to their first
-// instruction, as tail calls and procedure linkage tables make them. Without edges only calls are
-// known.
+// All entries of functions, in the order of the edges: calls into them, and branches from other
+// functions to their first instruction, as tail calls and procedure linkage tables make them. A
+// conditional branch that is not taken counts as well; returns do not. Without edges only calls are
+// known, in their order.
 std::vector<FunctionEntry> function_entries(const Profile& profile, SymbolSource& symbols);
 
 }  // namespace shadowprof

@@ -10,6 +10,7 @@
 namespace shadowprof {
 
 // Knows what Symbolizer will say of the same files. Code without a file has no functions here.
+// Thread-safe: the first call of a module reads its file under a lock.
 class ModuleFunctions final : public FunctionFinder {
   public:
     std::optional<FoundFunction> find(CodeLocation at, const ModuleTable& modules) override;

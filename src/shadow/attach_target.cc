@@ -56,8 +56,8 @@ Result<RunOutcome> conclude(SampledTarget& sampled) {
         const auto& zombies = *sampled.target->zombies();
         if (!zombies.empty())
             profile.notes.push_back(
-                fmt::format("the process is left with {} zombies: no thread of it could reap "
-                            "what its fork server was made from",
+                fmt::format("the process is left with {} zombies: no thread of it could be "
+                            "stopped to reap what making the fork server left",
                             zombies.size()));
         if (!sampled.detaching)
             profile.notes.push_back("the process could not be detached from by itself: " +

@@ -23,9 +23,10 @@ Result<void> OwnedWorker::replace() {
 // A worker that lacks what it needs ends at once: that is to be known before a program is started.
 Result<void> OwnedWorker::greet() {
     if (process_->set_probes({}, {})) return {};
-    return Error{ErrorCode::system, 0,
-                 "the emulator's process does not start: it wants memory, and much address space "
-                 "(ulimit -v)"};
+    return Error{
+        ErrorCode::system, 0,
+        "the emulator's process does not start; it needs memory and some 64 GiB of address "
+        "space (ulimit -v)"};
 }
 
 void OwnedWorker::end() {

@@ -19,7 +19,7 @@ class OwnedWorker {
 
     WorkerProcess& operator*() { return *process_; }
     WorkerProcess* operator->() { return &*process_; }
-    // Ends it and starts another. After an error there is none.
+    // Ends it and starts another. Errors: as start(); there is none then.
     Result<void> replace();
 
   private:
@@ -31,8 +31,8 @@ class OwnedWorker {
     std::optional<WorkerProcess> process_;
 };
 
-// What a worker has answered, where ErrorCode::gone is to mean the program: that the worker is gone
-// is an error of another kind.
+// For callers to whom ErrorCode::gone means the program: a worker that is gone becomes
+// ErrorCode::system.
 template <typename Answer>
 Answer of_worker(Answer answer) {
     if (!answer && answer.error().code == ErrorCode::gone)

@@ -16,14 +16,14 @@ constexpr const char* random_addresses =
     "addresses are random: this system refuses to fix them (personality), as the filters of "
     "containers do; what depends on them may be counted otherwise in the next run";
 
-// What the program is to find as if shadowprof were not between.
+// What the program inherits as if shadowprof were not there.
 struct Inherited {
     InheritedSignals signals;
     InheritedLimits limits;
 };
 
 Result<void> follow_exactly(Profiling& profiling, const RunOptions& options,
-                            const Inherited& inherited, const RunCompany& company) {
+                            const Inherited& inherited, const RunHooks& hooks) {
     TRY_ASSIGN(const auto run,
                ExactRun::create(options, profiling.seed(), profiling.hub(), profiling.modules(),
                                 profiling.collected(), profiling.probes()));
@@ -33,8 +33,8 @@ Result<void> follow_exactly(Profiling& profiling, const RunOptions& options,
                                                            .fixed_addresses = true}));
     const auto has_fixed = has_fixed_addresses(target->pid());
     profiling.begin(*target, options.command);
-    if (company.on_start) company.on_start(target->pid());
-    run->run(*target, company.on_progress, company.end_request);
+    if (hooks.on_start) hooks.on_start(target->pid());
+    run->run(*target, hooks.on_progress, hooks.end_request);
     profiling.end(*target, [&](Profile& profile) {
         run->fill(profile);
         if (!has_fixed || !*has_fixed) profile.notes.emplace_back(random_addresses);
@@ -48,7 +48,7 @@ struct Sampled {
 };
 
 Result<void> sample_to_end(Sampled& sampled, Profiling& profiling, const RunOptions& options,
-                           const Inherited& inherited, const RunCompany& company,
+                           const Inherited& inherited, const RunHooks& hooks,
                            SamplingControl* control) {
     const auto forks = options.follow_forks ? Forks::follow : Forks::let_go;
     TRY_ASSIGN(sampled.sampler,
@@ -60,10 +60,10 @@ Result<void> sample_to_end(Sampled& sampled, Profiling& profiling, const RunOpti
                                                         .limits = inherited.limits,
                                                         .forks = forks}));
     profiling.begin(*sampled.target, options.command);
-    if (company.on_start) company.on_start(sampled.target->pid());
+    if (hooks.on_start) hooks.on_start(sampled.target->pid());
     sampled.target->resume();
-    TRY(sampled.sampler->run(*sampled.target, company.on_progress,
-                             {.request_fd = company.end_request}));
+    TRY(sampled.sampler->run(*sampled.target, hooks.on_progress,
+                             {.request_fd = hooks.end_request}));
     sampled.sampler->finish();
     return sampled.sampler->detach(Target::Sleepers::leave_alone);
 }
@@ -71,11 +71,11 @@ Result<void> sample_to_end(Sampled& sampled, Profiling& profiling, const RunOpti
 // In a thread of its own: processes that outlive the program, and threads of them that must not be
 // woken, are let go when it ends.
 Result<void> sample(Profiling& profiling, const RunOptions& options, const Inherited& inherited,
-                    const RunCompany& company, SamplingControl* control) {
+                    const RunHooks& hooks, SamplingControl* control) {
     Sampled sampled;
     Result<void> result;
     start_quiet_thread([&] {
-        result = sample_to_end(sampled, profiling, options, inherited, company, control);
+        result = sample_to_end(sampled, profiling, options, inherited, hooks, control);
         if (result) return;
         sampled.sampler.reset();
         sampled.target.reset();
@@ -87,15 +87,15 @@ Result<void> sample(Profiling& profiling, const RunOptions& options, const Inher
 
 }  // namespace
 
-Result<RunOutcome> run_target(const RunOptions& options, const RunCompany& company,
+Result<RunOutcome> run_target(const RunOptions& options, const RunHooks& hooks,
                               SamplingControl* control, SymbolAccess symbols) {
     Inherited inherited{InheritedSignals::capture(), {}};
     TRY_ASSIGN(inherited.limits, InheritedLimits::raise());
     prepare_sigchld();
     Profiling profiling(options, symbols);
     TRY(options.mode == SamplingMode::exact
-            ? follow_exactly(profiling, options, inherited, company)
-            : sample(profiling, options, inherited, company, control));
+            ? follow_exactly(profiling, options, inherited, hooks)
+            : sample(profiling, options, inherited, hooks, control));
     return profiling.take_outcome();
 }
 

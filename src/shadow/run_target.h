@@ -33,8 +33,8 @@ struct RunOutcome {
     std::vector<UniqueFd> files;  // of profile.modules, see ModuleTable::take_files()
 };
 
-// How whoever runs a target takes part.
-struct RunCompany {
+// What the caller of run_target() is told, and how it ends it.
+struct RunHooks {
     int end_request = -1;                 // readable: the target is let go early, and goes on
     ProgressListener on_progress;         // may be empty
     std::function<void(pid_t)> on_start;  // the program is there; may be empty
@@ -47,7 +47,7 @@ struct RunCompany {
 // After an error nothing of the target or of shadowprof is left running.
 //
 // What `control` says is obeyed while samples are taken; it may be null.
-Result<RunOutcome> run_target(const RunOptions& options, const RunCompany& company = {},
+Result<RunOutcome> run_target(const RunOptions& options, const RunHooks& hooks = {},
                               SamplingControl* control = nullptr, SymbolAccess symbols = {});
 
 }  // namespace shadowprof

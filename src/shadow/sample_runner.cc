@@ -240,7 +240,7 @@ Result<void> SampleRunner::let_begin(const SampleJob& job) {
                                   .memory_fd = job.memory_fd,
                                   .stands_still_until_ns = stands_still_until_ns(job),
                                   .forget_code = std::exchange(forget_code_, false),
-                                  .stack_limit_bytes = stack_limit_bytes(job.replica)});
+                                  .stack_limit_bytes = stack_limit_bytes(job.captured.pid)});
 }
 
 // All that can be done without the thread, as waking it up takes time.

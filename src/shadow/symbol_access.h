@@ -1,4 +1,4 @@
-// Who reads the symbols of what is profiled, for the stages that know none themselves.
+// Symbols for stages that cannot read them.
 #pragma once
 
 namespace shadowprof {
@@ -9,7 +9,7 @@ class ProbePlaces;
 // What these point to must outlive the profiling. Null: nobody.
 struct SymbolAccess {
     ProbePlaces* places = nullptr;        // decides the place tests of probes
-    FunctionFinder* functions = nullptr;  // tells stacks in which function code executes
+    FunctionFinder* functions = nullptr;  // finds the function of code, for stacks
 };
 
 }  // namespace shadowprof

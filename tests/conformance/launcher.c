@@ -1,5 +1,5 @@
-// Becomes the program of its arguments when a pipe ends, whose descriptor is the first of them: who
-// wants to attach to a program before its first instruction attaches to this.
+// Waits for the end of a pipe (argument 1), then executes the rest. A profiler can attach before
+// the program's first instruction.
 #include <stdlib.h>
 #include <unistd.h>
 

@@ -124,7 +124,7 @@ class Corners(TestCase):
         """What another process writes while the program waits is not in the emulator's memory."""
         code, text = self.verified("written", options=("--narrow",))
         self.assertEqual(code, 1, text)
-        self.assertIn("had not what the program had in its memory", text)
+        self.assertIn("the emulator's memory was not the program's", text)
         self.assertNotIn("first wrong instruction", text)
 
     def test_threads_behind_the_second_are_not_traced(self):

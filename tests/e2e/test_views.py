@@ -137,8 +137,9 @@ class Tails(Views):
 
 
 class RealPrograms(Views):
-    maxDiff = 1500
     """Each view is read into {function: instructions}; functions of one name are one."""
+
+    maxDiff = 1500
 
     def setUp(self):
         super().setUp()

@@ -150,9 +150,8 @@ class CostCollector {
         }
     }
 
-    // What entered a function and was no call of it were jumps, out of functions that its callers
-    // in stacks had called. It is not known which of these how often: they have a share by
-    // instructions.
+    // Entries that no call explains were tail calls out of functions that the callers in stacks had
+    // called. How many came through which caller is unknown: they are shared by instructions.
     void share_out_entries() {
         for (auto& [callee, calls] : by_stacks_) {
             for (CallCosts* call : calls) call->count = 1;

@@ -10,8 +10,7 @@
 namespace shadowprof {
 
 struct CallCosts {
-    // Of functions that were entered by tail calls, their callers share those; 1 at least, as of
-    // calls that began before a sample.
+    // At least 1. Includes the caller's share of entries by tail calls.
     std::uint64_t count = 0;
     std::uint64_t instructions = 0;  // executed in the callee and what it called
 };

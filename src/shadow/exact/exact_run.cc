@@ -163,7 +163,8 @@ void ExactRun::fill(Profile& profile) const {
 }
 
 void run_to_end(WaitHub& hub, Target& target) {
-    // Who is detached where it stands still does not see that; else it is stopped once more.
+    // The target is mostly detached already, where it stood still, which it cannot notice. Else it
+    // is stopped once more for it.
     const auto handle_all = [&] {
         while (const auto event = hub.poll()) (void)target.handle(*event);
     };
@@ -171,7 +172,7 @@ void run_to_end(WaitHub& hub, Target& target) {
     handle_all();
     (void)target.detach();
     while (true) {
-        // Of threads too, which are not waited for: those that could not be detached.
+        // Also of threads that could not be detached: wait_for() sees the process alone.
         handle_all();
         if (target.end()) return;
         const auto status = hub.wait_for(target.pid(), look_period);

@@ -50,8 +50,8 @@ class ExactRun {
     WorkerCounters counters_ = {};
 };
 
-// Lets a target go that stands still, untraced if that can be, and waits for its end. It must be a
-// child of ours.
+// Lets a target that stands still go, untraced if possible, and waits for its end. Needs: it is our
+// child.
 void run_to_end(WaitHub& hub, Target& target);
 
 }  // namespace shadowprof

@@ -1,35 +1,22 @@
 #include "shadow/exact/interval_run.h"
 
 #include <algorithm>
+#include <array>
 
-#include "decoder/instruction.h"
-#include "ptrace/hardware_breakpoint.h"
-#include "ptrace/process_memory.h"
-#include "ptrace/rseq_area.h"
 #include "ptrace/thread_registers.h"
-#include "shadow/exact/kernel_writes.h"
 #include "shadow/exact/narrowing.h"
-#include "shadow/exact/state_comparison.h"
 
 namespace shadowprof {
 namespace {
 
 constexpr std::size_t kept_divergences = 20;
-// Times what the last comparison took.
-constexpr int time_between_comparisons = 24;
-// Of RFLAGS.
-constexpr std::uint64_t trap_flag = 0x100;
-// An interval is cut where a block begins that is rare among so many.
+// An interval is cut before a block that is rare among this many.
 constexpr std::uint64_t longest_cut_window = std::uint64_t{4} << 20;
 constexpr std::uint64_t shortest_cut_window = 1024;
 constexpr std::uint64_t cut_windows_in_limit = 32;
 
 // Programs have no breakpoints in the kernel's half of the address space.
 constexpr GuestAddress highest_breakpoint{0x7fff'ffff'ffff};
-
-bool is_clock_page(const Mapping* mapping) {
-    return mapping && mapping->name.starts_with("[vvar");
-}
 
 }  // namespace
 
@@ -87,7 +74,7 @@ Result<void> IntervalRun::check_given_up() const {
 Result<bool> IntervalRun::interval() {
     TRY_ASSIGN(const auto start, thread_.snapshot());
     if (start.cpu.rflags & trap_flag) {
-        // It gets a signal for each instruction: that is the hardware's to do.
+        // It gets a SIGTRAP for each instruction: only the hardware can do that.
         TRY_ASSIGN(auto passage, run_to_next_call("the program single-steps itself"));
         return prepare_next(std::move(passage));
     }
@@ -124,22 +111,6 @@ Result<bool> IntervalRun::interval_from(const CpuState& start) {
     return prepare_next(std::move(passage));
 }
 
-Result<Passage> IntervalRun::pass_end(Arrival arrival, Boundary boundary,
-                                      const SampleOutcome& emulated) {
-    switch (arrival) {
-        case Arrival::there:
-            return pass(boundary, emulated);
-        case Arrival::elsewhere:
-            return pass_elsewhere(emulated);
-        case Arrival::out_of_reach:
-            return run_to_next_call(
-                "it called the vsyscall page, where the hardware cannot be stopped");
-        case Arrival::given_up:
-            break;
-    }
-    return leave_to_hardware(emulated.worker_exhausted);
-}
-
 // The kernel has written below what the stack was: it has grown.
 bool IntervalRun::has_stack_grown(const std::vector<MemoryRange>& writes) const {
     return std::ranges::any_of(writes, [&](const MemoryRange& range) {
@@ -166,129 +137,6 @@ Result<bool> IntervalRun::prepare_next(Passage passage) {
     return true;
 }
 
-// It faulted at memory that is mapped, but that nobody can read by way of the kernel: clock pages,
-// devices, secret memory, what is behind the end of a file.
-bool IntervalRun::is_unreadable(const RunResult& result) const {
-    const auto* mapping = map_.find(result.fault_address);
-    return is_clock_page(mapping) || (mapping && result.signal == SIGBUS);
-}
-
-std::optional<IntervalRun::Boundary> IntervalRun::boundary_of(const SampleOutcome& emulated) const {
-    switch (emulated.result.end) {
-        case SampleEnd::stopped:
-            return emulated.result.syscalls ? Boundary::syscall : Boundary::vdso_call;
-        case SampleEnd::unsupported_instruction:
-            return Boundary::instruction;
-        case SampleEnd::fault:
-            // What only the hardware can read, or fails to.
-            return is_unreadable(emulated.result) ? Boundary::instruction : Boundary::fault;
-        case SampleEnd::size:
-            return Boundary::cut;
-        default:
-            return std::nullopt;
-    }
-}
-
-Result<Passage> IntervalRun::pass_elsewhere(const SampleOutcome& emulated) {
-    TRY_ASSIGN(const bool stepped, native_.at_foreign_step());
-    if (stepped) {
-        ++stats_.excluded["the program single-steps itself"];
-        anew_ = jumped_ = true;
-    } else {
-        note_divergence({fmt::format("emulated to {:#x}, but the native run came to: {}",
-                                     emulated.cpu.rip.value, thread_.status().describe())});
-    }
-    return native_.pass_whatever();
-}
-
-// Lets the program run to its next system call, where it can be followed again.
-Result<Passage> IntervalRun::run_to_next_call(std::string why) {
-    ++stats_.excluded[std::move(why)];
-    anew_ = jumped_ = true;
-    TRY(native_.run_to({.kind = NativeRun::Stop::Kind::syscall}));
-    return native_.pass_whatever();
-}
-
-Result<IntervalRun::Arrival> IntervalRun::run_natively_to(Boundary boundary,
-                                                          const SampleOutcome& emulated) {
-    using Kind = NativeRun::Stop::Kind;
-    const auto rip = emulated.cpu.rip;
-    const auto arrival = [](Result<bool> there) -> Result<Arrival> {
-        if (!there) return std::move(there).error();
-        return *there ? Arrival::there : Arrival::elsewhere;
-    };
-    if (boundary == Boundary::syscall)
-        return arrival(native_.run_to({.kind = Kind::syscall, .address = rip}));
-    if (boundary == Boundary::fault)
-        return arrival(native_.run_to(
-            {.kind = Kind::fault, .address = rip, .signal = emulated.result.signal}));
-    if (boundary == Boundary::cut) return find_cut(emulated);
-    TRY_ASSIGN(const auto now, thread_.registers());
-    if (now.rip == rip.value) return Arrival::there;
-    TRY_ASSIGN(const auto breakpoint, HardwareBreakpoint::set(thread_, rip));
-    return arrival(native_.run_to({.kind = Kind::breakpoint, .address = rip}));
-}
-
-Result<std::vector<std::string>> IntervalRun::compare(Boundary boundary,
-                                                      const SampleOutcome& emulated,
-                                                      std::vector<MemoryDifference>* bytes) {
-    TRY_ASSIGN(auto found, compare_registers(boundary, emulated));
-    TRY_ASSIGN(const bool due, is_memory_due(boundary, emulated));
-    if (due || !found.empty()) {
-        TRY_ASSIGN(const auto memory, compare_memory(bytes));
-        found.insert(found.end(), memory.begin(), memory.end());
-    }
-    if (!found.empty())
-        found.insert(found.begin(), fmt::format("ended at {:#x}", emulated.cpu.rip.value));
-    return found;
-}
-
-Result<std::vector<std::string>> IntervalRun::compare_registers(Boundary boundary,
-                                                                const SampleOutcome& emulated) {
-    TRY_ASSIGN(auto native, thread_.snapshot());
-    if (boundary == Boundary::syscall) {
-        // The kernel has put -ENOSYS into RAX already.
-        TRY_ASSIGN(const auto registers, thread_.registers());
-        native.cpu[Gpr::rax] = registers.orig_rax;
-    }
-    native_end_.cpu = native.cpu;
-    auto emulated_cpu = emulated.cpu;
-    if (boundary == Boundary::cut) {
-        ProcessMemory memory(thread_.tid());
-        adopt_dead_flags(native.cpu, emulated_cpu, memory);
-    }
-    return differences(native.cpu, emulated_cpu);
-}
-
-// All memory that was written to since it was last done.
-Result<std::vector<std::string>> IntervalRun::compare_memory(std::vector<MemoryDifference>* bytes) {
-    const auto begin = Clock::now();
-    // The kernel writes there when it preempts the thread.
-    TRY_ASSIGN(const auto rseq, read_rseq_area(thread_));
-    TRY_ASSIGN(const auto memory, of_worker(worker_->compare_memory({rseq.start, rseq.end})));
-    auto found = differences(memory);
-    if (bytes) bytes->insert(bytes->end(), memory.differences, memory.differences + found.size());
-    if (memory.pages_unreadable)
-        found.push_back(fmt::format("{} pages that were written to are not there natively",
-                                    memory.pages_unreadable));
-    stats_.pages_compared += memory.pages_compared;
-    const auto end = Clock::now();
-    memory_due_ = end + time_between_comparisons * (end - begin);
-    return found;
-}
-
-// Whether what was written must be compared before the boundary is passed.
-Result<bool> IntervalRun::is_memory_due(Boundary boundary, const SampleOutcome& emulated) const {
-    if (options_.comparison == MemoryComparison::each_interval || Clock::now() >= memory_due_ ||
-        emulated.worker_exhausted ||
-        (boundary != Boundary::syscall && boundary != Boundary::vdso_call))
-        return true;
-    if (shares_memory()) return true;
-    if (boundary == Boundary::vdso_call) return false;
-    TRY_ASSIGN(const auto registers, thread_.registers());
-    return hides_memory(entered_call(registers));
-}
-
 // Others may write to it.
 bool IntervalRun::shares_memory() const {
     return std::ranges::any_of(map_.mappings(),
@@ -307,7 +155,7 @@ Result<void> IntervalRun::take_replica() {
     alignas(64) std::array<std::byte, max_xstate_bytes> buffer;
     TRY_ASSIGN(const auto extended, thread_.extended_state(buffer));
     TRY_ASSIGN(auto replica, Replica::fork(stop_));
-    // Of registers, it has those of its fork server.
+    // A replica has the fork server's extended state; narrowing wants the interval's.
     TRY(replica.thread().set_extended_state(extended));
     replica_.emplace(std::move(replica));
     return {};
@@ -338,66 +186,6 @@ void IntervalRun::note_divergence(std::vector<std::string> differences) {
     if (divergences_.size() < kept_divergences)
         divergences_.push_back({stats_.intervals, std::move(differences)});
     anew_ = jumped_ = true;
-}
-
-Result<Passage> IntervalRun::pass(Boundary boundary, const SampleOutcome& emulated) {
-    switch (boundary) {
-        case Boundary::syscall:
-            ++stats_.boundaries["a system call"];
-            return native_.pass_syscall();
-        case Boundary::vdso_call:
-            ++stats_.boundaries["a vDSO call"];
-            return native_.pass_vdso_call();
-        case Boundary::instruction:
-            ++stats_.native_instructions;
-            // Its block was left before it.
-            jumped_ |= emulated.result.end == SampleEnd::fault;
-            return pass_instruction(emulated);
-        case Boundary::fault:
-            ++stats_.boundaries["a fault"];
-            return native_.pass_fault();
-        case Boundary::cut: {
-            ++stats_.boundaries[cut_for_signal_ ? "a signal" : "the limit of instructions"];
-            Passage passage;
-            TRY(native_.deliver_held(passage));
-            return passage;
-        }
-    }
-    return Passage{};
-}
-
-// What is said of all accesses to memory of a kind together.
-std::string IntervalRun::unreadable_name(const SampleOutcome& emulated) const {
-    const auto* mapping = map_.find(emulated.result.fault_address);
-    if (mapping && mapping->name.starts_with("/secretmem"))
-        return "an access to memory that only the program can read (memfd_secret)";
-    return is_clock_page(mapping) ? "an access to the kernel's clock pages"
-                                  : "an access behind the end of a file or to a device";
-}
-
-Result<Passage> IntervalRun::pass_instruction(const SampleOutcome& emulated) {
-    const auto at = emulated.cpu.rip;
-    std::array<std::byte, Instruction::max_length> bytes;
-    ProcessMemory memory(thread_.tid());
-    const auto readable = memory.read(at, bytes);
-    const auto in = readable ? Instruction::decode(bytes, at) : std::nullopt;
-    const bool faulted = emulated.result.end == SampleEnd::fault;
-    const auto* mnemonic = in ? ZydisMnemonicGetString(in->mnemonic()) : "instruction";
-    ++stats_.boundaries[faulted ? unreadable_name(emulated) : mnemonic];
-    const bool registers_only = in && in->is_nondeterministic() && !in->has_memory_operand();
-    return native_.pass_instruction(registers_only);
-}
-
-// Lets the program run for about as long as it was emulated, and past where it then is.
-Result<Passage> IntervalRun::leave_to_hardware(bool worker_exhausted) {
-    std::string why = worker_exhausted ? "code changed more often than the emulator has room for"
-                      : cut_for_signal_
-                          ? "a signal came in a loop too tight to be stopped in"
-                          : "the limit of instructions came in a loop too tight to be stopped in";
-    ++stats_.excluded[std::move(why)];
-    anew_ = jumped_ = true;
-    TRY(native_.run_for(emulated_for_));
-    return native_.pass_whatever();
 }
 
 }  // namespace shadowprof

@@ -56,8 +56,8 @@ struct IntervalOptions {
     WorkerProbes* probes = nullptr;      // of the worker; null: there are none
     GuestAddress flipped;                // see ExactRequest
     Narrow narrow = Narrow::never;
-    // Asked before each interval how many instructions are to be followed yet; null: all. Behind
-    // about so many the program is let go.
+    // Asked before each interval how many instructions may still be followed; empty: no limit. At 0
+    // the program is let go.
     std::function<std::uint64_t()> instructions_left;
     // Asked now and then whether to give up at once, with ErrorCode::interrupted.
     std::function<bool()> is_given_up;
@@ -83,8 +83,8 @@ class IntervalRun {
     enum class Boundary : std::uint8_t { syscall, vdso_call, instruction, fault, cut };
     // Where a native run came to.
     enum class Arrival : std::uint8_t { there, elsewhere, out_of_reach, given_up };
-    // How many instructions an interval may have, and how many blocks more it may take to end it
-    // at a place that the hardware finds.
+    // Limits of an interval: its instructions, and the blocks behind them among which a place to
+    // stop the hardware is looked for.
     struct Bounds {
         std::uint64_t instructions = RunLimits::unlimited;
         std::uint64_t cut_window = 0;
@@ -154,7 +154,7 @@ class IntervalRun {
     bool cut_for_signal_ = false;     // and not because it came to its bounds
     std::chrono::nanoseconds emulated_for_{};
     std::uint64_t trace_words_ = 0;  // of this interval
-    std::uint64_t most_passes_ = 0;  // how often the hardware may come by where it is cut, about
+    std::uint64_t most_passes_ = 0;  // about how often the hardware passes the place of the cut
 };
 
 }  // namespace shadowprof

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <string_view>
 #include <unordered_map>
 
 #include "decoder/instruction.h"
@@ -24,6 +25,14 @@ constexpr std::uint64_t reach_growth = 8;
 constexpr std::chrono::seconds longest_search{60};
 // As few as these are stepped through one by one.
 constexpr std::uint64_t few_blocks = 48;
+
+constexpr std::string_view emulator_lacked =
+    "the hardware ends as before: the emulator's memory was not the program's when the interval "
+    "began (a system call or another process wrote more than verify knows, or changed code went "
+    "unnoticed)";
+constexpr std::string_view came_from_outside =
+    "the hardware ends otherwise than before: the difference came from outside, as from memory "
+    "that others write to";
 
 std::string place_of(GuestAddress address, const MemoryMap& map) {
     const auto* mapping = map.find(address);
@@ -78,8 +87,7 @@ Result<std::vector<std::string>> Narrowing::run() {
         "block by block"};
 }
 
-// Run again from the same state, emulation and hardware agree: one of them has come to another end
-// than the first time.
+// Emulation and hardware agree this time. Says which of them ended otherwise the first time.
 Result<std::vector<std::string>> Narrowing::explain_agreement(Replica& native) {
     TRY_ASSIGN(auto snapshot, native.thread().snapshot());
     if (native.thread().status().kind() == Kind::syscall_stop) {
@@ -92,20 +100,9 @@ Result<std::vector<std::string>> Narrowing::explain_agreement(Replica& native) {
         std::all_of(end_.bytes.begin(), end_.bytes.end(), [&](const MemoryDifference& d) {
             return read_value<std::uint8_t>(memory, d.address) == d.native;
         });
-    const char* const cause = as_before ? "the hardware comes to the same end as before, and the "
-                                          "emulator to that one: when the "
-                                          "interval began, the emulator had not what the program "
-                                          "had in its memory. A system call "
-                                          "has written more than verify knows of, or another "
-                                          "process has, or code that changed was "
-                                          "not noticed"
-                                        : "the hardware comes to another end than before: the "
-                                          "difference came from outside, as from "
-                                          "memory that others write to";
     return std::vector<std::string>{
-        fmt::format("no instruction is wrong: run again from the same "
-                    "state, {}",
-                    cause)};
+        fmt::format("no instruction is wrong: run again from the same state, {}",
+                    as_before ? emulator_lacked : came_from_outside)};
 }
 
 // Runs the emulator from the base on. `use` is called for each block, in the order of execution.
@@ -125,7 +122,7 @@ Result<Narrowing::Point> Narrowing::emulate(const RunLimits& limits, const Block
             point.cpu = outcome->cpu;
             point.end = outcome->result.end;
             point.at_syscall = outcome->result.syscalls != 0;
-            // The record has the instruction that is left to the hardware, before which it stands.
+            // The instruction left to the hardware is in the record, but was not executed.
             const bool stands_before = point.instructions != 0 &&
                                        point.end == SampleEnd::unsupported_instruction &&
                                        last.last == point.cpu.rip;
@@ -198,18 +195,18 @@ void Narrowing::move_base(Replica native, const Point& point) {
     instructions_ += point.instructions;
 }
 
-// The extended state is left as the copy has it: which of its components are in use is more than a
-// CpuState tells, and instructions like XSAVEC show it.
+// Keeps the copy's extended state: a CpuState does not tell which components are in use, and XSAVEC
+// stores that.
 Result<Replica> Narrowing::copy_of_base() {
     TRY_ASSIGN(auto copy, base_->copy(syscall_instruction_));
     TRY_ASSIGN(auto registers, copy.thread().registers());
     store_general(state_, registers);
-    registers.orig_rax = ~std::uint64_t{0};
+    registers.orig_rax = no_syscall;
     TRY(copy.thread().set_registers(registers));
     return copy;
 }
 
-// A copy of the base that has come to a point for the so-manieth time; nothing if it never does.
+// A copy of the base that has come to `to` for the `times`-th time; nothing if it does not.
 Result<std::optional<Replica>> Narrowing::run_natively(const Point& to, std::uint64_t times) {
     TRY_ASSIGN(auto copy, copy_of_base());
     auto& thread = copy.thread();
@@ -246,9 +243,9 @@ Result<Replica> Narrowing::step_natively(std::uint64_t instructions) {
     return copy;
 }
 
-// One instruction, with all of its repetitions. The trap flag would be seen: PUSHF stores it, and
-// so does SYSCALL, in R11. So it is set for branches alone; others run to a breakpoint behind them.
-// False: it is a system call, at whose entry the replica stands, or it faulted.
+// Executes one instruction with all its repetitions. PUSHF and SYSCALL would store the trap flag,
+// so only branches are single-stepped; others run to a breakpoint behind them. False: it stands at
+// a system call's entry, or faulted.
 Result<bool> Narrowing::step(Replica& native) {
     auto& thread = native.thread();
     TRY_ASSIGN(const auto before, thread.registers());

@@ -17,10 +17,10 @@
 
 namespace shadowprof {
 
-// What the program was natively at the end of an interval that diverged.
+// The program's native state at the end of a diverged interval.
 struct NativeEnd {
-    std::optional<CpuState> cpu;          // nothing: it did not come to where the emulation ended
-    std::vector<MemoryDifference> bytes;  // that the emulation had otherwise
+    std::optional<CpuState> cpu;          // nothing: it did not get to the emulation's end
+    std::vector<MemoryDifference> bytes;  // bytes that differ from the emulation's
 };
 
 class Narrowing {

@@ -10,6 +10,7 @@
 #include "ptrace/hardware_breakpoint.h"
 #include "ptrace/proc.h"
 #include "ptrace/process_memory.h"
+#include "ptrace/thread_registers.h"
 
 namespace shadowprof {
 namespace {
@@ -17,8 +18,6 @@ namespace {
 using Kind = WaitStatus::Kind;
 
 constexpr std::uint64_t syscall_instruction_bytes = 2;
-// In orig_rax: the thread is in no system call.
-constexpr std::uint64_t no_call = ~std::uint64_t{0};
 // What a vDSO function may use of the stack, and what a signal's frame may take.
 constexpr std::uint64_t vdso_stack_bytes = 4096;
 constexpr std::uint64_t signal_frame_bytes = 16384;
@@ -39,8 +38,8 @@ Result<WaitStatus> NativeRun::advance(Advance how) {
     return thread_.advance(how);
 }
 
-// The same where a step or a breakpoint of ours may raise SIGTRAP. That one is gone afterwards if
-// the program ignores SIGTRAP: the thread stands still all the same.
+// As advance(), where a step or breakpoint of ours may raise SIGTRAP. If the program ignores
+// SIGTRAP the trap is dropped; the thread stands still all the same.
 Result<WaitStatus> NativeRun::advance_to_trap(Advance how) {
     TRY(traps_.open());
     TRY_ASSIGN(const auto status, advance(how));
@@ -51,10 +50,6 @@ Result<WaitStatus> NativeRun::advance_to_trap(Advance how) {
                 (info.si_code == TRAP_TRACE && how == Advance::one_instruction);
     if (own_trap_) TRY(traps_.repair());
     return status;
-}
-
-bool NativeRun::at_own_trap() const {
-    return own_trap_;
 }
 
 Result<bool> NativeRun::at_foreign_step() const {
@@ -163,7 +158,7 @@ Result<Passage> NativeRun::leave_syscall() {
     TRY_ASSIGN(auto registers, thread_.registers());
     registers.rip -= syscall_instruction_bytes;
     registers.rax = registers.orig_rax;
-    registers.orig_rax = no_call;
+    registers.orig_rax = no_syscall;
     TRY(thread_.set_registers(registers));
     TRY(advance(Advance::to_syscall));
     passage.jumped = true;
@@ -171,8 +166,8 @@ Result<Passage> NativeRun::leave_syscall() {
     return passage;
 }
 
-// The kernel has attached the new thread, which is the target's from its first stop on: whoever
-// lets the target go must know of it.
+// Waits for the new thread's first stop and leaves it in the hub: from then on the target knows it
+// and can let it go.
 Result<void> NativeRun::await_birth() {
     TRY_ASSIGN(const auto message, thread_.event_message());
     const auto born = static_cast<pid_t>(message);
@@ -258,7 +253,7 @@ Result<Passage> NativeRun::pass_vdso_call() {
 // A system call by another instruction than SYSCALL, as which it has another number and other
 // effects. It was not made: the program makes it when it goes on.
 Result<Passage> NativeRun::leave_other_call(user_regs_struct before) {
-    before.orig_rax = no_call;
+    before.orig_rax = no_syscall;
     TRY(thread_.set_registers(before));
     Passage passage;
     passage.blocked = "it made a system call by an instruction other than SYSCALL";

@@ -54,20 +54,20 @@ class NativeRun {
     Result<Passage> pass_fault();
     // Past whatever the thread stands at after run_to() was false, or after run_for().
     Result<Passage> pass_whatever();
-    // Runs on for so long, but not past the entry of a system call or a fault.
+    // Runs on for so long, but not past the entry of a system call or a fault: it may return before
+    // the time is over.
     Result<void> run_for(std::chrono::nanoseconds time);
     // Delivers what is held to a thread that stands in user mode.
     Result<void> deliver_held(Passage& passage);
 
     // To be called where nothing more is asked of the thread: what a step or a breakpoint of ours
-    // has raised is dropped, all other signals are delivered. It can be detached then.
+    // has raised is dropped, all other signals are delivered. It can be detached then. Errors:
+    // gone; system.
     Result<void> release();
 
     // A signal waits for the thread that it does not block, or is held.
     Result<bool> has_signal() const;
-    // The thread stands where a step or a breakpoint of ours has stopped it.
-    bool at_own_trap() const;
-    // It stands behind an instruction that the program itself has single-stepped.
+    // The thread stands behind an instruction that the program itself has single-stepped.
     Result<bool> at_foreign_step() const;
     std::uint64_t signals_held() const { return signals_held_; }
 

@@ -100,8 +100,7 @@ Result<void> TrapDisposition::repair() {
     const GuestAddress at{registers.rsp & ~std::uint64_t{7}};
     TRY_ASSIGN(const auto memory, BorrowedMemory::of(thread_.tid(), at));
     TRY_ASSIGN(const auto instruction, target_.syscall_instruction());
-    TRY_ASSIGN(auto session,
-               RemoteSyscall::begin(thread_, instruction, target_ptrace_options(target_.forks())));
+    TRY_ASSIGN(auto session, RemoteSyscall::begin(thread_, instruction, target_.ptrace_options()));
     TRY(ignore_again(session, memory, at));
     return session.finish();
 }

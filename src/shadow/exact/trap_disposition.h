@@ -12,17 +12,20 @@
 
 namespace shadowprof {
 
+// For each advance: open(), the advance, close(); then repair() if it ended by a trap of ours.
+// Errors: gone; system; of repair() also those of RemoteSyscall::begin().
 class TrapDisposition {
   public:
     // Both must outlive it.
     TrapDisposition(Target& target, StoppedThread& thread) : target_(target), thread_(thread) {}
 
-    // Lets SIGTRAP through for one advance: what does not have to be unblocked keeps its handler.
+    // Unblocks SIGTRAP for one advance: the kernel resets the handler only where it must unblock or
+    // un-ignore it.
     Result<void> open();
     // The thread stands still again and has its own signal mask back.
     Result<void> close();
-    // Behind a trap of ours: a program that ignores SIGTRAP does so again. Drops the trap, if that
-    // takes a call of the program's.
+    // After a trap of ours: drops it and ignores SIGTRAP again by an injected call, if the program
+    // ignores it.
     Result<void> repair();
     // The program may have changed its disposition.
     void forget() { ignored_.reset(); }

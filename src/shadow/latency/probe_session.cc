@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "ptrace/rseq_area.h"
+#include "ptrace/thread_registers.h"
 #include "shadow/latency/probe_layout.h"
 #include "shadow/latency/sigreturn_frame.h"
 
@@ -25,7 +26,7 @@ constexpr std::size_t most_extended_bytes = 16 * 1024;
 // Looks at the mailbox between two looks at the thread and the clock.
 constexpr int looks_in_a_row = 256;
 // Single-step, direction and alignment check flags.
-constexpr std::uint64_t harmful_flags = 0x100 | 0x400 | 0x40000;
+constexpr std::uint64_t harmful_flags = trap_flag | 0x400 | 0x40000;
 // Where the thread is let go on its own, in times of what it should take.
 constexpr int patience_factor = 2;
 
@@ -99,7 +100,7 @@ Result<void> ProbeSession::set_off_again() {
     registers.r12 = memory_->data().value;
     registers.r13 = deadline_tsc_;
     registers.r14 = question_;
-    registers.orig_rax = ~0ull;
+    registers.orig_rax = no_syscall;
     registers.eflags &= ~harmful_flags;
     TRY(thread_->set_registers(registers));
     TRY(thread_->set_off());

@@ -18,8 +18,8 @@ namespace shadowprof {
 
 // What changes as soon as the process goes on, and so must be taken while it is stopped: clocks,
 // the threads' signal masks, open files, directories, ids. A replica has only the memory of this
-// moment. What is not taken is read later: of the process while it stays stopped, or where it runs
-// on, as far as it can be known to be the same still.
+// moment. What is not taken is read later: from the stopped process, or from the running one where
+// it cannot have changed.
 struct CapturedProcess {
     struct Descriptor {
         int fd = -1;
@@ -71,7 +71,7 @@ class ProcEnvironment : public SampleEnvironment {
         process,  // the process itself stays stopped
     };
 
-    // `frozen` is a process with the memory of the snapshot.
+    // `frozen`: the replica, or the process while it is stopped.
     ProcEnvironment(CapturedProcess captured, pid_t frozen, Frozen kind)
         : captured_(std::move(captured)), frozen_(frozen), kind_(kind) {}
 

@@ -1,4 +1,4 @@
-// SMSW tells the same at all times, and that the processor is in protected mode.
+// SMSW always stores the same value, with the protected-mode bit set.
 #include <setjmp.h>
 #include <signal.h>
 

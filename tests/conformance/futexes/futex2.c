@@ -1,4 +1,4 @@
-// futex_wake and futex_wait of Linux 6.7 do as their elders, with sizes in their flags.
+// futex_wake and futex_wait (Linux 6.7) act as FUTEX_WAKE and FUTEX_WAIT; flags have the size.
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sys/syscall.h>

@@ -1,4 +1,4 @@
-// System calls with memory that is not there are EFAULT, or short by what is not there.
+// System calls with unmapped memory return EFAULT, or stop short of it.
 #include <sys/mman.h>
 #include <sys/uio.h>
 

@@ -1,4 +1,4 @@
-// select stores what is left of its time-out: nothing behind it, most of it when woken.
+// select stores the rest of its time-out: 0 when it expired, most of it when woken early.
 #include <sys/select.h>
 #include <sys/syscall.h>
 

@@ -1,4 +1,4 @@
-// A filter that traps whatever this program does not call itself sees no call but its own.
+// A filter that traps calls the program does not make never traps.
 #include "filter.h"
 
 static volatile sig_atomic_t traps;

@@ -1,4 +1,4 @@
-// What is no terminal says so, by ENOTTY.
+// Terminal calls on a pipe fail with ENOTTY.
 #include <sys/ioctl.h>
 #include <termios.h>
 

@@ -1,0 +1,76 @@
+// What is compared at the end of an interval, and when memory is.
+#include "ptrace/process_memory.h"
+#include "ptrace/rseq_area.h"
+#include "shadow/exact/interval_run.h"
+#include "shadow/exact/kernel_writes.h"
+#include "shadow/exact/state_comparison.h"
+
+namespace shadowprof {
+namespace {
+
+// Times what the last comparison took.
+constexpr int time_between_comparisons = 24;
+
+}  // namespace
+
+Result<std::vector<std::string>> IntervalRun::compare(Boundary boundary,
+                                                      const SampleOutcome& emulated,
+                                                      std::vector<MemoryDifference>* bytes) {
+    TRY_ASSIGN(auto found, compare_registers(boundary, emulated));
+    TRY_ASSIGN(const bool due, is_memory_due(boundary, emulated));
+    if (due || !found.empty()) {
+        TRY_ASSIGN(const auto memory, compare_memory(bytes));
+        found.insert(found.end(), memory.begin(), memory.end());
+    }
+    if (!found.empty())
+        found.insert(found.begin(), fmt::format("ended at {:#x}", emulated.cpu.rip.value));
+    return found;
+}
+
+Result<std::vector<std::string>> IntervalRun::compare_registers(Boundary boundary,
+                                                                const SampleOutcome& emulated) {
+    TRY_ASSIGN(auto native, thread_.snapshot());
+    if (boundary == Boundary::syscall) {
+        // The kernel has put -ENOSYS into RAX already.
+        TRY_ASSIGN(const auto registers, thread_.registers());
+        native.cpu[Gpr::rax] = registers.orig_rax;
+    }
+    native_end_.cpu = native.cpu;
+    auto emulated_cpu = emulated.cpu;
+    if (boundary == Boundary::cut) {
+        ProcessMemory memory(thread_.tid());
+        adopt_dead_flags(native.cpu, emulated_cpu, memory);
+    }
+    return differences(native.cpu, emulated_cpu);
+}
+
+// All memory that was written to since it was last done.
+Result<std::vector<std::string>> IntervalRun::compare_memory(std::vector<MemoryDifference>* bytes) {
+    const auto begin = Clock::now();
+    // The kernel writes there when it preempts the thread.
+    TRY_ASSIGN(const auto rseq, read_rseq_area(thread_));
+    TRY_ASSIGN(const auto memory, of_worker(worker_->compare_memory({rseq.start, rseq.end})));
+    auto found = differences(memory);
+    if (bytes) bytes->insert(bytes->end(), memory.differences, memory.differences + found.size());
+    if (memory.pages_unreadable)
+        found.push_back(fmt::format("{} pages that were written to are not there natively",
+                                    memory.pages_unreadable));
+    stats_.pages_compared += memory.pages_compared;
+    const auto end = Clock::now();
+    memory_due_ = end + time_between_comparisons * (end - begin);
+    return found;
+}
+
+// Whether what was written must be compared before the boundary is passed.
+Result<bool> IntervalRun::is_memory_due(Boundary boundary, const SampleOutcome& emulated) const {
+    if (options_.comparison == MemoryComparison::each_interval || Clock::now() >= memory_due_ ||
+        emulated.worker_exhausted ||
+        (boundary != Boundary::syscall && boundary != Boundary::vdso_call))
+        return true;
+    if (shares_memory()) return true;
+    if (boundary == Boundary::vdso_call) return false;
+    TRY_ASSIGN(const auto registers, thread_.registers());
+    return hides_memory(entered_call(registers));
+}
+
+}  // namespace shadowprof
