@@ -57,7 +57,6 @@ bool enters_function(const Edge& edge, SymbolSource& symbols) {
     const CodeLocation from = symbols.function_start(edge.from);
     const CodeLocation to = symbols.function_start(edge.to);
     if (edge.kind == EdgeKind::call) return edge.to == to || from != to;
-    if (edge.kind == EdgeKind::ret) return false;
     return symbols.symbol(edge.to).function_start == edge.to.address && from != to;
 }
 

@@ -19,10 +19,10 @@ struct FunctionEntry {
     std::uint64_t count = 0;
     std::optional<double> error;
 };
-// All entries of functions, in the order of the edges: calls into them, and branches from other
-// functions to their first instruction, as tail calls and procedure linkage tables make them. A
-// conditional branch that is not taken counts as well; returns do not. Without edges only calls are
-// known, in their order.
+// All entries of functions, in the order of the edges: calls into them, and branches of any kind
+// from other functions to their first instruction. So do tail calls and procedure linkage tables by
+// jumps, and retpolines by returns. A conditional branch that is not taken counts as well. Without
+// edges only calls are known, in their order.
 std::vector<FunctionEntry> function_entries(const Profile& profile, SymbolSource& symbols);
 
 }  // namespace shadowprof
