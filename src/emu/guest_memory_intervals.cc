@@ -101,8 +101,9 @@ void GuestMemory::refresh(std::span<const MemoryRange> changed) {
         const auto first_page = range.start.page();
         const auto last_page = (range.end - 1).page();
         if (range.end - range.start <= most_reread_bytes) {
-            for (auto page = first_page; page <= last_page; page = page + page_bytes)
-                reread(page, changed);
+            // The page behind the last one may be page 0.
+            for (std::uint64_t at = 0; at <= last_page - first_page; at += page_bytes)
+                reread(first_page + at, changed);
             continue;
         }
         reread(first_page, changed);

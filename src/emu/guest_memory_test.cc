@@ -133,6 +133,9 @@ TEST_CASE("a page that was only read is read anew without a comparison") {
     Tracked t;
     CHECK(first_byte(t.memory, page(0)) == 0);
     t.source.version.fill(5);
+    // Also of addresses that no program has.
+    constexpr GuestAddress last_byte{~std::uint64_t{0}};
+    t.memory.refresh(std::vector{MemoryRange{last_byte.page(), last_byte}});
     t.memory.refresh(std::vector{MemoryRange{page(0) + 100, page(0) + 200}});
     CHECK(t.memory.replaced_differences().empty());
 }
