@@ -59,9 +59,9 @@ Result<void> check_child_namespaces(pid_t tid) {
     return {};
 }
 
-bool init_reaps_strangers() {
-    if (read_namespace("self", "pid") == initial_pid_namespace) return true;
-    const auto name = read_thread_name(1, 1);
+bool reaps_strangers(pid_t pid) {
+    if (pid == 1 && read_namespace("self", "pid") == initial_pid_namespace) return true;
+    const auto name = read_thread_name(pid, pid);
     return name && std::ranges::find(inits, *name) != std::end(inits);
 }
 

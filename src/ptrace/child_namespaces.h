@@ -11,9 +11,9 @@ namespace shadowprof {
 // setns(2)): it would be that namespace's first process. Error: permission.
 Result<void> check_child_namespaces(pid_t tid);
 
-// Whether the first process of our PID namespace reaps children that it does not know, and makes
-// nothing of them: in the initial one, or by its name. False where that is not known.
-bool init_reaps_strangers();
+// Whether a process reaps children that it does not know, and makes nothing of them: as it is the
+// first of the initial PID namespace, or by its name. False where that is not known.
+bool reaps_strangers(pid_t pid);
 
 // False also where it cannot be read.
 bool shares_our_pid_namespace(pid_t pid);

@@ -76,7 +76,7 @@ Result<Parent> find_parent(ScopedStop& stop) {
     if (has_heir)
         return visible_to_others("it or an ancestor inherits orphans and would see its replicas");
     if (target.is_born() && descends_from_us(target.pid())) return Parent::ours;
-    if (!init_reaps_strangers())
+    if (!reaps_strangers(1))
         return visible_to_others(
             "the first process of its PID namespace may not be an init, and would see the end of "
             "a child that it never had");
@@ -98,7 +98,9 @@ Result<OwnedProcess> bear_through(StoppedThread& thread, GuestAddress instructio
 // An untraced process above the target may inherit orphans, too: nobody but itself knows before.
 Result<void> check_parent(pid_t pid, Parent parent) {
     TRY_ASSIGN(const auto stat, read_proc_stat(pid));
-    if (stat.parent_pid == (parent == Parent::ours ? ::getpid() : 1)) return {};
+    const bool is_expected =
+        parent == Parent::ours ? stat.parent_pid == ::getpid() : reaps_strangers(stat.parent_pid);
+    if (is_expected) return {};
     return visible_to_others(
         fmt::format("process {} inherits orphans and would see its replicas", stat.parent_pid));
 }

@@ -11,6 +11,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <csignal>
 
 #include "base/fd.h"
 #include "ptrace/process_memory.h"
@@ -195,6 +196,14 @@ bool is_stop_visible(pid_t pid, const SleepingCall& call) {
                                    [&](const auto& each) { return each.number == call.number; });
     if (row == std::end(invisible)) return true;
     return row->condition != always && !row->condition(pid, call.arguments);
+}
+
+bool wakes_unseen(const WaitStatus& status) {
+    constexpr int stopping[] = {SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU, SIGCONT};
+    if (status.kind() == WaitStatus::Kind::interrupt_stop) return true;
+    return status.kind() == WaitStatus::Kind::signal_stop &&
+           std::find(std::begin(stopping), std::end(stopping), status.signal()) ==
+               std::end(stopping);
 }
 
 Result<void> restart_interrupted_call(StoppedThread& thread,

@@ -20,17 +20,6 @@ bool is_child_of_ours(pid_t pid) {
     return status && status->parent_pid == ::getpid();
 }
 
-// Whether a thread that this stop has woken would sleep on in its system call if it were not
-// traced. So it is for a stop of ours, and for an ignored signal, which the kernel drops for
-// untraced threads (signal(7)); not for signals that stop the process.
-bool wakes_unseen(const WaitStatus& status) {
-    constexpr int stopping[] = {SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU, SIGCONT};
-    if (status.kind() == WaitStatus::Kind::interrupt_stop) return true;
-    return status.kind() == WaitStatus::Kind::signal_stop &&
-           std::find(std::begin(stopping), std::end(stopping), status.signal()) ==
-               std::end(stopping);
-}
-
 // SIGSTOP from within its PID namespace does not stop process 1 of it (pid_namespaces(7)); the
 // kernel leaves that check to a tracer. si_pid is 0 where the sender is outside.
 bool is_immune_to_stop(pid_t pid, const StoppedThread& thread) {
