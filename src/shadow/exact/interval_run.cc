@@ -13,6 +13,9 @@ constexpr std::size_t kept_divergences = 20;
 // An interval is cut before a block that is rare among this many.
 constexpr std::uint64_t longest_cut_window = std::uint64_t{4} << 20;
 constexpr std::uint64_t shortest_cut_window = 1024;
+// Where the program may wait for a signal that comes when it has used so much processor time: it
+// uses none while it is emulated.
+constexpr std::uint64_t longest_awaiting_interval = 20'000'000;
 constexpr std::uint64_t cut_windows_in_limit = 32;
 
 // Programs have no breakpoints in the kernel's half of the address space.
@@ -52,9 +55,12 @@ Result<void> IntervalRun::follow() {
 // False: no more instructions are to be followed.
 bool IntervalRun::bound_interval() {
     bounds_ = {.cut_window = longest_cut_window};
-    if (!options_.instructions_left) return true;
-    consumer_.drain();
-    const auto left = options_.instructions_left();
+    auto left = native_.awaits_processor_time() ? longest_awaiting_interval : RunLimits::unlimited;
+    if (options_.instructions_left) {
+        consumer_.drain();
+        left = std::min(left, options_.instructions_left());
+    }
+    if (left == RunLimits::unlimited) return true;
     if (left == 0) {
         stats_.stopped_early = "the limit of instructions was reached";
         return false;

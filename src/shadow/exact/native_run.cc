@@ -1,7 +1,10 @@
 #include "shadow/exact/native_run.h"
 
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -29,6 +32,23 @@ bool is_restart(const user_regs_struct& registers) {
     constexpr std::int64_t first = -516, last = -512;
     const auto result = static_cast<std::int64_t>(registers.rax);
     return static_cast<std::int64_t>(registers.orig_rax) >= 0 && first <= result && result <= last;
+}
+
+// setitimer(2), timer_create(2), setrlimit(2).
+bool sets_processor_timer(const PassedSyscall& call) {
+    const auto kind = static_cast<std::int32_t>(call.arguments[0]);
+    switch (call.number) {
+        case SYS_setitimer:
+            return kind == ITIMER_VIRTUAL || kind == ITIMER_PROF;
+        case SYS_timer_create:  // clocks of other processes and threads are negative
+            return kind == CLOCK_PROCESS_CPUTIME_ID || kind == CLOCK_THREAD_CPUTIME_ID || kind < 0;
+        case SYS_setrlimit:
+            return kind == RLIMIT_CPU;
+        case SYS_prlimit64:
+            return call.arguments[1] == RLIMIT_CPU;
+        default:
+            return false;
+    }
 }
 
 }  // namespace
@@ -118,6 +138,7 @@ void NativeRun::raise_held() {
 
 Result<void> NativeRun::deliver_one(Passage& passage) {
     const int signal = thread_.status().signal();
+    if (wakes_unseen(thread_.status())) TRY(restart_interrupted_call(thread_, restarted_));
     const auto info = std::find_if(held_.begin(), held_.end(),
                                    [&](const siginfo_t& i) { return i.si_signo == signal; });
     if (info != held_.end()) {
@@ -202,6 +223,7 @@ Result<Passage> NativeRun::pass_syscall() {
         TRY_ASSIGN(now, thread_.registers());
     }
     if (call.number == SYS_rt_sigaction) traps_.forget();
+    awaits_processor_time_ |= sets_processor_timer(call);
     call.result = now.rax;
     auto writes = writes_of(call);
     writes.ranges.insert(writes.ranges.end(), passage.writes.ranges.begin(),

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "ptrace/sleep_state.h"
 #include "ptrace/stopped_thread.h"
 #include "ptrace/target.h"
 #include "shadow/exact/kernel_writes.h"
@@ -69,6 +70,8 @@ class NativeRun {
     Result<bool> has_signal() const;
     // The thread stands behind an instruction that the program itself has single-stepped.
     Result<bool> at_foreign_step() const;
+    // The program has asked for a signal after some processor time.
+    bool awaits_processor_time() const { return awaits_processor_time_; }
     std::uint64_t signals_held() const { return signals_held_; }
 
   private:
@@ -90,8 +93,10 @@ class NativeRun {
     StoppedThread& thread_;
     TrapDisposition traps_;
     bool own_trap_ = false;  // of the last advance
+    std::optional<RestartedCall> restarted_;
     std::vector<siginfo_t> held_;
     std::uint64_t signals_held_ = 0;
+    bool awaits_processor_time_ = false;
 };
 
 }  // namespace shadowprof
