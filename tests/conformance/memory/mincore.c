@@ -1,4 +1,5 @@
 // mincore tells touched pages of anonymous memory from untouched ones.
+// known-fault: exact,verify: pages are made resident by being read
 #include <sys/mman.h>
 
 #include "check.h"
