@@ -122,6 +122,8 @@ class Visit(Victim):
         return {**super().left(), "mappings left": 0, "descriptors left": 0}
 
     def ends_unharmed(self):
+        """A server that crashes takes a moment to say so."""
+        time.sleep(0.1)
         return self.server.is_well()
 
 
@@ -191,8 +193,14 @@ def kill_often(options, name, seen):
     try:
         hits = 0
         while hits < options.count:
-            victim = Visit(server) if server else Victim(options.build_dir, name)
-            hits += kill_once(options, victim, seen)
+            try:
+                victim = Visit(server) if server else Victim(options.build_dir, name)
+                hits += kill_once(options, victim, seen)
+            except FileNotFoundError:  # the server dies of the last kill, thread by thread
+                if not server:
+                    raise
+                seen["targets harmed"] += 1
+                server.process.wait(HANG_SECONDS)
             if server and not server.is_well():
                 server.stop()
                 server = ServerUnderLoad()
