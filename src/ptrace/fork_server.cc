@@ -190,7 +190,7 @@ Result<void> ForkServer::leave_surroundings(const StoppedThread& thread) {
     TRY_ASSIGN(auto session,
                RemoteSyscall::begin(process_.thread(), instruction_, owned_process_options));
     TRY_ASSIGN(const auto closed,
-               session.call_within(closing_limit, SYS_close_range, {0, ~0u, CLOSE_RANGE_UNSHARE}));
+               session.call(SYS_close_range, {0, ~0u, CLOSE_RANGE_UNSHARE}, closing_limit));
     if (closed != 0 && closed != -ENOSYS)
         return errno_error("leave the target's files", static_cast<int>(-closed));
     TRY(session.call(SYS_setsid));
@@ -242,7 +242,7 @@ void ForkServer::end() {
 // By itself: there are inits that take note of a child that was killed.
 void ForkServer::exit() {
     auto session = RemoteSyscall::begin(process_.thread(), instruction_, owned_process_options);
-    if (session) static_cast<void>(session->call_within(closing_limit, SYS_exit_group, {0}));
+    if (session) static_cast<void>(session->call(SYS_exit_group, {0}, closing_limit));
 }
 
 Result<void> ForkServer::reap() {

@@ -89,25 +89,11 @@ RemoteSyscall::RemoteSyscall(RemoteSyscall&& other) noexcept
       seccomp_suspended_(other.seccomp_suspended_) {}
 
 Result<std::int64_t> RemoteSyscall::call(std::uint64_t number,
-                                         std::array<std::uint64_t, 6> arguments) {
+                                         std::array<std::uint64_t, 6> arguments, Limit limit) {
     TRY(enter(number, arguments));
-    TRY_ASSIGN(WaitStatus status, run_to_report());
+    TRY_ASSIGN(WaitStatus status, run_to_report(limit));
     while (status.kind() != WaitStatus::Kind::syscall_stop) {
-        TRY_ASSIGN(status, run_to_report());
-    }
-    TRY_ASSIGN(const auto registers, thread_->registers());
-    return static_cast<std::int64_t>(registers.rax);
-}
-
-Result<std::int64_t> RemoteSyscall::call_within(std::chrono::milliseconds limit,
-                                                std::uint64_t number,
-                                                std::array<std::uint64_t, 6> arguments) {
-    TRY(enter(number, arguments));
-    TRY(thread_->set_off(StoppedThread::Advance::to_syscall));
-    TRY_ASSIGN(const bool is_over, thread_->has_stopped(limit));
-    if (!is_over) {
-        thread_ = nullptr;
-        return Error{ErrorCode::permission, 0, "a call in its place takes too long"};
+        TRY_ASSIGN(status, run_to_report(limit));
     }
     TRY_ASSIGN(const auto registers, thread_->registers());
     return static_cast<std::int64_t>(registers.rax);
@@ -157,10 +143,9 @@ Result<void> RemoteSyscall::enter(std::uint64_t number,
 
 // Runs to the next stop that is not the target's own affair. A SIGSTOP of its own takes effect and
 // is waited out by the thread's remaining in its group stop afterwards.
-Result<WaitStatus> RemoteSyscall::run_to_report() {
+Result<WaitStatus> RemoteSyscall::run_to_report(Limit limit) {
     for (int signal = 0;;) {
-        TRY_ASSIGN(const WaitStatus status,
-                   thread_->advance(StoppedThread::Advance::to_syscall, signal));
+        TRY_ASSIGN(const WaitStatus status, advance(signal, limit));
         if (const auto same = check_program(status); !same) {
             thread_ = nullptr;
             return same.error();
@@ -169,6 +154,16 @@ Result<WaitStatus> RemoteSyscall::run_to_report() {
         if (!own_signal && !status.is_trap()) return status;
         signal = own_signal ? status.signal() : 0;
     }
+}
+
+Result<WaitStatus> RemoteSyscall::advance(int signal, Limit limit) {
+    constexpr auto how = StoppedThread::Advance::to_syscall;
+    if (!limit) return thread_->advance(how, signal);
+    TRY(thread_->set_off(how, signal));
+    TRY_ASSIGN(const bool has_stopped, thread_->has_stopped(*limit));
+    if (has_stopped) return thread_->status();
+    thread_ = nullptr;
+    return Error{ErrorCode::permission, 0, "a call in its place takes too long"};
 }
 
 }  // namespace shadowprof

@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <optional>
 
 #include "base/guest_address.h"
 #include "base/result.h"
@@ -36,13 +37,12 @@ class RemoteSyscall {
     RemoteSyscall& operator=(RemoteSyscall&&) = delete;
     ~RemoteSyscall() { static_cast<void>(finish()); }
 
-    // Makes a call that does not block. The kernel's answer: a value, or -errno.
-    Result<std::int64_t> call(std::uint64_t number, std::array<std::uint64_t, 6> arguments = {});
-
-    // One that may block. ErrorCode::permission if it is not over after `limit`: the thread is then
-    // still in it and cannot be restored, so its process must be ended.
-    Result<std::int64_t> call_within(std::chrono::milliseconds limit, std::uint64_t number,
-                                     std::array<std::uint64_t, 6> arguments = {});
+    using Limit = std::optional<std::chrono::milliseconds>;
+    // Makes a call. The kernel's answer: a value, or -errno. One that may block needs a limit.
+    // ErrorCode::permission if it does not stop within that: the thread is then still in the call
+    // and cannot be restored, so its process must be ended.
+    Result<std::int64_t> call(std::uint64_t number, std::array<std::uint64_t, 6> arguments = {},
+                              Limit limit = std::nullopt);
 
     struct Clone {
         std::int64_t result =
@@ -69,7 +69,8 @@ class RemoteSyscall {
           seccomp_suspended_(seccomp_suspended) {}
 
     Result<void> enter(std::uint64_t number, const std::array<std::uint64_t, 6>& arguments);
-    Result<WaitStatus> run_to_report();
+    Result<WaitStatus> run_to_report(Limit limit = std::nullopt);
+    Result<WaitStatus> advance(int signal, Limit limit);
 
     StoppedThread* thread_;  // null when the session is over
     GuestAddress instruction_;

@@ -118,7 +118,7 @@ Result<std::uint64_t> StoppedThread::event_message() const {
 }
 
 Result<WaitStatus> StoppedThread::advance(Advance how, int signal) {
-    TRY(ptrace_call(request_for(how), tid_, 0, static_cast<std::uint64_t>(signal), "resume"));
+    TRY(set_off(how, signal));
     TRY_ASSIGN(const WaitStatus status, hub_->wait_for(tid_));
     TRY(take(status));
     return status;
@@ -133,8 +133,8 @@ Result<void> StoppedThread::take(const WaitStatus& status) {
     return {};
 }
 
-Result<void> StoppedThread::set_off(Advance how) {
-    TRY(ptrace_call(request_for(how), tid_, 0, std::uint64_t{0}, "resume"));
+Result<void> StoppedThread::set_off(Advance how, int signal) {
+    TRY(ptrace_call(request_for(how), tid_, 0, static_cast<std::uint64_t>(signal), "resume"));
     return {};
 }
 

@@ -72,9 +72,8 @@ class StoppedThread {
     Result<WaitStatus> advance(Advance how, int signal = 0);
 
     // Lets the thread run without waiting for what stops it next: has_stopped() tells, or halt()
-    // stops it. Until one of them has, nothing else may be asked of it. A signal that it stands at
-    // is dropped.
-    Result<void> set_off(Advance how = Advance::run);
+    // stops it. Until one of them has, nothing else may be asked of it. `signal`: as for advance().
+    Result<void> set_off(Advance how = Advance::run, int signal = 0);
     // Whether it has stopped; waits up to `wait` for it, not at all if that is not positive.
     Result<bool> has_stopped(std::chrono::nanoseconds wait = {});
     // Interrupts it and waits.
