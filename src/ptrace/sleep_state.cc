@@ -98,12 +98,12 @@ constexpr std::array<std::uint64_t, 26> interrupted = {
     SYS_ppoll,
 };
 
-// Of those that return EINTR: where their time-out is, and what they return when it is over.
+// The time-outs of calls that return EINTR.
 struct TimeoutRow {
     std::uint64_t number;
-    std::size_t argument;
+    std::size_t argument;  // which of them holds the time-out
     bool in_milliseconds;  // an int; else the address of a timespec
-    std::int64_t result;
+    std::int64_t result;   // of the call, when the time-out is over
 };
 constexpr TimeoutRow timeouts[] = {
     {SYS_epoll_wait, 3, true, 0},
@@ -148,6 +148,17 @@ bool is_over(const SleepingCall& call, std::chrono::nanoseconds timeout,
     if (now - earlier->first < timeout) return false;
     earlier.reset();
     return true;
+}
+
+// Whether a thread that this stop has woken would sleep on in its system call if it were not
+// traced. So it is for a stop of ours, and for an ignored signal, which the kernel drops for
+// untraced threads (signal(7)); not for signals that stop the process.
+bool wakes_unseen(const WaitStatus& status) {
+    constexpr int stopping[] = {SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU, SIGCONT};
+    if (status.kind() == WaitStatus::Kind::interrupt_stop) return true;
+    return status.kind() == WaitStatus::Kind::signal_stop &&
+           std::find(std::begin(stopping), std::end(stopping), status.signal()) ==
+               std::end(stopping);
 }
 
 bool returns_eintr_at_stop(std::uint64_t number) {
@@ -198,18 +209,11 @@ bool is_stop_visible(pid_t pid, const SleepingCall& call) {
     return row->condition != always && !row->condition(pid, call.arguments);
 }
 
-bool wakes_unseen(const WaitStatus& status) {
-    constexpr int stopping[] = {SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU, SIGCONT};
-    if (status.kind() == WaitStatus::Kind::interrupt_stop) return true;
-    return status.kind() == WaitStatus::Kind::signal_stop &&
-           std::find(std::begin(stopping), std::end(stopping), status.signal()) ==
-               std::end(stopping);
-}
-
 Result<void> restart_interrupted_call(StoppedThread& thread,
                                       std::optional<RestartedCall>& earlier) {
     // ERESTARTNOHAND of the kernel's errno.h.
     constexpr auto restart_unless_handled = static_cast<unsigned long long>(-514);
+    if (!wakes_unseen(thread.status())) return {};
     TRY_ASSIGN(user_regs_struct registers, thread.registers());
     if (registers.rax != static_cast<unsigned long long>(-EINTR)) return {};
     if (!returns_eintr_at_stop(registers.orig_rax)) return {};

@@ -43,11 +43,6 @@ std::optional<SleepingCall> read_sleeping_call(pid_t pid, pid_t tid);
 // to hide it.
 bool is_stop_visible(pid_t pid, const SleepingCall& call);
 
-// Whether a thread that this stop has woken would sleep on in its system call if it were not
-// traced. So it is for a stop of ours, and for an ignored signal, which the kernel drops for
-// untraced threads (signal(7)); not for signals that stop the process.
-bool wakes_unseen(const WaitStatus& status);
-
 // A call that was restarted though its time-out began anew.
 struct RestartedCall {
     SleepingCall call;

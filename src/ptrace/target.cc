@@ -121,10 +121,8 @@ bool Target::adopt_unknown(const WaitEvent& event) {
 void Target::take_status(pid_t tid, const WaitStatus& status, bool stopping) {
     if (status.is_end()) return note_end(tid, status);
     if (status.kind() == WaitStatus::Kind::event_stop) take_event(tid, status.event());
-    if (wakes_unseen(status)) {
-        StoppedThread thread(*hub_, tid, status);
-        static_cast<void>(restart_interrupted_call(thread, threads_[tid].restarted));
-    }
+    StoppedThread thread(*hub_, tid, status);
+    static_cast<void>(restart_interrupted_call(thread, threads_[tid].restarted));
     if (stopping && status.is_trap()) {
         threads_[tid].stop = status;
         return;

@@ -138,7 +138,7 @@ void NativeRun::raise_held() {
 
 Result<void> NativeRun::deliver_one(Passage& passage) {
     const int signal = thread_.status().signal();
-    if (wakes_unseen(thread_.status())) TRY(restart_interrupted_call(thread_, restarted_));
+    TRY(restart_interrupted_call(thread_, restarted_));
     const auto info = std::find_if(held_.begin(), held_.end(),
                                    [&](const siginfo_t& i) { return i.si_signo == signal; });
     if (info != held_.end()) {
