@@ -21,8 +21,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::nanoseconds;
 
-// Of AMX and all before.
-constexpr std::size_t most_extended_bytes = 16 * 1024;
 // Looks at the mailbox between two looks at the thread and the clock.
 constexpr int looks_in_a_row = 256;
 // Single-step, direction and alignment check flags.
@@ -66,7 +64,7 @@ Result<ProbeSession> ProbeSession::begin(StoppedThread& thread, ScratchMemory& m
     TRY_ASSIGN(const bool restartable, in_restartable_sequence(thread, saved.rip));
     if (restartable) return unsupported("the thread is inside a restartable sequence");
     TRY_ASSIGN(const std::uint64_t mask, thread.signal_mask());
-    alignas(64) std::array<std::byte, most_extended_bytes> buffer;
+    alignas(64) std::array<std::byte, max_xstate_bytes> buffer;
     TRY_ASSIGN(const auto extended, thread.extended_state(buffer));
     TRY(write_sigreturn_frame(saved, mask, extended, memory.bytes().subspan(PROBE_FRAME),
                               memory.data() + PROBE_FRAME));
