@@ -50,7 +50,7 @@ class FindingDelta final : public SampleListener {
 constexpr std::array<std::uint8_t, 13> attacking = {0x0f, 0x05, 0x4c, 0x89, 0xc1, 0xf3, 0x48,
                                                     0xab, 0x48, 0xff, 0xc0, 0xeb, 0xfb};
 
-// Those that are executable too are among them.
+// Also executable ones.
 std::vector<Mapping> writable_mappings(pid_t pid) {
     std::vector<Mapping> result;
     const auto all = mappings_of(pid);
@@ -59,27 +59,50 @@ std::vector<Mapping> writable_mappings(pid_t pid) {
     return result;
 }
 
+// A worker that has emulated its guest once, without harm, and whose distance is known.
+class AttackedWorker {
+  public:
+    AttackedWorker() {
+        FindingDelta warm_up(worker_->pid());
+        request_.cpu[Gpr::r8] = 0;
+        REQUIRE(worker_->run_sample(request_, warm_up));
+        REQUIRE(warm_up.delta != 0);
+        delta_ = warm_up.delta;
+        targets_ = writable_mappings(worker_->pid());
+    }
+    const std::vector<Mapping>& targets() const { return targets_; }
+    // Has the guest fill so much of a mapping of the worker's with a word.
+    Result<SampleOutcome> attack(const Mapping& target, std::uint64_t bytes, std::uint64_t word) {
+        request_.cpu[Gpr::rdi] = target.start.value - delta_;
+        request_.cpu[Gpr::r8] = bytes / sizeof word;
+        request_.cpu[Gpr::rax] = word;
+        Collecting listener;
+        return worker_->run_sample(request_, listener);
+    }
+    int wait_for_end() const { return worker_.wait_for_end(); }
+
+  private:
+    Snapshot snapshot_{attacking};
+    TestWorker worker_;
+    SampleRequest request_ = snapshot_.request(10'000);
+    std::uint64_t delta_ = 0;
+    std::vector<Mapping> targets_;
+};
+
+constexpr std::uint64_t most_attacked_bytes = 1 << 20;
+
 }  // namespace
 
 TEST_CASE("a guest that writes all over the worker costs its sample and no more") {
-    const Snapshot snapshot(attacking);
     std::size_t attacked = 0, lost = 0;
     for (std::size_t nth = 0;; ++nth) {
-        TestWorker worker;
-        FindingDelta warm_up(worker->pid());
-        auto request = snapshot.request(10'000);
-        request.cpu[Gpr::r8] = 0;
-        REQUIRE(worker->run_sample(request, warm_up));
-        REQUIRE(warm_up.delta != 0);
-        const auto targets = writable_mappings(worker->pid());
-        if (nth >= targets.size()) break;
-        const auto& target = targets[nth];
+        AttackedWorker worker;
+        if (nth >= worker.targets().size()) break;
+        const auto& target = worker.targets()[nth];
         CAPTURE(target.name);
-        request.cpu[Gpr::rdi] = target.start.value - warm_up.delta;
-        request.cpu[Gpr::r8] = std::min<std::uint64_t>(target.size_bytes(), 1 << 20) / 8;
-        request.cpu[Gpr::rax] = 0x4141414141414141;
-        Collecting listener;
-        const auto outcome = worker->run_sample(request, listener);
+        const auto outcome =
+            worker.attack(target, std::min<std::uint64_t>(target.size_bytes(), most_attacked_bytes),
+                          0x4141414141414141);
         ++attacked;
         if (outcome) continue;
         ++lost;
@@ -98,23 +121,13 @@ TEST_CASE("a guest that writes all over the worker costs its sample and no more"
 }
 
 TEST_CASE("a system call from subverted code kills the worker, before it is made") {
-    const Snapshot snapshot(attacking);
-    TestWorker worker;
-    FindingDelta warm_up(worker->pid());
-    auto request = snapshot.request(10'000);
-    request.cpu[Gpr::r8] = 0;
-    REQUIRE(worker->run_sample(request, warm_up));
-    REQUIRE(warm_up.delta != 0);
-    for (const auto& m : writable_mappings(worker->pid())) {
+    AttackedWorker worker;
+    for (const auto& m : worker.targets()) {
         if (!m.executable) continue;
-        // The instruction syscall, from any odd byte behind an addition to eax. No call has such a
+        // Over everything that was translated, the instruction that writes included. Each byte
+        // begins the instruction syscall, or an addition to eax and then that. No call has such a
         // number.
-        request.cpu[Gpr::rax] = 0x050f'050f'050f'050f;
-        // Over everything that was translated, this very instruction included.
-        request.cpu[Gpr::rdi] = m.start.value - warm_up.delta;
-        request.cpu[Gpr::r8] = (std::uint64_t{1} << 20) / 8;
-        Collecting listener;
-        REQUIRE(!worker->run_sample(request, listener));
+        REQUIRE(!worker.attack(m, most_attacked_bytes, 0x050f'050f'050f'050f));
         CHECK(worker.wait_for_end() == SIGSYS);
         return;
     }
