@@ -1,4 +1,4 @@
-// What shadowprof does at signals, where its caller has not had it ignore them.
+// Handlers of signals. A signal that our caller has us ignore stays ignored.
 #pragma once
 
 #include <signal.h>

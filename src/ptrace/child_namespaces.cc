@@ -37,8 +37,7 @@ constexpr NamespaceRow namespaces[] = {
 // PID_NS_INIT_INO of linux/nsfs.h.
 constexpr ino_t initial_pid_namespace = 0xeffffffc;
 
-// What containers and sandboxes have as their first process to reap orphans. Shells reap whatever
-// ends.
+// First processes of containers and sandboxes that reap orphans. Shells reap all children.
 constexpr std::string_view inits[] = {
     "systemd",   "init",      "tini",  "tini-static", "dumb-init",   "docker-init", "podman-init",
     "catatonit", "s6-svscan", "runit", "runit-init",  "openrc-init", "pause",       "firejail",
