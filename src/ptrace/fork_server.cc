@@ -83,18 +83,6 @@ Result<Parent> find_parent(ScopedStop& stop) {
     return Parent::reaper;
 }
 
-// A thread of the target, borrowed to bear a process.
-Result<OwnedProcess> bear_through(StoppedThread& thread, GuestAddress instruction, Target& target,
-                                  std::uint64_t flags, Zombies zombies) {
-    TRY(check_child_namespaces(thread.tid()));
-    TRY_ASSIGN(auto session, RemoteSyscall::begin(thread, instruction, target.ptrace_options()));
-    auto process = OwnedProcess::bear(session, target.hub(), flags, std::move(zombies));
-    // The thread is borrowed for as short as possible.
-    TRY(session.finish());
-    if (process) TRY(process->take_over());
-    return process;
-}
-
 // An untraced process above the target may inherit orphans, too: nobody but itself knows before.
 Result<void> check_parent(pid_t pid, Parent parent) {
     TRY_ASSIGN(const auto stat, read_proc_stat(pid));
@@ -121,21 +109,30 @@ Result<OwnedProcess> orphan(OwnedProcess first, GuestAddress instruction, Parent
     return heir;
 }
 
-Result<void> reap_through(StoppedThread& thread, GuestAddress instruction, Target& target) {
-    TRY_ASSIGN(auto session, RemoteSyscall::begin(thread, instruction, target.ptrace_options()));
+// Bears the server by a child of the target, of which nothing remains in the target.
+Result<OwnedProcess> make_by_child(RemoteSyscall& session, GuestAddress instruction, Target& target,
+                                   Parent parent) {
+    auto made = [&]() -> Result<OwnedProcess> {
+        TRY_ASSIGN(auto first,
+                   OwnedProcess::bear(session, target.hub(), server_flags, target.zombies()));
+        TRY(first.take_over());
+        return orphan(std::move(first), instruction, parent);
+    }();
     TRY(reap_zombies(session, *target.zombies()));
-    return session.finish();
+    TRY(session.finish());
+    return made;
 }
 
 Result<OwnedProcess> make_through(StoppedThread& thread, GuestAddress instruction, Target& target,
                                   Parent parent) {
-    if (parent == Parent::ours_at_once)
-        return bear_through(thread, instruction, target, server_flags | CLONE_PARENT, nullptr);
-    TRY_ASSIGN(auto first,
-               bear_through(thread, instruction, target, server_flags, target.zombies()));
-    auto heir = orphan(std::move(first), instruction, parent);
-    TRY(reap_through(thread, instruction, target));
-    return heir;
+    TRY(check_child_namespaces(thread.tid()));
+    TRY_ASSIGN(auto session, RemoteSyscall::borrow(thread, target));
+    if (parent != Parent::ours_at_once) return make_by_child(session, instruction, target, parent);
+    auto made = OwnedProcess::bear(session, target.hub(), server_flags | CLONE_PARENT, nullptr);
+    // Before the way home ends, on which it would exit.
+    if (made) TRY(made->take_over());
+    TRY(session.finish());
+    return made;
 }
 
 }  // namespace

@@ -14,13 +14,14 @@ Error unknown(std::string_view why) {
     return {ErrorCode::unsupported, 0, std::string(why)};
 }
 
-Result<bool> ask(StoppedThread& thread, GuestAddress instruction, Target& target) {
+Result<bool> ask(StoppedThread& thread, Target& target) {
+    TRY_ASSIGN(auto session, RemoteSyscall::borrow(thread, target));
+    // Below the way home, too.
     TRY_ASSIGN(const auto word, ScratchWord::find(thread));
-    TRY_ASSIGN(auto session, RemoteSyscall::begin(thread, instruction, target.ptrace_options()));
     TRY_ASSIGN(const std::int64_t result,
                session.call(SYS_prctl, {PR_GET_CHILD_SUBREAPER, word.address().value}));
-    TRY(session.finish());
     const auto answer = word.read();
+    TRY(session.finish());
     if (result != 0 || !answer) return unknown("the process does not answer");
     return *answer != 0;
 }
@@ -28,10 +29,9 @@ Result<bool> ask(StoppedThread& thread, GuestAddress instruction, Target& target
 }  // namespace
 
 Result<bool> inherits_orphans(ScopedStop& stop) {
-    TRY_ASSIGN(const GuestAddress instruction, stop.target().syscall_instruction());
     Error refusal = unknown("no thread of the process can be asked");
     for (StoppedThread& thread : stop.threads()) {
-        auto answer = ask(thread, instruction, stop.target());
+        auto answer = ask(thread, stop.target());
         if (answer) return answer;
         refusal = std::move(answer).error();
     }

@@ -31,7 +31,7 @@ Error fork_error(std::int64_t result) {
 
 Result<OwnedProcess> OwnedProcess::bear(RemoteSyscall& session, WaitHub& hub, std::uint64_t flags,
                                         Zombies zombies) {
-    TRY_ASSIGN(const auto clone, session.clone(flags | CLONE_PTRACE, no_stack));
+    TRY_ASSIGN(const auto clone, session.clone(flags | CLONE_PTRACE));
     if (clone.child == 0) return fork_error(clone.result);
     return OwnedProcess(hub, clone.child, static_cast<pid_t>(clone.result), std::move(zombies));
 }

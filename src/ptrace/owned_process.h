@@ -16,10 +16,6 @@
 
 namespace shadowprof {
 
-// Page 0 is never mapped: a process that got loose dies at its first use of the stack, and since it
-// has all signals blocked, without running a handler.
-constexpr std::uint64_t no_stack = 8;
-
 // PTRACE_O_... of each. TRACECLONE: it may bear others.
 constexpr std::uint64_t owned_process_options =
     PTRACE_O_EXITKILL | PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE;

@@ -1,5 +1,6 @@
 #include "ptrace/remote_syscall.h"
 
+#include <sched.h>
 #include <sys/syscall.h>
 
 #include <csignal>
@@ -17,10 +18,6 @@
 namespace shadowprof {
 namespace {
 
-// What a borrowed register holds where the call has no use for it. Page 0 is never mapped
-// (vm.mmap_min_addr).
-constexpr std::uint64_t unmapped_address = 8;
-
 constexpr std::uint64_t signal_bit(int signal) {
     return 1ull << (signal - 1);
 }
@@ -37,24 +34,6 @@ Result<void> set_options(pid_t tid, std::uint64_t options) {
     return {};
 }
 
-// In a syscall-stop, leave nothing for the kernel to restart.
-void point_at(user_regs_struct& registers, GuestAddress instruction, std::uint64_t number,
-              const std::array<std::uint64_t, 6>& arguments) {
-    registers.rip = instruction.value;
-    registers.rax = number;
-    registers.orig_rax = no_syscall;
-    registers.rdi = arguments[0];
-    registers.rsi = arguments[1];
-    registers.rdx = arguments[2];
-    registers.r10 = arguments[3];
-    registers.r8 = arguments[4];
-    registers.r9 = arguments[5];
-    registers.eflags &= ~trap_flag;  // no single-step of the target's own
-    for (auto* scratch : {&registers.rbx, &registers.rbp, &registers.rcx, &registers.r11,
-                          &registers.r12, &registers.r13, &registers.r14, &registers.r15})
-        *scratch = unmapped_address;
-}
-
 // A thread that is the leader stands in the program that another thread has executed meanwhile: it
 // is not the one that was borrowed, and nothing of it may be restored.
 Result<void> check_program(const WaitStatus& status) {
@@ -66,16 +45,35 @@ Result<void> check_program(const WaitStatus& status) {
 
 Result<RemoteSyscall> RemoteSyscall::begin(StoppedThread& thread, GuestAddress instruction,
                                            std::uint64_t ptrace_options) {
+    return begin_at(thread, {instruction, std::nullopt}, ptrace_options);
+}
+
+Result<RemoteSyscall> RemoteSyscall::borrow(StoppedThread& thread, Target& target) {
+    TRY_ASSIGN(const GuestAddress instruction, target.syscall_instruction());
+    Place place{instruction, std::nullopt};
+    if (const auto code = target.return_code()) {
+        if (auto way_home = WayHome::lay(thread, *code)) {
+            place.instruction = way_home->call();
+            place.way_home.emplace(std::move(*way_home));
+        }
+    }
+    return begin_at(thread, std::move(place), target.ptrace_options());
+}
+
+Result<RemoteSyscall> RemoteSyscall::begin_at(StoppedThread& thread, Place place,
+                                              std::uint64_t ptrace_options) {
     if (!thread.status().is_trap()) return unsupported("the thread is not in a trap");
     ProcessMemory memory(thread.tid());
-    if (!is_syscall_instruction(memory, instruction))
+    if (!is_syscall_instruction(memory, place.instruction))
         return unsupported("there is no syscall instruction to borrow");
     TRY_ASSIGN(const auto saved, thread.registers());
     TRY_ASSIGN(const bool restartable, in_restartable_sequence(thread, saved.rip));
     if (restartable) return unsupported("the thread is inside a restartable sequence");
     TRY_ASSIGN(const std::uint64_t mask, thread.signal_mask());
     TRY_ASSIGN(const bool suspended, suspend_seccomp(thread.tid(), ptrace_options));
-    RemoteSyscall session(thread, instruction, saved, mask, ptrace_options, suspended);
+    RemoteSyscall session(thread, std::move(place), saved, mask, ptrace_options, suspended);
+    // On the way before its signal mask changes.
+    if (session.has_way_home()) TRY(thread.set_registers(session.for_call(no_syscall, {})));
     TRY(thread.set_signal_mask(session_mask));
     return session;
 }
@@ -83,6 +81,7 @@ Result<RemoteSyscall> RemoteSyscall::begin(StoppedThread& thread, GuestAddress i
 RemoteSyscall::RemoteSyscall(RemoteSyscall&& other) noexcept
     : thread_(std::exchange(other.thread_, nullptr)),
       instruction_(other.instruction_),
+      way_home_(std::move(other.way_home_)),
       saved_(other.saved_),
       saved_mask_(other.saved_mask_),
       ptrace_options_(other.ptrace_options_),
@@ -99,8 +98,12 @@ Result<std::int64_t> RemoteSyscall::call(std::uint64_t number,
     return static_cast<std::int64_t>(registers.rax);
 }
 
-Result<RemoteSyscall::Clone> RemoteSyscall::clone(std::uint64_t flags, std::uint64_t child_stack) {
-    TRY(enter(SYS_clone, {flags, child_stack}));
+Result<RemoteSyscall::Clone> RemoteSyscall::clone(std::uint64_t flags) {
+    if (way_home_)
+        TRY(enter(SYS_clone, {flags | CLONE_PARENT_SETTID, way_home_->child_stack().value,
+                              way_home_->child_id().value}));
+    else
+        TRY(enter(SYS_clone, {flags, unmapped_address}));
     Clone clone;
     TRY_ASSIGN(const WaitStatus status, run_to_report());
     if (status.is_event(PTRACE_EVENT_CLONE)) {
@@ -125,15 +128,36 @@ Result<void> RemoteSyscall::finish() {
     TRY(thread.set_signal_mask(saved_mask_));
     TRY(thread.set_registers(saved_));
     if (seccomp_suspended_) TRY(set_options(thread.tid(), ptrace_options_));
+    way_home_.reset();
     return {};
+}
+
+// The thread's registers before a call. In a syscall-stop, nothing is left for the kernel to
+// restart.
+user_regs_struct RemoteSyscall::for_call(std::uint64_t number,
+                                         const std::array<std::uint64_t, 6>& arguments) const {
+    user_regs_struct registers = saved_;
+    registers.rip = instruction_.value;
+    registers.rax = number;
+    registers.orig_rax = no_syscall;
+    registers.rdi = arguments[0];
+    registers.rsi = arguments[1];
+    registers.rdx = arguments[2];
+    registers.r10 = arguments[3];
+    registers.r8 = arguments[4];
+    registers.r9 = arguments[5];
+    registers.eflags &= ~trap_flag;  // no single-step of the target's own
+    for (auto* scratch : {&registers.rbx, &registers.rbp, &registers.rcx, &registers.r11,
+                          &registers.r12, &registers.r13, &registers.r14, &registers.r15})
+        *scratch = unmapped_address;
+    if (way_home_) registers.rsp = way_home_->stack().value;
+    return registers;
 }
 
 // Runs to the call's entry.
 Result<void> RemoteSyscall::enter(std::uint64_t number,
                                   const std::array<std::uint64_t, 6>& arguments) {
-    user_regs_struct registers = saved_;
-    point_at(registers, instruction_, number, arguments);
-    TRY(thread_->set_registers(registers));
+    TRY(thread_->set_registers(for_call(number, arguments)));
     TRY_ASSIGN(const WaitStatus status, run_to_report());
     if (status.kind() == WaitStatus::Kind::syscall_stop) return {};
     return Error{ErrorCode::system, 0,

@@ -5,13 +5,21 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 #include "base/guest_address.h"
 #include "base/result.h"
 #include "ptrace/forks.h"
 #include "ptrace/stopped_thread.h"
+#include "ptrace/way_home.h"
 
 namespace shadowprof {
+
+class Target;
+
+// In the registers of a thread in our place that are of no use for its call. Page 0 is never mapped
+// (vm.mmap_min_addr).
+inline constexpr std::uint64_t unmapped_address = 8;
 
 // A session of injected calls. The thread executes nothing but one `syscall` instruction a call.
 // The session itself writes nothing to the target's memory; a call may. When the session ends,
@@ -33,6 +41,13 @@ class RemoteSyscall {
         StoppedThread& thread, GuestAddress instruction,
         std::uint64_t ptrace_options = target_ptrace_options(Forks::let_go));
 
+    // In a thread of a target, for which there is a way home where one can be laid (has_way_home):
+    // it goes on unharmed then if we die at any moment, and no process remains that it bore.
+    // Errors: those of begin() and of Target::syscall_instruction().
+    static Result<RemoteSyscall> borrow(StoppedThread& thread, Target& target);
+
+    bool has_way_home() const { return way_home_.has_value(); }
+
     RemoteSyscall(RemoteSyscall&& other) noexcept;
     RemoteSyscall& operator=(RemoteSyscall&&) = delete;
     ~RemoteSyscall() { static_cast<void>(finish()); }
@@ -49,31 +64,43 @@ class RemoteSyscall {
             0;            // as the target sees it: the child in its pid namespace, or -errno
         pid_t child = 0;  // in ours; 0 if there is none
     };
-    // clone(2) of a new process that is traced from its first moment, with rsp = `child_stack` and
-    // no other register that points into memory. The child is left to the caller, stopped or about
-    // to. `flags` must not contain CLONE_UNTRACED, CLONE_VFORK or an exit signal, and CLONE_VM only
-    // if the child never runs.
-    Result<Clone> clone(std::uint64_t flags, std::uint64_t child_stack);
+    // clone(2) of a new process that is traced from its first moment. It has no register that
+    // points into memory but, on a way home, its stack pointer, by which it exits if it gets loose;
+    // without, it dies at its first use of the stack, and since it has all signals blocked, without
+    // running a handler. The child is left to the caller, stopped or about to. `flags` must not
+    // contain CLONE_UNTRACED, CLONE_VFORK or an exit signal, and CLONE_VM only if the child never
+    // runs. One clone a session.
+    Result<Clone> clone(std::uint64_t flags);
 
     // Restores the thread. Nothing more to do for the destructor then.
     Result<void> finish();
 
   private:
-    RemoteSyscall(StoppedThread& thread, GuestAddress instruction, const user_regs_struct& saved,
+    struct Place {
+        GuestAddress instruction;
+        std::optional<WayHome> way_home;
+    };
+    static Result<RemoteSyscall> begin_at(StoppedThread& thread, Place place,
+                                          std::uint64_t ptrace_options);
+    RemoteSyscall(StoppedThread& thread, Place place, const user_regs_struct& saved,
                   std::uint64_t saved_mask, std::uint64_t ptrace_options, bool seccomp_suspended)
         : thread_(&thread),
-          instruction_(instruction),
+          instruction_(place.instruction),
+          way_home_(std::move(place.way_home)),
           saved_(saved),
           saved_mask_(saved_mask),
           ptrace_options_(ptrace_options),
           seccomp_suspended_(seccomp_suspended) {}
 
+    user_regs_struct for_call(std::uint64_t number,
+                              const std::array<std::uint64_t, 6>& arguments) const;
     Result<void> enter(std::uint64_t number, const std::array<std::uint64_t, 6>& arguments);
     Result<WaitStatus> run_to_report(Limit limit = std::nullopt);
     Result<WaitStatus> advance(int signal, Limit limit);
 
     StoppedThread* thread_;  // null when the session is over
     GuestAddress instruction_;
+    std::optional<WayHome> way_home_;
     user_regs_struct saved_;
     std::uint64_t saved_mask_;
     std::uint64_t ptrace_options_;

@@ -75,7 +75,8 @@ Result<StepResult> Replica::single_step(CpuState& cpu) {
 
 bool is_stray_replica(const StoppedThread& thread) {
     const auto registers = thread.registers();
-    return registers && registers->rsp == no_stack;
+    return registers && registers->rbx == unmapped_address && registers->rbp == unmapped_address &&
+           registers->r15 == unmapped_address;
 }
 
 }  // namespace shadowprof

@@ -386,7 +386,7 @@ void fork_and_wait_to_be_killed(pid_t pid, Facts& facts, bool before_exit_kill) 
     if (before_exit_kill) {
         auto session = RemoteSyscall::begin(stop->threads().front(), *instruction);
         if (!session) ::_exit(3);
-        auto clone = session->clone(CLONE_PTRACE | CLONE_FILES, 8);
+        auto clone = session->clone(CLONE_PTRACE | CLONE_FILES);
         if (!clone || !session->finish()) ::_exit(4);
         facts.replica = clone->child;
         for (;;) ::pause();

@@ -134,10 +134,9 @@ Result<ScratchMemory> ScratchMemory::inject(ScopedStop& stop, std::span<const st
     Target& target = stop.target();
     if (stop.threads().empty())
         return Error{ErrorCode::unsupported, 0, "no thread of the target stands still"};
-    TRY_ASSIGN(const GuestAddress instruction, target.syscall_instruction());
     StoppedThread& thread = stop.threads().front();
     TRY(check_filters(thread.tid()));
-    TRY_ASSIGN(auto session, RemoteSyscall::begin(thread, instruction, target.ptrace_options()));
+    TRY_ASSIGN(auto session, RemoteSyscall::borrow(thread, target));
     const auto code_bytes = whole_pages(code.size());
     const auto bytes = code_bytes + whole_pages(data_bytes);
     Injection injection(session, thread.tid());

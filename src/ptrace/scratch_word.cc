@@ -6,13 +6,12 @@
 #include <optional>
 
 #include "ptrace/process_memory.h"
+#include "ptrace/thread_registers.h"
 
 namespace shadowprof {
 namespace {
 
 using Word = std::uint32_t;
-// Functions that call no other use so much below the stack pointer (System V ABI, section 3.2.2).
-constexpr std::uint64_t red_zone_bytes = 128;
 // How far from the stack pointer is searched.
 constexpr std::uint64_t searched_bytes = 16 * page_bytes;
 

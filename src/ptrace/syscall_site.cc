@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
+#include <string_view>
 #include <vector>
 
 namespace shadowprof {
@@ -38,7 +40,74 @@ std::optional<GuestAddress> find_in_mapping(const Mapping& mapping, MemoryReader
     return std::nullopt;
 }
 
+constexpr std::uint64_t searched_code_bytes = 16 * 1024 * 1024;
+constexpr std::array syscall_and_return = {std::byte{0x0f}, std::byte{0x05}, std::byte{0xc3}};
+// The end of `mov $15, %eax` and of `mov $15, %rax`, and `syscall`.
+constexpr std::array sigreturn_tail = {std::byte{0x0f}, std::byte{0},    std::byte{0},
+                                       std::byte{0},    std::byte{0x0f}, std::byte{0x05}};
+constexpr std::array to_eax = {std::byte{0xb8}};
+constexpr std::array to_rax = {std::byte{0x48}, std::byte{0xc7}, std::byte{0xc0}};
+
+std::string_view view(std::span<const std::byte> bytes) {
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+std::optional<std::size_t> find_call(std::string_view code) {
+    const auto at = code.find(view(syscall_and_return));
+    return at == code.npos ? std::nullopt : std::optional(at);
+}
+
+std::optional<std::size_t> find_sigreturn(std::string_view code) {
+    for (auto at = code.find(view(sigreturn_tail)); at != code.npos;
+         at = code.find(view(sigreturn_tail), at + 1)) {
+        const auto before = code.substr(0, at);
+        if (before.ends_with(view(to_rax))) return at - to_rax.size();
+        if (before.ends_with(view(to_eax))) return at - to_eax.size();
+    }
+    return std::nullopt;
+}
+
+bool is_c_library(const Mapping& mapping) {
+    const auto name = std::string_view(mapping.name).substr(mapping.name.rfind('/') + 1);
+    return name.starts_with("libc.") || name.starts_with("libc-") || name.starts_with("ld-musl") ||
+           name.starts_with("libpthread");
+}
+
+// The executable mappings in which to look, the likeliest first.
+std::vector<const Mapping*> likely_code(const MemoryMap& map) {
+    std::vector<const Mapping*> found;
+    for (const Mapping& mapping : map.mappings())
+        if (mapping.executable && mapping.readable && mapping.name != "[vsyscall]")
+            found.push_back(&mapping);
+    std::stable_partition(found.begin(), found.end(),
+                          [](const Mapping* each) { return is_c_library(*each); });
+    return found;
+}
+
 }  // namespace
+
+std::optional<ReturnCode> find_return_code(const MemoryMap& map, MemoryReader& memory) {
+    std::optional<GuestAddress> call, sigreturn;
+    std::vector<std::byte> code;
+    std::uint64_t left = searched_code_bytes;
+    for (const Mapping* mapping : likely_code(map)) {
+        code.resize(std::min(left, mapping->size_bytes()));
+        if (!memory.read(mapping->start, code)) continue;
+        left -= code.size();
+        if (const auto at = find_call(view(code)); at && !call) call = mapping->start + *at;
+        if (const auto at = find_sigreturn(view(code)); at && !sigreturn)
+            sigreturn = mapping->start + *at;
+        if (call && sigreturn) return ReturnCode{*call, *sigreturn};
+    }
+    return std::nullopt;
+}
+
+bool is_return_code(MemoryReader& memory, const ReturnCode& code) {
+    using Sigreturn = std::array<std::byte, to_rax.size() + sigreturn_tail.size()>;
+    const auto sigreturn = read_value<Sigreturn>(memory, code.sigreturn);
+    return read_value<decltype(syscall_and_return)>(memory, code.call) == syscall_and_return &&
+           sigreturn && find_sigreturn(view(*sigreturn)) == 0;
+}
 
 std::optional<GuestAddress> find_syscall_instruction(const MemoryMap& map, MemoryReader& memory) {
     for (const bool vdso : {true, false}) {

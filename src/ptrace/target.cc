@@ -179,6 +179,7 @@ void Target::note_exec() {
     injected_.clear();
     end_fork_server();
     syscall_instruction_.reset();
+    return_code_.reset();
     note_program();
 }
 
@@ -256,6 +257,14 @@ Result<GuestAddress> Target::syscall_instruction() {
     syscall_instruction_ = find_syscall_instruction(map, memory);
     if (syscall_instruction_) return *syscall_instruction_;
     return Error{ErrorCode::unsupported, 0, "the target maps no syscall instruction"};
+}
+
+std::optional<ReturnCode> Target::return_code() {
+    ProcessMemory memory(live_thread_id());
+    if (return_code_ && is_return_code(memory, *return_code_)) return return_code_;
+    const auto map = read_memory_map(live_thread_id());
+    return_code_ = map ? find_return_code(*map, memory) : std::nullopt;
+    return return_code_;
 }
 
 }  // namespace shadowprof

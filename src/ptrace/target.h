@@ -23,6 +23,7 @@
 #include "ptrace/owned_process.h"
 #include "ptrace/sleep_state.h"
 #include "ptrace/stopped_thread.h"
+#include "ptrace/syscall_site.h"
 #include "ptrace/syscall_watcher.h"
 #include "ptrace/wait_hub.h"
 
@@ -180,6 +181,9 @@ class Target {
     // choice, one that is followed by a return, so that a thread without a stack dies at once.
     Result<GuestAddress> syscall_instruction();
 
+    // Code for the way home of a borrowed thread, verified to be there now, if there is any.
+    std::optional<ReturnCode> return_code();
+
     // Who knows the processes that came of the same first one; null: nobody. It must outlive the
     // target.
     void set_relatives(const Relatives* relatives) { relatives_ = relatives; }
@@ -260,6 +264,7 @@ class Target {
     const Relatives* relatives_ = nullptr;
     std::optional<WaitStatus> end_;
     std::optional<GuestAddress> syscall_instruction_;
+    std::optional<ReturnCode> return_code_;
     std::map<pid_t, Thread> threads_;
     std::set<pid_t> foreign_;  // born of a thread, traced by the kernel's doing, to be let go
     std::vector<Birth> births_;

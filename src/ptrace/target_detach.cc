@@ -64,9 +64,8 @@ void Target::keep_going_for(std::chrono::milliseconds time) {
 
 Result<void> Target::clean_up(ScopedStop& stop) {
     if (!leaves_something() || stop.threads().empty()) return {};
-    TRY_ASSIGN(const GuestAddress instruction, syscall_instruction());
     for (StoppedThread& thread : stop.threads()) {
-        auto session = RemoteSyscall::begin(thread, instruction, ptrace_options());
+        auto session = RemoteSyscall::borrow(thread, *this);
         if (!session) continue;
         if (!zombies_->empty()) TRY(reap_zombies(*session, *zombies_));
         TRY(unmap_injected(*session, thread.tid()));

@@ -17,6 +17,8 @@ namespace shadowprof {
 inline constexpr std::uint64_t trap_flag = 0x100;
 // In orig_rax: the thread is in no system call, so none is restarted.
 inline constexpr std::uint64_t no_syscall = ~std::uint64_t{0};
+// Functions that call no other use so much below the stack pointer (System V ABI, section 3.2.2).
+inline constexpr std::uint64_t red_zone_bytes = 128;
 // More than any NT_X86_XSTATE register set in use.
 inline constexpr std::size_t max_xstate_bytes = 16384;
 

@@ -18,7 +18,7 @@ import uuid
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 from harness import TAG, tagged_processes  # noqa: E402
 
-PR_SET_CHILD_SUBREAPER = 36
+PR_SET_NAME, PR_SET_CHILD_SUBREAPER = 15, 36
 # For reading the outputs of what has ended.
 JOIN_SECONDS = 10
 STATE, PARENT, SESSION = 0, 1, 3  # In /proc/PID/stat, behind the command.
@@ -44,8 +44,10 @@ class Outcome:
 
 
 def adopt_orphans():
-    """Processes that lose their parent become ours, so that they can be found and reaped."""
+    """Processes that lose their parent become ours, so that they can be found and reaped. The name of
+    an init tells shadowprof that we reap all, so that what it attaches to can be forked."""
     libc = ctypes.CDLL(None, use_errno=True)
+    libc.prctl(PR_SET_NAME, b"init", 0, 0, 0)
     if libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_CHILD_SUBREAPER)")
 

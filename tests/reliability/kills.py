@@ -31,6 +31,7 @@ TARGETS = {
     "threads": (["handover", "8", "0"], 9),
 }
 HANG_SECONDS = 60
+SETTLE_SECONDS = 1
 COLUMNS = ["targets harmed", "still traced", "zombies left", "mappings left", "descriptors left",
            "threads with another signal state"]
 # What the kernel calls a process that emulates (comm).
@@ -64,6 +65,13 @@ class Victim:
         pid = self.pid
         return any(processes.status_of(pid, tid)["TracerPid"] != "0"
                    for tid in processes.threads(pid))
+
+    def left_at_last(self):
+        """What is left for longer than a thread takes to find its way home."""
+        end = time.monotonic() + SETTLE_SECONDS
+        while any((left := self.left()).values()) and time.monotonic() < end:
+            time.sleep(0.01)
+        return left
 
     def left(self):
         """How much more it has than before, by column."""
@@ -177,7 +185,7 @@ def kill_once(options, victim, seen):
                                "the end of the tracer", HANG_SECONDS)
             processes.wait_for(victim.is_let_go, "the end of what is left", HANG_SECONDS)
         if processes.state(victim.pid) not in "XZ":
-            left = victim.left()
+            left = victim.left_at_last()
     except (FileNotFoundError, ProcessLookupError):
         pass  # it died meanwhile
     if victim.ends_unharmed():

@@ -99,8 +99,7 @@ Result<void> TrapDisposition::repair() {
     TRY_ASSIGN(const auto registers, thread_.registers());
     const GuestAddress at{registers.rsp & ~std::uint64_t{7}};
     TRY_ASSIGN(const auto memory, BorrowedMemory::of(thread_.tid(), at));
-    TRY_ASSIGN(const auto instruction, target_.syscall_instruction());
-    TRY_ASSIGN(auto session, RemoteSyscall::begin(thread_, instruction, target_.ptrace_options()));
+    TRY_ASSIGN(auto session, RemoteSyscall::borrow(thread_, target_));
     TRY(ignore_again(session, memory, at));
     return session.finish();
 }

@@ -9,9 +9,9 @@
 
 #include "base/clock.h"
 #include "ptrace/rseq_area.h"
+#include "ptrace/sigreturn_frame.h"
 #include "ptrace/thread_registers.h"
 #include "shadow/latency/probe_layout.h"
-#include "shadow/latency/sigreturn_frame.h"
 
 extern "C" const std::byte shadowprof_probe_begin[], shadowprof_probe_end[];
 

@@ -1,9 +1,10 @@
-#include "shadow/latency/sigreturn_frame.h"
+#include "ptrace/sigreturn_frame.h"
 
 #include <asm/sigcontext.h>
 #include <cpuid.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 
 namespace shadowprof {
@@ -74,16 +75,35 @@ sigcontext_64 registers_of(const user_regs_struct& from, GuestAddress extended) 
     return to;
 }
 
+void write_context(const user_regs_struct& registers, std::uint64_t signal_mask,
+                   GuestAddress extended, std::span<std::byte> to) {
+    KernelContext context = {};
+    context.flags = context_flags;
+    context.stack_flags = no_stack_flags;
+    context.registers = registers_of(registers, extended);
+    context.signal_mask = signal_mask;
+    std::memcpy(to.data(), &context, sizeof context);
+}
+
+static_assert(sizeof(KernelContext) == sigreturn_context_bytes);
+static_assert(offsetof(KernelContext, registers) + offsetof(sigcontext_64, di) ==
+              sigreturn_rdi_offset);
+
 }  // namespace
 
-Result<GuestAddress> write_sigreturn_frame(const user_regs_struct& registers,
-                                           std::uint64_t signal_mask,
-                                           std::span<const std::byte> extended,
-                                           std::span<std::byte> to, GuestAddress at) {
-    const auto state_offset =
-        (sizeof(KernelContext) + extended_alignment - 1) / extended_alignment * extended_alignment;
+Result<std::size_t> write_sigreturn_frame(const user_regs_struct& registers,
+                                          std::uint64_t signal_mask,
+                                          std::span<const std::byte> extended,
+                                          std::span<std::byte> to, GuestAddress at) {
     const auto no_room =
         Error{ErrorCode::unsupported, 0, "a thread has more state than a frame has room"};
+    if (to.size() < sizeof(KernelContext)) return no_room;
+    if (extended.empty()) {
+        write_context(registers, signal_mask, {0}, to);
+        return sizeof(KernelContext);
+    }
+    const auto state_offset =
+        (sizeof(KernelContext) + extended_alignment - 1) / extended_alignment * extended_alignment;
     if (extended.size() < xstate_bv_offset + 64) return no_room;
     const auto in_use = word_at(extended, xstate_bv_offset);
     // What ptrace shows in the bytes for software is XCR0; a frame has its own size there.
@@ -104,14 +124,8 @@ Result<GuestAddress> write_sigreturn_frame(const user_regs_struct& registers,
     software.xstate_size = static_cast<__u32>(size);
     std::memcpy(state + software_bytes_offset, &software, sizeof software);
     std::memcpy(state + size, &magic_at_end, sizeof magic_at_end);
-
-    KernelContext context = {};
-    context.flags = context_flags;
-    context.stack_flags = no_stack_flags;
-    context.registers = registers_of(registers, at + state_offset);
-    context.signal_mask = signal_mask;
-    std::memcpy(to.data(), &context, sizeof context);
-    return at;
+    write_context(registers, signal_mask, at + state_offset, to);
+    return state_offset + size + sizeof magic_at_end;
 }
 
 }  // namespace shadowprof
