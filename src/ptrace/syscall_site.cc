@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -48,21 +49,25 @@ constexpr std::array sigreturn_tail = {std::byte{0x0f}, std::byte{0},    std::by
 constexpr std::array to_eax = {std::byte{0xb8}};
 constexpr std::array to_rax = {std::byte{0x48}, std::byte{0xc7}, std::byte{0xc0}};
 
-std::string_view view(std::span<const std::byte> bytes) {
-    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+// memmem(3) is several times as fast as std::search on code.
+std::optional<std::size_t> find_bytes(std::span<const std::byte> bytes,
+                                      std::span<const std::byte> sought, std::size_t from = 0) {
+    const auto* begin = bytes.data() + from;
+    const auto* found = ::memmem(begin, bytes.size() - from, sought.data(), sought.size());
+    if (!found) return std::nullopt;
+    return static_cast<std::size_t>(static_cast<const std::byte*>(found) - bytes.data());
 }
 
-std::optional<std::size_t> find_call(std::string_view code) {
-    const auto at = code.find(view(syscall_and_return));
-    return at == code.npos ? std::nullopt : std::optional(at);
+bool ends_with(std::span<const std::byte> bytes, std::span<const std::byte> end) {
+    return bytes.size() >= end.size() && std::ranges::equal(bytes.last(end.size()), end);
 }
 
-std::optional<std::size_t> find_sigreturn(std::string_view code) {
-    for (auto at = code.find(view(sigreturn_tail)); at != code.npos;
-         at = code.find(view(sigreturn_tail), at + 1)) {
-        const auto before = code.substr(0, at);
-        if (before.ends_with(view(to_rax))) return at - to_rax.size();
-        if (before.ends_with(view(to_eax))) return at - to_eax.size();
+std::optional<std::size_t> find_sigreturn(std::span<const std::byte> code) {
+    for (auto at = find_bytes(code, sigreturn_tail); at;
+         at = find_bytes(code, sigreturn_tail, *at + 1)) {
+        const auto before = code.first(*at);
+        if (ends_with(before, to_rax)) return *at - to_rax.size();
+        if (ends_with(before, to_eax)) return *at - to_eax.size();
     }
     return std::nullopt;
 }
@@ -94,8 +99,9 @@ std::optional<ReturnCode> find_return_code(const MemoryMap& map, MemoryReader& m
         code.resize(std::min(left, mapping->size_bytes()));
         if (!memory.read(mapping->start, code)) continue;
         left -= code.size();
-        if (const auto at = find_call(view(code)); at && !call) call = mapping->start + *at;
-        if (const auto at = find_sigreturn(view(code)); at && !sigreturn)
+        if (const auto at = find_bytes(code, syscall_and_return); at && !call)
+            call = mapping->start + *at;
+        if (const auto at = find_sigreturn(code); at && !sigreturn)
             sigreturn = mapping->start + *at;
         if (call && sigreturn) return ReturnCode{*call, *sigreturn};
     }
@@ -106,7 +112,7 @@ bool is_return_code(MemoryReader& memory, const ReturnCode& code) {
     using Sigreturn = std::array<std::byte, to_rax.size() + sigreturn_tail.size()>;
     const auto sigreturn = read_value<Sigreturn>(memory, code.sigreturn);
     return read_value<decltype(syscall_and_return)>(memory, code.call) == syscall_and_return &&
-           sigreturn && find_sigreturn(view(*sigreturn)) == 0;
+           sigreturn && find_sigreturn(*sigreturn) == 0;
 }
 
 std::optional<GuestAddress> find_syscall_instruction(const MemoryMap& map, MemoryReader& memory) {

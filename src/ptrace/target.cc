@@ -226,6 +226,12 @@ Result<ForkServer*> Target::fork_server(ScopedStop& stop) {
     return fork_server_.get();
 }
 
+void Target::prepare_fork_server() {
+    if (fork_server_) return;
+    static_cast<void>(syscall_instruction());
+    static_cast<void>(return_code());
+}
+
 // Of a leader that slept through the stop in which the server was made, it is asked in a later one.
 Result<void> Target::ask_for_end(ScopedStop& stop) {
     if (end_is_asked_for_) return {};

@@ -196,6 +196,8 @@ class Target {
     // the program, an exec, or the detach, and the pointer with it. Errors: those of
     // ForkServer::start().
     Result<ForkServer*> fork_server(ScopedStop& stop);
+    // Finds what the first call of it needs, while the target runs. No effect where there is one.
+    void prepare_fork_server();
     // Kills it. No effect where there is none.
     void end_fork_server();
 

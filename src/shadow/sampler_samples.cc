@@ -100,6 +100,7 @@ Result<Sampler::Taken> Sampler::take_sample(SampledProcess& process, SampleRunne
     std::optional<InputRecorder::Lease> input;
     bool later = false;
     std::optional<BurstInStop> burst;
+    target.prepare_fork_server();
     {
         TRY_ASSIGN(auto stop, target.stop(Target::Sleepers::leave_alone));
         if (!stop.in_group_stop()) job.threads = choose_threads(stop, options_.threads, random_);
