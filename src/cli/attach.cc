@@ -1,7 +1,9 @@
 // shadowprof attach: profiles a running process, then lets it go.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <optional>
 
 #include "cli/commands.h"
 #include "cli/exit_status.h"
@@ -27,6 +29,13 @@ std::string perf_map_of(pid_t pid) {
     return ::access(path.c_str(), R_OK) == 0 ? path : perf_map_path(pid);
 }
 
+// What the sampler has noted of it first.
+std::string why_nothing_was_seen(const Profile& profile) {
+    const auto note = std::ranges::find_if(
+        profile.notes, [](const std::string& each) { return each.find("sample") != each.npos; });
+    return note == profile.notes.end() ? "no sample was due before the end" : *note;
+}
+
 Result<void> attach(const RunRequest& request, const Shielded& shielded) {
     TRY_ASSIGN(auto output, SafeOutput::open(request.output));
     TRY_ASSIGN(auto control, open_control(request, shielded));
@@ -37,10 +46,12 @@ Result<void> attach(const RunRequest& request, const Shielded& shielded) {
                                         &control, {&places, &functions});
                }));
     if (shielded.is_orphaned()) return {};
-    const bool sampled_nothing = outcome.profile.sampling.instructions == 0;
+    std::optional<std::string> why_nothing;
+    if (outcome.profile.sampling.instructions == 0)
+        why_nothing = why_nothing_was_seen(outcome.profile);
     TRY(deliver(std::move(outcome), request, perf_map_of(*request.options.attach_to),
                 std::move(output)));
-    if (sampled_nothing && !request.quiet) say("no instructions were seen; the profile says why");
+    if (why_nothing && !request.quiet) say("no instructions were seen: {}", *why_nothing);
     return {};
 }
 

@@ -25,8 +25,8 @@ Result<void> OwnedWorker::greet() {
     if (process_->set_probes({}, {})) return {};
     return Error{
         ErrorCode::system, 0,
-        "the emulator's process does not start; it needs memory and some 64 GiB of address "
-        "space (ulimit -v)"};
+        "the emulator's process does not start; it needs memory and may reserve 80 GiB of address "
+        "space, which ulimit -v or vm.overcommit_memory=2 can forbid"};
 }
 
 void OwnedWorker::end() {

@@ -1,5 +1,5 @@
 // A memfd can be sealed against writing as soon as its last writable mapping is gone.
-// known-fault: sampled: a replica has the shared mapping, too
+// known-fault: sampled,attached: a replica has the shared mapping, too
 #include <fcntl.h>
 #include <sys/mman.h>
 

@@ -1,5 +1,5 @@
 // A System V segment counts who is attached: this process alone.
-// known-fault: sampled: a replica has the segment attached, too
+// known-fault: sampled,attached: a replica has the segment attached, too
 #include <sys/ipc.h>
 #include <sys/shm.h>
 
