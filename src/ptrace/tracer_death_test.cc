@@ -10,7 +10,6 @@
 #include <cerrno>
 #include <string>
 #include <thread>
-#include <utility>
 
 #include "base/fd.h"
 #include "ptrace/fork_server.h"
@@ -235,18 +234,22 @@ TEST_CASE("only a stack of the kernel or the C library has room for a way home")
 }
 
 TEST_CASE("a target goes on unharmed, and without a child, wherever its tracer is killed") {
-    const std::pair<std::string, Body> bodies[] = {
+    struct Kind {
+        std::string name;
+        Body body;
+    };
+    const Kind kinds[] = {
         {"computes", computes},
         {"polls", polls},
         {"computes beside", computes_beside},
         {"computes in the only thread", computes_in_the_only_thread},
     };
-    for (const auto& [name, body] : bodies) {
-        CAPTURE(name);
+    for (const Kind& kind : kinds) {
+        CAPTURE(kind.name);
         bool made = false;
         int calls = 1;
-        while (survives(body, calls, made)) ++calls;
-        const std::string seen = name + ": " + std::to_string(calls) + " moments" +
+        while (survives(kind.body, calls, made)) ++calls;
+        const std::string seen = kind.name + ": " + std::to_string(calls) + " moments" +
                                  (made ? "" : "; no server can be made here");
         MESSAGE(seen);
     }
