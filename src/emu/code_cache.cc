@@ -131,9 +131,10 @@ void CodeCache::emit_exit_common(CodeBuffer& out) {
 
 void CodeCache::emit_signal_entry(CodeBuffer& out, SignalFunction on_signal, void* self) {
     out.push(rbx);
-    // The kernel leaves AC set, if the guest has, and our code makes unaligned accesses.
-    out.bytes({0x6a, 0x02, 0x9d});              // push 2; popfq
-    out.bytes({0xf3, 0x48, 0x0f, 0xae, 0xc3});  // rdfsbase rbx
+    // The kernel leaves AC set, if the guest has, and our code makes unaligned accesses. All others
+    // stay: of ID, what it is at the handler's end is what the guest goes on with.
+    out.bytes({0x9c, 0x81, 0x24, 0x24, 0xff, 0xff, 0xfb, 0xff, 0x9d});  // pushfq; and; popfq
+    out.bytes({0xf3, 0x48, 0x0f, 0xae, 0xc3});                          // rdfsbase rbx
     out.load(rcx, offsetof(ExecutionContext, host_fs));
     out.bytes({0xf3, 0x48, 0x0f, 0xae, 0xd1});  // wrfsbase rcx
     out.move(rcx, rdx);

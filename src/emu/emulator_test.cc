@@ -17,6 +17,7 @@ std::uint64_t test_multiply();
 std::uint64_t test_fibonacci(std::uint64_t n);
 std::uint64_t test_indirect(std::uint64_t iterations);
 std::uint64_t test_loops(std::uint64_t iterations);
+std::uint64_t test_identification_over_fault(const void* memory);
 std::uint64_t test_vectors(const void* bytes);
 std::uint64_t test_counter(std::uint64_t iterations);
 std::uint64_t test_writes();
@@ -91,6 +92,10 @@ TEST_CASE("indirect jumps and calls, and returns that are jumps") {
 TEST_CASE("LOOP and JRCXZ keep the flags") {
     check_same(test_loops, std::uint64_t{10});
     check_same(test_loops, std::uint64_t{0});
+}
+TEST_CASE("the identification flag outlasts a page that has to be read") {
+    static const std::uint64_t memory[1024] = {};
+    check_same<const void*>(test_identification_over_fault, &memory[512]);
 }
 TEST_CASE("vector and x87 registers are the guest's own") {
     static const std::uint64_t bytes[8] = {1234567, 2, 3, 4, 5, 6, 7, 8};

@@ -335,6 +335,22 @@ test_flags_used:
         ret
 END(test_flags_at_call)
 
+// rdi: memory that the emulator has not read yet, which it does in a signal handler. Returns the
+// identification flag, which is set before.
+FUNCTION(test_identification_over_fault)
+        pushfq
+        or dword ptr [rsp], 0x200000
+        popfq
+        mov rax, [rdi]
+        pushfq
+        pop rax
+        and eax, 0x200000
+        pushfq
+        and dword ptr [rsp], ~0x200000
+        popfq
+        ret
+END(test_identification_over_fault)
+
 // rdi: 64 bytes. Accesses of many kinds, whose addresses are found again in references_test.cc.
 FUNCTION(test_references)
         push rbx
