@@ -86,12 +86,19 @@ ProbeSession::ProbeSession(ProbeSession&& other) noexcept
 Result<void> ProbeSession::set_off(nanoseconds limit) {
     const auto wait = static_cast<double>((patience_factor * limit).count()) * tsc_per_ns();
     deadline_tsc_ = __rdtsc() + static_cast<std::uint64_t>(wait);
+    // The registers first: they lead the thread home to its signal mask if we die.
+    TRY(point_at_probe());
     TRY(thread_->set_signal_mask(~load_signals));
-    return set_off_again();
+    return run();
 }
 
-// From the probe's beginning, with the last question taken for answered.
 Result<void> ProbeSession::set_off_again() {
+    TRY(point_at_probe());
+    return run();
+}
+
+// At its beginning, with the last question taken for answered.
+Result<void> ProbeSession::point_at_probe() {
     user_regs_struct registers = saved_;
     registers.rip = memory_->code().value;
     registers.rsp = (memory_->data() + PROBE_FRAME).value;
@@ -100,7 +107,10 @@ Result<void> ProbeSession::set_off_again() {
     registers.r14 = question_;
     registers.orig_rax = no_syscall;
     registers.eflags &= ~harmful_flags;
-    TRY(thread_->set_registers(registers));
+    return thread_->set_registers(registers);
+}
+
+Result<void> ProbeSession::run() {
     TRY(thread_->set_off());
     runs_ = true;
     return {};

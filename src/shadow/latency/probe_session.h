@@ -62,6 +62,8 @@ class ProbeSession {
 
     Result<void> set_off(std::chrono::nanoseconds limit);
     Result<void> set_off_again();
+    Result<void> point_at_probe();
+    Result<void> run();
     Result<bool> stopped_by_fault();
     Result<bool> is_in_probe() const;
     std::uint64_t& word(std::size_t offset) const;
