@@ -82,7 +82,7 @@ class Victim:
         more["still traced"] = self.is_traced()
         more["threads with another signal state"] = sum(
             after["threads"].get(tid) != state for tid, state in self.before["threads"].items())
-        return more
+        return {what: max(0, count) for what, count in more.items()}
 
     def ends_unharmed(self):
         self.process.terminate()
