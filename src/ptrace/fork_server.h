@@ -1,6 +1,5 @@
 // A process that shares the target's memory (CLONE_VM) and never runs. Replicas are forked from it,
-// so threads of the target are borrowed only to make it: a thread whose tracer dies meanwhile goes
-// on with foreign registers.
+// so threads of the target are borrowed only to make it, and no replica is a child of the target.
 //
 // It has no files open and a session of its own: it keeps no pipe open, holds no lock, and gets no
 // signal for the target's group. Its parent is shadowprof or whoever inherits orphans in the

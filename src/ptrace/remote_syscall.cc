@@ -18,13 +18,6 @@
 namespace shadowprof {
 namespace {
 
-constexpr std::uint64_t signal_bit(int signal) {
-    return 1ull << (signal - 1);
-}
-
-// SIGSYS stays deliverable: a seccomp filter's SIGSYS kills a thread that blocks it.
-constexpr std::uint64_t session_mask = ~signal_bit(SIGSYS);
-
 Error unsupported(std::string_view reason) {
     return {ErrorCode::unsupported, 0, std::string(reason)};
 }
@@ -73,8 +66,12 @@ Result<RemoteSyscall> RemoteSyscall::begin_at(StoppedThread& thread, Place place
     TRY_ASSIGN(const bool suspended, suspend_seccomp(thread.tid(), ptrace_options));
     RemoteSyscall session(thread, std::move(place), saved, mask, ptrace_options, suspended);
     // On the way before its signal mask changes.
-    if (session.has_way_home()) TRY(thread.set_registers(session.for_call(no_syscall, {})));
-    TRY(thread.set_signal_mask(session_mask));
+    if (session.has_way_home()) {
+        user_regs_struct on_the_way = session.for_call(no_syscall, {});
+        on_the_way.rip = session.way_home_->return_instruction().value;
+        TRY(thread.set_registers(on_the_way));
+    }
+    TRY(thread.set_signal_mask(injected_call_mask));
     return session;
 }
 
@@ -110,7 +107,10 @@ Result<RemoteSyscall::Clone> RemoteSyscall::clone(std::uint64_t flags) {
         TRY_ASSIGN(const std::uint64_t child, thread_->event_message());
         clone.child = static_cast<pid_t>(child);
         // From inside the call straight to the trap behind it.
-        TRY(thread_->settle());
+        if (const auto settled = thread_->settle(); !settled) {
+            ::kill(clone.child, SIGKILL);
+            return settled.error();
+        }
     }
     TRY_ASSIGN(const auto registers, thread_->registers());
     clone.result = static_cast<std::int64_t>(registers.rax);

@@ -22,10 +22,10 @@ class Target;
 inline constexpr std::uint64_t unmapped_address = 8;
 
 // A session of injected calls. The thread executes nothing but one `syscall` instruction a call.
-// The session itself writes nothing to the target's memory; a call may. When the session ends,
-// every register including orig_rax and the signal mask is as before, and the thread stands in a
-// trap again, where the kernel restarts an interrupted call as if nothing had happened. The kernel
-// keeps the extended state over calls.
+// The session itself writes nothing to the target's memory but a way home; a call may. When the
+// session ends, every register including orig_rax and the signal mask is as before, and the thread
+// stands in a trap again, where the kernel restarts an interrupted call as if nothing had happened.
+// The kernel keeps the extended state over calls.
 //
 // Calls are run between their entry and exit stops, not single-stepped: a single-step raises a
 // forced SIGTRAP, and that resets the target's own handler where it blocks or ignores SIGTRAP.
@@ -64,12 +64,11 @@ class RemoteSyscall {
             0;            // as the target sees it: the child in its pid namespace, or -errno
         pid_t child = 0;  // in ours; 0 if there is none
     };
-    // clone(2) of a new process that is traced from its first moment. It has no register that
-    // points into memory but, on a way home, its stack pointer, by which it exits if it gets loose;
-    // without, it dies at its first use of the stack, and since it has all signals blocked, without
-    // running a handler. The child is left to the caller, stopped or about to. `flags` must not
-    // contain CLONE_UNTRACED, CLONE_VFORK or an exit signal, and CLONE_VM only if the child never
-    // runs. One clone a session.
+    // clone(2) of a new process that is traced from its first moment. On a way home it has
+    // a stack by which it exits if it gets loose; without, it dies at its first use of the stack,
+    // and since it has all signals blocked, without running a handler. The child is left to the
+    // caller, stopped or about to. `flags` must not contain CLONE_UNTRACED, CLONE_VFORK or an exit
+    // signal, and CLONE_VM only if the child never runs. One clone a session.
     Result<Clone> clone(std::uint64_t flags);
 
     // Restores the thread. Nothing more to do for the destructor then.

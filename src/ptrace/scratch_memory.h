@@ -23,7 +23,7 @@ class ScratchMemory {
     // thread of `stop`. Whatever fails, nothing is left behind.
     // Errors: permission: the program forbids itself executable anonymous memory (by a seccomp
     // filter of its own, PR_SET_MDWE, or the system's policy); unsupported and gone as for
-    // RemoteSyscall::begin().
+    // RemoteSyscall::borrow().
     static Result<ScratchMemory> inject(ScopedStop& stop, std::span<const std::byte> code,
                                         std::size_t data_bytes);
     ScratchMemory(ScratchMemory&& other) noexcept;

@@ -180,6 +180,7 @@ void Target::note_exec() {
     end_fork_server();
     syscall_instruction_.reset();
     return_code_.reset();
+    has_no_return_code_ = false;
     note_program();
 }
 
@@ -229,6 +230,7 @@ Result<ForkServer*> Target::fork_server(ScopedStop& stop) {
 void Target::prepare_fork_server() {
     if (fork_server_) return;
     static_cast<void>(syscall_instruction());
+    has_no_return_code_ = false;
     static_cast<void>(return_code());
 }
 
@@ -268,6 +270,7 @@ Result<GuestAddress> Target::syscall_instruction() {
 std::optional<ReturnCode> Target::return_code() {
     ProcessMemory memory(live_thread_id());
     if (return_code_ && is_return_code(memory, *return_code_)) return return_code_;
+    if (!return_code_ && std::exchange(has_no_return_code_, true)) return std::nullopt;
     const auto map = read_memory_map(live_thread_id());
     return_code_ = map ? find_return_code(*map, memory) : std::nullopt;
     return return_code_;

@@ -267,6 +267,7 @@ class Target {
     std::optional<WaitStatus> end_;
     std::optional<GuestAddress> syscall_instruction_;
     std::optional<ReturnCode> return_code_;
+    bool has_no_return_code_ = false;  // as it was looked for
     std::map<pid_t, Thread> threads_;
     std::set<pid_t> foreign_;  // born of a thread, traced by the kernel's doing, to be let go
     std::vector<Birth> births_;

@@ -3,6 +3,7 @@
 
 #include <sys/user.h>
 
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -17,6 +18,9 @@ namespace shadowprof {
 inline constexpr std::uint64_t trap_flag = 0x100;
 // In orig_rax: the thread is in no system call, so none is restarted.
 inline constexpr std::uint64_t no_syscall = ~std::uint64_t{0};
+// The blocked signals of a thread in our place: all but SIGSYS, since a seccomp filter's SIGSYS
+// kills a thread that blocks it.
+inline constexpr std::uint64_t injected_call_mask = ~(std::uint64_t{1} << (SIGSYS - 1));
 // Functions that call no other use so much below the stack pointer (System V ABI, section 3.2.2).
 inline constexpr std::uint64_t red_zone_bytes = 128;
 // More than any NT_X86_XSTATE register set in use.

@@ -22,8 +22,6 @@ namespace shadowprof {
 namespace {
 
 constexpr std::uint64_t frame_alignment = 64;
-constexpr std::uint64_t syscall_instruction_bytes = 2;
-constexpr std::uint64_t all_signals = ~std::uint64_t{0};
 // More than any process has.
 constexpr std::uint64_t no_process = std::numeric_limits<pid_t>::max();
 // NT_X86_SHSTK, which older headers lack.
@@ -73,7 +71,7 @@ bool is_own_stack(const MemoryMap& map, MemoryReader& memory, const user_regs_st
 // was restarted before (restart_syscall(2)) returns EINTR.
 user_regs_struct restarted(user_regs_struct registers) {
     if (!blocked_syscall(registers)) return registers;
-    registers.rip -= syscall_instruction_bytes;
+    registers.rip -= WayHome::syscall_instruction_bytes;
     registers.rax = registers.orig_rax;
     return registers;
 }
@@ -124,16 +122,17 @@ Result<WayHome> WayHome::lay(const StoppedThread& thread, const ReturnCode& code
     Writer writer(bytes, at, code.sigreturn);
     user_regs_struct waiting = own;
     waiting.rip = code.call.value;
+    waiting.eflags &= ~trap_flag;
     waiting.rsp = (at + entry_offset(home)).value;
     waiting.rax = SYS_wait4;
     waiting.rdi = no_process;
     waiting.rsi = waiting.r10 = 0;
     waiting.rdx = __WALL;
-    TRY(writer.add(wait, waiting, all_signals));
+    TRY(writer.add(wait, waiting, injected_call_mask));
     user_regs_struct exiting = waiting;
     exiting.rax = SYS_exit;
     exiting.rdi = 0;
-    TRY(writer.add(exit, exiting, all_signals));
+    TRY(writer.add(exit, exiting, injected_call_mask));
     TRY_ASSIGN(const auto end, writer.add(home, restarted(own), mask, extended));
     bytes.resize(end);
 

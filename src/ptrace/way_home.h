@@ -23,7 +23,9 @@ namespace shadowprof {
 
 class WayHome {
   public:
-    // Writes the frames below what `thread`, which is in a trap, uses of its stack, where that is
+    static constexpr std::uint64_t syscall_instruction_bytes = 2;
+
+    // Writes the frames below what `thread` uses of its stack, where that is
     // a stack as the kernel or the C library makes it: whatever else is below a stack pointer may
     // be in use. Errors: gone; unsupported: there is no such stack, or no room; it keeps a shadow
     // stack, or has more state than a frame.
@@ -31,15 +33,16 @@ class WayHome {
 
     WayHome(WayHome&& other) noexcept;
     WayHome& operator=(WayHome&&) = delete;
-    // The stack has its bytes back. The thread must be home.
+    // The stack has its bytes back. The thread must be home, or gone.
     ~WayHome();
 
     // For a call on the way: rip, and rsp before each call.
     GuestAddress call() const { return call_; }
+    GuestAddress return_instruction() const { return call_ + syscall_instruction_bytes; }
     GuestAddress stack() const;
 
-    // A process that is borne on the way: its stack pointer, by which it exits, and where its id as
-    // the target sees it must be, an int, before the thread goes on alone: it waits for its end.
+    // Of a process that is borne on the way: its stack pointer, by which it exits; and where its id
+    // must stand, an int, as the target sees it: the thread waits for its end.
     GuestAddress child_stack() const;
     GuestAddress child_id() const;
 

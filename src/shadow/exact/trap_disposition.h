@@ -13,7 +13,7 @@
 namespace shadowprof {
 
 // For each advance: open(), the advance, close(); then repair() if it ended by a trap of ours.
-// Errors: gone; system; of repair() also those of RemoteSyscall::begin().
+// Errors: gone; system; of repair() also those of RemoteSyscall::borrow().
 class TrapDisposition {
   public:
     // Both must outlive it.
