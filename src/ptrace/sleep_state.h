@@ -36,7 +36,8 @@ struct SleepingCall {
     bool operator==(const SleepingCall&) const = default;
 };
 
-// The call in which a thread sleeps now. Nothing where it runs, or that cannot be known.
+// The call in which a thread sleeps now. Nothing where it runs, or that cannot be known. A thread
+// that is being woken up on another processor still counts as asleep in its last call.
 std::optional<SleepingCall> read_sleeping_call(pid_t pid, pid_t tid);
 
 // Whether the program could notice a stop of a thread in this call. True unless the call is known

@@ -46,6 +46,13 @@ class Watcher : public SyscallWatcher {
     SyscallStop last_entry, last_exit;
 };
 
+// From here on all threads are watched. Those asleep are stopped as well: one that is waking up
+// counts among them.
+void stop_once(Target& target) {
+    const auto stop = target.stop(Target::Sleepers::stop);
+    REQUIRE(stop);
+}
+
 }  // namespace
 
 TEST_CASE("a watched thread stops at entry and exit of each call, and its calls are as without") {
@@ -63,7 +70,7 @@ TEST_CASE("a watched thread stops at entry and exit of each call, and its calls 
     (*target)->watch_syscalls(&watcher);
     REQUIRE(pump_until(hub, **target, [&] { return shared->rounds > 100; }));
     CHECK(watcher.entries == 0);  // it has not been resumed since
-    { auto stop = (*target)->stop(); }
+    stop_once(**target);
     REQUIRE(pump_until(hub, **target, [&] { return watcher.exits > 1000; }));
     CHECK(watcher.unreadable == 0);
     CHECK(watcher.unpaired == 0);
@@ -90,7 +97,7 @@ TEST_CASE("what a call was asked and what it answered is read at its stops") {
     auto target = Target::attach(hub, child.pid());
     need(target);
     (*target)->watch_syscalls(&watcher);
-    { auto stop = (*target)->stop(); }
+    stop_once(**target);
     // The first may be of a call that the child began before.
     REQUIRE(pump_until(hub, **target, [&] { return watcher.entries > 1 && watcher.exits > 1; }));
     CHECK(watcher.last_entry.number == SYS_lseek);
@@ -131,8 +138,7 @@ TEST_CASE("no stop interrupts a call of a watched thread, whatever it waits for"
         auto target = Target::attach(hub, child.pid());
         need(target);
         (*target)->watch_syscalls(&watcher);
-        // From here on it is watched: one that sleeps in epoll_wait would not be stopped.
-        { auto stop = (*target)->stop(); }
+        stop_once(**target);
         shared->go = true;
         constexpr int all_rounds = 50;
         for (int round = 0; round < all_rounds; ++round) {
@@ -170,7 +176,7 @@ TEST_CASE("signals reach a watched thread, each once") {
     auto target = Target::attach(hub, child.pid());
     need(target);
     (*target)->watch_syscalls(&watcher);
-    { auto stop = (*target)->stop(); }
+    stop_once(**target);
     for (std::uint64_t sent = 1; sent <= 200; ++sent) {
         ::kill(child.pid(), SIGUSR1);
         REQUIRE(pump_until(hub, **target, [&] { return shared->signals == sent; }));
@@ -196,7 +202,7 @@ TEST_CASE("a watcher hears of a new program and sees its calls") {
     auto target = Target::attach(hub, child.pid());
     need(target);
     (*target)->watch_syscalls(&watcher);
-    { auto stop = (*target)->stop(); }
+    stop_once(**target);
     REQUIRE(::write(ends[1], "x", 1) == 1);
     REQUIRE(pump_to_end(hub, **target));
     CHECK((*target)->end()->exit_code() == 0);
