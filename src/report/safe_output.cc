@@ -1,12 +1,15 @@
 #include "report/safe_output.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 
 namespace shadowprof {
@@ -59,10 +62,21 @@ std::string escaped(std::string_view name) {
     return pattern;
 }
 
-// Names under these are doors to open descriptors, whatever lies behind: replacing the file behind
-// /dev/stdout would tear it away from others who write to it.
-bool names_open_descriptor(std::string_view path) {
-    return path.starts_with("/dev/") || path.starts_with("/proc/");
+// The name leads over /proc/PID/fd to an open descriptor: replacing the file behind /dev/stdout
+// would tear it away from others who write to it.
+bool names_open_descriptor(std::filesystem::path path) {
+    constexpr int most_links = 40;  // as many as the kernel follows
+    for (int links = 0; links < most_links; ++links) {
+        const UniqueFd link(::open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+        struct statfs system;
+        if (!link || ::fstatfs(link.get(), &system) != 0) return false;
+        if (system.f_type == PROC_SUPER_MAGIC) return true;
+        std::error_code error;
+        const auto target = std::filesystem::read_symlink(path, error);
+        if (error) return false;
+        path = path.parent_path() / target;
+    }
+    return false;
 }
 
 // Moves `from` to `to` where there may be a file already, which is kept as `to`.old. At no moment

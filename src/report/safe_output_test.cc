@@ -213,18 +213,34 @@ TEST_CASE("a dash is standard output") {
     CHECK(full.error().sys_errno == ENOSPC);
 }
 
-TEST_CASE("/dev/stdout that is a file is written to, not replaced") {
-    TemporaryDirectory dir;
-    std::string path = dir.path("out");
-    write_file(path, "before, ");
-    Result<std::string> written = std::string();
-    {
-        RedirectedOutput redirected(path.c_str());
-        written = write_and_commit("/dev/stdout", "after");
+TEST_CASE("standard output that is a file is written to by each of its names, not replaced") {
+    TemporaryDirectory links;
+    std::filesystem::create_symlink("/dev/stdout", links.path("link"));
+    for (const auto& name : {std::string("/dev/stdout"), std::string("/dev/fd/1"),
+                             std::string("/proc/self/fd/1"), links.path("link")}) {
+        CAPTURE(name);
+        TemporaryDirectory dir;
+        std::string path = dir.path("out");
+        write_file(path, "before, ");
+        Result<std::string> written = std::string();
+        {
+            RedirectedOutput redirected(path.c_str());
+            written = write_and_commit(name, "after");
+        }
+        REQUIRE(written);
+        CHECK(file_content(path) == "before, after");
+        CHECK(dir.size() == 1);
     }
-    REQUIRE(written);
-    CHECK(file_content(path) == "before, after");
-    CHECK(dir.size() == 1);
+}
+
+TEST_CASE("a file of the memory below /dev is replaced like any other") {
+    if (::access("/dev/shm", W_OK) != 0) return;
+    const auto path = fmt::format("/dev/shm/safe-output-test-{}", ::getpid());
+    write_file(path, "older");
+    CHECK(write_and_commit(path, "new"));
+    CHECK(file_content(path) == "new");
+    std::filesystem::remove(path);
+    std::filesystem::remove(path + ".old");
 }
 
 }  // namespace shadowprof::safe_output_test

@@ -84,6 +84,7 @@ Result<bool> IntervalRun::interval() {
         TRY_ASSIGN(auto passage, run_to_next_call("the program single-steps itself"));
         return prepare_next(std::move(passage));
     }
+    TRY_ASSIGN(rseq_, RseqWatch::begin(thread_));
     if (wants_replica()) TRY(take_replica());
     const auto diverged_before = stats_.diverged;
     // The program may have died of what diverged.
@@ -110,7 +111,7 @@ Result<bool> IntervalRun::interval_from(const CpuState& start) {
     native_end_ = {};
     if (*arrival == Arrival::there) {
         TRY_ASSIGN(auto found, compare(*boundary, emulated, &native_end_.bytes));
-        if (!found.empty()) note_divergence(std::move(found));
+        if (!found.empty()) TRY(note_difference(std::move(found)));
     }
     TRY_ASSIGN(auto passage, pass_end(*arrival, *boundary, emulated));
     if (emulated.worker_exhausted) TRY(replace_worker());
@@ -185,6 +186,18 @@ void IntervalRun::narrow_down(const CpuState& start) {
         lines.insert(lines.end(), found->begin(), found->end());
     else
         lines.push_back("not narrowed down: " + found.error().message);
+}
+
+// Nobody is at fault where the program may have seen what the kernel did meanwhile.
+Result<void> IntervalRun::note_difference(std::vector<std::string> differences) {
+    TRY_ASSIGN(const bool excused, rseq_->may_have_parted(thread_));
+    if (!excused) {
+        note_divergence(std::move(differences));
+        return {};
+    }
+    ++stats_.excluded["it moved to another processor, or a restartable sequence aborted"];
+    anew_ = jumped_ = true;
+    return {};
 }
 
 void IntervalRun::note_divergence(std::vector<std::string> differences) {

@@ -21,6 +21,7 @@
 #include "ptrace/unwind.h"
 #include "shadow/exact/narrowing.h"
 #include "shadow/exact/native_run.h"
+#include "shadow/exact/rseq_watch.h"
 #include "shadow/owned_worker.h"
 #include "shadow/probe_request.h"
 #include "shadow/run_options.h"
@@ -108,6 +109,7 @@ class IntervalRun {
     std::optional<Boundary> boundary_of(const SampleOutcome& emulated) const;
     Result<Arrival> run_natively_to(Boundary boundary, const SampleOutcome& emulated);
     Result<Arrival> find_cut(const SampleOutcome& emulated);
+    Result<void> note_difference(std::vector<std::string> differences);
     Result<Passage> pass_elsewhere(const SampleOutcome& emulated);
     Result<Passage> run_to_next_call(std::string why);
     Result<std::vector<std::string>> compare(Boundary boundary, const SampleOutcome& emulated,
@@ -141,6 +143,7 @@ class IntervalRun {
     Unwinder unwinder_;
 
     std::optional<Replica> replica_;  // of the interval's start
+    std::optional<RseqWatch> rseq_;   // from there on
     NativeEnd native_end_;            // of this interval, once it was compared
     GuestAddress syscall_instruction_;
     UniqueFd memory_;

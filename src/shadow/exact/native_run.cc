@@ -197,6 +197,31 @@ Result<void> NativeRun::await_birth() {
     return {};
 }
 
+// From the exit of a system call, which may have to begin anew, to where it has an answer or a
+// handler runs. Answers the registers there.
+Result<user_regs_struct> NativeRun::finish_call(Passage& passage) {
+    while (true) {
+        TRY(deliver_pending(passage));
+        TRY_ASSIGN(const auto now, thread_.registers());
+        if (!is_restart(now)) return now;
+        TRY(enter_call_again(passage));
+    }
+}
+
+// To the next exit of a system call that begins anew. A signal that comes before its entry is
+// delivered; if a handler runs for it, the call begins behind that, and nothing more is done.
+Result<void> NativeRun::enter_call_again(Passage& passage) {
+    for (int syscall_stops = 0; syscall_stops < 2;) {
+        TRY_ASSIGN(const auto status, advance(Advance::to_syscall));
+        if (status.kind() == Kind::syscall_stop) ++syscall_stops;
+        if (status.kind() != Kind::signal_stop) continue;
+        TRY(deliver_one(passage));
+        TRY_ASSIGN(const auto now, thread_.registers());
+        if (!is_restart(now)) return {};
+    }
+    return {};
+}
+
 Result<Passage> NativeRun::pass_syscall() {
     if (!held_.empty()) return leave_syscall();
     Passage passage;
@@ -213,15 +238,7 @@ Result<Passage> NativeRun::pass_syscall() {
         if (status.kind() == Kind::signal_stop) TRY(deliver_one(passage));
     }
     if (!passage.blocked.empty()) return passage;
-    TRY(deliver_pending(passage));
-    TRY_ASSIGN(auto now, thread_.registers());
-    while (is_restart(now)) {
-        // Nothing was delivered: the call goes on, or begins anew.
-        TRY(advance(Advance::to_syscall));
-        TRY(advance(Advance::to_syscall));
-        TRY(deliver_pending(passage));
-        TRY_ASSIGN(now, thread_.registers());
-    }
+    TRY_ASSIGN(const auto now, finish_call(passage));
     if (call.number == SYS_rt_sigaction) traps_.forget();
     awaits_processor_time_ |= sets_processor_timer(call);
     call.result = now.rax;

@@ -1,0 +1,34 @@
+#include "shadow/exact/rseq_watch.h"
+
+#include <algorithm>
+#include <span>
+
+#include "ptrace/process_memory.h"
+#include "ptrace/rseq_area.h"
+
+namespace shadowprof {
+
+Result<RseqWatch> RseqWatch::begin(const StoppedThread& thread) {
+    TRY_ASSIGN(const auto contents, read(thread));
+    return RseqWatch(contents);
+}
+
+Result<bool> RseqWatch::may_have_parted(const StoppedThread& thread) const {
+    TRY_ASSIGN(const auto now, read(thread));
+    constexpr std::array<std::byte, 8> none = {};
+    return now.processor != begin_.processor || now.place != begin_.place ||
+           begin_.sequence != none || now.sequence != none;
+}
+
+Result<RseqWatch::Contents> RseqWatch::read(const StoppedThread& thread) {
+    Contents contents = {};
+    TRY_ASSIGN(const auto area, read_rseq_area(thread));
+    ProcessMemory memory(thread.tid());
+    const auto bytes = std::as_writable_bytes(std::span(&contents, 1));
+    // Where it cannot be read the kernel cannot write either.
+    static_cast<void>(memory.read(
+        area.start, bytes.first(std::min<std::size_t>(bytes.size(), area.end - area.start))));
+    return contents;
+}
+
+}  // namespace shadowprof

@@ -1,0 +1,38 @@
+// Whether the kernel has told a thread something while it ran an interval natively that its
+// emulation could not know: another processor's number, or an abort of a restartable sequence
+// (rseq(2)).
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+#include "base/result.h"
+#include "ptrace/stopped_thread.h"
+
+namespace shadowprof {
+
+class RseqWatch {
+  public:
+    // Of a thread that is about to begin an interval. Error: gone.
+    static Result<RseqWatch> begin(const StoppedThread& thread);
+
+    // The thread has come to the interval's end. True if it was moved to another processor, or has
+    // restartable sequences: nothing tells whether one of them was aborted. Error: gone.
+    Result<bool> may_have_parted(const StoppedThread& thread) const;
+
+  private:
+    // As much of struct rseq as kernels write to; zeros where there is none.
+    struct Contents {
+        std::array<std::byte, 8> processor;  // cpu_id_start, cpu_id
+        std::array<std::byte, 8> sequence;   // rseq_cs
+        std::array<std::byte, 4> flags;
+        std::array<std::byte, 12> place;  // node_id, mm_cid; only newer kernels write here
+    };
+
+    explicit RseqWatch(const Contents& begin) : begin_(begin) {}
+    static Result<Contents> read(const StoppedThread& thread);
+
+    Contents begin_;
+};
+
+}  // namespace shadowprof
