@@ -3,8 +3,10 @@
 #include <dirent.h>
 #include <elf.h>
 #include <fcntl.h>
+#include <linux/kcmp.h>
 #include <sys/personality.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <charconv>
@@ -200,6 +202,12 @@ Result<ProcStat> read_thread_stat(pid_t pid, pid_t tid) {
 Result<char> read_thread_state(pid_t pid, pid_t tid) {
     TRY_ASSIGN(const ProcStat stat, read_thread_stat(pid, tid));
     return stat.state;
+}
+
+std::optional<bool> have_same_memory(pid_t a, pid_t b) {
+    const long order = ::syscall(SYS_kcmp, a, b, KCMP_VM, 0, 0);
+    if (order < 0) return std::nullopt;
+    return order == 0;
 }
 
 Result<std::vector<AuxiliaryEntry>> read_auxiliary_vector(pid_t pid) {

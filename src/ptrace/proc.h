@@ -79,6 +79,9 @@ std::uint64_t read_cpu_ns(pid_t pid);
 // Of one thread.
 Result<ProcStat> read_thread_stat(pid_t pid, pid_t tid);
 Result<char> read_thread_state(pid_t pid, pid_t tid);
+
+// Two processes share their memory (kcmp(2)). Nothing where the kernel does not say.
+std::optional<bool> have_same_memory(pid_t a, pid_t b);
 // Without the AT_NULL at its end.
 Result<std::vector<AuxiliaryEntry>> read_auxiliary_vector(pid_t pid);
 // The words of its command line, as far as the process has left them there.

@@ -1,28 +1,14 @@
 #include "ptrace/target_family.h"
 
-#include <linux/kcmp.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <iterator>
-#include <optional>
 
 #include "ptrace/proc.h"
 #include "ptrace/replica.h"
 
 namespace shadowprof {
-namespace {
-
-// Nothing where the kernel does not say.
-std::optional<bool> have_same_memory(pid_t a, pid_t b) {
-    const long order = ::syscall(SYS_kcmp, a, b, KCMP_VM, 0, 0);
-    if (order < 0) return std::nullopt;
-    return order == 0;
-}
-
-}  // namespace
-
 TargetFamily::TargetFamily(WaitHub& hub, Target& first) : hub_(hub) {
     members_[0].target = &first;
 }

@@ -69,8 +69,8 @@ Result<bool> IntervalRun::is_memory_due(Boundary boundary, const SampleOutcome& 
         return true;
     if (shares_memory()) return true;
     // What differs now is excused now, and not later.
-    TRY_ASSIGN(const bool may_have_parted, rseq_->may_have_parted(thread_));
-    if (may_have_parted) return true;
+    TRY_ASSIGN(const auto* reason, excuse());
+    if (reason) return true;
     if (boundary == Boundary::vdso_call) return false;
     TRY_ASSIGN(const auto registers, thread_.registers());
     return hides_memory(entered_call(registers));

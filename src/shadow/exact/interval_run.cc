@@ -85,6 +85,7 @@ Result<bool> IntervalRun::interval() {
         return prepare_next(std::move(passage));
     }
     TRY_ASSIGN(rseq_, RseqWatch::begin(thread_));
+    has_memory_sharer_ = native_.has_memory_sharer();
     if (wants_replica()) TRY(take_replica());
     const auto diverged_before = stats_.diverged;
     // The program may have died of what diverged.
@@ -134,8 +135,9 @@ Result<bool> IntervalRun::prepare_next(Passage passage) {
         stats_.stopped_early = std::move(passage.blocked);
         return false;
     }
-    const bool all = std::any_of(passage.writes.ranges.begin(), passage.writes.ranges.end(),
-                                 [](const MemoryRange& range) { return range.is_all(); });
+    const bool all =
+        has_memory_sharer_ ||
+        std::ranges::any_of(passage.writes.ranges, [](const auto& range) { return range.is_all(); });
     changed_ = all ? std::vector{MemoryRange::all()} : std::move(passage.writes.ranges);
     layout_changed_ |= passage.writes.layout || has_stack_grown(changed_);
     anew_ |= passage.executed;
@@ -188,15 +190,22 @@ void IntervalRun::narrow_down(const CpuState& start) {
         lines.push_back("not narrowed down: " + found.error().message);
 }
 
-// Nobody is at fault where the program may have seen what the kernel did meanwhile.
+// Why emulation and hardware may part in this interval though both are right; null: no reason.
+Result<const char*> IntervalRun::excuse() const {
+    if (has_memory_sharer_) return "another process shared its memory";
+    TRY_ASSIGN(const bool may_have_parted, rseq_->may_have_parted(thread_));
+    if (!may_have_parted) return nullptr;
+    return "it moved to another processor, or a restartable sequence aborted";
+}
+
 Result<void> IntervalRun::note_difference(std::vector<std::string> differences) {
-    TRY_ASSIGN(const bool excused, rseq_->may_have_parted(thread_));
-    if (!excused) {
+    TRY_ASSIGN(const auto* reason, excuse());
+    if (reason) {
+        ++stats_.excluded[reason];
+        anew_ = jumped_ = true;
+    } else {
         note_divergence(std::move(differences));
-        return {};
     }
-    ++stats_.excluded["it moved to another processor, or a restartable sequence aborted"];
-    anew_ = jumped_ = true;
     return {};
 }
 

@@ -109,6 +109,7 @@ class IntervalRun {
     std::optional<Boundary> boundary_of(const SampleOutcome& emulated) const;
     Result<Arrival> run_natively_to(Boundary boundary, const SampleOutcome& emulated);
     Result<Arrival> find_cut(const SampleOutcome& emulated);
+    Result<const char*> excuse() const;
     Result<void> note_difference(std::vector<std::string> differences);
     Result<Passage> pass_elsewhere(const SampleOutcome& emulated);
     Result<Passage> run_to_next_call(std::string why);
@@ -144,6 +145,7 @@ class IntervalRun {
 
     std::optional<Replica> replica_;  // of the interval's start
     std::optional<RseqWatch> rseq_;   // from there on
+    bool has_memory_sharer_ = false;  // there
     NativeEnd native_end_;            // of this interval, once it was compared
     GuestAddress syscall_instruction_;
     UniqueFd memory_;

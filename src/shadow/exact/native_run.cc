@@ -51,6 +51,12 @@ bool sets_processor_timer(const PassedSyscall& call) {
     }
 }
 
+// The result is the child's id; in another PID namespace than ours it says nothing.
+bool may_bear_sharer(const PassedSyscall& call) {
+    return (call.number == SYS_clone || call.number == SYS_clone3) &&
+           static_cast<std::int64_t>(call.result) > 0;
+}
+
 }  // namespace
 
 Result<WaitStatus> NativeRun::advance(Advance how) {
@@ -222,6 +228,13 @@ Result<void> NativeRun::enter_call_again(Passage& passage) {
     return {};
 }
 
+bool NativeRun::has_memory_sharer() {
+    std::erase_if(memory_sharers_, [this](pid_t child) {
+        return !have_same_memory(target_.pid(), child).value_or(false);
+    });
+    return !memory_sharers_.empty();
+}
+
 Result<Passage> NativeRun::pass_syscall() {
     if (!held_.empty()) return leave_syscall();
     Passage passage;
@@ -242,6 +255,7 @@ Result<Passage> NativeRun::pass_syscall() {
     if (call.number == SYS_rt_sigaction) traps_.forget();
     awaits_processor_time_ |= sets_processor_timer(call);
     call.result = now.rax;
+    if (may_bear_sharer(call)) memory_sharers_.push_back(static_cast<pid_t>(call.result));
     auto writes = writes_of(call);
     writes.ranges.insert(writes.ranges.end(), passage.writes.ranges.begin(),
                          passage.writes.ranges.end());

@@ -72,6 +72,8 @@ class NativeRun {
     Result<bool> at_foreign_step() const;
     // The program has asked for a signal after some processor time.
     bool awaits_processor_time() const { return awaits_processor_time_; }
+    // A child that it bore without a copy of its memory lives, and may write there at any time.
+    bool has_memory_sharer();
     std::uint64_t signals_held() const { return signals_held_; }
 
   private:
@@ -99,6 +101,7 @@ class NativeRun {
     std::vector<siginfo_t> held_;
     std::uint64_t signals_held_ = 0;
     bool awaits_processor_time_ = false;
+    std::vector<pid_t> memory_sharers_;
 };
 
 }  // namespace shadowprof
