@@ -153,13 +153,13 @@ Result<std::unique_ptr<ForkServer>> ForkServer::start(ScopedStop& stop) {
     TRY_ASSIGN(const Parent parent, find_parent(stop));
     TRY_ASSIGN(const GuestAddress instruction, target.syscall_instruction());
     std::optional<Error> refusal;
-    for (StoppedThread& thread : stop.threads()) {
-        auto process = make_through(thread, instruction, target, parent);
+    for (StoppedThread* thread : RemoteSyscall::threads_to_borrow(stop)) {
+        auto process = make_through(*thread, instruction, target, parent);
         if (process) {
             std::unique_ptr<ForkServer> server(
                 new ForkServer(std::move(*process), instruction, parent != Parent::reaper));
             if (parent != Parent::ours_at_once) TRY(check_parent(server->pid(), parent));
-            TRY(server->leave_surroundings(thread));
+            TRY(server->leave_surroundings(*thread));
             return server;
         }
         if (process.error().code == ErrorCode::system) return std::move(process).error();

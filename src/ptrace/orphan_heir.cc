@@ -30,8 +30,8 @@ Result<bool> ask(StoppedThread& thread, Target& target) {
 
 Result<bool> inherits_orphans(ScopedStop& stop) {
     Error refusal = unknown("no thread of the process can be asked");
-    for (StoppedThread& thread : stop.threads()) {
-        auto answer = ask(thread, stop.target());
+    for (StoppedThread* thread : RemoteSyscall::threads_to_borrow(stop)) {
+        auto answer = ask(*thread, stop.target());
         if (answer) return answer;
         refusal = std::move(answer).error();
     }

@@ -3,6 +3,7 @@
 #include <sched.h>
 #include <sys/syscall.h>
 
+#include <algorithm>
 #include <csignal>
 #include <utility>
 
@@ -39,6 +40,17 @@ Result<void> check_program(const WaitStatus& status) {
 Result<RemoteSyscall> RemoteSyscall::begin(StoppedThread& thread, GuestAddress instruction,
                                            std::uint64_t ptrace_options) {
     return begin_at(thread, {instruction, std::nullopt}, ptrace_options);
+}
+
+std::vector<StoppedThread*> RemoteSyscall::threads_to_borrow(ScopedStop& stop) {
+    std::vector<StoppedThread*> threads;
+    for (StoppedThread& thread : stop.threads()) threads.push_back(&thread);
+    if (threads.size() < 2) return threads;
+    if (const auto map = read_memory_map(threads.front()->tid()))
+        std::stable_partition(threads.begin(), threads.end(), [&](const StoppedThread* thread) {
+            return WayHome::finds_stack(*thread, *map);
+        });
+    return threads;
 }
 
 Result<RemoteSyscall> RemoteSyscall::borrow(StoppedThread& thread, Target& target) {

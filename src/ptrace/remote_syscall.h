@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "base/guest_address.h"
 #include "base/result.h"
@@ -15,6 +16,7 @@
 
 namespace shadowprof {
 
+class ScopedStop;
 class Target;
 
 // In the registers of a thread in our place that are of no use for its call. Page 0 is never mapped
@@ -41,10 +43,14 @@ class RemoteSyscall {
         StoppedThread& thread, GuestAddress instruction,
         std::uint64_t ptrace_options = target_ptrace_options(Forks::let_go));
 
-    // In a thread of a target, for which there is a way home where one can be laid (has_way_home):
-    // it goes on unharmed then if we die at any moment, and no process remains that it bore.
+    // In a thread of a target. With a way home (has_way_home) it goes on unharmed if we die at any
+    // moment, and no process remains that it bore. There is one wherever it can be laid.
     // Errors: those of begin() and of Target::syscall_instruction().
     static Result<RemoteSyscall> borrow(StoppedThread& thread, Target& target);
+
+    // The threads of a stop, in the order in which borrow() should be tried: those with a way home
+    // first.
+    static std::vector<StoppedThread*> threads_to_borrow(ScopedStop& stop);
 
     bool has_way_home() const { return way_home_.has_value(); }
 

@@ -134,7 +134,7 @@ Result<ScratchMemory> ScratchMemory::inject(ScopedStop& stop, std::span<const st
     Target& target = stop.target();
     if (stop.threads().empty())
         return Error{ErrorCode::unsupported, 0, "no thread of the target stands still"};
-    StoppedThread& thread = stop.threads().front();
+    StoppedThread& thread = *RemoteSyscall::threads_to_borrow(stop).front();
     TRY(check_filters(thread.tid()));
     TRY_ASSIGN(auto session, RemoteSyscall::borrow(thread, target));
     const auto code_bytes = whole_pages(code.size());

@@ -11,8 +11,9 @@
 
 namespace shadowprof {
 
-// Of a frame: without extended registers; where its word for rdi is.
+// What a frame without extended registers takes.
 inline constexpr std::size_t sigreturn_context_bytes = 304;
+// Where in a frame the word for rdi is.
 inline constexpr std::size_t sigreturn_rdi_offset = 104;
 
 // Writes the frame to `to`, which the target has at `at`: the stack pointer that rt_sigreturn

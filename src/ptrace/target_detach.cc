@@ -63,12 +63,12 @@ void Target::keep_going_for(std::chrono::milliseconds time) {
 }
 
 Result<void> Target::clean_up(ScopedStop& stop) {
-    if (!leaves_something() || stop.threads().empty()) return {};
-    for (StoppedThread& thread : stop.threads()) {
-        auto session = RemoteSyscall::borrow(thread, *this);
+    if (!leaves_something()) return {};
+    for (StoppedThread* thread : RemoteSyscall::threads_to_borrow(stop)) {
+        auto session = RemoteSyscall::borrow(*thread, *this);
         if (!session) continue;
         if (!zombies_->empty()) TRY(reap_zombies(*session, *zombies_));
-        TRY(unmap_injected(*session, thread.tid()));
+        TRY(unmap_injected(*session, thread->tid()));
         return session->finish();
     }
     return {};

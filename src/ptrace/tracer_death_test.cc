@@ -129,7 +129,7 @@ struct Pipe {
     ::_exit((*target)->detach() ? 0 : 3);
 }
 
-// What changes something outside of the tracer.
+// The call may change something outside of the tracer.
 bool acts(std::uint64_t number) {
     constexpr std::array calls = {SYS_ptrace, SYS_pwrite64, SYS_kill, SYS_pidfd_send_signal,
                                   SYS_wait4,  SYS_waitid};
@@ -191,10 +191,30 @@ bool survives(Body body, int calls, bool& made) {
     return killed;
 }
 
+// Of the tests of stacks.
+Shared<Facts> facts;
+
+int spin() {
+    facts->ready = true;
+    while (!facts->stop) ++facts->rounds;
+    return 0;
+}
+
+int spin_in_a_handler() {
+    static std::array<char, 65536> memory;
+    const stack_t stack{.ss_sp = memory.data(), .ss_flags = 0, .ss_size = memory.size()};
+    ::sigaltstack(&stack, nullptr);
+    struct sigaction action = {};
+    action.sa_flags = SA_ONSTACK;
+    action.sa_handler = [](int) { ::_exit(spin()); };
+    ::sigaction(SIGUSR1, &action, nullptr);
+    ::raise(SIGUSR1);
+    return 0;
+}
+
 }  // namespace
 
 TEST_CASE("only a stack of the kernel or the C library has room for a way home") {
-    static Shared<Facts> facts;
     const auto has_way_home = [](const std::function<int()>& body) {
         facts->ready = false;
         TestHub hub;
@@ -205,25 +225,6 @@ TEST_CASE("only a stack of the kernel or the C library has room for a way home")
         auto session = RemoteSyscall::borrow(need(stop).threads().back(), **target);
         return need(session).has_way_home();
     };
-    const auto spin = [] {
-        facts->ready = true;
-        while (!facts->stop) ++facts->rounds;
-        return 0;
-    };
-    const auto spin_in_a_handler = [&] {
-        static std::array<char, 65536> memory;
-        const stack_t stack{.ss_sp = memory.data(), .ss_flags = 0, .ss_size = memory.size()};
-        ::sigaltstack(&stack, nullptr);
-        struct sigaction action = {};
-        action.sa_flags = SA_ONSTACK;
-        action.sa_handler = [](int) {
-            facts->ready = true;
-            for (;;) ++facts->rounds;
-        };
-        ::sigaction(SIGUSR1, &action, nullptr);
-        ::raise(SIGUSR1);
-        return 0;
-    };
     CHECK(has_way_home(spin));
     // Not where the C library marks guards without a mapping.
     WARN(has_way_home([&] {
@@ -231,6 +232,31 @@ TEST_CASE("only a stack of the kernel or the C library has room for a way home")
         return 0;
     }));
     CHECK_FALSE(has_way_home(spin_in_a_handler));
+}
+
+TEST_CASE("a thread with a way home is borrowed rather than one without") {
+    facts->ready = false;
+    TestHub hub;
+    Child child(hub, [] {
+        std::thread([] {
+            for (;;) ++facts->rounds;
+        }).detach();
+        return spin_in_a_handler();
+    });
+    REQUIRE(wait_until([] { return facts->ready.load(); }));
+    auto target = Target::attach(hub, child.pid());
+    auto stop = need(target)->stop();
+    const auto threads = RemoteSyscall::threads_to_borrow(need(stop));
+    REQUIRE(threads.size() == 2);
+    CHECK(threads[0]->tid() != threads[1]->tid());
+    const auto has_way_home = [&](StoppedThread& thread) {
+        auto session = RemoteSyscall::borrow(thread, **target);
+        return need(session).has_way_home();
+    };
+    StoppedThread& leader = *threads[threads[0]->tid() != child.pid()];
+    StoppedThread& other = *threads[threads[0]->tid() == child.pid()];
+    CHECK_FALSE(has_way_home(leader));
+    CHECK((threads[0] == &other) == has_way_home(other));
 }
 
 TEST_CASE("a target goes on unharmed, and without a child, wherever its tracer is killed") {

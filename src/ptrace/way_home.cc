@@ -11,7 +11,6 @@
 #include <limits>
 #include <utility>
 
-#include "base/memory_map.h"
 #include "ptrace/proc.h"
 #include "ptrace/process_memory.h"
 #include "ptrace/ptrace_call.h"
@@ -39,6 +38,8 @@ constexpr std::uint64_t frame_offset(Block block) {
 constexpr std::uint64_t entry_offset(Block block) {
     return frame_offset(block) - address_bytes;
 }
+constexpr std::uint64_t most_bytes =
+    red_zone_bytes + frame_offset(home) + block_bytes + max_xstate_bytes + frame_alignment;
 
 Error no_way(std::string_view why) {
     return {ErrorCode::unsupported, 0, std::string(why)};
@@ -106,6 +107,13 @@ Result<void> write_all(const UniqueFd& memory, GuestAddress at, std::span<const 
 }
 
 }  // namespace
+
+bool WayHome::finds_stack(const StoppedThread& thread, const MemoryMap& map) {
+    const auto own = thread.registers();
+    if (!own || has_shadow_stack(thread)) return false;
+    ProcessMemory memory(thread.tid());
+    return is_own_stack(map, memory, *own, {own->rsp - most_bytes});
+}
 
 Result<WayHome> WayHome::lay(const StoppedThread& thread, const ReturnCode& code) {
     if (has_shadow_stack(thread)) return no_way("the thread has a shadow stack");

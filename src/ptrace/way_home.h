@@ -1,9 +1,9 @@
-// What leads a borrowed thread back if the tracer dies meanwhile.
+// How a borrowed thread gets back if the tracer dies meanwhile.
 //
 // A thread of the target that makes a call for us has our registers. When the tracer dies, even by
-// SIGKILL, the kernel lets the thread go on as it is. So its stack pointer leads, over the RET
-// behind the call and frames of rt_sigreturn(2) below its own stack, back to its own registers and
-// signal mask, and on the way past the end of the process that the call may have borne.
+// SIGKILL, the kernel lets the thread go on as it is. So we put frames of rt_sigreturn(2) below its
+// stack, to which the RET behind the call leads. The first lets it wait for the end of the process
+// that the call may have borne. The last gives it its own registers and signal mask back.
 #pragma once
 
 #include <sys/user.h>
@@ -15,6 +15,7 @@
 
 #include "base/fd.h"
 #include "base/guest_address.h"
+#include "base/memory_map.h"
 #include "base/result.h"
 #include "ptrace/stopped_thread.h"
 #include "ptrace/syscall_site.h"
@@ -25,11 +26,14 @@ class WayHome {
   public:
     static constexpr std::uint64_t syscall_instruction_bytes = 2;
 
-    // Writes the frames below what `thread` uses of its stack, where that is
-    // a stack as the kernel or the C library makes it: whatever else is below a stack pointer may
-    // be in use. Errors: gone; unsupported: there is no such stack, or no room; it keeps a shadow
-    // stack, or has more state than a frame.
+    // Writes the frames below what `thread` uses of its stack. It must be a stack as the kernel or
+    // the C library makes it: below the stack pointer of a coroutine there may be anything. Errors:
+    // gone; unsupported: there is no such stack, or no room; the thread has a shadow stack, or more
+    // state than a frame has room for.
     static Result<WayHome> lay(const StoppedThread& thread, const ReturnCode& code);
+
+    // A stack for lay() is there. `map` must be of the thread's process.
+    static bool finds_stack(const StoppedThread& thread, const MemoryMap& map);
 
     WayHome(WayHome&& other) noexcept;
     WayHome& operator=(WayHome&&) = delete;
@@ -41,9 +45,10 @@ class WayHome {
     GuestAddress return_instruction() const { return call_ + syscall_instruction_bytes; }
     GuestAddress stack() const;
 
-    // Of a process that is borne on the way: its stack pointer, by which it exits; and where its id
-    // must stand, an int, as the target sees it: the thread waits for its end.
+    // The stack pointer of a process that is borne on the way: if it gets loose it exits.
     GuestAddress child_stack() const;
+    // Where the id of that process must stand, an int, as the target sees it: the thread waits for
+    // its end.
     GuestAddress child_id() const;
 
   private:

@@ -136,8 +136,8 @@ Result<bool> IntervalRun::prepare_next(Passage passage) {
         return false;
     }
     const bool all =
-        has_memory_sharer_ ||
-        std::ranges::any_of(passage.writes.ranges, [](const auto& range) { return range.is_all(); });
+        has_memory_sharer_ || std::ranges::any_of(passage.writes.ranges,
+                                                  [](const auto& range) { return range.is_all(); });
     changed_ = all ? std::vector{MemoryRange::all()} : std::move(passage.writes.ranges);
     layout_changed_ |= passage.writes.layout || has_stack_grown(changed_);
     anew_ |= passage.executed;
