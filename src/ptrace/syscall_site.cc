@@ -19,14 +19,22 @@ constexpr bool pops(std::byte opcode) {
     return value == 0xc3 || value == 0xc9 || (value & 0xf8) == 0x58;
 }
 
-std::optional<std::size_t> find_in(std::span<const std::byte> code, bool must_pop) {
-    for (auto at = code.begin();; ++at) {
-        at = std::search(at, code.end(), syscall_bytes.begin(), syscall_bytes.end());
-        if (at == code.end()) return std::nullopt;
-        const auto next = at + syscall_bytes.size();
-        if (!must_pop || (next != code.end() && pops(*next)))
-            return static_cast<std::size_t>(at - code.begin());
+// memmem(3) is several times as fast as std::search on code.
+std::optional<std::size_t> find_bytes(std::span<const std::byte> bytes,
+                                      std::span<const std::byte> sought, std::size_t from = 0) {
+    const auto* begin = bytes.data() + from;
+    const auto* found = ::memmem(begin, bytes.size() - from, sought.data(), sought.size());
+    if (!found) return std::nullopt;
+    return static_cast<std::size_t>(static_cast<const std::byte*>(found) - bytes.data());
+}
+
+std::optional<std::size_t> find_syscall(std::span<const std::byte> code, bool must_pop) {
+    for (auto at = find_bytes(code, syscall_bytes); at;
+         at = find_bytes(code, syscall_bytes, *at + 1)) {
+        const auto next = *at + syscall_bytes.size();
+        if (!must_pop || (next < code.size() && pops(code[next]))) return at;
     }
+    return std::nullopt;
 }
 
 std::optional<GuestAddress> find_in_mapping(const Mapping& mapping, MemoryReader& memory,
@@ -36,7 +44,7 @@ std::optional<GuestAddress> find_in_mapping(const Mapping& mapping, MemoryReader
     for (GuestAddress at = mapping.start; at < mapping.end; at = at + chunk_bytes) {
         chunk.resize(std::min(chunk_bytes + overlap, mapping.end - at));
         if (!memory.read(at, chunk)) return std::nullopt;
-        if (const auto found = find_in(chunk, must_pop)) return at + *found;
+        if (const auto found = find_syscall(chunk, must_pop)) return at + *found;
     }
     return std::nullopt;
 }
@@ -48,15 +56,6 @@ constexpr std::array sigreturn_tail = {std::byte{0x0f}, std::byte{0},    std::by
                                        std::byte{0},    std::byte{0x0f}, std::byte{0x05}};
 constexpr std::array to_eax = {std::byte{0xb8}};
 constexpr std::array to_rax = {std::byte{0x48}, std::byte{0xc7}, std::byte{0xc0}};
-
-// memmem(3) is several times as fast as std::search on code.
-std::optional<std::size_t> find_bytes(std::span<const std::byte> bytes,
-                                      std::span<const std::byte> sought, std::size_t from = 0) {
-    const auto* begin = bytes.data() + from;
-    const auto* found = ::memmem(begin, bytes.size() - from, sought.data(), sought.size());
-    if (!found) return std::nullopt;
-    return static_cast<std::size_t>(static_cast<const std::byte*>(found) - bytes.data());
-}
 
 bool ends_with(std::span<const std::byte> bytes, std::span<const std::byte> end) {
     return bytes.size() >= end.size() && std::ranges::equal(bytes.last(end.size()), end);
