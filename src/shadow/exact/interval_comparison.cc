@@ -67,10 +67,8 @@ Result<bool> IntervalRun::is_memory_due(Boundary boundary, const SampleOutcome& 
         emulated.worker_exhausted ||
         (boundary != Boundary::syscall && boundary != Boundary::vdso_call))
         return true;
-    if (shares_memory()) return true;
-    // What differs now is excused now, and not later.
-    TRY_ASSIGN(const auto* reason, excuse());
-    if (reason) return true;
+    // What differs for this reason must be found now, and not later.
+    if (shares_memory() || has_memory_sharer_) return true;
     if (boundary == Boundary::vdso_call) return false;
     TRY_ASSIGN(const auto registers, thread_.registers());
     return hides_memory(entered_call(registers));

@@ -190,22 +190,15 @@ void IntervalRun::narrow_down(const CpuState& start) {
         lines.push_back("not narrowed down: " + found.error().message);
 }
 
-// Why emulation and hardware may part in this interval though both are right; null: no reason.
-Result<const char*> IntervalRun::excuse() const {
-    if (has_memory_sharer_) return "another process shared its memory";
-    TRY_ASSIGN(const bool may_have_parted, rseq_->may_have_parted(thread_));
-    if (!may_have_parted) return nullptr;
-    return "it moved to another processor, or a restartable sequence aborted";
-}
-
+// Emulation and hardware have parted, which may have a reason outside of both.
 Result<void> IntervalRun::note_difference(std::vector<std::string> differences) {
-    TRY_ASSIGN(const auto* reason, excuse());
-    if (reason) {
-        ++stats_.excluded[reason];
-        anew_ = jumped_ = true;
-    } else {
-        note_divergence(std::move(differences));
-    }
+    TRY_ASSIGN(const bool told_by_kernel, rseq_->may_have_parted(thread_));
+    if (told_by_kernel)
+        differences.emplace_back(
+            "perhaps because the thread was moved to another processor, whose number it can read, "
+            "or because a restartable sequence was aborted");
+    if (has_memory_sharer_) differences.emplace_back("perhaps by a child that has the same memory");
+    note_divergence(std::move(differences));
     return {};
 }
 

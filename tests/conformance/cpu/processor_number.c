@@ -1,4 +1,5 @@
 // The number of the processor is one that the program may use, and is where it runs.
+// diverges: it may be moved to another processor behind the look at its number
 #include <sched.h>
 
 #include "check.h"

@@ -1,4 +1,5 @@
 // An interrupted restartable sequence goes to its abort handler: no increment is lost.
+// diverges: it may be moved to another processor, or a sequence aborted
 #include <sched.h>
 #include <sys/rseq.h>
 

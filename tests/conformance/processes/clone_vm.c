@@ -1,4 +1,5 @@
 // A process made by clone(CLONE_VM) has its parent's memory and a life of its own.
+// diverges: its child writes to the same memory
 #include <sched.h>
 #include <sys/syscall.h>
 
