@@ -11,7 +11,7 @@
 
 namespace shadowprof {
 
-// What a frame without extended registers takes.
+// The size of a frame without extended registers.
 inline constexpr std::size_t sigreturn_context_bytes = 304;
 // Where in a frame the word for rdi is.
 inline constexpr std::size_t sigreturn_rdi_offset = 104;

@@ -191,7 +191,7 @@ bool survives(Body body, int calls, bool& made) {
     return killed;
 }
 
-// Of the tests of stacks.
+// What the tests of stacks share with their targets.
 Shared<Facts> facts;
 
 int spin() {

@@ -1,6 +1,5 @@
 // What is compared at the end of an interval, and when memory is.
 #include "ptrace/process_memory.h"
-#include "ptrace/rseq_area.h"
 #include "shadow/exact/interval_run.h"
 #include "shadow/exact/kernel_writes.h"
 #include "shadow/exact/state_comparison.h"
@@ -48,7 +47,7 @@ Result<std::vector<std::string>> IntervalRun::compare_registers(Boundary boundar
 Result<std::vector<std::string>> IntervalRun::compare_memory(std::vector<MemoryDifference>* bytes) {
     const auto begin = Clock::now();
     // The kernel writes there when it preempts the thread.
-    TRY_ASSIGN(const auto rseq, read_rseq_area(thread_));
+    const auto& rseq = rseq_->area();
     TRY_ASSIGN(const auto memory, of_worker(worker_->compare_memory({rseq.start, rseq.end})));
     auto found = differences(memory);
     if (bytes) bytes->insert(bytes->end(), memory.differences, memory.differences + found.size());
@@ -67,8 +66,7 @@ Result<bool> IntervalRun::is_memory_due(Boundary boundary, const SampleOutcome& 
         emulated.worker_exhausted ||
         (boundary != Boundary::syscall && boundary != Boundary::vdso_call))
         return true;
-    // What differs for this reason must be found now, and not later.
-    if (shares_memory() || has_memory_sharer_) return true;
+    if (shares_memory()) return true;
     if (boundary == Boundary::vdso_call) return false;
     TRY_ASSIGN(const auto registers, thread_.registers());
     return hides_memory(entered_call(registers));

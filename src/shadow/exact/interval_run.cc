@@ -112,7 +112,7 @@ Result<bool> IntervalRun::interval_from(const CpuState& start) {
     native_end_ = {};
     if (*arrival == Arrival::there) {
         TRY_ASSIGN(auto found, compare(*boundary, emulated, &native_end_.bytes));
-        if (!found.empty()) TRY(note_difference(std::move(found)));
+        if (!found.empty()) note_difference(std::move(found));
     }
     TRY_ASSIGN(auto passage, pass_end(*arrival, *boundary, emulated));
     if (emulated.worker_exhausted) TRY(replace_worker());
@@ -148,8 +148,9 @@ Result<bool> IntervalRun::prepare_next(Passage passage) {
 
 // Others may write to it.
 bool IntervalRun::shares_memory() const {
-    return std::ranges::any_of(map_.mappings(),
-                               [](const Mapping& m) { return m.shared && m.writable; });
+    return has_memory_sharer_ || std::ranges::any_of(map_.mappings(), [](const Mapping& m) {
+               return m.shared && m.writable;
+           });
 }
 
 bool IntervalRun::wants_replica() const {
@@ -191,15 +192,13 @@ void IntervalRun::narrow_down(const CpuState& start) {
 }
 
 // Emulation and hardware have parted, which may have a reason outside of both.
-Result<void> IntervalRun::note_difference(std::vector<std::string> differences) {
-    TRY_ASSIGN(const bool told_by_kernel, rseq_->may_have_parted(thread_));
-    if (told_by_kernel)
+void IntervalRun::note_difference(std::vector<std::string> differences) {
+    if (rseq_->may_have_parted(thread_))
         differences.emplace_back(
             "perhaps because the thread was moved to another processor, whose number it can read, "
             "or because a restartable sequence was aborted");
     if (has_memory_sharer_) differences.emplace_back("perhaps by a child that has the same memory");
     note_divergence(std::move(differences));
-    return {};
 }
 
 void IntervalRun::note_divergence(std::vector<std::string> differences) {

@@ -109,7 +109,7 @@ class IntervalRun {
     std::optional<Boundary> boundary_of(const SampleOutcome& emulated) const;
     Result<Arrival> run_natively_to(Boundary boundary, const SampleOutcome& emulated);
     Result<Arrival> find_cut(const SampleOutcome& emulated);
-    Result<void> note_difference(std::vector<std::string> differences);
+    void note_difference(std::vector<std::string> differences);
     Result<Passage> pass_elsewhere(const SampleOutcome& emulated);
     Result<Passage> run_to_next_call(std::string why);
     Result<std::vector<std::string>> compare(Boundary boundary, const SampleOutcome& emulated,

@@ -4,25 +4,23 @@
 #include <span>
 
 #include "ptrace/process_memory.h"
-#include "ptrace/rseq_area.h"
 
 namespace shadowprof {
 
 Result<RseqWatch> RseqWatch::begin(const StoppedThread& thread) {
-    TRY_ASSIGN(const auto contents, read(thread));
-    return RseqWatch(contents);
+    TRY_ASSIGN(const auto area, read_rseq_area(thread));
+    return RseqWatch(area, read(thread, area));
 }
 
-Result<bool> RseqWatch::may_have_parted(const StoppedThread& thread) const {
-    TRY_ASSIGN(const auto now, read(thread));
+bool RseqWatch::may_have_parted(const StoppedThread& thread) const {
+    const auto now = read(thread, area_);
     constexpr std::array<std::byte, 8> none = {};
     return now.processor != begin_.processor || now.place != begin_.place ||
            begin_.sequence != none || now.sequence != none;
 }
 
-Result<RseqWatch::Contents> RseqWatch::read(const StoppedThread& thread) {
+RseqWatch::Contents RseqWatch::read(const StoppedThread& thread, const RseqArea& area) {
     Contents contents = {};
-    TRY_ASSIGN(const auto area, read_rseq_area(thread));
     ProcessMemory memory(thread.tid());
     const auto bytes = std::as_writable_bytes(std::span(&contents, 1));
     // Where it cannot be read the kernel cannot write either.

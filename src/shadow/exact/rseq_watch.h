@@ -7,18 +7,23 @@
 #include <cstddef>
 
 #include "base/result.h"
+#include "ptrace/rseq_area.h"
 #include "ptrace/stopped_thread.h"
 
 namespace shadowprof {
 
 class RseqWatch {
   public:
-    // Of a thread that is about to begin an interval. Error: gone.
+    // Reads what the kernel has told `thread` so far. The thread is about to begin an interval.
+    // Error: gone.
     static Result<RseqWatch> begin(const StoppedThread& thread);
 
+    // Where the kernel tells it. Only a system call changes that.
+    const RseqArea& area() const { return area_; }
+
     // The thread has come to the interval's end. True if it was moved to another processor, or has
-    // restartable sequences: nothing tells whether one of them was aborted. Error: gone.
-    Result<bool> may_have_parted(const StoppedThread& thread) const;
+    // restartable sequences: nothing tells whether one of them was aborted.
+    bool may_have_parted(const StoppedThread& thread) const;
 
   private:
     // As much of struct rseq as kernels write to; zeros where there is none.
@@ -29,9 +34,10 @@ class RseqWatch {
         std::array<std::byte, 12> place;  // node_id, mm_cid; only newer kernels write here
     };
 
-    explicit RseqWatch(const Contents& begin) : begin_(begin) {}
-    static Result<Contents> read(const StoppedThread& thread);
+    RseqWatch(const RseqArea& area, const Contents& begin) : area_(area), begin_(begin) {}
+    static Contents read(const StoppedThread& thread, const RseqArea& area);
 
+    RseqArea area_;
     Contents begin_;
 };
 
