@@ -27,6 +27,14 @@ class References(TestCase):
         self.assertEqual(done.code, 0, done.stderr)
         return profile
 
+    def seen_until(self, enough, program, iterations, options):
+        """The same, with more iterations until `enough(profile)`."""
+        done, profile = self.profile_until(
+            enough, lambda factor: (victim(program), str(iterations * factor)),
+            module=victim(program), options=options)
+        self.assertEqual(done.code, 0, done.stderr)
+        return profile
+
     def hazards_of(self, profile):
         """{(kind, names): (count, executions)} of what lies at labels of the victim."""
         found = {}
@@ -36,6 +44,14 @@ class References(TestCase):
             if all(name and name.startswith("hazards_") for name in names):
                 found[(hazard["kind"],) + names] = (hazard["count"], hazard["executions"])
         return found
+
+    def hazards_until(self, least, options):
+        """A profile that has every hazard so often."""
+        def enough(profile):
+            found = self.hazards_of(profile)
+            return all(found.get(what, (0, 0))[0] >= least for what in PAIRS | SPLITS)
+
+        return self.seen_until(enough, "hazards", 8_000_000, options)
 
     def check_hazards(self, profile, least):
         found = self.hazards_of(profile)
@@ -47,7 +63,7 @@ class References(TestCase):
             self.assertLessEqual(count, executions, what)
 
     def test_sampled_hazards_are_those_that_are_there_and_no_others(self):
-        profile = self.seen("hazards", options=("--profiles=edge,hazard",))
+        profile = self.hazards_until(100, ("--profiles=edge,hazard",))
         self.check_hazards(profile, 100)
         self.assertNotIn("hazards", " ".join(profile["notes"]))
 
@@ -58,14 +74,22 @@ class References(TestCase):
         self.check_hazards(profile, 3000)
 
     def test_hazards_in_bursts_that_are_counted_in_events(self):
-        profile = self.seen("hazards", options=("--profiles=edge,value,hazard", "--every=1000",
-                                                "--burst-length=hazard:50"))
+        profile = self.hazards_until(20, ("--profiles=edge,value,hazard", "--every=1000",
+                                          "--burst-length=hazard:50"))
         self.check_hazards(profile, 20)
         self.assertEqual(profile["sampling"]["bursts"]["lengths"]["hazard"], 50)
 
     def test_loads_are_known_by_their_addresses(self):
-        profile = self.seen("addresses", options=("--profiles=edge,value,hazard",))
-        found = {profile.name(entry["at"]): entry for entry in profile["addresses"]}
+        def by_name(profile):
+            return {profile.name(entry["at"]): entry for entry in profile["addresses"]}
+
+        def enough(profile):
+            found = by_name(profile)
+            return all(label in found and found[label]["count"] > 1000 for label in PATTERNS)
+
+        profile = self.seen_until(enough, "addresses", 40_000_000,
+                                  ("--profiles=edge,value,hazard",))
+        found = by_name(profile)
         for label, (pattern, stride) in PATTERNS.items():
             entry = found[label]
             self.assertEqual(entry["pattern"], pattern, label)
