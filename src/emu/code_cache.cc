@@ -43,25 +43,32 @@ CodeCache::~CodeCache() {
 }
 
 Result<void> CodeCache::map() {
-    region_bytes_ = context_bytes + code_bytes + trace_levels * table_bytes;
-    void* region = mmap(nullptr, region_bytes_, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    region_bytes_ = context_bytes + code_bytes + IndirectTargets::memory_bytes;
+    void* region =
+        mmap(nullptr, region_bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (region == MAP_FAILED)
         return errno_error("emulator: cannot reserve address space for translated code");
     region_ = static_cast<std::uint8_t*>(region);
+    if (mprotect(region_, context_bytes, PROT_READ | PROT_WRITE) != 0)
+        return errno_error("emulator: cannot make its memory accessible");
     context_ = new (region_) ExecutionContext{};
-    code_ = region_ + context_bytes;
-    code_end_ = code_ + code_bytes;
-    auto* table = code_end_;
-    for (std::size_t level = 0; level < trace_levels; ++level, table += table_bytes) {
-        tables_[level] = reinterpret_cast<std::uint32_t*>(table);
-        context_->tables[level] = reinterpret_cast<std::uint64_t>(table);
-    }
-    // The tables are sparse: a huge page would be zeroed for a handful of entries.
-    madvise(code_end_, trace_levels * table_bytes, MADV_NOHUGEPAGE);
-    if (mprotect(code_, code_bytes, PROT_READ | PROT_WRITE | PROT_EXEC) != 0)
+    next_ = accessible_end_ = code_ = region_ + context_bytes;
+    limit_ = code_end_ = code_ + code_bytes;
+    grow();
+    if (limit_ == code_)
         return errno_error("emulator: this system does not allow memory for translated code");
+    indirect_targets_.emplace(code_end_, code_);
     return {};
+}
+
+void CodeCache::grow() {
+    auto* const end = code_end_ - accessible_end_ > static_cast<std::ptrdiff_t>(growth_bytes)
+                          ? accessible_end_ + growth_bytes
+                          : code_end_;
+    if (mprotect(accessible_end_, static_cast<std::size_t>(end - accessible_end_),
+                 PROT_READ | PROT_WRITE | PROT_EXEC) == 0)
+        accessible_end_ = end;
+    limit_ = accessible_end_ == end ? code_end_ : accessible_end_;
 }
 
 void CodeCache::emit_stubs(SignalFunction on_signal, void* self) {
@@ -155,30 +162,7 @@ void CodeCache::enter() {
 
 void CodeCache::clear() {
     next_ = first_;
-    // Private anonymous memory reads as zeroes again: every entry leads to the miss stub.
-    madvise(code_end_, trace_levels * table_bytes, MADV_DONTNEED);
-}
-
-void CodeCache::emit_indirect_branch(TraceLevel level, CodeBuffer& out) const {
-    out.store(offsetof(ExecutionContext, target), host::scratch_a);
-    out.move32(host::scratch_b, host::scratch_a);
-    if (level == TraceLevel::blocks) {
-        out.lea_host(host::scratch_a, code_);
-        out.bytes({0x47, 0x8b, 0x9c, 0x9a});  // mov r11d, [r10 + r11*4 + the table's distance]
-        out.value(static_cast<std::int32_t>(code_bytes));
-    } else {
-        out.load(host::scratch_a, offsetof(ExecutionContext, tables) +
-                                      sizeof(std::uint64_t) * static_cast<std::size_t>(level));
-        out.bytes({0x47, 0x8b, 0x1c, 0x9a});  // mov r11d, [r10 + r11*4]
-        out.lea_host(host::scratch_a, code_);
-    }
-    out.lea_sum(host::scratch_b, host::scratch_a, host::scratch_b);
-    out.bytes({0x41, 0xff, 0xe3});  // jmp r11
-}
-
-void CodeCache::set_indirect(TraceLevel level, GuestAddress target, const std::uint8_t* entry) {
-    tables_[static_cast<std::size_t>(level)][static_cast<std::uint32_t>(target.value)] =
-        static_cast<std::uint32_t>(entry - code_);
+    indirect_targets_->clear();
 }
 
 }  // namespace shadowprof

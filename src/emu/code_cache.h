@@ -1,15 +1,17 @@
-// The memory that translated code lives in: the context, the fixed stubs, the code, and the tables
-// for indirect branches. Fills the low addresses first; cleared as a whole.
+// The memory that translated code lives in: the context, the fixed stubs, the code, and the table
+// of indirect targets. Fills the low addresses first; cleared as a whole.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "base/guest_address.h"
 #include "base/result.h"
 #include "emu/code_buffer.h"
 #include "emu/execution_context.h"
+#include "emu/indirect_targets.h"
 
 namespace shadowprof {
 
@@ -31,9 +33,14 @@ class CodeCache {
     // saves the guest state. The caller has set everything in the context but the host's part.
     void enter();
 
-    // A buffer for all free code memory; what was appended is kept by commit().
-    CodeBuffer open() const { return {next_, code_end_, context_}; }
-    void commit(const CodeBuffer& buffer) { next_ = buffer.position(); }
+    // A buffer for all free code memory; what was appended is kept by commit(). Append no more than
+    // most_appended_bytes to one.
+    CodeBuffer open() const { return {next_, limit_, context_}; }
+    void commit(const CodeBuffer& buffer) {
+        next_ = buffer.position();
+        if (static_cast<std::size_t>(accessible_end_ - next_) < most_appended_bytes) grow();
+    }
+    static constexpr std::size_t most_appended_bytes = std::size_t{1} << 20;
     static constexpr std::size_t code_size_bytes() { return code_bytes; }
     // Forgets all translated code and every indirect target.
     void clear();
@@ -57,36 +64,37 @@ class CodeCache {
     // The handler to install for signals that translated code may raise (SA_SIGINFO, SA_ONSTACK).
     void* signal_entry() const { return signal_entry_; }
 
-    // Appends a branch to the guest address in scratch_a, through the level's table.
-    void emit_indirect_branch(TraceLevel level, CodeBuffer& out) const;
-    // From now on, indirect branches of `level` to `target` go to `entry`, which must check that
-    // context().target is the address that it stands for: targets 4 GiB apart share an entry.
-    void set_indirect(TraceLevel level, GuestAddress target, const std::uint8_t* entry);
+    IndirectTargets& indirect_targets() { return *indirect_targets_; }
+    const IndirectTargets& indirect_targets() const { return *indirect_targets_; }
 
   private:
     CodeCache() = default;
     Result<void> map();
+    // Makes code memory accessible in steps: what is not needed must fault if the guest reaches it.
+    void grow();
     void emit_stubs(SignalFunction on_signal, void* self);
     void emit_enter(CodeBuffer& out);
     void emit_exit_common(CodeBuffer& out);
     void emit_signal_entry(CodeBuffer& out, SignalFunction on_signal, void* self);
 
     static constexpr std::size_t code_bytes = std::size_t{64} << 20;
+    static constexpr std::size_t growth_bytes = 2 * most_appended_bytes;
     static constexpr std::size_t context_bytes = 2 * page_bytes;
-    static constexpr std::size_t table_bytes = sizeof(std::uint32_t) << 32;
     static constexpr std::size_t exit_reasons = 9;
 
     std::uint8_t* region_ = nullptr;
     std::size_t region_bytes_ = 0;
     ExecutionContext* context_ = nullptr;
     std::uint8_t* code_ = nullptr;      // its first instruction is the miss stub
-    std::uint8_t* code_end_ = nullptr;  // the table of the first level begins here
-    std::uint8_t* first_ = nullptr;     // first byte behind the stubs
+    std::uint8_t* code_end_ = nullptr;  // the table of indirect targets begins here
+    std::uint8_t* accessible_end_ = nullptr;
+    std::uint8_t* limit_ = nullptr;  // code_end_, unless the kernel allowed no more
+    std::uint8_t* first_ = nullptr;  // first byte behind the stubs
     std::uint8_t* next_ = nullptr;
     const std::uint8_t* exits_[exit_reasons] = {};
     const std::uint8_t* enter_ = nullptr;
     void* signal_entry_ = nullptr;
-    std::uint32_t* tables_[trace_levels] = {};
+    std::optional<IndirectTargets> indirect_targets_;
 };
 
 }  // namespace shadowprof

@@ -126,6 +126,11 @@ void Emulator::handle_signal(int signal, const siginfo_t& info, ucontext_t& cont
                 reinterpret_cast<greg_t>(cache_->exit_stub(ExitReason::trace_full));
             return;
         }
+        const auto* code = reinterpret_cast<const std::uint8_t*>(rip);
+        if (cache_->indirect_targets().is_miss(code, address)) {
+            registers[REG_RIP] = reinterpret_cast<greg_t>(cache_->miss_stub());
+            return;
+        }
         fault.address = {address - memory_.delta()};
         // Not a page fault where the guest runs natively.
         if (!is_canonical(fault.address.value)) return leave_by_fault({.signal = signal}, context);

@@ -36,9 +36,8 @@ struct ExecutionContext {
     std::uint64_t guest_fs;
     std::uint64_t host_guest_fs;  // guest_fs + delta: what FS holds while guest code runs
     std::uint64_t guest_gs;
-    std::uint64_t trace_cursor;          // host RSP while guest code runs
-    std::uint64_t tables[trace_levels];  // indirect branch tables
-    std::uint64_t flag_stack[2];         // where PUSHFQ and POPFQ put the flags
+    std::uint64_t trace_cursor;   // host RSP while guest code runs
+    std::uint64_t flag_stack[2];  // where PUSHFQ and POPFQ put the flags
     std::uint64_t host_rsp;
     std::uint64_t host_fs;
     std::uint64_t fault_host_rip;

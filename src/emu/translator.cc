@@ -68,7 +68,7 @@ const std::uint8_t* Translator::indirect_entry_for(TraceLevel level, GuestAddres
         out.jump(block->entry);
         cache_.commit(out);
     }
-    if (block->indirect_entry) cache_.set_indirect(level, address, block->indirect_entry);
+    if (block->indirect_entry) cache_.indirect_targets().set(level, address, block->indirect_entry);
     return block->entry;
 }
 
@@ -337,7 +337,7 @@ void Translator::retire(std::uint32_t index) {
     block.retired = true;
     ++counters_.retired_blocks;
     by_start_[static_cast<std::size_t>(block.level)].erase(block.start);
-    cache_.set_indirect(block.level, block.start, cache_.miss_stub());
+    cache_.indirect_targets().forget(block.level, block.start);
     auto out = cache_.open();
     auto* stub = out.position();
     emit_exit(ExitReason::retired_block, index, out);

@@ -135,7 +135,7 @@ class Translator {
   private:
     static constexpr std::uint32_t block_limit = 128;  // instructions
     // More than any chain of blocks, or a superblock with its exits, needs.
-    static constexpr std::size_t piece_room_bytes = std::size_t{1} << 20;
+    static constexpr std::size_t piece_room_bytes = CodeCache::most_appended_bytes;
 
     struct Block {
         GuestAddress start;

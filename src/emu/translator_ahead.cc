@@ -21,7 +21,7 @@ bool Translator::translate_ahead(std::span<const GuestAddress> roots, BurstLevel
         const auto* block = translate(next.level, next.start, next.indirect);
         ahead_.code_bytes += static_cast<std::size_t>(cache_.open().position() - before);
         if (block && block->indirect_entry)
-            cache_.set_indirect(next.level, next.start, block->indirect_entry);
+            cache_.indirect_targets().set(next.level, next.start, block->indirect_entry);
         const auto found = take_neighbours({});
         ahead_.queue.insert(ahead_.queue.end(), found.begin(), found.end());
     }

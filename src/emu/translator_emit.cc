@@ -271,12 +271,12 @@ void Translator::emit_terminator(TraceLevel level, BlockId id, CodeBuffer& out) 
             }
             if (draft_.terminator == Terminator::indirect_call)
                 emit_push_return_address(in.next(), out);
-            cache_.emit_indirect_branch(level, out);
+            cache_.indirect_targets().emit_branch(level, out);
             break;
         }
         case Terminator::ret:
             emit_pop_return_address(in, out);
-            cache_.emit_indirect_branch(level, out);
+            cache_.indirect_targets().emit_branch(level, out);
             break;
         case Terminator::syscall:
             emit_exit(ExitReason::syscall, id, out);

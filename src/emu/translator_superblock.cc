@@ -148,7 +148,7 @@ void Translator::emit_side_exits(TraceLevel level, CodeBuffer& out) {
         if (exit.target)
             emit_branch(level, *exit.target, out);
         else
-            cache_.emit_indirect_branch(level, out);
+            cache_.indirect_targets().emit_branch(level, out);
     }
 }
 
@@ -163,7 +163,8 @@ void Translator::redirect(TraceLevel level, GuestAddress start, std::uint32_t fr
         patch_branch(exits_[exit].displacement, entry);
     *blocks_[from].entry = 0xe9;
     patch_branch(blocks_[from].entry + 1, entry);
-    if (blocks_[to].indirect_entry) cache_.set_indirect(level, start, blocks_[to].indirect_entry);
+    if (blocks_[to].indirect_entry)
+        cache_.indirect_targets().set(level, start, blocks_[to].indirect_entry);
     for (auto part = to; part < blocks_.size(); ++part)
         for (auto page = blocks_[part].start.page(); page < blocks_[part].end;
              page = page + page_bytes) {

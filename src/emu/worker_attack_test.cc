@@ -80,6 +80,7 @@ class AttackedWorker {
         return worker_->run_sample(request_, listener);
     }
     int wait_for_end() const { return worker_.wait_for_end(); }
+    MemoryMap mappings() { return mappings_of(worker_->pid()); }
 
   private:
     Snapshot snapshot_{attacking};
@@ -90,6 +91,8 @@ class AttackedWorker {
 };
 
 constexpr std::uint64_t most_attacked_bytes = 1 << 20;
+// What a worker can access of its own, before it knows any program.
+constexpr std::uint64_t most_accessible_bytes = 512 << 20;
 
 }  // namespace
 
@@ -118,6 +121,26 @@ TEST_CASE("a guest that writes all over the worker costs its sample and no more"
     const auto outcome = worker->run_sample(healthy.request(), listener);
     REQUIRE(outcome);
     CHECK(listener.instructions >= 990'000);
+}
+
+TEST_CASE("what a worker has reserved and does not use faults when a guest reaches it") {
+    AttackedWorker worker;
+    const auto all = worker.mappings();
+    std::uint64_t accessible_bytes = 0;
+    const Mapping* largest = nullptr;
+    for (const auto& m : all.mappings()) {
+        if (m.readable || m.writable || m.executable)
+            accessible_bytes += m.size_bytes();
+        else if (!largest || m.size_bytes() > largest->size_bytes())
+            largest = &m;
+    }
+    CHECK(accessible_bytes < most_accessible_bytes);
+    REQUIRE(largest);
+    CHECK(largest->size_bytes() > most_accessible_bytes);
+    const auto outcome = worker.attack(*largest, sizeof(std::uint64_t), 0x4141414141414141);
+    REQUIRE(outcome);
+    CHECK(outcome->result.end == SampleEnd::fault);
+    CHECK(outcome->result.signal == SIGSEGV);
 }
 
 TEST_CASE("a system call from subverted code kills the worker, before it is made") {
