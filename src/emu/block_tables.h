@@ -1,28 +1,64 @@
 // The tables behind a trace, as their writer sees them. The memory may be shared with a reader.
 #pragma once
 
-#include <algorithm>
+#include <sys/mman.h>
+
 #include <optional>
 #include <span>
 
 #include "emu/flow_events.h"
+#include "emu/growing_memory.h"
 
 namespace shadowprof {
 
+// Rows that are only ever appended.
+template <typename Row>
+class GrowingTable {
+  public:
+    explicit GrowingTable(std::span<Row> rows, GrowingMemory memory)
+        : rows_(rows), memory_(memory) {}
+
+    // Makes room for so many rows more. False if there is none.
+    bool has_room_for(std::size_t rows) {
+        return rows <= rows_.size() - used_ && memory_.reach((used_ + rows) * sizeof(Row));
+    }
+    // Needs room.
+    void append(const Row& row) { rows_[used_++] = row; }
+    // Of rows that were appended.
+    const Row& operator[](std::size_t index) const { return rows_[index]; }
+    std::span<const Row> part(std::size_t first, std::size_t count) const {
+        return rows_.subspan(first, count);
+    }
+    std::uint32_t used() const { return used_; }
+    bool is_filled(double share) const {
+        return static_cast<double>(used_) > share * static_cast<double>(rows_.size());
+    }
+
+  private:
+    std::span<Row> rows_;
+    GrowingMemory memory_;
+    std::uint32_t used_ = 0;
+};
+
 class BlockTables {
   public:
-    // The spans must be zero-filled and outlive this.
+    // The spans must be zero-filled and outlive this. Where they are not accessible, they become so
+    // as they are filled.
+    enum class Access { everywhere, nowhere };
     BlockTables(std::span<BlockInfo> blocks, std::span<ValueSlot> slots, std::span<BlockId> parts,
-                std::span<ReferenceSlot> references)
-        : blocks_(blocks), slots_(slots), parts_(parts), references_(references) {}
+                std::span<ReferenceSlot> references, Access access = Access::everywhere)
+        : blocks_(table(blocks, access)),
+          slots_(table(slots, access)),
+          parts_(table(parts, access)),
+          references_(table(references, access)) {}
 
     // Appends a block and its slots; nothing if a table is full. Ids are never reused.
     std::optional<BlockId> add(BlockInfo info, std::span<const ValueSlot> slots) {
-        return add(info, slots, slots_, next_slot_);
+        return add(info, slots, slots_);
     }
     // The same of a block at TraceLevel::references.
     std::optional<BlockId> add(BlockInfo info, std::span<const ReferenceSlot> slots) {
-        return add(info, slots, references_, next_reference_);
+        return add(info, slots, references_);
     }
 
     // Appends a row for each beginning of a sequence of blocks, shortest first: the first has one
@@ -30,15 +66,14 @@ class BlockTables {
     // blocks of one level without parts, at most max_sequence_parts, whose value words are few
     // enough to be counted.
     std::optional<BlockId> add_sequence(std::span<const BlockId> parts) {
-        if (blocks_.size() - next_block_ < parts.size() ||
-            parts_.size() - next_part_ < parts.size())
+        if (!blocks_.has_room_for(parts.size()) || !parts_.has_room_for(parts.size()))
             return std::nullopt;
-        std::copy(parts.begin(), parts.end(), parts_.begin() + next_part_);
-        const auto first = next_block_;
+        const auto first = size();
         BlockInfo row = blocks_[parts[0]];
         row.instructions = 0;
         row.slots = row.value_words = 0;
-        row.first_part = next_part_;
+        row.first_part = parts_.used();
+        for (auto part : parts) parts_.append(part);
         for (auto part : parts) {
             const auto& last = blocks_[part];
             if (row.parts != 0) count_step(row, last.start);
@@ -49,9 +84,8 @@ class BlockTables {
             row.instructions += last.instructions;
             row.value_words = static_cast<std::uint16_t>(row.value_words + last.value_words);
             ++row.parts;
-            blocks_[next_block_++] = row;
+            blocks_.append(row);
         }
-        next_part_ += static_cast<std::uint32_t>(parts.size());
         return first;
     }
 
@@ -62,35 +96,43 @@ class BlockTables {
 
     const BlockInfo& operator[](BlockId id) const { return blocks_[id]; }
     std::span<const ValueSlot> slots_of(const BlockInfo& info) const {
-        return slots_.subspan(info.first_slot, info.slots);
+        return slots_.part(info.first_slot, info.slots);
     }
     std::span<const ReferenceSlot> references_of(const BlockInfo& info) const {
-        return references_.subspan(info.first_slot, info.slots);
+        return references_.part(info.first_slot, info.slots);
     }
     std::span<const BlockId> parts_of(const BlockInfo& sequence) const {
-        return parts_.subspan(sequence.first_part, sequence.parts);
+        return parts_.part(sequence.first_part, sequence.parts);
     }
-    std::uint32_t size() const { return next_block_; }
-    bool full() const { return next_block_ == blocks_.size(); }
+    std::uint32_t size() const { return blocks_.used(); }
+    bool full() { return !blocks_.has_room_for(1); }
     // More than this share of one of the tables is used.
     bool is_filled(double share) const {
-        const auto beyond = [&](std::size_t used, std::size_t all) {
-            return static_cast<double>(used) > share * static_cast<double>(all);
-        };
-        return beyond(next_block_, blocks_.size()) || beyond(next_slot_, slots_.size()) ||
-               beyond(next_part_, parts_.size()) || beyond(next_reference_, references_.size());
+        return blocks_.is_filled(share) || slots_.is_filled(share) || parts_.is_filled(share) ||
+               references_.is_filled(share);
     }
 
   private:
+    static constexpr std::size_t step_bytes = std::size_t{256} << 10;
+
+    template <typename Row>
+    static GrowingTable<Row> table(std::span<Row> rows, Access access) {
+        const auto memory = std::as_writable_bytes(rows);
+        return GrowingTable<Row>(rows,
+                                 access == Access::everywhere
+                                     ? GrowingMemory::accessible(memory)
+                                     : GrowingMemory(memory, PROT_READ | PROT_WRITE, step_bytes));
+    }
+
     template <typename Slot>
-    std::optional<BlockId> add(BlockInfo info, std::span<const Slot> slots, std::span<Slot> table,
-                               std::uint32_t& next) {
-        if (full() || table.size() - next < slots.size()) return std::nullopt;
-        info.first_slot = next;
+    std::optional<BlockId> add(BlockInfo info, std::span<const Slot> slots,
+                               GrowingTable<Slot>& table) {
+        if (full() || !table.has_room_for(slots.size())) return std::nullopt;
+        info.first_slot = table.used();
         info.slots = static_cast<std::uint16_t>(slots.size());
-        for (const auto& slot : slots) table[next++] = slot;
-        blocks_[next_block_] = info;
-        return next_block_++;
+        for (const auto& slot : slots) table.append(slot);
+        blocks_.append(info);
+        return size() - 1;
     }
     static void count_step(BlockInfo& from, GuestAddress to) {
         if (is_event({.calls = true, .back_edges = false}, from.terminator, from.last, to))
@@ -99,14 +141,10 @@ class BlockTables {
             ++from.back_edges;
     }
 
-    std::span<BlockInfo> blocks_;
-    std::span<ValueSlot> slots_;
-    std::span<BlockId> parts_;
-    std::span<ReferenceSlot> references_;
-    BlockId next_block_ = 0;
-    std::uint32_t next_slot_ = 0;
-    std::uint32_t next_reference_ = 0;
-    std::uint32_t next_part_ = 0;
+    GrowingTable<BlockInfo> blocks_;
+    GrowingTable<ValueSlot> slots_;
+    GrowingTable<BlockId> parts_;
+    GrowingTable<ReferenceSlot> references_;
 };
 
 }  // namespace shadowprof

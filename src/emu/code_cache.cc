@@ -4,6 +4,7 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <array>
 
 #include "decoder/gpr_numbers.h"
@@ -52,23 +53,22 @@ Result<void> CodeCache::map() {
     if (mprotect(region_, context_bytes, PROT_READ | PROT_WRITE) != 0)
         return errno_error("emulator: cannot make its memory accessible");
     context_ = new (region_) ExecutionContext{};
-    next_ = accessible_end_ = code_ = region_ + context_bytes;
-    limit_ = code_end_ = code_ + code_bytes;
-    grow();
-    if (limit_ == code_)
+    code_ = region_ + context_bytes;
+    code_end_ = code_ + code_bytes;
+    memory_ = {std::as_writable_bytes(std::span(code_, code_bytes)),
+               PROT_READ | PROT_WRITE | PROT_EXEC, growth_bytes};
+    if (!memory_.reach(growth_bytes))
         return errno_error("emulator: this system does not allow memory for translated code");
+    limit_ = code_end_;
     indirect_targets_.emplace(code_end_, code_);
     return {};
 }
 
-void CodeCache::grow() {
-    auto* const end = code_end_ - accessible_end_ > static_cast<std::ptrdiff_t>(growth_bytes)
-                          ? accessible_end_ + growth_bytes
-                          : code_end_;
-    if (mprotect(accessible_end_, static_cast<std::size_t>(end - accessible_end_),
-                 PROT_READ | PROT_WRITE | PROT_EXEC) == 0)
-        accessible_end_ = end;
-    limit_ = accessible_end_ == end ? code_end_ : accessible_end_;
+void CodeCache::commit(const CodeBuffer& buffer) {
+    next_ = buffer.position();
+    const auto wanted = static_cast<std::size_t>(next_ - code_) + most_appended_bytes;
+    limit_ = memory_.reach(std::min(wanted, code_bytes)) ? code_end_
+                                                         : code_ + memory_.accessible_bytes();
 }
 
 void CodeCache::emit_stubs(SignalFunction on_signal, void* self) {

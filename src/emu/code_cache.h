@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "emu/code_buffer.h"
 #include "emu/execution_context.h"
+#include "emu/growing_memory.h"
 #include "emu/indirect_targets.h"
 
 namespace shadowprof {
@@ -36,10 +37,7 @@ class CodeCache {
     // A buffer for all free code memory; what was appended is kept by commit(). Append no more than
     // most_appended_bytes to one.
     CodeBuffer open() const { return {next_, limit_, context_}; }
-    void commit(const CodeBuffer& buffer) {
-        next_ = buffer.position();
-        if (static_cast<std::size_t>(accessible_end_ - next_) < most_appended_bytes) grow();
-    }
+    void commit(const CodeBuffer& buffer);
     static constexpr std::size_t most_appended_bytes = std::size_t{1} << 20;
     static constexpr std::size_t code_size_bytes() { return code_bytes; }
     // Forgets all translated code and every indirect target.
@@ -70,8 +68,6 @@ class CodeCache {
   private:
     CodeCache() = default;
     Result<void> map();
-    // Makes code memory accessible in steps: what is not needed must fault if the guest reaches it.
-    void grow();
     void emit_stubs(SignalFunction on_signal, void* self);
     void emit_enter(CodeBuffer& out);
     void emit_exit_common(CodeBuffer& out);
@@ -87,9 +83,9 @@ class CodeCache {
     ExecutionContext* context_ = nullptr;
     std::uint8_t* code_ = nullptr;      // its first instruction is the miss stub
     std::uint8_t* code_end_ = nullptr;  // the table of indirect targets begins here
-    std::uint8_t* accessible_end_ = nullptr;
-    std::uint8_t* limit_ = nullptr;  // code_end_, unless the kernel allowed no more
-    std::uint8_t* first_ = nullptr;  // first byte behind the stubs
+    std::uint8_t* limit_ = nullptr;     // code_end_, unless the kernel allowed no more
+    GrowingMemory memory_;              // of the code
+    std::uint8_t* first_ = nullptr;     // first byte behind the stubs
     std::uint8_t* next_ = nullptr;
     const std::uint8_t* exits_[exit_reasons] = {};
     const std::uint8_t* enter_ = nullptr;

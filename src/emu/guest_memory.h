@@ -1,8 +1,8 @@
 // The guest's memory in the emulating process: every guest address lies at itself plus the same
 // distance, the delta, so that translated code reaches it without a look-up. If the guest leaves
 // the low third of its address space free, no guest address reaches this process's own memory;
-// otherwise the guest can read that without a fault. Pages are fetched from the snapshot when first
-// touched; writes stay here.
+// otherwise what is accessible of that does not fault (docs/verification.md). Pages are fetched
+// from the snapshot when first touched; writes stay here.
 #pragma once
 
 #include <cstdint>

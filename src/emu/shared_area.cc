@@ -25,15 +25,21 @@ Result<SharedArea> SharedArea::map_for_supervisor(int fd) {
 }
 
 Result<SharedArea> SharedArea::map_for_worker(int fd) {
-    void* base = mmap(nullptr, file_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    void* base = mmap(nullptr, file_bytes, PROT_NONE, MAP_SHARED, fd, 0);
     if (base == MAP_FAILED) return errno_error("worker: cannot map the shared memory");
-    return SharedArea(base);
+    SharedArea area(base);
+    if (mprotect(area.base_ + segments_offset, segments * segment_bytes, PROT_READ | PROT_WRITE))
+        return errno_error("worker: cannot map the shared memory");
+    area.growing_mailbox_ = {area.mailbox(), PROT_READ | PROT_WRITE, mailbox_step_bytes};
+    return area;
 }
 
-SharedArea::SharedArea(SharedArea&& other) noexcept : base_(std::exchange(other.base_, nullptr)) {}
+SharedArea::SharedArea(SharedArea&& other) noexcept
+    : base_(std::exchange(other.base_, nullptr)), growing_mailbox_(other.growing_mailbox_) {}
 
 SharedArea& SharedArea::operator=(SharedArea&& other) noexcept {
     std::swap(base_, other.base_);
+    std::swap(growing_mailbox_, other.growing_mailbox_);
     return *this;
 }
 

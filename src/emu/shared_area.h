@@ -5,10 +5,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "base/fd.h"
 #include "base/result.h"
+#include "emu/growing_memory.h"
 #include "emu/trace.h"
 
 namespace shadowprof {
@@ -29,7 +31,8 @@ class SharedArea {
     static Result<UniqueFd> create_file();
     // The supervisor's view: everything but the mailbox is read-only.
     static Result<SharedArea> map_for_supervisor(int fd);
-    // The worker's view: it may write everywhere.
+    // The worker's view: it may write everywhere. Of the tables and the mailbox, nothing is
+    // accessible at first: see BlockTables and reach_mailbox().
     static Result<SharedArea> map_for_worker(int fd);
 
     SharedArea(SharedArea&& other) noexcept;
@@ -53,6 +56,11 @@ class SharedArea {
         return {reinterpret_cast<ReferenceSlot*>(base_ + references_offset), max_references};
     }
     std::span<std::byte> mailbox() const { return {base_ + mailbox_offset, mailbox_bytes}; }
+    // The worker's first so many bytes of the mailbox; nothing if there are less.
+    std::optional<std::span<std::byte>> reach_mailbox(std::size_t bytes) {
+        if (!growing_mailbox_.reach(bytes)) return std::nullopt;
+        return mailbox().first(bytes);
+    }
 
   private:
     static constexpr std::size_t slots_offset = max_blocks * sizeof(BlockInfo);
@@ -61,11 +69,13 @@ class SharedArea {
     static constexpr std::size_t mailbox_offset =
         references_offset + max_references * sizeof(ReferenceSlot);
     static constexpr std::size_t segments_offset = mailbox_offset + mailbox_bytes;
+    static constexpr std::size_t mailbox_step_bytes = std::size_t{64} << 10;
     static constexpr std::size_t file_bytes = segments_offset + segments * segment_bytes;
 
     explicit SharedArea(void* base) : base_(static_cast<std::byte*>(base)) {}
 
     std::byte* base_ = nullptr;
+    GrowingMemory growing_mailbox_;  // the worker's
 };
 
 }  // namespace shadowprof

@@ -22,7 +22,7 @@ namespace {
 // The worker's end of the conversation during a sample.
 class Conversation final : public TraceSink, public OutsideChannel, public Stepper {
   public:
-    Conversation(WorkerSocket& socket, const SharedArea& area) : socket_(socket), area_(area) {
+    Conversation(WorkerSocket& socket, SharedArea& area) : socket_(socket), area_(area) {
         for (std::size_t i = 0; i < SharedArea::segments; ++i) free_.push_back(i);
     }
 
@@ -85,13 +85,12 @@ class Conversation final : public TraceSink, public OutsideChannel, public Stepp
 
     std::optional<SampleEnd> step(CpuState& cpu, GuestMemory& memory) override {
         StepMessage message{.cpu = cpu, .pages = 0, .ok = 0, .end = 0};
-        auto* pages = reinterpret_cast<StepPage*>(area_.mailbox().data());
-        const auto room = area_.mailbox().size() / sizeof(StepPage);
         bool fits = !memory.layout_changed();
         memory.for_each_dirty_page([&](GuestAddress at, std::span<const std::byte> bytes) {
-            if (message.pages == room) fits = false;
+            const auto mailbox = area_.reach_mailbox((message.pages + 1) * sizeof(StepPage));
+            fits = fits && mailbox;
             if (!fits) return;
-            auto& page = pages[message.pages++];
+            auto& page = reinterpret_cast<StepPage*>(mailbox->data())[message.pages++];
             page.address = at;
             std::memcpy(page.bytes, bytes.data(), page_bytes);
         });
@@ -172,7 +171,7 @@ class Conversation final : public TraceSink, public OutsideChannel, public Stepp
     }
 
     WorkerSocket& socket_;
-    const SharedArea& area_;
+    SharedArea& area_;
     // What is shared would be in the other processor's cache each time that it is written to again:
     // it gets a copy.
     TraceMemory trace_{own_words};
@@ -205,7 +204,8 @@ class Worker {
         : socket_(std::move(socket)),
           area_(std::move(area)),
           syscalls_(syscalls),
-          tables_(area_.blocks(), area_.slots(), area_.parts(), area_.references()),
+          tables_(area_.blocks(), area_.slots(), area_.parts(), area_.references(),
+                  BlockTables::Access::nowhere),
           conversation_(socket_, area_) {}
 
     Result<void> prepare() {
@@ -245,6 +245,8 @@ class Worker {
                 return false;
         }
     }
+    Result<MemoryMap> map_in_mailbox(std::size_t bytes);
+    std::optional<GuestThreads> threads_in_mailbox(const StartMessage& start);
     bool run_sample(WorkerSocket::Message& message);
     std::optional<SampleEnd> begin(const StartMessage& start, WorkerSocket::Message& message);
     bool compare(WorkerSocket::Message& message);
@@ -303,8 +305,7 @@ std::optional<SampleEnd> Worker::begin(const StartMessage& start, WorkerSocket::
     emulator_->memory().set_stack_limit(start.stack_limit_bytes);
     std::optional<MemoryMap> map;
     if (start.maps_bytes != 0) {
-        auto parsed = MemoryMap::parse(
-            {reinterpret_cast<const char*>(area_.mailbox().data()), start.maps_bytes});
+        auto parsed = map_in_mailbox(start.maps_bytes);
         if (!parsed) return SampleEnd::worker_lost;
         map = std::move(*parsed);
     }
@@ -327,15 +328,23 @@ std::optional<SampleEnd> Worker::begin(const StartMessage& start, WorkerSocket::
     return std::nullopt;
 }
 
+// A map that the supervisor has put at the mailbox's start.
+Result<MemoryMap> Worker::map_in_mailbox(std::size_t bytes) {
+    const auto text = area_.reach_mailbox(bytes);
+    if (!text) return Error{ErrorCode::unsupported, 0, "the mailbox has less"};
+    return MemoryMap::parse({reinterpret_cast<const char*>(text->data()), text->size()});
+}
+
 // The threads of a run; nothing if the mailbox cannot hold so many.
-std::optional<GuestThreads> threads_of(const StartMessage& start,
-                                       std::span<const std::byte> mailbox) {
-    GuestThreads threads(start.cpu);
-    const auto offset = threads_offset(start.maps_bytes);
+std::optional<GuestThreads> Worker::threads_in_mailbox(const StartMessage& start) {
     if (start.more_threads >= GuestThreads::max_threads ||
-        offset + start.more_threads * sizeof(StartThread) > mailbox.size())
+        start.maps_bytes > SharedArea::mailbox_bytes)
         return std::nullopt;
-    const auto* more = reinterpret_cast<const StartThread*>(mailbox.data() + offset);
+    const auto offset = threads_offset(start.maps_bytes);
+    const auto mailbox = area_.reach_mailbox(offset + start.more_threads * sizeof(StartThread));
+    if (!mailbox) return std::nullopt;
+    GuestThreads threads(start.cpu);
+    const auto* more = reinterpret_cast<const StartThread*>(mailbox->data() + offset);
     for (const auto& thread : std::span(more, start.more_threads))
         threads.add(thread.cpu, thread.runs != 0);
     return threads;
@@ -344,8 +353,8 @@ std::optional<GuestThreads> threads_of(const StartMessage& start,
 bool Worker::run_sample(WorkerSocket::Message& message) {
     std::optional<Stopwatch> stopwatch(emulation_ns_);
     auto start = body_of<StartMessage>(message);
-    if (!start || start->maps_bytes > area_.mailbox().size()) return false;
-    auto threads = threads_of(*start, area_.mailbox());
+    if (!start) return false;
+    auto threads = threads_in_mailbox(*start);
     if (!threads) return false;
     const bool exact = start->kind != RunKind::sample;
     exact ? conversation_.begin_exact()
@@ -387,7 +396,7 @@ bool Worker::run_sample(WorkerSocket::Message& message) {
 
 bool Worker::translate_ahead(WorkerSocket::Message& message) {
     const auto request = body_of<PrepareMessage>(message);
-    if (!request || !message.fd || request->maps_bytes > area_.mailbox().size()) return false;
+    if (!request || !message.fd) return false;
     const auto start_ns = read_clock_ns(CLOCK_MONOTONIC);
     const auto payload = std::span(message.bytes).subspan(sizeof *request);
     std::vector<GuestAddress> roots(payload.size() / sizeof(GuestAddress));
@@ -395,8 +404,7 @@ bool Worker::translate_ahead(WorkerSocket::Message& message) {
     PreparedMessage prepared = {};
     emulator_->watch_accesses(nullptr);
     if (request->forget_code) emulator_->forget_code();
-    auto map = MemoryMap::parse(
-        {reinterpret_cast<const char*>(area_.mailbox().data()), request->maps_bytes});
+    auto map = map_in_mailbox(request->maps_bytes);
     if (map && !emulator_->exhausted()) {
         Deadline none;
         DescriptorPages pages(std::move(message.fd), none);
@@ -417,11 +425,10 @@ bool Worker::translate_ahead(WorkerSocket::Message& message) {
 
 bool Worker::time_loads(WorkerSocket::Message& message) {
     const auto request = body_of<LoadsMessage>(message);
-    if (!request || !message.fd || request->maps_bytes > area_.mailbox().size()) return false;
+    if (!request || !message.fd) return false;
     conversation_.begin_sample(Deadline(request->stands_still_until_ns), false);
     if (request->forget_code) emulator_->forget_code();
-    auto map = MemoryMap::parse(
-        {reinterpret_cast<const char*>(area_.mailbox().data()), request->maps_bytes});
+    auto map = map_in_mailbox(request->maps_bytes);
     LoadsDone done = {};
     done.end = SampleEnd::no_room;
     std::vector<LoadTally> tallies;
@@ -460,11 +467,13 @@ bool Worker::time_loads(WorkerSocket::Message& message) {
 
 bool Worker::set_probes(const WorkerSocket::Message& message) {
     const auto request = body_of<ProbesMessage>(message);
-    const auto mailbox = area_.mailbox();
-    if (!request || request->places > mailbox.size() / sizeof(PlaceRange) ||
-        request->text_bytes > mailbox.size() - request->places * sizeof(PlaceRange))
+    if (!request || request->places > SharedArea::mailbox_bytes / sizeof(PlaceRange) ||
+        request->text_bytes > SharedArea::mailbox_bytes)
         return false;
-    const auto* ranges = reinterpret_cast<const PlaceRange*>(mailbox.data());
+    const auto mailbox =
+        area_.reach_mailbox(request->places * sizeof(PlaceRange) + request->text_bytes);
+    if (!mailbox) return false;
+    const auto* ranges = reinterpret_cast<const PlaceRange*>(mailbox->data());
     const auto* text = reinterpret_cast<const char*>(ranges + request->places);
     std::vector<std::string> texts;
     for (std::string_view rest(text, request->text_bytes); !rest.empty();) {
