@@ -26,6 +26,11 @@ struct GuestAddress {
     constexpr GuestAddress page() const { return {value & ~(page_bytes - 1)}; }
 };
 
+// With 4-level paging, and what WRFSBASE accepts.
+constexpr bool is_canonical(std::uint64_t address) {
+    return static_cast<std::int64_t>(address << 16) >> 16 == static_cast<std::int64_t>(address);
+}
+
 }  // namespace shadowprof
 
 template <>

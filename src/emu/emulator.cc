@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "emu/emulator_run.h"
 #include "emu/vdso.h"
 
 namespace shadowprof {
@@ -83,11 +82,6 @@ void Emulator::begin_translator(bool same_files) {
         add_vsyscalls(memory_.layout(), vdso_functions_);
     }
     translator_.begin_sample(vdso_functions_, nondeterminism_, same_files);
-}
-
-RunResult Emulator::run(GuestThreads& threads, const RunLimits& limits, SyscallHandler& syscalls,
-                        TraceSink& sink, Stepper* stepper) {
-    return Run(*this, threads, limits, syscalls, sink, stepper).execute();
 }
 
 RunResult Emulator::run(CpuState& cpu, const RunLimits& limits, SyscallHandler& syscalls,

@@ -68,6 +68,11 @@ class Emulator::SignalScope {
     std::array<struct sigaction, guest_signals.size()> old_actions_;
 };
 
+RunResult Emulator::run(GuestThreads& threads, const RunLimits& limits, SyscallHandler& syscalls,
+                        TraceSink& sink, Stepper* stepper) {
+    return Run(*this, threads, limits, syscalls, sink, stepper).execute();
+}
+
 RunLimits Emulator::Run::of_all_processors(RunLimits limits) {
     if (limits.instructions < RunLimits::unlimited / std::max(1u, limits.processors))
         limits.instructions *= std::max(1u, limits.processors);
@@ -155,7 +160,7 @@ void Emulator::Run::enter_entry(const std::uint8_t* entry, GuestAddress pc) {
     context_.entry = reinterpret_cast<std::uint64_t>(entry);
     if (entry) return;
     if (e_.tables_.full()) return end(SampleEnd::worker_lost);
-    if (!e_.memory_.executable_bytes(pc).empty()) return hand_over(pc);
+    if (!e_.memory_.executable_bytes(pc).empty()) return fall_back_to_single_step(pc);
     result_.signal = SIGSEGV;
     result_.fault_address = pc;
     end(SampleEnd::fault);
@@ -206,7 +211,7 @@ void Emulator::Run::on_exit() {
         case ExitReason::vdso_call:
             return on_vdso_call();
         case ExitReason::handed_over:
-            return hand_over(e_.tables_[context_.exit_info].last);
+            return fall_back_to_single_step(e_.tables_[context_.exit_info].last);
         case ExitReason::fault:
             return on_fault();
         case ExitReason::trace_full:
@@ -259,7 +264,7 @@ void Emulator::Run::on_vdso_call() {
     enter_at(*return_address);
 }
 
-void Emulator::Run::hand_over(GuestAddress pc) {
+void Emulator::Run::fall_back_to_single_step(GuestAddress pc) {
     pc_ = pc;
     if (!stepper_) return end(SampleEnd::unsupported_instruction);
     store_state();

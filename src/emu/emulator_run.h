@@ -10,11 +10,6 @@
 
 namespace shadowprof {
 
-// With 4-level paging, and what WRFSBASE accepts.
-constexpr bool is_canonical(std::uint64_t address) {
-    return static_cast<std::int64_t>(address << 16) >> 16 == static_cast<std::int64_t>(address);
-}
-
 // Goes in and out of translated code until something ends it.
 class Emulator::Run {
   public:
@@ -54,7 +49,7 @@ class Emulator::Run {
     void on_indirect_miss();
     void on_syscall();
     void on_vdso_call();
-    void hand_over(GuestAddress pc);
+    void fall_back_to_single_step(GuestAddress pc);
     void on_trace_full();
     void on_fault();
     void on_retired_block();

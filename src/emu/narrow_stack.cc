@@ -2,6 +2,7 @@
 
 #include "decoder/gpr_numbers.h"
 #include "emu/instruction_bytes.h"
+#include "emu/operand_code.h"
 
 namespace shadowprof {
 namespace {

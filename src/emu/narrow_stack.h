@@ -3,7 +3,8 @@
 
 #include <optional>
 
-#include "emu/special.h"
+#include "emu/code_buffer.h"
+#include "emu/relocate.h"
 
 namespace shadowprof {
 

@@ -103,7 +103,7 @@ static_assert(sizeof(ValueSlot) == 16);
 // What one instruction of a block does to memory at TraceLevel::references: one access of it, or,
 // where `bytes` is 0, none. The slots of an instruction follow each other, in the order of its
 // accesses; one that does nothing to memory or general registers has none, nor has what
-// memory_references() leaves out, what the kernel does and what is handed over.
+// memory_references() leaves out, what the kernel does and what is single-stepped.
 //
 // The access's linear address, with the base of FS or GS, is `addend` plus a word: the slot's own;
 // or, of a slot without words, that of the slot `source` of the same block; or else the address of

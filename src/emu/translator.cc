@@ -164,7 +164,7 @@ bool Translator::draft_block(GuestAddress start, std::uint32_t limit) {
         const bool given_up =
             nondeterminism_ == Nondeterminism::handed_over && in->is_nondeterministic();
         const auto terminator = given_up ? Terminator::handed_over : terminator_of(in->flow());
-        // What is handed over stands alone: the state before it must be precise.
+        // What is single-stepped stands alone: the state before it must be precise.
         if (terminator == Terminator::handed_over && !draft_.instructions.empty()) break;
         if (is_announced(*in)) {
             if (!draft_.instructions.empty()) break;

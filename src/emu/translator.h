@@ -24,7 +24,7 @@ namespace shadowprof {
 struct TranslationCounters {
     std::uint64_t blocks = 0;
     std::uint64_t instructions = 0;
-    std::uint64_t untranslatable = 0;  // instructions that are handed over to ptrace
+    std::uint64_t untranslatable = 0;  // instructions that are single-stepped on the replica
     std::uint64_t retired_blocks = 0;  // their code changed
     std::uint64_t cache_clears = 0;
     std::uint64_t nanoseconds = 0;

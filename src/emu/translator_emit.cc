@@ -4,6 +4,7 @@
 
 #include "decoder/gpr_numbers.h"
 #include "decoder/result_type.h"
+#include "emu/operand_code.h"
 #include "emu/special.h"
 #include "emu/translator.h"
 
@@ -175,7 +176,7 @@ void Translator::emit_body(TraceLevel level, CodeBuffer& out) {
             auto relocated = translate_special(in, out);
             if (!relocated) relocated = relocate(in, out);
             if (!relocated->ok) {
-                // The instruction gets a block of its own, from which it is handed over.
+                // The instruction gets a block of its own, from which it is single-stepped.
                 out = before;
                 draft_.references.resize(references_before);
                 draft_.words = position.words_before;

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "decoder/register_flow.h"
-#include "emu/special.h"
+#include "emu/operand_code.h"
 #include "emu/translator.h"
 
 namespace shadowprof {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/stopwatch.h"
-#include "emu/special.h"
+#include "emu/operand_code.h"
 #include "emu/translator.h"
 
 namespace shadowprof {

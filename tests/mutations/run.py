@@ -72,10 +72,10 @@ MUTATIONS = {
         "src/emu/translator.cc", "std::min(more.size(), joined.size() - size)",
         "std::min<std::size_t>(0, joined.size() - size + more.size())"),
     "RET n does not drop its arguments": (
-        "src/emu/special.cc", "static_cast<std::int32_t>(8 + extra)",
+        "src/emu/operand_code.cc", "static_cast<std::int32_t>(8 + extra)",
         "static_cast<std::int32_t>(8 + 0 * extra)"),
     "POP to an RSP-based address does not see RSP moved": (
-        "src/emu/special.cc",
+        "src/emu/operand_code.cc",
         "if (!moves) return true;", "return true;"),
     "16-bit PUSH moves the stack by eight": (
         "src/emu/narrow_stack.cc",
