@@ -6,9 +6,8 @@
 #include <cstdint>
 #include <map>
 #include <numeric>
+#include <utility>
 #include <vector>
-
-#include "profile/accuracy.h"
 
 namespace shadowprof {
 

@@ -18,19 +18,6 @@ std::uint64_t hash_of(std::uint32_t a, std::uint32_t b) {
 
 }  // namespace
 
-void BlockView::reserve(BlockToken token) {
-    if (token < blocks_.size()) return;
-    const std::size_t size =
-        std::max<std::size_t>({token + std::size_t{1}, 2 * blocks_.size(), 64});
-    blocks_.resize(size);
-}
-
-void BlockView::learn(BlockToken token) {
-    reserve(token);
-    if (blocks_[token].instructions != 0) return;
-    blocks_[token] = registry_.block(token);
-}
-
 PathGraph::PathGraph(const BlockView& blocks) : blocks_(blocks) {
     reset_tables();
 }

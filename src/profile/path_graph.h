@@ -11,30 +11,13 @@
 #include <span>
 #include <vector>
 
-#include "profile/block_registry.h"
+#include "profile/block_view.h"
 #include "profile/flow.h"
 #include "profile/flow_totals.h"
 #include "profile/index_table.h"
 #include "profile/stack_tree.h"
 
 namespace shadowprof {
-
-// What one thread knows of canonical blocks without asking the registry.
-class BlockView {
-  public:
-    explicit BlockView(const BlockRegistry& registry) : registry_(registry) { reserve(0); }
-
-    // Fetches a block, if it is not here yet.
-    void learn(BlockToken token);
-    // These need tokens that were learned.
-    const CanonicalBlock& operator[](BlockToken token) const { return blocks_[token]; }
-
-  private:
-    void reserve(BlockToken token);
-
-    const BlockRegistry& registry_;
-    std::vector<CanonicalBlock> blocks_;
-};
 
 class PathGraph {
   public:

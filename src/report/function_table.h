@@ -8,15 +8,10 @@
 
 #include "report/eh_frame.h"
 #include "report/elf_file.h"
+#include "report/function_range.h"
 #include "report/range_index.h"
 
 namespace shadowprof {
-
-struct FunctionRange {
-    std::uint64_t start = 0;
-    std::uint64_t end = 0;  // one past the last byte
-    std::string name;       // as the linker knows it; empty if only its bounds are known
-};
 
 class FunctionTable {
   public:

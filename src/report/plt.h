@@ -5,7 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "report/function_table.h"
+#include "report/elf_file.h"
+#include "report/function_range.h"
 
 namespace shadowprof {
 

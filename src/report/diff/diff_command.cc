@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/fd.h"
+#include "report/diff/compare_profiles.h"
 
 namespace shadowprof {
 namespace {

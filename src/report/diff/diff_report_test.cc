@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "report/diff/compare_profiles.h"
 #include "report/diff/test_profiles.h"
 #include "report/text_format.h"
 

@@ -96,7 +96,4 @@ struct Diff {
     const DiffTable& table(DiffKind kind) const { return tables[static_cast<std::size_t>(kind)]; }
 };
 
-// Leaves the first `most` entries of each table but functions and entries.
-Diff compare_profiles(ProfileFile& base, ProfileFile& next, std::size_t most);
-
 }  // namespace shadowprof

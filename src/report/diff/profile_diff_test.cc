@@ -1,10 +1,9 @@
 // What is the same in two profiles, and what of it changed.
-#include "report/diff/profile_diff.h"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
 
+#include "report/diff/compare_profiles.h"
 #include "report/diff/limit_check.h"
 #include "report/diff/test_profiles.h"
 

@@ -8,17 +8,9 @@
 #include <string_view>
 
 #include "report/byte_sink.h"
-#include "report/symbol_source.h"
+#include "report/export/export_input.h"
 
 namespace shadowprof {
-
-// Views live as long as what they were made of.
-struct ExportInput {
-    const Profile& profile;
-    SymbolSource& symbols;
-    std::optional<std::uint32_t> module = {};  // of formats that are about one: which
-    std::string_view table = "functions";      // of `csv`: which
-};
 
 struct ExportFormat {
     std::string_view name;

@@ -2,7 +2,8 @@
 // error what the profile lacks and which option of `shadowprof run` collects it.
 #pragma once
 
-#include "report/export/export.h"
+#include "report/byte_sink.h"
+#include "report/export/export_input.h"
 
 namespace shadowprof {
 

@@ -115,4 +115,10 @@ void write_functions(const PageData& page, const std::vector<std::size_t>& with_
     FunctionList(page).write(with_code, json);
 }
 
+void write_places(const PageData& page, JsonWriter& json) {
+    json.begin_object();
+    page.places.write(json);
+    json.end_object();
+}
+
 }  // namespace shadowprof

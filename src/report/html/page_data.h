@@ -2,25 +2,12 @@
 // element of its own, which the page parses when it first shows it.
 #pragma once
 
-#include <initializer_list>
-
 #include "report/annotate/annotator.h"
+#include "report/html/json_table.h"
 #include "report/html/place_table.h"
 #include "report/source_file.h"
 
 namespace shadowprof {
-
-// Tables are objects with `columns`, the names, and `rows`, arrays.
-void begin_table(JsonWriter& json, std::initializer_list<std::string_view> columns);
-void end_table(JsonWriter& json);
-
-// How much of a list is in the page: members "shown" and "total", of entries, and "covered", the
-// share that the shown ones have of what is counted.
-struct Shown {
-    std::size_t shown = 0, total = 0;
-    double covered = 1;
-};
-void write_shown(JsonWriter& json, const Shown& shown);
 
 struct PageData {
     const Profile& profile;

@@ -1,6 +1,6 @@
 #include "report/html/place_table.h"
 
-#include "report/html/page_data.h"
+#include "report/html/json_table.h"
 #include "report/text_format.h"
 
 namespace shadowprof {

@@ -1,4 +1,4 @@
-#include "report/html/page_data.h"
+#include "report/html/json_table.h"
 
 namespace shadowprof {
 
@@ -21,12 +21,6 @@ void write_shown(JsonWriter& json, const Shown& shown) {
     json.member("shown", shown.shown);
     json.member("total", shown.total);
     json.member("covered", shown.covered);
-}
-
-void write_places(const PageData& page, JsonWriter& json) {
-    json.begin_object();
-    page.places.write(json);
-    json.end_object();
 }
 
 }  // namespace shadowprof

@@ -1,0 +1,20 @@
+// What an export is made of.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "report/symbol_source.h"
+
+namespace shadowprof {
+
+// Views live as long as what they were made of.
+struct ExportInput {
+    const Profile& profile;
+    SymbolSource& symbols;
+    std::optional<std::uint32_t> module = {};  // of formats that are about one: which
+    std::string_view table = "functions";      // of `csv`: which
+};
+
+}  // namespace shadowprof

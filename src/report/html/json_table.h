@@ -1,0 +1,24 @@
+// Tables of the page's data.
+#pragma once
+
+#include <cstddef>
+#include <initializer_list>
+#include <string_view>
+
+#include "report/json_writer.h"
+
+namespace shadowprof {
+
+// Tables are objects with `columns`, the names, and `rows`, arrays.
+void begin_table(JsonWriter& json, std::initializer_list<std::string_view> columns);
+void end_table(JsonWriter& json);
+
+// How much of a list is in the page: members "shown" and "total", of entries, and "covered", the
+// share that the shown ones have of what is counted.
+struct Shown {
+    std::size_t shown = 0, total = 0;
+    double covered = 1;
+};
+void write_shown(JsonWriter& json, const Shown& shown);
+
+}  // namespace shadowprof
