@@ -12,7 +12,7 @@ _shadowprof_options() {
 # The words that an option takes, where there is a list of them.
 _shadowprof_values() {
     case $1 in
-        --mode) echo auto shadow burst exact ;;
+        --mode) echo auto shadow live exact ;;
         --engine) echo emulator ;;
         --profiles) echo all edge path value call method latency hazard stream ;;
         --threads) echo all main ;;

@@ -13,7 +13,7 @@ end
 
 complete -c shadowprof -n __fish_use_subcommand -f -a '(__shadowprof_commands)'
 complete -c shadowprof -n 'string match -q -- "-*" (commandline -ct)' -f -a '(__shadowprof_options)'
-complete -c shadowprof -n '__fish_seen_subcommand_from run attach' -l mode -x -a 'auto shadow burst exact'
+complete -c shadowprof -n '__fish_seen_subcommand_from run attach' -l mode -x -a 'auto shadow live exact'
 complete -c shadowprof -n '__fish_seen_subcommand_from run attach' -l profiles -x \
     -a 'all edge path value call method latency hazard stream'
 complete -c shadowprof -n '__fish_seen_subcommand_from run attach' -l threads -x -a 'all main'

@@ -16,7 +16,7 @@
 #include "ptrace/proc.h"
 #include "report/module_functions.h"
 #include "report/symbolizer.h"
-#include "shadow/attach_target.h"
+#include "session/attach_target.h"
 
 namespace shadowprof {
 namespace {

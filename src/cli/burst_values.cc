@@ -59,7 +59,7 @@ Result<BurstLength> parse_length(string_view text) {
     return BurstLength{row->kind, *events};
 }
 
-std::uint64_t& length_in(BurstOptions& bursts, LengthKind kind) {
+std::uint64_t& length_in(WindowOptions& bursts, LengthKind kind) {
     if (kind == LengthKind::hazard) return bursts.reference_length;
     return kind == LengthKind::value ? bursts.value_length
                                      : bursts.plan.lengths[static_cast<BurstKind>(kind)];
@@ -98,8 +98,8 @@ Result<std::vector<BurstLength>> parse_burst_lengths(string_view text) {
     return lengths;
 }
 
-BurstOptions bursts_of(const EveryValue& every, const ProfileKinds& collected) {
-    BurstOptions bursts;
+WindowOptions bursts_of(const EveryValue& every, const ProfileKinds& collected) {
+    WindowOptions bursts;
     bursts.plan.every = every.every;
     bursts.plan.events = every.events;
     for (const LengthRow& row : length_rows)
@@ -109,7 +109,7 @@ BurstOptions bursts_of(const EveryValue& every, const ProfileKinds& collected) {
     return bursts;
 }
 
-Result<void> set_length(BurstOptions& bursts, const BurstLength& length) {
+Result<void> set_length(WindowOptions& bursts, const BurstLength& length) {
     if (length_of(bursts, length.kind) == 0)
         return Error{ErrorCode::usage, 0,
                      fmt::format("{} profiles are not collected", name(length.kind))};
@@ -117,13 +117,13 @@ Result<void> set_length(BurstOptions& bursts, const BurstLength& length) {
     return {};
 }
 
-std::uint64_t length_of(const BurstOptions& bursts, LengthKind kind) {
+std::uint64_t length_of(const WindowOptions& bursts, LengthKind kind) {
     if (kind == LengthKind::hazard) return bursts.reference_length;
     return kind == LengthKind::value ? bursts.value_length
                                      : bursts.plan.lengths[static_cast<BurstKind>(kind)];
 }
 
-std::string lengths_text(const BurstOptions& bursts) {
+std::string lengths_text(const WindowOptions& bursts) {
     std::vector<std::string> texts;
     for (const LengthRow& row : length_rows)
         if (const auto length = length_of(bursts, row.kind); length != 0)

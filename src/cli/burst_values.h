@@ -34,14 +34,14 @@ struct BurstLength {
 Result<std::vector<BurstLength>> parse_burst_lengths(std::string_view text);
 
 // Bursts of the kinds that are collected, with the lengths that they have if none are asked for.
-BurstOptions bursts_of(const EveryValue& every, const ProfileKinds& collected);
+WindowOptions bursts_of(const EveryValue& every, const ProfileKinds& collected);
 
 // Errors: usage, if that kind is not collected.
-Result<void> set_length(BurstOptions& bursts, const BurstLength& length);
+Result<void> set_length(WindowOptions& bursts, const BurstLength& length);
 // 0 if the kind is not collected.
-std::uint64_t length_of(const BurstOptions& bursts, LengthKind kind);
+std::uint64_t length_of(const WindowOptions& bursts, LengthKind kind);
 
 // "edge:1,path:1": those of the kinds that are collected.
-std::string lengths_text(const BurstOptions& bursts);
+std::string lengths_text(const WindowOptions& bursts);
 
 }  // namespace shadowprof

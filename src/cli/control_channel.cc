@@ -56,7 +56,7 @@ std::string shown(std::string_view line) {
 }  // namespace
 
 ControlChannel::ControlChannel(const RunRequest& request, int toggles, Complain complain)
-    : bursts_(request.options.bursts),
+    : bursts_(request.options.windows),
       toggles_(toggles),
       complain_(std::move(complain)),
       readable_(::epoll_create1(EPOLL_CLOEXEC)) {

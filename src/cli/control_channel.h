@@ -38,7 +38,7 @@ class ControlChannel final : public SamplingControl {
     void refuse(std::string_view line, const Error& error);
     void answer(std::string_view text);
 
-    std::optional<BurstOptions> bursts_;  // of samples, when what was taken is obeyed
+    std::optional<WindowOptions> bursts_;  // of samples, when what was taken is obeyed
     const int toggles_;
     const Complain complain_;
     UniqueFd commands_, answers_, readable_;

@@ -18,16 +18,16 @@ string_view trimmed(string_view text) {
     return text.substr(first, text.find_last_not_of(spaces) - first + 1);
 }
 
-using Change = Result<void> (*)(BurstOptions&, string_view value);
+using Change = Result<void> (*)(WindowOptions&, string_view value);
 
-Result<void> change_every(BurstOptions& bursts, string_view value) {
+Result<void> change_every(WindowOptions& bursts, string_view value) {
     TRY_ASSIGN(const EveryValue every, parse_every(value));
     bursts.plan.every = every.every;
     bursts.plan.events = every.events;
     return {};
 }
 
-Result<void> change_lengths(BurstOptions& bursts, string_view value) {
+Result<void> change_lengths(WindowOptions& bursts, string_view value) {
     TRY_ASSIGN(const auto lengths, parse_burst_lengths(value));
     for (const BurstLength& length : lengths) TRY(set_length(bursts, length));
     return {};
@@ -76,7 +76,7 @@ bool is_blank(string_view line) {
 }
 
 Result<std::optional<SamplingCommand>> parse_command(string_view line,
-                                                     const std::optional<BurstOptions>& bursts) {
+                                                     const std::optional<WindowOptions>& bursts) {
     const string_view text = trimmed(line);
     const string_view word = text.substr(0, text.find_first_of(spaces));
     const string_view value = trimmed(text.substr(word.size()));

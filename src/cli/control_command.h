@@ -31,7 +31,7 @@ class CommandLines {
 // What a line asks for: nothing if it wants but an answer (`ping`). `bursts` are those of samples
 // by now, if they have any. Errors: usage, saying what is accepted.
 Result<std::optional<SamplingCommand>> parse_command(std::string_view line,
-                                                     const std::optional<BurstOptions>& bursts);
+                                                     const std::optional<WindowOptions>& bursts);
 
 // Nothing but spaces.
 bool is_blank(std::string_view line);

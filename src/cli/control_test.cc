@@ -39,7 +39,7 @@ class Folder {
 RunRequest request_of(const std::string& control, bool with_bursts = true) {
     RunRequest request;
     request.control = control;
-    if (with_bursts) request.options.bursts = bursts_of({1000, {}}, {});
+    if (with_bursts) request.options.windows = bursts_of({1000, {}}, {});
     return request;
 }
 
@@ -101,7 +101,7 @@ TEST_CASE("the value of --control names one or two files") {
 }
 
 TEST_CASE("lines become commands") {
-    const std::optional<BurstOptions> bursts = bursts_of({1000, {}}, {});
+    const std::optional<WindowOptions> bursts = bursts_of({1000, {}}, {});
     CHECK((*parse_command("enable", bursts))->kind == Kind::enable);
     CHECK((*parse_command("  disable \t\r", bursts))->kind == Kind::disable);
     CHECK((*parse_command("stop", bursts))->kind == Kind::stop);
@@ -119,7 +119,7 @@ TEST_CASE("lines become commands") {
 }
 
 TEST_CASE("what is no command is refused with what is") {
-    const std::optional<BurstOptions> bursts =
+    const std::optional<WindowOptions> bursts =
         bursts_of({1000, {}}, {.edges = true, .paths = false});
     for (const char* line : {"Enable", "enable now", "every", "every x", "every 0", "burst-length",
                              "burst-length path:5", "burst-length edge", "toggle", "\x01\x02"}) {

@@ -35,9 +35,11 @@ Result<void> set_output(RunRequest& request, string_view value) {
 }
 
 Result<void> set_mode(RunRequest& request, string_view value) {
+    // `burst` is what `live` was called first.
     constexpr SamplingMode modes[] = {SamplingMode::automatic, SamplingMode::shadow,
-                                      SamplingMode::burst, SamplingMode::exact};
-    TRY_ASSIGN(const std::size_t mode, parse_choice(value, {"auto", "shadow", "burst", "exact"}));
+                                      SamplingMode::live, SamplingMode::exact, SamplingMode::live};
+    TRY_ASSIGN(const std::size_t mode,
+               parse_choice(value, {"auto", "shadow", "live", "exact", "burst"}));
     request.options.mode = modes[mode];
     request.mode_is_asked_for = true;
     return {};
@@ -122,13 +124,13 @@ Result<void> set_load(RunRequest& request, string_view value) {
 Result<void> set_burst(RunRequest& request, string_view value) {
     using namespace std::chrono_literals;
     TRY_ASSIGN(const auto pair, parse_duration_pair(value));
-    const BurstTiming timing{pair.first, pair.second};
+    const LiveTiming timing{pair.first, pair.second};
     if (timing.longest_stop < 100us || timing.longest_stop > 100ms ||
         timing.period < 2 * timing.longest_stop)
         return Error{ErrorCode::usage, 0,
                      "accepted is the longest stop, from 100us to 100ms, and behind a slash how "
                      "often, at least twice as long: 2ms/1s"};
-    request.options.burst = timing;
+    request.options.live_timing = timing;
     return {};
 }
 
@@ -257,7 +259,7 @@ constexpr OptionRow option_rows[] = {
     {"-o,--output", "FILE",
      "the profile; %p is the target's pid, - is standard output [shadowprof.json]", set_output},
     {"--mode", "MODE",
-     "auto, shadow or burst (all take samples); run also has exact (everything) [auto]", set_mode},
+     "auto, shadow or live (all take samples); run also has exact (everything) [auto]", set_mode},
     {"--engine", "ENGINE", "emulator, the only one in this version [emulator]", set_engine},
     {"--profiles", "LIST",
      "some of edge,path,value,call,method,latency,hazard,stream, or all [the first five]",
@@ -269,7 +271,7 @@ constexpr OptionRow option_rows[] = {
     {"--sample-size", "N", "instructions per sample, also with k, M or G [1M]", set_sample_size},
     {"--budget", "PERCENT", "most slowdown of the program, as measured meanwhile [1%]", set_budget},
     {"--burst", "TIME/TIME",
-     "bursts alone: the longest stop, and how often on average, as 2ms/1s [by the budget]",
+     "live samples alone: the longest stop, and how often on average, as 2ms/1s [by the budget]",
      set_burst},
     {"--load", "X",
      "average number of active shadows, at least 0.0625 [up to 0.25, as the budget allows]",
@@ -418,18 +420,18 @@ Result<pid_t> process_id(std::vector<std::string> rest) {
     return static_cast<pid_t>(*id);
 }
 
-// Bursts at times of their own are bursts and nothing else.
+// Live samples at times of their own are live and nothing else.
 Result<void> fit_burst_timing(RunRequest& request) {
     RunOptions& options = request.options;
-    if (!options.burst) return {};
-    if (request.mode_is_asked_for && options.mode != SamplingMode::burst)
+    if (!options.live_timing) return {};
+    if (request.mode_is_asked_for && options.mode != SamplingMode::live)
         return Error{ErrorCode::usage, 0,
-                     fmt::format("--burst is for --mode=burst, which it implies, not for --mode={}",
+                     fmt::format("--burst is for --mode=live, which it implies, not for --mode={}",
                                  mode_names[static_cast<std::size_t>(options.mode)])};
     if (options.load)
         return Error{ErrorCode::usage, 0,
                      "--burst says how often samples are taken, and so does --load"};
-    options.mode = SamplingMode::burst;
+    options.mode = SamplingMode::live;
     return {};
 }
 
@@ -491,9 +493,9 @@ Result<void> settle_bursts(RunRequest& request) {
                      "--burst-length: there are no bursts without --every, which says how many "
                      "events they are apart"};
     }
-    options.bursts = bursts_of(*request.every, options.profiles);
+    options.windows = bursts_of(*request.every, options.profiles);
     for (const BurstLength& length : request.burst_lengths)
-        if (auto set = set_length(*options.bursts, length); !set)
+        if (auto set = set_length(*options.windows, length); !set)
             return std::move(set).error().with_context(
                 fmt::format("--burst-length '{}:{}'", name(length.kind), length.events));
     return {};
@@ -591,21 +593,21 @@ std::map<std::string, std::string> describe(const RunRequest& request) {
         text["stream-heat"] = fmt::format("{}%", options.streams.least_heat_percent);
     }
     if (options.load) text["load"] = fmt::format("{}", *options.load);
-    if (options.budget_percent || !(options.load || options.burst))
+    if (options.budget_percent || !(options.load || options.live_timing))
         text["budget"] =
             fmt::format("{}%", options.budget_percent.value_or(default_budget_percent));
-    if (options.bursts) {
+    if (options.windows) {
         text["every"] =
-            fmt::format("{}{}", options.bursts->plan.every, name(options.bursts->plan.events));
-        text["burst-length"] = lengths_text(*options.bursts);
+            fmt::format("{}{}", options.windows->plan.every, name(options.windows->plan.events));
+        text["burst-length"] = lengths_text(*options.windows);
     }
     if (!request.control.empty()) text["control"] = request.control;
     for (std::size_t i = 0; i < options.probes.size(); ++i)
         text[fmt::format("probe{}", i + 1)] = options.probes[i];
     if (options.duration) text["duration"] = fmt::format("{}us", options.duration->count() / 1000);
-    if (options.burst)
-        text["burst"] = fmt::format("{}us/{}us", options.burst->longest_stop.count() / 1000,
-                                    options.burst->period.count() / 1000);
+    if (options.live_timing)
+        text["burst"] = fmt::format("{}us/{}us", options.live_timing->longest_stop.count() / 1000,
+                                    options.live_timing->period.count() / 1000);
     if (options.attach_to) text["attach"] = std::to_string(*options.attach_to);
     if (options.until_converged_percent)
         text["until-converged"] = fmt::format("{}%", *options.until_converged_percent);

@@ -37,7 +37,7 @@ TEST_CASE("a bare program gets the documented defaults") {
     CHECK_FALSE(request->options.max_samples);
     CHECK_FALSE(request->options.seed);
     CHECK_FALSE(request->options.record_input);
-    CHECK_FALSE(request->options.bursts);
+    CHECK_FALSE(request->options.windows);
     CHECK(request->control.empty());
 }
 
@@ -92,8 +92,8 @@ TEST_CASE("bursts have the lengths that are asked for, and usual ones for other 
     const auto request = parse({"--burst-length=path:50,edge:7", "--profiles=edge,path,value",
                                 "--every=10kcalls", "--burst-length", "edge:2", "prog"});
     REQUIRE(request);
-    REQUIRE(request->options.bursts);
-    const BurstOptions& bursts = *request->options.bursts;
+    REQUIRE(request->options.windows);
+    const WindowOptions& bursts = *request->options.windows;
     CHECK(bursts.plan.every == 10'000);
     CHECK(bursts.plan.events == EventKinds{true, false});
     CHECK(bursts.plan.lengths == KindEvents{{2, 50, 0}});
@@ -103,7 +103,7 @@ TEST_CASE("bursts have the lengths that are asked for, and usual ones for other 
     CHECK(text.at("burst-length").starts_with("edge:2,path:50,value:"));
     const auto attached = parse_attach(std::vector<std::string>{"--every=5", "4711"}, "");
     REQUIRE(attached);
-    CHECK(attached->options.bursts->plan.every == 5);
+    CHECK(attached->options.windows->plan.every == 5);
 }
 
 TEST_CASE("bursts that cannot be are refused") {
@@ -120,12 +120,12 @@ TEST_CASE("bursts that cannot be are refused") {
 TEST_CASE("exact mode has bursts, of references besides values as well, and takes no commands") {
     const auto request = parse({"--mode=exact", "--every=100", "prog"});
     REQUIRE(request);
-    CHECK(request->options.bursts->plan.lengths == KindEvents{{1, 1, 1}});
-    CHECK(request->options.bursts->value_length == 0);
+    CHECK(request->options.windows->plan.lengths == KindEvents{{1, 1, 1}});
+    CHECK(request->options.windows->value_length == 0);
     const auto both = parse({"--mode=exact", "--every=100", "--profiles=value,hazard", "prog"});
     REQUIRE(both);
-    CHECK(both->options.bursts->value_length != 0);
-    CHECK(both->options.bursts->reference_length != 0);
+    CHECK(both->options.windows->value_length != 0);
+    CHECK(both->options.windows->reference_length != 0);
     CHECK_FALSE(
         parse({"--mode=exact", "--profiles=value,hazard", "prog"})->options.profiles.references());
     CHECK(mentions(failure_of({"--mode=exact", "--control=x", "prog"}), {"--control"}));
@@ -204,16 +204,17 @@ TEST_CASE("the times of bursts imply their mode") {
     using namespace std::chrono_literals;
     const auto request = parse({"--burst=1.5ms/250ms", "prog"});
     REQUIRE(request);
-    CHECK(request->options.mode == SamplingMode::burst);
-    CHECK(request->options.burst == BurstTiming{1500us, 250ms});
+    CHECK(request->options.mode == SamplingMode::live);
+    CHECK(request->options.live_timing == LiveTiming{1500us, 250ms});
     CHECK(describe(*request).at("burst") == "1500us/250000us");
     CHECK(describe(*request).at("mode") == "burst");
     CHECK_FALSE(describe(*request).contains("budget"));
     CHECK(parse({"--mode=burst", "--burst=100us/200us", "prog"}));
-    CHECK(parse({"--mode=burst", "prog"})->options.burst == std::nullopt);
+    CHECK(parse({"--mode=burst", "prog"})->options.live_timing == std::nullopt);
+    CHECK(parse({"--mode=live", "prog"})->options == parse({"--mode=burst", "prog"})->options);
     const auto attach = parse_attach(std::vector<std::string>{"2", "--burst=100ms/1m"}, "");
     REQUIRE(attach);
-    CHECK(attach->options.mode == SamplingMode::burst);
+    CHECK(attach->options.mode == SamplingMode::live);
     for (const char* mode : {"auto", "shadow", "exact"}) {
         const auto option = fmt::format("--mode={}", mode);
         CHECK(mentions(failure_of({option, "--burst=2ms/1s", "prog"}), {"--burst", option}));

@@ -11,7 +11,7 @@
 #include "cli/progress.h"
 #include "cli/shield.h"
 #include "report/safe_output.h"
-#include "shadow/run_target.h"
+#include "shadow/run_outcome.h"
 
 namespace shadowprof {
 

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <string>
 
-#include "shadow/run_target.h"
+#include "shadow/run_hooks.h"
 
 namespace shadowprof {
 

@@ -13,7 +13,7 @@
 #include "report/profile_reader.h"
 #include "report/report_command.h"
 #include "report/safe_output.h"
-#include "shadow/latency/calibration.h"
+#include "shadow/latency/calibrated_host.h"
 
 namespace shadowprof {
 namespace {

@@ -11,7 +11,7 @@
 #include "ptrace/program_check.h"
 #include "report/module_functions.h"
 #include "report/symbolizer.h"
-#include "shadow/run_target.h"
+#include "session/run_target.h"
 
 namespace shadowprof {
 namespace {

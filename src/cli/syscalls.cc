@@ -11,7 +11,7 @@
 #include "cli/commands.h"
 #include "cli/exit_status.h"
 #include "cli/messages.h"
-#include "shadow/syscalls/syscall_table.h"
+#include "syscalls/syscall_lookup.h"
 
 namespace shadowprof {
 namespace {
@@ -24,18 +24,18 @@ constexpr const char* help_text =
 
 std::string as_json() {
     auto rows = nlohmann::ordered_json::array();
-    for (const SyscallRow& row : syscall_table())
+    for (const SyscallFacts& row : syscall_facts())
         rows.push_back({{"number", row.number},
                         {"name", row.name},
                         {"class", name(row.syscall_class)},
-                        {"emulated", static_cast<bool>(row.handler)},
+                        {"emulated", row.syscall_class != SyscallClass::unsafe},
                         {"remark", row.remark}});
     return rows.dump(1) + "\n";
 }
 
 std::size_t longest_name() {
     std::size_t longest = 0;
-    for (const SyscallRow& row : syscall_table()) longest = std::max(longest, row.name.size());
+    for (const SyscallFacts& row : syscall_facts()) longest = std::max(longest, row.name.size());
     return longest;
 }
 
@@ -44,12 +44,13 @@ std::string as_text() {
     std::string text =
         fmt::format("{:>3}  {:<{}}  {:<6}  {}\n", "nr", "name", width, "class", "inside a sample");
     std::array<std::size_t, static_cast<std::size_t>(SyscallClass::count)> totals{};
-    for (const SyscallRow& row : syscall_table()) {
+    for (const SyscallFacts& row : syscall_facts()) {
         ++totals[static_cast<std::size_t>(row.syscall_class)];
-        text += fmt::format("{:>3}  {:<{}}  {:<6}  {}{}\n", row.number, row.name, width,
-                            name(row.syscall_class), row.handler ? "" : "ends it: ", row.remark);
+        text += fmt::format(
+            "{:>3}  {:<{}}  {:<6}  {}{}\n", row.number, row.name, width, name(row.syscall_class),
+            row.syscall_class == SyscallClass::unsafe ? "ends it: " : "", row.remark);
     }
-    text += fmt::format("\n{} system calls:", syscall_table().size());
+    text += fmt::format("\n{} system calls:", syscall_facts().size());
     for (std::size_t i = 0; i < totals.size(); ++i)
         text += fmt::format(" {} {}{}", totals[i], syscall_class_names[i],
                             i + 1 < totals.size() ? "," : "\n");

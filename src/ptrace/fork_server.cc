@@ -126,7 +126,7 @@ Result<OwnedProcess> make_by_child(RemoteSyscall& session, GuestAddress instruct
 Result<OwnedProcess> make_through(StoppedThread& thread, GuestAddress instruction, Target& target,
                                   Parent parent) {
     TRY(check_child_namespaces(thread.tid()));
-    TRY_ASSIGN(auto session, RemoteSyscall::borrow(thread, target));
+    TRY_ASSIGN(auto session, target.borrow(thread));
     if (parent != Parent::ours_at_once) return make_by_child(session, instruction, target, parent);
     auto made = OwnedProcess::bear(session, target.hub(), server_flags | CLONE_PARENT, nullptr);
     // Before the way home ends, on which it would exit.
@@ -137,15 +137,16 @@ Result<OwnedProcess> make_through(StoppedThread& thread, GuestAddress instructio
 
 }  // namespace
 
-Result<void> reap_zombies(RemoteSyscall& session, std::vector<pid_t>& zombies) {
-    std::vector<pid_t> remaining;
-    for (const pid_t pid : zombies) {
-        TRY_ASSIGN(const std::int64_t result,
-                   session.call(SYS_wait4, {static_cast<std::uint64_t>(pid), 0, WNOHANG | __WALL}));
-        if (result == 0) remaining.push_back(pid);
+Result<ForkServer*> ForkServer::of(ScopedStop& stop) {
+    Target& target = stop.target();
+    auto* server = dynamic_cast<ForkServer*>(target.companion());
+    if (!server) {
+        TRY_ASSIGN(auto started, start(stop));
+        server = started.get();
+        target.keep(std::move(started));
     }
-    zombies = std::move(remaining);
-    return {};
+    TRY(target.ask_for_end(stop));
+    return server;
 }
 
 Result<std::unique_ptr<ForkServer>> ForkServer::start(ScopedStop& stop) {
@@ -153,7 +154,7 @@ Result<std::unique_ptr<ForkServer>> ForkServer::start(ScopedStop& stop) {
     TRY_ASSIGN(const Parent parent, find_parent(stop));
     TRY_ASSIGN(const GuestAddress instruction, target.syscall_instruction());
     std::optional<Error> refusal;
-    for (StoppedThread* thread : RemoteSyscall::threads_to_borrow(stop)) {
+    for (StoppedThread* thread : RemoteSyscall::threads_to_borrow(stop.threads())) {
         auto process = make_through(*thread, instruction, target, parent);
         if (process) {
             std::unique_ptr<ForkServer> server(

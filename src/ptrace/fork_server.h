@@ -14,6 +14,7 @@
 
 #include "base/guest_address.h"
 #include "base/result.h"
+#include "ptrace/companion.h"
 #include "ptrace/owned_process.h"
 #include "ptrace/unforked_memory.h"
 
@@ -21,20 +22,16 @@ namespace shadowprof {
 
 class ScopedStop;
 
-// Reaps the dead of the process in whose thread `session` is. Those that are not quite dead yet
-// remain.
-Result<void> reap_zombies(RemoteSyscall& session, std::vector<pid_t>& zombies);
-
-class ForkServer {
+class ForkServer final : public Companion {
   public:
-    // Makes one through a thread of the stopped target. Errors: gone; unsupported: no thread can be
-    // borrowed now; permission: a seccomp filter or namespace forbids it, or somebody would see it;
-    // system: the clone failed, or it cannot be known who inherits orphans.
-    static Result<std::unique_ptr<ForkServer>> start(ScopedStop& stop);
+    // That of the program which the stopped target executes now. The first call makes it, through a
+    // thread of the target; it ends with the program, an exec, or the detach, and the pointer with
+    // it. Errors: gone; unsupported: no thread can be borrowed now; permission: a seccomp filter or
+    // namespace forbids it, or somebody would see it; system: the clone failed, or it cannot be
+    // known who inherits orphans.
+    static Result<ForkServer*> of(ScopedStop& stop);
 
-    ForkServer(const ForkServer&) = delete;
-    ForkServer& operator=(const ForkServer&) = delete;
-    ~ForkServer();
+    ~ForkServer() override;
 
     pid_t pid() const { return process_.pid(); }
 
@@ -43,13 +40,13 @@ class ForkServer {
     // Errors: gone, where the server has been killed; else as OwnedProcess::bear().
     Result<OwnedProcess> fork(GuestAddress instruction, std::span<const UnforkedRange> unforked);
 
-    // Kills its replicas that still live, and waits for their end, without a limit.
-    void end_replicas();
+    void end_replicas() override;
 
     // Lets it reap its dead replicas, for up to 2 s, and kills it.
     void end();
 
   private:
+    static Result<std::unique_ptr<ForkServer>> start(ScopedStop& stop);
     ForkServer(OwnedProcess process, GuestAddress instruction, bool is_ours);
     Result<void> leave_surroundings(const StoppedThread& thread);
     void exit();

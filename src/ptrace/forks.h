@@ -7,7 +7,7 @@ namespace shadowprof {
 
 // What becomes of the processes that are born of a target's threads.
 enum class Forks : std::uint8_t {
-    let_go,  // they run on untraced
+    detach,  // they run on untraced
     follow,  // each is traced from before its first instruction on: see TargetFamily
 };
 

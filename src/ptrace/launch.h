@@ -37,7 +37,7 @@ struct LaunchOptions {
     // Without address space layout randomisation, where that is not refused: by containers' filters
     // it often is. has_fixed_addresses() tells.
     bool fixed_addresses = false;
-    Forks forks = Forks::let_go;
+    Forks forks = Forks::detach;
 };
 
 // Starts a program that keeps our terminal, process group, standard files and environment. The

@@ -15,7 +15,7 @@ Error unknown(std::string_view why) {
 }
 
 Result<bool> ask(StoppedThread& thread, Target& target) {
-    TRY_ASSIGN(auto session, RemoteSyscall::borrow(thread, target));
+    TRY_ASSIGN(auto session, target.borrow(thread));
     // Below the way home, too.
     TRY_ASSIGN(const auto word, ScratchWord::find(thread));
     TRY_ASSIGN(const std::int64_t result,
@@ -30,7 +30,7 @@ Result<bool> ask(StoppedThread& thread, Target& target) {
 
 Result<bool> inherits_orphans(ScopedStop& stop) {
     Error refusal = unknown("no thread of the process can be asked");
-    for (StoppedThread* thread : RemoteSyscall::threads_to_borrow(stop)) {
+    for (StoppedThread* thread : RemoteSyscall::threads_to_borrow(stop.threads())) {
         auto answer = ask(*thread, stop.target());
         if (answer) return answer;
         refusal = std::move(answer).error();

@@ -13,15 +13,13 @@
 #include "ptrace/remote_syscall.h"
 #include "ptrace/stopped_thread.h"
 #include "ptrace/wait_hub.h"
+#include "ptrace/zombies.h"
 
 namespace shadowprof {
 
 // PTRACE_O_... of each. TRACECLONE: it may bear others.
 constexpr std::uint64_t owned_process_options =
     PTRACE_O_EXITKILL | PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE;
-
-// Ids of dead processes that their parent has not reaped, as numbered in its PID namespace.
-using Zombies = std::shared_ptr<std::vector<pid_t>>;
 
 class OwnedProcess {
   public:

@@ -13,7 +13,6 @@
 #include "ptrace/rseq_area.h"
 #include "ptrace/seccomp_state.h"
 #include "ptrace/syscall_site.h"
-#include "ptrace/target.h"
 #include "ptrace/thread_registers.h"
 
 namespace shadowprof {
@@ -42,9 +41,9 @@ Result<RemoteSyscall> RemoteSyscall::begin(StoppedThread& thread, GuestAddress i
     return begin_at(thread, {instruction, std::nullopt}, ptrace_options);
 }
 
-std::vector<StoppedThread*> RemoteSyscall::threads_to_borrow(ScopedStop& stop) {
+std::vector<StoppedThread*> RemoteSyscall::threads_to_borrow(std::span<StoppedThread> stopped) {
     std::vector<StoppedThread*> threads;
-    for (StoppedThread& thread : stop.threads()) threads.push_back(&thread);
+    for (StoppedThread& thread : stopped) threads.push_back(&thread);
     if (threads.size() < 2) return threads;
     if (const auto map = read_memory_map(threads.front()->tid()))
         std::stable_partition(threads.begin(), threads.end(), [&](const StoppedThread* thread) {
@@ -53,16 +52,17 @@ std::vector<StoppedThread*> RemoteSyscall::threads_to_borrow(ScopedStop& stop) {
     return threads;
 }
 
-Result<RemoteSyscall> RemoteSyscall::borrow(StoppedThread& thread, Target& target) {
-    TRY_ASSIGN(const GuestAddress instruction, target.syscall_instruction());
+Result<RemoteSyscall> RemoteSyscall::borrow(StoppedThread& thread, GuestAddress instruction,
+                                            const std::optional<ReturnCode>& return_code,
+                                            std::uint64_t ptrace_options) {
     Place place{instruction, std::nullopt};
-    if (const auto code = target.return_code()) {
-        if (auto way_home = WayHome::lay(thread, *code)) {
+    if (return_code) {
+        if (auto way_home = WayHome::lay(thread, *return_code)) {
             place.instruction = way_home->call();
             place.way_home.emplace(std::move(*way_home));
         }
     }
-    return begin_at(thread, std::move(place), target.ptrace_options());
+    return begin_at(thread, std::move(place), ptrace_options);
 }
 
 Result<RemoteSyscall> RemoteSyscall::begin_at(StoppedThread& thread, Place place,

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -15,9 +16,6 @@
 #include "ptrace/way_home.h"
 
 namespace shadowprof {
-
-class ScopedStop;
-class Target;
 
 // In the registers of a thread in our place that are of no use for its call. Page 0 is never mapped
 // (vm.mmap_min_addr).
@@ -41,16 +39,16 @@ class RemoteSyscall {
     // kill the target).
     static Result<RemoteSyscall> begin(
         StoppedThread& thread, GuestAddress instruction,
-        std::uint64_t ptrace_options = target_ptrace_options(Forks::let_go));
+        std::uint64_t ptrace_options = target_ptrace_options(Forks::detach));
 
-    // In a thread of a target. With a way home (has_way_home) it goes on unharmed if we die at any
-    // moment, and no process remains that it bore. There is one wherever it can be laid.
-    // Errors: those of begin() and of Target::syscall_instruction().
-    static Result<RemoteSyscall> borrow(StoppedThread& thread, Target& target);
+    // The same on a way home, where one can be laid through `return_code`: see Target::borrow().
+    static Result<RemoteSyscall> borrow(StoppedThread& thread, GuestAddress instruction,
+                                        const std::optional<ReturnCode>& return_code,
+                                        std::uint64_t ptrace_options);
 
-    // The threads of a stop, in the order in which borrow() should be tried: those with a way home
+    // The threads of a stop, in the order in which borrowing should be tried: those with a way home
     // first.
-    static std::vector<StoppedThread*> threads_to_borrow(ScopedStop& stop);
+    static std::vector<StoppedThread*> threads_to_borrow(std::span<StoppedThread> stopped);
 
     bool has_way_home() const { return way_home_.has_value(); }
 

@@ -17,12 +17,12 @@ Replica::~Replica() = default;
 Result<Replica> Replica::fork(ScopedStop& stop, std::span<const UnforkedRange> unforked) {
     Target& target = stop.target();
     TRY_ASSIGN(const GuestAddress instruction, target.syscall_instruction());
-    TRY_ASSIGN(ForkServer * server, target.fork_server(stop));
+    TRY_ASSIGN(ForkServer * server, ForkServer::of(stop));
     auto forked = server->fork(instruction, unforked);
     if (forked || forked.error().code != ErrorCode::gone) return of(std::move(forked));
     // Something has killed the server.
-    target.end_fork_server();
-    TRY_ASSIGN(server, target.fork_server(stop));
+    target.end_companion();
+    TRY_ASSIGN(server, ForkServer::of(stop));
     return of(server->fork(instruction, unforked));
 }
 

@@ -183,12 +183,12 @@ TEST_CASE("a target whose fork server was killed gets another") {
             pid_t server = 0;
             {
                 auto stop = target.stop();
-                auto of_target = target.fork_server(need(stop));
+                auto of_target = ForkServer::of(need(stop));
                 server = need(of_target)->pid();
                 ::kill(server, SIGKILL);
                 auto replica = Replica::fork(*stop);
                 need(replica);
-                CHECK(target.fork_server(*stop).value()->pid() != server);
+                CHECK(ForkServer::of(*stop).value()->pid() != server);
             }
             const auto ticks = facts.ticks.load();
             REQUIRE(pump_until(hub, target, [&] { return facts.ticks > ticks; }));
@@ -212,7 +212,7 @@ TEST_CASE("a fork server keeps no directory in use") {
     need(target);
     {
         auto stop = (*target)->stop(Target::Sleepers::stop);
-        auto server = (*target)->fork_server(need(stop));
+        auto server = ForkServer::of(need(stop));
         REQUIRE(server);
         CHECK(directory_of((*server)->pid()) == "/");
         CHECK(directory_of(child.pid()) != "/");

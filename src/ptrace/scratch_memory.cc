@@ -134,9 +134,9 @@ Result<ScratchMemory> ScratchMemory::inject(ScopedStop& stop, std::span<const st
     Target& target = stop.target();
     if (stop.threads().empty())
         return Error{ErrorCode::unsupported, 0, "no thread of the target stands still"};
-    StoppedThread& thread = *RemoteSyscall::threads_to_borrow(stop).front();
+    StoppedThread& thread = *RemoteSyscall::threads_to_borrow(stop.threads()).front();
     TRY(check_filters(thread.tid()));
-    TRY_ASSIGN(auto session, RemoteSyscall::borrow(thread, target));
+    TRY_ASSIGN(auto session, target.borrow(thread));
     const auto code_bytes = whole_pages(code.size());
     const auto bytes = code_bytes + whole_pages(data_bytes);
     Injection injection(session, thread.tid());

@@ -15,6 +15,7 @@
 
 #include "base/fd.h"
 #include "ptrace/process_memory.h"
+#include "syscalls/syscall_lookup.h"
 
 namespace shadowprof {
 namespace {
@@ -23,10 +24,6 @@ using Arguments = std::array<std::uint64_t, 6>;
 // FUTEX_CMD_MASK is a signed number.
 constexpr auto futex_command_mask =
     static_cast<std::uint64_t>(static_cast<std::int64_t>(FUTEX_CMD_MASK));
-
-using IsInvisible = bool (*)(pid_t pid, const Arguments& arguments);
-
-constexpr IsInvisible always = nullptr;
 
 // Of a socket with a time-out (SO_RCVTIMEO), a read returns EINTR.
 bool is_no_socket(pid_t pid, const Arguments& arguments) {
@@ -37,89 +34,42 @@ bool is_no_socket(pid_t pid, const Arguments& arguments) {
 }
 
 // FUTEX_WAIT_REQUEUE_PI returns EAGAIN.
-bool is_plain_futex(pid_t, const Arguments& arguments) {
+bool is_plain_futex(const Arguments& arguments) {
     const auto operation = arguments[1] & futex_command_mask;
     return operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET ||
            operation == FUTEX_LOCK_PI || operation == FUTEX_LOCK_PI2;
 }
 
-// The time that is left is written at any stop.
-bool wants_no_rest_of_nanosleep(pid_t, const Arguments& arguments) {
-    return arguments[1] == 0;
+// Whether a thread that sleeps in a call notices a stop; some calls only with certain arguments.
+bool shows(StopUse::Shows shows, pid_t pid, const Arguments& arguments) {
+    using enum StopUse::Shows;
+    switch (shows) {
+        case always:
+            return true;
+        case never:
+            return false;
+        case in_sockets:
+            return !is_no_socket(pid, arguments);
+        case in_other_futexes:
+            return !is_plain_futex(arguments);
+        case in_rest_1:
+            return arguments[1] != 0;
+        case in_rest_3:
+            return (arguments[1] & TIMER_ABSTIME) == 0 && arguments[3] != 0;
+        case in_timeout_2:
+            return arguments[2] != 0;
+        case in_timeout_4:
+            return arguments[4] != 0;
+    }
+    return true;
 }
-bool wants_no_rest_of_clock_nanosleep(pid_t, const Arguments& arguments) {
-    return (arguments[1] & TIMER_ABSTIME) != 0 || arguments[3] == 0;
-}
-
-// With a time-out they store what is left of it, and return EINTR where that memory cannot be
-// written to.
-template <std::size_t timeout>
-bool has_no_timeout(pid_t, const Arguments& arguments) {
-    return arguments[timeout] == 0;
-}
-
-// Calls in which a stop is not noticed; some only with certain arguments.
-struct InvisibleRow {
-    std::uint64_t number;
-    IsInvisible condition;
-};
-constexpr InvisibleRow invisible[] = {
-    {SYS_clock_nanosleep, wants_no_rest_of_clock_nanosleep},
-    {SYS_fcntl, always},
-    {SYS_flock, always},
-    {SYS_futex, is_plain_futex},
-    {SYS_mq_timedreceive, always},
-    {SYS_mq_timedsend, always},
-    {SYS_msgrcv, always},
-    {SYS_msgsnd, always},
-    {SYS_nanosleep, wants_no_rest_of_nanosleep},
-    {SYS_open, always},
-    {SYS_openat, always},
-    {SYS_pause, always},
-    {SYS_poll, always},
-    {SYS_ppoll, has_no_timeout<2>},
-    {SYS_pselect6, has_no_timeout<4>},
-    {SYS_read, is_no_socket},
-    {SYS_restart_syscall, always},
-    {SYS_rt_sigsuspend, always},
-    {SYS_select, has_no_timeout<4>},
-    {SYS_wait4, always},
-    {SYS_waitid, always},
-};
-
-// What returns EINTR at a stop though no handler runs. The socket calls do so if the socket has a
-// time-out (SO_RCVTIMEO, SO_SNDTIMEO), and those with a time-out if it cannot be written to.
-constexpr std::array<std::uint64_t, 26> interrupted = {
-    SYS_epoll_wait, SYS_epoll_pwait,     SYS_epoll_pwait2, SYS_epoll_wait_old, SYS_semop,
-    SYS_semtimedop, SYS_rt_sigtimedwait, SYS_io_getevents, SYS_io_pgetevents,  SYS_io_uring_enter,
-    SYS_accept,     SYS_accept4,         SYS_connect,      SYS_recvfrom,       SYS_recvmsg,
-    SYS_recvmmsg,   SYS_sendto,          SYS_sendmsg,      SYS_sendmmsg,       SYS_read,
-    SYS_readv,      SYS_write,           SYS_writev,       SYS_select,         SYS_pselect6,
-    SYS_ppoll,
-};
-
-// The time-outs of calls that return EINTR.
-struct TimeoutRow {
-    std::uint64_t number;
-    std::size_t argument;  // which of them holds the time-out
-    bool in_milliseconds;  // an int; else the address of a timespec
-    std::int64_t result;   // of the call, when the time-out is over
-};
-constexpr TimeoutRow timeouts[] = {
-    {SYS_epoll_wait, 3, true, 0},
-    {SYS_epoll_pwait, 3, true, 0},
-    {SYS_epoll_pwait2, 3, false, 0},
-    {SYS_semtimedop, 3, false, -EAGAIN},
-    {SYS_rt_sigtimedwait, 2, false, -EAGAIN},
-    {SYS_io_getevents, 4, false, 0},
-    {SYS_io_pgetevents, 4, false, 0},
-};
 
 // Nothing: none, or it cannot be read.
-std::optional<std::chrono::nanoseconds> read_timeout(pid_t tid, const TimeoutRow& row,
+std::optional<std::chrono::nanoseconds> read_timeout(pid_t tid, const StopUse& stop,
                                                      const SleepingCall& call) {
-    const std::uint64_t argument = call.arguments[row.argument];
-    if (row.in_milliseconds) {
+    if (stop.timeout_unit == StopUse::Unit::none) return std::nullopt;
+    const std::uint64_t argument = call.arguments[stop.timeout];
+    if (stop.timeout_unit == StopUse::Unit::milliseconds) {
         const auto milliseconds = static_cast<std::int32_t>(argument);
         if (milliseconds < 0) return std::nullopt;
         return std::chrono::milliseconds(milliseconds);
@@ -129,12 +79,6 @@ std::optional<std::chrono::nanoseconds> read_timeout(pid_t tid, const TimeoutRow
     // As many seconds as do not overflow: 30 years.
     if (!time || time->tv_sec < 0 || time->tv_sec > 1'000'000'000) return std::nullopt;
     return std::chrono::seconds(time->tv_sec) + std::chrono::nanoseconds(time->tv_nsec);
-}
-
-const TimeoutRow* find_timeout(std::uint64_t number) {
-    const auto* row = std::find_if(std::begin(timeouts), std::end(timeouts),
-                                   [&](const auto& each) { return each.number == number; });
-    return row == std::end(timeouts) ? nullptr : row;
 }
 
 // Whether the time-out is over, counted from the call's first restart. An interruption that comes
@@ -159,10 +103,6 @@ bool wakes_unseen(const WaitStatus& status) {
     return status.kind() == WaitStatus::Kind::signal_stop &&
            std::find(std::begin(stopping), std::end(stopping), status.signal()) ==
                std::end(stopping);
-}
-
-bool returns_eintr_at_stop(std::uint64_t number) {
-    return std::find(interrupted.begin(), interrupted.end(), number) != interrupted.end();
 }
 
 }  // namespace
@@ -203,10 +143,8 @@ bool SleepingCall::bears_child() const {
 }
 
 bool is_stop_visible(pid_t pid, const SleepingCall& call) {
-    const auto* row = std::find_if(std::begin(invisible), std::end(invisible),
-                                   [&](const auto& each) { return each.number == call.number; });
-    if (row == std::end(invisible)) return true;
-    return row->condition != always && !row->condition(pid, call.arguments);
+    const auto* facts = find_syscall_facts(call.number);
+    return !facts || shows(facts->stop.shows, pid, call.arguments);
 }
 
 Result<void> restart_interrupted_call(StoppedThread& thread,
@@ -216,15 +154,15 @@ Result<void> restart_interrupted_call(StoppedThread& thread,
     if (!wakes_unseen(thread.status())) return {};
     TRY_ASSIGN(user_regs_struct registers, thread.registers());
     if (registers.rax != static_cast<unsigned long long>(-EINTR)) return {};
-    if (!returns_eintr_at_stop(registers.orig_rax)) return {};
+    const auto* facts = find_syscall_facts(registers.orig_rax);
+    if (!facts || !facts->stop.returns_eintr) return {};
     registers.rax = restart_unless_handled;
     const SleepingCall call{
         registers.orig_rax,
         {registers.rdi, registers.rsi, registers.rdx, registers.r10, registers.r8, registers.r9}};
-    if (const auto* row = find_timeout(call.number))
-        if (const auto timeout = read_timeout(thread.tid(), *row, call))
-            if (is_over(call, *timeout, earlier))
-                registers.rax = static_cast<unsigned long long>(row->result);
+    const auto timeout = read_timeout(thread.tid(), facts->stop, call);
+    if (timeout && is_over(call, *timeout, earlier))
+        registers.rax = static_cast<unsigned long long>(facts->stop.timeout_result);
     return thread.set_registers(registers);
 }
 

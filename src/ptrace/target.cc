@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "ptrace/fork_server.h"
 #include "ptrace/proc.h"
 #include "ptrace/process_memory.h"
 #include "ptrace/ptrace_call.h"
+#include "ptrace/remote_syscall.h"
 #include "ptrace/sleep_state.h"
 #include "ptrace/syscall_site.h"
 
@@ -129,10 +129,10 @@ void Target::take_status(pid_t tid, const WaitStatus& status, bool stopping) {
     }
     // Another stop takes the place of the one that was asked for.
     if (stopping) interrupt(tid);
-    let_go_on(tid, status);
+    resume_one(tid, status);
 }
 
-void Target::let_go_on(pid_t tid, const WaitStatus& status) {
+void Target::resume_one(pid_t tid, const WaitStatus& status) {
     StoppedThread thread(*hub_, tid, status);
     int signal = status.kind() == WaitStatus::Kind::signal_stop ? status.signal() : 0;
     if (signal == SIGSTOP && is_immune_to_stop(pid_, thread)) signal = 0;
@@ -177,7 +177,7 @@ void Target::note_exec() {
     executed_command_ = read_command(pid_).value_or(std::vector<std::string>{});
     shares_memory_ = false;
     injected_.clear();
-    end_fork_server();
+    end_companion();
     syscall_instruction_.reset();
     return_code_.reset();
     has_no_return_code_ = false;
@@ -197,7 +197,7 @@ void Target::note_end(pid_t tid, const WaitStatus& status) {
     if (!last) return;
     end_ = status;
     threads_.clear();
-    end_fork_server();
+    end_companion();
 }
 
 bool Target::is_asleep() const {
@@ -212,29 +212,26 @@ pid_t Target::live_thread_id() const {
     return live == threads_.end() ? pid_ : live->first;
 }
 
-// A process with a fork server stops before its parent sees its end: the server must be gone by
+// A process with a companion stops before its parent sees its end: the companion must be gone by
 // then.
 std::uint64_t Target::ptrace_options() const {
-    const std::uint64_t exits = fork_server_ ? PTRACE_O_TRACEEXIT : 0;
+    const std::uint64_t exits = companion_ ? PTRACE_O_TRACEEXIT : 0;
     return target_ptrace_options(forks_) | exits;
 }
 
-Result<ForkServer*> Target::fork_server(ScopedStop& stop) {
-    if (!fork_server_) {
-        TRY_ASSIGN(fork_server_, ForkServer::start(stop));
-    }
-    TRY(ask_for_end(stop));
-    return fork_server_.get();
+Result<RemoteSyscall> Target::borrow(StoppedThread& thread) {
+    TRY_ASSIGN(const GuestAddress instruction, syscall_instruction());
+    return RemoteSyscall::borrow(thread, instruction, return_code(), ptrace_options());
 }
 
-void Target::prepare_fork_server() {
-    if (fork_server_) return;
+void Target::prepare_borrowing() {
     static_cast<void>(syscall_instruction());
     has_no_return_code_ = false;
     static_cast<void>(return_code());
 }
 
-// Of a leader that slept through the stop in which the server was made, it is asked in a later one.
+// Of a leader that slept through the stop in which the companion was made, it is asked in a later
+// one.
 Result<void> Target::ask_for_end(ScopedStop& stop) {
     if (end_is_asked_for_) return {};
     for (const StoppedThread& thread : stop.threads()) {
@@ -248,12 +245,12 @@ Result<void> Target::ask_for_end(ScopedStop& stop) {
 // Whoever waits for the process may rely on its mappings and its executable being free, so replicas
 // end first. Where we are its parent nobody else waits.
 void Target::end_all_forked() {
-    if (fork_server_ && !is_own_child_) fork_server_->end_replicas();
-    end_fork_server();
+    if (companion_ && !is_own_child_) companion_->end_replicas();
+    end_companion();
 }
 
-void Target::end_fork_server() {
-    fork_server_.reset();
+void Target::end_companion() {
+    companion_.reset();
     end_is_asked_for_ = false;
 }
 

@@ -19,17 +19,17 @@
 #include "base/memory_map.h"
 #include "base/memory_range.h"
 #include "base/result.h"
+#include "ptrace/companion.h"
 #include "ptrace/forks.h"
-#include "ptrace/owned_process.h"
 #include "ptrace/sleep_state.h"
 #include "ptrace/stopped_thread.h"
 #include "ptrace/syscall_site.h"
 #include "ptrace/syscall_watcher.h"
 #include "ptrace/wait_hub.h"
+#include "ptrace/zombies.h"
 
 namespace shadowprof {
 
-class ForkServer;
 class RemoteSyscall;
 class Target;
 
@@ -84,12 +84,12 @@ class Target {
     // Attaches to every thread of a running process, which is stopped once and then runs on.
     // Errors say why and what to do: not_found, permission, unsupported.
     static Result<std::unique_ptr<Target>> attach(WaitHub& hub, pid_t pid,
-                                                  Forks forks = Forks::let_go);
+                                                  Forks forks = Forks::detach);
 
     // Takes over a child that launch() has seized and that stands in the trap of `leader`. It stays
     // there until resume() or the end of the first stop(). `forks` must be as at the launch.
     static std::unique_ptr<Target> adopt(WaitHub& hub, const StoppedThread& leader,
-                                         Forks forks = Forks::let_go);
+                                         Forks forks = Forks::detach);
 
     // Takes over a process that was born of a target that follows its forks, and has one thread.
     // It goes on when its first status is handled. `shares_memory`: with its parent, as after
@@ -189,17 +189,23 @@ class Target {
     void set_relatives(const Relatives* relatives) { relatives_ = relatives; }
     const Relatives* relatives() const { return relatives_; }
 
-    // PTRACE_O_... of its threads, with PTRACE_O_TRACEEXIT while there is a fork server.
+    // PTRACE_O_... of its threads, with PTRACE_O_TRACEEXIT while there is a companion.
     std::uint64_t ptrace_options() const;
 
-    // The fork server of the program that is executed now. The first call makes it; it ends with
-    // the program, an exec, or the detach, and the pointer with it. Errors: those of
-    // ForkServer::start().
-    Result<ForkServer*> fork_server(ScopedStop& stop);
-    // Finds what the first call of it needs, while the target runs. No effect where there is one.
-    void prepare_fork_server();
-    // Kills it. No effect where there is none.
-    void end_fork_server();
+    // Borrows one of its threads that stand still for calls of ours. With a way home
+    // (RemoteSyscall::has_way_home) the thread goes on unharmed if we die at any moment, and no
+    // process remains that it bore. There is one wherever it can be laid.
+    // Errors: those of RemoteSyscall::begin() and of syscall_instruction().
+    Result<RemoteSyscall> borrow(StoppedThread& thread);
+    // Finds what the first call of it needs, while the target runs.
+    void prepare_borrowing();
+
+    // Ends before the program does, before an exec, and before the detach. Null: there is none.
+    Companion* companion() const { return companion_.get(); }
+    void keep(std::unique_ptr<Companion> companion) { companion_ = std::move(companion); }
+    void end_companion();
+    // So that the companion ends in time: asks to be told of the end before anybody else is.
+    Result<void> ask_for_end(ScopedStop& stop);
 
     // Dead children that the target has not reaped yet, left from making a fork server.
     const Zombies& zombies() const { return zombies_; }
@@ -234,7 +240,7 @@ class Target {
     void note_end(pid_t tid, const WaitStatus& status);
     bool adopt_unknown(const WaitEvent& event);
     bool detach_late(const WaitEvent& event);
-    void let_go_on(pid_t tid, const WaitStatus& status);
+    void resume_one(pid_t tid, const WaitStatus& status);
     using Deadline = std::optional<std::chrono::steady_clock::time_point>;
     Result<void> settle_all(Deadline deadline);
     Result<void> settle_one(pid_t tid, Deadline deadline);
@@ -245,7 +251,6 @@ class Target {
     Result<void> unmap_injected(RemoteSyscall& session, pid_t tid);
     void resume_all(std::vector<StoppedThread>& threads);
     void end_all_forked();
-    Result<void> ask_for_end(ScopedStop& stop);
     void take_back(std::vector<StoppedThread>& threads);
     void detach_all(std::vector<StoppedThread>& threads);
 
@@ -272,8 +277,8 @@ class Target {
     std::set<pid_t> foreign_;  // born of a thread, traced by the kernel's doing, to be let go
     std::vector<Birth> births_;
     std::vector<InjectedMemory> injected_;
-    bool end_is_asked_for_ = false;  // PTRACE_O_TRACEEXIT, by which the server ends in time
-    std::unique_ptr<ForkServer> fork_server_;
+    bool end_is_asked_for_ = false;  // PTRACE_O_TRACEEXIT, by which the companion ends in time
+    std::unique_ptr<Companion> companion_;
     Zombies zombies_ = std::make_shared<std::vector<pid_t>>();
 };
 

@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "ptrace/fork_server.h"
 #include "ptrace/proc.h"
 #include "ptrace/remote_syscall.h"
 #include "ptrace/target.h"
@@ -26,7 +25,7 @@ constexpr std::chrono::seconds wake_deadline{1};
 
 Result<void> Target::detach(Sleepers sleepers) {
     if (end_ || detached_) return {};
-    end_fork_server();
+    end_companion();
     for (const auto deadline = Clock::now() + reap_deadline;; keep_going_for(milliseconds(1))) {
         const bool last = !leaves_something() || Clock::now() > deadline;
         auto stop = stop_to_detach(sleepers);
@@ -64,8 +63,8 @@ void Target::keep_going_for(std::chrono::milliseconds time) {
 
 Result<void> Target::clean_up(ScopedStop& stop) {
     if (!leaves_something()) return {};
-    for (StoppedThread* thread : RemoteSyscall::threads_to_borrow(stop)) {
-        auto session = RemoteSyscall::borrow(*thread, *this);
+    for (StoppedThread* thread : RemoteSyscall::threads_to_borrow(stop.threads())) {
+        auto session = borrow(*thread);
         if (!session) continue;
         if (!zombies_->empty()) TRY(reap_zombies(*session, *zombies_));
         TRY(unmap_injected(*session, thread->tid()));
@@ -89,7 +88,7 @@ Result<void> Target::unmap_injected(RemoteSyscall& session, pid_t tid) {
 
 void Target::detach_all(std::vector<StoppedThread>& threads) {
     take_back(threads);
-    end_fork_server();
+    end_companion();
     detached_ = true;
     for (const auto& [tid, thread] : threads_) {
         if (thread.stop) static_cast<void>(StoppedThread(*hub_, tid, *thread.stop).detach());

@@ -46,7 +46,7 @@ Target* TargetFamily::find_owner(pid_t tid) const {
 // process that came to its end before it was known.
 Target* TargetFamily::take_in(const WaitEvent& event) {
     Target& first = *members_.at(0).target;
-    if (first.forks() == Forks::let_go || event.pid == first.pid()) return &first;
+    if (first.forks() == Forks::detach || event.pid == first.pid()) return &first;
     if (event.status.is_end()) return nullptr;
     const auto status = read_proc_status(event.pid);
     if (!status) return nullptr;

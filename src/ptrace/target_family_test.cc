@@ -262,7 +262,7 @@ TEST_CASE("children of a target whose forks are let go are never traced") {
             if (other == 0) ::_exit(0);
             return exit_code_of(pid) + exit_code_of(other);
         },
-        Forks::let_go);
+        Forks::detach);
     REQUIRE(target.pump_to_end());
     CHECK(target.family().members().size() == 1);
     CHECK(target.first().end()->exit_code() == 0);

@@ -122,7 +122,7 @@ void Target::resume_all(std::vector<StoppedThread>& threads) {
         const auto stop = std::exchange(thread.stop, std::nullopt);
         if (!stop) continue;
         stop_ended_ = Clock::now();
-        let_go_on(tid, *stop);
+        resume_one(tid, *stop);
     }
 }
 

@@ -122,7 +122,7 @@ struct Pipe {
         auto stop = (*target)->stop(Target::Sleepers::stop);
         if (!stop) ::_exit(2);
         facts.begun = true;
-        const auto server = (*target)->fork_server(*stop);
+        const auto server = ForkServer::of(*stop);
         facts.made = server.has_value();
         facts.begun = false;
     }
@@ -222,7 +222,7 @@ TEST_CASE("only a stack of the kernel or the C library has room for a way home")
         REQUIRE(wait_until([] { return facts->ready.load(); }));
         auto target = Target::attach(hub, child.pid());
         auto stop = need(target)->stop();
-        auto session = RemoteSyscall::borrow(need(stop).threads().back(), **target);
+        auto session = (*target)->borrow(need(stop).threads().back());
         return need(session).has_way_home();
     };
     CHECK(has_way_home(spin));
@@ -246,11 +246,11 @@ TEST_CASE("a thread with a way home is borrowed rather than one without") {
     REQUIRE(wait_until([] { return facts->ready.load(); }));
     auto target = Target::attach(hub, child.pid());
     auto stop = need(target)->stop();
-    const auto threads = RemoteSyscall::threads_to_borrow(need(stop));
+    const auto threads = RemoteSyscall::threads_to_borrow(need(stop).threads());
     REQUIRE(threads.size() == 2);
     CHECK(threads[0]->tid() != threads[1]->tid());
     const auto has_way_home = [&](StoppedThread& thread) {
-        auto session = RemoteSyscall::borrow(thread, **target);
+        auto session = (*target)->borrow(thread);
         return need(session).has_way_home();
     };
     StoppedThread& leader = *threads[threads[0]->tid() != child.pid()];

@@ -27,7 +27,7 @@ timespec to_timespec(WaitHub::Duration d) {
 
 // waitpid, of which `flags` may be WNOHANG: nothing if no status is there, or at a signal. ECHILD
 // becomes ErrorCode::gone.
-Result<std::optional<WaitEvent>> look(pid_t pid, int flags) {
+Result<std::optional<WaitEvent>> try_wait(pid_t pid, int flags) {
     int raw = 0;
     const pid_t found = ::waitpid(pid, &raw, flags | __WALL);
     if (found > 0) return std::optional(WaitEvent{found, WaitStatus::decode(raw)});
@@ -54,7 +54,7 @@ std::optional<WaitEvent> WaitHub::poll() {
         return event;
     }
     for (;;) {
-        auto found = look(-1, WNOHANG);
+        auto found = try_wait(-1, WNOHANG);
         if (!found || !*found) return std::nullopt;
         if (!swallow(**found)) return **found;
     }
@@ -65,7 +65,7 @@ Result<std::optional<WaitStatus>> WaitHub::wait_for(pid_t pid, Duration timeout)
     const sigset_t set = sigchld_set();
     const auto start = Clock::now();
     for (;;) {
-        TRY_ASSIGN(const auto found, look(pid, WNOHANG));
+        TRY_ASSIGN(const auto found, try_wait(pid, WNOHANG));
         if (found) return std::optional(found->status);
         const Duration waited = Clock::now() - start;
         if (waited >= timeout) return std::optional<WaitStatus>{};
@@ -80,9 +80,9 @@ Result<std::optional<WaitStatus>> WaitHub::wait_for(pid_t pid, Duration timeout)
 Result<WaitStatus> WaitHub::wait_for(pid_t pid) {
     if (const auto status = take_queued(pid)) return *status;
     for (;;) {
-        TRY_ASSIGN(const auto found, look(pid, WNOHANG));
+        TRY_ASSIGN(const auto found, try_wait(pid, WNOHANG));
         if (found) return found->status;
-        TRY_ASSIGN(const auto any, look(-1, 0));
+        TRY_ASSIGN(const auto any, try_wait(-1, 0));
         if (!any) continue;
         if (any->pid == pid) return any->status;
         if (!swallow(*any)) queue_.push_back(*any);
@@ -109,13 +109,13 @@ void WaitHub::discard(pid_t pid) {
     discarded_.insert(pid);
     std::erase_if(queue_, [this](const WaitEvent& event) { return swallow(event); });
     if (!discarded_.contains(pid)) return;
-    const auto found = look(pid, WNOHANG);
+    const auto found = try_wait(pid, WNOHANG);
     if (!found || (*found && (*found)->status.is_end())) discarded_.erase(pid);
 }
 
 void WaitHub::reap_discarded() {
     std::erase_if(discarded_, [](pid_t pid) {
-        const auto found = look(pid, WNOHANG);
+        const auto found = try_wait(pid, WNOHANG);
         return !found || (*found && (*found)->status.is_end());
     });
 }

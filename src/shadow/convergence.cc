@@ -12,7 +12,7 @@ constexpr std::chrono::milliseconds least_between_convergence_looks{20};
 
 }  // namespace
 
-void ConvergenceWatch::look(std::uint64_t samples, Clock::time_point now) {
+void ConvergenceWatch::observe(std::uint64_t samples, Clock::time_point now) {
     if (is_converged() || now < next_look_) return;
     const auto start = Clock::now();
     const auto errors = profile_.edge_errors(least_batches);

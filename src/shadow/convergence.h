@@ -19,7 +19,7 @@ class ConvergenceWatch {
     void begin(Clock::time_point now) { begin_ = now; }
     // Looks, unless it did so a short while ago: it is to take a hundredth of the time at most.
     // `samples` have been taken.
-    void look(std::uint64_t samples, Clock::time_point now);
+    void observe(std::uint64_t samples, Clock::time_point now);
     // Stays so.
     bool is_converged() const { return reached_.reached; }
 

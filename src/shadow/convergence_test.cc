@@ -36,7 +36,7 @@ TEST_CASE("what is the same in each sample converges with the least number of ba
     watch.begin(now);
     for (std::uint64_t i = 1; i <= 40; ++i) {
         coins.sample(run, 1);
-        watch.look(i, now += 1s);
+        watch.observe(i, now += 1s);
         CHECK(watch.is_converged() == (i >= 32));
     }
     const auto result = watch.result();
@@ -54,7 +54,7 @@ TEST_CASE("the more a program varies, the more samples it takes") {
     std::uint64_t samples = 0;
     const auto take = [&] {
         coins.sample(run, 0.5);
-        watch.look(++samples, now += 1s);
+        watch.observe(++samples, now += 1s);
     };
     while (samples < 100) take();
     CHECK_FALSE(watch.is_converged());
@@ -71,11 +71,11 @@ TEST_CASE("it is not looked at again at once") {
     Coins coins;
     ConvergenceWatch watch(run.profile, 5);
     const ConvergenceWatch::Clock::time_point now{};
-    watch.look(0, now);
+    watch.observe(0, now);
     for (int i = 0; i < 40; ++i) coins.sample(run, 1);
-    watch.look(40, now);
+    watch.observe(40, now);
     CHECK_FALSE(watch.is_converged());
-    watch.look(40, now + 1h);
+    watch.observe(40, now + 1h);
     CHECK(watch.is_converged());
 }
 

@@ -1,4 +1,4 @@
-// Translating ahead of need between the bursts of a process that runs.
+// Translating ahead of need between the live samples of a process that runs.
 #pragma once
 
 #include <sys/types.h>
@@ -23,14 +23,14 @@ struct PreparationTotals {
 
 class Preparation {
   public:
-    // In slices, so that a burst that is due need not wait for longer.
+    // In slices, so that a sample that is due need not wait for longer.
     static constexpr std::chrono::microseconds slice{1000};
 
     // `thread`: one of the process, through which its memory can be read. From the program counters
     // `roots` on, for as long as `time` in all.
-    Preparation(pid_t thread, std::vector<GuestAddress> roots, BurstLevels bursts,
+    Preparation(pid_t thread, std::vector<GuestAddress> roots, BurstLevels windows,
                 std::chrono::nanoseconds time)
-        : thread_(thread), roots_(std::move(roots)), bursts_(bursts), left_(time) {}
+        : thread_(thread), roots_(std::move(roots)), windows_(windows), left_(time) {}
 
     // Has the worker work for one slice. False if there is no more to do, or the process is gone.
     // `forget_code` is set where the worker must not use what it knows: the process mapped other
@@ -40,7 +40,7 @@ class Preparation {
   private:
     pid_t thread_;
     std::vector<GuestAddress> roots_;
-    BurstLevels bursts_;
+    BurstLevels windows_;
     std::chrono::nanoseconds left_;
 };
 

@@ -11,6 +11,8 @@
 namespace shadowprof {
 namespace {
 
+constexpr unsigned most_idle_stops = 8;
+
 // As many different programs are named in a note.
 constexpr std::size_t most_unprivileged = 8;
 
@@ -88,7 +90,11 @@ SampledProcess* ProcessTree::find_unsupported() {
     return nullptr;
 }
 
-Result<void> ProcessTree::let_go(SampledProcess& process, Clock::time_point now) {
+bool SampledProcess::sleeps_on() const {
+    return idle_in_a_row >= most_idle_stops && target->is_asleep();
+}
+
+Result<void> ProcessTree::detach(SampledProcess& process, Clock::time_point now) {
     const auto number = process.number;
     auto result = process.target->detach();
     update(now);  // it may have ended instead
@@ -99,12 +105,12 @@ Result<void> ProcessTree::let_go(SampledProcess& process, Clock::time_point now)
     return result;
 }
 
-Result<void> ProcessTree::let_all_go(Target::Sleepers sleepers, Clock::time_point now) {
+Result<void> ProcessTree::detach_all(Target::Sleepers sleepers, Clock::time_point now) {
     update(now);
     std::erase_if(processes_, [&](const auto& entry) {
         if (entry.first == 0) return false;
         log_.end(entry.first, std::nullopt, now);
-        ++let_go_;
+        ++detached_;
         return true;
     });
     auto result = family_.detach(sleepers);
@@ -112,7 +118,7 @@ Result<void> ProcessTree::let_all_go(Target::Sleepers sleepers, Clock::time_poin
     return result;
 }
 
-bool ProcessTree::is_dissolved() const {
+bool ProcessTree::has_nothing_to_sample() const {
     return std::all_of(processes_.begin(), processes_.end(), [](const auto& entry) {
         return entry.second.target->is_detached() || entry.second.target->end();
     });
@@ -152,11 +158,11 @@ SampledProcess* ProcessTree::choose(std::mt19937_64& random, Clock::time_point n
 
 void ProcessTree::fill(Profile& profile, Clock::time_point now) const {
     log_.fill(profile, now);
-    if (let_go_)
+    if (detached_)
         profile.notes.push_back(
             fmt::format("{} process{} of the program {} still running when it ended, and {} let go",
-                        let_go_, let_go_ == 1 ? "" : "es", let_go_ == 1 ? "was" : "were",
-                        let_go_ == 1 ? "was" : "were"));
+                        detached_, detached_ == 1 ? "" : "es", detached_ == 1 ? "was" : "were",
+                        detached_ == 1 ? "was" : "were"));
     for (const auto& [program, times] : unprivileged_)
         profile.notes.push_back(
             fmt::format("{} was executed {} times without its privileges, as it was traced: use "

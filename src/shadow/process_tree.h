@@ -19,13 +19,14 @@
 
 #include "ptrace/program_check.h"
 #include "ptrace/target_family.h"
-#include "ptrace/unforked_memory.h"
 #include "shadow/budget/fault_watch.h"
 #include "shadow/budget/kind_choice.h"
 #include "shadow/budget/processor_theft.h"
 #include "shadow/process_log.h"
 #include "shadow/sample_pace.h"
 #include "shadow/shadow_policy.h"
+#include "shadow/unforked_watch.h"
+#include "shadow/vdso_watch.h"
 
 namespace shadowprof {
 
@@ -34,24 +35,24 @@ struct SampledProcess {
     std::uint64_t number = 0;  // in the order of birth; the target that the user named is 0
     Target* target = nullptr;
 
-    std::optional<Mapping> vdso;  // of the program executed last
-    std::uint64_t vdso_exec_count = 0;
-    int vdso_meetings = 0;      // in a row: a thread was there when a sample was due
-    bool maps_changed = false;  // between the last look at its mappings and the stop that followed
-    bool has_unforked = false;  // it has memory that forks leave out
-    UnforkedMemory unforked;
+    VdsoWatch vdso;
+    UnforkedWatch unforked;
     ForkHistory fork_history;
-    int unforked_changes = 0;  // in a row
+    bool maps_changed = false;  // between the plan of the last live sample and its stop
     FaultWatch faults;
     ProcessorTheft theft;
     KindChoice kinds;
     // The last sample, whose cost is not known in full yet, and its pause.
     struct Unsettled {
-        SampleKind kind = SampleKind::burst;
+        SampleKind kind = SampleKind::live;
         double pause_seconds = 0;
     };
     std::optional<Unsettled> unsettled;
-    unsigned idle_in_a_row = 0;
+    unsigned idle_in_a_row = 0;  // nothing executed when samples were due
+    // It was idle for so long that it is looked at before it is stopped, and it sleeps. One that
+    // sleeps now and then is stopped: threads that run for shorter than a stop takes would be
+    // sampled too seldom.
+    bool sleeps_on() const;
 
     std::uint64_t known_exec_count = 0;  // ProcessTree's own
     std::uint64_t cpu_ns = 0;            // when it was last looked at
@@ -79,11 +80,11 @@ class ProcessTree {
     // One that executes a program that is not for x86-64; null if there is none.
     SampledProcess* find_unsupported();
     // Ends the tracing of one.
-    Result<void> let_go(SampledProcess& process, Clock::time_point now);
+    Result<void> detach(SampledProcess& process, Clock::time_point now);
     // Ends the tracing of all. The answer is the first target's.
-    Result<void> let_all_go(Target::Sleepers sleepers, Clock::time_point now);
+    Result<void> detach_all(Target::Sleepers sleepers, Clock::time_point now);
     // No process is left to sample; the first one may still live.
-    bool is_dissolved() const;
+    bool has_nothing_to_sample() const;
 
     // The process to sample now. Null if none runs; where there is only one, that one, running or
     // not.
@@ -112,7 +113,7 @@ class ProcessTree {
     const Credentials credentials_ = Credentials::of_this_process();
     std::map<std::string, std::uint64_t> unprivileged_;  // by program
     SyscallWatcher* watcher_ = nullptr;
-    std::uint64_t let_go_ = 0;  // because the run ended
+    std::uint64_t detached_ = 0;  // because the run ended
     SamplePace sample_pace_;
     double pace_ = 1;
     std::size_t running_ = 0;

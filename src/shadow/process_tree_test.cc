@@ -124,7 +124,7 @@ TEST_CASE("what outlives the first process is let go, and the profile says so") 
         tree.update(ProcessTree::Clock::now());
         return (*target)->end().has_value();
     }));
-    CHECK(tree.let_all_go(Target::Sleepers::stop, ProcessTree::Clock::now()));
+    CHECK(tree.detach_all(Target::Sleepers::stop, ProcessTree::Clock::now()));
     const auto status = read_proc_status(*survivor);
     REQUIRE(status);
     CHECK(status->tracer_pid == 0);

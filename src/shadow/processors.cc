@@ -13,6 +13,9 @@
 namespace shadowprof {
 namespace {
 
+// With more threads, looking at each would cost more than what it wins.
+constexpr std::size_t most_threads_to_look_at = 64;
+
 std::optional<int> number_at(std::string_view& text) {
     int number = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -92,6 +95,18 @@ void OwnProcessors::avoid(const cpu_set_t& busy, std::span<const pid_t> workers)
             CPU_OR(&siblings, &siblings, &of_core);
         }
     use(processors_left(allowed_, busy, siblings), workers);
+}
+
+void OwnProcessors::keep_off(pid_t pid, std::span<const pid_t> workers) {
+    cpu_set_t busy;
+    CPU_ZERO(&busy);
+    const auto threads = read_thread_ids(pid);
+    if (!threads || threads->size() > most_threads_to_look_at) return avoid(busy, workers);
+    for (const pid_t tid : *threads)
+        if (const auto stat = read_thread_stat(pid, tid);
+            stat && stat->state == 'R' && stat->cpu >= 0 && stat->cpu < CPU_SETSIZE)
+            CPU_SET(static_cast<std::size_t>(stat->cpu), &busy);
+    if (CPU_COUNT(&busy) != 0) avoid(busy, workers);
 }
 
 void OwnProcessors::use(const cpu_set_t& set, std::span<const pid_t> workers) {

@@ -38,6 +38,9 @@ class OwnProcessors {
     // From now on, for all threads of this process and these `workers`. What does not work is left
     // as it is.
     void avoid(const cpu_set_t& busy, std::span<const pid_t> workers);
+    // The same for those that the process's threads run on; where these are very many, none. One
+    // that sleeps will wake up where it was: nothing changes.
+    void keep_off(pid_t pid, std::span<const pid_t> workers);
 
   private:
     static void use(const cpu_set_t& set, std::span<const pid_t> workers);

@@ -42,7 +42,7 @@ void keep_wanted(const ProfileKinds& kinds, Profile& profile) {
 }
 
 // The settings that the run began with, and what was counted by them.
-BurstStats burst_stats(const BurstOptions& bursts, const BurstCounts& counts) {
+BurstStats burst_stats(const WindowOptions& bursts, const BurstCounts& counts) {
     struct Row {
         const char* name;
         BurstKind kind;
@@ -107,8 +107,9 @@ void Profiling::end(const Target& target, const std::function<void(Profile&)>& f
     if (target.end()) set_exit(outcome_.profile.run, *target.end());
     collected_.fill(outcome_.profile);
     fill(outcome_.profile);
-    if (options_.bursts)
-        outcome_.profile.sampling.bursts = burst_stats(*options_.bursts, collected_.burst_counts());
+    if (options_.windows)
+        outcome_.profile.sampling.bursts =
+            burst_stats(*options_.windows, collected_.burst_counts());
     outcome_.files = modules_.take_files();
 }
 

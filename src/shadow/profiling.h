@@ -8,7 +8,8 @@
 #include "ptrace/target.h"
 #include "shadow/probe_request.h"
 #include "shadow/run_options.h"
-#include "shadow/run_target.h"
+#include "shadow/run_outcome.h"
+#include "shadow/symbol_access.h"
 
 namespace shadowprof {
 

@@ -17,9 +17,9 @@ namespace shadowprof {
 
 // How samples are taken.
 enum class SamplingMode : std::uint8_t {
-    automatic,  // `shadow`, or `burst` where the target cannot be forked or a fork might harm it
+    automatic,  // `shadow`, or `live` where the target cannot be forked or a fork might harm it
     shadow,     // fork a replica, emulate it while the target goes on
-    burst,      // emulate what comes next from the memory of the target, which stands still
+    live,       // emulate what comes next from the memory of the target, which stands still
     exact,      // emulate every instruction, and compare with the target
 };
 
@@ -44,7 +44,7 @@ struct ProfileKinds {
         return edges || paths || values || calls || hazards || streams;
     }
     constexpr bool any() const { return any_of_samples() || latency; }
-    // Whether bursts with references are traced for them.
+    // Whether windows with references are traced for them.
     constexpr bool references() const { return hazards || streams; }
     friend bool operator==(const ProfileKinds&, const ProfileKinds&) = default;
 };
@@ -52,21 +52,21 @@ struct ProfileKinds {
 // Of RunOptions::load and budget_percent.
 inline constexpr double default_load = 0.25;
 inline constexpr double default_budget_percent = 1;
-// How long the target may stand still for a burst, and how far apart bursts begin on average.
-struct BurstTiming {
+// How long the target may stand still for a live sample, and how far apart these begin on average.
+struct LiveTiming {
     std::chrono::nanoseconds longest_stop{0};
     std::chrono::nanoseconds period{0};
 
-    friend bool operator==(const BurstTiming&, const BurstTiming&) = default;
+    friend bool operator==(const LiveTiming&, const LiveTiming&) = default;
 };
 
-// Count-driven bursts inside samples.
-struct BurstOptions {
+// Counting windows inside samples: what lies between them is executed and not counted.
+struct WindowOptions {
     BurstPlan plan;                      // of edges, paths and calls, where they are collected
     std::uint64_t value_length = 0;      // in events, about; 0: values are not collected
     std::uint64_t reference_length = 0;  // the same of hazards, address patterns, streams
 
-    friend bool operator==(const BurstOptions&, const BurstOptions&) = default;
+    friend bool operator==(const WindowOptions&, const WindowOptions&) = default;
 };
 
 struct RunOptions {
@@ -81,17 +81,18 @@ struct RunOptions {
     StreamLimits streams;                   // where they are collected
     bool follow_forks = false;              // sample the processes that the target starts as well
     std::uint64_t sample_size = 1'000'000;  // instructions per sample, at least 1000
-    bool sample_size_is_asked_for = false;  // else bursts have fewer
-    std::optional<BurstTiming> burst;       // only with SamplingMode::burst
+    bool sample_size_is_asked_for = false;  // else live samples have fewer
+    std::optional<LiveTiming> live_timing;  // only with SamplingMode::live
     // Average number of active shadows, whatever they cost if no budget is given; else at most the
     // default, as the budget allows.
     std::optional<double> load;
-    // Most slowdown of the target, in percent; without a load or times of bursts it has a default.
+    // Most slowdown of the target, in percent; without a load or times of live samples it has a
+    // default.
     std::optional<double> budget_percent;
     // What the program reads from pipes, sockets and terminals while a sample lives is recorded for
     // it, at the price of a stop at each system call.
     bool record_input = false;
-    std::optional<BurstOptions> bursts;                // nothing: samples count everything
+    std::optional<WindowOptions> windows;              // nothing: samples count everything
     std::chrono::nanoseconds delay{0};                 // from the start to the first sample
     std::optional<std::chrono::nanoseconds> duration;  // of sampling, after `delay`
     std::optional<std::uint64_t> max_samples;

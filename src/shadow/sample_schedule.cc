@@ -51,10 +51,11 @@ void SampleSchedule::plan(Clock::time_point now, double mean_seconds) {
     next_start_ = now + to_duration(jitter() * mean_seconds);
 }
 
-// A load of bursts would be a share of time in which the target stands still: only the cost counts.
+// A load of samples that do not live on would be a share of time in which the target stands still:
+// only their cost counts.
 double SampleSchedule::interval_seconds(const Outlook& outlook, bool ahead) const {
     if (pace_.period) return pace_.period->count();
-    auto interval = outlook.burst && pace_.cost_share ? 0 : lifetime_seconds_ / pace_.load;
+    auto interval = !outlook.follows_load && pace_.cost_share ? 0 : lifetime_seconds_ / pace_.load;
     if (pace_.cost_share) {
         const auto by_cost = outlook.cost_seconds / *pace_.cost_share;
         interval = std::max(interval, ahead ? by_cost / eagerness : by_cost);

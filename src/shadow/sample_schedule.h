@@ -17,10 +17,10 @@ class SampleSchedule {
     using Clock = std::chrono::steady_clock;
 
     struct Pace {
-        double load = 0.25;  // average number of replicas that live; of bursts nothing follows
+        double load = 0.25;  // average number of replicas that live
         // Of the time that the target takes, for what samples cost it; none: the load alone counts.
         std::optional<double> cost_share;
-        // One burst in each, whatever it costs.
+        // One sample in each, whatever it costs.
         std::optional<std::chrono::duration<double>> period;
     };
 
@@ -33,9 +33,9 @@ class SampleSchedule {
 
     // What the next interval follows from, besides what the schedule was told before.
     struct Outlook {
-        double cost_seconds = 0;  // of one sample
-        bool burst = false;       // of no replica
-        double stretch = 1;       // times the interval
+        double cost_seconds = 0;   // of one sample
+        bool follows_load = true;  // SampleSource::follows_load()
+        double stretch = 1;        // times the interval
     };
     // A sample was taken, or the target did not run when it was due. `ahead`: costs are so far
     // below what they may be that samples may be denser for a while.

@@ -42,7 +42,7 @@ TEST_CASE("samples are as dense as their cost allows") {
     auto now = start;
     for (int i = 0; i < 1000; ++i) {
         now = schedule.next_start();
-        schedule.on_sample(now, {.cost_seconds = 0.0005, .burst = i % 2 == 0}, false);
+        schedule.on_sample(now, {.cost_seconds = 0.0005, .follows_load = i % 2 != 0}, false);
     }
     CHECK(since_start(now) == doctest::Approx(1000 * 0.05).epsilon(0.05));
 }
@@ -105,7 +105,7 @@ TEST_CASE("a period is kept whatever it costs") {
     auto now = start;
     for (int i = 0; i < 300; ++i) {
         now = schedule.next_start();
-        schedule.on_sample(now, {.cost_seconds = 0.5, .burst = true}, true);
+        schedule.on_sample(now, {.cost_seconds = 0.5, .follows_load = false}, true);
     }
     CHECK(since_start(now) == doctest::Approx(300).epsilon(0.05));
 }

@@ -2,7 +2,8 @@
 
 #include <cstring>
 
-#include "shadow/syscalls/environment_remote.h"
+#include "guest_kernel/environment_remote.h"
+#include "syscalls/syscall_lookup.h"
 
 namespace shadowprof {
 namespace {
@@ -61,6 +62,19 @@ std::optional<SyscallReport> SyscallReport::parse(std::span<const std::byte> byt
     if (reason.size() > max_reason_bytes) return std::nullopt;
     report.end_reason.assign(reinterpret_cast<const char*>(reason.data()), reason.size());
     return report;
+}
+
+void add_counts(const SyscallCounts& counts, SyscallStats& stats) {
+    for (const SyscallFacts& row : syscall_facts()) {
+        std::uint64_t count = counts.by_number[row.number];
+        if (count == 0) continue;
+        stats.by_name[std::string(row.name)] += count;
+        stats.by_class[std::string(name(row.syscall_class))] += count;
+    }
+    if (counts.unknown != 0) {
+        stats.by_name["unknown"] += counts.unknown;
+        stats.by_class[std::string(name(SyscallClass::benign))] += counts.unknown;
+    }
 }
 
 }  // namespace shadowprof

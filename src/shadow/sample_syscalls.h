@@ -7,7 +7,8 @@
 #include <string>
 
 #include "emu/worker_main.h"
-#include "shadow/syscalls/syscall_emulator.h"
+#include "guest_kernel/syscall_emulator.h"
+#include "profile/profile.h"
 
 namespace shadowprof {
 
@@ -27,5 +28,8 @@ struct SyscallReport {
 
     static std::optional<SyscallReport> parse(std::span<const std::byte> bytes);
 };
+
+// Adds counts to a profile's, by name and by class; numbers that are no system call as "unknown".
+void add_counts(const SyscallCounts& counts, SyscallStats& stats);
 
 }  // namespace shadowprof

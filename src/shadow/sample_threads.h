@@ -6,7 +6,7 @@
 
 #include "ptrace/target.h"
 #include "shadow/run_options.h"
-#include "shadow/sample_runner.h"
+#include "shadow/sample_job.h"
 
 namespace shadowprof {
 

@@ -1,36 +1,33 @@
-// Takes samples of a running target until it ends: stops it, forks a replica, lets it go on, and
-// has the replica emulated by a runner. Where it cannot be forked, the runner emulates it while it
-// is stopped (a burst).
+// Samples a running target until it ends. It says when a sample is taken, and of which process; the
+// kinds of samples say how (SampleSource).
 #pragma once
 
 #include <chrono>
 #include <cstdint>
-#include <list>
-#include <map>
 #include <memory>
 #include <optional>
-#include <random>
 #include <vector>
 
+#include "base/fd.h"
 #include "base/result.h"
 #include "profile/process_profile.h"
-#include "ptrace/replica.h"
 #include "ptrace/target.h"
-#include "shadow/budget/budget.h"
-#include "shadow/budget/burst_account.h"
-#include "shadow/budget/cost_account.h"
-#include "shadow/convergence.h"
 #include "shadow/input/input_recorder.h"
-#include "shadow/latency/latency_profiler.h"
-#include "shadow/phase_detector.h"
+#include "shadow/live_samples.h"
 #include "shadow/process_tree.h"
 #include "shadow/processors.h"
-#include "shadow/run_target.h"
-#include "shadow/sample_runner.h"
+#include "shadow/run_hooks.h"
+#include "shadow/run_options.h"
+#include "shadow/runner_pool.h"
+#include "shadow/sample_design.h"
+#include "shadow/sample_results.h"
 #include "shadow/sample_schedule.h"
+#include "shadow/sampling_control.h"
+#include "shadow/sampling_costs.h"
 #include "shadow/sampling_settings.h"
 #include "shadow/shadow_policy.h"
-#include "shadow/thread_table.h"
+#include "shadow/shadow_samples.h"
+#include "shadow/source_choice.h"
 
 namespace shadowprof {
 
@@ -50,17 +47,23 @@ class Sampler {
                                                    ProcessProfile& profile,
                                                    const ProbeRequest* probes = nullptr);
     // Kills and reaps every replica and worker.
-    ~Sampler();
+    ~Sampler() = default;
+    Sampler(const Sampler&) = delete;
+    Sampler& operator=(const Sampler&) = delete;
 
-    // Where commands come from while it runs; null: from nowhere.
+    // Before run(): where commands come from while it runs; null: from nowhere.
     void obey(SamplingControl* control) { control_ = control; }
+    // Before run(): see SourceChoice::set_beside().
+    void measure_beside(std::unique_ptr<SampleSource> source);
+    // For what measures beside it.
+    SamplingCosts& costs() { return costs_; }
 
     // Samples the target, which runs, until it ends or `end` says so. In the latter case no replica
-    // lives any more. So with what comes of it if it follows its forks; but it is the end of the
-    // target that counts.
+    // lives any more. The processes that the target starts are sampled too where their forks are
+    // followed; but it is the end of the target that counts.
     Result<void> run(Target& target, const ProgressListener& on_progress,
                      const SamplingEnd& end = {});
-    // Lets the target go, and what came of it. The answer is the target's.
+    // Detaches from the target and the processes that it started. The answer is the target's.
     Result<void> detach(Target::Sleepers sleepers);
     // Finishes what is left of samples. None is begun.
     void finish();
@@ -69,135 +72,61 @@ class Sampler {
     void fill(Profile& profile) const;
 
   private:
-    struct ActiveSample {
-        Replica replica;
-        Clock::time_point start;
-        SampleRunner* runner = nullptr;
-        std::uint64_t process = 0;
-        std::optional<InputRecorder::Lease> input = {};
-    };
+    Sampler(const RunOptions& options, std::uint64_t seed, WaitHub& hub,
+            const ProcessProfile& profile, const ProbeRequest* probes);
+    // Gives up samples whose replicas live.
+    void drop_if(const std::function<bool(std::uint64_t process)>& condition);
 
-    Sampler(const RunOptions& options, std::uint64_t seed, WaitHub& hub, ModuleTable& modules,
-            ProcessProfile& profile, const ProbeRequest* probes);
-    Result<void> add_runner();
+    // The loop: sampler.cc.
     Result<void> loop(Target& target, const ProgressListener& on_progress, const SamplingEnd& end);
+    void wait(const SamplingEnd& end, int milliseconds);
+    int sleep_ms(Clock::time_point now) const;
     bool take_statuses();
-    Result<void> dissolve(SampledProcess& process);
-    void take_runner_events();
-    void on_step(SampleRunner& runner);
-    void on_finished(SampleRunner& runner);
-    void after_sample(SampleRunner& runner, const SampleReport& report);
+    Result<void> detach_unsupported();
+    void take_commands(Clock::time_point now);
+    void check_for_end(const SamplingEnd& end, Clock::time_point now);
+    void take_syscall_stops() { costs_.take_syscall_stops(recorder_.totals()); }
+
+    // What happens to one sample: sampler_step.cc.
     bool may_take_more(Clock::time_point now) const;
     bool wants_sample(Clock::time_point now) const;
-    void take_commands(Clock::time_point now);
-    void look_for_end(const SamplingEnd& end, Clock::time_point now);
-    bool is_busy() const;
-    void try_sample();
-    void sample_now(SampleRunner& runner, Clock::time_point now);
     Clock::time_point next_start() const { return std::max(not_before_, schedule_.next_start()); }
-    enum class Taken : std::uint8_t {
-        yes,
-        idle,   // no thread executes instructions
-        later,  // try again at once: the thread is in the vDSO, whose data no sample can read
-    };
-    Result<Taken> take_sample(SampledProcess& process, SampleRunner& runner, SampleKind kind);
-    // What samples cost; see sampler_costs.cc.
-    void settle(SampledProcess& process, Clock::time_point now);
-    SampleKind choose_kind(const SampledProcess& process) const;
-    double most_shadow_seconds(const SampledProcess& process) const;
-    std::optional<Clock::time_point> too_dear_until(const SampledProcess& process, SampleKind kind,
-                                                    Clock::time_point now) const;
-    void schedule_next(Clock::time_point now, const SampledProcess* process);
-    void note_pause(SampledProcess& process, SampleKind kind, Clock::duration pause);
+    void try_sample(Clock::time_point now);
+    void sample(SampleRunner::Lease runner, Clock::time_point now);
+    void note(SampledProcess& process, const SampleTaken& taken);
     void keep_off_processors_of(const SampledProcess& process);
-    std::uint64_t own_cpu_ns() const;
-    Result<void> try_fork(ScopedStop& stop, SampledProcess& process,
-                          std::optional<Replica>& replica);
-    struct BurstInStop {
-        bool taken = false;
-        bool later = false;                        // try again at once
-        bool valid = true;                         // its mappings were as the job said
-        std::optional<std::string> maps_now = {};  // where not
-        bool cut = false;                          // by the time
-        std::optional<Error> refusal = {};
-    };
-    std::chrono::nanoseconds usable_time(std::size_t threads) const;
-    Result<BurstInStop> stop_for_burst(SampledProcess& process, SampleRunner& runner,
-                                       SampleJob job);
-    void look(ScopedStop& stop, SampleRunner& runner, SampleJob job);
-    Result<SampleJob> plan_burst(SampledProcess& process);
-    Result<Taken> take_burst(SampledProcess& process, SampleRunner& runner);
-    BurstInStop burst_in(ScopedStop& stop, SampleRunner& runner, SampleJob job);
-    Result<Taken> finish_burst(SampledProcess& process, SampleRunner& runner,
-                               const BurstInStop& burst);
-    SampleJob new_job(const SampledProcess& process, SampleKind kind);
-    std::optional<BurstPlan> burst_plan() const;
-    // Latency bursts; see sampler_latency.cc.
-    bool is_latency_due(const SampledProcess& process) const;
-    // What a sample costs, and its part of the latency bursts.
-    double with_latency(double sample_seconds) const;
-    void take_latency_burst(SampledProcess& process, Clock::time_point now);
-    RunLimits limits(std::uint64_t instructions, const Target& target);
-    Taken note_idle(SampledProcess* process);
-    bool leave_vdso(SampledProcess& process, std::vector<SampleThread>& threads);
-    static void find_vdso(SampledProcess& process);
-    static bool is_in_vdso(SampledProcess& process, GuestAddress pc);
-    void look_for_unforked(const SampleReport& report);
-    bool read_unforked(SampledProcess& process);
-    bool check_unforked(SampledProcess& process);
-    void note_refusal(const Error& error);
-    std::list<ActiveSample>::iterator find_active(const SampleRunner& runner);
-    void release(SampleRunner& runner);
-    void count_syscall_stops();
-    int sleep_ms(Clock::time_point now) const;
-    SampleRunner* idle_runner();
+    void schedule_next(const SampledProcess* process);
+    void take_runner_events();
+    void on_finished(SampleRunner& runner);
 
+    // In this order they depend on each other: what is behind ends first.
     const RunOptions options_;
     WaitHub& hub_;
-    ModuleTable& modules_;
-    ProcessProfile& profile_;
-    const ProbeRequest* probes_;
-    std::mt19937_64 random_;
-    SampleSchedule schedule_;
-    std::optional<Budget> budget_;  // none: samples may cost what they cost
-    const std::chrono::nanoseconds burst_limit_;
-    BurstAccount bursts_;
-    bool has_looked_ = false;       // where the threads are, before the first burst
-    bool has_prepared_ = false;     // code for the first burst
-    Clock::time_point not_before_;  // the next burst, as something is being made ready for it
-    ShadowPolicy policy_;
-    SamplingSettings settings_;
-    SamplingControl* control_ = nullptr;
-    CostAccount costs_;
-    std::unique_ptr<RunnerEvents> events_;
     UniqueFd child_signals_;
-    OwnProcessors own_processors_;
-    std::vector<std::unique_ptr<SampleRunner>> runners_;
+    SamplingControl* control_ = nullptr;
+    SamplingSettings settings_;
+    SamplingCosts costs_;
+    SampleDesign design_;
+    SampleSchedule schedule_;
+    SampleResults results_;
+    ShadowPolicy policy_;
     InputRecorder recorder_;
-    InputRecorder::Totals recorder_counted_;  // the part of its totals that is accounted for
-    double syscall_stop_price_ns_ = 0;
-    std::optional<LatencyProfiler> latency_;
-    double latency_seconds_ = 0;     // that the target stood still for it
-    bool latency_had_turn_ = false;  // the next one is that of samples
-    std::list<ActiveSample> active_;
-    std::optional<ConvergenceWatch> convergence_;
-    PhaseDetector phase_detector_;
+    OwnProcessors own_processors_;
+    std::optional<ProcessTree> processes_;  // from run() on
+    std::unique_ptr<RunnerPool> runners_;
+    LiveSamples live_;
+    ShadowSamples shadows_;
+    std::unique_ptr<SampleSource> beside_;
+    std::vector<SampleSource*> sources_;
+    SourceChoice choice_;
 
-    std::optional<ProcessTree> processes_;
     Clock::time_point begin_, end_;
-    std::uint64_t started_ = 0;
-    bool dissolved_ = false;  // no process is ours to sample any more
+    Clock::time_point not_before_;  // the next sample
+    std::uint64_t taken_ = 0;       // samples, as RunOptions::max_samples counts
+    bool nothing_to_sample_ = false;
     bool detached_ = false;
     // Set when sampling ends: how long samples that are under way may go on.
     std::optional<Clock::time_point> give_up_;
-
-    ThreadTable threads_;
-    SamplingStats stats_;
-    CountScale scale_;  // of what is counted by process and thread
-    SyscallStats syscalls_;
-    std::map<std::string, std::uint64_t> end_reasons_;
-    std::map<std::string, std::uint64_t> refusals_;
-    std::uint64_t damaged_ = 0;
 };
 
 }  // namespace shadowprof

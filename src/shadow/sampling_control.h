@@ -17,7 +17,7 @@ struct SamplingCommand {
         bursts,   // later samples have `bursts`
     };
     Kind kind = Kind::enable;
-    BurstOptions bursts;
+    WindowOptions bursts;
     std::string text;  // as the profile shows it
 };
 

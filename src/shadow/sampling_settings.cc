@@ -26,8 +26,8 @@ bool SamplingSettings::change(const SamplingCommand& command) {
         case SamplingCommand::Kind::stop:
             return !std::exchange(stopped_, true);
         case SamplingCommand::Kind::bursts:
-            if (!bursts_ || *bursts_ == command.bursts) return false;
-            bursts_ = command.bursts;
+            if (!windows_ || *windows_ == command.bursts) return false;
+            windows_ = command.bursts;
             return true;
     }
     return false;

@@ -10,7 +10,7 @@ namespace shadowprof {
 
 class SamplingSettings {
   public:
-    explicit SamplingSettings(const std::optional<BurstOptions>& bursts) : bursts_(bursts) {}
+    explicit SamplingSettings(const std::optional<WindowOptions>& windows) : windows_(windows) {}
 
     // `seconds` after the run's begin, when `samples` had begun.
     void apply(const SamplingCommand& command, double seconds, std::uint64_t samples);
@@ -19,7 +19,7 @@ class SamplingSettings {
     bool is_on() const { return on_ && !stopped_; }
     bool is_stopped() const { return stopped_; }
     // Of samples that begin now. Nothing if the run began without.
-    const std::optional<BurstOptions>& bursts() const { return bursts_; }
+    const std::optional<WindowOptions>& windows() const { return windows_; }
 
     // Adds what was changed.
     void fill(SamplingStats& stats) const;
@@ -27,7 +27,7 @@ class SamplingSettings {
   private:
     bool change(const SamplingCommand& command);
 
-    std::optional<BurstOptions> bursts_;
+    std::optional<WindowOptions> windows_;
     bool on_ = true;
     bool stopped_ = false;
     std::vector<SamplingChange> changes_;

@@ -11,8 +11,8 @@ SamplingCommand command(Kind kind, std::string text = "x") {
     return {kind, {}, std::move(text)};
 }
 
-BurstOptions bursts_every(std::uint64_t every) {
-    BurstOptions bursts;
+WindowOptions bursts_every(std::uint64_t every) {
+    WindowOptions bursts;
     bursts.plan.every = every;
     return bursts;
 }
@@ -44,7 +44,7 @@ TEST_CASE("what changed is noted, what did not is not") {
     settings.apply(command(Kind::disable, "disable"), 3, 6);
     settings.apply({Kind::bursts, bursts_every(100), "every 100"}, 4, 7);
     settings.apply({Kind::bursts, bursts_every(50), "every 50"}, 5, 8);
-    CHECK(settings.bursts()->plan.every == 50);
+    CHECK(settings.windows()->plan.every == 50);
     SamplingStats stats;
     settings.fill(stats);
     REQUIRE(stats.changes.size() == 2);
@@ -56,7 +56,7 @@ TEST_CASE("what changed is noted, what did not is not") {
 TEST_CASE("a run that began without bursts has none later") {
     SamplingSettings settings(std::nullopt);
     settings.apply({Kind::bursts, bursts_every(50), "every 50"}, 5, 8);
-    CHECK_FALSE(settings.bursts());
+    CHECK_FALSE(settings.windows());
 }
 
 TEST_CASE("so many changes as one likes are counted, but the first alone listed") {

@@ -6,15 +6,15 @@ namespace shadowprof {
 
 Result<bool> ShadowPolicy::wants_shadow(const Target& target, ForkHistory& history,
                                         std::size_t replicas) {
-    if (mode_ == SamplingMode::burst) return false;
+    if (mode_ == SamplingMode::live) return false;
     if (history.exec_count != target.exec_count()) {
         history.exec_count = target.exec_count();
         history.never.reset();
-        history.bursts_left = 0;
+        history.live_left = 0;
     }
     std::optional<std::string> reason = history.never;
-    if (!reason && history.bursts_left != 0) {
-        --history.bursts_left;
+    if (!reason && history.live_left != 0) {
+        --history.live_left;
         reason = history.last_reason;
     }
     if (!reason) reason = find_shortage(target.pid(), replicas + 1);
@@ -24,13 +24,13 @@ Result<bool> ShadowPolicy::wants_shadow(const Target& target, ForkHistory& histo
     return false;
 }
 
-bool ShadowPolicy::may_burst_instead(const Error& refusal, ForkHistory& history) {
+bool ShadowPolicy::may_be_live_instead(const Error& refusal, ForkHistory& history) {
     if (refusal.code == ErrorCode::gone) return false;
     if (refusal.code == ErrorCode::permission) history.never = refusal.message;
     if (mode_ == SamplingMode::shadow) return false;
     if (refusal.code == ErrorCode::system) {
         history.last_reason = refusal.message;
-        history.bursts_left = patience;
+        history.live_left = patience;
     }
     ++reasons_[refusal.message];
     return true;
@@ -38,10 +38,10 @@ bool ShadowPolicy::may_burst_instead(const Error& refusal, ForkHistory& history)
 
 void ShadowPolicy::fill(Profile& profile) const {
     auto& sampling = profile.sampling;
-    sampling.mode = bursts_ == 0 && mode_ != SamplingMode::burst ? "shadow"
-                    : shadows_ == 0                              ? "burst"
-                                                                 : "shadow and burst";
-    sampling.counters["bursts"] = bursts_;
+    sampling.mode = live_ == 0 && mode_ != SamplingMode::live ? "shadow"
+                    : shadows_ == 0                           ? "burst"
+                                                              : "shadow and burst";
+    sampling.counters["bursts"] = live_;
     for (const auto& [reason, times] : reasons_)
         profile.notes.push_back(
             fmt::format("{} samples were bursts, with the process stopped, as it could not be "

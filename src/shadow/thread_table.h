@@ -11,7 +11,7 @@
 
 #include "profile/count_scale.h"
 #include "profile/profile.h"
-#include "shadow/sample_runner.h"
+#include "shadow/sample_job.h"
 
 namespace shadowprof {
 

@@ -5,7 +5,7 @@
 
 namespace shadowprof {
 
-std::uint64_t FaultWatch::look(Clock::time_point now, std::uint64_t minor_faults) {
+std::uint64_t FaultWatch::observe(Clock::time_point now, std::uint64_t minor_faults) {
     const auto before = std::exchange(faults_, minor_faults);
     const std::chrono::duration<double> passed = now - std::exchange(time_, now);
     if (!before || minor_faults < *before || passed.count() <= 0) return 0;

@@ -18,8 +18,8 @@ class FaultWatch {
     // The process has had so many minor faults until now. How many of those since the last call, or
     // since on_fork(), forks have induced: at most that many, as what it would have had anyway is
     // only known from times without a fork that are not long ago.
-    std::uint64_t look(Clock::time_point now, std::uint64_t minor_faults);
-    // It was forked, and had so many pages that the replica shares. look() comes right before.
+    std::uint64_t observe(Clock::time_point now, std::uint64_t minor_faults);
+    // It was forked, and had so many pages that the replica shares. observe() comes right before.
     void on_fork(std::uint64_t pages);
 
   private:

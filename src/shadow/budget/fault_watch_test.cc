@@ -10,9 +10,9 @@ namespace {
 // A process of which each look comes 10 ms after the one before.
 class Process {
   public:
-    std::uint64_t look(std::uint64_t more_faults) {
+    std::uint64_t observe(std::uint64_t more_faults) {
         now_ += milliseconds(10);
-        return watch_.look(now_, faults_ += more_faults);
+        return watch_.observe(now_, faults_ += more_faults);
     }
     void fork(std::uint64_t pages) { watch_.on_fork(pages); }
 
@@ -26,54 +26,54 @@ class Process {
 
 TEST_CASE("what happens before the first fork is nobody's fault") {
     Process process;
-    CHECK(process.look(0) == 0);
-    CHECK(process.look(700) == 0);
+    CHECK(process.observe(0) == 0);
+    CHECK(process.observe(700) == 0);
 }
 
 TEST_CASE("without a time to compare with, all faults behind a fork are its own") {
     Process process;
-    process.look(0);
+    process.observe(0);
     process.fork(1000);
-    CHECK(process.look(300) == 300);
-    CHECK(process.look(20) == 20);
+    CHECK(process.observe(300) == 300);
+    CHECK(process.observe(20) == 20);
 }
 
 TEST_CASE("a fork cannot induce more faults than there were pages") {
     Process process;
-    process.look(0);
+    process.observe(0);
     process.fork(100);
-    CHECK(process.look(80) == 80);
-    CHECK(process.look(80) == 20);
-    CHECK(process.look(80) == 0);
+    CHECK(process.observe(80) == 80);
+    CHECK(process.observe(80) == 20);
+    CHECK(process.observe(80) == 0);
 }
 
 TEST_CASE("the process's own faults are known from times without a fork") {
     Process process;
-    for (int i = 0; i < 4; ++i) process.look(50);
+    for (int i = 0; i < 4; ++i) process.observe(50);
     process.fork(1000);
-    CHECK(process.look(250) == doctest::Approx(200).epsilon(0.02));
-    CHECK(process.look(50) <= 1);
+    CHECK(process.observe(250) == doctest::Approx(200).epsilon(0.02));
+    CHECK(process.observe(50) <= 1);
 }
 
 TEST_CASE("of rates that differ the least one counts, and none for long") {
     Process process;
-    for (const std::uint64_t faults : {0u, 90u, 10u, 40u}) process.look(faults);
+    for (const std::uint64_t faults : {0u, 90u, 10u, 40u}) process.observe(faults);
     process.fork(100'000);
-    CHECK(process.look(100) == doctest::Approx(90).epsilon(0.02));
+    CHECK(process.observe(100) == doctest::Approx(90).epsilon(0.02));
     for (int i = 0; i < 12; ++i) {
         process.fork(100'000);
-        process.look(100);
+        process.observe(100);
     }
     process.fork(100'000);
-    CHECK(process.look(100) == 100);
+    CHECK(process.observe(100) == 100);
 }
 
 TEST_CASE("what a fork induces is over after a while") {
     Process process;
-    process.look(0);
+    process.observe(0);
     process.fork(1'000'000);
-    for (int i = 0; i < 6; ++i) CHECK(process.look(10) == 10);
-    CHECK(process.look(10) == 0);
+    for (int i = 0; i < 6; ++i) CHECK(process.observe(10) == 10);
+    CHECK(process.observe(10) == 0);
 }
 
 }  // namespace shadowprof::fault_watch_test

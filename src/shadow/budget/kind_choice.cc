@@ -5,12 +5,12 @@
 namespace shadowprof {
 namespace {
 
-// A shadow that cannot cost more comes before any burst, ...
+// A shadow that cannot cost more comes before any live sample, ...
 constexpr double cheap_shadow_seconds = 0.004;
-// ... and one that may cost more than this is not even tried, after so many bursts.
+// ... and one that may cost more than this is not even tried, after so many live samples.
 constexpr double longest_trial_seconds = 0.02;
-constexpr std::uint64_t bursts_before_trial = 4;
-constexpr std::uint64_t shadows_before_bursts = 2;
+constexpr std::uint64_t live_before_trial = 4;
+constexpr std::uint64_t shadows_before_live = 2;
 // What was tried without an answer is tried again after so many samples.
 constexpr std::uint64_t patience = 32;
 // The kind that is worth less is tried the more seldom, the less it is worth.
@@ -39,31 +39,31 @@ double KindChoice::worth_per_second(SampleKind kind) const {
 // While one of them is not known.
 SampleKind KindChoice::first_choice(double shadow_bound_seconds) const {
     const auto& shadow = of(SampleKind::shadow);
-    const auto& burst = of(SampleKind::burst);
+    const auto& live = of(SampleKind::live);
     if (is_known(SampleKind::shadow))
-        return shadow.samples < shadows_before_bursts ? SampleKind::shadow : SampleKind::burst;
+        return shadow.samples < shadows_before_live ? SampleKind::shadow : SampleKind::live;
     const bool was_tried = shadow.samples != 0 && samples_ - shadow.last < patience;
     const auto limit =
-        burst.samples < bursts_before_trial ? cheap_shadow_seconds : longest_trial_seconds;
+        live.samples < live_before_trial ? cheap_shadow_seconds : longest_trial_seconds;
     const bool tries = !was_tried && shadow_bound_seconds <= limit;
-    return tries ? SampleKind::shadow : SampleKind::burst;
+    return tries ? SampleKind::shadow : SampleKind::live;
 }
 
 SampleKind KindChoice::choose(double shadow_bound_seconds) const {
-    if (!is_known(SampleKind::shadow) || !is_known(SampleKind::burst))
+    if (!is_known(SampleKind::shadow) || !is_known(SampleKind::live))
         return first_choice(shadow_bound_seconds);
     const auto& shadow = of(SampleKind::shadow);
-    const auto& burst = of(SampleKind::burst);
+    const auto& live = of(SampleKind::live);
     const auto worth_of_shadow = worth_per_second(SampleKind::shadow);
-    const auto worth_of_burst = worth_per_second(SampleKind::burst);
-    const bool shadows_win = worth_of_shadow > worth_of_burst;
-    const auto& other = shadows_win ? burst : shadow;
-    const auto ratio = shadows_win ? worth_of_shadow / std::max(worth_of_burst, 1e-9)
-                                   : worth_of_burst / std::max(worth_of_shadow, 1e-9);
+    const auto worth_of_live = worth_per_second(SampleKind::live);
+    const bool shadows_win = worth_of_shadow > worth_of_live;
+    const auto& other = shadows_win ? live : shadow;
+    const auto ratio = shadows_win ? worth_of_shadow / std::max(worth_of_live, 1e-9)
+                                   : worth_of_live / std::max(worth_of_shadow, 1e-9);
     const auto wait = static_cast<double>(patience) * std::clamp(ratio, 1.0, most_patience);
     const bool is_due = static_cast<double>(samples_ - other.last) > wait &&
                         other.cost_seconds <= longest_trial_seconds;
-    return shadows_win != is_due ? SampleKind::shadow : SampleKind::burst;
+    return shadows_win != is_due ? SampleKind::shadow : SampleKind::live;
 }
 
 void KindChoice::on_pages(std::uint64_t pages) {

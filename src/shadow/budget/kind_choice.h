@@ -1,5 +1,5 @@
-// Which kind of sample is worth its price: a shadow costs the target a fork and a fault for each
-// page that it writes to; a burst costs it the time of the emulation.
+// Which kind of sample is worth its price: a shadow sample costs the target a fork and a fault for
+// each page that it writes to; a live sample costs it the time of the emulation.
 #pragma once
 
 #include <array>
@@ -8,19 +8,19 @@
 
 namespace shadowprof {
 
-enum class SampleKind : std::uint8_t { shadow, burst };
+enum class SampleKind : std::uint8_t { shadow, live };
 
 // Of one process, from what its samples have cost and yielded.
 class KindChoice {
   public:
-    // The kind to take next. First what is certain to cost little: a shadow, whose code is
+    // The kind to take next. First what is certain to cost little: a shadow sample, whose code is
     // translated while the target goes on, if `shadow_bound_seconds`, which it costs at most, is
-    // little enough; else a burst. When both are known, the one that yields more for its cost; and
-    // now and then the other one.
+    // little enough; else a live sample. When both are known, the one that yields more for its
+    // cost; and now and then the other one.
     SampleKind choose(double shadow_bound_seconds) const;
 
-    // The process has so many pages of its own. When they are many more than at the last shadow,
-    // what shadows have cost says nothing any more.
+    // The process has so many pages of its own. When they are many more than at the last shadow
+    // sample, what those have cost says nothing any more.
     void on_pages(std::uint64_t pages);
     std::uint64_t pages() const { return pages_; }
     void on_sample(SampleKind kind);

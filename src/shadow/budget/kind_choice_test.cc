@@ -7,9 +7,9 @@ namespace {
 
 // A process whose samples cost and yield always the same.
 struct Process {
-    double shadow_cost_seconds, burst_cost_seconds;
+    double shadow_cost_seconds, live_cost_seconds;
     double shadow_bound_seconds;
-    std::uint64_t shadow_yield = 1'000'000, burst_yield = 200'000;
+    std::uint64_t shadow_yield = 1'000'000, live_yield = 200'000;
 
     // How many of so many samples are shadows.
     int shadows_of(KindChoice& choice, int samples) const {
@@ -19,8 +19,8 @@ struct Process {
             const bool is_shadow = kind == SampleKind::shadow;
             shadows += is_shadow;
             choice.on_sample(kind);
-            choice.on_yield(kind, is_shadow ? shadow_yield : burst_yield);
-            choice.on_cost(kind, is_shadow ? shadow_cost_seconds : burst_cost_seconds);
+            choice.on_yield(kind, is_shadow ? shadow_yield : live_yield);
+            choice.on_cost(kind, is_shadow ? shadow_cost_seconds : live_cost_seconds);
         }
         return shadows;
     }
@@ -31,19 +31,19 @@ struct Process {
 TEST_CASE("what cannot cost much comes first") {
     KindChoice choice;
     CHECK(choice.choose(0.001) == SampleKind::shadow);
-    CHECK(choice.choose(0.1) == SampleKind::burst);
+    CHECK(choice.choose(0.1) == SampleKind::live);
 }
 
 TEST_CASE("the kind that yields more for its cost is taken, and the other one tried") {
-    KindChoice cheap_shadows, cheap_bursts;
+    KindChoice cheap_shadows, cheap_live;
     const Process small{
-        .shadow_cost_seconds = 3e-4, .burst_cost_seconds = 5e-4, .shadow_bound_seconds = 1e-3};
+        .shadow_cost_seconds = 3e-4, .live_cost_seconds = 5e-4, .shadow_bound_seconds = 1e-3};
     const Process large{
-        .shadow_cost_seconds = 3e-3, .burst_cost_seconds = 5e-4, .shadow_bound_seconds = 3e-3};
+        .shadow_cost_seconds = 3e-3, .live_cost_seconds = 5e-4, .shadow_bound_seconds = 3e-3};
     const auto of_small = small.shadows_of(cheap_shadows, 1000);
     CHECK(of_small > 950);
     CHECK(of_small < 1000);
-    const auto of_large = large.shadows_of(cheap_bursts, 1000);
+    const auto of_large = large.shadows_of(cheap_live, 1000);
     CHECK(of_large < 50);
     CHECK(of_large > 2);
 }
@@ -51,14 +51,14 @@ TEST_CASE("the kind that yields more for its cost is taken, and the other one tr
 TEST_CASE("a fork that may cost too much is not tried") {
     KindChoice choice;
     const Process huge{
-        .shadow_cost_seconds = 0.5, .burst_cost_seconds = 5e-4, .shadow_bound_seconds = 0.5};
+        .shadow_cost_seconds = 0.5, .live_cost_seconds = 5e-4, .shadow_bound_seconds = 0.5};
     CHECK(huge.shadows_of(choice, 1000) == 0);
 }
 
-TEST_CASE("one that may cost something is, when bursts have shown what they do") {
+TEST_CASE("one that may cost something is, when live samples have shown what they do") {
     KindChoice choice;
     const Process writes_little{
-        .shadow_cost_seconds = 3e-4, .burst_cost_seconds = 1e-3, .shadow_bound_seconds = 0.015};
+        .shadow_cost_seconds = 3e-4, .live_cost_seconds = 1e-3, .shadow_bound_seconds = 0.015};
     CHECK(writes_little.shadows_of(choice, 4) == 0);
     CHECK(writes_little.shadows_of(choice, 100) > 90);
 }
@@ -82,7 +82,7 @@ TEST_CASE("a shadow of which nothing became known is not tried at once again") {
 TEST_CASE("a process that has grown is one whose forks are not known") {
     KindChoice choice;
     Process process{
-        .shadow_cost_seconds = 3e-4, .burst_cost_seconds = 5e-4, .shadow_bound_seconds = 1e-3};
+        .shadow_cost_seconds = 3e-4, .live_cost_seconds = 5e-4, .shadow_bound_seconds = 1e-3};
     choice.on_pages(10'000);
     CHECK(process.shadows_of(choice, 100) > 90);
     process.shadow_bound_seconds = 0.5;
@@ -95,7 +95,7 @@ TEST_CASE("a process that has grown is one whose forks are not known") {
 TEST_CASE("a choice follows what changes") {
     KindChoice choice;
     Process process{
-        .shadow_cost_seconds = 3e-4, .burst_cost_seconds = 5e-4, .shadow_bound_seconds = 1e-3};
+        .shadow_cost_seconds = 3e-4, .live_cost_seconds = 5e-4, .shadow_bound_seconds = 1e-3};
     process.shadows_of(choice, 100);
     process.shadow_cost_seconds = 0.01;
     CHECK(process.shadows_of(choice, 100) < 20);

@@ -44,7 +44,8 @@ Result<RunTimes> read_run_times(pid_t pid) {
     return times;
 }
 
-double ProcessorTheft::look(Clock::time_point now, const RunTimes& times, std::uint64_t ours_ns) {
+double ProcessorTheft::observe(Clock::time_point now, const RunTimes& times,
+                               std::uint64_t ours_ns) {
     const auto before = std::exchange(last_, Look{now, times, ours_ns});
     if (!before || now <= before->time) return 0;
     const auto since = [](std::uint64_t after, std::uint64_t earlier) {

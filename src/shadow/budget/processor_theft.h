@@ -32,7 +32,7 @@ class ProcessorTheft {
     // much the target came later for it since the last call, in seconds: who waits while we run may
     // have waited for somebody else, so this is an upper bound. Its threads that wait at the same
     // time lose that time once.
-    double look(Clock::time_point now, const RunTimes& times, std::uint64_t ours_ns);
+    double observe(Clock::time_point now, const RunTimes& times, std::uint64_t ours_ns);
 
   private:
     struct Look {

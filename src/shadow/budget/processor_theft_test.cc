@@ -44,29 +44,29 @@ TEST_CASE("the kernel counts the times of this process") {
 
 TEST_CASE("waiting is ours as far as we ran meanwhile") {
     ProcessorTheft theft;
-    CHECK(theft.look(start, {.run_ns = 50 * ms, .delay_ns = 10 * ms}, 100 * ms) == 0);
+    CHECK(theft.observe(start, {.run_ns = 50 * ms, .delay_ns = 10 * ms}, 100 * ms) == 0);
     auto now = start + milliseconds(100);
-    CHECK(theft.look(now, {.run_ns = 150 * ms, .delay_ns = 10 * ms}, 180 * ms) == 0);
+    CHECK(theft.observe(now, {.run_ns = 150 * ms, .delay_ns = 10 * ms}, 180 * ms) == 0);
     now += milliseconds(100);
-    CHECK(theft.look(now, {.run_ns = 230 * ms, .delay_ns = 30 * ms}, 300 * ms) ==
+    CHECK(theft.observe(now, {.run_ns = 230 * ms, .delay_ns = 30 * ms}, 300 * ms) ==
           doctest::Approx(0.020));
     now += milliseconds(100);
-    CHECK(theft.look(now, {.run_ns = 270 * ms, .delay_ns = 90 * ms}, 305 * ms) ==
+    CHECK(theft.observe(now, {.run_ns = 270 * ms, .delay_ns = 90 * ms}, 305 * ms) ==
           doctest::Approx(0.005));
 }
 
 TEST_CASE("threads that wait at the same time lose it once") {
     ProcessorTheft theft;
-    theft.look(start, {}, 0);
+    theft.observe(start, {}, 0);
     const RunTimes of_four{.run_ns = 300 * ms, .delay_ns = 100 * ms};
-    CHECK(theft.look(start + milliseconds(100), of_four, 200 * ms) == doctest::Approx(0.025));
+    CHECK(theft.observe(start + milliseconds(100), of_four, 200 * ms) == doctest::Approx(0.025));
 }
 
 TEST_CASE("times that shrink, as threads end, are no negative cost") {
     ProcessorTheft theft;
-    theft.look(start, {.run_ns = 500 * ms, .delay_ns = 500 * ms}, 500 * ms);
-    CHECK(theft.look(start + milliseconds(10), {.run_ns = 1, .delay_ns = 1}, 1) == 0);
-    CHECK(theft.look(start, {.run_ns = 90 * ms, .delay_ns = 90 * ms}, 90 * ms) == 0);
+    theft.observe(start, {.run_ns = 500 * ms, .delay_ns = 500 * ms}, 500 * ms);
+    CHECK(theft.observe(start + milliseconds(10), {.run_ns = 1, .delay_ns = 1}, 1) == 0);
+    CHECK(theft.observe(start, {.run_ns = 90 * ms, .delay_ns = 90 * ms}, 90 * ms) == 0);
 }
 
 }  // namespace shadowprof::processor_theft_test

@@ -14,19 +14,19 @@ constexpr std::size_t noted_divergences = 3;
 // Hands the trace to a collector, each part of it that hangs together as a sample.
 class ExactRun::Collecting final : public TraceUser {
   public:
-    // Everything counts if there are no `bursts`.
+    // Everything counts if there are no `windows`.
     Collecting(SampleCollector& collector, ModuleTable& modules,
-               const std::optional<BurstOptions>& bursts, std::uint64_t seed)
+               const std::optional<WindowOptions>& windows, std::uint64_t seed)
         : collector_(collector),
           resolver_(map_, modules),
-          bursts_(bursts ? std::optional(bursts->plan) : std::nullopt),
+          windows_(windows ? std::optional(windows->plan) : std::nullopt),
           seed_(seed) {}
 
     void restart(std::vector<GuestAddress> stack) override {
         end();
         collector_.begin({.resolver = resolver_,
                           .stack = stack,
-                          .bursts = bursts_ ? &*bursts_ : nullptr,
+                          .bursts = windows_ ? &*windows_ : nullptr,
                           .seed = mix64(seed_ + parts_)});
         ++parts_;
         open_ = true;
@@ -61,7 +61,7 @@ class ExactRun::Collecting final : public TraceUser {
     SampleCollector& collector_;
     MemoryMap map_;
     MapResolver resolver_;
-    const std::optional<BurstPlan> bursts_;
+    const std::optional<BurstPlan> windows_;
     const std::uint64_t seed_;
     std::atomic<std::uint64_t> instructions_ = 0;
     std::uint64_t parts_ = 0;
@@ -82,7 +82,7 @@ Result<std::unique_ptr<ExactRun>> ExactRun::create(const RunOptions& options, st
     TRY_ASSIGN(auto worker, OwnedWorker::start(hub));
     std::unique_ptr<ExactRun> run(new ExactRun(options, seed, hub, std::move(worker)));
     run->collecting_ =
-        std::make_unique<Collecting>(profile.add_collector(), modules, options.bursts, seed);
+        std::make_unique<Collecting>(profile.add_collector(), modules, options.windows, seed);
     run->probes_.emplace(probes, modules);
     return run;
 }
@@ -108,7 +108,7 @@ Result<void> ExactRun::follow(Target& target, const ProgressListener& on_progres
     IntervalOptions options{.comparison = MemoryComparison::in_a_share_of_time,
                             .values = options_.profiles.values,
                             .references = options_.profiles.references(),
-                            .bursts = options_.bursts,
+                            .windows = options_.windows,
                             .seed = seed_,
                             .probes = &*probes_};
     options.is_given_up = [&] { return is_readable(end_request); };

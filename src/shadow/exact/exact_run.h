@@ -8,8 +8,8 @@
 #include "profile/process_profile.h"
 #include "ptrace/target.h"
 #include "shadow/exact/interval_run.h"
+#include "shadow/run_hooks.h"
 #include "shadow/run_options.h"
-#include "shadow/run_target.h"
 
 namespace shadowprof {
 

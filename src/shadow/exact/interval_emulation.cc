@@ -84,12 +84,12 @@ Result<void> IntervalRun::begin(const CpuState& cpu) {
 }
 
 void IntervalRun::set_levels(RunLimits& limits) {
-    if (const auto& bursts = options_.bursts) {
-        limits.value_events = bursts->value_length;
-        limits.reference_events = bursts->reference_length;
-        limits.events_between = bursts->plan.every;
-        limits.events = bursts->plan.events;
-        // Intervals may be short, and alike: each begins elsewhere between two bursts.
+    if (const auto& windows = options_.windows) {
+        limits.value_events = windows->value_length;
+        limits.reference_events = windows->reference_length;
+        limits.events_between = windows->plan.every;
+        limits.events = windows->plan.events;
+        // Intervals may be short, and alike: each begins elsewhere between two windows.
         limits.seed = mix64(options_.seed ^ stats_.intervals);
     } else {
         limits.value_instructions = options_.values ? RunLimits::unlimited : 0;

@@ -141,7 +141,7 @@ Result<bool> IntervalRun::prepare_next(Passage passage) {
     changed_ = all ? std::vector{MemoryRange::all()} : std::move(passage.writes.ranges);
     layout_changed_ |= passage.writes.layout || has_stack_grown(changed_);
     anew_ |= passage.executed;
-    if (passage.executed) stop_.target().end_fork_server();
+    if (passage.executed) stop_.target().end_companion();
     jumped_ |= passage.jumped || passage.executed;
     return true;
 }

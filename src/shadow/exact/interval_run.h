@@ -50,12 +50,12 @@ enum class MemoryComparison : std::uint8_t {
 
 struct IntervalOptions {
     MemoryComparison comparison = MemoryComparison::each_interval;
-    bool values = false;                 // trace the results of all instructions
-    bool references = false;             // trace all accesses to memory; not both
-    std::optional<BurstOptions> bursts;  // only in such bursts, if any; then both can be
-    std::uint64_t seed = 0;              // of the distances between them
-    WorkerProbes* probes = nullptr;      // of the worker; null: there are none
-    GuestAddress flipped;                // see ExactRequest
+    bool values = false;                   // trace the results of all instructions
+    bool references = false;               // trace all accesses to memory; not both
+    std::optional<WindowOptions> windows;  // only in such windows, if any; then both can be
+    std::uint64_t seed = 0;                // of the distances between them
+    WorkerProbes* probes = nullptr;        // of the worker; null: there are none
+    GuestAddress flipped;                  // see ExactRequest
     Narrow narrow = Narrow::never;
     // Asked before each interval how many instructions may still be followed; empty: no limit. At 0
     // the program is let go.

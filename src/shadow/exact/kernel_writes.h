@@ -4,17 +4,19 @@
 
 #include <sys/user.h>
 
-#include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "base/memory_range.h"
+#include "base/memory_reader.h"
+#include "syscalls/call_memory.h"
 
 namespace shadowprof {
 
 struct PassedSyscall {
     std::uint64_t number = 0;
-    std::array<std::uint64_t, 6> arguments = {};
+    CallArguments arguments = {};
     std::uint64_t result = 0;  // a value, or -errno
 };
 
@@ -26,7 +28,12 @@ struct KernelWrites {
     bool layout = false;              // the list of mappings may be another
 };
 
-KernelWrites writes_of(const PassedSyscall& call);
+// What the call is told behind its arguments, as far as writes_of() needs it; at its entry.
+std::optional<std::vector<MemoryBytes>> needed_memory(const PassedSyscall& call,
+                                                      MemoryReader& memory);
+// At its exit. `needed` is from its entry.
+KernelWrites writes_of(const PassedSyscall& call,
+                       const std::optional<std::vector<MemoryBytes>>& needed, MemoryReader& memory);
 
 // Whether memory that the program wrote to may be gone after a call, or be another program's. The
 // result is not looked at.

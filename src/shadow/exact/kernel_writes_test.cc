@@ -11,6 +11,12 @@ namespace {
 
 using Ranges = std::vector<MemoryRange>;
 
+KernelWrites writes_of(const PassedSyscall& call) {
+    const std::vector<MemoryBytes> nothing;
+    KnownMemory memory(nothing);
+    return shadowprof::writes_of(call, needed_memory(call, memory), memory);
+}
+
 TEST_CASE("a read writes what it returned") {
     CHECK(writes_of({__NR_read, {0, 0x1000, 500}, 120}).ranges == Ranges{{{0x1000}, {0x1078}}});
     CHECK(writes_of({__NR_read, {0, 0x1000, 500}, std::uint64_t(-9)}).ranges.empty());
@@ -18,11 +24,38 @@ TEST_CASE("a read writes what it returned") {
 
 TEST_CASE("a call that is not known may have written anywhere and mapped anything") {
     for (const std::uint64_t number :
-         {std::uint64_t{__NR_readv}, std::uint64_t{__NR_vfork}, std::uint64_t{100'000}}) {
+         {std::uint64_t{__NR_vfork}, std::uint64_t{__NR_io_uring_enter}, std::uint64_t{__NR_execve},
+          std::uint64_t{100'000}}) {
         const auto writes = writes_of({number, {}, 0});
         CHECK(writes.ranges == Ranges{MemoryRange::all()});
         CHECK(writes.layout);
     }
+}
+
+TEST_CASE("a call that reads into vectors writes as much as it returned") {
+    const std::array<std::uint64_t, 4> vectors = {0x3000, 10, 0x5000, 20};
+    const auto bytes = std::as_bytes(std::span(vectors));
+    const std::vector<MemoryBytes> at_entry = {{{0x1000}, {bytes.begin(), bytes.end()}}};
+    KnownMemory memory(at_entry);
+    const PassedSyscall call{__NR_readv, {0, 0x1000, 2}, 15};
+    const auto needed = needed_memory(call, memory);
+    REQUIRE(needed);
+    const std::vector<MemoryBytes> gone;
+    KnownMemory at_exit(gone);
+    const auto writes = shadowprof::writes_of(call, needed, at_exit);
+    CHECK(writes.ranges == Ranges{{{0x3000}, {0x300a}}, {{0x5000}, {0x5005}}});
+    CHECK_FALSE(writes.layout);
+    const PassedSyscall unreadable{__NR_readv, {0, 0x2000, 2}, 15};
+    CHECK_FALSE(needed_memory(unreadable, memory));
+    CHECK(shadowprof::writes_of(unreadable, std::nullopt, memory).ranges ==
+          Ranges{MemoryRange::all()});
+}
+
+TEST_CASE("an ioctl writes what its request says, or anything") {
+    constexpr std::uint64_t window_size = 0x5413, unknown = 0x1234;
+    CHECK(writes_of({__NR_ioctl, {1, window_size, 0x1000}, 0}).ranges ==
+          Ranges{{{0x1000}, {0x1008}}});
+    CHECK(writes_of({__NR_ioctl, {1, unknown, 0x1000}, 0}).ranges == Ranges{MemoryRange::all()});
 }
 
 TEST_CASE("a mapping is looked for anew, and what was there before is not kept") {

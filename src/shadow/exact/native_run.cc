@@ -240,6 +240,8 @@ Result<Passage> NativeRun::pass_syscall() {
     Passage passage;
     TRY_ASSIGN(const auto entry, thread_.registers());
     auto call = entered_call(entry);
+    ProcessMemory memory(target_.pid());
+    const auto needed = needed_memory(call, memory);
     while (true) {
         TRY_ASSIGN(const auto status, advance(Advance::to_syscall));
         if (status.kind() == Kind::syscall_stop) break;
@@ -256,7 +258,7 @@ Result<Passage> NativeRun::pass_syscall() {
     awaits_processor_time_ |= sets_processor_timer(call);
     call.result = now.rax;
     if (may_bear_sharer(call)) memory_sharers_.push_back(static_cast<pid_t>(call.result));
-    auto writes = writes_of(call);
+    auto writes = writes_of(call, needed, memory);
     writes.ranges.insert(writes.ranges.end(), passage.writes.ranges.begin(),
                          passage.writes.ranges.end());
     passage.writes = std::move(writes);

@@ -99,7 +99,7 @@ Result<void> TrapDisposition::repair() {
     TRY_ASSIGN(const auto registers, thread_.registers());
     const GuestAddress at{registers.rsp & ~std::uint64_t{7}};
     TRY_ASSIGN(const auto memory, BorrowedMemory::of(thread_.tid(), at));
-    TRY_ASSIGN(auto session, RemoteSyscall::borrow(thread_, target_));
+    TRY_ASSIGN(auto session, target_.borrow(thread_));
     TRY(ignore_again(session, memory, at));
     return session.finish();
 }

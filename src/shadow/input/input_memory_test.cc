@@ -38,7 +38,7 @@ std::uint64_t word(T value) {
 
 struct Made {
     std::int64_t value = 0;
-    std::vector<MemoryBytes> told, written;
+    std::vector<MemoryBytes> arguments, written;
     std::vector<std::int32_t> descriptors;
 };
 
@@ -48,16 +48,16 @@ Made make(long number, Arguments... arguments) {
     InputCall call{.number = static_cast<std::uint32_t>(number), .arguments = {word(arguments)...}};
     OwnMemory memory;
     Made made;
-    auto told = told_memory(call, memory);
+    auto told = argument_memory(call, memory);
     REQUIRE(told);
-    made.told = *told;
+    made.arguments = *told;
     // As words: where an argument lies on the stack, all of it is read.
     made.value = ::syscall(number, word(arguments)...);
     if (made.value < 0) made.value = -errno;
-    auto written = written_memory(call, made.value, made.told, memory, 1 << 20);
+    auto written = written_memory(call, made.value, made.arguments, memory, 1 << 20);
     REQUIRE(written);
     made.written = *written;
-    made.descriptors = made_descriptors(call, made.value, made.told, made.written);
+    made.descriptors = made_descriptors(call, made.value, made.arguments, made.written);
     return made;
 }
 
@@ -96,7 +96,7 @@ TEST_CASE("a read writes as much as it returned") {
     pair.send("hello");
     const auto made = make(SYS_read, pair.ends[0], text.bytes, sizeof text);
     CHECK(made.value == 5);
-    CHECK(made.told.empty());
+    CHECK(made.arguments.empty());
     REQUIRE(made.written.size() == 1);
     CHECK(made.written[0].bytes.size() == 5);
     CHECK(std::string_view(as_written(made, text).bytes) == "hello");
@@ -110,8 +110,8 @@ TEST_CASE("a vectored read writes to its parts, as far as it goes") {
     pair.send("abcde");
     const auto made = make(SYS_readv, pair.ends[0], parts, 4);
     CHECK(made.value == 5);
-    REQUIRE(made.told.size() == 1);
-    CHECK(made.told[0].bytes.size() == sizeof parts);
+    REQUIRE(made.arguments.size() == 1);
+    CHECK(made.arguments[0].bytes.size() == sizeof parts);
     CHECK(std::string_view(as_written(made, first).bytes) == "ab");
     CHECK(std::string_view(as_written(made, second).bytes) == "cd");
     CHECK(std::string_view(as_written(made, third).bytes) == "e");
@@ -186,7 +186,7 @@ TEST_CASE("waits write what came") {
     pollfd entries[] = {{pair.ends[0], POLLIN, 0}, {-1, 0, 0}};
     const auto polled = make(SYS_poll, entries, 2, 0);
     CHECK(polled.value == 1);
-    CHECK(polled.told.at(0).bytes.size() == sizeof entries);
+    CHECK(polled.arguments.at(0).bytes.size() == sizeof entries);
     CHECK(as_written(polled, entries[0]).revents == POLLIN);
 
     std::uint64_t set[16] = {};
@@ -211,9 +211,9 @@ TEST_CASE("waits write what came") {
 TEST_CASE("what cannot be read or is too much is not taken") {
     OwnMemory memory;
     const InputCall bad_poll{.number = SYS_poll, .arguments = {8, 1}};
-    CHECK(!told_memory(bad_poll, memory));
+    CHECK(!argument_memory(bad_poll, memory));
     const InputCall long_poll{.number = SYS_poll, .arguments = {8, UINT32_MAX}};
-    CHECK(!told_memory(long_poll, memory));
+    CHECK(!argument_memory(long_poll, memory));
     const InputCall read{.number = SYS_read, .arguments = {0, 8, 100}};
     CHECK(!written_memory(read, 100, {}, memory, 1 << 20));
     std::vector<char> large(2 << 20);
@@ -235,7 +235,7 @@ TEST_CASE("no call, told or answered whatever, does harm") {
                            static_cast<std::uint32_t>(numbers[random() % std::size(numbers)])};
         for (auto& argument : call.arguments)
             argument = random() % 2 ? random() % 32 : word(&noise[random() % noise.size()]);
-        const auto told = told_memory(call, memory);
+        const auto told = argument_memory(call, memory);
         if (!told) continue;
         const auto value = static_cast<std::int64_t>(random() % 8 ? random() % 200 : random());
         const auto written = written_memory(call, value, *told, memory, 1 << 20);

@@ -6,12 +6,12 @@
 #include <algorithm>
 
 #include "base/status_field.h"
+#include "guest_kernel/descriptor_table.h"
+#include "guest_kernel/environment_proc.h"
+#include "guest_kernel/environment_proc_text.h"
+#include "guest_kernel/input_calls.h"
 #include "ptrace/process_memory.h"
 #include "shadow/input/input_memory.h"
-#include "shadow/syscalls/environment_proc.h"
-#include "shadow/syscalls/environment_proc_text.h"
-#include "shadow/syscalls/input_calls.h"
-#include "shadow/syscalls/syscall_descriptor_table.h"
 
 namespace shadowprof {
 namespace {
@@ -133,9 +133,9 @@ void InputRecorder::open_call(pid_t tid, ThreadState& thread, const InputCall& c
         !is_input_descriptor(tid, static_cast<std::int32_t>(call.arguments[0])))
         return;
     ProcessMemory memory(tid);
-    auto told = told_memory(call, memory);
-    if (!told) return cut(tid);
-    thread.open = OpenCall{call, std::move(*told), Clock::now()};
+    auto arguments = argument_memory(call, memory);
+    if (!arguments) return cut(tid);
+    thread.open = OpenCall{call, std::move(*arguments), Clock::now()};
 }
 
 void InputRecorder::on_exit(pid_t tid, ThreadState& thread, const SyscallStop& stop) {
@@ -158,10 +158,11 @@ void InputRecorder::on_return_from_handler(pid_t tid, ThreadState& thread,
 
 bool InputRecorder::finish_call(pid_t tid, const OpenCall& open, std::int64_t value) {
     ProcessMemory memory(tid);
-    auto written = written_memory(open.call, value, open.told, memory, InputRecording::max_bytes);
+    auto written =
+        written_memory(open.call, value, open.arguments, memory, InputRecording::max_bytes);
     if (!written) return false;
     auto input = std::make_shared<RecordedInput>();
-    for (const std::int32_t fd : made_descriptors(open.call, value, open.told, *written)) {
+    for (const std::int32_t fd : made_descriptors(open.call, value, open.arguments, *written)) {
         const auto descriptor = describe_new(tid, fd);
         if (!descriptor) return false;
         input->descriptors.push_back(*descriptor);
@@ -170,7 +171,7 @@ bool InputRecorder::finish_call(pid_t tid, const OpenCall& open, std::int64_t va
     input->value = value;
     input->duration_ns = static_cast<std::uint64_t>(
         std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - open.entry).count());
-    input->expected = open.told;
+    input->expected = open.arguments;
     input->written = std::move(*written);
     add(tid, input);
     return true;

@@ -11,9 +11,9 @@
 #include <span>
 #include <vector>
 
+#include "guest_kernel/input_recording.h"
 #include "ptrace/syscall_stop.h"
 #include "ptrace/syscall_watcher.h"
-#include "shadow/syscalls/input_recording.h"
 
 namespace shadowprof {
 
@@ -62,7 +62,7 @@ class InputRecorder final : public SyscallWatcher {
     // An input call between its entry and its exit.
     struct OpenCall {
         InputCall call;
-        std::vector<MemoryBytes> told;
+        std::vector<MemoryBytes> arguments;  // argument_memory()
         Clock::time_point entry;
         bool restarts = false;  // it was interrupted, and has not begun anew yet
     };

@@ -12,9 +12,9 @@
 #include <set>
 #include <vector>
 
+#include "guest_kernel/input_calls.h"
 #include "ptrace/target.h"
 #include "ptrace/test_support.h"
-#include "shadow/syscalls/input_calls.h"
 
 namespace shadowprof::input_recorder_test {
 namespace {

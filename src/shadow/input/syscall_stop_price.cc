@@ -19,7 +19,7 @@ constexpr std::size_t timed_stops = 101;
 
 // Round trips from one stop to the next of a process that does nothing between them.
 Result<double> time_stops(WaitHub& hub, pid_t child) {
-    TRY(ptrace_call(PTRACE_SEIZE, child, 0, target_ptrace_options(Forks::let_go), "PTRACE_SEIZE"));
+    TRY(ptrace_call(PTRACE_SEIZE, child, 0, target_ptrace_options(Forks::detach), "PTRACE_SEIZE"));
     TRY(ptrace_call(PTRACE_INTERRUPT, child, 0, std::uint64_t{0}, "interrupt"));
     TRY_ASSIGN(const WaitStatus status, hub.wait_for(child));
     StoppedThread thread(hub, child, status);

@@ -1,4 +1,4 @@
-// What tells that the probe was kept from its work.
+// What tells that the timing code was kept from its work.
 #pragma once
 
 #include <chrono>

@@ -16,11 +16,10 @@
 #include "ptrace/proc.h"
 #include "ptrace/target.h"
 #include "shadow/latency/answer_time.h"
-#include "shadow/latency/burst_processors.h"
-#include "shadow/latency/calibration_cache.h"
+#include "shadow/latency/load_timer.h"
 #include "shadow/latency/pointer_chase.h"
-#include "shadow/latency/probe_layout.h"
-#include "shadow/latency/probe_session.h"
+#include "shadow/latency/session_processors.h"
+#include "shadow/latency/timer_layout.h"
 
 namespace shadowprof {
 namespace {
@@ -113,12 +112,12 @@ Result<void> Measurement::measure(Target& target) {
     std::this_thread::sleep_for(visit);
     for (int i = 0; i < stops_per_chase; ++i) {
         const auto stat = read_proc_stat(target.pid());
-        const BurstProcessors processors(stat ? stat->cpu : -1, 0);
+        const SessionProcessors processors(stat ? stat->cpu : -1, 0);
         std::this_thread::sleep_for(between_stops);
         TRY_ASSIGN(auto stop, target.stop(Target::Sleepers::stop));
         if (stop.threads().empty()) continue;
         if (!scratch_) {
-            TRY_ASSIGN(auto scratch, ScratchMemory::inject(stop, probe_code(), probe_data_bytes));
+            TRY_ASSIGN(auto scratch, ScratchMemory::inject(stop, timer_code(), timer_data_bytes));
             scratch_.emplace(std::move(scratch));
             continue;
         }
@@ -139,9 +138,9 @@ Result<void> Measurement::time_loads(Target& target, StoppedThread& thread) {
             memory_.flush(line);
             line = memory_.next(line);
         }
-    TRY_ASSIGN(auto session, ProbeSession::begin(thread, *scratch_, stop_limit));
+    TRY_ASSIGN(auto session, LoadTimer::begin(thread, *scratch_, stop_limit));
     const auto until = target.stop_began() + stop_limit;
-    const GuestAddress own = scratch_->data() + PROBE_ANSWER;
+    const GuestAddress own = scratch_->data() + TIMER_ANSWER;
     const auto first = session.time(own, own, until);
     const bool stayed =
         first && *first && stat && static_cast<int>((*first)->processor & 0xfff) == stat->cpu;
@@ -279,16 +278,6 @@ Result<HostCalibration> calibrate(WaitHub& hub) {
         for (const auto pages : {PageKind::small, PageKind::huge})
             TRY(findings.measure(hub, plan, pages));
     return std::move(findings).result();
-}
-
-Result<HostCalibration> calibrated_host(WaitHub& hub) {
-    const auto key = calibration_key();
-    if (auto known = read_calibration(key)) return *std::move(known);
-    TRY_ASSIGN(auto measured, calibrate(hub));
-    // Where it cannot be kept, it will be measured again; and where it told nothing apart, as on a
-    // machine that is busy.
-    if (measured.host.levels.size() > 1) (void)write_calibration(key, measured);
-    return measured;
 }
 
 }  // namespace shadowprof

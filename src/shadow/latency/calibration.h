@@ -1,4 +1,5 @@
-// How long loads of each level take on this machine, measured by the probe in a process of our own.
+// How long loads of each level take on this machine, measured by the timing code in a process of
+// our own.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,7 @@ enum class ChaseKind : std::uint8_t {
     one_a_page,  // one line of each page, so that no TLB has them all
 };
 
-// Loads of a pointer chase of one size, timed as they are in a burst.
+// Loads of a pointer chase of one size, timed as they are in a session.
 struct CalibrationRow {
     std::string level;        // that it was made for; empty: none
     std::uint64_t bytes = 0;  // of the chase
@@ -43,8 +44,5 @@ CacheSizes read_cache_sizes();
 
 // Measures: takes one to two seconds, and as much memory as the largest chase.
 Result<HostCalibration> calibrate(WaitHub& hub);
-
-// From the cache file of the user, or else measured, and then kept there.
-Result<HostCalibration> calibrated_host(WaitHub& hub);
 
 }  // namespace shadowprof

@@ -1,0 +1,85 @@
+#include "session/attach_target.h"
+
+#include <memory>
+
+#include "base/quiet_thread.h"
+#include "ptrace/inherited_limits.h"
+#include "ptrace/proc.h"
+#include "session/make_sampler.h"
+#include "shadow/profiling.h"
+
+namespace shadowprof {
+namespace {
+
+// A process may have overwritten its command line.
+std::vector<std::string> command_of(pid_t pid) {
+    auto command = read_command(pid);
+    if (command && !command->empty()) return std::move(command).value();
+    const auto program = read_exe_path(pid);
+    return {program ? *program : fmt::format("process {}", pid)};
+}
+
+// What is left when the target was let go.
+struct SampledTarget {
+    Profiling profiling;
+    std::unique_ptr<Sampler> sampler;
+    std::unique_ptr<Target> target;
+    Result<void> sampling, detaching;
+
+    SampledTarget(const RunOptions& options, SymbolAccess symbols) : profiling(options, symbols) {}
+};
+
+// Until the calling thread ends, a thread of the target that was left alone can stand in a stop
+// that nobody deals with, if it wakes up: nothing that takes long is to be done behind the detach.
+Result<void> attach_and_sample(const RunOptions& options, int end_request,
+                               const ProgressListener& on_progress, SamplingControl* control,
+                               SampledTarget& sampled) {
+    Profiling& profiling = sampled.profiling;
+    TRY_ASSIGN(sampled.sampler, make_sampler(options, profiling, control));
+    const auto forks = options.follow_forks ? Forks::follow : Forks::detach;
+    TRY_ASSIGN(sampled.target, Target::attach(profiling.hub(), *options.attach_to, forks));
+    profiling.begin(*sampled.target, command_of(sampled.target->pid()));
+    sampled.sampling = sampled.sampler->run(*sampled.target, on_progress,
+                                            {.request_fd = end_request, .with_last_sample = true});
+    sampled.detaching = sampled.sampler->detach(Target::Sleepers::leave_alone);
+    sampled.sampler->finish();
+    return {};
+}
+
+Result<RunOutcome> conclude(SampledTarget& sampled) {
+    TRY(std::move(sampled.sampling));
+    sampled.profiling.end(*sampled.target, [&](Profile& profile) {
+        sampled.sampler->fill(profile);
+        const auto& zombies = *sampled.target->zombies();
+        if (!zombies.empty())
+            profile.notes.push_back(
+                fmt::format("the process is left with {} zombies: no thread of it could be "
+                            "stopped to reap what making the fork server left",
+                            zombies.size()));
+        if (!sampled.detaching)
+            profile.notes.push_back("the process could not be detached from by itself: " +
+                                    sampled.detaching.error().message);
+    });
+    sampled.sampler.reset();
+    sampled.target.reset();
+    return sampled.profiling.take_outcome();
+}
+
+}  // namespace
+
+// In a thread of its own: threads of the target that must not be woken are let go when it ends.
+Result<RunOutcome> attach_target(const RunOptions& options, int end_request,
+                                 const ProgressListener& on_progress, SamplingControl* control,
+                                 SymbolAccess symbols) {
+    TRY(InheritedLimits::raise());
+    prepare_sigchld();
+    SampledTarget sampled(options, symbols);
+    Result<void> attached;
+    start_quiet_thread([&] {
+        attached = attach_and_sample(options, end_request, on_progress, control, sampled);
+    }).join();
+    TRY(std::move(attached));
+    return conclude(sampled);
+}
+
+}  // namespace shadowprof

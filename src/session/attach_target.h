@@ -1,0 +1,26 @@
+// Profiles a process that runs already, and lets it go as it was.
+#pragma once
+
+#include "base/result.h"
+#include "shadow/run_hooks.h"
+#include "shadow/run_options.h"
+#include "shadow/run_outcome.h"
+#include "shadow/sampling_control.h"
+#include "shadow/symbol_access.h"
+
+namespace shadowprof {
+
+// Attaches to options.attach_to, samples it, detaches and returns. That is when `end_request`
+// becomes readable, when the options or `control`, which may be null, let no more samples be taken,
+// or when the process ends.
+//
+// The caller must have no children or tracees that it wants to wait for, and no other threads; it
+// blocks the signals that announce themselves at `end_request`, so that they interrupt nothing.
+//
+// Errors: not_found, permission and unsupported, which say why the process cannot be attached to
+// and what to do; system. The process runs on then as well.
+Result<RunOutcome> attach_target(const RunOptions& options, int end_request,
+                                 const ProgressListener& on_progress = {},
+                                 SamplingControl* control = nullptr, SymbolAccess symbols = {});
+
+}  // namespace shadowprof

@@ -1,0 +1,99 @@
+#include "session/run_target.h"
+
+#include <memory>
+
+#include "base/quiet_thread.h"
+#include "ptrace/launch.h"
+#include "ptrace/proc.h"
+#include "session/make_sampler.h"
+#include "shadow/exact/exact_run.h"
+#include "shadow/profiling.h"
+
+namespace shadowprof {
+namespace {
+
+constexpr const char* random_addresses =
+    "addresses are random: this system refuses to fix them (personality), as the filters of "
+    "containers do; what depends on them may be counted otherwise in the next run";
+
+// What the program inherits as if shadowprof were not there.
+struct Inherited {
+    InheritedSignals signals;
+    InheritedLimits limits;
+};
+
+Result<void> follow_exactly(Profiling& profiling, const RunOptions& options,
+                            const Inherited& inherited, const RunHooks& hooks) {
+    TRY_ASSIGN(const auto run,
+               ExactRun::create(options, profiling.seed(), profiling.hub(), profiling.modules(),
+                                profiling.collected(), profiling.probes()));
+    TRY_ASSIGN(const auto target, launch(profiling.hub(), {.command = options.command,
+                                                           .signals = inherited.signals,
+                                                           .limits = inherited.limits,
+                                                           .fixed_addresses = true}));
+    const auto has_fixed = has_fixed_addresses(target->pid());
+    profiling.begin(*target, options.command);
+    if (hooks.on_start) hooks.on_start(target->pid());
+    run->run(*target, hooks.on_progress, hooks.end_request);
+    profiling.end(*target, [&](Profile& profile) {
+        run->fill(profile);
+        if (!has_fixed || !*has_fixed) profile.notes.emplace_back(random_addresses);
+    });
+    return {};
+}
+
+struct Sampled {
+    std::unique_ptr<Target> target;
+    std::unique_ptr<Sampler> sampler;
+};
+
+Result<void> sample_to_end(Sampled& sampled, Profiling& profiling, const RunOptions& options,
+                           const Inherited& inherited, const RunHooks& hooks,
+                           SamplingControl* control) {
+    const auto forks = options.follow_forks ? Forks::follow : Forks::detach;
+    TRY_ASSIGN(sampled.sampler, make_sampler(options, profiling, control));
+    TRY_ASSIGN(sampled.target, launch(profiling.hub(), {.command = options.command,
+                                                        .signals = inherited.signals,
+                                                        .limits = inherited.limits,
+                                                        .forks = forks}));
+    profiling.begin(*sampled.target, options.command);
+    if (hooks.on_start) hooks.on_start(sampled.target->pid());
+    sampled.target->resume();
+    TRY(sampled.sampler->run(*sampled.target, hooks.on_progress,
+                             {.request_fd = hooks.end_request}));
+    sampled.sampler->finish();
+    return sampled.sampler->detach(Target::Sleepers::leave_alone);
+}
+
+// In a thread of its own: processes that outlive the program, and threads of them that must not be
+// woken, are let go when it ends.
+Result<void> sample(Profiling& profiling, const RunOptions& options, const Inherited& inherited,
+                    const RunHooks& hooks, SamplingControl* control) {
+    Sampled sampled;
+    Result<void> result;
+    start_quiet_thread([&] {
+        result = sample_to_end(sampled, profiling, options, inherited, hooks, control);
+        if (result) return;
+        sampled.sampler.reset();
+        sampled.target.reset();
+    }).join();
+    TRY(std::move(result));
+    profiling.end(*sampled.target, [&](Profile& profile) { sampled.sampler->fill(profile); });
+    return {};
+}
+
+}  // namespace
+
+Result<RunOutcome> run_target(const RunOptions& options, const RunHooks& hooks,
+                              SamplingControl* control, SymbolAccess symbols) {
+    Inherited inherited{InheritedSignals::capture(), {}};
+    TRY_ASSIGN(inherited.limits, InheritedLimits::raise());
+    prepare_sigchld();
+    Profiling profiling(options, symbols);
+    TRY(options.mode == SamplingMode::exact
+            ? follow_exactly(profiling, options, inherited, hooks)
+            : sample(profiling, options, inherited, hooks, control));
+    return profiling.take_outcome();
+}
+
+}  // namespace shadowprof

@@ -1,0 +1,47 @@
+// What live samples came to, for the profile's counters.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "base/clock.h"
+
+namespace shadowprof {
+
+// The longest stop of a live sample or latency session where the user has set none.
+inline constexpr std::chrono::milliseconds default_stop_limit{2};
+
+class LiveAccount {
+  public:
+    // A stop that was to be `limit` at most was `pause`.
+    void add_stop(std::chrono::nanoseconds pause, std::chrono::nanoseconds limit) {
+        excess_max_ = std::max(excess_max_, pause - limit);
+    }
+    // By the time, where the emulation wanted to go on.
+    void add_cut() { ++cut_; }
+    void add_discarded() { ++discarded_; }
+    // Of the emulation of one, `translation_ns` went into translating.
+    void add_emulation(std::uint64_t emulation_ns, std::uint64_t translation_ns) {
+        emulation_ns_ += emulation_ns;
+        translation_ns_ += translation_ns;
+    }
+
+    void fill(std::map<std::string, std::uint64_t>& counters) const {
+        counters["bursts_cut_by_time"] = cut_;
+        counters["bursts_discarded"] = discarded_;
+        counters["burst_excess_max_us"] = (to_ns(excess_max_) + 999) / 1000;
+        counters["burst_emulation_ns"] = emulation_ns_;
+        counters["burst_translation_ns"] = translation_ns_;
+    }
+
+  private:
+    std::uint64_t cut_ = 0;
+    std::uint64_t discarded_ = 0;
+    std::chrono::nanoseconds excess_max_{0};
+    std::uint64_t emulation_ns_ = 0, translation_ns_ = 0;
+};
+
+}  // namespace shadowprof

@@ -1,0 +1,109 @@
+// Latency sessions: a thread of the stopped process is emulated, and its loads are timed in the
+// process itself. Makes the profile's load latencies of them.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+
+#include "profile/load_table.h"
+#include "profile/module_table.h"
+#include "profile/probe_totals.h"
+#include "ptrace/target.h"
+#include "shadow/latency/session_loads.h"
+#include "shadow/probe_request.h"
+#include "shadow/run_options.h"
+#include "shadow/sample_source.h"
+#include "shadow/sampling_costs.h"
+
+namespace shadowprof {
+
+// Of one process: what sessions need in it.
+struct LatencyPlace {
+    std::uint64_t exec_count = 0;
+    std::optional<ScratchMemory> scratch;
+    std::optional<std::string> refusal;  // it is not to be had in this program
+    TimeableMemory timeable;
+    std::string timeable_maps;  // the mappings that it was made of
+};
+
+// What is known before the stop.
+struct LatencyPlan {
+    std::optional<SampleRunner::Lease> runner =
+        {};  // held, so that it translates nothing meanwhile
+    LatencyPlace* place = nullptr;
+    std::string maps_text;
+    MemoryMap map;
+    UniqueFd memory;
+};
+
+// What is left after the stop.
+struct LatencyShot {
+    LatencyPlan plan;
+    std::chrono::nanoseconds pause{0};
+    bool later = false;  // what it needs is there only now, or a thread is in the vDSO
+    std::optional<SessionLoads> loads = {};
+    bool was_timed = false;  // nothing failed in the stop, and a thread executed
+};
+
+class LatencySessions final : public SampleInSteps<LatencyPlan, LatencyShot> {
+  public:
+    // All must outlive it; `probes` may be null.
+    LatencySessions(const RunOptions& options, std::uint64_t seed, WaitHub& hub,
+                    ModuleTable& modules, SamplingCosts& costs, const ProbeRequest* probes);
+    // Kills the worker.
+    ~LatencySessions() override;
+
+    double expected_cost_seconds(const SampledProcess&) const override { return expected_seconds_; }
+    // False where its program cannot be borrowed for them.
+    bool may_sample(const SampledProcess& process) const override;
+    // They have a worker of their own, and no runner.
+    void on_step(SampleRunner&) override {}
+    std::chrono::nanoseconds on_finished(SampleRunner&, const SampleReport&,
+                                         SampledProcess*) override {
+        return {};
+    }
+    // Adds load latencies, what probes saw of them, calibration, counters and notes. Calibrates the
+    // machine if there is something to tell and nobody has done so yet.
+    void fill(Profile& profile) const override;
+
+  private:
+    using Clock = std::chrono::steady_clock;
+
+    Result<Planned> plan(SampledProcess& process, SampleOrder order) override;
+    LatencyShot take(SampledProcess& process, LatencyPlan plan) override;
+    Result<SampleTaken> settle(SampledProcess& process, LatencyShot shot) override;
+    Result<void> have_worker();
+    LatencyPlace& place_of(const SampledProcess& process);
+    Result<LatencyPlan> plan_at(const Target& target, LatencyPlace& place);
+    Result<void> time_in_stop(Target& target, LatencyShot& shot);
+    Result<void> inject(ScopedStop& stop, LatencyPlace& place);
+    Result<void> time_loads(StoppedThread& thread, const CpuState& cpu, LatencyShot& shot,
+                            Clock::time_point until);
+    void account(const SampledProcess& process, const LatencyShot& shot);
+
+    const RunOptions& options_;
+    const std::chrono::nanoseconds limit_;  // of a stop
+    std::mt19937_64 random_;
+    WaitHub& hub_;
+    ModuleTable& modules_;
+    SamplingCosts& costs_;
+    ProbeTotals probed_;
+    WorkerProbes worker_probes_;
+    std::optional<WorkerProcess> worker_;
+    bool forget_code_ = false;
+    std::map<std::uint64_t, LatencyPlace> places_;  // by SampledProcess::number
+    LoadTable table_;
+    double expected_seconds_ = 1.5e-3;  // before anything is known
+
+    std::uint64_t sessions_ = 0, migrated_ = 0, questions_ = 0, timing_ns_ = 0, session_ns_ = 0;
+    LoadCounts counts_ = {};
+    std::map<std::string, std::uint64_t> ended_;
+    std::map<std::string, std::uint64_t> refusals_;
+};
+
+}  // namespace shadowprof

@@ -1,0 +1,45 @@
+// One latency session: a thread of a stopped target is emulated, its loads are timed in the target.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <vector>
+
+#include "base/result.h"
+#include "emu/worker_process.h"
+#include "shadow/latency/load_timer.h"
+#include "shadow/latency/timeable_memory.h"
+
+namespace shadowprof {
+
+// A load that was timed and counts.
+struct SeenLoad {
+    GuestAddress pc;
+    GuestAddress address;
+    std::uint64_t size_bytes = 0;
+    std::uint64_t cycles = 0;
+};
+
+struct SessionLoads {
+    std::vector<SeenLoad> timed;
+    std::vector<LoadTally> tallies;   // hostile
+    LoadCounts counts = {};           // the same
+    std::vector<ProbeRecord> probed;  // the same
+    SampleEnd end = SampleEnd::time;
+    std::uint64_t translation_ns = 0;
+    bool worker_lost = false;
+    bool worker_exhausted = false;
+    bool is_over = false;  // the worker has said all that it has to say
+    std::uint64_t questions = 0;
+    std::uint64_t timing_ns = 0;  // of all questions, from when they came to their answers
+};
+
+// Answers the worker's questions until the session ends or it is `until`. `timer` must be of the
+// thread that the worker emulates. What the worker asks for is timed only in `memory`.
+SessionLoads follow_loads(WorkerProcess& worker, LoadTimer& timer, const TimeableMemory& memory,
+                          std::chrono::steady_clock::time_point until);
+
+// After the stop: waits until a session that was cut is over for the worker as well.
+void finish_loads(WorkerProcess& worker, SessionLoads& loads);
+
+}  // namespace shadowprof

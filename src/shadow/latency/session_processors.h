@@ -1,0 +1,25 @@
+// Which processor works on a latency session, so that the target's caches stay as they are.
+#pragma once
+
+#include <sched.h>
+#include <sys/types.h>
+
+namespace shadowprof {
+
+// While it lives, the calling thread and a worker process run on one processor that is not `busy`,
+// both on the same: they take turns, and waking up each other is cheap there. Where there is no
+// other, nothing changes.
+class SessionProcessors {
+  public:
+    // `worker` 0: there is none.
+    SessionProcessors(int busy, pid_t worker);
+    ~SessionProcessors();
+    SessionProcessors(const SessionProcessors&) = delete;
+    SessionProcessors& operator=(const SessionProcessors&) = delete;
+
+  private:
+    cpu_set_t before_;
+    bool moved_ = false;
+};
+
+}  // namespace shadowprof

@@ -1,0 +1,208 @@
+#include "shadow/live_samples.h"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+
+#include <algorithm>
+
+#include "ptrace/proc.h"
+#include "ptrace/process_memory.h"
+#include "shadow/sample_threads.h"
+
+namespace shadowprof {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+constexpr std::uint64_t most_instructions = 200'000;
+// How long to wait for the places of probes until they are asked for again.
+constexpr milliseconds place_search{5};
+// Of translating ahead: before the first sample, and so much at most after each.
+constexpr milliseconds first_preparation{20};
+constexpr milliseconds later_preparation{10};
+// What it takes to let the target go when its time is over, in all and for each thread, and to read
+// what is known of a thread.
+constexpr microseconds resume_time{20};
+constexpr microseconds resume_time_of_thread{4};
+constexpr microseconds read_time_of_thread{10};
+
+// Wakes the calling thread up when it is time, not up to 50 microseconds later.
+class PunctualWaits {
+  public:
+    PunctualWaits() { prctl(PR_SET_TIMERSLACK, 1UL, 0, 0, 0); }
+    ~PunctualWaits() { prctl(PR_SET_TIMERSLACK, 0UL, 0, 0, 0); }
+    PunctualWaits(const PunctualWaits&) = delete;
+    PunctualWaits& operator=(const PunctualWaits&) = delete;
+};
+
+Error too_slow() {
+    return {ErrorCode::interrupted, 0,
+            "what a live sample begins with could not be read within its time"};
+}
+
+}  // namespace
+
+LiveSamples::LiveSamples(const RunOptions& options, SampleDesign& design, SamplingCosts& costs,
+                         ShadowPolicy& policy, const ProbeRequest* probes)
+    : options_(options),
+      design_(design),
+      costs_(costs),
+      policy_(policy),
+      probes_(probes),
+      limit_(options.live_timing ? options.live_timing->longest_stop : default_stop_limit) {}
+
+// Before the stop.
+
+Result<LiveSamples::Planned> LiveSamples::plan(SampledProcess& process, SampleOrder order) {
+    if (process.sleeps_on()) return Planned(SampleTaken{.kind = SampleTaken::Kind::idle});
+    TRY_ASSIGN(auto job, plan_job(process, order.weight));
+    if (probes_ && job.map) {
+        TRY_ASSIGN(const bool prepared, order.runner.prepare_probes(*job.map));
+        if (!prepared)
+            return Planned(SampleTaken{.kind = SampleTaken::Kind::later,
+                                       .not_before = Clock::now() + place_search});
+    }
+    process.vdso.find(*process.target);
+    return Planned(LivePlan{std::move(order.runner), std::move(job)});
+}
+
+Result<SampleJob> LiveSamples::plan_job(SampledProcess& process, std::uint64_t weight) {
+    auto job = design_.job(process, SampleKind::live, weight);
+    LiveSnapshot live{.thread = process.target->live_thread_id()};
+    TRY_ASSIGN(live.memory, open_process_memory(live.thread, O_RDONLY));
+    if (!process.maps_changed) {
+        TRY_ASSIGN(job.maps_text, read_maps_text(live.thread));
+        TRY_ASSIGN(job.map, MemoryMap::parse(job.maps_text));
+    }
+    job.snapshot = std::move(live);
+    return job;
+}
+
+// The stop.
+
+LiveShot LiveSamples::take(SampledProcess& process, LivePlan plan) {
+    bool was_stopped = false;
+    auto taken = take_in_time(process, plan, was_stopped);
+    if (taken) return std::move(*taken);
+    return {.was_stopped = was_stopped || taken.error().code == ErrorCode::interrupted,
+            .refusal = std::move(taken).error()};
+}
+
+// Error `interrupted`: there was too little time.
+Result<LiveShot> LiveSamples::take_in_time(SampledProcess& process, LivePlan& plan,
+                                           bool& was_stopped) {
+    Target& target = *process.target;
+    TRY_ASSIGN(auto stop,
+               target.stop(Target::Sleepers::leave_alone, usable_time(target.thread_count())));
+    was_stopped = true;
+    const auto reading = read_time_of_thread * static_cast<int>(stop.threads().size());
+    if (Clock::now() + reading > target.stop_began() + usable_time(stop.threads().size()))
+        return too_slow();
+    auto& threads = plan.job.threads;
+    if (!stop.in_group_stop()) threads = choose_threads(stop, options_.threads, design_.random());
+    const bool later = !process.vdso.leave_out(target, threads);
+    if (threads.empty() || later) return LiveShot{.later = later};
+    if (!has_looked_ && plan.job.map) return observe(stop, plan);
+    TRY_ASSIGN(plan.job.captured, CapturedProcess::take(target.pid(), tids_of(threads),
+                                                        CapturedProcess::Flags::none_but_clocks));
+    return take_in(stop, std::move(plan.runner), std::move(plan.job));
+}
+
+// When the target must be let go, after its stop began.
+std::chrono::nanoseconds LiveSamples::usable_time(std::size_t threads) const {
+    const std::chrono::nanoseconds resuming =
+        resume_time + resume_time_of_thread * static_cast<int>(threads);
+    return std::max(limit_ - resuming, limit_ / 2);
+}
+
+// Where the threads are, so that code can be translated before the first sample.
+LiveShot LiveSamples::observe(ScopedStop& stop, LivePlan& plan) {
+    has_looked_ = true;
+    std::get<LiveSnapshot>(plan.job.snapshot).until = stop.target().stop_began() + limit_;
+    plan.job.limits = design_.limits(0, stop.target());
+    plan.runner.observe(std::move(plan.job));
+    return {.runner = std::move(plan.runner), .observed = true, .later = true};
+}
+
+LiveShot LiveSamples::take_in(ScopedStop& stop, SampleRunner::Lease runner, SampleJob job) {
+    const auto until = stop.target().stop_began() + usable_time(stop.threads().size());
+    const bool is_planned = !job.maps_text.empty();
+    auto completed = complete(stop, std::move(job), until);
+    if (!completed) return {.refusal = std::move(completed).error()};
+    const pid_t thread = completed->pid();
+    auto run = std::move(runner).begin_live(*this, std::move(*completed));
+    LiveShot shot;
+    if (is_planned) {
+        // The worker is on its way already.
+        auto now = read_maps_text(thread, until);
+        shot.valid = now && *now == run.maps_text();
+        if (!shot.valid && now) shot.maps_now = std::move(*now);
+    }
+    const PunctualWaits punctual;
+    shot.cut = shot.valid && !run.follow();
+    shot.run.emplace(std::move(run));
+    return shot;
+}
+
+// Reads what was not planned.
+Result<SampleJob> LiveSamples::complete(ScopedStop& stop, SampleJob job, Clock::time_point until) {
+    auto live = job.live() ? std::move(std::get<LiveSnapshot>(job.snapshot)) : LiveSnapshot{};
+    live.thread = stop.target().live_thread_id();
+    live.until = until;
+    if (job.maps_text.empty()) {
+        TRY_ASSIGN(job.maps_text, read_maps_text(live.thread, until));
+        TRY_ASSIGN(live.memory, open_process_memory(live.thread, O_RDONLY));
+    }
+    if (Clock::now() >= until) return too_slow();
+    job.snapshot = std::move(live);
+    const auto size = options_.sample_size_is_asked_for ? options_.sample_size : most_instructions;
+    job.limits = design_.limits(job.skip_instructions + size, stop.target());
+    job.limits.defers_superblocks = true;
+    return job;
+}
+
+// After the stop.
+
+Result<SampleTaken> LiveSamples::settle(SampledProcess& process, LiveShot shot) {
+    if (shot.was_stopped) costs_.add_limited_pause(process.target->last_pause(), limit_);
+    return finish(process, std::move(shot));
+}
+
+Result<SampleTaken> LiveSamples::finish(SampledProcess& process, LiveShot shot) {
+    if (shot.refusal) return *std::move(shot.refusal);
+    if (shot.observed) {
+        std::move(*shot.runner).prepare(first_preparation);
+        return SampleTaken{.kind = SampleTaken::Kind::later,
+                           .not_before = Clock::now() + first_preparation};
+    }
+    if (!shot.run)
+        return SampleTaken{.kind = shot.later ? SampleTaken::Kind::later : SampleTaken::Kind::idle};
+    if (shot.cut) costs_.live_samples().add_cut();
+    process.maps_changed = !shot.valid;
+    if (!shot.valid) {
+        std::move(*shot.run).discard(shot.maps_now);
+        costs_.live_samples().add_discarded();
+        return SampleTaken{.kind = SampleTaken::Kind::later};
+    }
+    std::move(*shot.run).end();
+    policy_.count_live_sample();
+    costs_.on_sample(process, SampleKind::live, process.target->last_pause());
+    return SampleTaken{};
+}
+
+// Later.
+
+void LiveSamples::on_step(SampleRunner& runner) {
+    runner.answer_step(runner.step().cpu, SampleEnd::unsupported_instruction);
+}
+
+std::chrono::nanoseconds LiveSamples::on_finished(SampleRunner&, const SampleReport& report,
+                                                  SampledProcess*) {
+    if (report.is_void) return {};
+    costs_.live_samples().add_emulation(report.counters.emulation_ns,
+                                        report.counters.translation_ns);
+    return later_preparation;
+}
+
+}  // namespace shadowprof

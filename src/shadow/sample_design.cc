@@ -1,0 +1,69 @@
+#include "shadow/sample_design.h"
+
+#include <sched.h>
+
+#include <algorithm>
+
+#include "shadow/value_windows.h"
+
+namespace shadowprof {
+namespace {
+
+// Programs are stopped where they are slow. Samples begin to count so much later that this place is
+// no more likely than those around it (value-sampling, "bias"): anywhere in many times what a slow
+// instruction's surroundings execute, at the price of a few percent of the emulation. A live sample
+// may come to an end after few instructions.
+constexpr std::uint64_t mean_skip_range = 16'384;
+constexpr std::uint64_t least_skip_range = 256;
+constexpr std::uint64_t samples_per_skip_range = 16;
+
+std::uint64_t skip_range(SampleKind kind, std::uint64_t sample_size, double yield) {
+    if (kind == SampleKind::shadow)
+        return std::max(mean_skip_range, sample_size / samples_per_skip_range);
+    const auto part = static_cast<std::uint64_t>(yield) / samples_per_skip_range;
+    return std::clamp(part, least_skip_range, mean_skip_range);
+}
+
+// Beyond it, sums of weighted counts could overflow.
+constexpr std::uint64_t most_sample_weight = 100'000'000;
+
+// How many threads of a process can execute at the same time.
+unsigned processors_of(pid_t pid) {
+    cpu_set_t set;
+    return sched_getaffinity(pid, sizeof set, &set) == 0 ? static_cast<unsigned>(CPU_COUNT(&set))
+                                                         : 1;
+}
+
+}  // namespace
+
+SampleJob SampleDesign::job(const SampledProcess& process, SampleKind kind, std::uint64_t weight) {
+    SampleJob job;
+    job.process = process.number;
+    job.seed = random_();
+    job.follows_new_threads = options_.threads == ThreadScope::all;
+    if (settings_.windows()) job.windows = settings_.windows()->plan;
+    job.skip_instructions =
+        random_() % skip_range(kind, options_.sample_size, process.kinds.expected_yield(kind));
+    job.weight = static_cast<std::uint32_t>(std::min(weight, most_sample_weight));
+    return job;
+}
+
+RunLimits SampleDesign::limits(std::uint64_t instructions, const Target& target) {
+    RunLimits limits{
+        .instructions = instructions, .processors = processors_of(target.pid()), .seed = random_()};
+    if (const auto& windows = settings_.windows()) {
+        limits.value_events = windows->value_length;
+        limits.reference_events = windows->reference_length;
+        limits.events_between = windows->plan.every;
+        limits.events = windows->plan.events;
+        return limits;
+    }
+    limits.burst_period = value_window_period;
+    if (options_.profiles.values) limits.value_instructions = value_window_instructions;
+    if (options_.profiles.references())
+        limits.reference_instructions =
+            options_.profiles.streams ? stream_window_instructions : reference_window_instructions;
+    return limits;
+}
+
+}  // namespace shadowprof

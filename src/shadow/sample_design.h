@@ -1,0 +1,33 @@
+// What each sample is to be: how long it is, what it counts, and how much of the run it stands for.
+#pragma once
+
+#include <cstdint>
+#include <random>
+
+#include "shadow/process_tree.h"
+#include "shadow/run_options.h"
+#include "shadow/sample_job.h"
+#include "shadow/sampling_settings.h"
+
+namespace shadowprof {
+
+class SampleDesign {
+  public:
+    // Both must outlive it.
+    SampleDesign(const RunOptions& options, const SamplingSettings& settings, std::uint64_t seed)
+        : options_(options), settings_(settings), random_(seed) {}
+
+    // A sample of the process that begins now, without its snapshot, threads and limits. `weight`:
+    // how much of the time it stands for, in SampleSchedule::weight_unit.
+    SampleJob job(const SampledProcess& process, SampleKind kind, std::uint64_t weight);
+    // Of a sample of so many instructions.
+    RunLimits limits(std::uint64_t instructions, const Target& target);
+    std::mt19937_64& random() { return random_; }
+
+  private:
+    const RunOptions& options_;
+    const SamplingSettings& settings_;
+    std::mt19937_64 random_;
+};
+
+}  // namespace shadowprof

@@ -1,0 +1,261 @@
+#include "shadow/sample_emulation.h"
+
+#include <csignal>
+#include <utility>
+
+#include "base/clock.h"
+#include "ptrace/proc.h"
+#include "ptrace/process_memory.h"
+#include "ptrace/unforked_memory.h"
+#include "shadow/emulation_worker.h"
+
+namespace shadowprof {
+namespace {
+
+using Clock = LiveSnapshot::Clock;
+
+// Looking for memory that forks wipe takes the longer the more memory there is: a hundredth of the
+// time.
+constexpr int wiped_check_share = 100;
+constexpr std::chrono::milliseconds least_between_wiped_checks{25};
+
+// How many workers are tried that have no room for the program's mappings.
+constexpr int most_misplaced_workers = 8;
+
+// A sample of a program that touches ever new memory would copy it all. After this time, and the
+// slowest emulation that there is, one that still wants some of it ends.
+constexpr std::chrono::milliseconds longest_fetching{250};
+constexpr std::chrono::nanoseconds slowest_instruction{20};
+
+// The steady clock is CLOCK_MONOTONIC.
+std::int64_t stands_still_until_ns(const SampleJob& job) {
+    const Clock::duration emulation =
+        slowest_instruction * std::min(job.limits.instructions, 1ul << 40);
+    Clock::time_point until = Clock::now() + longest_fetching + emulation;
+    if (job.live()) until = job.live()->until;
+    return std::chrono::nanoseconds(until.time_since_epoch()).count();
+}
+
+std::uint64_t thread_cpu_ns() {
+    return static_cast<std::uint64_t>(read_clock_ns(CLOCK_THREAD_CPUTIME_ID));
+}
+
+}  // namespace
+
+Result<void> SampleEmulation::start_worker() {
+    if (worker_) {
+        kill(worker_->pid(), SIGKILL);
+        probes_.new_worker();
+        collector_.new_emulator();
+    }
+    TRY_ASSIGN(worker_, start_emulation_worker());
+    forget_code_ = false;
+    return {};
+}
+
+// A live sample, in its stop.
+
+void SampleEmulation::begin_live(SampleJob& job) {
+    begun_ = begin_worker(job);
+    stacks_.begin();
+    copy_stack(job, 0);
+    if (job.map || !begun_) return;
+    auto map = MemoryMap::parse(job.maps_text);
+    if (map)
+        job.map = std::move(*map);
+    else
+        begun_ = std::move(map).error();
+}
+
+WorkerProcess::Followed SampleEmulation::follow_live(const SampleJob& job,
+                                                     Clock::time_point until) {
+    using enum WorkerProcess::Followed;
+    if (!begun_) return to_the_end_of_emulation;
+    const auto followed =
+        worker_->follow_sample(until, [&](GuestThreads::Index thread) { copy_stack(job, thread); });
+    return followed ? *followed : to_the_end_of_emulation;
+}
+
+void SampleEmulation::observe(const SampleJob& job) {
+    stacks_.begin();
+    for (std::size_t i = 0; i < job.threads.size(); ++i)
+        stacks_.copy(job.pid(), i, {job.threads[i].cpu[Gpr::rsp]});
+    seen_at_.clear();
+}
+
+void SampleEmulation::copy_stack(const SampleJob& job, GuestThreads::Index thread) {
+    if (thread < job.threads.size() && Clock::now() < job.live()->until)
+        stacks_.copy(job.pid(), thread, {job.threads[thread].cpu[Gpr::rsp]});
+}
+
+// Any sample, from its begin to its report.
+
+SampleReport SampleEmulation::run(SampleJob& job, EmulationHooks& hooks) {
+    SampleReport report;
+    report.is_void = job.is_void();
+    report.process = job.process;
+    report.weight = job.weight;
+    report.kind = job.kind();
+    report.pid = job.captured.pid;
+    const auto cpu_before = thread_cpu_ns();
+    if (job.replica() && !begin_replica(job)) {
+        report.end = SampleEnd::replica_lost;
+        return report;
+    }
+    if (begun_) {
+        follow(job, hooks, report);
+    } else {
+        report.error = begun_.error().message;
+        report.replace_worker = true;
+    }
+    report.collector_cpu_ns = thread_cpu_ns() - cpu_before;
+    return report;
+}
+
+// Reads the mappings of a replica, and lets the worker begin.
+Result<void> SampleEmulation::begin_replica(SampleJob& job) {
+    TRY_ASSIGN(job.maps_text, read_maps_text(job.pid()));
+    TRY_ASSIGN(job.map, MemoryMap::parse(job.maps_text));
+    begun_ = probes_.prepare(*worker_, *job.map);
+    if (begun_) begun_ = begin_worker(job);
+    return {};
+}
+
+Result<void> SampleEmulation::begin_worker(const SampleJob& job) {
+    const SampleRules facts{.random_seed = job.seed,
+                            .has_recorded_input = job.replica() && job.replica()->input != nullptr,
+                            .follows_new_threads = job.follows_new_threads};
+    std::vector<StartThread> more;
+    for (const auto& thread : std::span(job.threads).subspan(1))
+        more.push_back({thread.cpu, thread.runs});
+    return worker_->begin_sample({.cpu = job.threads[0].cpu,
+                                  .more_threads = more,
+                                  .limits = job.limits,
+                                  .maps_text = job.maps_text,
+                                  .facts = std::as_bytes(std::span(&facts, 1)),
+                                  .memory_fd = job.memory_fd(),
+                                  .stands_still_until_ns = stands_still_until_ns(job),
+                                  .forget_code = std::exchange(forget_code_, false),
+                                  .stack_limit_bytes = stack_limit_bytes(job.captured.pid)});
+}
+
+void SampleEmulation::follow(SampleJob& job, EmulationHooks& hooks, SampleReport& report) {
+    report.wiped = is_wiped(job);
+    seen_at_.clear();
+    const auto view =
+        job.process == 0 ? std::nullopt : std::optional(CodeView::of(job.captured.pid));
+    MapResolver resolver(*job.map, modules_, view ? &*view : nullptr);
+    ProcEnvironment environment(
+        std::move(job.captured), job.pid(),
+        job.live() ? ProcEnvironment::Frozen::process : ProcEnvironment::Frozen::replica);
+    if (job.replica()) environment.use_input(job.replica()->input);
+    const bool counts = !report.wiped && !job.is_void();
+    const auto begin = [&](GuestThreads::Index thread) {
+        return begin_collecting(job, resolver, thread) && counts;
+    };
+    const auto copy = [&](GuestThreads::Index thread) { copy_stack(job, thread); };
+    std::unique_ptr<CollectingListener> listener;
+    if (job.live())
+        listener = std::make_unique<LiveListener>(collector_, environment, hooks, begin, copy);
+    else
+        listener = std::make_unique<ReplicaListener>(collector_, environment, hooks, begin);
+    const auto outcome = listen(job, *listener);
+    report.blocks = collector_.block_vector();
+    report.trace_damaged = listener->is_trace_damaged();
+    for (std::size_t i = 0; i < listener->instructions().size(); ++i) {
+        const auto instructions = listener->instructions()[i];
+        if (instructions == 0) continue;
+        report.threads.push_back({i < job.threads.size() ? job.threads[i].tid : 0, instructions});
+        report.instructions += instructions;
+    }
+    if (outcome) return conclude(job, *outcome, report);
+    report.error = outcome.error().message;
+    report.replace_worker = true;
+}
+
+Result<SampleOutcome> SampleEmulation::listen(const SampleJob& job, CollectingListener& listener) {
+    // The worker is under way already: a replica lives for as long as it takes.
+    if (job.replica()) listener.begin(0);
+    auto outcome = worker_->finish_sample(listener);
+    listener.begin(0);
+    collector_.end();
+    return outcome;
+}
+
+// False: what the thread executes cannot be counted.
+bool SampleEmulation::begin_collecting(const SampleJob& job, MapResolver& resolver,
+                                       GuestThreads::Index thread) {
+    if (thread >= job.threads.size()) return true;
+    auto stack = stack_of(job, thread);
+    if (stack && job.live() && !job.is_void())
+        seen_at_.insert(seen_at_.end(), stack->begin(), stack->end());
+    if (thread != 0) {
+        const std::vector here{job.threads[thread].cpu.rip};
+        collector_.begin_thread(thread, stack ? *stack : here);
+        return true;
+    }
+    // The emulator may know code of another process as this one's, where both have the same.
+    if (std::exchange(last_process_, job.process) != job.process) collector_.new_emulator();
+    first_stack_ = std::move(stack).value_or(std::vector<GuestAddress>{});
+    collector_.begin({.resolver = resolver,
+                      .stack = first_stack_,
+                      .skip_instructions = job.skip_instructions,
+                      .weight = job.weight,
+                      .bursts = job.windows ? &*job.windows : nullptr,
+                      .seed = job.seed});
+    return !first_stack_.empty();
+}
+
+// The call stack of a thread of the snapshot; nothing if it cannot be known any more.
+std::optional<std::vector<GuestAddress>> SampleEmulation::stack_of(const SampleJob& job,
+                                                                   GuestThreads::Index thread) {
+    const auto& cpu = job.threads[thread].cpu;
+    if (job.replica()) {
+        ProcessMemory memory(job.pid());
+        return unwinder_.unwind(cpu, *job.map, memory);
+    }
+    if (!stacks_.has(thread)) return std::nullopt;
+    CopiedStack memory(stacks_, thread, *job.map, job.memory_fd());
+    auto stack = unwinder_.unwind(cpu, *job.map, memory);
+    if (memory.lost()) return std::nullopt;
+    return stack;
+}
+
+// While the emulation is under way, whose trace waits.
+bool SampleEmulation::is_wiped(const SampleJob& job) {
+    const auto start = Clock::now();
+    if (job.live() || job.replica()->is_whole || start < next_wiped_check_) return false;
+    const auto wiped = has_wiped_memory(job.pid());
+    const auto end = Clock::now();
+    next_wiped_check_ = end + std::max<Clock::duration>(wiped_check_share * (end - start),
+                                                        least_between_wiped_checks);
+    return wiped && *wiped;
+}
+
+void SampleEmulation::conclude(const SampleJob& job, const SampleOutcome& outcome,
+                               SampleReport& report) {
+    report.end = report.wiped ? SampleEnd::replica_lost : outcome.result.end;
+    if (job.replica() && report.end == SampleEnd::fault &&
+        !job.map->find(outcome.result.fault_address))
+        report.missing = outcome.result.fault_address;
+    report.stopped_threads = outcome.result.stopped_threads;
+    report.single_stepped = outcome.result.single_stepped;
+    report.counters = outcome.counters;
+    report.syscalls = SyscallReport::parse(outcome.syscall_report);
+    if (report.syscalls && report.end == SampleEnd::time) report.syscalls->end_reason.clear();
+    // Another worker lies elsewhere.
+    const bool misplaced =
+        report.end == SampleEnd::no_room && misplaced_workers_++ < most_misplaced_workers;
+    report.replace_worker = outcome.worker_exhausted || report.trace_damaged || misplaced;
+}
+
+std::vector<GuestAddress> SampleEmulation::take_seen_addresses(const SampleJob& job) {
+    auto seen = std::exchange(seen_at_, {});
+    for (std::size_t i = 0; seen.empty() && i < job.threads.size(); ++i) {
+        const auto stack = stack_of(job, static_cast<GuestThreads::Index>(i));
+        if (stack) seen.insert(seen.end(), stack->begin(), stack->end());
+    }
+    return seen;
+}
+
+}  // namespace shadowprof

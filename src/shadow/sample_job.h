@@ -1,0 +1,106 @@
+// What a runner is given to emulate, and what comes of it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/cpu_state.h"
+#include "base/fd.h"
+#include "base/memory_map.h"
+#include "emu/worker_process.h"
+#include "guest_kernel/environment_proc.h"
+#include "profile/block_vector.h"
+#include "profile/event_bursts.h"
+#include "shadow/budget/kind_choice.h"
+#include "shadow/sample_syscalls.h"
+
+namespace shadowprof {
+
+class InputRecording;
+
+// A thread of a snapshot.
+struct SampleThread {
+    pid_t tid = 0;
+    bool runs = true;  // or waits on a futex
+    CpuState cpu;
+};
+
+// A replica, which stands still until RunnerEvent::Kind::emulated.
+struct ReplicaSnapshot {
+    pid_t pid = 0;
+    int memory_fd = -1;                     // valid as long
+    bool is_whole = false;                  // it has what other forks would leave out
+    std::shared_ptr<InputRecording> input;  // null: none is recorded
+};
+
+// The process itself, which stands still until `until` at most.
+struct LiveSnapshot {
+    using Clock = std::chrono::steady_clock;
+
+    pid_t thread = 0;  // one of the process, through which it can be read
+    UniqueFd memory;   // its address space
+    Clock::time_point until;
+    bool is_void = false;  // its mappings were not those of SampleJob::maps_text
+};
+
+struct SampleJob {
+    std::vector<SampleThread> threads;  // the first one runs
+    std::variant<ReplicaSnapshot, LiveSnapshot> snapshot;
+    CapturedProcess captured;
+    // The mappings. A live sample has them from before its stop, parsed where there was time; a
+    // replica's are read by the runner.
+    std::string maps_text;
+    std::optional<MemoryMap> map;
+    RunLimits limits;
+    std::uint64_t seed = 0;
+    bool follows_new_threads = true;      // SampleRules::follows_new_threads
+    std::optional<BurstPlan> windows;     // what is counted; nothing: everything
+    std::uint64_t skip_instructions = 0;  // SampleStart::skip_instructions
+    std::uint64_t process = 0;            // SampledProcess::number
+    std::uint32_t weight = 1;             // SampleOrder::weight
+
+    const ReplicaSnapshot* replica() const { return std::get_if<ReplicaSnapshot>(&snapshot); }
+    const LiveSnapshot* live() const { return std::get_if<LiveSnapshot>(&snapshot); }
+    SampleKind kind() const { return live() ? SampleKind::live : SampleKind::shadow; }
+    bool is_void() const { return live() && live()->is_void; }
+    // Through which the snapshot can be read.
+    pid_t pid() const { return live() ? live()->thread : replica()->pid; }
+    int memory_fd() const { return live() ? live()->memory.get() : replica()->memory_fd; }
+};
+
+// What a thread executed of a sample.
+struct ThreadShare {
+    pid_t tid = 0;  // 0: it began in the sample
+    std::uint64_t instructions = 0;
+};
+
+struct SampleReport {
+    bool is_void = false;       // no sample: SampleJob::is_void()
+    std::uint64_t process = 0;  // SampleJob::process
+    SampleKind kind = SampleKind::shadow;
+    std::uint32_t weight = 1;  // SampleJob::weight
+    pid_t pid = 0;             // of the process
+    SampleEnd end = SampleEnd::worker_lost;
+    std::uint64_t instructions = 0;     // counted in the profile
+    std::vector<ThreadShare> threads;   // of these; only threads that executed some
+    std::uint64_t stopped_threads = 0;  // RunResult::stopped_threads
+    std::uint64_t single_stepped = 0;
+    WorkerCounters counters = {};
+    std::uint64_t collector_cpu_ns = 0;
+    BlockVector blocks;
+    std::optional<SyscallReport> syscalls;
+    std::optional<GuestAddress> missing;  // the replica had nothing where the sample faulted
+    bool wiped = false;  // the replica had zeros where the target has data: nothing was counted
+    bool trace_damaged = false;
+    bool replace_worker = false;  // it is lost, or cannot translate any more
+    std::string error;            // why it is lost
+};
+
+}  // namespace shadowprof

@@ -1,0 +1,87 @@
+#include "shadow/sample_results.h"
+
+#include "base/clock.h"
+
+namespace shadowprof {
+namespace {
+
+void add_counters(std::map<std::string, std::uint64_t>& counters, const WorkerCounters& more) {
+    for (const auto& [name, counter] : worker_counters)
+        counters[std::string(name)] += more.*counter;
+}
+
+}  // namespace
+
+SampleResults::SampleResults(const ProcessProfile& profile,
+                             std::optional<double> until_converged_percent) {
+    if (until_converged_percent) convergence_.emplace(profile, *until_converged_percent);
+}
+
+void SampleResults::begin(Clock::time_point now) {
+    if (convergence_) convergence_->begin(now);
+}
+
+void SampleResults::add(const SampleReport& report) {
+    scale_.instructions += report.instructions;
+    scale_.weighted += report.instructions * report.weight;
+    ++stats_.samples;
+    stats_.instructions += report.instructions;
+    phases_.on_sample(report.blocks);
+    if (convergence_) convergence_->observe(stats_.samples, Clock::now());
+    stats_.single_stepped += report.single_stepped;
+    stats_.emulation_seconds +=
+        static_cast<double>(report.counters.cpu_ns + report.collector_cpu_ns) / 1e9;
+    stats_.counters["stopped_threads"] += report.stopped_threads;
+    stats_.counters["collector_cpu_ns"] += report.collector_cpu_ns;
+    ++stats_.ended[std::string(name(report.end))];
+    add_counters(stats_.counters, report.counters);
+    damaged_ += report.trace_damaged;
+    threads_.add(report.pid, report.threads, report.weight);
+    if (report.syscalls) {
+        add_counts(report.syscalls->counts, syscalls_);
+        const bool ended_it = report.end != SampleEnd::size && !report.syscalls->end_reason.empty();
+        if (ended_it) ++end_reasons_[report.syscalls->end_reason];
+    }
+    if (!report.error.empty()) ++end_reasons_["worker lost: " + report.error];
+}
+
+void SampleResults::add_idle() {
+    ++stats_.samples;
+    ++stats_.ended[std::string(name(SampleEnd::idle))];
+}
+
+void SampleResults::add_refusal(const Error& error) {
+    if (error.code != ErrorCode::gone) add_refusal(error.message);
+}
+
+void SampleResults::add_replica_lifetime(std::chrono::nanoseconds lifetime) {
+    stats_.counters["replica_lifetime_ns"] += to_ns(lifetime);
+}
+
+void SampleResults::fill(Profile& profile) const {
+    const auto own = profile.sampling.counters;
+    profile.sampling = stats_;
+    profile.sampling.counters.insert(own.begin(), own.end());
+    profile.sampling.counters["phase_changes"] = phases_.changes();
+    if (convergence_) profile.sampling.convergence = convergence_->result();
+    profile.syscalls = syscalls_;
+    profile.threads = threads_.profiles(scale_);
+}
+
+void SampleResults::scale_processes(Profile& profile) const {
+    for (auto& process : profile.processes) process.instructions = scale_(process.instructions);
+    profile.other_processes.instructions = scale_(profile.other_processes.instructions);
+}
+
+void SampleResults::fill_notes(Profile& profile, std::uint64_t taken) const {
+    if (stats_.samples != 0 && taken == 0)
+        profile.notes.emplace_back(
+            "no samples could be taken: whenever one was due, the process did not run");
+    for (const auto& [reason, times] : end_reasons_)
+        profile.notes.push_back(fmt::format("{} samples ended by {}", times, reason));
+    for (const auto& [reason, times] : refusals_)
+        profile.notes.push_back(fmt::format("{} samples were not taken: {}", times, reason));
+    if (damaged_) profile.notes.push_back(fmt::format("{} samples had a damaged trace", damaged_));
+}
+
+}  // namespace shadowprof

@@ -1,0 +1,62 @@
+// What all samples of a run came to.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "profile/count_scale.h"
+#include "profile/profile.h"
+#include "shadow/convergence.h"
+#include "shadow/phase_detector.h"
+#include "shadow/sample_job.h"
+#include "shadow/thread_table.h"
+
+namespace shadowprof {
+
+class SampleResults {
+  public:
+    using Clock = std::chrono::steady_clock;
+
+    // `profile` must outlive it.
+    SampleResults(const ProcessProfile& profile, std::optional<double> until_converged_percent);
+
+    void begin(Clock::time_point now);
+    // A sample has finished.
+    void add(const SampleReport& report);
+    // A sample was due, and nothing ran.
+    void add_idle();
+    // A sample was due, and could not be taken. The end of a process is no refusal.
+    void add_refusal(const Error& error);
+    void add_refusal(const std::string& reason) { ++refusals_[reason]; }
+    // A replica lived for so long.
+    void add_replica_lifetime(std::chrono::nanoseconds lifetime);
+
+    std::uint64_t samples() const { return stats_.samples; }
+    std::uint64_t instructions() const { return stats_.instructions; }
+    // PhaseDetector::density().
+    double density() const { return phases_.density(); }
+    bool is_converged() const { return convergence_ && convergence_->is_converged(); }
+
+    // Sets sampling, but for counters that are there already, system calls and threads.
+    void fill(Profile& profile) const;
+    // Instructions of processes: from weighted counts to numbers of the profile.
+    void scale_processes(Profile& profile) const;
+    // Says what was not taken, and what ended samples early. `taken`: samples that were begun.
+    void fill_notes(Profile& profile, std::uint64_t taken) const;
+
+  private:
+    SamplingStats stats_;
+    CountScale scale_;  // of what is counted by process and thread
+    SyscallStats syscalls_;
+    ThreadTable threads_;
+    PhaseDetector phases_;
+    std::optional<ConvergenceWatch> convergence_;
+    std::map<std::string, std::uint64_t> end_reasons_;
+    std::map<std::string, std::uint64_t> refusals_;
+    std::uint64_t damaged_ = 0;
+};
+
+}  // namespace shadowprof

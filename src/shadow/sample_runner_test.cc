@@ -1,0 +1,179 @@
+// The runner with a worker process, on a process of the test that spins.
+#define DOCTEST_CONFIG_IMPLEMENT
+#include "shadow/sample_runner.h"
+
+#include <doctest/doctest.h>
+#include <fcntl.h>
+
+#include <cstring>
+
+#include "profile/module_table.h"
+#include "profile/process_profile.h"
+#include "ptrace/process_memory.h"
+#include "ptrace/test_support.h"
+#include "shadow/emulation_worker.h"
+#include "shadow/sample_source.h"
+#include "shadow/sample_threads.h"
+
+namespace shadowprof::sample_runner_test {
+namespace {
+
+using namespace std::chrono_literals;
+using LiveRun = SampleRunner::LiveRun;
+
+// A runner's events name one; this one does nothing with them.
+class NoSource final : public SampleSource {
+  public:
+    double expected_cost_seconds(const SampledProcess&) const override { return 0; }
+    Result<SampleTaken> sample(SampledProcess&, SampleOrder) override { return SampleTaken{}; }
+    void on_step(SampleRunner&) override {}
+    std::chrono::nanoseconds on_finished(SampleRunner&, const SampleReport&,
+                                         SampledProcess*) override {
+        return {};
+    }
+    void fill(Profile&) const override {}
+};
+
+// One instruction, so that each sample begins at the same place.
+int spin() {
+    while (true) asm volatile("1: jmp 1b");
+    return 0;
+}
+
+class Scene {
+  public:
+    Scene() : child_(hub_, spin) {
+        auto attached = Target::attach(hub_, child_.pid());
+        target_ = std::move(need(attached));
+        auto events = RunnerEvents::create();
+        events_ = std::move(need(events));
+        auto runner = SampleRunner::start(*events_, profile_.add_collector(), modules_, nullptr);
+        runner_ = std::move(need(runner));
+        REQUIRE(wait_until([&] { return target_is_in_its_loop(); }));
+    }
+    ~Scene() {
+        const pid_t worker = runner_->worker_pid();
+        runner_.reset();
+        hub_.discard(worker);
+        REQUIRE(target_->detach());
+    }
+
+    // A live sample of about 200,000 instructions, enough for all that becomes of hot code:
+    // `in_stop` has it while the target stands still, `after` when it runs again.
+    template <typename InStop, typename After>
+    SampleReport sample(InStop in_stop, After after) {
+        std::optional<LiveRun> run;
+        {
+            auto stop = target_->stop();
+            need(stop);
+            run.emplace(lease().begin_live(source_, job(*stop)));
+            in_stop(*run);
+        }
+        after(std::move(*run));
+        run.reset();
+        REQUIRE(wait_until([&] { return is_finished(); }));
+        return runner_->take_report();
+    }
+    SampleReport sample() {
+        return sample([](LiveRun& run) { CHECK(run.follow()); },
+                      [](LiveRun run) { std::move(run).end(); });
+    }
+    SampleReport discarded_sample(const std::string& mapped_since) {
+        std::string maps_now;
+        return sample([&](const LiveRun& run) { maps_now = mapped_since + run.maps_text(); },
+                      [&](LiveRun run) { std::move(run).discard(maps_now); });
+    }
+
+  private:
+    SampleRunner::Lease lease() {
+        std::optional<SampleRunner::Lease> lease;
+        REQUIRE(wait_until([&] {
+            if (auto got = runner_->try_lease()) lease.emplace(std::move(*got));
+            return lease.has_value();
+        }));
+        return std::move(*lease);
+    }
+    bool is_finished() {
+        const auto event = events_->take();
+        return event && event->kind == RunnerEvent::Kind::finished;
+    }
+    bool target_is_in_its_loop() {
+        auto stop = target_->stop();
+        const auto threads = choose_threads(need(stop), ThreadScope::all, random_);
+        return !threads.empty() && is_spinning_at(threads[0].cpu.rip);
+    }
+    bool is_spinning_at(GuestAddress at) const {
+        std::array<std::byte, 2> code{};
+        const auto memory = open_process_memory(child_.pid(), O_RDONLY);
+        return memory && pread(memory->get(), code.data(), 2, static_cast<off_t>(at.value)) == 2 &&
+               code[0] == std::byte{0xeb} && code[1] == std::byte{0xfe};
+    }
+    SampleJob job(ScopedStop& stop) {
+        SampleJob job;
+        job.threads = choose_threads(stop, ThreadScope::all, random_);
+        auto captured = CapturedProcess::take(child_.pid(), tids_of(job.threads),
+                                              CapturedProcess::Flags::none_but_clocks);
+        job.captured = std::move(need(captured));
+        auto maps = read_maps_text(child_.pid());
+        job.maps_text = std::move(need(maps));
+        auto memory = open_process_memory(child_.pid(), O_RDONLY);
+        job.snapshot = LiveSnapshot{.thread = child_.pid(),
+                                    .memory = std::move(need(memory)),
+                                    .until = LiveSnapshot::Clock::now() + 60s};
+        job.limits.instructions = 200'000;
+        return job;
+    }
+
+    TestHub hub_;
+    Child child_;
+    std::unique_ptr<Target> target_;
+    ModuleTable modules_;
+    ProcessProfile profile_{CollectorOptions{}, modules_};
+    NoSource source_;
+    std::mt19937_64 random_{1};
+    std::unique_ptr<RunnerEvents> events_;
+    std::unique_ptr<SampleRunner> runner_;
+};
+
+}  // namespace
+
+TEST_CASE("a discarded sample counts nothing, and forgets code only where code was mapped") {
+    Scene scene;
+    const auto first = scene.sample();
+    CHECK_FALSE(first.is_void);
+    CHECK(first.instructions > 100'000);
+    CHECK(first.counters.translated_instructions > 0);
+    const auto without_change = scene.sample();
+    CHECK(without_change.counters.translated_instructions == 0);
+
+    const auto data = scene.discarded_sample("00010000-00011000 rw-p 00000000 00:00 0\n");
+    CHECK(data.is_void);
+    CHECK(data.instructions == 0);
+    CHECK(scene.sample().counters.translated_instructions == 0);
+
+    const auto code = scene.discarded_sample("00010000-00011000 r-xp 00000000 00:00 0\n");
+    CHECK(code.is_void);
+    CHECK(scene.sample().counters.translated_instructions > 0);
+}
+
+TEST_CASE("a live sample that is dropped before it was followed is discarded") {
+    Scene scene;
+    CHECK(scene.sample([](const LiveRun&) {}, [](const LiveRun&) {}).is_void);
+    CHECK_FALSE(scene.sample().is_void);
+}
+
+TEST_CASE("a live sample that is dropped behind what followed it ends by itself") {
+    Scene scene;
+    const auto report =
+        scene.sample([](LiveRun& run) { CHECK(run.follow()); }, [](const LiveRun&) {});
+    CHECK(report.instructions > 100'000);
+}
+
+}  // namespace shadowprof::sample_runner_test
+
+// The worker of the test is the test itself with an argument.
+int main(int argc, char** argv) {
+    using namespace shadowprof;
+    if (argc == 2 && argv[1] == worker_subcommand) return run_emulation_worker(argv);
+    return doctest::Context(argc, argv).run();
+}

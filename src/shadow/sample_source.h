@@ -1,0 +1,84 @@
+// A kind of sample, as the sampler sees it: it knows no other difference between the kinds.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <variant>
+
+#include "base/result.h"
+#include "profile/profile.h"
+#include "shadow/process_tree.h"
+#include "shadow/sample_runner.h"
+
+namespace shadowprof {
+
+// What the sampler gives for one sample.
+struct SampleOrder {
+    SampleRunner::Lease runner;
+    std::uint64_t weight = 1;  // how much of the time it stands for: SampleSchedule::weight_unit
+};
+
+// What became of it.
+struct SampleTaken {
+    enum class Kind : std::uint8_t {
+        begun,  // its report will come
+        over,   // nothing more comes of it
+        idle,   // no thread executes instructions
+        later,  // try again soon, but not before `not_before`
+    };
+    Kind kind = Kind::begun;
+    bool counts = true;  // as one of RunOptions::max_samples, where it is begun or over
+    std::chrono::steady_clock::time_point not_before = {};
+};
+
+class SampleSource {
+  public:
+    SampleSource() = default;
+    virtual ~SampleSource() = default;
+    SampleSource(const SampleSource&) = delete;
+    SampleSource& operator=(const SampleSource&) = delete;
+
+    // What one of the process is expected to cost it.
+    virtual double expected_cost_seconds(const SampledProcess& process) const = 0;
+    // False where the process's program lets none be taken.
+    virtual bool may_sample(const SampledProcess&) const { return true; }
+    // A load of RunOptions keeps such samples apart: they live on beside the target.
+    virtual bool follows_load() const { return false; }
+    // Takes one: stops the process once at most. An error says why that cannot be done.
+    virtual Result<SampleTaken> sample(SampledProcess& process, SampleOrder order) = 0;
+
+    // Events of a runner that has a sample of this source.
+    virtual void on_emulated(SampleRunner&) {}
+    virtual void on_step(SampleRunner& runner) = 0;
+    // `process` is null if it has ended. The answer: for how long the runner is to translate ahead.
+    virtual std::chrono::nanoseconds on_finished(SampleRunner& runner, const SampleReport& report,
+                                                 SampledProcess* process) = 0;
+
+    // Gives up what lives on of samples of these processes, by SampledProcess::number.
+    virtual void drop_if(const std::function<bool(std::uint64_t process)>&) {}
+    // Adds what was measured.
+    virtual void fill(Profile& profile) const = 0;
+};
+
+// The order of events of every sample. Each step needs what the one before has returned.
+template <typename Plan, typename Shot>
+class SampleInSteps : public SampleSource {
+  public:
+    Result<SampleTaken> sample(SampledProcess& process, SampleOrder order) override {
+        TRY_ASSIGN(Planned planned, plan(process, std::move(order)));
+        if (const auto* missed = std::get_if<SampleTaken>(&planned)) return *missed;
+        return settle(process, take(process, std::move(std::get<Plan>(planned))));
+    }
+
+  protected:
+    using Planned = std::variant<Plan, SampleTaken>;
+    // While the process runs: what can be known without a stop, or why there is to be none.
+    virtual Result<Planned> plan(SampledProcess& process, SampleOrder order) = 0;
+    // The stop, from its first moment to its last.
+    virtual Shot take(SampledProcess& process, Plan plan) = 0;
+    // While the process runs again: notes what the stop has cost, and lets the rest go its way.
+    virtual Result<SampleTaken> settle(SampledProcess& process, Shot shot) = 0;
+};
+
+}  // namespace shadowprof

@@ -1,0 +1,72 @@
+// What samples cost the target, and what a budget leaves for more.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+
+#include "profile/profile.h"
+#include "ptrace/wait_hub.h"
+#include "shadow/budget/budget.h"
+#include "shadow/budget/cost_account.h"
+#include "shadow/budget/live_account.h"
+#include "shadow/input/input_recorder.h"
+#include "shadow/process_tree.h"
+#include "shadow/run_options.h"
+
+namespace shadowprof {
+
+class SamplingCosts {
+  public:
+    using Clock = std::chrono::steady_clock;
+
+    // Measures what a page fault costs on this machine, and where input is recorded, a stop at a
+    // system call.
+    SamplingCosts(const RunOptions& options, WaitHub& hub);
+
+    // The share of the target's time that samples may cost; nothing: they cost what they cost.
+    std::optional<double> share() const;
+    void begin(Clock::time_point now);
+    // Time has passed in which so many processes ran.
+    void pass(Clock::time_point now, double processes);
+    // When a sample that costs so much will be within the budget; nothing: it is.
+    std::optional<Clock::time_point> too_dear_until(double cost_seconds,
+                                                    Clock::time_point now) const;
+    // There is a budget, and room for several such samples in it.
+    bool has_much_room(double cost_seconds, Clock::time_point now) const;
+
+    // The target stood still for so long.
+    void add_pause(std::chrono::nanoseconds pause);
+    // The same, where that was to be `limit` at most.
+    void add_limited_pause(std::chrono::nanoseconds pause, std::chrono::nanoseconds limit);
+    // The part of a pause in which a replica was forked.
+    void add_fork(std::chrono::nanoseconds time);
+    // All system call stops until now.
+    void take_syscall_stops(const InputRecorder::Totals& totals);
+    LiveAccount& live_samples() { return live_samples_; }
+    const LiveAccount& live_samples() const { return live_samples_; }
+
+    // A sample of the process was begun, which stood still for so long; what it costs beyond that
+    // is known later.
+    void on_sample(SampledProcess& process, SampleKind kind, std::chrono::nanoseconds pause);
+    // Before a sample: what the process has paid since the last one goes to that. `own_cpu_ns`:
+    // processor time of this process and the workers.
+    void settle(SampledProcess& process, Clock::time_point now, std::uint64_t own_cpu_ns);
+
+    double total_seconds() const { return costs_.total_seconds(); }
+    // What a shadow sample of the process costs it at most.
+    double most_shadow_seconds(const SampledProcess& process) const;
+
+    // Sets the overhead, `seconds` of the target's time; adds counters of recorded input.
+    void fill(Profile& profile, double seconds) const;
+
+  private:
+    const RunOptions& options_;
+    CostAccount costs_;
+    LiveAccount live_samples_;
+    std::optional<Budget> budget_;
+    double syscall_stop_price_ns_ = 0;
+    InputRecorder::Totals recorded_;  // the part of it that is accounted for
+};
+
+}  // namespace shadowprof

@@ -1,0 +1,167 @@
+#include "shadow/shadow_samples.h"
+
+#include <algorithm>
+
+#include "shadow/sample_threads.h"
+
+namespace shadowprof {
+
+ShadowSamples::ShadowSamples(const RunOptions& options, SampleDesign& design, SamplingCosts& costs,
+                             SampleResults& results, SampleSchedule& schedule, ShadowPolicy& policy,
+                             InputRecorder& recorder, LiveSamples& live)
+    : options_(options),
+      design_(design),
+      costs_(costs),
+      results_(results),
+      schedule_(schedule),
+      policy_(policy),
+      recorder_(recorder),
+      live_(live) {}
+
+Result<SampleTaken> ShadowSamples::sample(SampledProcess& process, SampleOrder order) {
+    if (process.sleeps_on()) return SampleTaken{.kind = SampleTaken::Kind::idle};
+    TRY_ASSIGN(const bool forks,
+               policy_.wants_shadow(*process.target, process.fork_history, active_.size()));
+    if (!forks) return live_.sample(process, std::move(order));
+    return SampleInSteps::sample(process, std::move(order));
+}
+
+// Before the stop.
+
+Result<ShadowSamples::Planned> ShadowSamples::plan(SampledProcess& process, SampleOrder order) {
+    if (process.unforked.is_needed() && !process.unforked.read(process.target->pid()))
+        return Planned(SampleTaken{.kind = SampleTaken::Kind::later});
+    if (!process.target->companion()) process.target->prepare_borrowing();
+    return Planned(ShadowPlan{std::move(order.runner),
+                              design_.job(process, SampleKind::shadow, order.weight)});
+}
+
+// The stop.
+
+ShadowShot ShadowSamples::take(SampledProcess& process, ShadowPlan plan) {
+    ShadowShot shot{.runner = std::move(plan.runner), .job = std::move(plan.job)};
+    auto taken = fork_in_stop(process, shot);
+    if (!taken) shot.refusal = std::move(taken).error();
+    return shot;
+}
+
+Result<void> ShadowSamples::fork_in_stop(SampledProcess& process, ShadowShot& shot) {
+    Target& target = *process.target;
+    auto& job = shot.job;
+    TRY_ASSIGN(auto stop, target.stop(Target::Sleepers::leave_alone));
+    shot.was_stopped = true;
+    if (!stop.in_group_stop())
+        job.threads = choose_threads(stop, options_.threads, design_.random());
+    shot.later = (process.unforked.is_needed() && !process.unforked.check(target)) ||
+                 !process.vdso.leave_out(target, job.threads);
+    if (job.threads.empty() || shot.later) return {};
+    using Flags = CapturedProcess::Flags;
+    const auto tids = tids_of(job.threads);
+    TRY_ASSIGN(job.captured,
+               CapturedProcess::take(
+                   target.pid(), tids,
+                   options_.record_input ? Flags::of_all : Flags::of_files_and_standard_streams));
+    TRY(try_fork(stop, process, shot));
+    if (!shot.replica)
+        shot.live.emplace(live_.take_in(stop, std::move(*shot.runner), std::move(job)));
+    else if (options_.record_input)
+        shot.input.emplace(recorder_.record(tids));
+    return {};
+}
+
+// Leaves the shot without a replica where a live sample is to take its place.
+Result<void> ShadowSamples::try_fork(ScopedStop& stop, SampledProcess& process, ShadowShot& shot) {
+    const auto start = Clock::now();
+    auto forked = Replica::fork(stop, process.unforked.ranges());
+    if (!forked) {
+        if (policy_.may_be_live_instead(forked.error(), process.fork_history)) return {};
+        return std::move(forked).error();
+    }
+    shot.replica.emplace(*std::move(forked));
+    policy_.count_shadow();
+    costs_.add_fork(Clock::now() - start);
+    return {};
+}
+
+// After the stop.
+
+Result<SampleTaken> ShadowSamples::settle(SampledProcess& process, ShadowShot shot) {
+    if (shot.was_stopped) costs_.add_pause(process.target->last_pause());
+    if (shot.refusal) return *std::move(shot.refusal);
+    if (shot.later) return SampleTaken{.kind = SampleTaken::Kind::later};
+    if (shot.live) return live_.finish(process, *std::move(shot.live));
+    if (!shot.replica) return SampleTaken{.kind = SampleTaken::Kind::idle};
+    shot.replica->offer_to_oom_killer();
+    costs_.on_sample(process, SampleKind::shadow, process.target->last_pause());
+    live_.skip_first_look();
+    begin(process, std::move(shot));
+    return SampleTaken{};
+}
+
+void ShadowSamples::begin(SampledProcess& process, ShadowShot shot) {
+    auto job = std::move(shot.job);
+    job.snapshot = ReplicaSnapshot{.pid = shot.replica->pid(),
+                                   .memory_fd = shot.replica->memory_fd(),
+                                   .is_whole = process.unforked.is_needed(),
+                                   .input = shot.input ? shot.input->recording() : nullptr};
+    job.limits = design_.limits(job.skip_instructions + options_.sample_size, *process.target);
+    active_.push_back(
+        {nullptr, *std::move(shot.replica), Clock::now(), process.number, std::move(shot.input)});
+    active_.back().runner = &std::move(*shot.runner).begin(*this, std::move(job));
+}
+
+// While the replica is emulated, and after it.
+
+std::list<ShadowSamples::Active>::iterator ShadowSamples::find(const SampleRunner& runner) {
+    return std::ranges::find_if(active_,
+                                [&](const Active& sample) { return sample.runner == &runner; });
+}
+
+void ShadowSamples::on_step(SampleRunner& runner) {
+    auto cpu = runner.step().cpu;
+    const auto sample = find(runner);
+    const auto end =
+        sample == active_.end() ? SampleEnd::replica_lost : step(*sample, runner.step(), cpu);
+    runner.answer_step(cpu, end);
+}
+
+std::optional<SampleEnd> ShadowSamples::step(Active& sample, const StepExchange::Step& step,
+                                             CpuState& cpu) {
+    for (const auto& page : step.pages)
+        if (!sample.replica.write(page.address, page.bytes)) return SampleEnd::replica_lost;
+    const auto stepped = sample.replica.single_step(cpu);
+    if (!stepped) return SampleEnd::replica_lost;
+    switch (stepped->end) {
+        case StepEnd::done:
+            return std::nullopt;
+        case StepEnd::syscall:
+            return SampleEnd::unsafe_syscall;
+        case StepEnd::fault:
+            return SampleEnd::fault;
+    }
+    return SampleEnd::replica_lost;
+}
+
+// The replica dies as soon as nobody reads it: until then the target pays for what it writes.
+void ShadowSamples::on_emulated(SampleRunner& runner) {
+    const auto sample = find(runner);
+    if (sample == active_.end()) return;
+    const auto lifetime = Clock::now() - sample->start;
+    schedule_.on_end(lifetime);
+    results_.add_replica_lifetime(lifetime);
+    active_.erase(sample);
+}
+
+std::chrono::nanoseconds ShadowSamples::on_finished(SampleRunner& runner,
+                                                    const SampleReport& report,
+                                                    SampledProcess* process) {
+    on_emulated(runner);
+    if (process) process->unforked.note(report, process->target->pid());
+    return {};
+}
+
+void ShadowSamples::drop_if(const std::function<bool(std::uint64_t process)>& condition) {
+    active_.remove_if([&](const Active& sample) { return condition(sample.process); });
+}
+
+}  // namespace shadowprof

@@ -1,0 +1,90 @@
+// Shadow samples: a replica of the process is forked in a short stop, and emulated while the
+// process goes on.
+#pragma once
+
+#include <chrono>
+#include <list>
+#include <optional>
+
+#include "ptrace/replica.h"
+#include "shadow/input/input_recorder.h"
+#include "shadow/live_samples.h"
+#include "shadow/sample_design.h"
+#include "shadow/sample_results.h"
+#include "shadow/sample_schedule.h"
+#include "shadow/sample_source.h"
+#include "shadow/sampling_costs.h"
+#include "shadow/shadow_policy.h"
+
+namespace shadowprof {
+
+// What is known before the stop.
+struct ShadowPlan {
+    SampleRunner::Lease runner;
+    SampleJob job;
+};
+
+// What is left after the stop.
+struct ShadowShot {
+    std::optional<SampleRunner::Lease> runner;  // unless `live` has it
+    SampleJob job;
+    bool was_stopped = false;
+    bool later = false;  // SampleTaken::Kind::later
+    std::optional<Replica> replica = {};
+    std::optional<InputRecorder::Lease> input = {};
+    std::optional<LiveShot> live = {};  // taken in place of a fork that was refused
+    std::optional<Error> refusal = {};
+};
+
+class ShadowSamples final : public SampleInSteps<ShadowPlan, ShadowShot> {
+  public:
+    // All must outlive it. `recorder` records where options.record_input says so.
+    ShadowSamples(const RunOptions& options, SampleDesign& design, SamplingCosts& costs,
+                  SampleResults& results, SampleSchedule& schedule, ShadowPolicy& policy,
+                  InputRecorder& recorder, LiveSamples& live);
+
+    double expected_cost_seconds(const SampledProcess& process) const override {
+        return process.kinds.expected_cost_seconds(SampleKind::shadow);
+    }
+    bool follows_load() const override { return true; }
+    // Takes a live sample where the process cannot be forked, or a fork might harm it.
+    Result<SampleTaken> sample(SampledProcess& process, SampleOrder order) override;
+    void on_emulated(SampleRunner& runner) override;
+    void on_step(SampleRunner& runner) override;
+    std::chrono::nanoseconds on_finished(SampleRunner& runner, const SampleReport& report,
+                                         SampledProcess* process) override;
+    void drop_if(const std::function<bool(std::uint64_t process)>& condition) override;
+    void fill(Profile&) const override {}
+
+  private:
+    using Clock = std::chrono::steady_clock;
+    // A sample whose replica lives.
+    struct Active {
+        SampleRunner* runner = nullptr;
+        Replica replica;
+        Clock::time_point start;
+        std::uint64_t process = 0;
+        std::optional<InputRecorder::Lease> input;
+    };
+
+    Result<Planned> plan(SampledProcess& process, SampleOrder order) override;
+    ShadowShot take(SampledProcess& process, ShadowPlan plan) override;
+    Result<SampleTaken> settle(SampledProcess& process, ShadowShot shot) override;
+    Result<void> fork_in_stop(SampledProcess& process, ShadowShot& shot);
+    Result<void> try_fork(ScopedStop& stop, SampledProcess& process, ShadowShot& shot);
+    void begin(SampledProcess& process, ShadowShot shot);
+    std::list<Active>::iterator find(const SampleRunner& runner);
+    std::optional<SampleEnd> step(Active& sample, const StepExchange::Step& step, CpuState& cpu);
+
+    const RunOptions& options_;
+    SampleDesign& design_;
+    SamplingCosts& costs_;
+    SampleResults& results_;
+    SampleSchedule& schedule_;
+    ShadowPolicy& policy_;
+    InputRecorder& recorder_;
+    LiveSamples& live_;
+    std::list<Active> active_;
+};
+
+}  // namespace shadowprof

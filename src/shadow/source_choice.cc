@@ -1,0 +1,49 @@
+#include "shadow/source_choice.h"
+
+namespace shadowprof {
+namespace {
+
+// Of what is spent, for what is beside samples. So a short run, which can afford but a few stops,
+// has samples first.
+constexpr double share_beside = 0.25;
+
+}  // namespace
+
+SampleSource& SourceChoice::next(const SampledProcess& process) {
+    if (is_beside_due(process)) return *beside_;
+    beside_had_turn_ = false;
+    return sample_source(process);
+}
+
+void SourceChoice::on_tried(const SampleSource& source, double cost_seconds) {
+    if (&source == beside_) beside_seconds_ += cost_seconds;
+}
+
+void SourceChoice::on_done(const SampleSource& source) {
+    if (&source == beside_) beside_had_turn_ = true;
+}
+
+bool SourceChoice::is_beside_due(const SampledProcess& process) const {
+    if (!beside_) return false;
+    if (!options_.profiles.any_of_samples()) return true;
+    if (beside_had_turn_) return false;
+    const auto expected = beside_->expected_cost_seconds(process);
+    return beside_seconds_ + expected <= share_beside * (costs_.total_seconds() + expected) &&
+           beside_->may_sample(process);
+}
+
+SampleSource& SourceChoice::sample_source(const SampledProcess& process) const {
+    if (options_.mode == SamplingMode::live) return live_;
+    // A load is one of replicas, and what is recorded is for them.
+    const bool asks_for_shadows = !costs_.share() || options_.load || options_.record_input;
+    if (options_.mode == SamplingMode::shadow || asks_for_shadows) return shadows_;
+    const auto best = process.kinds.choose(costs_.most_shadow_seconds(process));
+    return best == SampleKind::shadow ? shadows_ : live_;
+}
+
+double SourceChoice::expected_cost_seconds(const SampledProcess& process) const {
+    const auto cost = sample_source(process).expected_cost_seconds(process);
+    return beside_ ? cost / (1 - share_beside) : cost;
+}
+
+}  // namespace shadowprof

@@ -1,0 +1,321 @@
+#include "syscalls/call_memory.h"
+
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "syscalls/message_layout.h"
+
+namespace shadowprof {
+namespace {
+
+using Kind = MemoryAccess::Kind;
+
+constexpr std::size_t most_argument_bytes = 256 * 1024;
+constexpr std::uint64_t most_vectors = 1024;   // UIO_MAXIOV
+constexpr std::uint64_t most_messages = 1024;  // the same
+constexpr std::uint64_t most_descriptors = 1 << 20;
+constexpr std::uint64_t socket_size_bytes = 4;  // socklen_t
+constexpr int pidfd_message = 4;                // SCM_PIDFD
+
+bool has_failed(std::uint64_t result) {
+    return result > std::uint64_t(-4096);
+}
+
+// What terminals and files are asked, and how much is written; what others write depends on the
+// device.
+struct IoctlRow {
+    std::uint32_t request;
+    std::uint16_t bytes;
+};
+constexpr IoctlRow ioctls[] = {
+    {TCGETS, 36},   {TIOCGWINSZ, sizeof(winsize)},
+    {TIOCGPGRP, 4}, {FIONREAD, 4},
+    {FIONBIO, 0},   {FIOCLEX, 0},
+    {FIONCLEX, 0},
+};
+
+std::uint64_t set_bytes(std::uint64_t count) {
+    const auto signed_count = static_cast<std::int32_t>(count);
+    if (signed_count <= 0) return 0;
+    return (std::min<std::uint64_t>(count & UINT32_MAX, most_descriptors) + 63) / 64 * 8;
+}
+
+// A call's ranges as they are found. Ends at the highest address.
+class Ranges {
+  public:
+    void add(std::uint64_t start, std::uint64_t bytes) {
+        if (bytes == 0 || start == 0) return;
+        const auto room = std::numeric_limits<std::uint64_t>::max() - start;
+        list_.push_back({{start}, {start + std::min(bytes, room)}});
+    }
+    // As much as `bytes` says `count` times.
+    void add_array(std::uint64_t start, std::uint64_t count, std::uint64_t bytes) {
+        const auto most =
+            std::numeric_limits<std::uint64_t>::max() / std::max<std::uint64_t>(bytes, 1);
+        add(start, std::min(count, most) * bytes);
+    }
+    std::vector<MemoryRange> take() { return std::move(list_); }
+
+  private:
+    std::vector<MemoryRange> list_;
+};
+
+// What a call is told.
+
+void add_message_arguments(std::uint64_t at, MemoryReader& memory, Ranges& ranges) {
+    ranges.add(at, MessageName::bytes);
+    ranges.add(at + message_body_at, sizeof(MessageBody));
+    if (const auto body = read_value<MessageBody>(memory, {at + message_body_at}))
+        ranges.add(body->vectors, std::min(body->vector_count, most_vectors) * sizeof(IoVector));
+}
+
+std::uint64_t message_count(const MemoryAccess& access, const CallArguments& a) {
+    return std::min(a[access.other] & UINT32_MAX, most_messages);
+}
+
+void add_arguments(const MemoryAccess& access, const CallArguments& a, MemoryReader& memory,
+                   Ranges& ranges) {
+    const auto at = a[access.pointer];
+    switch (access.kind) {
+        case Kind::in_out:
+            return ranges.add_array(at, a[access.other] & UINT32_MAX, access.bytes);
+        case Kind::vectors:
+            return ranges.add(at, std::min(a[access.other], most_vectors) * sizeof(IoVector));
+        case Kind::address:
+            if (at != 0) ranges.add(a[access.other], socket_size_bytes);
+            return;
+        case Kind::message:
+            return add_message_arguments(at, memory, ranges);
+        case Kind::messages:
+            for (std::uint64_t i = 0; i < message_count(access, a); ++i)
+                add_message_arguments(at + i * message_bytes, memory, ranges);
+            return;
+        case Kind::set:
+            return ranges.add(at, set_bytes(a[0]));
+        case Kind::none:
+        case Kind::fixed:
+        case Kind::result:
+        case Kind::array:
+        case Kind::placed:
+        case Kind::ioctl:
+            return;
+    }
+}
+
+// What a call has written.
+
+class Written {
+  public:
+    Written(const CallArguments& arguments, std::uint64_t result, MemoryReader& argument_memory,
+            MemoryReader& memory)
+        : a_(arguments), result_(result), before_(argument_memory), now_(memory) {}
+
+    // False: that is not known.
+    bool add(const MemoryAccess& access);
+    std::vector<MemoryRange> take() { return ranges_.take(); }
+
+  private:
+    bool add_vectors(std::uint64_t at, std::uint64_t count, std::uint64_t bytes);
+    bool add_address(std::uint64_t address, std::uint64_t size_at);
+    bool add_message(std::uint64_t at, std::uint64_t bytes);
+    bool add_messages(std::uint64_t at, std::uint64_t count);
+    bool add_ioctl(std::uint64_t at, std::uint64_t request);
+    std::uint64_t returned() const { return has_failed(result_) ? 0 : result_; }
+
+    const CallArguments& a_;
+    const std::uint64_t result_;
+    MemoryReader& before_;
+    MemoryReader& now_;
+    Ranges ranges_;
+};
+
+bool Written::add(const MemoryAccess& access) {
+    const auto at = a_[access.pointer];
+    switch (access.kind) {
+        case Kind::none:
+            return true;
+        case Kind::fixed:
+            ranges_.add(at, access.bytes);
+            return true;
+        case Kind::result:
+            ranges_.add_array(at,
+                              access.other ? std::min(returned(), a_[access.other]) : returned(),
+                              access.bytes);
+            return true;
+        case Kind::array:
+            ranges_.add_array(at, a_[access.other], access.bytes);
+            return true;
+        case Kind::in_out:
+            ranges_.add_array(at, a_[access.other] & UINT32_MAX, access.bytes);
+            return true;
+        case Kind::placed:
+            if (!has_failed(result_)) ranges_.add(result_, a_[access.other]);
+            return true;
+        case Kind::vectors:
+            return add_vectors(at, a_[access.other], returned());
+        case Kind::address:
+            return at == 0 || has_failed(result_) || add_address(at, a_[access.other]);
+        case Kind::message:
+            return has_failed(result_) || add_message(at, result_);
+        case Kind::messages:
+            return has_failed(result_) ||
+                   add_messages(at, std::min(result_, message_count(access, a_)));
+        case Kind::set:
+            ranges_.add(at, set_bytes(a_[0]));
+            return true;
+        case Kind::ioctl:
+            return add_ioctl(at, a_[access.other]);
+    }
+    return false;
+}
+
+// The first `bytes` of where an array of vectors points.
+bool Written::add_vectors(std::uint64_t at, std::uint64_t count, std::uint64_t bytes) {
+    for (std::uint64_t i = 0; i < std::min(count, most_vectors) && bytes > 0; ++i) {
+        const auto vector = read_value<IoVector>(before_, {at + i * sizeof(IoVector)});
+        if (!vector) return false;
+        const std::uint64_t size = std::min(vector->size_bytes, bytes);
+        ranges_.add(vector->base, size);
+        bytes -= size;
+    }
+    return true;
+}
+
+// A socket's address is written as far as it fits; the word at `size_at` said how much that is, and
+// says how long the address is.
+bool Written::add_address(std::uint64_t address, std::uint64_t size_at) {
+    const auto room = read_value<std::uint32_t>(before_, {size_at});
+    const auto size = read_value<std::uint32_t>(now_, {size_at});
+    if (!room || !size) return false;
+    ranges_.add(size_at, sizeof *size);
+    ranges_.add(address, std::min(*room, *size));
+    return true;
+}
+
+bool Written::add_message(std::uint64_t at, std::uint64_t bytes) {
+    const auto name = read_value<std::uint64_t>(before_, {at});
+    const auto body = read_value<MessageBody>(before_, {at + message_body_at});
+    const auto control_bytes = read_value<std::uint64_t>(now_, {at + message_control_size_at});
+    if (!name || !body || !control_bytes) return false;
+    if (!add_vectors(body->vectors, body->vector_count, bytes)) return false;
+    if (*name != 0 && !add_address(*name, at + message_name_size_at)) return false;
+    ranges_.add(at + message_control_size_at, sizeof *control_bytes);
+    ranges_.add(body->control, std::min(*control_bytes, body->control_bytes));
+    ranges_.add(at + message_flags_at, 4);
+    return true;
+}
+
+bool Written::add_messages(std::uint64_t at, std::uint64_t count) {
+    for (std::uint64_t i = 0; i < count; ++i, at += message_bytes) {
+        const auto received = read_value<std::uint32_t>(now_, {at + message_received_at});
+        if (!received || !add_message(at, *received)) return false;
+        ranges_.add(at + message_received_at, sizeof *received);
+    }
+    return true;
+}
+
+bool Written::add_ioctl(std::uint64_t at, std::uint64_t request) {
+    const auto* row = std::find_if(std::begin(ioctls), std::end(ioctls), [&](const IoctlRow& each) {
+        return each.request == static_cast<std::uint32_t>(request);
+    });
+    if (row == std::end(ioctls)) return false;
+    ranges_.add(at, row->bytes);
+    return true;
+}
+
+// Descriptors within messages.
+
+void add_rights(std::uint64_t message, MemoryReader& before, MemoryReader& written,
+                std::vector<std::int32_t>& descriptors) {
+    const auto body = read_value<MessageBody>(before, {message + message_body_at});
+    const auto size = read_value<std::uint64_t>(written, {message + message_control_size_at});
+    if (!body || !size) return;
+    for (std::uint64_t at = 0; at < std::min(*size, body->control_bytes);) {
+        const auto header = read_value<ControlHeader>(written, {body->control + at});
+        if (!header || header->size_bytes < sizeof *header) return;
+        const bool has_descriptors = header->level == SOL_SOCKET &&
+                                     (header->type == SCM_RIGHTS || header->type == pidfd_message);
+        for (std::uint64_t i = sizeof *header; has_descriptors && i + 4 <= header->size_bytes;
+             i += 4) {
+            const auto fd = read_value<std::int32_t>(written, {body->control + at + i});
+            if (!fd) return;
+            descriptors.push_back(*fd);
+        }
+        if (header->size_bytes > *size) return;
+        at += (header->size_bytes + 7) & ~std::uint64_t{7};
+    }
+}
+
+}  // namespace
+
+bool KnownMemory::read(GuestAddress from, std::span<std::byte> to) {
+    for (const MemoryBytes& part : parts_) {
+        const std::uint64_t offset = from.value - part.address.value;
+        if (offset > part.bytes.size() || to.size() > part.bytes.size() - offset) continue;
+        std::copy_n(part.bytes.begin() + static_cast<std::ptrdiff_t>(offset), to.size(),
+                    to.begin());
+        return true;
+    }
+    return false;
+}
+
+std::optional<std::vector<MemoryBytes>> read_ranges(const std::vector<MemoryRange>& ranges,
+                                                    MemoryReader& memory, std::size_t most_bytes) {
+    std::vector<MemoryBytes> parts;
+    for (const MemoryRange& range : ranges) {
+        const std::uint64_t size = range.end.value - range.start.value;
+        if (size > most_bytes) return std::nullopt;
+        most_bytes -= size;
+        MemoryBytes part{range.start, std::vector<std::byte>(size)};
+        if (!memory.read(part.address, part.bytes)) return std::nullopt;
+        parts.push_back(std::move(part));
+    }
+    return parts;
+}
+
+bool depends_on_argument_memory(const MemoryUse& use) {
+    return std::ranges::any_of(use.accesses, [](const MemoryAccess& access) {
+        return access.kind == Kind::vectors || access.kind == Kind::address ||
+               access.kind == Kind::message || access.kind == Kind::messages;
+    });
+}
+
+std::optional<std::vector<MemoryBytes>> read_argument_memory(const MemoryUse& use,
+                                                             const CallArguments& arguments,
+                                                             MemoryReader& memory) {
+    Ranges ranges;
+    for (const MemoryAccess& access : use.accesses)
+        add_arguments(access, arguments, memory, ranges);
+    return read_ranges(ranges.take(), memory, most_argument_bytes);
+}
+
+std::optional<std::vector<MemoryRange>> written_ranges(const MemoryUse& use,
+                                                       const CallArguments& arguments,
+                                                       std::uint64_t result,
+                                                       MemoryReader& argument_memory,
+                                                       MemoryReader& memory) {
+    if (!use.is_known) return std::nullopt;
+    Written written(arguments, result, argument_memory, memory);
+    for (const MemoryAccess& access : use.accesses)
+        if (!written.add(access)) return std::nullopt;
+    return written.take();
+}
+
+std::vector<std::int32_t> received_descriptors(const MemoryUse& use, const CallArguments& arguments,
+                                               std::uint64_t value, MemoryReader& argument_memory,
+                                               MemoryReader& written) {
+    std::vector<std::int32_t> descriptors;
+    for (const MemoryAccess& access : use.accesses) {
+        const auto at = arguments[access.pointer];
+        if (access.kind == Kind::message) add_rights(at, argument_memory, written, descriptors);
+        if (access.kind != Kind::messages) continue;
+        for (std::uint64_t i = 0; i < std::min(value, most_messages); ++i)
+            add_rights(at + i * message_bytes, argument_memory, written, descriptors);
+    }
+    return descriptors;
+}
+
+}  // namespace shadowprof
