@@ -78,7 +78,7 @@ void CodeCache::emit_stubs(SignalFunction on_signal, void* self) {
     auto* exit_common = code_ + exit_reasons * exit_stub_bytes;
     constexpr std::array<ExitReason, exit_reasons> order = {
         ExitReason::indirect_miss, ExitReason::direct_branch, ExitReason::syscall,
-        ExitReason::vdso_call,     ExitReason::handed_over,   ExitReason::fault,
+        ExitReason::vdso_call,     ExitReason::single_step,   ExitReason::fault,
         ExitReason::trace_full,    ExitReason::retired_block, ExitReason::announced};
     for (auto reason : order) {
         exits_[static_cast<std::size_t>(reason)] = out.position();

@@ -210,7 +210,7 @@ void Emulator::Run::on_exit() {
             return on_syscall();
         case ExitReason::vdso_call:
             return on_vdso_call();
-        case ExitReason::handed_over:
+        case ExitReason::single_step:
             return fall_back_to_single_step(e_.tables_[context_.exit_info].last);
         case ExitReason::fault:
             return on_fault();

@@ -16,7 +16,7 @@ enum class ExitReason : std::uint32_t {
     indirect_miss,  // target: guest address
     syscall,        // exit_info: block
     vdso_call,      // exit_info: block at the function's entry
-    handed_over,    // exit_info: block, whose one instruction cannot be translated
+    single_step,    // exit_info: block, whose one instruction cannot be translated
     fault,          // set by the signal handler: fault_host_rip
     trace_full,     // set by the signal handler: fault_host_rip, in the block about to run
     retired_block,  // exit_info: block that was invalidated and entered again

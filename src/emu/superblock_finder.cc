@@ -151,7 +151,8 @@ bool SuperblockFinder::append(BlockId id) {
     parts_.push_back(id);
     instructions_ += block.instructions;
     value_words_ += block.value_words;
-    return block.terminator != Terminator::syscall && block.terminator != Terminator::handed_over;
+    return block.terminator != Terminator::syscall &&
+           block.terminator != Terminator::single_stepped;
 }
 
 }  // namespace shadowprof

@@ -39,8 +39,8 @@ enum class Terminator : std::uint8_t {
     call,  // to `target`
     indirect_call,
     ret,
-    syscall,      // goes on at `end`
-    handed_over,  // the last instruction was single-stepped by ptrace
+    syscall,         // goes on at `end`
+    single_stepped,  // the last instruction was single-stepped by ptrace
 };
 
 constexpr bool is_jump(Terminator t) {

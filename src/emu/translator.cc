@@ -37,9 +37,9 @@ Terminator terminator_of(Flow flow) {
         case Flow::syscall:
             return Terminator::syscall;
         case Flow::other:
-            return Terminator::handed_over;
+            return Terminator::single_stepped;
     }
-    return Terminator::handed_over;
+    return Terminator::single_stepped;
 }
 
 }  // namespace
@@ -162,10 +162,10 @@ bool Translator::draft_block(GuestAddress start, std::uint32_t limit) {
         if (!in) break;
         if (ahead_.under_way && !is_constant(in->next() - 1)) break;
         const bool given_up =
-            nondeterminism_ == Nondeterminism::handed_over && in->is_nondeterministic();
-        const auto terminator = given_up ? Terminator::handed_over : terminator_of(in->flow());
+            nondeterminism_ == Nondeterminism::single_stepped && in->is_nondeterministic();
+        const auto terminator = given_up ? Terminator::single_stepped : terminator_of(in->flow());
         // What is single-stepped stands alone: the state before it must be precise.
-        if (terminator == Terminator::handed_over && !draft_.instructions.empty()) break;
+        if (terminator == Terminator::single_stepped && !draft_.instructions.empty()) break;
         if (is_announced(*in)) {
             if (!draft_.instructions.empty()) break;
             draft_.announced = true;

@@ -44,8 +44,8 @@ struct GuestPosition {
 // What is done with instructions whose result is not a function of the guest's state: RDTSC,
 // RDRAND, CPUID and the like.
 enum class Nondeterminism : std::uint8_t {
-    native,       // executed where the guest is emulated
-    handed_over,  // treated like what cannot be translated
+    native,          // executed where the guest is emulated
+    single_stepped,  // treated like what cannot be translated
 };
 
 class Translator {

@@ -168,11 +168,11 @@ void Translator::emit_body(TraceLevel level, CodeBuffer& out) {
                           .recovery = Recovery::none};
         const auto before = out;
         const auto references_before = draft_.references.size();
-        if (level == TraceLevel::references && draft_.terminator != Terminator::handed_over) {
+        if (level == TraceLevel::references && draft_.terminator != Terminator::single_stepped) {
             emit_references(in, i, out);
             position.own_words = static_cast<std::uint16_t>(draft_.words - position.words_before);
         }
-        if (in.flow() == Flow::next && draft_.terminator != Terminator::handed_over) {
+        if (in.flow() == Flow::next && draft_.terminator != Terminator::single_stepped) {
             auto relocated = translate_special(in, out);
             if (!relocated) relocated = relocate(in, out);
             if (!relocated->ok) {
@@ -182,7 +182,7 @@ void Translator::emit_body(TraceLevel level, CodeBuffer& out) {
                 draft_.words = position.words_before;
                 position.own_words = 0;
                 ++counters_.untranslatable;
-                draft_.terminator = i ? Terminator::none : Terminator::handed_over;
+                draft_.terminator = i ? Terminator::none : Terminator::single_stepped;
                 all.erase(all.begin() + static_cast<std::ptrdiff_t>(std::max<std::size_t>(i, 1)),
                           all.end());
                 draft_.end = draft_.last().next();
@@ -266,8 +266,8 @@ void Translator::emit_terminator(TraceLevel level, BlockId id, CodeBuffer& out) 
             const auto before = out;
             if (!emit_load_operand(in, in.operands()[0], out)) {
                 out = before;
-                draft_.terminator = Terminator::handed_over;
-                emit_exit(ExitReason::handed_over, id, out);
+                draft_.terminator = Terminator::single_stepped;
+                emit_exit(ExitReason::single_step, id, out);
                 break;
             }
             if (draft_.terminator == Terminator::indirect_call)
@@ -282,8 +282,8 @@ void Translator::emit_terminator(TraceLevel level, BlockId id, CodeBuffer& out) 
         case Terminator::syscall:
             emit_exit(ExitReason::syscall, id, out);
             break;
-        case Terminator::handed_over:
-            emit_exit(ExitReason::handed_over, id, out);
+        case Terminator::single_stepped:
+            emit_exit(ExitReason::single_step, id, out);
             break;
     }
 }

@@ -120,7 +120,7 @@ bool Translator::emit_transition(GuestAddress next, BlockId executed, CodeBuffer
         case Terminator::ret:
             return emit_indirect_transition(next, executed, out);
         case Terminator::syscall:
-        case Terminator::handed_over:
+        case Terminator::single_stepped:
             break;
     }
     return false;

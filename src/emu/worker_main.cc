@@ -318,7 +318,7 @@ std::optional<SampleEnd> Worker::begin(const StartMessage& start, WorkerSocket::
         auto pages = std::make_unique<DescriptorPages>(std::move(message.fd),
                                                        conversation_.deadline(), start.flipped);
         const bool exact = start.kind == RunKind::exact;
-        const auto manner = exact ? Nondeterminism::handed_over : Nondeterminism::native;
+        const auto manner = exact ? Nondeterminism::single_stepped : Nondeterminism::native;
         placed = emulator_->begin_sample(std::move(*map), *pages, manner, exact).has_value();
         pages_ = std::move(pages);
     }

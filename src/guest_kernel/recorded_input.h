@@ -27,8 +27,8 @@ struct RecordedInput {
     InputCall call;
     std::int64_t value = 0;         // what it returned
     std::uint64_t duration_ns = 0;  // from its entry to its exit
-    // What the call was told behind its arguments; a sample whose memory holds something else there
-    // did not do what the program did.
+    // The memory that the call has read; a sample whose memory holds something else there did not
+    // do what the program did.
     std::vector<MemoryBytes> expected;
     std::vector<MemoryBytes> written;  // by the kernel
     std::vector<NewDescriptor> descriptors;

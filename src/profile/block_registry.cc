@@ -41,7 +41,7 @@ bool is_plausible(ValueType type) {
 bool is_plausible(const BlockInfo& b) {
     const bool shape = b.start <= b.last && b.last < b.end && b.end - b.start <= max_block_bytes &&
                        b.instructions >= 1 && b.instructions <= b.end - b.start;
-    const bool kinds = b.terminator <= Terminator::handed_over && b.level < TraceLevel::none;
+    const bool kinds = b.terminator <= Terminator::single_stepped && b.level < TraceLevel::none;
     const bool values = b.level != TraceLevel::blocks || (b.slots == 0 && b.value_words == 0);
     return shape && kinds && values;
 }

@@ -89,7 +89,7 @@ TEST_CASE("each terminator makes its kind of edge") {
 }
 
 TEST_CASE("blocks that end without a branch make no edge") {
-    for (auto terminator : {Terminator::none, Terminator::syscall, Terminator::handed_over}) {
+    for (auto terminator : {Terminator::none, Terminator::syscall, Terminator::single_stepped}) {
         TestRun run;
         TestProgram program;
         const auto a = program.add(0x1000, terminator);

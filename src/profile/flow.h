@@ -42,7 +42,7 @@ inline std::optional<EdgeKind> edge_kind(const CanonicalBlock& from, const Canon
             return EdgeKind::ret;
         case Terminator::none:
         case Terminator::syscall:
-        case Terminator::handed_over:
+        case Terminator::single_stepped:
             break;
     }
     return std::nullopt;

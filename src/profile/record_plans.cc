@@ -108,7 +108,7 @@ bool RecordPlans::plan_references(const BlockInfo& block, const BlockTable& tabl
         plan_reference(i, tokens_[plan.first_block], block.start);
     }
     const bool enters_kernel =
-        block.terminator == Terminator::syscall || block.terminator == Terminator::handed_over;
+        block.terminator == Terminator::syscall || block.terminator == Terminator::single_stepped;
     plan.first_valued = static_cast<std::uint32_t>(valued_.size());
     plan.valued = 1;
     valued_.push_back({.first_slot = first_slot,

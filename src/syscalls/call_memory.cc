@@ -63,7 +63,7 @@ class Ranges {
     std::vector<MemoryRange> list_;
 };
 
-// What a call is told.
+// The memory that a call reads.
 
 void add_message_arguments(std::uint64_t at, MemoryReader& memory, Ranges& ranges) {
     ranges.add(at, MessageName::bytes);

@@ -34,8 +34,8 @@ class KnownMemory final : public MemoryReader {
 // Whether what a call writes depends on memory as it was at its entry.
 bool depends_on_argument_memory(const MemoryUse& use);
 
-// What the call is told behind its arguments; to be taken at its entry. Nothing if that cannot be
-// read, or is more than calls are told.
+// The memory that the call's arguments point to and that it reads; to be taken at its entry.
+// Nothing if that cannot be read, or is more than calls read.
 std::optional<std::vector<MemoryBytes>> read_argument_memory(const MemoryUse& use,
                                                              const CallArguments& arguments,
                                                              MemoryReader& memory);

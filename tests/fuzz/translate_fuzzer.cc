@@ -88,7 +88,7 @@ void Bench::run(std::span<const std::uint8_t> input) {
     mapping.writable = (choices & 2) != 0;
     if (!memory_.begin(MemoryMap({mapping}), pages_)) fail("no room for the guest");
     translator_.begin_sample({},
-                             choices & 4 ? Nondeterminism::handed_over : Nondeterminism::native);
+                             choices & 4 ? Nondeterminism::single_stepped : Nondeterminism::native);
     const GuestAddress at{code_start + offset};
     translate(TraceLevel::none, at, choices >> 3);
     for (auto level : {TraceLevel::references, TraceLevel::values, TraceLevel::blocks}) {

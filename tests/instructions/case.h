@@ -65,10 +65,10 @@ struct Case {
 
 enum class Ending : std::uint8_t {
     none,
-    marker,       // an end_marker was reached
-    fault,        // of the guest
-    handed_over,  // emulated only: rip is at an instruction for the hardware
-    lost,         // the process died or did not end
+    marker,          // an end_marker was reached
+    fault,           // of the guest
+    single_stepped,  // emulated only: rip is at an instruction for the hardware
+    lost,            // the process died or did not end
 };
 
 struct Outcome {

@@ -156,7 +156,7 @@ void CaseEmulator::run_level(const Slot& slot, TraceLevel level, Outcome& outcom
     if (result.end == SampleEnd::unsupported_instruction) {
         const auto at = memory.readable_bytes(outcome.cpu.rip);
         const bool marker = !at.empty() && at[0] == std::byte{end_marker};
-        outcome.ending = marker ? Ending::marker : Ending::handed_over;
+        outcome.ending = marker ? Ending::marker : Ending::single_stepped;
     }
     const auto problem =
         level != TraceLevel::none ? check_trace(slot, level, outcome) : std::string{};

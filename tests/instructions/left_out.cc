@@ -66,7 +66,7 @@ bool names_segment(const Instruction& in) {
 
 }  // namespace
 
-std::optional<std::string_view> why_handed_over(const Instruction& in) {
+std::optional<std::string_view> why_single_stepped(const Instruction& in) {
     const auto& z = in.zydis();
     const bool narrow_address = z.address_width == 32;
     const auto* memory = in.modrm_memory();

@@ -12,6 +12,6 @@ namespace shadowprof {
 std::optional<std::string_view> why_left_out(const Form& form);
 
 // Why the emulator may leave an instruction to the hardware; nothing if it should not.
-std::optional<std::string_view> why_handed_over(const Instruction& instruction);
+std::optional<std::string_view> why_single_stepped(const Instruction& instruction);
 
 }  // namespace shadowprof

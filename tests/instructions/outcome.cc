@@ -20,8 +20,8 @@ constexpr std::size_t pool_bytes = std::size_t{1} << 18;
 constexpr std::array<std::string_view, 16> gpr_names = {"rax", "rcx", "rdx", "rbx", "rsp", "rbp",
                                                         "rsi", "rdi", "r8",  "r9",  "r10", "r11",
                                                         "r12", "r13", "r14", "r15"};
-constexpr std::array<std::string_view, 5> ending_names = {"none", "marker", "fault", "handed over",
-                                                          "lost"};
+constexpr std::array<std::string_view, 5> ending_names = {"none", "marker", "fault",
+                                                          "single-stepped", "lost"};
 // Status flags, DF, AC and ID.
 constexpr std::uint64_t compared_flags = 0x240cd5;
 
@@ -143,8 +143,8 @@ void compare_memory(const Case& test, const Outcome& native, const Outcome& emul
     }
 }
 
-// Nothing may have happened before an instruction is handed over.
-void compare_handed_over(const Case& test, const Outcome& emulated, std::string& out) {
+// Nothing may have happened before an instruction is single-stepped.
+void compare_single_stepped(const Case& test, const Outcome& emulated, std::string& out) {
     if (test.instructions != 1) return;
     Case exact = test;
     exact.undefined_flags = exact.unknown_gprs = 0;
@@ -181,8 +181,8 @@ void fill_code(const Case& test, std::span<std::byte> to) {
 
 std::string compare(const Case& test, const Outcome& native, const Outcome& emulated) {
     std::string out;
-    if (emulated.ending == Ending::handed_over) {
-        compare_handed_over(test, emulated, out);
+    if (emulated.ending == Ending::single_stepped) {
+        compare_single_stepped(test, emulated, out);
         return out;
     }
     if (native.ending != emulated.ending ||

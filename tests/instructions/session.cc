@@ -149,15 +149,15 @@ void Session::judge(const Slot& slot) {
         if (!differences.empty())
             return fail(slot, fmt::format(" at trace level {}:\n{}", level, differences));
         if (sequence) continue;
-        if (emulated.ending != Ending::handed_over) {
+        if (emulated.ending != Ending::single_stepped) {
             translated_.insert(slot.test.form);
         } else if (native.signal != SIGILL) {
             const auto in = decode(slot.test.code_span(), slot.test.code_start());
-            const auto reason = why_handed_over(*in);
+            const auto reason = why_single_stepped(*in);
             if (!reason)
-                return fail(slot, ":\n  handed over to the hardware for no known reason\n");
-            handed_over_[std::string(*reason)].insert(mnemonic_name(in->mnemonic()));
-            ++cases_handed_over_;
+                return fail(slot, ":\n  single-stepped on the hardware for no known reason\n");
+            single_stepped_[std::string(*reason)].insert(mnemonic_name(in->mnemonic()));
+            ++cases_single_stepped_;
             return;
         }
     }
@@ -259,9 +259,9 @@ void Session::summarize() const {
             forms_.size(), mnemonics.size(), forms_left_out_, machines_->host.lacking(),
             translated_in_part());
     fmt::print("{}", machines_->host.describe_lacking());
-    fmt::print("{} cases handed over to the hardware\n", cases_handed_over_);
+    fmt::print("{} cases single-stepped on the hardware\n", cases_single_stepped_);
     if (options_.list_left_out) {
-        print_reasons("handed over", handed_over_);
+        print_reasons("single-stepped", single_stepped_);
         print_reasons("left out", left_out_);
     }
     fmt::print("{} random cases, {} assignments, {} sequences; {} ended by a fault; {} failed\n",

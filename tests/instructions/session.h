@@ -80,8 +80,8 @@ class Session {
     std::size_t failures_ = 0, faults_ = 0;
     std::string first_failure_;
     std::set<std::uint64_t> here_, translated_;  // forms
-    NamesByReason handed_over_;
-    std::size_t cases_handed_over_ = 0, forms_left_out_ = 0;
+    NamesByReason single_stepped_;
+    std::size_t cases_single_stepped_ = 0, forms_left_out_ = 0;
 };
 
 }  // namespace shadowprof

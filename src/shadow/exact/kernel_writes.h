@@ -28,7 +28,7 @@ struct KernelWrites {
     bool layout = false;              // the list of mappings may be another
 };
 
-// What the call is told behind its arguments, as far as writes_of() needs it; at its entry.
+// The memory that the call reads, as far as writes_of() needs it; at its entry.
 std::optional<std::vector<MemoryBytes>> needed_memory(const PassedSyscall& call,
                                                       MemoryReader& memory);
 // At its exit. `needed` is from its entry.

@@ -1,4 +1,4 @@
-// What an input call is told and what it brings in, for a recording.
+// The memory that an input call reads, and that it writes, for a recording.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace shadowprof {
 
-// What the call is told behind its arguments; to be taken at its entry. Nothing if that cannot be
-// read, or is more than calls are told.
+// The memory that the call's arguments point to and that it reads; to be taken at its entry.
+// Nothing if that cannot be read, or is more than calls read.
 std::optional<std::vector<MemoryBytes>> argument_memory(const InputCall& call,
                                                         MemoryReader& memory);
 

@@ -48,9 +48,9 @@ Made make(long number, Arguments... arguments) {
     InputCall call{.number = static_cast<std::uint32_t>(number), .arguments = {word(arguments)...}};
     OwnMemory memory;
     Made made;
-    auto told = argument_memory(call, memory);
-    REQUIRE(told);
-    made.arguments = *told;
+    auto recorded = argument_memory(call, memory);
+    REQUIRE(recorded);
+    made.arguments = *recorded;
     // As words: where an argument lies on the stack, all of it is read.
     made.value = ::syscall(number, word(arguments)...);
     if (made.value < 0) made.value = -errno;
@@ -221,7 +221,7 @@ TEST_CASE("what cannot be read or is too much is not taken") {
     CHECK(!written_memory(long_read, 2 << 20, {}, memory, 1 << 20));
 }
 
-TEST_CASE("no call, told or answered whatever, does harm") {
+TEST_CASE("no call, recorded and answered whatever, does harm") {
     OwnMemory memory;
     std::mt19937_64 random(11);
     std::vector<std::uint64_t> noise(4096);
@@ -235,11 +235,11 @@ TEST_CASE("no call, told or answered whatever, does harm") {
                            static_cast<std::uint32_t>(numbers[random() % std::size(numbers)])};
         for (auto& argument : call.arguments)
             argument = random() % 2 ? random() % 32 : word(&noise[random() % noise.size()]);
-        const auto told = argument_memory(call, memory);
-        if (!told) continue;
+        const auto recorded = argument_memory(call, memory);
+        if (!recorded) continue;
         const auto value = static_cast<std::int64_t>(random() % 8 ? random() % 200 : random());
-        const auto written = written_memory(call, value, *told, memory, 1 << 20);
-        if (written) (void)made_descriptors(call, value, *told, *written);
+        const auto written = written_memory(call, value, *recorded, memory, 1 << 20);
+        if (written) (void)made_descriptors(call, value, *recorded, *written);
     }
 }
 
