@@ -336,6 +336,8 @@ class Blocked(Attach):
             self.assertEqual(profile["sampling"]["ended"].keys() - {"idle"}, set())
             self.assertTrue(any("did not run" in note for note in profile["notes"]),
                             profile["notes"])
+            # A call that is begun anew may wait for a processor first.
+            processes.wait_for(lambda: processes.state(target.pid) == "S", "the call again")
             self.assertEqual(processes.facts(target.pid), before)
         if call in self.UNDISTURBED and call not in self.TIMED:
             self.assertEqual(self.switches(target.pid), switches)
