@@ -6,6 +6,7 @@
 // SIGFPE and SIGTRAP are the emulator's. One emulator runs at a time in a process.
 #pragma once
 
+#include <array>
 #include <csignal>
 #include <cstdint>
 #include <memory>
@@ -61,6 +62,9 @@ struct RunResult {
     std::uint64_t stopped_threads = 0;  // that came to something they cannot go beyond
     int signal = 0;                     // of a fault
     GuestAddress fault_address;         // what a faulting instruction wanted to access
+    // Of awaited states: how many were met, and how many instructions lay before each, an estimate.
+    std::uint32_t met = 0;
+    std::array<std::uint64_t, most_awaited> met_at = {};
 };
 
 class Emulator {
@@ -104,6 +108,13 @@ class Emulator {
         probes_ = probes;
         translator_.announce_probed(probes);
     }
+    // The next run of a guest of one thread ends with SampleEnd::met where it has come by these
+    // states, one after the other; none: nowhere. The sink gets a note with awaited_mark at those
+    // before the last. They must live as long. In a sample, and not while a run is under way.
+    void await(std::span<const AwaitedState> states) {
+        awaited_ = states;
+        translator_.await(states.empty() ? nullptr : states.data());
+    }
     void end_sample() { memory_.end(); }
     // What was translated so far is not used any more.
     void forget_code() { translator_.clear(); }
@@ -143,6 +154,7 @@ class Emulator {
     Nondeterminism nondeterminism_ = Nondeterminism::native;
     AccessWatcher* watcher_ = nullptr;
     ProbeWatch* probes_ = nullptr;
+    std::span<const AwaitedState> awaited_;  // that are not met yet
     FaultInfo fault_;
     TraceBuffer buffer_;
 };

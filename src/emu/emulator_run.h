@@ -54,6 +54,8 @@ class Emulator::Run {
     void on_fault();
     void on_retired_block();
     void on_announced();
+    bool is_met(const AwaitedState& state);
+    void on_met();
     bool note_probed();
     void on_notes_full();
     void cut_last_record(const GuestPosition& position);
@@ -71,6 +73,7 @@ class Emulator::Run {
     GuestAddress pc_;                 // where the guest is when it is not in translated code
     std::uint64_t elapsed_ns_ = 0;
     std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+    std::uint32_t misses_ = 0;  // of the state that is awaited, where its telling registers agree
     bool turn_over_ = false;
     std::optional<SampleEnd> end_;  // of the thread, or of all
 };

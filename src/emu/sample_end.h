@@ -10,6 +10,7 @@ namespace shadowprof {
 
 enum class SampleEnd : std::uint8_t {
     size,                     // it reached its number of instructions
+    met,                      // it came by the state that the program was in later
     unsafe_syscall,           // a system call that cannot be emulated
     input,                    // a read of input that was not recorded: pipe, socket, terminal
     idle,                     // the thread waits in the kernel, or began to wait
@@ -25,23 +26,20 @@ enum class SampleEnd : std::uint8_t {
 };
 
 inline constexpr std::array<std::string_view, static_cast<std::size_t>(SampleEnd::count)>
-    sample_end_names = {"size",
-                        "unsafe_syscall",
-                        "input",
-                        "idle",
-                        "fault",
-                        "exit",
-                        "unsupported_instruction",
-                        "no_room",
-                        "replica_lost",
-                        "worker_lost",
-                        "stopped",
+    sample_end_names = {"size",    "met",          "unsafe_syscall", "input",
+                        "idle",    "fault",        "exit",           "unsupported_instruction",
+                        "no_room", "replica_lost", "worker_lost",    "stopped",
                         "time"};
 
 // The thread that came to it goes no further; others of its process do.
 constexpr bool stops_one_thread(SampleEnd end) {
     return end == SampleEnd::unsafe_syscall || end == SampleEnd::input || end == SampleEnd::idle ||
            end == SampleEnd::unsupported_instruction;
+}
+
+// The sample has all that it was to have.
+constexpr bool is_whole(SampleEnd end) {
+    return end == SampleEnd::size || end == SampleEnd::met;
 }
 
 constexpr std::string_view name(SampleEnd end) {

@@ -312,6 +312,14 @@ test_sum_access:
 2:      ret
 END(test_sum_until_fault)
 
+// rdi: a number in memory. Counts it down; no register but the flags changes.
+FUNCTION(test_count_in_memory)
+1:      dec qword ptr [rdi]
+        nop
+        jnz 1b
+        ret
+END(test_count_in_memory)
+
 // rdi: iterations. Calls a function that has no use for the flags, at last one that returns ZF, which
 // is then set.
 FUNCTION(test_flags_at_call)

@@ -127,7 +127,10 @@ class TestGuest {
     // Continues from `cpu`, over the memory as it is now.
     RunResult go() {
         REQUIRE(emulator_->begin_sample(own_map(), memory_));
-        return emulator_->run(cpu, limits, syscalls, sink, nullptr);
+        emulator_->await(awaited);
+        const auto result = emulator_->run(cpu, limits, syscalls, sink, nullptr);
+        emulator_->await({});
+        return result;
     }
     // The same with several threads, wherever their registers are.
     RunResult run(GuestThreads& threads, TraceSink& trace) {
@@ -271,6 +274,7 @@ class TestGuest {
   public:
     CpuState cpu;
     RunLimits limits{.instructions = 100'000'000};
+    std::vector<AwaitedState> awaited;
     ScriptedSyscalls syscalls;
     RecordingSink sink;
     std::uint64_t blocks_to_prepare = ~std::uint64_t{0};

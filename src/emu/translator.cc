@@ -179,6 +179,7 @@ bool Translator::draft_block(GuestAddress start, std::uint32_t limit) {
 }
 
 bool Translator::is_announced(const Instruction& instruction) const {
+    if (is_awaited(instruction.address())) return true;
     if (announces_accesses_) return instruction.accesses_memory();
     return probes_ && probes_->is_probed(instruction);
 }
@@ -191,6 +192,30 @@ void Translator::announce_probed(ProbeWatch* probes) {
 void Translator::announce_accesses(bool announces) {
     if (announces != announces_accesses_) clear();
     announces_accesses_ = announces;
+}
+
+void Translator::await(const AwaitedState* state) {
+    const auto* last = std::exchange(awaited_, state);
+    if (last) retire_around(last->cpu.rip);
+    if (state) retire_around(state->cpu.rip);
+}
+
+// All code that the instruction at the address is part of.
+void Translator::retire_around(GuestAddress address) {
+    const auto page = pages_.find(address.page());
+    if (page == pages_.end()) return;
+    // Each retired block gets a stub.
+    const auto& heads = page->second.blocks;
+    if (cache_.open().room_bytes() < piece_room_bytes / 2 + 16 * heads.size()) return clear();
+    const auto holds = [&](std::uint32_t head) {
+        auto part = head;
+        do {
+            if (blocks_[part].start <= address && address < blocks_[part].end) return true;
+        } while (++part < blocks_.size() && blocks_[part].before);
+        return false;
+    };
+    for (const auto head : heads)
+        if (!blocks_[head].retired && holds(head)) retire(head);
 }
 
 std::optional<Instruction> Translator::decode_at(GuestAddress address) {

@@ -11,6 +11,7 @@
 
 #include "decoder/instruction.h"
 #include "emu/address_tracker.h"
+#include "emu/awaited_state.h"
 #include "emu/block_tables.h"
 #include "emu/code_cache.h"
 #include "emu/guest_memory.h"
@@ -71,8 +72,11 @@ class Translator {
     // none. Superblocks may not hold blocks that announces() names. It must outlive its use.
     void announce_probed(ProbeWatch* probes);
     bool announces(GuestAddress block_start) const {
-        return probes_ && !probes_->at(block_start).empty();
+        return is_awaited(block_start) || (probes_ && !probes_->at(block_start).empty());
     }
+    // From now on code comes out with ExitReason::announced before the instruction at
+    // state.cpu.rip, where `telling` registers have the state's sum; nothing: nowhere.
+    void await(const AwaitedState* state);
     // Where a block goes on that came out so.
     GuestAddress block_start(std::uint32_t block) const { return blocks_[block].start; }
     const std::uint8_t* behind_announcement(std::uint32_t block) const {
@@ -227,6 +231,9 @@ class Translator {
     const Block* translate(TraceLevel level, GuestAddress start, bool indirect);
     bool draft_block(GuestAddress start, std::uint32_t limit);
     bool is_announced(const Instruction& instruction) const;
+    bool is_awaited(GuestAddress address) const { return awaited_ && awaited_->cpu.rip == address; }
+    void retire_around(GuestAddress address);
+    void emit_announcement(CodeBuffer& out);
     std::optional<Instruction> decode_at(GuestAddress address);
     bool flags_live_at_start() const;
     // A superblock; see translator_superblock.cc.
@@ -291,6 +298,7 @@ class Translator {
     bool has_superblocks_ = false;
     bool announces_accesses_ = false;
     ProbeWatch* probes_ = nullptr;
+    const AwaitedState* awaited_ = nullptr;
     std::unordered_map<GuestAddress, CodePage> pages_;
     TranslationCounters counters_;
 };

@@ -72,7 +72,7 @@ std::optional<std::uint32_t> Translator::emit_block(TraceLevel level, bool indir
     block.level = level;
     block.id = tables_.size();
     if (draft_.announced) {
-        emit_exit(ExitReason::announced, static_cast<std::uint32_t>(blocks_.size()), out);
+        emit_announcement(out);
         block.body = out.position();
     }
     emit_record(level, block.id, out);
@@ -99,6 +99,20 @@ std::optional<std::uint32_t> Translator::emit_block(TraceLevel level, bool indir
     const auto index = static_cast<std::uint32_t>(blocks_.size());
     blocks_.push_back(block);
     return index;
+}
+
+// Comes out, unless that is for an awaited state alone which the registers say that it is not.
+void Translator::emit_announcement(CodeBuffer& out) {
+    const auto index = static_cast<std::uint32_t>(blocks_.size());
+    const bool only_awaited = is_awaited(draft_.start) && !announces_accesses_ && !probes_;
+    if (!only_awaited) return emit_exit(ExitReason::announced, index, out);
+    const auto& telling = awaited_->telling;
+    const auto first = emit_read_gpr(telling[0], host::scratch_a, out);
+    out.lea_sum(host::scratch_a, first, emit_read_gpr(telling[1], host::scratch_b, out));
+    out.lea_sum(host::scratch_a, host::scratch_a, emit_read_gpr(telling[2], host::scratch_b, out));
+    auto* otherwise = emit_guard(GuestAddress{awaited_->telling_sum()}, out);
+    emit_exit(ExitReason::announced, index, out);
+    patch_branch(otherwise, out.position());
 }
 
 // Compares the guest address that an indirect branch wanted with the one that this block is.

@@ -247,6 +247,7 @@ class Worker {
     }
     Result<MemoryMap> map_in_mailbox(std::size_t bytes);
     std::optional<GuestThreads> threads_in_mailbox(const StartMessage& start);
+    bool take_awaited(const StartMessage& start);
     bool run_sample(WorkerSocket::Message& message);
     std::optional<SampleEnd> begin(const StartMessage& start, WorkerSocket::Message& message);
     bool compare(WorkerSocket::Message& message);
@@ -265,6 +266,7 @@ class Worker {
     DroppedTrace dropped_;
     std::unique_ptr<DescriptorPages> pages_;  // of the last exact run
     std::uint64_t emulation_ns_ = 0;
+    std::vector<AwaitedState> awaited_;  // of the run
     WorkerCounters reported_ = {};
 };
 
@@ -350,12 +352,25 @@ std::optional<GuestThreads> Worker::threads_in_mailbox(const StartMessage& start
     return threads;
 }
 
+// False: there are too many, or the mailbox cannot hold them.
+bool Worker::take_awaited(const StartMessage& start) {
+    awaited_.clear();
+    if (start.awaited == 0) return true;
+    if (start.awaited > most_awaited || start.more_threads != 0) return false;
+    const auto offset = awaited_offset(start.maps_bytes, start.more_threads);
+    const auto mailbox = area_.reach_mailbox(offset + start.awaited * sizeof(AwaitedState));
+    if (!mailbox) return false;
+    awaited_.resize(start.awaited);
+    std::memcpy(awaited_.data(), mailbox->data() + offset, start.awaited * sizeof(AwaitedState));
+    return true;
+}
+
 bool Worker::run_sample(WorkerSocket::Message& message) {
     std::optional<Stopwatch> stopwatch(emulation_ns_);
     auto start = body_of<StartMessage>(message);
     if (!start) return false;
     auto threads = threads_in_mailbox(*start);
-    if (!threads) return false;
+    if (!threads || !take_awaited(*start)) return false;
     const bool exact = start->kind != RunKind::sample;
     exact ? conversation_.begin_exact()
           : conversation_.begin_sample(Deadline(start->stands_still_until_ns),
@@ -369,9 +384,11 @@ bool Worker::run_sample(WorkerSocket::Message& message) {
         done.result.end = *refused;
     } else {
         PunctualSyscalls punctual(*handler, conversation_.deadline());
+        emulator_->await(awaited_);
         done.result = emulator_->run(*threads, start->limits, punctual, conversation_,
                                      exact ? nullptr : &conversation_);
     }
+    emulator_->await({});
     if (conversation_.deadline().missed()) done.result.end = SampleEnd::time;
     stopwatch.reset();
     conversation_.send_segment();

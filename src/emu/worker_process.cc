@@ -95,14 +95,18 @@ Result<void> WorkerProcess::begin_sample(const SampleRequest& request) {
     in_haste_ = request.stands_still_until_ns != 0;
     const auto threads = std::as_bytes(request.more_threads);
     const auto offset = threads_offset(request.maps_text.size());
-    if (offset + threads.size() > area_.mailbox().size())
+    const auto awaited = std::as_bytes(request.awaited);
+    if (offset + threads.size() + awaited.size() > area_.mailbox().size())
         return Error{ErrorCode::unsupported, 0, "the program has too many memory mappings"};
     std::memcpy(area_.mailbox().data(), request.maps_text.data(), request.maps_text.size());
     std::ranges::copy(threads, area_.mailbox().begin() + static_cast<std::ptrdiff_t>(offset));
+    std::ranges::copy(
+        awaited, area_.mailbox().begin() + static_cast<std::ptrdiff_t>(offset + threads.size()));
     const StartMessage start{.cpu = request.cpu,
                              .limits = request.limits,
                              .maps_bytes = request.maps_text.size(),
                              .more_threads = request.more_threads.size(),
+                             .awaited = request.awaited.size(),
                              .kind = RunKind::sample,
                              .flipped = {},
                              .stands_still_until_ns = request.stands_still_until_ns,

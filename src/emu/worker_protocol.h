@@ -16,6 +16,7 @@
 #include "base/cpu_state.h"
 #include "base/fd.h"
 #include "base/result.h"
+#include "emu/awaited_state.h"
 #include "emu/emulator.h"
 #include "emu/guest_memory.h"
 #include "emu/outside_channel.h"
@@ -62,6 +63,9 @@ struct StartMessage {
     // multiple of 64 bytes, the other threads: a StartThread each. Only samples have some.
     std::uint64_t maps_bytes;
     std::uint64_t more_threads;
+    // Behind these, at a multiple of 64 bytes, the AwaitedStates that end the run, most_awaited at
+    // most. Only samples of one thread have some.
+    std::uint64_t awaited = 0;
     RunKind kind;
     // For tests: if not 0, the run sees the lowest bit of this byte of its snapshot inverted.
     GuestAddress flipped;
@@ -175,6 +179,12 @@ struct StartThread {
 constexpr std::size_t threads_offset(std::uint64_t maps_bytes) {
     return (maps_bytes + alignof(StartThread) - 1) / alignof(StartThread) * alignof(StartThread);
 }
+
+// Where AwaitedStates begin in the mailbox.
+constexpr std::size_t awaited_offset(std::uint64_t maps_bytes, std::uint64_t more_threads) {
+    return threads_offset(maps_bytes) + more_threads * sizeof(StartThread);
+}
+static_assert(sizeof(StartThread) % alignof(AwaitedState) == 0);
 
 // Compare every page that the runs since the last comparison wrote to with what the memory
 // descriptor shows now, but for a range that the kernel writes to on its own (struct rseq).

@@ -1,0 +1,70 @@
+// A state that a thread of the guest is expected to come by, because the program itself did.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/cpu_state.h"
+#include "base/guest_address.h"
+
+namespace shadowprof {
+
+// Of one run.
+inline constexpr std::size_t most_awaited = 2;
+
+// Registers, and some memory: there are loops that only memory tells the turns of, and recursion
+// only the callers' frames.
+class AwaitedState {
+  public:
+    // Registers that are compared at each visit of `cpu.rip`, at little cost: those that differ
+    // from visit to visit should be among them.
+    static constexpr std::size_t telling_registers = 3;
+    static constexpr std::size_t most_pieces = 17;
+    static constexpr std::size_t most_bytes = 6144;  // of all pieces
+
+    CpuState cpu;
+    std::array<std::uint8_t, telling_registers> telling = {};  // numbers as Gpr's
+
+    std::uint64_t telling_sum() const {
+        std::uint64_t sum = 0;
+        for (const auto number : telling) sum += cpu.gpr[number % cpu.gpr.size()];
+        return sum;
+    }
+    // False: there is no room for it.
+    bool add_memory(GuestAddress at, std::span<const std::byte> content) {
+        if (pieces_ == most_pieces || content.size() > most_bytes - bytes_) return false;
+        places_[pieces_++] = {at, static_cast<std::uint32_t>(content.size())};
+        std::ranges::copy(content, bytes_begin());
+        bytes_ += static_cast<std::uint32_t>(content.size());
+        return true;
+    }
+    // Whether holds(at, content) for all memory. Hostile, as it came from another process.
+    template <typename Holds>
+    bool all_memory(Holds holds) const {
+        std::size_t begin = 0;
+        for (const auto& place :
+             std::span(places_).first(std::min<std::size_t>(pieces_, most_pieces))) {
+            if (place.bytes > most_bytes - begin) return false;
+            if (!holds(place.at, std::span(content_).subspan(begin, place.bytes))) return false;
+            begin += place.bytes;
+        }
+        return true;
+    }
+
+  private:
+    struct Place {
+        GuestAddress at;
+        std::uint32_t bytes = 0;
+    };
+
+    std::byte* bytes_begin() { return content_.data() + bytes_; }
+
+    std::uint32_t pieces_ = 0, bytes_ = 0;
+    std::array<Place, most_pieces> places_ = {};
+    std::array<std::byte, most_bytes> content_ = {};
+};
+
+}  // namespace shadowprof
