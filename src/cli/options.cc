@@ -116,6 +116,15 @@ Result<void> set_sample_size(RunRequest& request, string_view value) {
     return {};
 }
 
+Result<void> set_sample_time(RunRequest& request, string_view value) {
+    using namespace std::chrono_literals;
+    TRY_ASSIGN(const auto time, parse_duration(value));
+    if (time < 50us || time > 100ms)
+        return Error{ErrorCode::usage, 0, "accepted is a time from 50us to 100ms"};
+    request.options.sample_time = time;
+    return {};
+}
+
 Result<void> set_load(RunRequest& request, string_view value) {
     TRY_ASSIGN(request.options.load, parse_number(value, 0.0625, 64));
     return {};
@@ -269,6 +278,9 @@ constexpr OptionRow option_rows[] = {
     {"--stream-heat", "PERCENT", "least share of the references that a data stream has [0.1%]",
      set_stream_heat},
     {"--sample-size", "N", "instructions per sample, also with k, M or G [1M]", set_sample_size},
+    {"--sample-time", "TIME",
+     "a sample is what the program executes in this time, from 50us to 100ms [by size]",
+     set_sample_time},
     {"--budget", "PERCENT", "most slowdown of the program, as measured meanwhile [1%]", set_budget},
     {"--burst", "TIME/TIME",
      "live samples alone: the longest stop, and how often on average, as 2ms/1s [by the budget]",
@@ -435,6 +447,20 @@ Result<void> fit_burst_timing(RunRequest& request) {
     return {};
 }
 
+// Only behind a fork it is found out how long the program itself takes for a sample.
+Result<void> fit_sample_time(const RunRequest& request) {
+    const RunOptions& options = request.options;
+    if (!options.sample_time) return {};
+    if (options.sample_size_is_asked_for)
+        return Error{ErrorCode::usage, 0,
+                     "--sample-time says how long a sample is, and so does --sample-size"};
+    if (options.mode == SamplingMode::live || options.mode == SamplingMode::exact)
+        return Error{ErrorCode::usage, 0,
+                     "--sample-time is for samples of replicas: not for --mode=live, and not for "
+                     "--mode=exact"};
+    return {};
+}
+
 // Where everything is followed, nothing is left to choose; and values cost much.
 Result<void> fit_exact_mode(RunRequest& request) {
     RunOptions& options = request.options;
@@ -510,6 +536,7 @@ Result<RunRequest> parse_run(std::span<const std::string> words, std::string_vie
     if (request.options.command.empty() && !request.help)
         return Error{ErrorCode::usage, 0, "no program to run"};
     TRY(fit_burst_timing(request));
+    TRY(fit_sample_time(request));
     TRY(check_streams(request));
     const bool exact = request.options.mode == SamplingMode::exact;
     if (exact) TRY(fit_exact_mode(request));
@@ -525,6 +552,7 @@ Result<RunRequest> parse_attach(std::span<const std::string> words, std::string_
     if (request.help) return request;
     TRY_ASSIGN(request.options.attach_to, process_id(std::move(rest)));
     TRY(fit_burst_timing(request));
+    TRY(fit_sample_time(request));
     TRY(check_streams(request));
     request.options.follow_forks = request.follow_forks.value_or(false);
     if (request.options.mode == SamplingMode::exact)
@@ -580,13 +608,16 @@ std::map<std::string, std::string> describe(const RunRequest& request) {
         {"mode", mode_names[static_cast<std::size_t>(options.mode)]},
         {"engine", "emulator"},
         {"profiles", fmt::format("{}", fmt::join(kinds, ","))},
-        {"sample-size", std::to_string(options.sample_size)},
         {"delay", fmt::format("{}us", options.delay.count() / 1000)},
         {"value-callers", std::to_string(options.value_callers)},
         {"threads", options.threads == ThreadScope::all ? "all" : "main"},
         {"follow-forks", options.follow_forks ? "yes" : "no"},
         {"record-input", options.record_input ? "yes" : "no"},
     };
+    if (options.sample_time)
+        text["sample-time"] = fmt::format("{}us", options.sample_time->count() / 1000);
+    else
+        text["sample-size"] = std::to_string(options.sample_size);
     if (options.profiles.streams) {
         text["stream-length"] =
             fmt::format("{}..{}", options.streams.least_length, options.streams.most_length);

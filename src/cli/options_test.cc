@@ -165,6 +165,8 @@ TEST_CASE("a bad value names the option, the value and what is accepted") {
     CHECK(mentions(failure_of({"--load=fast", "prog"}), {"--load", "'fast'", "from 0.0625 to 64"}));
     CHECK(mentions(failure_of({"--load=0.01", "prog"}), {"--load", "'0.01'", "from 0.0625"}));
     CHECK(mentions(failure_of({"--sample-size=999", "prog"}), {"--sample-size", "'999'", "1000"}));
+    CHECK(mentions(failure_of({"--sample-time=1us", "prog"}),
+                   {"--sample-time", "'1us'", "50us to 100ms"}));
     CHECK(mentions(failure_of({"--duration=5", "prog"}), {"--duration", "'5'", "us, ms, s or m"}));
     CHECK(mentions(failure_of({"--delay=-1s", "prog"}), {"--delay", "'-1s'"}));
     CHECK(
@@ -368,12 +370,27 @@ TEST_CASE("run follows forks unless it is told not to, attach only if it is told
                    {"--follow-forks=yes", "--mode=exact"}));
 }
 
+TEST_CASE("a sample has a size or a time, and a time only behind a fork") {
+    const auto request = parse({"--sample-time=300us", "prog"});
+    REQUIRE(request);
+    CHECK(request->options.sample_time == std::chrono::microseconds(300));
+    CHECK(describe(*request).at("sample-time") == "300us");
+    CHECK_FALSE(describe(*request).contains("sample-size"));
+    CHECK(parse({"--sample-time=1ms", "--mode=shadow", "prog"}));
+    CHECK(mentions(failure_of({"--sample-time=1ms", "--sample-size=10k", "prog"}),
+                   {"--sample-time", "--sample-size"}));
+    for (const char* mode : {"live", "exact"})
+        CHECK(mentions(failure_of({"--sample-time=1ms", std::string("--mode=") + mode, "prog"}),
+                       {"--sample-time", "--mode=live", "--mode=exact"}));
+}
+
 TEST_CASE("the help shows all options") {
     const std::string help = run_help();
     for (const char* name : {"-o, --output FILE",
                              "--mode",
                              "--profiles",
                              "--sample-size",
+                             "--sample-time",
                              "--load",
                              "--budget",
                              "--duration",

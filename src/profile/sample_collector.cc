@@ -10,6 +10,8 @@ namespace {
 // A batch has at least this share of all samples: the first samples are batches of their own, and
 // the number of batches grows with the logarithm of that of samples.
 constexpr std::uint64_t batches_of_all = 32;
+// More than any sample has.
+constexpr std::uint64_t until_told = std::uint64_t{1} << 62;
 
 std::optional<ReferenceCollector> collector_of_references(const CollectorOptions& options) {
     if (!options.references && !options.streams) return std::nullopt;
@@ -74,7 +76,7 @@ void SampleCollector::begin(const SampleStart& start) {
     reader_.begin(start.resolver);
     threads_.clear();
     current_ = 0;
-    skip_instructions_ = start.skip_instructions;
+    skip_instructions_ = start.skips_until_told ? until_told : start.skip_instructions;
     weight_ = std::max(start.weight, std::uint32_t{1});
     follower_.set_weight(weight_);
     burst_sink_.set_weight(weight_);
@@ -85,6 +87,13 @@ void SampleCollector::begin(const SampleStart& start) {
     seed_ = start.seed;
     count_events(bursts_ ? bursts_->events : EventKinds{false, false});
     start_thread(0, start.stack);
+}
+
+void SampleCollector::begin_counting() {
+    const std::lock_guard lock(mutex_);
+    assert(in_sample_);
+    auto& left = threads_[current_].skip_instructions;
+    left = std::min<std::uint64_t>(left, 1);
 }
 
 // Records that are known make as many events as they did when they were met first.

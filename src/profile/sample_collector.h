@@ -51,6 +51,8 @@ struct SampleStart {
     std::span<const GuestAddress> stack;
     // Executed before anything is counted, in whole blocks; only calls and returns are followed.
     std::uint64_t skip_instructions = 0;
+    // Instead of that: until SampleCollector::begin_counting().
+    bool skips_until_told = false;
     // At least 1. What the sample counts of control flow counts so often, so that samples which are
     // taken at varying rates add up to what the program does; so do hazards, address patterns and
     // streams. Values are not weighted.
@@ -102,6 +104,8 @@ class SampleCollector {
     void begin_thread(std::uint32_t thread, std::span<const GuestAddress> stack);
     BatchResult add(std::uint32_t thread, std::span<const std::uint64_t> batch,
                     const BlockTable& table);
+    // What comes next is the first that counts, of the thread whose records came last.
+    void begin_counting();
     // What a probe saw before the next record of the thread is executed, if that begins there.
     // Hostile.
     void add_probed(const ProbeRecord& record);

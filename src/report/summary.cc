@@ -111,6 +111,7 @@ class Summary {
                              s.exact->stopped_early.empty()
                                  ? ""
                                  : "; not to the end: " + printable(s.exact->stopped_early)));
+        windows();
         if (s.convergence) convergence(*s.convergence);
         if (s.bursts) bursts(*s.bursts);
         if (s.single_stepped > 0)
@@ -222,6 +223,16 @@ class Summary {
         const auto& counters = profile_.sampling.counters;
         const auto found = counters.find(name);
         return found == counters.end() ? 0 : found->second;
+    }
+
+    // Each is a proof of the emulation that the program gave.
+    void windows() {
+        const auto met = counter("windows_met");
+        const auto all = met + counter("windows_missed") + counter("windows_not_reached");
+        if (all == 0) return;
+        line(
+            fmt::format("         {} of {} by time ended in the very state that the program was in",
+                        met, counted(all, "sample")));
     }
 
     void stops_for_bursts() {

@@ -134,6 +134,18 @@ TEST_CASE("bursts are told where there were any, and what was changed") {
     CHECK(line_with(summary(profile, symbols), "several settings") != "");
 }
 
+TEST_CASE("the summary says how many samples by time the program itself has proven") {
+    auto symbols = sample_symbols();
+    Profile profile = sample_profile();
+    CHECK(line_with(summary(profile, symbols), "by time") == "");
+    profile.sampling.counters["windows_met"] = 12;
+    profile.sampling.counters["windows_missed"] = 1;
+    profile.sampling.counters["windows_not_reached"] = 2;
+    CHECK(line_with(summary(profile, symbols),
+                    "12 of 15 samples by time ended in the very state that the program was in") !=
+          "");
+}
+
 TEST_CASE("the summary says what ran, what was seen and what it cost") {
     std::string text = sample_summary();
     CHECK(text.starts_with("./victim --name=a?b bad utf-8"));

@@ -1,6 +1,7 @@
 #include "shadow/collecting_listener.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "guest_kernel/environment_remote.h"
 
@@ -8,17 +9,41 @@ namespace shadowprof {
 
 void CollectingListener::on_trace(GuestThreads::Index thread, std::span<const std::uint64_t> words,
                                   const BlockTable& table) {
-    begin(thread);
-    if (!collects_) return;
-    const auto batch = collector_.add(thread, words, table);
-    instructions_[thread] += batch.instructions;
-    trace_damaged_ |= batch.damaged;
+    table_ = table;
+    if (holds_ && held_.add(thread, words)) return;
+    release();
+    collect(thread, words);
 }
 
 void CollectingListener::on_probe(const ProbeRecord& record) {
     if (record.thread >= GuestThreads::max_threads) return;
+    if (holds_ && held_.add(record)) return;
+    release();
+    collect(record);
+}
+
+void CollectingListener::release() {
+    begin(0);
+    if (!std::exchange(holds_, false)) return;
+    held_.release([this](auto thread, auto words) { collect(thread, words); },
+                  [this](const ProbeRecord& record) { collect(record); });
+}
+
+void CollectingListener::collect(GuestThreads::Index thread, std::span<const std::uint64_t> words) {
+    begin(thread);
+    if (!collects_) return;
+    const auto batch = collector_.add(thread, words, table_);
+    instructions_[thread] += batch.instructions;
+    trace_damaged_ |= batch.damaged;
+}
+
+void CollectingListener::collect(const ProbeRecord& record) {
     begin(record.thread);
-    if (collects_) collector_.add_probed(record);
+    if (!collects_) return;
+    if (record.probe == awaited_mark)
+        collector_.begin_counting();
+    else
+        collector_.add_probed(record);
 }
 
 std::vector<std::byte> CollectingListener::on_request(std::span<const std::byte> request) {

@@ -7,6 +7,7 @@
 #include "emu/worker_process.h"
 #include "guest_kernel/environment.h"
 #include "profile/process_profile.h"
+#include "shadow/held_trace.h"
 
 namespace shadowprof {
 
@@ -23,16 +24,23 @@ class EmulationHooks {
 class CollectingListener : public SampleListener {
   public:
     // Lets the collector begin with a thread, and is called once for each, that with index 0 first.
-    // False: the trace is dropped.
+    // False: the trace is dropped. Before the first, the sample's weight is known.
     using Begin = std::function<bool(GuestThreads::Index)>;
 
-    // All must outlive it.
+    // Keeps the thread's call stack, as long as the snapshot is there. May be called again.
+    using KeepStack = std::function<void(GuestThreads::Index)>;
+
+    // All must outlive it. `holds`: the trace is kept until release().
     CollectingListener(SampleCollector& collector, SampleEnvironment& environment,
-                       EmulationHooks& hooks, Begin begin)
+                       EmulationHooks& hooks, KeepStack keep_stack, Begin begin, bool holds)
         : collector_(collector),
           environment_(environment),
           hooks_(hooks),
-          begin_(std::move(begin)) {}
+          keep_stack_(std::move(keep_stack)),
+          begin_(std::move(begin)),
+          holds_(holds) {}
+
+    void on_thread(GuestThreads::Index thread) override { keep_stack_(thread); }
 
     void on_trace(GuestThreads::Index thread, std::span<const std::uint64_t> words,
                   const BlockTable& table) override;
@@ -40,8 +48,8 @@ class CollectingListener : public SampleListener {
     void on_emulated() override { hooks_.on_emulated(); }
     std::vector<std::byte> on_request(std::span<const std::byte> request) override;
 
-    // Begins with a thread, and with that of index 0 before it, unless it has done so.
-    void begin(GuestThreads::Index thread);
+    // The weight is known: what was held goes to the collector, and what comes is not held.
+    void release();
 
     // By thread: what was counted.
     const std::vector<std::uint64_t>& instructions() const { return instructions_; }
@@ -51,42 +59,40 @@ class CollectingListener : public SampleListener {
     EmulationHooks& hooks() { return hooks_; }
 
   private:
+    void begin(GuestThreads::Index thread);
+    void collect(GuestThreads::Index thread, std::span<const std::uint64_t> words);
+    void collect(const ProbeRecord& record);
+
     SampleCollector& collector_;
     SampleEnvironment& environment_;
     EmulationHooks& hooks_;
+    const KeepStack keep_stack_;
     const Begin begin_;
+    bool holds_;
+    HeldTrace held_;
+    BlockTable table_;
     bool collects_ = true;
     bool trace_damaged_ = false;
     std::vector<bool> begun_;                  // by thread
     std::vector<std::uint64_t> instructions_;  // the same
 };
 
-// Of a replica, whose stacks can be read while it lives.
+// Of a replica, on which instructions can be stepped.
 class ReplicaListener final : public CollectingListener {
   public:
     using CollectingListener::CollectingListener;
-    void on_thread(GuestThreads::Index thread) override { begin(thread); }
     std::optional<SampleEnd> on_step(CpuState& cpu, std::span<const StepPage> pages) override {
         return hooks().on_step(cpu, pages);
     }
 };
 
-// Of a process that stands still for moments: its stacks are copied, to be unwound when there is
-// time. There is nothing to step on.
+// Of a process that stands still for moments: there is nothing to step on.
 class LiveListener final : public CollectingListener {
   public:
-    using CopyStack = std::function<void(GuestThreads::Index)>;
-    LiveListener(SampleCollector& collector, SampleEnvironment& environment, EmulationHooks& hooks,
-                 Begin begin, CopyStack copy_stack)
-        : CollectingListener(collector, environment, hooks, std::move(begin)),
-          copy_stack_(std::move(copy_stack)) {}
-    void on_thread(GuestThreads::Index thread) override { copy_stack_(thread); }
+    using CollectingListener::CollectingListener;
     std::optional<SampleEnd> on_step(CpuState&, std::span<const StepPage>) override {
         return SampleEnd::unsupported_instruction;
     }
-
-  private:
-    const CopyStack copy_stack_;
 };
 
 }  // namespace shadowprof

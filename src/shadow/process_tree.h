@@ -24,6 +24,7 @@
 #include "shadow/budget/processor_theft.h"
 #include "shadow/process_log.h"
 #include "shadow/sample_pace.h"
+#include "shadow/sample_weight.h"
 #include "shadow/shadow_policy.h"
 #include "shadow/unforked_watch.h"
 #include "shadow/vdso_watch.h"
@@ -42,6 +43,7 @@ struct SampledProcess {
     FaultWatch faults;
     ProcessorTheft theft;
     KindChoice kinds;
+    NativeSpeed speed;
     // The last sample, whose cost is not known in full yet, and its pause.
     struct Unsettled {
         SampleKind kind = SampleKind::live;

@@ -82,6 +82,9 @@ struct RunOptions {
     bool follow_forks = false;              // sample the processes that the target starts as well
     std::uint64_t sample_size = 1'000'000;  // instructions per sample, at least 1000
     bool sample_size_is_asked_for = false;  // else live samples have fewer
+    // Instead of that: what the program executes in so much of its time, and counts are of what it
+    // executes, however fast it does so.
+    std::optional<std::chrono::nanoseconds> sample_time;
     std::optional<LiveTiming> live_timing;  // only with SamplingMode::live
     // Average number of active shadows, whatever they cost if no budget is given; else at most the
     // default, as the budget allows.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "shadow/sample_schedule.h"
 #include "shadow/value_windows.h"
 
 namespace shadowprof {
@@ -24,9 +25,6 @@ std::uint64_t skip_range(SampleKind kind, std::uint64_t sample_size, double yiel
     return std::clamp(part, least_skip_range, mean_skip_range);
 }
 
-// Beyond it, sums of weighted counts could overflow.
-constexpr std::uint64_t most_sample_weight = 100'000'000;
-
 // How many threads of a process can execute at the same time.
 unsigned processors_of(pid_t pid) {
     cpu_set_t set;
@@ -44,7 +42,8 @@ SampleJob SampleDesign::job(const SampledProcess& process, SampleKind kind, std:
     if (settings_.windows()) job.windows = settings_.windows()->plan;
     job.skip_instructions =
         random_() % skip_range(kind, options_.sample_size, process.kinds.expected_yield(kind));
-    job.weight = static_cast<std::uint32_t>(std::min(weight, most_sample_weight));
+    job.stands_for_seconds = static_cast<double>(weight) * SampleSchedule::weight_unit.count();
+    if (options_.sample_time) job.expected_speed = process.speed.instructions_per_second();
     return job;
 }
 

@@ -8,6 +8,7 @@
 #include "ptrace/process_memory.h"
 #include "ptrace/unforked_memory.h"
 #include "shadow/emulation_worker.h"
+#include "shadow/sample_weight.h"
 
 namespace shadowprof {
 namespace {
@@ -94,7 +95,6 @@ SampleReport SampleEmulation::run(SampleJob& job, EmulationHooks& hooks) {
     SampleReport report;
     report.is_void = job.is_void();
     report.process = job.process;
-    report.weight = job.weight;
     report.kind = job.kind();
     report.pid = job.captured.pid;
     const auto cpu_before = thread_cpu_ns();
@@ -128,15 +128,17 @@ Result<void> SampleEmulation::begin_worker(const SampleJob& job) {
     std::vector<StartThread> more;
     for (const auto& thread : std::span(job.threads).subspan(1))
         more.push_back({thread.cpu, thread.runs});
-    return worker_->begin_sample({.cpu = job.threads[0].cpu,
-                                  .more_threads = more,
-                                  .limits = job.limits,
-                                  .maps_text = job.maps_text,
-                                  .facts = std::as_bytes(std::span(&facts, 1)),
-                                  .memory_fd = job.memory_fd(),
-                                  .stands_still_until_ns = stands_still_until_ns(job),
-                                  .forget_code = std::exchange(forget_code_, false),
-                                  .stack_limit_bytes = stack_limit_bytes(job.captured.pid)});
+    return worker_->begin_sample(
+        {.cpu = job.threads[0].cpu,
+         .more_threads = more,
+         .awaited = job.window ? std::span(job.window->states) : std::span<const AwaitedState>{},
+         .limits = job.limits,
+         .maps_text = job.maps_text,
+         .facts = std::as_bytes(std::span(&facts, 1)),
+         .memory_fd = job.memory_fd(),
+         .stands_still_until_ns = stands_still_until_ns(job),
+         .forget_code = std::exchange(forget_code_, false),
+         .stack_limit_bytes = stack_limit_bytes(job.captured.pid)});
 }
 
 void SampleEmulation::follow(SampleJob& job, EmulationHooks& hooks, SampleReport& report) {
@@ -153,13 +155,19 @@ void SampleEmulation::follow(SampleJob& job, EmulationHooks& hooks, SampleReport
     const auto begin = [&](GuestThreads::Index thread) {
         return begin_collecting(job, resolver, thread) && counts;
     };
-    const auto copy = [&](GuestThreads::Index thread) { copy_stack(job, thread); };
+    const auto keep = [&](GuestThreads::Index thread) { keep_stack(job, thread); };
+    const bool holds = job.expected_speed.has_value();
+    unwound_.clear();
     std::unique_ptr<CollectingListener> listener;
     if (job.live())
-        listener = std::make_unique<LiveListener>(collector_, environment, hooks, begin, copy);
+        listener =
+            std::make_unique<LiveListener>(collector_, environment, hooks, keep, begin, holds);
     else
-        listener = std::make_unique<ReplicaListener>(collector_, environment, hooks, begin);
+        listener =
+            std::make_unique<ReplicaListener>(collector_, environment, hooks, keep, begin, holds);
+    weight_ = weigh(job, job.limits.instructions, std::nullopt);
     const auto outcome = listen(job, *listener);
+    report.weight = weight_;
     report.blocks = collector_.block_vector();
     report.trace_damaged = listener->is_trace_damaged();
     for (std::size_t i = 0; i < listener->instructions().size(); ++i) {
@@ -168,25 +176,58 @@ void SampleEmulation::follow(SampleJob& job, EmulationHooks& hooks, SampleReport
         report.threads.push_back({i < job.threads.size() ? job.threads[i].tid : 0, instructions});
         report.instructions += instructions;
     }
-    if (outcome) return conclude(job, *outcome, report);
+    if (outcome) {
+        note_window(job, *outcome, report);
+        return conclude(job, *outcome, report);
+    }
     report.error = outcome.error().message;
     report.replace_worker = true;
 }
 
 Result<SampleOutcome> SampleEmulation::listen(const SampleJob& job, CollectingListener& listener) {
     // The worker is under way already: a replica lives for as long as it takes.
-    if (job.replica()) listener.begin(0);
+    if (job.replica()) keep_stack(job, 0);
+    if (job.replica() && !job.expected_speed) listener.release();
     auto outcome = worker_->finish_sample(listener);
-    listener.begin(0);
+    if (outcome) weight_ = weigh(job, outcome->result.instructions, outcome->result.end);
+    listener.release();
     collector_.end();
     return outcome;
+}
+
+// Of a sample that is to have, or has had, so many instructions.
+std::uint32_t SampleEmulation::weigh(const SampleJob& job, std::uint64_t instructions,
+                                     std::optional<SampleEnd> end) {
+    if (!job.expected_speed) return sample_weight(job.stands_for_seconds);
+    const bool fills_window = job.window && (!end || *end == SampleEnd::met);
+    return sample_weight(
+        job.stands_for_seconds, fills_window ? std::optional(job.window->seconds) : std::nullopt,
+        instructions - std::min(instructions, job.skip_instructions), *job.expected_speed);
+}
+
+void SampleEmulation::note_window(const SampleJob& job, const SampleOutcome& outcome,
+                                  SampleReport& report) {
+    if (!job.window) return;
+    switch (outcome.result.end) {
+        case SampleEnd::met:
+            report.window = WindowEnd::met;
+            report.window_seconds = job.window->seconds;
+            break;
+        case SampleEnd::size:
+            report.window = WindowEnd::missed;
+            break;
+        default:
+            report.window = WindowEnd::before;
+            break;
+    }
 }
 
 // False: what the thread executes cannot be counted.
 bool SampleEmulation::begin_collecting(const SampleJob& job, MapResolver& resolver,
                                        GuestThreads::Index thread) {
     if (thread >= job.threads.size()) return true;
-    auto stack = stack_of(job, thread);
+    const auto known = unwound_.find(thread);
+    auto stack = known != unwound_.end() ? known->second : stack_of(job, thread);
     if (stack && job.live() && !job.is_void())
         seen_at_.insert(seen_at_.end(), stack->begin(), stack->end());
     if (thread != 0) {
@@ -200,10 +241,18 @@ bool SampleEmulation::begin_collecting(const SampleJob& job, MapResolver& resolv
     collector_.begin({.resolver = resolver,
                       .stack = first_stack_,
                       .skip_instructions = job.skip_instructions,
-                      .weight = job.weight,
+                      .skips_until_told = job.window && job.window->states.size() > 1,
+                      .weight = weight_,
                       .bursts = job.windows ? &*job.windows : nullptr,
                       .seed = job.seed});
     return !first_stack_.empty();
+}
+
+// Of a replica, it is unwound now.
+void SampleEmulation::keep_stack(const SampleJob& job, GuestThreads::Index thread) {
+    if (job.live()) return copy_stack(job, thread);
+    if (thread < job.threads.size() && !unwound_.contains(thread))
+        unwound_[thread] = stack_of(job, thread);
 }
 
 // The call stack of a thread of the snapshot; nothing if it cannot be known any more.

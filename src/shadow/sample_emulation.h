@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -57,6 +58,11 @@ class SampleEmulation {
     std::optional<std::vector<GuestAddress>> stack_of(const SampleJob& job,
                                                       GuestThreads::Index thread);
     void copy_stack(const SampleJob& job, GuestThreads::Index thread);
+    void keep_stack(const SampleJob& job, GuestThreads::Index thread);
+    static std::uint32_t weigh(const SampleJob& job, std::uint64_t instructions,
+                               std::optional<SampleEnd> end);
+    static void note_window(const SampleJob& job, const SampleOutcome& outcome,
+                            SampleReport& report);
     bool begin_collecting(const SampleJob& job, MapResolver& resolver, GuestThreads::Index thread);
     bool is_wiped(const SampleJob& job);
     void follow(SampleJob& job, EmulationHooks& hooks, SampleReport& report);
@@ -73,6 +79,9 @@ class SampleEmulation {
     StackCopies stacks_;
     std::vector<GuestAddress> seen_at_;
     std::vector<GuestAddress> first_stack_;  // of the sample, while it goes on
+    // Of its threads, if it has a replica.
+    std::map<GuestThreads::Index, std::optional<std::vector<GuestAddress>>> unwound_;
+    std::uint32_t weight_ = 1;
     std::uint64_t last_process_ = 0;
     LiveSnapshot::Clock::time_point next_wiped_check_;
     Result<void> begun_ = {};  // whether the worker has the job

@@ -20,6 +20,7 @@
 #include "profile/event_bursts.h"
 #include "shadow/budget/kind_choice.h"
 #include "shadow/sample_syscalls.h"
+#include "shadow/sample_window.h"
 
 namespace shadowprof {
 
@@ -64,7 +65,11 @@ struct SampleJob {
     std::optional<BurstPlan> windows;     // what is counted; nothing: everything
     std::uint64_t skip_instructions = 0;  // SampleStart::skip_instructions
     std::uint64_t process = 0;            // SampledProcess::number
-    std::uint32_t weight = 1;             // SampleOrder::weight
+    double stands_for_seconds = 0;        // of the program's time
+    std::optional<SampleWindow> window;   // of a sample of one thread; nothing: none was found
+    // Of samples by time (RunOptions::sample_time): instructions a second, where there is no
+    // window.
+    std::optional<double> expected_speed;
 
     const ReplicaSnapshot* replica() const { return std::get_if<ReplicaSnapshot>(&snapshot); }
     const LiveSnapshot* live() const { return std::get_if<LiveSnapshot>(&snapshot); }
@@ -81,12 +86,22 @@ struct ThreadShare {
     std::uint64_t instructions = 0;
 };
 
+// Whether a sample came by the state that the program was in at the end of its window.
+enum class WindowEnd : std::uint8_t {
+    none,    // it has no window
+    met,     // it did: the emulation is proven right
+    before,  // it had to end before that
+    missed,  // it did not, and nothing else ended it
+};
+
 struct SampleReport {
     bool is_void = false;       // no sample: SampleJob::is_void()
     std::uint64_t process = 0;  // SampleJob::process
     SampleKind kind = SampleKind::shadow;
-    std::uint32_t weight = 1;  // SampleJob::weight
-    pid_t pid = 0;             // of the process
+    std::uint32_t weight = 1;  // sample_weight()
+    WindowEnd window = WindowEnd::none;
+    double window_seconds = 0;  // SampleWindow::seconds, where it was met
+    pid_t pid = 0;              // of the process
     SampleEnd end = SampleEnd::worker_lost;
     std::uint64_t instructions = 0;     // counted in the profile
     std::vector<ThreadShare> threads;   // of these; only threads that executed some

@@ -34,15 +34,34 @@ void SampleResults::add(const SampleReport& report) {
     stats_.counters["stopped_threads"] += report.stopped_threads;
     stats_.counters["collector_cpu_ns"] += report.collector_cpu_ns;
     ++stats_.ended[std::string(name(report.end))];
+    add_window(report);
     add_counters(stats_.counters, report.counters);
     damaged_ += report.trace_damaged;
     threads_.add(report.pid, report.threads, report.weight);
     if (report.syscalls) {
         add_counts(report.syscalls->counts, syscalls_);
-        const bool ended_it = report.end != SampleEnd::size && !report.syscalls->end_reason.empty();
+        const bool ended_it = !is_whole(report.end) && !report.syscalls->end_reason.empty();
         if (ended_it) ++end_reasons_[report.syscalls->end_reason];
     }
     if (!report.error.empty()) ++end_reasons_["worker lost: " + report.error];
+}
+
+void SampleResults::add_window(const SampleReport& report) {
+    switch (report.window) {
+        case WindowEnd::none:
+            return;
+        case WindowEnd::met:
+            ++stats_.counters["windows_met"];
+            stats_.counters["window_ns"] += static_cast<std::uint64_t>(report.window_seconds * 1e9);
+            stats_.counters["window_instructions"] += report.instructions;
+            return;
+        case WindowEnd::before:
+            ++stats_.counters["windows_not_reached"];
+            return;
+        case WindowEnd::missed:
+            ++stats_.counters["windows_missed"];
+            return;
+    }
 }
 
 void SampleResults::add_idle() {

@@ -48,6 +48,8 @@ class SampleResults {
     void fill_notes(Profile& profile, std::uint64_t taken) const;
 
   private:
+    void add_window(const SampleReport& report);
+
     SamplingStats stats_;
     CountScale scale_;  // of what is counted by process and thread
     SyscallStats syscalls_;

@@ -36,7 +36,7 @@ class NoSource final : public SampleSource {
 
 // One instruction, so that each sample begins at the same place.
 int spin() {
-    while (true) asm volatile("1: jmp 1b");
+    while (true) asm volatile(".byte 0xeb, 0xfe");
     return 0;
 }
 

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <variant>
 
 #include "base/result.h"
@@ -47,6 +48,16 @@ class SampleSource {
     virtual bool follows_load() const { return false; }
     // Takes one: stops the process once at most. An error says why that cannot be done.
     virtual Result<SampleTaken> sample(SampledProcess& process, SampleOrder order) = 0;
+
+    // When the process of the last sample is to be looked at again, to know what the sample stands
+    // for; nothing: never. No other sample is taken before.
+    using Clock = std::chrono::steady_clock;
+    using FindProcess = std::function<SampledProcess*(std::uint64_t number)>;
+    virtual std::optional<Clock::time_point> next_look() const { return std::nullopt; }
+    // Does so. It may stop the process once.
+    virtual void look(Clock::time_point, const FindProcess&) {}
+    // It will not be looked at any more.
+    virtual void stop_looking() {}
 
     // Events of a runner that has a sample of this source.
     virtual void on_emulated(SampleRunner&) {}

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <csignal>
 
+#include "base/clock.h"
 #include "base/readable.h"
 
 namespace shadowprof {
@@ -18,7 +19,8 @@ using std::chrono::milliseconds;
 constexpr milliseconds drain_limit{5000};
 // The same when the user wants an end.
 constexpr milliseconds hurried_limit{1000};
-constexpr int longest_sleep_ms = 250;
+constexpr milliseconds longest_sleep{250};
+constexpr milliseconds least_sleep{1};
 // A target whose system calls are watched may make the next one before the last status is dealt
 // with. After so many, it is looked what else there is to do.
 constexpr int most_statuses_in_a_row = 64;
@@ -83,6 +85,7 @@ Result<void> Sampler::run(Target& target, const ProgressListener& on_progress,
     results_.begin(begin_);
     if (options_.record_input) processes_->watch_syscalls(&recorder_);
     auto result = loop(target, on_progress, end);
+    stop_looking();
     runners_->stop_preparing();
     processes_->watch_syscalls(nullptr);
     end_ = Clock::now();
@@ -102,7 +105,9 @@ Result<void> Sampler::loop(Target& target, const ProgressListener& on_progress,
         const auto now = Clock::now();
         take_commands(now);
         check_for_end(end, now);
+        if (give_up_) stop_looking();
         if (give_up_ && (!runners_->is_busy() || nothing_to_sample_ || now >= *give_up_)) return {};
+        if (look(now)) continue;
         if (wants_sample(now)) {
             try_sample(now);
             continue;
@@ -112,27 +117,31 @@ Result<void> Sampler::loop(Target& target, const ProgressListener& on_progress,
             on_progress({duration<double>(now - begin_).count(), results_.samples(),
                          results_.instructions()});
         }
-        wait(end, has_more ? 0 : sleep_ms(now));
+        wait(end, has_more ? Clock::duration{} : sleep_time(now));
     }
 }
 
 // For statuses, events of runners, the user's wish for an end, and commands.
-void Sampler::wait(const SamplingEnd& end, int milliseconds) {
+void Sampler::wait(const SamplingEnd& end, Clock::duration longest) {
     pollfd waiting[] = {{child_signals_.get(), POLLIN, 0},
                         {runners_->fd(), POLLIN, 0},
                         {give_up_ ? -1 : end.request_fd, POLLIN, 0},
                         {control_ ? control_->fd() : -1, POLLIN, 0}};
-    poll(waiting, std::size(waiting), milliseconds);
+    const auto ns = to_ns(longest);
+    const timespec timeout = {static_cast<time_t>(ns / 1'000'000'000),
+                              static_cast<long>(ns % 1'000'000'000)};
+    ppoll(waiting, std::size(waiting), &timeout, nullptr);
     signalfd_siginfo seen;
     while (read(child_signals_.get(), &seen, sizeof seen) > 0) {
     }
 }
 
-int Sampler::sleep_ms(Clock::time_point now) const {
-    if (nothing_to_sample_ || give_up_ || !settings_.is_on() || !may_take_more(now))
-        return longest_sleep_ms;
-    const auto left = std::chrono::duration_cast<milliseconds>(next_start() - now).count() + 1;
-    return static_cast<int>(std::clamp<long>(left, 1, longest_sleep_ms));
+Sampler::Clock::duration Sampler::sleep_time(Clock::time_point now) const {
+    constexpr Clock::duration longest = longest_sleep;
+    if (const auto* source = looking())
+        return std::clamp(*source->next_look() - now, Clock::duration{}, longest);
+    if (nothing_to_sample_ || give_up_ || !settings_.is_on() || !may_take_more(now)) return longest;
+    return std::clamp<Clock::duration>(next_start() - now, least_sleep, longest);
 }
 
 // True if these were all.

@@ -79,8 +79,8 @@ class Sampler {
 
     // The loop: sampler.cc.
     Result<void> loop(Target& target, const ProgressListener& on_progress, const SamplingEnd& end);
-    void wait(const SamplingEnd& end, int milliseconds);
-    int sleep_ms(Clock::time_point now) const;
+    void wait(const SamplingEnd& end, Clock::duration longest);
+    Clock::duration sleep_time(Clock::time_point now) const;
     bool take_statuses();
     Result<void> detach_unsupported();
     void take_commands(Clock::time_point now);
@@ -94,6 +94,9 @@ class Sampler {
     void try_sample(Clock::time_point now);
     void sample(SampleRunner::Lease runner, Clock::time_point now);
     void note(SampledProcess& process, const SampleTaken& taken);
+    SampleSource* looking() const;
+    bool look(Clock::time_point now);
+    void stop_looking();
     void keep_off_processors_of(const SampledProcess& process);
     void schedule_next(const SampledProcess* process);
     void take_runner_events();

@@ -14,7 +14,7 @@ bool Sampler::may_take_more(Clock::time_point now) const {
 
 bool Sampler::wants_sample(Clock::time_point now) const {
     return !nothing_to_sample_ && !give_up_ && settings_.is_on() && now >= next_start() &&
-           may_take_more(now);
+           !looking() && may_take_more(now);
 }
 
 // 1. A runner must be free.
@@ -84,6 +84,26 @@ void Sampler::note(SampledProcess& process, const SampleTaken& taken) {
     }
 }
 
+// The one that wants to look at its last sample's process again.
+SampleSource* Sampler::looking() const {
+    const auto it = std::ranges::find_if(
+        sources_, [](const auto* source) { return source->next_look().has_value(); });
+    return it == sources_.end() ? nullptr : *it;
+}
+
+// 6. Where the sample has a window, the process is looked at again, until the window is known.
+// False: that is not due.
+bool Sampler::look(Clock::time_point now) {
+    auto* source = looking();
+    if (!source || now < *source->next_look()) return false;
+    source->look(now, [this](std::uint64_t number) { return processes_->find(number); });
+    return true;
+}
+
+void Sampler::stop_looking() {
+    for (auto* source : sources_) source->stop_looking();
+}
+
 // Where several processes run there is hardly a processor to keep off.
 void Sampler::keep_off_processors_of(const SampledProcess& process) {
     const auto workers = runners_->worker_pids();
@@ -109,7 +129,7 @@ void Sampler::schedule_next(const SampledProcess* process) {
     schedule_.on_sample(now, outlook, ahead);
 }
 
-// 6. The emulation goes on in the runner's thread. It tells when the replica is no longer needed,
+// 7. The emulation goes on in the runner's thread. It tells when the replica is no longer needed,
 // when an instruction is to be stepped, and when the sample has finished.
 void Sampler::take_runner_events() {
     while (const auto event = runners_->take_event()) {
@@ -128,7 +148,7 @@ void Sampler::take_runner_events() {
     }
 }
 
-// 7. What it has seen is in the collector; what it came to is added up.
+// 8. What it has seen is in the collector; what it came to is added up.
 void Sampler::on_finished(SampleRunner& runner) {
     const auto report = runner.take_report();
     auto* process = processes_->find(report.process);

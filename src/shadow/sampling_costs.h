@@ -54,6 +54,8 @@ class SamplingCosts {
     void settle(SampledProcess& process, Clock::time_point now, std::uint64_t own_cpu_ns);
 
     double total_seconds() const { return costs_.total_seconds(); }
+    // The price of a fault that a fork has induced, by itself.
+    double fault_seconds() const { return costs_.faults_seconds(1); }
     // What a shadow sample of the process costs it at most.
     double most_shadow_seconds(const SampledProcess& process) const;
 

@@ -66,7 +66,17 @@ Result<void> ShadowSamples::fork_in_stop(SampledProcess& process, ShadowShot& sh
         shot.live.emplace(live_.take_in(stop, std::move(*shot.runner), std::move(job)));
     else if (options_.record_input)
         shot.input.emplace(recorder_.record(tids));
+    if (shot.replica) watch_window(process, shot);
     return {};
+}
+
+// Of several threads none knows what the others did in its window.
+void ShadowSamples::watch_window(const SampledProcess& process, ShadowShot& shot) {
+    const auto& threads = shot.job.threads;
+    if (threads.size() != 1 || !options_.sample_time) return;
+    auto watch = WindowWatch::begin(process.target->pid(), threads[0].tid, threads[0].cpu,
+                                    *options_.sample_time, costs_.fault_seconds());
+    if (watch) shot.window.emplace(*std::move(watch));
 }
 
 // Leaves the shot without a replica where a live sample is to take its place.
@@ -107,7 +117,42 @@ void ShadowSamples::begin(SampledProcess& process, ShadowShot shot) {
     job.limits = design_.limits(job.skip_instructions + options_.sample_size, *process.target);
     active_.push_back(
         {nullptr, *std::move(shot.replica), Clock::now(), process.number, std::move(shot.input)});
-    active_.back().runner = &std::move(*shot.runner).begin(*this, std::move(job));
+    if (shot.window)
+        open_.emplace(Open{*std::move(shot.runner), std::move(job), *std::move(shot.window),
+                           std::prev(active_.end())});
+    else
+        active_.back().runner = &std::move(*shot.runner).begin(*this, std::move(job));
+}
+
+// While the window is open.
+
+std::optional<ShadowSamples::Clock::time_point> ShadowSamples::next_look() const {
+    return open_ ? std::optional(open_->window.next_look()) : std::nullopt;
+}
+
+void ShadowSamples::look(Clock::time_point now, const FindProcess& find) {
+    auto* process = find(open_->active->process);
+    if (!process) return close();
+    std::vector<std::chrono::nanoseconds> pauses;
+    const bool goes_on = open_->window.look(*process->target, now, pauses);
+    for (const auto pause : pauses) costs_.add_pause(pause);
+    if (!goes_on) close();
+}
+
+void ShadowSamples::stop_looking() {
+    if (open_) close();
+}
+
+// The emulation begins, with a window or without.
+void ShadowSamples::close() {
+    auto open = std::move(*open_);
+    open_.reset();
+    open.job.window = open.window.take();
+    if (open.job.window) {
+        open.job.skip_instructions = 0;
+        open.job.limits.instructions = open.window.most_instructions();
+    }
+    open.active->runner = &std::move(open.runner).begin(*this, std::move(open.job));
 }
 
 // While the replica is emulated, and after it.
@@ -157,10 +202,13 @@ std::chrono::nanoseconds ShadowSamples::on_finished(SampleRunner& runner,
                                                     SampledProcess* process) {
     on_emulated(runner);
     if (process) process->unforked.note(report, process->target->pid());
+    if (process && report.window == WindowEnd::met)
+        process->speed.add(report.instructions, report.window_seconds);
     return {};
 }
 
 void ShadowSamples::drop_if(const std::function<bool(std::uint64_t process)>& condition) {
+    if (open_ && condition(open_->active->process)) open_.reset();
     active_.remove_if([&](const Active& sample) { return condition(sample.process); });
 }
 

@@ -32,6 +32,7 @@ struct ShadowShot {
     bool later = false;  // SampleTaken::Kind::later
     std::optional<Replica> replica = {};
     std::optional<InputRecorder::Lease> input = {};
+    std::optional<WindowWatch> window = {};
     std::optional<LiveShot> live = {};  // taken in place of a fork that was refused
     std::optional<Error> refusal = {};
 };
@@ -49,6 +50,9 @@ class ShadowSamples final : public SampleInSteps<ShadowPlan, ShadowShot> {
     bool follows_load() const override { return true; }
     // Takes a live sample where the process cannot be forked, or a fork might harm it.
     Result<SampleTaken> sample(SampledProcess& process, SampleOrder order) override;
+    std::optional<Clock::time_point> next_look() const override;
+    void look(Clock::time_point now, const FindProcess& find) override;
+    void stop_looking() override;
     void on_emulated(SampleRunner& runner) override;
     void on_step(SampleRunner& runner) override;
     std::chrono::nanoseconds on_finished(SampleRunner& runner, const SampleReport& report,
@@ -57,10 +61,9 @@ class ShadowSamples final : public SampleInSteps<ShadowPlan, ShadowShot> {
     void fill(Profile&) const override {}
 
   private:
-    using Clock = std::chrono::steady_clock;
     // A sample whose replica lives.
     struct Active {
-        SampleRunner* runner = nullptr;
+        SampleRunner* runner = nullptr;  // null: its window is open
         Replica replica;
         Clock::time_point start;
         std::uint64_t process = 0;
@@ -71,8 +74,18 @@ class ShadowSamples final : public SampleInSteps<ShadowPlan, ShadowShot> {
     ShadowShot take(SampledProcess& process, ShadowPlan plan) override;
     Result<SampleTaken> settle(SampledProcess& process, ShadowShot shot) override;
     Result<void> fork_in_stop(SampledProcess& process, ShadowShot& shot);
+    void watch_window(const SampledProcess& process, ShadowShot& shot);
     Result<void> try_fork(ScopedStop& stop, SampledProcess& process, ShadowShot& shot);
+    // A sample whose emulation begins when its window is known.
+    struct Open {
+        SampleRunner::Lease runner;
+        SampleJob job;
+        WindowWatch window;
+        std::list<Active>::iterator active;
+    };
+
     void begin(SampledProcess& process, ShadowShot shot);
+    void close();
     std::list<Active>::iterator find(const SampleRunner& runner);
     std::optional<SampleEnd> step(Active& sample, const StepExchange::Step& step, CpuState& cpu);
 
@@ -85,6 +98,7 @@ class ShadowSamples final : public SampleInSteps<ShadowPlan, ShadowShot> {
     InputRecorder& recorder_;
     LiveSamples& live_;
     std::list<Active> active_;
+    std::optional<Open> open_;
 };
 
 }  // namespace shadowprof

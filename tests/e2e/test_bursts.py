@@ -6,7 +6,7 @@ import subprocess
 
 import bounds
 import processes
-from harness import SHADOWPROF, TestCase, main, victim
+from harness import SHADOWPROF, TestCase, main, victim, whole
 
 # Events that a round of the loop in edges.S makes: two calls and a back-edge.
 ROUND_EVENTS = 3
@@ -23,7 +23,7 @@ class Bursts(TestCase):
             return victim(program), *(arguments or [str(WORK[program] * factor)])
 
         done, profile = self.profile_until(
-            lambda profile: arguments or profile["sampling"]["ended"].get("size", 0) >= least,
+            lambda profile: arguments or whole(profile) >= least,
             command, module=victim(program), options=options)
         self.assertEqual(done.code, 0, done.stderr)
         sampling = profile["sampling"]

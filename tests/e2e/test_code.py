@@ -4,7 +4,7 @@ that was executed."""
 import collections
 import pathlib
 
-from harness import TestCase, main, taken, victim
+from harness import TestCase, main, taken, victim, whole
 
 
 def instructions_by_function(profile):
@@ -26,8 +26,8 @@ class MadeAtRunTime(TestCase):
             with self.subTest(mode=mode):
                 def is_enough(profile):
                     pathlib.Path(f"/tmp/perf-{profile['run']['pid']}.map").unlink(missing_ok=True)
-                    whole = profile["sampling"]["ended"].get("size", 0)
-                    return (taken(profile) if mode == "burst" else whole) > 20
+                    complete = whole(profile)
+                    return (taken(profile) if mode == "burst" else complete) > 20
 
                 done, profile = self.profile_until(
                     is_enough, lambda factor: (victim("jit"), how, str(self.ROUNDS[how] * factor)),
@@ -36,7 +36,7 @@ class MadeAtRunTime(TestCase):
                     self.skipTest("code cannot be made here")
                 self.assertEqual((done.code, done.stdout), (0, b"jit: right\n"))
                 ended = profile["sampling"]["ended"]
-                self.assertEqual(ended.keys() - {"size", "time", "exit", "idle", "unsafe_syscall"},
+                self.assertEqual(ended.keys() - {"size", "met", "time", "exit", "idle", "unsafe_syscall"},
                                  set())
                 # Where the machine is busy, some begin while the program is loaded.
                 self.assertLessEqual(ended.get("unsafe_syscall", 0), 0.1 * taken(profile) + 1)

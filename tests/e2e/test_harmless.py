@@ -8,7 +8,7 @@ import time
 
 import processes
 from harness import (DENSE, HANG_SECONDS, SELF_EXEC, SHADOWPROF, WORK_FACTORS, TestCase, main,
-                     tagged_processes, taken, victim)
+                     tagged_processes, taken, victim, whole)
 
 
 def target_pid(program, tag):
@@ -42,7 +42,7 @@ class Harmless(TestCase):
         # A whole sample has four rounds in it.
         self.assertGreater(sum(profile["syscalls"]["by_name"].get(name, 0)
                                for name in ("write", "rename", "unlink", "sendto")),
-                           20 * profile["sampling"]["ended"].get("size", 0))
+                           20 * whole(profile))
 
     def test_a_parent_sees_no_child_that_is_not_its_own(self):
         for factor in WORK_FACTORS:
@@ -71,18 +71,18 @@ class Harmless(TestCase):
 
     def test_time_goes_forward(self):
         done, profile = self.profile_until(
-            lambda profile: profile["sampling"]["ended"].get("size", 0) > 20,
+            lambda profile: whole(profile) > 20,
             lambda factor: (victim("clock"), str(9_000_000 * factor)))
         self.assertEqual(done.code, 0, done.stdout)
         self.assert_sampled_well(profile)
 
     def test_memory_that_forks_leave_out_is_sampled_and_still_left_out(self):
         done, profile = self.profile_until(
-            lambda profile: profile["sampling"]["ended"].get("size", 0) >= 3,
+            lambda profile: whole(profile) >= 3,
             lambda factor: (victim("unforked"), str(4_000_000 * factor)))
         self.assertEqual(done.code, 0, done.stdout)
         # The first samples find out.
-        self.assertGreaterEqual(profile["sampling"]["ended"].get("size", 0), 3)
+        self.assertGreaterEqual(whole(profile), 3)
 
     def test_a_wrapper_that_executes_itself_is_followed(self):
         for factor in WORK_FACTORS:

@@ -5,7 +5,7 @@ import subprocess
 
 import bounds
 import processes
-from harness import DENSE, WORK_FACTORS, TestCase, main, victim
+from harness import DENSE, WORK_FACTORS, TestCase, main, victim, whole
 
 MEBIBYTES = 16
 BUFFER_BYTES = 4096  # of each read
@@ -40,7 +40,7 @@ class Input(TestCase):
 
     def go_on_over_reads(self, profile):
         return (self.low_bytes(profile)[1] > self.least_of_going_on(profile)
-                and profile["sampling"]["ended"].get("size", 0) > 0)
+                and whole(profile) > 0)
 
 
 class Run(Input):
@@ -56,7 +56,7 @@ class Run(Input):
                                            options=("--record-input", *options))
         self.assertEqual((done.code, done.stderr), (0, ""), done.stdout)
         self.assert_right_bytes(profile, self.least_of_going_on(profile))
-        self.assertGreater(profile["sampling"]["ended"].get("size", 0), 0)
+        self.assertGreater(whole(profile), 0)
         return done, profile
 
     def test_output_is_the_same_and_samples_go_on_over_what_is_read(self):
@@ -98,7 +98,7 @@ class Run(Input):
 
     def test_a_program_without_input_is_sampled_as_without(self):
         done, profile = self.profile_until(
-            lambda profile: profile["sampling"]["ended"].get("size", 0) >= 5,
+            lambda profile: whole(profile) >= 5,
             lambda factor: (victim("checksum"), "2", str(150 * factor)),
             options=("--record-input",))
         self.assertEqual(done.code, 0, done.stdout)

@@ -2,7 +2,7 @@
 
 import pathlib
 
-from harness import TestCase, main, taken, victim
+from harness import TestCase, main, taken, victim, whole
 
 NO_SUCH_MEMORY = 77
 ROUNDS = 10_000_000
@@ -101,7 +101,7 @@ class Wiped(TestCase):
         for mode in ("shadow", "burst"):
             with self.subTest(mode=mode):
                 done, profile = self.profile_until(
-                    lambda profile: profile["sampling"]["ended"].get("size", 0) >= 3,
+                    lambda profile: whole(profile) >= 3,
                     lambda factor: (victim("wiped"), str(6_000_000 * factor)),
                     options=[f"--mode={mode}", WHEN_IT_IS_THERE], module=victim("wiped"))
                 self.assertEqual((done.code, done.stdout[:7]), (0, b"wiped: "))
@@ -110,7 +110,7 @@ class Wiped(TestCase):
                 self.assertIn("seen_data", called)
                 self.assertNotIn("seen_zero", called)
                 # The first ones find out.
-                self.assertGreaterEqual(profile["sampling"]["ended"].get("size", 0), 3)
+                self.assertGreaterEqual(whole(profile), 3)
 
 
 del Special  # unittest would run it as well

@@ -2,7 +2,7 @@
 
 
 import bounds
-from harness import TestCase, main, victim
+from harness import TestCase, main, victim, whole
 
 
 # The values of so many instructions are recorded once.
@@ -18,7 +18,7 @@ class Truth(TestCase):
     profile_of = {}
 
     def is_enough(self, profile):
-        return profile["sampling"]["ended"].get("size", 0) >= 20
+        return whole(profile) >= 20
 
     def setUp(self):
         super().setUp()
@@ -148,6 +148,35 @@ class SlowPlaces(TestCase):
         allowed = bounds.binomial(samples, 0.7) + 0.05 * quick / 399
         self.assertLessEqual(abs(slow - quick / 399), allowed)
         self.assertLess(allowed, 0.25 * quick / 399, "too few samples for a test")
+
+
+class Speeds(Truth):
+    """Phases that take about as long as each other, and have from 1 to 80% of the turns of loops."""
+
+    program = "speeds"
+    work = 150
+    options = ("--sample-time=300us", "--mode=shadow", "--load=1", "--profiles=edge")
+    TURNS = {"arithmetic": 4_000_000, "divides": 600_000, "chase": 60_000, "branches": 600_000}
+
+    def is_enough(self, profile):
+        return profile["sampling"]["counters"].get("windows_met", 0) >= 80
+
+    def test_slow_phases_do_not_count_too_often(self):
+        turns = dict.fromkeys(self.TURNS, 0)
+        for (_, target), count in self.profile_of[self.program, self.options].edge_counts().items():
+            name = target.removeprefix("speeds_").removesuffix("_turn")
+            turns[name] = turns.get(name, 0) + count
+        seen = sum(turns[name] for name in self.TURNS)
+        for name, wanted in self.TURNS.items():
+            truth = wanted / sum(self.TURNS.values())
+            # By moments of time each would have some 20% or more.
+            self.assertAlmostEqual(turns[name] / seen, truth, delta=0.15 * truth + 0.08,
+                                   msg=f"{name}: {turns}")
+
+    def test_samples_end_in_states_of_the_program(self):
+        counters = self.profile_of[self.program, self.options]["sampling"]["counters"]
+        self.assertEqual(counters.get("windows_missed", 0), 0)
+        self.assertGreater(counters["window_instructions"], 0)
 
 
 class Paths(Truth):
