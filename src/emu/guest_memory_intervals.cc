@@ -108,6 +108,7 @@ void GuestMemory::refresh(std::span<const MemoryRange> changed) {
         }
         reread(first_page, changed);
         reread(last_page, changed);
+        if (listener_) listener_(first_page + page_bytes, last_page);
         drop_range(first_page + page_bytes, last_page);
     }
 }

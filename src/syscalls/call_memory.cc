@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <limits>
 
 #include "syscalls/message_layout.h"
@@ -14,11 +15,12 @@ namespace {
 using Kind = MemoryAccess::Kind;
 
 constexpr std::size_t most_argument_bytes = 256 * 1024;
-constexpr std::uint64_t most_vectors = 1024;   // UIO_MAXIOV
-constexpr std::uint64_t most_messages = 1024;  // the same
-constexpr std::uint64_t most_descriptors = 1 << 20;
+constexpr std::uint64_t most_vectors = 1024;    // UIO_MAXIOV
+constexpr std::uint64_t most_messages = 1024;   // the same
+constexpr int most_descriptors = 1 << 20;       // of a set
 constexpr std::uint64_t socket_size_bytes = 4;  // socklen_t
 constexpr int pidfd_message = 4;                // SCM_PIDFD
+constexpr std::uint64_t bad_address = -std::uint64_t{EFAULT};
 
 bool has_failed(std::uint64_t result) {
     return result > std::uint64_t(-4096);
@@ -37,10 +39,18 @@ constexpr IoctlRow ioctls[] = {
     {FIONCLEX, 0},
 };
 
+// Null: it may write anywhere.
+const IoctlRow* find_ioctl(std::uint64_t request) {
+    const auto* row = std::find_if(std::begin(ioctls), std::end(ioctls), [&](const IoctlRow& each) {
+        return each.request == static_cast<std::uint32_t>(request);
+    });
+    return row == std::end(ioctls) ? nullptr : row;
+}
+
 std::uint64_t set_bytes(std::uint64_t count) {
     const auto signed_count = static_cast<std::int32_t>(count);
     if (signed_count <= 0) return 0;
-    return (std::min<std::uint64_t>(count & UINT32_MAX, most_descriptors) + 63) / 64 * 8;
+    return (static_cast<std::uint64_t>(std::min(signed_count, most_descriptors)) + 63) / 64 * 8;
 }
 
 // A call's ranges as they are found. Ends at the highest address.
@@ -105,6 +115,11 @@ void add_arguments(const MemoryAccess& access, const CallArguments& a, MemoryRea
     }
 }
 
+bool uses_memory(const MemoryUse& use) {
+    return std::ranges::any_of(
+        use.accesses, [](const MemoryAccess& access) { return access.kind != Kind::none; });
+}
+
 // What a call has written.
 
 class Written {
@@ -157,15 +172,17 @@ bool Written::add(const MemoryAccess& access) {
         case Kind::vectors:
             return add_vectors(at, a_[access.other], returned());
         case Kind::address:
+            // The size is written where there is no address, and calls that fail say how much room
+            // they want.
+            ranges_.add(a_[access.other], socket_size_bytes);
             return at == 0 || has_failed(result_) || add_address(at, a_[access.other]);
         case Kind::message:
             return has_failed(result_) || add_message(at, result_);
         case Kind::messages:
-            return has_failed(result_) ||
-                   add_messages(at, std::min(result_, message_count(access, a_)));
+            return has_failed(result_) || (result_ <= most_messages && add_messages(at, result_));
         case Kind::set:
             ranges_.add(at, set_bytes(a_[0]));
-            return true;
+            return static_cast<std::int32_t>(a_[0]) <= std::int32_t{most_descriptors};
         case Kind::ioctl:
             return add_ioctl(at, a_[access.other]);
     }
@@ -218,10 +235,8 @@ bool Written::add_messages(std::uint64_t at, std::uint64_t count) {
 }
 
 bool Written::add_ioctl(std::uint64_t at, std::uint64_t request) {
-    const auto* row = std::find_if(std::begin(ioctls), std::end(ioctls), [&](const IoctlRow& each) {
-        return each.request == static_cast<std::uint32_t>(request);
-    });
-    if (row == std::end(ioctls)) return false;
+    const auto* row = find_ioctl(request);
+    if (!row) return false;
     ranges_.add(at, row->bytes);
     return true;
 }
@@ -233,9 +248,10 @@ void add_rights(std::uint64_t message, MemoryReader& before, MemoryReader& writt
     const auto body = read_value<MessageBody>(before, {message + message_body_at});
     const auto size = read_value<std::uint64_t>(written, {message + message_control_size_at});
     if (!body || !size) return;
-    for (std::uint64_t at = 0; at < std::min(*size, body->control_bytes);) {
+    const std::uint64_t end = std::min(*size, body->control_bytes);
+    for (std::uint64_t at = 0; at < end;) {
         const auto header = read_value<ControlHeader>(written, {body->control + at});
-        if (!header || header->size_bytes < sizeof *header) return;
+        if (!header || header->size_bytes < sizeof *header || header->size_bytes > end - at) return;
         const bool has_descriptors = header->level == SOL_SOCKET &&
                                      (header->type == SCM_RIGHTS || header->type == pidfd_message);
         for (std::uint64_t i = sizeof *header; has_descriptors && i + 4 <= header->size_bytes;
@@ -244,7 +260,6 @@ void add_rights(std::uint64_t message, MemoryReader& before, MemoryReader& writt
             if (!fd) return;
             descriptors.push_back(*fd);
         }
-        if (header->size_bytes > *size) return;
         at += (header->size_bytes + 7) & ~std::uint64_t{7};
     }
 }
@@ -276,6 +291,12 @@ std::optional<std::vector<MemoryBytes>> read_ranges(const std::vector<MemoryRang
     return parts;
 }
 
+bool may_write_anywhere(const MemoryUse& use, const CallArguments& arguments) {
+    return !use.is_known || std::ranges::any_of(use.accesses, [&](const MemoryAccess& access) {
+        return access.kind == Kind::ioctl && !find_ioctl(arguments[access.other]);
+    });
+}
+
 bool depends_on_argument_memory(const MemoryUse& use) {
     return std::ranges::any_of(use.accesses, [](const MemoryAccess& access) {
         return access.kind == Kind::vectors || access.kind == Kind::address ||
@@ -298,6 +319,8 @@ std::optional<std::vector<MemoryRange>> written_ranges(const MemoryUse& use,
                                                        MemoryReader& argument_memory,
                                                        MemoryReader& memory) {
     if (!use.is_known) return std::nullopt;
+    // How far it came before it met memory that it cannot use is not known.
+    if (uses_memory(use) && result == bad_address) return std::nullopt;
     Written written(arguments, result, argument_memory, memory);
     for (const MemoryAccess& access : use.accesses)
         if (!written.add(access)) return std::nullopt;

@@ -31,6 +31,9 @@ class KnownMemory final : public MemoryReader {
     const std::vector<MemoryBytes>& parts_;
 };
 
+// Nothing says what memory the call writes.
+bool may_write_anywhere(const MemoryUse& use, const CallArguments& arguments);
+
 // Whether what a call writes depends on memory as it was at its entry.
 bool depends_on_argument_memory(const MemoryUse& use);
 

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cerrno>
 
 namespace shadowprof::kernel_writes_test {
 namespace {
@@ -51,11 +52,59 @@ TEST_CASE("a call that reads into vectors writes as much as it returned") {
           Ranges{MemoryRange::all()});
 }
 
+TEST_CASE("what may be written beyond the facts of a call is anything") {
+    constexpr std::uint64_t most_messages = 1024, most_descriptors = 1 << 20;
+    CHECK(writes_of({__NR_getsockopt, {3, 1, 26, 0x1000, 0x2000}, 0}).ranges ==
+          Ranges{MemoryRange::all()});
+    CHECK(hides_memory({__NR_getsockopt, {3, 1, 26, 0x1000, 0x2000}, 0}));
+    const std::vector<std::byte> headers((most_messages + 1) * 64);
+    const std::vector<MemoryBytes> at_entry = {{{0x10000}, headers}};
+    KnownMemory memory(at_entry);
+    const PassedSyscall many{__NR_recvmmsg, {3, 0x10000, 2 * most_messages}, most_messages + 1};
+    CHECK(shadowprof::writes_of(many, needed_memory(many, memory), memory).ranges ==
+          Ranges{MemoryRange::all()});
+    const PassedSyscall few{__NR_recvmmsg, {3, 0x10000, 2 * most_messages}, 2};
+    CHECK_FALSE(shadowprof::writes_of(few, needed_memory(few, memory), memory).ranges ==
+                Ranges{MemoryRange::all()});
+    CHECK(writes_of({__NR_select, {most_descriptors + 1, 0x1000}, 0}).ranges ==
+          Ranges{MemoryRange::all()});
+    CHECK_FALSE(writes_of({__NR_select, {most_descriptors, 0x1000}, 0}).ranges ==
+                Ranges{MemoryRange::all()});
+}
+
+TEST_CASE("a socket's name without room for it has its size written") {
+    const std::array<std::uint32_t, 1> room = {0};
+    const auto bytes = std::as_bytes(std::span(room));
+    const std::vector<MemoryBytes> at_entry = {{{0x2000}, {bytes.begin(), bytes.end()}}};
+    KnownMemory memory(at_entry);
+    const PassedSyscall name{__NR_getsockname, {3, 0, 0x2000}, 0};
+    CHECK(shadowprof::writes_of(name, needed_memory(name, memory), memory).ranges ==
+          Ranges{{{0x2000}, {0x2004}}});
+}
+
+TEST_CASE("a call that failed may have written all the same") {
+    constexpr auto no_room = std::uint64_t(-ERANGE), bad_address = std::uint64_t(-EFAULT);
+    const std::array<std::uint32_t, 1> room = {4};
+    const auto bytes = std::as_bytes(std::span(room));
+    const std::vector<MemoryBytes> at_entry = {{{0x2000}, {bytes.begin(), bytes.end()}}};
+    KnownMemory memory(at_entry);
+    const PassedSyscall name{__NR_getsockname, {3, 0x1000, 0x2000}, no_room};
+    CHECK(shadowprof::writes_of(name, needed_memory(name, memory), memory).ranges ==
+          Ranges{{{0x2000}, {0x2004}}});
+    const PassedSyscall received{__NR_recvfrom, {3, 0x1000, 500}, no_room};
+    CHECK(writes_of(received).ranges == Ranges{{{0x1000}, {0x11f4}}});
+    CHECK(writes_of({__NR_read, {0, 0x1000, 500}, bad_address}).ranges ==
+          Ranges{MemoryRange::all()});
+    CHECK(writes_of({__NR_write, {0, 0x1000, 500}, bad_address}).ranges.empty());
+}
+
 TEST_CASE("an ioctl writes what its request says, or anything") {
     constexpr std::uint64_t window_size = 0x5413, unknown = 0x1234;
     CHECK(writes_of({__NR_ioctl, {1, window_size, 0x1000}, 0}).ranges ==
           Ranges{{{0x1000}, {0x1008}}});
     CHECK(writes_of({__NR_ioctl, {1, unknown, 0x1000}, 0}).ranges == Ranges{MemoryRange::all()});
+    CHECK(hides_memory({__NR_ioctl, {1, unknown, 0x1000}, 0}));
+    CHECK_FALSE(hides_memory({__NR_ioctl, {1, window_size, 0x1000}, 0}));
 }
 
 TEST_CASE("a mapping is looked for anew, and what was there before is not kept") {

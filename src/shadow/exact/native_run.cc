@@ -204,12 +204,13 @@ Result<void> NativeRun::await_birth() {
 }
 
 // From the exit of a system call, which may have to begin anew, to where it has an answer or a
-// handler runs. Answers the registers there.
-Result<user_regs_struct> NativeRun::finish_call(Passage& passage) {
+// handler runs. Answers what the call returned; a handler begins with another value in its place.
+Result<std::uint64_t> NativeRun::finish_call(Passage& passage) {
     while (true) {
+        TRY_ASSIGN(const auto at_exit, thread_.registers());
         TRY(deliver_pending(passage));
         TRY_ASSIGN(const auto now, thread_.registers());
-        if (!is_restart(now)) return now;
+        if (!is_restart(now)) return is_restart(at_exit) ? now.rax : at_exit.rax;
         TRY(enter_call_again(passage));
     }
 }
@@ -253,10 +254,9 @@ Result<Passage> NativeRun::pass_syscall() {
         if (status.kind() == Kind::signal_stop) TRY(deliver_one(passage));
     }
     if (!passage.blocked.empty()) return passage;
-    TRY_ASSIGN(const auto now, finish_call(passage));
+    TRY_ASSIGN(call.result, finish_call(passage));
     if (call.number == SYS_rt_sigaction) traps_.forget();
     awaits_processor_time_ |= sets_processor_timer(call);
-    call.result = now.rax;
     if (may_bear_sharer(call)) memory_sharers_.push_back(static_cast<pid_t>(call.result));
     auto writes = writes_of(call, needed, memory);
     writes.ranges.insert(writes.ranges.end(), passage.writes.ranges.begin(),
@@ -298,7 +298,7 @@ Result<Passage> NativeRun::pass_vdso_call() {
     for (const auto pointer : {entry.rdi, entry.rsi, entry.rdx})
         ranges.push_back({{pointer}, {pointer + vdso_result_bytes}});
     // getrandom(buffer, bytes, flags, state, state bytes); to others these are no sizes.
-    constexpr std::uint64_t most_random_bytes = 1 << 20;
+    constexpr std::uint64_t most_random_bytes = 0x7ffff000;  // MAX_RW_COUNT
     if (entry.rsi <= most_random_bytes) ranges.push_back({{entry.rdi}, {entry.rdi + entry.rsi}});
     if (entry.r8 <= most_random_bytes) ranges.push_back({{entry.rcx}, {entry.rcx + entry.r8}});
     TRY(deliver_held(passage));

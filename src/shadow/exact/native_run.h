@@ -81,7 +81,7 @@ class NativeRun {
 
     Result<WaitStatus> advance(Advance how);
     Result<WaitStatus> advance_to_trap(Advance how);
-    Result<user_regs_struct> finish_call(Passage& passage);
+    Result<std::uint64_t> finish_call(Passage& passage);
     Result<void> enter_call_again(Passage& passage);
     Result<Passage> leave_other_call(user_regs_struct before);
     Result<void> await_birth();
