@@ -11,19 +11,21 @@
 namespace shadowprof {
 namespace {
 
-// Levenshtein's distance, one row of the table at a time.
+// Levenshtein's distance with swaps of neighbours, three rows of the table at a time.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
-    std::vector<std::size_t> row(b.size() + 1);
-    std::iota(row.begin(), row.end(), std::size_t{0});
+    std::vector<std::size_t> before, above(b.size() + 1), row(b.size() + 1);
+    std::iota(above.begin(), above.end(), std::size_t{0});
     for (std::size_t i = 0; i < a.size(); ++i) {
-        std::size_t diagonal = std::exchange(row[0], i + 1);
+        row[0] = i + 1;
         for (std::size_t j = 0; j < b.size(); ++j) {
-            const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
-            diagonal = row[j + 1];
-            row[j + 1] = std::min({replaced, diagonal + 1, row[j] + 1});
+            const std::size_t replaced = above[j] + (a[i] == b[j] ? 0 : 1);
+            row[j + 1] = std::min({replaced, above[j + 1] + 1, row[j] + 1});
+            const bool swapped = i != 0 && j != 0 && a[i] == b[j - 1] && a[i - 1] == b[j];
+            if (swapped) row[j + 1] = std::min(row[j + 1], before[j - 1] + 1);
         }
+        before = std::exchange(above, row);
     }
-    return row.back();
+    return above.back();
 }
 
 }  // namespace
@@ -38,6 +40,11 @@ std::string_view nearest(std::string_view typed, std::span<const std::string_vie
         best_distance = distance;
     }
     return best;
+}
+
+std::string did_you_mean(std::string_view typed, std::span<const std::string_view> known) {
+    const std::string_view near = nearest(typed, known);
+    return near.empty() ? std::string() : fmt::format("did you mean '{}'? ", near);
 }
 
 Error bad_option_value(std::string_view option, std::string_view typed,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "base/result.h"
@@ -9,8 +10,11 @@
 namespace shadowprof {
 
 // The member of `known` that `typed` most likely meant, or an empty view if none is near: at most
-// one insertion, deletion or replacement for every three characters typed.
+// one insertion, deletion, replacement or swap of neighbours for every three characters typed.
 std::string_view nearest(std::string_view typed, std::span<const std::string_view> known);
+
+// "did you mean 'length'? ": in front of what is accepted. Nothing if no word is near.
+std::string did_you_mean(std::string_view typed, std::span<const std::string_view> known);
 
 // ErrorCode::usage: an option cannot have the value `typed`, which must be printable.
 // "--sort=lenght: did you mean 'length'?; it takes count, length".

@@ -199,6 +199,22 @@ Result<ProcStat> read_thread_stat(pid_t pid, pid_t tid) {
     return ProcStat::parse(text);
 }
 
+Result<ThreadRuns> read_thread_runs(pid_t pid, pid_t tid) {
+    TRY_ASSIGN(const auto text,
+               read_proc_text(fmt::format("/proc/{}/task/{}/schedstat", pid, tid)));
+    ThreadRuns runs;
+    std::uint64_t waited_ns = 0;
+    const char* at = text.data();
+    const char* const end = at + text.size();
+    for (std::uint64_t* each : {&runs.run_ns, &waited_ns, &runs.runs}) {
+        while (at != end && *at == ' ') ++at;
+        const auto [next, error] = std::from_chars(at, end, *each);
+        if (error != std::errc{}) return Error{ErrorCode::invalid, 0, "schedstat has no times"};
+        at = next;
+    }
+    return runs;
+}
+
 Result<char> read_thread_state(pid_t pid, pid_t tid) {
     TRY_ASSIGN(const ProcStat stat, read_thread_stat(pid, tid));
     return stat.state;

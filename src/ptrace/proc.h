@@ -79,6 +79,12 @@ std::uint64_t read_cpu_ns(pid_t pid);
 // Of one thread.
 Result<ProcStat> read_thread_stat(pid_t pid, pid_t tid);
 Result<char> read_thread_state(pid_t pid, pid_t tid);
+// From /proc/PID/task/TID/schedstat.
+struct ThreadRuns {
+    std::uint64_t run_ns = 0;  // processor time; of a thread that runs, until a moment ago
+    std::uint64_t runs = 0;    // how often it was given a processor
+};
+Result<ThreadRuns> read_thread_runs(pid_t pid, pid_t tid);
 
 // Two processes share their memory (kcmp(2)). Nothing where the kernel does not say.
 std::optional<bool> have_same_memory(pid_t a, pid_t b);

@@ -74,6 +74,18 @@ TEST_CASE("a process that is gone is ErrorCode::gone") {
     CHECK(!read_value<int>(memory, {0x1000}));
 }
 
+TEST_CASE("each sleep of a thread is followed by one more run, where the kernel counts them") {
+    const auto before = read_thread_runs(::getpid(), ::gettid());
+    if (!before || before->runs == 0) return;
+    constexpr int sleeps = 20;
+    for (int i = 0; i < sleeps; ++i) ::usleep(100);
+    const auto after = read_thread_runs(::getpid(), ::gettid());
+    REQUIRE(after);
+    CHECK(after->runs >= before->runs + sleeps);
+    CHECK(after->run_ns > before->run_ns);
+    CHECK(read_thread_runs(::getpid(), 0x3fffffff).error().code == ErrorCode::gone);
+}
+
 TEST_CASE("memory is read over mapping borders, and not where there is none") {
     auto* pages = static_cast<char*>(::mmap(nullptr, 3 * page_bytes, PROT_READ | PROT_WRITE,
                                             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));

@@ -1,6 +1,7 @@
 #include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -39,6 +40,16 @@ bool is_traced(pid_t pid) {
     return status && status->tracer_pid != 0;
 }
 
+// Threads that do so at the same time wait for each other, uninterruptible for a moment.
+void map_and_unmap() {
+    for (int turn = 0; turn < 20; ++turn) {
+        constexpr std::size_t bytes = 64 * 4096;
+        void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+        ::munmap(memory, bytes);
+    }
+}
+
 }  // namespace
 
 TEST_CASE("no thread runs while the target is stopped, whatever comes and goes") {
@@ -49,7 +60,10 @@ TEST_CASE("no thread runs while the target is stopped, whatever comes and goes")
         while (!counters->stop) {
             std::array<std::thread, 3> brief;
             for (auto& thread : brief)
-                thread = std::thread([&] { ++counters->threads, ++counters->ticks; });
+                thread = std::thread([&] {
+                    map_and_unmap();
+                    ++counters->threads, ++counters->ticks;
+                });
             for (auto& thread : brief) thread.join();
         }
         ticker.join();

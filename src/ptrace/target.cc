@@ -212,6 +212,13 @@ pid_t Target::live_thread_id() const {
     return live == threads_.end() ? pid_ : live->first;
 }
 
+std::vector<pid_t> Target::thread_ids() const {
+    std::vector<pid_t> ids;
+    for (const auto& [tid, thread] : threads_)
+        if (!thread.dead) ids.push_back(tid);
+    return ids;
+}
+
 // A process with a companion stops before its parent sees its end: the companion must be gone by
 // then.
 std::uint64_t Target::ptrace_options() const {

@@ -141,6 +141,7 @@ class Target {
     bool is_supported() const { return is_supported_; }
     bool is_detached() const { return detached_; }
     std::size_t thread_count() const { return threads_.size(); }
+    std::vector<pid_t> thread_ids() const;
     // No thread was on a processor or waited for one just now. Disturbs nobody.
     bool is_asleep() const;
 

@@ -55,6 +55,9 @@ bool Target::is_left_asleep(pid_t tid, Sleepers sleepers) const {
     const auto call = read_sleeping_call(pid_, tid);
     if (!call || call->is_futex_wait() || call->bears_child()) return false;
     if (sleepers != Sleepers::leave_alone && !is_stop_visible(pid_, *call)) return false;
+    // A thread that is uninterruptible, as one that waits for the lock of its mappings, is back in
+    // a moment; so it is stopped there.
+    if (read_thread_state(pid_, tid).value_or('X') != 'S') return false;
     // It may stand in a stop that nobody has looked at yet, as behind a clone.
     return !hub_->has_status(tid);
 }

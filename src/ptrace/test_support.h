@@ -108,6 +108,16 @@ inline int exit_code_at_end(WaitHub& hub, Target& target) {
     return target.end()->exit_code();
 }
 
+// Keeps the processor busy, without a system call. Its code stands alone.
+[[gnu::noinline]] inline std::uint64_t spin_for(std::uint64_t turns) {
+    std::uint64_t x = 1;
+    for (std::uint64_t i = 0; i < turns; ++i) {
+        x = x * 6364136223846793005u + i;
+        asm volatile("" : "+r"(x));
+    }
+    return x;
+}
+
 // The only thread of a process sleeps in the kernel.
 inline bool is_asleep(pid_t pid) {
     return read_thread_state(pid, pid).value_or('?') == 'S';
