@@ -18,4 +18,5 @@ complete -c shadowprof -n '__fish_seen_subcommand_from run attach' -l profiles -
     -a 'all edge path value call method latency hazard stream'
 complete -c shadowprof -n '__fish_seen_subcommand_from run attach' -l threads -x -a 'all main'
 complete -c shadowprof -n '__fish_seen_subcommand_from run attach' -l follow-forks -x -a 'yes no'
+complete -c shadowprof -n '__fish_seen_subcommand_from run attach' -l task-clock -x -a 'yes no'
 complete -c shadowprof -n '__fish_seen_subcommand_from attach' -f -a '(__fish_complete_pids)'

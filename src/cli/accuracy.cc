@@ -15,6 +15,8 @@ int accuracy_main(std::span<const std::string> words) {
     std::string top = std::to_string(options.top);
     line.flag("--json", options.json, "print a JSON object instead of a table");
     line.text("--top", top, "show the N worst entries of each metric [5]");
+    line.text("--floor", options.floor,
+              "another profile like FULL, with another seed: show what metrics are of that");
     line.text("FULL", options.full, "what counts as the truth: of `run --mode=exact`").required();
     line.text("SAMPLED", options.sampled, "what is measured; - is standard input").required();
     if (const auto done = line.parse("accuracy", words)) return *done;

@@ -38,7 +38,9 @@ std::string why_nothing_was_seen(const Profile& profile) {
 
 Result<void> attach(const RunRequest& request, const Shielded& shielded) {
     TRY_ASSIGN(auto output, SafeOutput::open(request.output));
-    TRY_ASSIGN(auto control, open_control(request, shielded));
+    TRY_ASSIGN(auto control, open_control(request, shielded, output, [](std::int64_t pid) {
+                   return perf_map_of(static_cast<pid_t>(pid));
+               }));
     MappedPlaces places;
     ModuleFunctions functions;
     TRY_ASSIGN(auto outcome, with_progress(request, [&](const ProgressListener& on_progress) {

@@ -3,7 +3,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
+#include <optional>
 
+#include "base/suggest.h"
 #include "cli/values.h"
 
 namespace shadowprof {
@@ -14,63 +17,88 @@ using std::string_view;
 // The first one is what a bare number means. None ends as one before it does.
 constexpr EventKinds event_choices[] = {{true, true}, {true, false}, {false, true}};
 
-struct LengthRow {
-    LengthKind kind;
+struct BurstedRow {
+    BurstedKind kind;
     string_view name;
     bool ProfileKinds::*collected;
-    std::uint64_t usual;
+    std::uint64_t usual_length;
 };
-constexpr LengthRow length_rows[length_kinds] = {
-    {LengthKind::edge, "edge", &ProfileKinds::edges, 1},
-    {LengthKind::path, "path", &ProfileKinds::paths, 1},
-    {LengthKind::call, "call", &ProfileKinds::calls, 1},
-    {LengthKind::value, "value", &ProfileKinds::values, 10},
-    {LengthKind::hazard, "hazard", &ProfileKinds::hazards, 100},
+constexpr BurstedRow bursted_rows[bursted_kinds] = {
+    {BurstedKind::edge, "edge", &ProfileKinds::edges, 1},
+    {BurstedKind::path, "path", &ProfileKinds::paths, 1},
+    {BurstedKind::call, "call", &ProfileKinds::calls, 1},
+    {BurstedKind::value, "value", &ProfileKinds::values, 10},
+    {BurstedKind::hazard, "hazard", &ProfileKinds::hazards, 100},
+    // Later than hazards: where there are both, this is the length of their bursts.
+    {BurstedKind::stream, "stream", &ProfileKinds::streams, 1000},
 };
-
-// Of references, where they are streams as well.
-constexpr std::uint64_t usual_stream_length = 1000;
 
 // Beyond, numbers of events could not be added up.
 constexpr std::uint64_t most_events = 1'000'000'000'000;
 
-Error not_accepted_every() {
-    return {
-        ErrorCode::usage, 0,
-        "accepted is a whole number from 1 to 1000G, also with k, M or G, and behind it what is "
-        "counted: 1000, 10kcalls, 500backedges, 1kcalls+backedges"};
+bool is_reference_kind(BurstedKind kind) {
+    return kind == BurstedKind::hazard || kind == BurstedKind::stream;
 }
 
-Error not_accepted_length() {
+bool is_collected(BurstedKind kind, const ProfileKinds& collected) {
+    return is_reference_kind(kind)
+               ? collected.references()
+               : collected.*bursted_rows[static_cast<std::size_t>(kind)].collected;
+}
+
+Result<void> check_collected(BurstedKind kind, const ProfileKinds& collected) {
+    if (is_collected(kind, collected)) return {};
+    return Error{ErrorCode::usage, 0, fmt::format("{} profiles are not collected", name(kind))};
+}
+
+std::string meant_kind(string_view typed) {
+    std::array<string_view, bursted_kinds> names;
+    std::ranges::transform(bursted_rows, names.begin(), &BurstedRow::name);
+    return did_you_mean(typed, names);
+}
+
+// The letters behind a number, if they are near to events.
+std::string meant_events(string_view text) {
+    std::array<string_view, std::size(event_choices)> names;
+    std::ranges::transform(event_choices, names.begin(),
+                           [](const EventKinds& events) { return name(events); });
+    const auto at = std::min(text.find_first_not_of("0123456789.kMG"), text.size());
+    return did_you_mean(text.substr(at), names);
+}
+
+Error not_accepted_every(const std::string& meant) {
     return {ErrorCode::usage, 0,
-            "accepted is a list of kinds, of edge, path, value, call and hazard, each with a whole "
-            "number "
-            "from 1 to 1000G: edge:1, path:50,value:10 (methods are derived from edges)"};
+            meant +
+                "accepted is a whole number from 1 to 1000G, also with k, M or G, and behind it "
+                "what is counted: 1000, 10kcalls, 500backedges, 1kcalls+backedges; and behind "
+                "a comma, numbers for kinds of their own: 1000,value:50k"};
 }
 
-Result<BurstLength> parse_length(string_view text) {
-    const auto colon = text.find(':');
-    const auto* row =
-        std::find_if(std::begin(length_rows), std::end(length_rows),
-                     [&](const LengthRow& each) { return each.name == text.substr(0, colon); });
-    if (colon == string_view::npos || row == std::end(length_rows)) return not_accepted_length();
-    const auto events = parse_count(text.substr(colon + 1), 1);
-    if (!events || *events > most_events) return not_accepted_length();
-    return BurstLength{row->kind, *events};
+Error not_accepted_length(const std::string& meant) {
+    return {ErrorCode::usage, 0,
+            meant +
+                "accepted is a list of kinds, of edge, path, value, call, hazard and stream, "
+                "each with a whole number from 1 to 1000G, or 0 for never: "
+                "edge:1,path:50,value:10 (methods are derived from edges)"};
 }
 
-std::uint64_t& length_in(WindowOptions& bursts, LengthKind kind) {
-    if (kind == LengthKind::hazard) return bursts.reference_length;
-    return kind == LengthKind::value ? bursts.value_length
-                                     : bursts.plan.lengths[static_cast<BurstKind>(kind)];
+using NotAccepted = Error (*)(const std::string& meant);
+
+// "value:50k". `least`: events.
+Result<EventsOfKind> parse_events_of_kind(string_view text, std::uint64_t least,
+                                          NotAccepted not_accepted) {
+    const auto colon = std::min(text.find(':'), text.size());
+    const string_view kind = text.substr(0, colon);
+    const auto row = std::ranges::find(bursted_rows, kind, &BurstedRow::name);
+    if (row == std::end(bursted_rows)) return not_accepted(meant_kind(kind));
+    if (colon == text.size()) return not_accepted({});
+    const auto events = parse_count(text.substr(colon + 1), least);
+    if (!events || *events > most_events) return not_accepted({});
+    return EventsOfKind{row->kind, *events};
 }
-static_assert(static_cast<int>(BurstKind::edge) == static_cast<int>(LengthKind::edge));
-static_assert(static_cast<int>(BurstKind::path) == static_cast<int>(LengthKind::path));
-static_assert(static_cast<int>(BurstKind::call) == static_cast<int>(LengthKind::call));
 
-}  // namespace
-
-Result<EveryValue> parse_every(string_view text) {
+Result<EveryValue> parse_common_every(string_view text) {
+    const string_view typed = text;
     EventKinds events = event_choices[0];
     for (const EventKinds choice : event_choices) {
         if (!text.ends_with(name(choice))) continue;
@@ -79,55 +107,125 @@ Result<EveryValue> parse_every(string_view text) {
         break;
     }
     const auto every = parse_count(text, 1);
-    if (!every || *every > most_events) return not_accepted_every();
-    return EveryValue{*every, events};
+    if (!every || *every > most_events) return not_accepted_every(meant_events(typed));
+    return EveryValue{*every, events, {}};
 }
 
-string_view name(LengthKind kind) {
-    return length_rows[static_cast<std::size_t>(kind)].name;
+// Where the two numbers of a kind are.
+std::uint64_t& length_in(WindowOptions& bursts, BurstedKind kind) {
+    if (is_reference_kind(kind)) return bursts.reference_length;
+    return kind == BurstedKind::value ? bursts.value_length
+                                      : bursts.plan.lengths[static_cast<BurstKind>(kind)];
+}
+std::uint64_t& own_every_in(WindowOptions& bursts, BurstedKind kind) {
+    if (is_reference_kind(kind)) return bursts.reference_every;
+    return kind == BurstedKind::value ? bursts.value_every
+                                      : bursts.plan.own_every[static_cast<BurstKind>(kind)];
+}
+static_assert(static_cast<int>(BurstKind::edge) == static_cast<int>(BurstedKind::edge));
+static_assert(static_cast<int>(BurstKind::path) == static_cast<int>(BurstedKind::path));
+static_assert(static_cast<int>(BurstKind::call) == static_cast<int>(BurstedKind::call));
+
+// "edge:1" of each kind that is collected, but for those of which `number` says nothing.
+template <typename Number>
+std::vector<std::string> texts_by_kind(const ProfileKinds& collected, Number number) {
+    std::vector<std::string> texts;
+    for (const BurstedRow& row : bursted_rows) {
+        if (!(collected.*row.collected)) continue;
+        if (const std::optional<std::uint64_t> events = number(row.kind))
+            texts.push_back(fmt::format("{}:{}", row.name, *events));
+    }
+    return texts;
 }
 
-Result<std::vector<BurstLength>> parse_burst_lengths(string_view text) {
+}  // namespace
+
+string_view name(BurstedKind kind) {
+    return bursted_rows[static_cast<std::size_t>(kind)].name;
+}
+
+void EveryValue::add(const EveryValue& more) {
+    if (more.every != 0) {
+        every = more.every;
+        events = more.events;
+    }
+    own.insert(own.end(), more.own.begin(), more.own.end());
+}
+
+Result<EveryValue> parse_every(string_view text) {
     const auto members = split_list(text);
-    if (!members) return not_accepted_length();
-    std::vector<BurstLength> lengths;
+    if (!members) return not_accepted_every({});
+    EveryValue value;
     for (const string_view member : *members) {
-        TRY_ASSIGN(const BurstLength length, parse_length(member));
+        if (member.find(':') != string_view::npos) {
+            TRY_ASSIGN(const auto own, parse_events_of_kind(member, 1, not_accepted_every));
+            value.own.push_back(own);
+            continue;
+        }
+        if (value.every != 0) return not_accepted_every({});
+        TRY_ASSIGN(const auto common, parse_common_every(member));
+        value.add(common);
+    }
+    return value;
+}
+
+Result<std::vector<EventsOfKind>> parse_burst_lengths(string_view text) {
+    const auto members = split_list(text);
+    if (!members) return not_accepted_length({});
+    std::vector<EventsOfKind> lengths;
+    for (const string_view member : *members) {
+        TRY_ASSIGN(const auto length, parse_events_of_kind(member, 0, not_accepted_length));
         lengths.push_back(length);
     }
     return lengths;
 }
 
-WindowOptions bursts_of(const EveryValue& every, const ProfileKinds& collected) {
+Result<WindowOptions> bursts_of(const EveryValue& every, const ProfileKinds& collected) {
+    if (every.every == 0)
+        return Error{ErrorCode::usage, 0,
+                     "it says nothing of kinds in general: a number for all others is needed, as "
+                     "in --every=1000,value:50k"};
     WindowOptions bursts;
-    bursts.plan.every = every.every;
-    bursts.plan.events = every.events;
-    for (const LengthRow& row : length_rows)
-        length_in(bursts, row.kind) = collected.*row.collected ? row.usual : 0;
-    // Hazards and streams are of the same bursts.
-    if (collected.streams) bursts.reference_length = usual_stream_length;
+    for (const BurstedRow& row : bursted_rows)
+        if (collected.*row.collected) length_in(bursts, row.kind) = row.usual_length;
+    TRY(set_every(bursts, every, collected));
     return bursts;
 }
 
-Result<void> set_length(WindowOptions& bursts, const BurstLength& length) {
-    if (length_of(bursts, length.kind) == 0)
-        return Error{ErrorCode::usage, 0,
-                     fmt::format("{} profiles are not collected", name(length.kind))};
+Result<void> set_every(WindowOptions& bursts, const EveryValue& every,
+                       const ProfileKinds& collected) {
+    if (every.every != 0) {
+        bursts.plan.every = every.every;
+        bursts.plan.events = every.events;
+    }
+    for (const EventsOfKind& own : every.own) {
+        TRY(check_collected(own.kind, collected));
+        own_every_in(bursts, own.kind) = own.events;
+    }
+    return {};
+}
+
+Result<void> set_length(WindowOptions& bursts, const EventsOfKind& length,
+                        const ProfileKinds& collected) {
+    TRY(check_collected(length.kind, collected));
     length_in(bursts, length.kind) = length.events;
     return {};
 }
 
-std::uint64_t length_of(const WindowOptions& bursts, LengthKind kind) {
-    if (kind == LengthKind::hazard) return bursts.reference_length;
-    return kind == LengthKind::value ? bursts.value_length
-                                     : bursts.plan.lengths[static_cast<BurstKind>(kind)];
+std::string every_text(const WindowOptions& bursts, const ProfileKinds& collected) {
+    WindowOptions own = bursts;
+    auto texts = texts_by_kind(collected, [&](BurstedKind kind) {
+        const auto every = own_every_in(own, kind);
+        return every == 0 ? std::nullopt : std::optional(every);
+    });
+    texts.insert(texts.begin(), fmt::format("{}{}", bursts.plan.every, name(bursts.plan.events)));
+    return fmt::format("{}", fmt::join(texts, ","));
 }
 
-std::string lengths_text(const WindowOptions& bursts) {
-    std::vector<std::string> texts;
-    for (const LengthRow& row : length_rows)
-        if (const auto length = length_of(bursts, row.kind); length != 0)
-            texts.push_back(fmt::format("{}:{}", row.name, length));
+std::string lengths_text(const WindowOptions& bursts, const ProfileKinds& collected) {
+    WindowOptions own = bursts;
+    const auto texts = texts_by_kind(
+        collected, [&](BurstedKind kind) { return std::optional(length_in(own, kind)); });
     return fmt::format("{}", fmt::join(texts, ","));
 }
 

@@ -11,37 +11,47 @@
 
 namespace shadowprof {
 
-struct EveryValue {
-    std::uint64_t every = 0;
-    EventKinds events;
-};
+// A kind of profile that counts in bursts, by its number. Hazards and streams are of the same
+// references, and so of the same bursts.
+enum class BurstedKind : std::uint8_t { edge, path, call, value, hazard, stream };
+inline constexpr std::size_t bursted_kinds = 6;
+std::string_view name(BurstedKind kind);
 
-// "1000", "10kcalls", "500backedges", "1kcalls+backedges": a count and which events it is of; both
-// kinds if it does not say. Errors: usage, saying what is accepted.
-Result<EveryValue> parse_every(std::string_view text);
-
-// A kind of profile that has bursts of its own, by its number.
-enum class LengthKind : std::uint8_t { edge, path, call, value, hazard };
-inline constexpr std::size_t length_kinds = 5;
-std::string_view name(LengthKind kind);
-
-struct BurstLength {
-    LengthKind kind = LengthKind::edge;
+// A number of events of one kind: the length of its bursts, or how far apart they are.
+struct EventsOfKind {
+    BurstedKind kind = BurstedKind::edge;
     std::uint64_t events = 0;
 };
 
-// "edge:1", "path:50,value:10". Errors: usage, saying what is accepted.
-Result<std::vector<BurstLength>> parse_burst_lengths(std::string_view text);
+struct EveryValue {
+    std::uint64_t every = 0;  // of kinds that have none of their own; 0: it does not say
+    EventKinds events;
+    std::vector<EventsOfKind> own;
+
+    // What `more` says holds, and of this the rest.
+    void add(const EveryValue& more);
+};
+
+// "1000", "10kcalls", "500backedges", "1kcalls+backedges": a count and which events it is of; both
+// kinds if it does not say. "value:50k", "1000calls,path:1,value:50k": also of single kinds.
+// Errors: usage, saying what is accepted, and the word that was meant.
+Result<EveryValue> parse_every(std::string_view text);
+
+// "edge:1", "path:50,value:0". The same errors.
+Result<std::vector<EventsOfKind>> parse_burst_lengths(std::string_view text);
 
 // Bursts of the kinds that are collected, with the lengths that they have if none are asked for.
-WindowOptions bursts_of(const EveryValue& every, const ProfileKinds& collected);
+// Errors: usage, if `every` says nothing in general, or something of what is not collected.
+Result<WindowOptions> bursts_of(const EveryValue& every, const ProfileKinds& collected);
 
-// Errors: usage, if that kind is not collected.
-Result<void> set_length(WindowOptions& bursts, const BurstLength& length);
-// 0 if the kind is not collected.
-std::uint64_t length_of(const WindowOptions& bursts, LengthKind kind);
+// Errors: usage, if a kind is not collected.
+Result<void> set_every(WindowOptions& bursts, const EveryValue& every,
+                       const ProfileKinds& collected);
+Result<void> set_length(WindowOptions& bursts, const EventsOfKind& length,
+                        const ProfileKinds& collected);
 
-// "edge:1,path:1": those of the kinds that are collected.
-std::string lengths_text(const WindowOptions& bursts);
+// "1000calls,value:50000", and "edge:1,path:1": of the kinds that are collected.
+std::string every_text(const WindowOptions& bursts, const ProfileKinds& collected);
+std::string lengths_text(const WindowOptions& bursts, const ProfileKinds& collected);
 
 }  // namespace shadowprof

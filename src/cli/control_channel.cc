@@ -45,6 +45,10 @@ void watch(const UniqueFd& watcher, int fd) {
     if (fd >= 0) ::epoll_ctl(watcher.get(), EPOLL_CTL_ADD, fd, &event);
 }
 
+void watch_no_more(const UniqueFd& watcher, int fd) {
+    if (fd >= 0) ::epoll_ctl(watcher.get(), EPOLL_CTL_DEL, fd, nullptr);
+}
+
 // The beginning of a line that may hold anything.
 std::string shown(std::string_view line) {
     std::string text(line.substr(0, most_shown));
@@ -55,18 +59,29 @@ std::string shown(std::string_view line) {
 
 }  // namespace
 
-ControlChannel::ControlChannel(const RunRequest& request, int toggles, Complain complain)
-    : bursts_(request.options.windows),
+ControlChannel::ControlChannel(const RunRequest& request, int toggles, Complain complain,
+                               OpenDumpFile open_dump)
+    : run_{request.options.profiles, request.options.windows, request.dump_every.has_value()},
       toggles_(toggles),
-      complain_(std::move(complain)),
+      open_dump_(std::move(open_dump)),
+      shared_(std::make_shared<Shared>()),
       readable_(::epoll_create1(EPOLL_CLOEXEC)) {
+    shared_->complain = std::move(complain);
+    shared_->dumped.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     watch(readable_, toggles_);
+    watch(readable_, shared_->dumped.get());
 }
 
 Result<ControlChannel> ControlChannel::open(const RunRequest& request, int toggles,
-                                            Complain complain) {
-    ControlChannel channel(request, toggles, std::move(complain));
-    if (!channel.readable_) return errno_error("epoll_create1");
+                                            Complain complain, OpenDumpFile open_dump) {
+    ControlChannel channel(request, toggles, complain, open_dump);
+    if (!channel.readable_ || !channel.shared_->dumped)
+        return errno_error("epoll_create1, eventfd");
+    if (request.dump_every) {
+        TRY_ASSIGN(channel.phases_, PhaseDumps::create(*request.dump_every, request.output,
+                                                       std::move(open_dump), std::move(complain)));
+        watch(channel.readable_, channel.phases_->fd());
+    }
     if (request.control.empty()) return channel;
     TRY_ASSIGN(const auto paths, parse_control_paths(request.control));
     TRY_ASSIGN(auto commands, open_channel(paths.commands, Direction::commands));
@@ -75,15 +90,54 @@ Result<ControlChannel> ControlChannel::open(const RunRequest& request, int toggl
     if (!channel.is_file_) watch(channel.readable_, channel.commands_.get());
     if (paths.answers.empty()) return channel;
     TRY_ASSIGN(auto answers, open_channel(paths.answers, Direction::answers));
-    channel.answers_ = std::move(answers.fd);
+    channel.shared_->answers = std::move(answers.fd);
     return channel;
 }
 
 std::vector<SamplingCommand> ControlChannel::take() {
     std::vector<SamplingCommand> commands;
     if (is_readable(toggles_)) take_toggles(commands);
-    lines_.add(read_bytes(), [&](auto line) { take_line(line, commands); });
+    if (auto due = phases_ ? phases_->take() : std::nullopt)
+        commands.push_back({.kind = SamplingCommand::Kind::dump,
+                            .bursts = {},
+                            .text = "--dump-every",
+                            .dump = *std::move(due)});
+    take_lines(commands);
     return commands;
+}
+
+std::optional<DumpRequest> ControlChannel::last_dump() {
+    return phases_ ? std::optional(phases_->last()) : std::nullopt;
+}
+
+void ControlChannel::take_lines(std::vector<SamplingCommand>& commands) {
+    if (is_dumping()) return;
+    if (waiting_.empty()) lines_.add(read_bytes(), [&](auto line) { waiting_.emplace_back(line); });
+    for (; !waiting_.empty() && !is_waiting_; waiting_.pop_front())
+        take_line(waiting_.front(), commands);
+}
+
+// Until a profile is written, what else is in the FIFO must not wake anybody up.
+void ControlChannel::begin_dump(DumpRequest& dump) {
+    is_waiting_ = shared_->is_dumping = true;
+    if (!is_file_) watch_no_more(readable_, commands_.get());
+    dump.receiver = std::make_shared<DumpFileReceiver>(
+        dump.file, open_dump_, [shared = shared_](const Result<void>& done) {
+            if (!done) shared->complain(fmt::format("--control: dump: {}", done.error().message));
+            shared->answer(done ? "ack\n" : fmt::format("error: {}\n", done.error().message));
+            shared->is_dumping = false;
+            ::eventfd_write(shared->dumped.get(), 1);
+        });
+}
+
+bool ControlChannel::is_dumping() {
+    if (!is_waiting_) return false;
+    if (shared_->is_dumping) return true;
+    eventfd_t times = 0;
+    ::eventfd_read(shared_->dumped.get(), &times);
+    is_waiting_ = false;
+    if (!is_file_) watch(readable_, commands_.get());
+    return false;
 }
 
 void ControlChannel::take_toggles(std::vector<SamplingCommand>& commands) {
@@ -124,28 +178,29 @@ void ControlChannel::take_line(std::optional<std::string_view> line,
         return refuse("", {ErrorCode::usage, 0,
                            fmt::format("a line longer than {} bytes", CommandLines::longest)});
     if (is_blank(*line)) return;
-    auto command = parse_command(*line, bursts_);
+    auto command = parse_command(*line, run_);
     if (!command) return refuse(*line, command.error());
     if (*command) {
-        if ((*command)->kind == SamplingCommand::Kind::bursts) bursts_ = (*command)->bursts;
+        if ((*command)->kind == SamplingCommand::Kind::bursts) run_.bursts = (*command)->bursts;
+        if ((*command)->kind == SamplingCommand::Kind::dump) begin_dump((*command)->dump);
         commands.push_back(std::move(**command));
     }
-    answer("ack\n");
+    if (!is_waiting_) shared_->answer("ack\n");
 }
 
 // Whoever writes nonsense may write much of it: the user is told once.
 void ControlChannel::refuse(std::string_view line, const Error& error) {
-    answer(fmt::format("error: {}\n", error.message));
+    shared_->answer(fmt::format("error: {}\n", error.message));
     if (std::exchange(has_complained_, true)) return;
-    complain_(line.empty() ? fmt::format("--control: {}; this is said once", error.message)
-                           : fmt::format("--control: '{}': {}; this is said once", shown(line),
-                                         error.message));
+    shared_->complain(line.empty() ? fmt::format("--control: {}; this is said once", error.message)
+                                   : fmt::format("--control: '{}': {}; this is said once",
+                                                 shown(line), error.message));
 }
 
 // Nobody needs to take it: what does not fit is dropped.
-void ControlChannel::answer(std::string_view text) {
-    if (!answers_) return;
-    [[maybe_unused]] const auto count = ::write(answers_.get(), text.data(), text.size());
+void ControlChannel::Shared::answer(std::string_view text) const {
+    if (!answers) return;
+    [[maybe_unused]] const auto count = ::write(answers.get(), text.data(), text.size());
 }
 
 }  // namespace shadowprof

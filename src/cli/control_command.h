@@ -14,7 +14,7 @@ namespace shadowprof {
 // Cuts what comes in pieces into lines of a bounded length.
 class CommandLines {
   public:
-    static constexpr std::size_t longest = 256;
+    static constexpr std::size_t longest = 4096;  // with any name of a file
 
     // Calls `on_line` with each line that ends in `bytes`, without its end; with nothing for one
     // that is too long.
@@ -28,10 +28,17 @@ class CommandLines {
     bool too_long_ = false;
 };
 
-// What a line asks for: nothing if it wants but an answer (`ping`). `bursts` are those of samples
-// by now, if they have any. Errors: usage, saying what is accepted.
+// What holds when a line's command is obeyed.
+struct ControlledRun {
+    ProfileKinds collected;               // since the run began
+    std::optional<WindowOptions> bursts;  // of samples by now, if they have any
+    bool has_phases = false;              // --dump-every
+};
+
+// What a line asks for: nothing if it wants but an answer (`ping`). Errors: usage, saying what is
+// accepted, and the word that was meant. A dump has no receiver yet.
 Result<std::optional<SamplingCommand>> parse_command(std::string_view line,
-                                                     const std::optional<WindowOptions>& bursts);
+                                                     const ControlledRun& run);
 
 // Nothing but spaces.
 bool is_blank(std::string_view line);

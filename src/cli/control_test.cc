@@ -39,7 +39,7 @@ class Folder {
 RunRequest request_of(const std::string& control, bool with_bursts = true) {
     RunRequest request;
     request.control = control;
-    if (with_bursts) request.options.windows = bursts_of({1000, {}}, {});
+    if (with_bursts) request.options.windows = bursts_of({1000, {}, {}}, {}).value();
     return request;
 }
 
@@ -100,36 +100,102 @@ TEST_CASE("the value of --control names one or two files") {
     }
 }
 
+ControlledRun run_with_bursts(const ProfileKinds& collected = {}) {
+    return {collected, bursts_of({1000, {}, {}}, collected).value()};
+}
+
 TEST_CASE("lines become commands") {
-    const std::optional<WindowOptions> bursts = bursts_of({1000, {}}, {});
-    CHECK((*parse_command("enable", bursts))->kind == Kind::enable);
-    CHECK((*parse_command("  disable \t\r", bursts))->kind == Kind::disable);
-    CHECK((*parse_command("stop", bursts))->kind == Kind::stop);
-    CHECK_FALSE(*parse_command("ping", bursts));
-    const auto every = **parse_command("every   500calls", bursts);
+    const auto run = run_with_bursts();
+    CHECK((*parse_command("enable", run))->kind == Kind::enable);
+    CHECK((*parse_command("  disable \t\r", run))->kind == Kind::disable);
+    CHECK((*parse_command("stop", run))->kind == Kind::stop);
+    CHECK_FALSE(*parse_command("ping", run));
+    const auto every = **parse_command("every   500calls", run);
     CHECK(every.kind == Kind::bursts);
     CHECK(every.bursts.plan.every == 500);
     CHECK(every.bursts.plan.events == EventKinds{true, false});
-    CHECK(every.bursts.plan.lengths == bursts->plan.lengths);
+    CHECK(every.bursts.plan.lengths == run.bursts->plan.lengths);
     CHECK(every.text == "every 500calls");
-    const auto length = **parse_command("burst-length path:7,value:8", bursts);
+    const auto length = **parse_command("burst-length path:7,value:8", run);
     CHECK(length.bursts.plan.every == 1000);
     CHECK(length.bursts.plan.lengths[BurstKind::path] == 7);
     CHECK(length.bursts.value_length == 8);
 }
 
+TEST_CASE("single kinds get frequencies of their own, and are switched off") {
+    const auto run = run_with_bursts();
+    const auto every = **parse_command("every path:50k,value:2M", run);
+    CHECK(every.bursts.plan.every == 1000);
+    CHECK(every.bursts.plan.own_every == KindEvents{{0, 50'000, 0}});
+    CHECK(every.bursts.between_values() == 2'000'000);
+    const auto off = **parse_command("burst-length edge:0,value:0", run);
+    CHECK(off.bursts.plan.lengths == KindEvents{{0, 1, 1}});
+    CHECK(off.bursts.value_length == 0);
+    const auto on = **parse_command("burst-length edge:3", {run.collected, off.bursts});
+    CHECK(on.bursts.plan.lengths == KindEvents{{3, 1, 1}});
+}
+
+TEST_CASE("profiles, the budget and the load are changed") {
+    const auto run = run_with_bursts({.latency = true});
+    const auto off = **parse_command("profiles edge,latency", run);
+    CHECK(off.kind == Kind::profiles);
+    CHECK(off.profiles == ProfileKinds{true, false, false, false, false, true});
+    CHECK((*parse_command("profiles all", run))->profiles == run.collected);
+    const auto budget = **parse_command("budget 2.5%", run);
+    CHECK(budget.kind == Kind::budget);
+    CHECK(budget.number == 2.5);
+    const auto load = **parse_command("load 0.5", run);
+    CHECK(load.kind == Kind::load);
+    CHECK(load.number == 0.5);
+    CHECK(load.text == "load 0.5");
+}
+
+TEST_CASE("profiles that cannot be switched apart from others are refused") {
+    const auto error = [](std::string_view line, const ControlledRun& run) {
+        const auto command = parse_command(line, run);
+        return command ? std::string() : command.error().message;
+    };
+    const ControlledRun whole{{.hazards = true, .latency = true, .streams = true}, {}};
+    CHECK(error("profiles edge", whole).find("--every") != std::string::npos);
+    CHECK(error("profiles edge,path,call", whole) == "");
+    CHECK(error("profiles latency", whole) == "");
+    CHECK(error("profiles edge,path,call,hazard", whole).find("both or none") != std::string::npos);
+    CHECK(error("profiles edge,path,call,hazard,stream", whole) == "");
+    CHECK(error("profiles edge", run_with_bursts()) == "");
+    CHECK(error("profiles edge,latency", run_with_bursts()).find("--profiles=edge,path,value") !=
+          std::string::npos);
+    CHECK(error("profiles valuw", whole).starts_with("did you mean 'value'? "));
+    for (const char* line : {"profiles", "profiles none", "profiles ,", "budget", "budget 0",
+                             "budget 101", "load 0", "load 65", "load x"})
+        CHECK_MESSAGE(error(line, whole) != "", line);
+}
+
 TEST_CASE("what is no command is refused with what is") {
-    const std::optional<WindowOptions> bursts =
-        bursts_of({1000, {}}, {.edges = true, .paths = false});
-    for (const char* line : {"Enable", "enable now", "every", "every x", "every 0", "burst-length",
-                             "burst-length path:5", "burst-length edge", "toggle", "\x01\x02"}) {
+    const auto run = run_with_bursts({.edges = true, .paths = false});
+    for (const char* line : {"Enable", "enable now", "every", "every x", "every 0", "every path:5",
+                             "every edge:0", "burst-length", "burst-length path:5",
+                             "burst-length path:0", "burst-length edge", "toggle", "\x01\x02"}) {
         CAPTURE(line);
-        const auto command = parse_command(line, bursts);
+        const auto command = parse_command(line, run);
         REQUIRE_FALSE(command);
         CHECK(command.error().code == ErrorCode::usage);
     }
-    CHECK(parse_command("every 5", std::nullopt).error().message.find("--every") !=
-          std::string::npos);
+    CHECK(parse_command("every 5", {}).error().message.find("--every") != std::string::npos);
+}
+
+TEST_CASE("unknown words are answered with the nearest one") {
+    const auto run = run_with_bursts();
+    const auto answer = [&](std::string_view line) {
+        return parse_command(line, run).error().message;
+    };
+    CHECK(answer("enavle").starts_with("did you mean 'enable'? accepted are enable, "));
+    CHECK(answer("burstlength edge:1").starts_with("did you mean 'burst-length'? "));
+    CHECK(answer("every valuw:50").starts_with("did you mean 'value'? "));
+    CHECK(answer("every 5callz").starts_with("did you mean 'calls'? "));
+    CHECK(answer("burst-length pth:5").starts_with("did you mean 'path'? "));
+    CHECK(answer("\x1b[31m").starts_with("accepted are "));
+    CHECK(answer("ping pong") == "ping takes no value");
+    CHECK(answer("every") == "every takes N or KIND:N");
 }
 
 TEST_CASE("a FIFO's lines are taken in order, and answered") {
@@ -241,6 +307,63 @@ TEST_CASE("answers that nobody reads are dropped, not waited for") {
         CHECK(opened.all().empty());
     }
     CHECK(read_from(ack).starts_with("ack\n"));
+}
+
+TEST_CASE("dumps name a file, and say what they are of") {
+    ControlledRun run;
+    const auto dump = [&](std::string_view line) {
+        const auto parsed = parse_command(line, run);
+        REQUIRE(parsed.has_value());
+        REQUIRE(parsed->has_value());
+        CHECK((*parsed)->kind == Kind::dump);
+        return (*parsed)->dump;
+    };
+    CHECK(dump("dump a.json").part == DumpPart::whole);
+    CHECK(dump("  dump\ta b.json \r").file == "a b.json");
+    CHECK(dump("dump-new /tmp/a").part == DumpPart::phase);
+    for (const char* line : {"dump", "dump -", "dump a\x1b[31m", "dump-new", "dump-new -"})
+        CHECK_FALSE(parse_command(line, run).has_value());
+    const auto near = parse_command("dunp x", run);
+    REQUIRE_FALSE(near.has_value());
+    CHECK(near.error().message.starts_with("did you mean 'dump'?"));
+    run.has_phases = true;
+    CHECK(dump("dump a.json").part == DumpPart::whole);
+    CHECK_FALSE(parse_command("dump-new a.json", run).has_value());
+}
+
+TEST_CASE("what follows a dump is taken when that is written") {
+    const Folder folder;
+    const auto ctl = folder.fifo("ctl"), ack = folder.fifo("ack");
+    Opened opened(request_of(ctl + "," + ack));
+    const UniqueFd answers(::open(ack.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
+    const auto answered = [&] {
+        char bytes[4096];
+        const auto count = ::read(answers.get(), bytes, sizeof bytes);
+        return std::string(bytes, static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+    };
+    write_to(ctl, "disable\ndump a\nenable\ndump b\nstop\n");
+    auto commands = opened.all();
+    REQUIRE(commands.size() == 2);
+    CHECK(commands[1].dump.file == "a");
+    CHECK(answered() == "ack\n");
+    write_to(ctl, "ping\n");
+    CHECK_FALSE(is_readable(opened.channel.fd()));
+    CHECK(opened.all().empty());
+    commands[1].dump.receiver->on_done({});
+    CHECK(is_readable(opened.channel.fd()));
+    CHECK(answered() == "ack\n");
+    commands = opened.all();
+    REQUIRE(commands.size() == 2);
+    CHECK(commands[0].kind == Kind::enable);
+    CHECK(commands[1].dump.file == "b");
+    CHECK(answered() == "ack\n");
+    commands[1].dump.receiver->on_done(Error{ErrorCode::permission, 0, "cannot write 'b'"});
+    CHECK(answered() == "error: cannot write 'b'\n");
+    CHECK(opened.complaints == std::vector<std::string>{"--control: dump: cannot write 'b'"});
+    commands = opened.all();
+    REQUIRE(commands.size() == 1);
+    CHECK(commands[0].kind == Kind::stop);
+    CHECK(answered() == "ack\nack\n");
 }
 
 TEST_CASE("lines of commands are cut wherever, too long ones are told") {

@@ -19,6 +19,7 @@ namespace {
 
 struct ExportRequest {
     std::string format, path, output = "-", module, table = "functions";
+    std::string weight{name(StackWeight::instructions)};
     std::size_t top = 0;  // 0: everything
 };
 
@@ -39,6 +40,11 @@ Result<const ExportFormat*> checked_format(const ExportRequest& request) {
         return Error{ErrorCode::usage, 0,
                      fmt::format("--top is not of --format={}: its readers need the whole profile",
                                  format->name)};
+    TRY_ASSIGN(const auto weight, stack_weight(request.weight));
+    if (weight != StackWeight::instructions && !format->takes_weight)
+        return Error{ErrorCode::usage, 0,
+                     fmt::format("--weight={} is not of --format={}: it counts executions",
+                                 request.weight, format->name)};
     if (!request.module.empty() && !format->one_module)
         return Error{
             ErrorCode::usage, 0,
@@ -54,8 +60,11 @@ Result<const ExportFormat*> checked_format(const ExportRequest& request) {
 Result<void> export_profile(const ExportRequest& request) {
     TRY_ASSIGN(const ExportFormat* format, checked_format(request));
     TRY_ASSIGN(ProfileFile file, read_profile(request.path));
-    if (request.top > 0) keep_hottest(file.profile, request.top);
-    ExportInput input{.profile = file.profile, .symbols = file.symbols, .table = request.table};
+    TRY_ASSIGN(const auto weight, stack_weight(request.weight));
+    TRY(check_weight(file.profile, weight));
+    if (request.top > 0) keep_hottest(file.profile, request.top, weight);
+    ExportInput input{
+        .profile = file.profile, .symbols = file.symbols, .table = request.table, .weight = weight};
     if (format->one_module) {
         TRY_ASSIGN(input.module, choose_module(file.profile, request.module));
         if (request.module.empty())
@@ -83,6 +92,11 @@ int export_main(std::span<const std::string> words) {
               "path or base name of the file whose branches to export, for formats that are "
               "about one; otherwise the hottest");
     line.text("--table", request.table, fmt::format("of csv: {}", fmt::join(csv_tables(), ", ")))
+        .show_default();
+    line.text("--weight", request.weight,
+              fmt::format("what call stacks are weighed by, for formats of them: {}",
+                          fmt::join(stack_weight_names, " or ")))
+        .value_name("WHAT")
         .show_default();
     line.count("--top", request.top,
                "the hottest N entries alone: of csv rows, of the others call stacks; 0: all")

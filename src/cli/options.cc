@@ -1,7 +1,5 @@
 #include "cli/options.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -9,6 +7,7 @@
 #include "base/suggest.h"
 #include "cli/command_line.h"
 #include "cli/control_paths.h"
+#include "cli/profile_kinds.h"
 #include "cli/values.h"
 #include "cli/words.h"
 #include "probe/probe.h"
@@ -51,48 +50,10 @@ Result<void> set_engine(RunRequest&, string_view value) {
     return {};
 }
 
-struct KindRow {
-    string_view name;
-    ProfileKinds collects;
-};
-constexpr ProfileKinds no_kinds{false, false, false, false, false, false, false};
-constexpr ProfileKinds all_kinds{true, true, true, true, true, true, true};
-constexpr KindRow kind_rows[] = {
-    {"edge", {true, false, false, false, false, false}},
-    {"path", {false, true, false, false, false, false}},
-    {"value", {false, false, true, false, false, false}},
-    {"call", {false, false, false, true, false, false}},
-    {"method", {true, false, false, true, false, false}},  // derived from edges and calls
-    {"latency", {false, false, false, false, false, true}},
-    {"stream", {false, false, false, false, false, false, true}},
-    {"hazard", {false, false, false, false, true, false}},
-};
-constexpr string_view kinds_accepted =
-    "a list of edge, path, value, call, method, latency, stream and hazard, or all";
-
-ProfileKinds both(ProfileKinds a, ProfileKinds b) {
-    return {a.edges || b.edges,    a.paths || b.paths,     a.values || b.values,
-            a.calls || b.calls,    a.hazards || b.hazards, a.latency || b.latency,
-            a.streams || b.streams};
-}
-
 Result<void> set_profiles(RunRequest& request, string_view value) {
     request.notes.clear();
     request.profiles_are_asked_for = true;
-    if (value == "all") {
-        request.options.profiles = all_kinds;
-        return {};
-    }
-    ProfileKinds kinds = no_kinds;
-    TRY_ASSIGN(const auto names, split_list(value));
-    for (const string_view name : names) {
-        const auto* row = std::find_if(std::begin(kind_rows), std::end(kind_rows),
-                                       [&](const KindRow& each) { return each.name == name; });
-        if (row == std::end(kind_rows))
-            return Error{ErrorCode::usage, 0, fmt::format("accepted is {}", kinds_accepted)};
-        kinds = both(kinds, row->collects);
-    }
-    request.options.profiles = kinds;
+    TRY_ASSIGN(request.options.profiles, parse_profile_kinds(value));
     return {};
 }
 
@@ -126,7 +87,7 @@ Result<void> set_sample_time(RunRequest& request, string_view value) {
 }
 
 Result<void> set_load(RunRequest& request, string_view value) {
-    TRY_ASSIGN(request.options.load, parse_number(value, 0.0625, 64));
+    TRY_ASSIGN(request.options.load, parse_load(value));
     return {};
 }
 
@@ -168,6 +129,12 @@ Result<void> set_until_converged(RunRequest& request, string_view value) {
     request.options.until_converged_percent = default_percent;
     if (value == no_value) return {};
     TRY_ASSIGN(request.options.until_converged_percent, parse_percent(value));
+    return {};
+}
+
+Result<void> set_task_clock(RunRequest& request, string_view value) {
+    TRY_ASSIGN(const std::size_t choice, parse_choice(value, {"yes", "no"}));
+    request.options.task_clock = choice == 0;
     return {};
 }
 
@@ -214,7 +181,9 @@ Result<void> set_budget(RunRequest& request, string_view value) {
 }
 
 Result<void> set_every(RunRequest& request, string_view value) {
-    TRY_ASSIGN(request.every, parse_every(value));
+    TRY_ASSIGN(const EveryValue every, parse_every(value));
+    if (!request.every) request.every.emplace();
+    request.every->add(every);
     return {};
 }
 
@@ -227,6 +196,14 @@ Result<void> set_burst_length(RunRequest& request, string_view value) {
 Result<void> set_control(RunRequest& request, string_view value) {
     TRY(parse_control_paths(value));
     request.control = value;
+    return {};
+}
+
+Result<void> set_dump_every(RunRequest& request, string_view value) {
+    using namespace std::chrono_literals;
+    TRY_ASSIGN(const auto interval, parse_duration(value));
+    if (interval < 100ms) return Error{ErrorCode::usage, 0, "accepted is a time from 100ms on"};
+    request.dump_every = interval;
     return {};
 }
 
@@ -277,10 +254,13 @@ constexpr OptionRow option_rows[] = {
      set_stream_length},
     {"--stream-heat", "PERCENT", "least share of the references that a data stream has [0.1%]",
      set_stream_heat},
-    {"--sample-size", "N", "instructions per sample, also with k, M or G [1M]", set_sample_size},
     {"--sample-time", "TIME",
-     "a sample is what the program executes in this time, from 50us to 100ms [by size]",
+     "a sample is what the program executes in this time, from 50us to 100ms [300us]",
      set_sample_time},
+    {"--sample-size", "N",
+     "instructions per sample, also with k, M or G: instead of a time, and where none is known "
+     "[1M]",
+     set_sample_size},
     {"--budget", "PERCENT", "most slowdown of the program, as measured meanwhile [1%]", set_budget},
     {"--burst", "TIME/TIME",
      "live samples alone: the longest stop, and how often on average, as 2ms/1s [by the budget]",
@@ -291,18 +271,21 @@ constexpr OptionRow option_rows[] = {
     {"--record-input", nullptr,
      "samples go on at what the program reads from pipes, sockets and terminals; costs more",
      set_record_input},
-    {"--every", "N", "count only in bursts, N calls and back-edges apart, inside samples [off]",
-     set_every},
+    {"--every", "N[,KIND:N]",
+     "count only in bursts, N calls and back-edges apart, inside samples [off]", set_every},
     {"--burst-length", "KIND:N",
-     "length of such bursts, of edge, path, call, value or hazard, in events", set_burst_length},
+     "length of such bursts, of edge, path, call, value, hazard or stream, in events",
+     set_burst_length},
     {"--control", "FILE[,ACK]", "take commands from a FIFO or file while it runs [none]",
      set_control},
+    {"--dump-every", "TIME", "also a profile of each such interval, as shadowprof.0001.json [none]",
+     set_dump_every},
     {"--delay", "TIME", "take no sample before this, with us, ms, s or m [0s]", set_delay},
     {"--duration", "TIME", "take no sample later than this after the delay [the whole run]",
      set_duration},
     {"--max-samples", "N", "take no more samples than this [no limit]", set_max_samples},
     {"--until-converged", "[=PERCENT]",
-     "take samples until hot edges are certain to this part of their counts [5%]",
+     "sample until hot edges are certain to this part of their counts, then sparsely [5%]",
      set_until_converged},
     {"--threads", "WHICH", "which threads samples hold: all, or main [all]", set_threads},
     {"--follow-forks", "yes|no",
@@ -312,6 +295,8 @@ constexpr OptionRow option_rows[] = {
      set_probe},
     {"--value-callers", "N", "keep values by so many callers, too, from the innermost on [1]",
      set_value_callers},
+    {"--task-clock", "yes|no",
+     "read the kernel's clock of processor time, where that can be had [yes]", set_task_clock},
     {"--seed", "N", "of every random choice [from the clock, written to the profile]", set_seed},
     {"-q,--quiet", nullptr, "say nothing but errors", set_quiet},
     {"-v,--verbose", nullptr, "also keep TNV tables of values, to compare with", set_verbose},
@@ -448,13 +433,18 @@ Result<void> fit_burst_timing(RunRequest& request) {
 }
 
 // Only behind a fork it is found out how long the program itself takes for a sample.
-Result<void> fit_sample_time(const RunRequest& request) {
-    const RunOptions& options = request.options;
-    if (!options.sample_time) return {};
+Result<void> fit_sample_time(RunRequest& request) {
+    RunOptions& options = request.options;
+    const bool is_known = options.mode != SamplingMode::live && options.mode != SamplingMode::exact;
+    if (!options.sample_time) {
+        if (is_known && !options.sample_size_is_asked_for)
+            options.sample_time = RunOptions::default_sample_time;
+        return {};
+    }
     if (options.sample_size_is_asked_for)
         return Error{ErrorCode::usage, 0,
                      "--sample-time says how long a sample is, and so does --sample-size"};
-    if (options.mode == SamplingMode::live || options.mode == SamplingMode::exact)
+    if (!is_known)
         return Error{ErrorCode::usage, 0,
                      "--sample-time is for samples of replicas: not for --mode=live, and not for "
                      "--mode=exact"};
@@ -480,6 +470,10 @@ Result<void> fit_exact_mode(RunRequest& request) {
     if (!request.control.empty())
         return Error{ErrorCode::usage, 0,
                      "--mode=exact follows the whole run: --control is for samples"};
+    if (request.dump_every)
+        return Error{ErrorCode::usage, 0,
+                     "--mode=exact follows the whole run and writes one profile of it: "
+                     "--dump-every is for samples"};
     if (!request.profiles_are_asked_for) options.profiles.values = options.profiles.latency = false;
     if (!request.every && options.profiles.values && options.profiles.references()) {
         options.profiles.hazards = options.profiles.streams = false;
@@ -488,6 +482,14 @@ Result<void> fit_exact_mode(RunRequest& request) {
             "--profiles, or let them count in bursts (--every)");
     }
     return {};
+}
+
+// Where their files would be.
+Result<void> check_phases(const RunRequest& request) {
+    if (!request.dump_every || request.output != "-") return {};
+    return Error{ErrorCode::usage, 0,
+                 "--dump-every: profiles of intervals are files beside that of the run, which is "
+                 "standard output; name a file with -o"};
 }
 
 Result<void> check_streams(const RunRequest& request) {
@@ -519,9 +521,11 @@ Result<void> settle_bursts(RunRequest& request) {
                      "--burst-length: there are no bursts without --every, which says how many "
                      "events they are apart"};
     }
-    options.windows = bursts_of(*request.every, options.profiles);
-    for (const BurstLength& length : request.burst_lengths)
-        if (auto set = set_length(*options.windows, length); !set)
+    auto bursts = bursts_of(*request.every, options.profiles);
+    if (!bursts) return std::move(bursts).error().with_context("--every");
+    options.windows = *bursts;
+    for (const EventsOfKind& length : request.burst_lengths)
+        if (auto set = set_length(*options.windows, length, options.profiles); !set)
             return std::move(set).error().with_context(
                 fmt::format("--burst-length '{}:{}'", name(length.kind), length.events));
     return {};
@@ -538,6 +542,7 @@ Result<RunRequest> parse_run(std::span<const std::string> words, std::string_vie
     TRY(fit_burst_timing(request));
     TRY(fit_sample_time(request));
     TRY(check_streams(request));
+    TRY(check_phases(request));
     const bool exact = request.options.mode == SamplingMode::exact;
     if (exact) TRY(fit_exact_mode(request));
     TRY(settle_bursts(request));
@@ -554,6 +559,7 @@ Result<RunRequest> parse_attach(std::span<const std::string> words, std::string_
     TRY(fit_burst_timing(request));
     TRY(fit_sample_time(request));
     TRY(check_streams(request));
+    TRY(check_phases(request));
     request.options.follow_forks = request.follow_forks.value_or(false);
     if (request.options.mode == SamplingMode::exact)
         return Error{ErrorCode::unsupported, 0,
@@ -600,19 +606,17 @@ std::string attach_help() {
 
 std::map<std::string, std::string> describe(const RunRequest& request) {
     const RunOptions& options = request.options;
-    std::vector<std::string_view> kinds;
-    for (const KindRow& row : kind_rows)
-        if (both(options.profiles, row.collects) == options.profiles) kinds.push_back(row.name);
     std::map<std::string, std::string> text = {
         {"output", request.output},
         {"mode", mode_names[static_cast<std::size_t>(options.mode)]},
         {"engine", "emulator"},
-        {"profiles", fmt::format("{}", fmt::join(kinds, ","))},
+        {"profiles", profile_kinds_text(options.profiles)},
         {"delay", fmt::format("{}us", options.delay.count() / 1000)},
         {"value-callers", std::to_string(options.value_callers)},
         {"threads", options.threads == ThreadScope::all ? "all" : "main"},
         {"follow-forks", options.follow_forks ? "yes" : "no"},
         {"record-input", options.record_input ? "yes" : "no"},
+        {"task-clock", options.task_clock ? "yes" : "no"},
     };
     if (options.sample_time)
         text["sample-time"] = fmt::format("{}us", options.sample_time->count() / 1000);
@@ -628,11 +632,12 @@ std::map<std::string, std::string> describe(const RunRequest& request) {
         text["budget"] =
             fmt::format("{}%", options.budget_percent.value_or(default_budget_percent));
     if (options.windows) {
-        text["every"] =
-            fmt::format("{}{}", options.windows->plan.every, name(options.windows->plan.events));
-        text["burst-length"] = lengths_text(*options.windows);
+        text["every"] = every_text(*options.windows, options.profiles);
+        text["burst-length"] = lengths_text(*options.windows, options.profiles);
     }
     if (!request.control.empty()) text["control"] = request.control;
+    if (request.dump_every)
+        text["dump-every"] = fmt::format("{}us", request.dump_every->count() / 1000);
     for (std::size_t i = 0; i < options.probes.size(); ++i)
         text[fmt::format("probe{}", i + 1)] = options.probes[i];
     if (options.duration) text["duration"] = fmt::format("{}us", options.duration->count() / 1000);

@@ -2,6 +2,7 @@
 // SHADOWPROF_OPTIONS.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -28,9 +29,10 @@ struct RunRequest {
     bool mode_is_asked_for = false;
     std::optional<bool> follow_forks;  // as asked for; options.follow_forks is what comes of it
     std::optional<EveryValue> every;   // the same, of options.windows
-    std::vector<BurstLength> burst_lengths;
+    std::vector<EventsOfKind> burst_lengths;
     std::string control;  // where commands come from while it runs; empty: from nowhere
     std::string output = "shadowprof.json";
+    std::optional<std::chrono::nanoseconds> dump_every;  // a profile of each such interval
     bool quiet = false;
     Progress progress = Progress::on_terminal;
     bool help = false;               // show the command's help and do nothing else

@@ -110,7 +110,12 @@ TEST_CASE("bursts that cannot be are refused") {
     CHECK(mentions(failure_of({"--every=0", "prog"}), {"--every '0'", "1000"}));
     CHECK(mentions(failure_of({"--every=5insns", "prog"}), {"--every '5insns'", "backedges"}));
     CHECK(mentions(failure_of({"--every=5", "--burst-length=loop:1", "prog"}),
-                   {"--burst-length 'loop:1'", "edge, path, value, call and hazard"}));
+                   {"--burst-length 'loop:1'", "edge, path, value, call, hazard and stream"}));
+    CHECK(
+        mentions(failure_of({"--every=5,valuw:7", "prog"}), {"--every", "did you mean 'value'?"}));
+    CHECK(mentions(failure_of({"--every=value:7", "prog"}), {"--every", "1000,value:50k"}));
+    CHECK(mentions(failure_of({"--every=5,hazard:7", "--profiles=edge", "prog"}),
+                   {"--every", "hazard profiles are not collected"}));
     CHECK(mentions(failure_of({"--burst-length=edge:1", "prog"}), {"--burst-length", "--every"}));
     CHECK(mentions(failure_of({"--every=5", "--profiles=edge", "--burst-length=path:1", "prog"}),
                    {"--burst-length 'path:1'", "path profiles are not collected"}));
@@ -129,6 +134,7 @@ TEST_CASE("exact mode has bursts, of references besides values as well, and take
     CHECK_FALSE(
         parse({"--mode=exact", "--profiles=value,hazard", "prog"})->options.profiles.references());
     CHECK(mentions(failure_of({"--mode=exact", "--control=x", "prog"}), {"--control"}));
+    CHECK(mentions(failure_of({"--mode=exact", "--dump-every=1s", "prog"}), {"--dump-every"}));
     CHECK(parse({"--control=fifo:a,b", "prog"})->control == "fifo:a,b");
 }
 
@@ -377,6 +383,11 @@ TEST_CASE("a sample has a size or a time, and a time only behind a fork") {
     CHECK(describe(*request).at("sample-time") == "300us");
     CHECK_FALSE(describe(*request).contains("sample-size"));
     CHECK(parse({"--sample-time=1ms", "--mode=shadow", "prog"}));
+    CHECK(parse({"prog"})->options.sample_time == RunOptions::default_sample_time);
+    CHECK(parse_attach(std::vector<std::string>{"2"}, "")->options.sample_time ==
+          RunOptions::default_sample_time);
+    for (const char* option : {"--sample-size=1M", "--mode=live", "--burst=2ms/1s", "--mode=exact"})
+        CHECK_FALSE(parse({option, "prog"})->options.sample_time);
     CHECK(mentions(failure_of({"--sample-time=1ms", "--sample-size=10k", "prog"}),
                    {"--sample-time", "--sample-size"}));
     for (const char* mode : {"live", "exact"})

@@ -13,9 +13,53 @@ namespace shadowprof {
 namespace {
 
 // Returns the name of the file.
-Result<std::string> save(const Profile& profile, SymbolSource& symbols, SafeOutput output) {
+Result<std::string> save(const Profile& profile, SymbolSource& symbols, SafeOutput& output) {
     TRY(write_profile(profile, symbols, output));
     return output.commit(static_cast<pid_t>(profile.run.pid));
+}
+
+// What the sampler does not know of.
+void add_request(const RunRequest& request, Profile& profile) {
+    profile.run.options = describe(request);
+    profile.notes.insert(profile.notes.end(), request.notes.begin(), request.notes.end());
+}
+
+class SafeDumpFile final : public DumpFile {
+  public:
+    SafeDumpFile(const RunRequest& request, PerfMapOf perf_map_of, SafeOutput output)
+        : request_(request), perf_map_of_(std::move(perf_map_of)), output_(std::move(output)) {}
+
+    Result<void> write(RunOutcome outcome) override {
+        Profile& profile = outcome.profile;
+        add_request(request_, profile);
+        Symbolizer symbols(
+            profile.modules,
+            {.root = "", .perf_map = perf_map_of_(profile.run.pid), .files = outcome.files});
+        TRY(save(profile, symbols, output_));
+        return {};
+    }
+
+  private:
+    const RunRequest& request_;
+    const PerfMapOf perf_map_of_;
+    SafeOutput output_;
+};
+
+// Who is killed writes nothing. Nothing but files: the reader of a pipe could make us wait.
+Result<std::unique_ptr<DumpFile>> open_dump_file(const std::string& name, const RunRequest& request,
+                                                 const Shielded& shielded,
+                                                 const PerfMapOf& perf_map_of) {
+    if (shielded.is_orphaned())
+        return Error{ErrorCode::interrupted, 0,
+                     fmt::format("'{}' is not written: shadowprof was killed", name)};
+    struct stat status;
+    if (::stat(name.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode))
+        return Error{
+            ErrorCode::usage, 0,
+            fmt::format("cannot write '{}': it is no regular file (name another file)", name)};
+    TRY_ASSIGN(auto output, SafeOutput::open(name, NamedBy::command));
+    return std::unique_ptr<DumpFile>(
+        std::make_unique<SafeDumpFile>(request, perf_map_of, std::move(output)));
 }
 
 std::string amount_followed(const SamplingStats& sampling) {
@@ -61,18 +105,26 @@ Result<RunOutcome> with_progress(
     return profile([&](const RunProgress& now) { line.show(now); });
 }
 
-Result<ControlChannel> open_control(const RunRequest& request, const Shielded& shielded) {
-    return ControlChannel::open(request, shielded.toggles(),
-                                [](const std::string& complaint) { say("{}", complaint); });
+Result<ControlChannel> open_control(const RunRequest& request, const Shielded& shielded,
+                                    const SafeOutput& output, PerfMapOf perf_map_of) {
+    if (request.dump_every && !output.is_file())
+        return Error{ErrorCode::usage, 0,
+                     fmt::format("--dump-every: profiles of intervals are files beside that of the "
+                                 "run, and '{}' is none; name a file with -o",
+                                 request.output)};
+    return ControlChannel::open(
+        request, shielded.toggles(), [](const std::string& complaint) { say("{}", complaint); },
+        [&request, &shielded, perf_map_of = std::move(perf_map_of)](const std::string& name) {
+            return open_dump_file(name, request, shielded, perf_map_of);
+        });
 }
 
 Result<void> deliver(RunOutcome outcome, const RunRequest& request, const std::string& perf_map,
                      SafeOutput output) {
     Profile& profile = outcome.profile;
-    profile.run.options = describe(request);
-    profile.notes.insert(profile.notes.end(), request.notes.begin(), request.notes.end());
+    add_request(request, profile);
     Symbolizer symbols(profile.modules, {.root = "", .perf_map = perf_map, .files = outcome.files});
-    TRY_ASSIGN(const std::string name, save(profile, symbols, std::move(output)));
+    TRY_ASSIGN(const std::string name, save(profile, symbols, output));
     if (request.quiet) return {};
     // A log gets one line; `shadowprof report` shows it the rest.
     if (isatty(STDERR_FILENO)) print_summary(profile, symbols, text_options(STDERR_FILENO), stderr);

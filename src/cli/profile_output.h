@@ -20,8 +20,14 @@ Result<RunOutcome> with_progress(
     const RunRequest& request,
     const std::function<Result<RunOutcome>(const ProgressListener&)>& profile);
 
-// What tells the sampler of commands. Lines that are none are complained of.
-Result<ControlChannel> open_control(const RunRequest& request, const Shielded& shielded);
+// The file with the names of just-in-time compiled code of a process.
+using PerfMapOf = std::function<std::string(std::int64_t pid)>;
+
+// What tells the sampler of commands, and writes profiles meanwhile. What goes wrong is complained
+// of. `request` and `shielded` must outlive it. Errors: usage too, where profiles of intervals
+// would have to lie beside an output that is no file.
+Result<ControlChannel> open_control(const RunRequest& request, const Shielded& shielded,
+                                    const SafeOutput& output, PerfMapOf perf_map_of);
 
 // Writes the profile with what was asked for in it, and says what it is and where, unless the user
 // wants it quiet. `perf_map` is the file with the names of just-in-time compiled code.

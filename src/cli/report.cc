@@ -33,6 +33,7 @@ int report_host() {
 Result<void> write_page(const std::string& path, const std::string& page,
                         const HtmlOptions& options) {
     TRY_ASSIGN(ProfileFile file, read_profile(path));
+    TRY(check_weight(file.profile, options.weight));
     TRY_ASSIGN(SafeOutput output, SafeOutput::open(page));
     TRY(write_html(file, options, output));
     TRY(output.commit(static_cast<pid_t>(file.profile.run.pid)));
@@ -44,7 +45,7 @@ Result<void> write_page(const std::string& path, const std::string& page,
 int report_main(std::span<const std::string> words) {
     CommandLine line("Shows the summary of a profile, lists of it, or makes a page of it.",
                      "shadowprof report");
-    std::string path, page;
+    std::string path, page, weight{name(StackWeight::instructions)};
     ListRequest lists;
     bool host = false, no_source = false;
     auto profile =
@@ -70,12 +71,17 @@ int report_main(std::span<const std::string> words) {
                           "write all of it as one page for browsers to FILE, with the code of "
                           "the hottest functions; - is standard output")
                     .value_name("FILE");
+    auto weighed = line.text("--weight", weight,
+                             fmt::format("what functions and call stacks are ordered by: {}",
+                                         fmt::join(stack_weight_names, " or ")))
+                       .value_name("WHAT")
+                       .show_default();
     line.flag("--no-source", no_source, "leave the text of source files out of the page")
         .needs(html);
     line.flag("--host", host, "how long loads take on this machine; measured when first asked for");
     if (const auto done = line.parse("report", words)) return *done;
     const bool has_lists = by || top || sort || filter;
-    if (host && (has_lists || html || profile)) {
+    if (host && (has_lists || html || profile || weighed)) {
         say("report: --host is about this machine and takes no profile");
         return exit_own_failure;
     }
@@ -88,15 +94,21 @@ int report_main(std::span<const std::string> words) {
         say("report: PROFILE is required; try 'shadowprof report --help'");
         return exit_own_failure;
     }
+    const auto by_weight = stack_weight(weight);
+    if (!by_weight) {
+        say("report: {}", by_weight.error().message);
+        return exit_own_failure;
+    }
+    lists.weight = *by_weight;
     const bool has_list_options = by || sort || filter;
-    if (lists.findings && (has_list_options || html)) {
+    if (lists.findings && (has_list_options || html || weighed)) {
         say("report: --findings goes with --top alone");
         return exit_own_failure;
     }
     if (lists.by.empty() && has_lists && !lists.findings) lists.by = {"function"};
     auto shown = check(lists);
     if (shown)
-        shown = html ? write_page(path, page, {.source = !no_source})
+        shown = html ? write_page(path, page, {.source = !no_source, .weight = lists.weight})
                      : report_profile(path, lists, text_options(STDOUT_FILENO), stdout);
     if (shown) return 0;
     say("report: {}", shown.error().message);

@@ -42,7 +42,7 @@ Result<void> check_command(const std::string& name) {
 int run(const RunRequest& request, const Shielded& shielded) {
     auto output = SafeOutput::open(request.output);
     if (!output) return failed(output.error());
-    auto control = open_control(request, shielded);
+    auto control = open_control(request, shielded, *output, perf_map_path);
     if (!control) return failed(control.error());
     MappedPlaces places;
     ModuleFunctions functions;

@@ -105,6 +105,10 @@ Result<double> parse_number(std::string_view text, double least, double most) {
     return *number;
 }
 
+Result<double> parse_load(std::string_view text) {
+    return parse_number(text, 0.0625, 64);
+}
+
 Result<double> parse_percent(std::string_view text) {
     const std::string_view digits = text.ends_with('%') ? text.substr(0, text.size() - 1) : text;
     const std::optional<double> number = decimal(digits);

@@ -39,6 +39,9 @@ Result<CountRange> parse_range(std::string_view text, std::uint64_t least, std::
 // A decimal number from `least` to `most`.
 Result<double> parse_number(std::string_view text, double least, double most);
 
+// The same of an average number of replicas, from 0.0625 to 64.
+Result<double> parse_load(std::string_view text);
+
 // "1%" or "0.5": more than 0, at most 100. Returns percent.
 Result<double> parse_percent(std::string_view text);
 

@@ -113,6 +113,7 @@ TEST_CASE("a suggestion is near or absent") {
     CHECK(nearest("rum", known) == "run");
     CHECK(nearest("atach", known) == "attach");
     CHECK(nearest("reprot", known) == "report");
+    CHECK(nearest("rnu", known) == "run");
     CHECK(nearest("run", known) == "run");
     CHECK(nearest("profile", known).empty());
     CHECK(nearest("", known).empty());

@@ -12,7 +12,7 @@
 
 namespace shadowprof {
 
-// Of one run.
+// As many states can be awaited in one run.
 inline constexpr std::size_t most_awaited = 2;
 
 // Registers, and some memory: there are loops that only memory tells the turns of, and recursion
@@ -22,7 +22,7 @@ class AwaitedState {
     // Registers that are compared at each visit of `cpu.rip`, at little cost: those that differ
     // from visit to visit should be among them.
     static constexpr std::size_t telling_registers = 3;
-    static constexpr std::size_t most_pieces = 17;
+    static constexpr std::size_t most_pieces = 160;
     static constexpr std::size_t most_bytes = 6144;  // of all pieces
 
     CpuState cpu;
@@ -33,6 +33,8 @@ class AwaitedState {
         for (const auto number : telling) sum += cpu.gpr[number % cpu.gpr.size()];
         return sum;
     }
+    std::size_t pieces() const { return pieces_; }
+    std::size_t bytes() const { return bytes_; }  // of all pieces
     // False: there is no room for it.
     bool add_memory(GuestAddress at, std::span<const std::byte> content) {
         if (pieces_ == most_pieces || content.size() > most_bytes - bytes_) return false;

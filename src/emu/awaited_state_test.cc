@@ -48,6 +48,16 @@ Place place_in(TestGuest& guest, const void* function, std::uint64_t argument,
     return {state_of(guest), guest.traced_instructions()};
 }
 
+std::uint64_t instructions_before(const TestGuest& guest, const RecordingSink::Note& note) {
+    std::uint64_t instructions = 0;
+    std::size_t words_before = 0;
+    guest.for_each_record([&](const BlockInfo& row, std::span<const std::uint64_t> words) {
+        if (words_before < note.words) instructions += row.instructions;
+        words_before += 1 + words.size();
+    });
+    return instructions;
+}
+
 }  // namespace
 
 TEST_CASE("a run ends where a state is met, at all levels, in code old and new") {
@@ -101,10 +111,9 @@ TEST_CASE("states are met one after the other, and only in their order") {
     CHECK(result.end == SampleEnd::met);
     CHECK(result.met == 2);
     CHECK(guest.traced_instructions() == second.instructions);
-    CHECK(result.met_at[0] ==
-          doctest::Approx(static_cast<double>(first.instructions)).epsilon(0.05));
-    CHECK(result.met_at[1] ==
-          doctest::Approx(static_cast<double>(second.instructions)).epsilon(0.05));
+    REQUIRE(guest.sink.notes.size() == 1);
+    CHECK(guest.sink.notes[0].record.probe == awaited_mark);
+    CHECK(instructions_before(guest, guest.sink.notes[0]) == first.instructions);
 
     const auto wrong_order = run(second, first);
     CHECK(TestGuest::returned(wrong_order));
@@ -140,9 +149,60 @@ TEST_CASE("memory tells turns of a loop that have the same registers") {
         // A state that never comes.
         guest.sink.recorded.clear();
         guest.awaited[0].cpu[Gpr::rbx] = 1;
-        CHECK(TestGuest::returned(call()));
+        const auto never = call();
+        CHECK(TestGuest::returned(never));
+        CHECK_FALSE(never.nearly_met);
         CHECK(guest.traced_instructions() == 3 * start + 1);
+        // Blocks are the ones that they are without it.
+        auto starts = guest.starts();
+        CHECK(starts.size() == start + 1);
+        starts.pop_back();
+        const auto loop = reinterpret_cast<std::uint64_t>(test_count_in_memory);
+        CHECK(std::ranges::count(starts, loop) == std::ssize(starts));
     }
+}
+
+TEST_CASE("a state whose registers come again and again, but never its memory, ends the run") {
+    static std::uint64_t number;
+    constexpr std::uint64_t decrement_bytes = 3;
+    for (const std::uint64_t start : {50'000u, 150'000u}) {
+        TestGuest guest(few_words);
+        number = start;
+        AwaitedState state;
+        state.cpu = guest.cpu;
+        state.cpu[Gpr::rdi] = reinterpret_cast<std::uint64_t>(&number);
+        state.cpu[Gpr::rsp] = guest.stack_start() + TestGuest::stack_bytes - 264;
+        state.cpu.rip =
+            GuestAddress{reinterpret_cast<std::uint64_t>(test_count_in_memory)} + decrement_bytes;
+        const std::uint64_t never = start + 1;
+        REQUIRE(state.add_memory({state.cpu[Gpr::rdi]}, std::as_bytes(std::span(&never, 1))));
+        guest.awaited = {state};
+        const auto result =
+            guest.call(reinterpret_cast<const void*>(test_count_in_memory), &number);
+        CHECK(result.nearly_met);
+        CHECK(result.met == 0);
+        if (start < 100'000)
+            CHECK(TestGuest::returned(result));
+        else
+            CHECK(result.end == SampleEnd::size);
+    }
+}
+
+TEST_CASE("an instruction that is not translated is awaited like others") {
+    // inc eax; int 0x80
+    static constexpr std::array<std::uint8_t, 4> code = {0xff, 0xc0, 0xcd, 0x80};
+    void* page = mmap(nullptr, page_bytes, PROT_READ | PROT_WRITE | PROT_EXEC,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    std::memcpy(page, code.data(), code.size());
+    TestGuest guest;
+    const auto begin = guest.cpu;
+    REQUIRE(guest.call(page).end == SampleEnd::unsupported_instruction);
+    guest.awaited = {state_of(guest)};
+    guest.cpu = begin;
+    guest.sink.recorded.clear();
+    CHECK(guest.call(page).end == SampleEnd::met);
+    CHECK(guest.traced_instructions() == 1);
+    munmap(page, page_bytes);
 }
 
 TEST_CASE("an awaited state has as much memory as there is room for") {

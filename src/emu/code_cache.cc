@@ -79,7 +79,8 @@ void CodeCache::emit_stubs(SignalFunction on_signal, void* self) {
     constexpr std::array<ExitReason, exit_reasons> order = {
         ExitReason::indirect_miss, ExitReason::direct_branch, ExitReason::syscall,
         ExitReason::vdso_call,     ExitReason::single_step,   ExitReason::fault,
-        ExitReason::trace_full,    ExitReason::retired_block, ExitReason::announced};
+        ExitReason::trace_full,    ExitReason::retired_block, ExitReason::announced,
+        ExitReason::awaited};
     for (auto reason : order) {
         exits_[static_cast<std::size_t>(reason)] = out.position();
         out.store_imm32(offsetof(ExecutionContext, exit_reason),

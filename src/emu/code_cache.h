@@ -76,7 +76,7 @@ class CodeCache {
     static constexpr std::size_t code_bytes = std::size_t{64} << 20;
     static constexpr std::size_t growth_bytes = 2 * most_appended_bytes;
     static constexpr std::size_t context_bytes = 2 * page_bytes;
-    static constexpr std::size_t exit_reasons = 9;
+    static constexpr std::size_t exit_reasons = 10;
 
     std::uint8_t* region_ = nullptr;
     std::size_t region_bytes_ = 0;

@@ -21,7 +21,8 @@ constexpr std::size_t mxcsr_offset = 24;
 constexpr std::uint32_t mxcsr_valid = 0xffff;
 constexpr std::size_t xsave_header_offset = 512;
 
-// A state is given up that does not come at so many visits at which its telling registers agree.
+// A run ends whose awaited state does not come at so many visits at which its telling registers
+// agree.
 constexpr std::uint32_t most_misses = 100'000;
 
 // How fast time goes by in a sample.
@@ -223,6 +224,8 @@ void Emulator::Run::on_exit() {
             return on_retired_block();
         case ExitReason::announced:
             return on_announced();
+        case ExitReason::awaited:
+            return on_awaited();
     }
 }
 
@@ -257,6 +260,7 @@ void Emulator::Run::on_syscall() {
 void Emulator::Run::on_vdso_call() {
     store_registers();
     pc_ = cpu().rip = e_.tables_[context_.exit_info].start;
+    ++result_.vdso_calls;
     const auto function = e_.translator_.vdso_function(pc_);
     const auto reason = syscalls_.on_vdso(function, threads_, e_.memory_, elapsed_ns());
     if (reason) return end(*reason);
@@ -320,14 +324,27 @@ void Emulator::Run::on_announced() {
     const auto block = context_.exit_info;
     store_registers();
     pc_ = cpu().rip = e_.translator_.block_start(block);
-    if (!e_.awaited_.empty() && pc_ == e_.awaited_[0].cpu.rip && is_met(e_.awaited_[0]))
-        return on_met();
     if (e_.watcher_) {
         if (const auto reason = e_.watcher_->on_access(cpu(), e_.memory_)) return end(*reason);
     } else if (e_.probes_ && !note_probed()) {
         return on_notes_full();
     }
     enter_entry(e_.translator_.behind_announcement(block), pc_);
+}
+
+void Emulator::Run::on_awaited() {
+    const auto place = context_.exit_info;
+    store_registers();
+    const auto& state = e_.awaited_[0];
+    pc_ = cpu().rip = state.cpu.rip;
+    const bool met = is_met(state);
+    // A loop that has the same registers at each turn would be slow for ever.
+    if (!met && ++misses_ <= most_misses)
+        return enter_entry(e_.translator_.behind_awaited(place), pc_);
+    const auto position = e_.translator_.position_of_awaited(place);
+    if (!position) return end(SampleEnd::fault);
+    cut_last_record(*position);
+    return met ? on_met() : end(SampleEnd::size);
 }
 
 // Flags are not compared: those that nobody will read may be others.
@@ -337,15 +354,15 @@ bool Emulator::Run::is_met(const AwaitedState& state) {
         const auto now = std::span(bytes).first(content.size());
         return e_.memory_.read(at, now) && std::ranges::equal(now, content);
     };
-    if (cpu().gpr == state.cpu.gpr && state.all_memory(holds)) return true;
-    // A loop that has the same registers at each turn would be slow for ever.
-    if (++misses_ > most_misses) e_.await({});
-    return false;
+    if (cpu().gpr != state.cpu.gpr) return false;
+    const bool met = state.all_memory(holds);
+    result_.nearly_met = !met;
+    return met;
 }
 
 void Emulator::Run::on_met() {
     submit_trace();
-    result_.met_at[result_.met++] = pacer_.instructions();
+    ++result_.met;
     misses_ = 0;
     e_.await(e_.awaited_.subspan(1));
     if (e_.awaited_.empty()) return end(SampleEnd::met);

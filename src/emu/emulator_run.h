@@ -54,6 +54,7 @@ class Emulator::Run {
     void on_fault();
     void on_retired_block();
     void on_announced();
+    void on_awaited();
     bool is_met(const AwaitedState& state);
     void on_met();
     bool note_probed();

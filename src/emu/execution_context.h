@@ -21,6 +21,7 @@ enum class ExitReason : std::uint32_t {
     trace_full,     // set by the signal handler: fault_host_rip, in the block about to run
     retired_block,  // exit_info: block that was invalidated and entered again
     announced,      // exit_info: block whose first instruction is announced, about to run
+    awaited,        // exit_info: index of the place, at an awaited state's instruction
 };
 
 // Lies within 2 GiB of all translated code, which addresses it relative to RIP.

@@ -34,8 +34,9 @@ TracePacer::TracePacer(const RunLimits& limits, const BlockTables& tables)
         level_ = TraceLevel::none;
         return;
     }
-    // Either kind of bursts may be first.
-    if (kinds_of_bursts() == 2 && random_() % 2) last_burst_ = TraceLevel::values;
+    // Either kind of bursts may be first, the one with more of them rather.
+    if (kinds_of_bursts() == 2)
+        for (auto& begun : begun_before_) begun = random_part();
     // The first phase is a part of a whole one, so that periods do not align with samples.
     if (by_events()) {
         burst_events_ = static_cast<std::uint64_t>(least_burst_words / words_per_event_[1]);
@@ -67,16 +68,26 @@ TraceLevel TracePacer::other_burst(TraceLevel level) const {
     return other == TraceLevel::values ? TraceLevel::references : TraceLevel::values;
 }
 
-// That which had less of its share so far: bursts of one kind may be longer than they should be,
-// and the other kind's not.
+// That whose next one comes first, by how much of its bursts there was so far: those of one kind
+// may be longer than they should be, and the other kind's not.
 TraceLevel TracePacer::due_burst() const {
-    const auto other = other_burst(last_burst_);
-    if (kinds_of_bursts() < 2 || last_burst_ == TraceLevel::blocks) return other;
-    const auto had = [&](TraceLevel level) {
-        return static_cast<double>(burst_units_[static_cast<std::size_t>(level)]) /
-               static_cast<double>(burst_length(level));
+    if (kinds_of_bursts() < 2) return other_burst(last_burst_);
+    const auto due = [&](TraceLevel level) {
+        const auto at = static_cast<std::size_t>(level);
+        const auto had =
+            static_cast<double>(burst_units_[at]) / static_cast<double>(burst_length(level));
+        return (begun_before_[at] + had) * events_between(level);
     };
-    return had(last_burst_) < had(other) ? last_burst_ : other;
+    return due(TraceLevel::values) < due(TraceLevel::references) ? TraceLevel::values
+                                                                 : TraceLevel::references;
+}
+
+// 1 where no events are counted: then both kinds have as many bursts.
+double TracePacer::events_between(TraceLevel level) const {
+    if (!by_events()) return 1;
+    const auto events = level == TraceLevel::values ? limits_.events_between_values
+                                                    : limits_.events_between_references;
+    return std::max(static_cast<double>(events), 1.0);
 }
 
 // All is in bursts, of one kind.
@@ -97,6 +108,11 @@ bool TracePacer::finished() const {
     if (limits_.blocks != 0 && blocks_ >= limits_.blocks) return true;
     const auto close_enough = std::max<std::uint64_t>(16, limits_.instructions / 1024);
     return instructions_ + close_enough >= limits_.instructions;
+}
+
+// From 0 to 1.
+double TracePacer::random_part() {
+    return static_cast<double>(random_()) / static_cast<double>(std::minstd_rand::max());
 }
 
 // Half to one and a half times `units`.
@@ -126,14 +142,17 @@ std::uint64_t TracePacer::pause() const {
     return std::max<std::uint64_t>(1, rest / std::max(1u, kinds_of_bursts()));
 }
 
-// Behind a burst that was longer than it should be it is so, too.
+// From a burst to the next one of any kind. Behind one that was longer than it should be it is so,
+// too.
 std::uint64_t TracePacer::event_pause() const {
     const bool none_yet = last_burst_ == TraceLevel::blocks;
     const auto wanted = burst_length(none_yet ? other_burst(last_burst_) : last_burst_);
     const double longer =
         std::max(1.0, static_cast<double>(burst_events_) / static_cast<double>(wanted));
-    const double events = static_cast<double>(limits_.events_between) * longer / kinds_of_bursts();
-    return static_cast<std::uint64_t>(std::min(events, 1e15));
+    double bursts_per_event = 0;
+    for (const auto level : {TraceLevel::values, TraceLevel::references})
+        if (burst_length(level) != 0) bursts_per_event += 1 / events_between(level);
+    return static_cast<std::uint64_t>(std::min(longer / bursts_per_event, 1e15));
 }
 
 std::size_t TracePacer::next_words(std::size_t room, std::uint64_t most) {

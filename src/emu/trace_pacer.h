@@ -31,11 +31,12 @@ struct RunLimits {
     std::uint64_t reference_instructions = 0;
     // Instead of that, if one of the first two is not 0: about so many events run at
     // TraceLevel::values, and about so many at TraceLevel::references; from one such burst to the
-    // next of its kind about `events_between` are not in bursts. Where that few are not worth a
-    // buffer, there are more of all.
+    // next of its kind about so many are not in bursts as the next two say. Where that few are not
+    // worth a buffer, there are more of all.
     std::uint64_t value_events = 0;
     std::uint64_t reference_events = 0;
-    std::uint64_t events_between = 0;
+    std::uint64_t events_between_values = 0;
+    std::uint64_t events_between_references = 0;
     EventKinds events;
     std::uint64_t seed = 0;
     // Superblocks are found but not made: Emulator::translate_ahead() does that.
@@ -75,11 +76,14 @@ class TracePacer {
     bool by_events() const { return limits_.value_events != 0 || limits_.reference_events != 0; }
     // How long a burst at that level should be: instructions or events. 0: there are none.
     std::uint64_t burst_length(TraceLevel level) const;
+    // How many events are between two bursts of that level.
+    double events_between(TraceLevel level) const;
     unsigned kinds_of_bursts() const;
     TraceLevel other_burst(TraceLevel level) const;
     TraceLevel due_burst() const;
     bool never_pauses() const;
     bool is_paced() const;
+    double random_part();
     std::uint64_t jittered(std::uint64_t units);
     void begin_phase();
     std::uint64_t next_phase();
@@ -108,6 +112,7 @@ class TracePacer {
     std::uint64_t burst_events_ = 0;              // that the last burst had
     std::uint64_t burst_words_ = 0;               // the same
     std::uint64_t burst_units_[levels] = {};      // events or instructions so far, by level
+    double begun_before_[levels] = {};            // parts of bursts, as if there had been some
     std::size_t least_words_;                     // of the next buffer of a burst
     TraceLevel next_ = TraceLevel::blocks;        // of this phase
     TraceLevel last_burst_ = TraceLevel::blocks;  // or the one that is under way; blocks: none yet

@@ -93,7 +93,8 @@ Seen run(const Loop& loop, const RunLimits& limits) {
 RunLimits limits_of(std::uint64_t length, std::uint64_t every, EventKinds events = {}) {
     return {.instructions = 50'000'000,
             .value_events = length,
-            .events_between = every,
+            .events_between_values = every,
+            .events_between_references = every,
             .events = events,
             .seed = 5};
 }
@@ -144,6 +145,44 @@ TEST_CASE("values and references are traced for the same share, if they are to b
             CHECK(seen.share(level) < 1.25 * 200 / 2400);
         }
     }
+}
+
+TEST_CASE("values and references have their own frequencies") {
+    for (const std::size_t parts : {1u, 4u}) {
+        for (const std::uint64_t between_references : {500u, 20'000u}) {
+            CAPTURE(parts);
+            CAPTURE(between_references);
+            const Loop loop(parts, 12);
+            auto limits = limits_of(200, 2000);
+            limits.reference_events = 200;
+            limits.events_between_references = between_references;
+            const auto seen = run(loop, limits);
+            // Of the events that are in no bursts.
+            const auto share = [&](std::size_t level) { return seen.share(level) / seen.share(0); };
+            CHECK(share(1) > 0.75 * 200 / 2000);
+            CHECK(share(1) < 1.25 * 200 / 2000);
+            CHECK(share(2) > 0.75 * 200 / static_cast<double>(between_references));
+            CHECK(share(2) < 1.25 * 200 / static_cast<double>(between_references));
+        }
+    }
+}
+
+TEST_CASE("the rare kind of bursts is first in few runs, and in some") {
+    const Loop loop(1, 12);
+    auto limits = limits_of(200, 2000);
+    limits.instructions = 30'000;
+    limits.reference_events = 200;
+    limits.events_between_references = 20'000;
+    int with_references = 0, with_values = 0;
+    constexpr int seeds = 400;
+    for (limits.seed = 1; limits.seed <= seeds; ++limits.seed) {
+        const auto seen = run(loop, limits);
+        with_references += seen.records[2] != 0;
+        with_values += seen.records[1] != 0;
+    }
+    CHECK(with_values > seeds / 2);
+    CHECK(with_references > 0);
+    CHECK(with_references < seeds / 4);
 }
 
 TEST_CASE("only the events that are asked for are counted") {

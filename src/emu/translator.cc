@@ -179,7 +179,6 @@ bool Translator::draft_block(GuestAddress start, std::uint32_t limit) {
 }
 
 bool Translator::is_announced(const Instruction& instruction) const {
-    if (is_awaited(instruction.address())) return true;
     if (announces_accesses_) return instruction.accesses_memory();
     return probes_ && probes_->is_probed(instruction);
 }
@@ -379,6 +378,7 @@ void Translator::clear() {
     blocks_.clear();
     positions_.clear();
     exits_.clear();
+    awaited_places_.clear();
     for (auto& map : exits_to_) map.clear();
     ahead_ = {};
     pages_.clear();
@@ -405,6 +405,13 @@ std::optional<GuestPosition> Translator::locate(std::uint64_t host_rip) const {
         result.recovery = position.recovery;
     }
     return result;
+}
+
+// Nothing of the instruction was executed yet.
+std::optional<GuestPosition> Translator::position_of_awaited(std::uint32_t place) const {
+    auto position = locate(reinterpret_cast<std::uint64_t>(awaited_places_[place].exit));
+    if (position) position->own_words = 0;
+    return position;
 }
 
 std::optional<BlockId> Translator::executed(const GuestPosition& position) {

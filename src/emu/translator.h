@@ -72,11 +72,17 @@ class Translator {
     // none. Superblocks may not hold blocks that announces() names. It must outlive its use.
     void announce_probed(ProbeWatch* probes);
     bool announces(GuestAddress block_start) const {
-        return is_awaited(block_start) || (probes_ && !probes_->at(block_start).empty());
+        return probes_ && !probes_->at(block_start).empty();
     }
-    // From now on code comes out with ExitReason::announced before the instruction at
-    // state.cpu.rip, where `telling` registers have the state's sum; nothing: nowhere.
+    // From now on code comes out with ExitReason::awaited before the instruction at state.cpu.rip,
+    // anywhere in a block, where `telling` registers have the state's sum; nothing: nowhere. So
+    // blocks are what they are without it.
     void await(const AwaitedState* state);
+    // Where the record is cut that is under way then, and where the code goes on.
+    std::optional<GuestPosition> position_of_awaited(std::uint32_t place) const;
+    const std::uint8_t* behind_awaited(std::uint32_t place) const {
+        return awaited_places_[place].behind;
+    }
     // Where a block goes on that came out so.
     GuestAddress block_start(std::uint32_t block) const { return blocks_[block].start; }
     const std::uint8_t* behind_announcement(std::uint32_t block) const {
@@ -231,9 +237,9 @@ class Translator {
     const Block* translate(TraceLevel level, GuestAddress start, bool indirect);
     bool draft_block(GuestAddress start, std::uint32_t limit);
     bool is_announced(const Instruction& instruction) const;
+    void emit_awaited(CodeBuffer& out);
     bool is_awaited(GuestAddress address) const { return awaited_ && awaited_->cpu.rip == address; }
     void retire_around(GuestAddress address);
-    void emit_announcement(CodeBuffer& out);
     std::optional<Instruction> decode_at(GuestAddress address);
     bool flags_live_at_start() const;
     // A superblock; see translator_superblock.cc.
@@ -299,6 +305,11 @@ class Translator {
     bool announces_accesses_ = false;
     ProbeWatch* probes_ = nullptr;
     const AwaitedState* awaited_ = nullptr;
+    struct AwaitedPlace {
+        const std::uint8_t* exit = nullptr;
+        const std::uint8_t* behind = nullptr;
+    };
+    std::vector<AwaitedPlace> awaited_places_;
     std::unordered_map<GuestAddress, CodePage> pages_;
     TranslationCounters counters_;
 };

@@ -72,7 +72,7 @@ std::optional<std::uint32_t> Translator::emit_block(TraceLevel level, bool indir
     block.level = level;
     block.id = tables_.size();
     if (draft_.announced) {
-        emit_announcement(out);
+        emit_exit(ExitReason::announced, static_cast<std::uint32_t>(blocks_.size()), out);
         block.body = out.position();
     }
     emit_record(level, block.id, out);
@@ -101,18 +101,17 @@ std::optional<std::uint32_t> Translator::emit_block(TraceLevel level, bool indir
     return index;
 }
 
-// Comes out, unless that is for an awaited state alone which the registers say that it is not.
-void Translator::emit_announcement(CodeBuffer& out) {
-    const auto index = static_cast<std::uint32_t>(blocks_.size());
-    const bool only_awaited = is_awaited(draft_.start) && !announces_accesses_ && !probes_;
-    if (!only_awaited) return emit_exit(ExitReason::announced, index, out);
+// Comes out, unless the registers say that this is not the state.
+void Translator::emit_awaited(CodeBuffer& out) {
     const auto& telling = awaited_->telling;
     const auto first = emit_read_gpr(telling[0], host::scratch_a, out);
     out.lea_sum(host::scratch_a, first, emit_read_gpr(telling[1], host::scratch_b, out));
     out.lea_sum(host::scratch_a, host::scratch_a, emit_read_gpr(telling[2], host::scratch_b, out));
     auto* otherwise = emit_guard(GuestAddress{awaited_->telling_sum()}, out);
-    emit_exit(ExitReason::announced, index, out);
+    const auto* exit = out.position();
+    emit_exit(ExitReason::awaited, static_cast<std::uint32_t>(awaited_places_.size()), out);
     patch_branch(otherwise, out.position());
+    awaited_places_.push_back({exit, out.position()});
 }
 
 // Compares the guest address that an indirect branch wanted with the one that this block is.
@@ -180,7 +179,10 @@ void Translator::emit_body(TraceLevel level, CodeBuffer& out) {
                           .words_before = static_cast<std::uint16_t>(draft_.words),
                           .own_words = 0,
                           .recovery = Recovery::none};
-        const auto before = out;
+        auto before = out;
+        if (is_awaited(in.address())) emit_awaited(out);
+        // What is single-stepped is awaited, too.
+        if (i == 0) before = out;
         const auto references_before = draft_.references.size();
         if (level == TraceLevel::references && draft_.terminator != Terminator::single_stepped) {
             emit_references(in, i, out);

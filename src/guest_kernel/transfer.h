@@ -8,11 +8,9 @@
 
 #include "guest_kernel/call.h"
 #include "guest_kernel/descriptor_table.h"
+#include "syscalls/call_memory.h"
 
 namespace shadowprof {
-
-// Most that one call transfers: MAX_RW_COUNT of Linux.
-inline constexpr std::uint64_t max_transfer_bytes = 0x7ffff000;
 
 struct GuestRange {
     GuestAddress start;

@@ -5,57 +5,14 @@
 #include <tuple>
 
 #include "profile/accuracy_metrics.h"
+#include "profile/accuracy_values.h"
+#include "profile/accuracy_view.h"
 #include "profile/joint_modules.h"
 
 namespace shadowprof {
 namespace {
 
 using Ends = std::tuple<CodeLocation, CodeLocation, EdgeKind>;
-using Numbers = std::vector<std::uint32_t>;
-
-// One of the two profiles, with its locations in common modules.
-struct Side {
-    const Profile& profile;
-    const char* name;  // in messages
-    Numbers numbers;
-
-    // A module that the profile lacks stays what it is nowhere else: no number.
-    CodeLocation common(CodeLocation location) const {
-        if (!renumber(location, numbers)) location.module = UINT32_MAX;
-        return location;
-    }
-    std::vector<CodeLocation> common(std::vector<CodeLocation> locations) const {
-        for (CodeLocation& location : locations) location = common(location);
-        return locations;
-    }
-};
-
-// Whether the run says that it has collected `kind`, so that an empty list is one that has nothing
-// in it and not one that nobody asked for.
-bool says_collected(const Profile& profile, std::string_view kind) {
-    const auto kinds = profile.run.options.find("profiles");
-    if (kinds == profile.run.options.end() || profile.sampling.instructions == 0) return false;
-    return fmt::format(",{},", kinds->second).find(fmt::format(",{},", kind)) != std::string::npos;
-}
-
-// What keeps a metric from having a value; empty if nothing does.
-template <typename List>
-std::string missing(const Side& full, const Side& sampled, List Profile::*list,
-                    std::string_view kind) {
-    if ((full.profile.*list).empty()) return fmt::format("{} has no {}s", full.name, kind);
-    if ((sampled.profile.*list).empty() && !says_collected(sampled.profile, kind))
-        return fmt::format("{} has no {}s", sampled.name, kind);
-    return {};
-}
-
-void keep_worst(AccuracyMetric& metric, std::vector<AccuracyEntry> entries, std::size_t most) {
-    std::erase_if(entries, [](const AccuracyEntry& entry) { return entry.distance <= 0; });
-    std::stable_sort(
-        entries.begin(), entries.end(),
-        [](const AccuracyEntry& a, const AccuracyEntry& b) { return a.distance > b.distance; });
-    if (entries.size() > most) entries.resize(most);
-    metric.worst = std::move(entries);
-}
 
 template <typename Key, typename Describe>
 AccuracyMetric metric_of(const Distances& distances, const std::vector<CountPair<Key>>& shares,
@@ -82,13 +39,8 @@ bool has_counts(const std::vector<CountPair<Key>>& shares) {
                        [](const CountPair<Key>& pair) { return pair.full > 0; });
 }
 
-AccuracyMetric left_out(std::string why) {
-    AccuracyMetric metric;
-    metric.missing = std::move(why);
-    return metric;
-}
-
-AccuracyMetric path_metric(const Side& full, const Side& sampled, std::size_t most) {
+AccuracyMetric path_metric(const AccuracyView& full, const AccuracyView& sampled,
+                           std::size_t most) {
     if (auto why = missing(full, sampled, &Profile::paths, "path"); !why.empty())
         return left_out(std::move(why));
     CountPairs<std::vector<CodeLocation>> pairs;
@@ -104,7 +56,8 @@ AccuracyMetric path_metric(const Side& full, const Side& sampled, std::size_t mo
                      });
 }
 
-AccuracyMetric edge_metric(const Side& full, const Side& sampled, std::size_t most) {
+AccuracyMetric edge_metric(const AccuracyView& full, const AccuracyView& sampled,
+                           std::size_t most) {
     if (auto why = missing(full, sampled, &Profile::edges, "edge"); !why.empty())
         return left_out(std::move(why));
     CountPairs<Ends> pairs;
@@ -120,7 +73,8 @@ AccuracyMetric edge_metric(const Side& full, const Side& sampled, std::size_t mo
     });
 }
 
-AccuracyMetric call_metric(const Side& full, const Side& sampled, std::size_t most) {
+AccuracyMetric call_metric(const AccuracyView& full, const AccuracyView& sampled,
+                           std::size_t most) {
     if (auto why = missing(full, sampled, &Profile::calls, "call"); !why.empty())
         return left_out(std::move(why));
     using Pair = std::pair<CodeLocation, CodeLocation>;
@@ -142,10 +96,11 @@ bool counts_methods(const Profile& profile) {
                        [](const Method& m) { return m.entries + m.back_edges != 0; });
 }
 
-AccuracyMetric method_metric(const Side& full, const Side& sampled, std::size_t most) {
+AccuracyMetric method_metric(const AccuracyView& full, const AccuracyView& sampled,
+                             std::size_t most) {
     if (auto why = missing(full, sampled, &Profile::methods, "method"); !why.empty())
         return left_out(std::move(why));
-    for (const Side* side : {&full, &sampled})
+    for (const AccuracyView* side : {&full, &sampled})
         if (!side->profile.methods.empty() && !counts_methods(side->profile))
             return left_out(fmt::format("{} has counted no entries and back-edges", side->name));
     CountPairs<CodeLocation> pairs;
@@ -158,11 +113,12 @@ AccuracyMetric method_metric(const Side& full, const Side& sampled, std::size_t 
                      [](CodeLocation entry) { return AccuracyEntry{.at = {entry}, .what = {}}; });
 }
 
-AccuracyMetric stream_metric(const Side& full, const Side& sampled, std::size_t most) {
+AccuracyMetric stream_metric(const AccuracyView& full, const AccuracyView& sampled,
+                             std::size_t most) {
     if (auto why = missing(full, sampled, &Profile::streams, "stream"); !why.empty())
         return left_out(std::move(why));
     using References = std::vector<DataReference>;
-    const auto common = [](const Side& side, References references) {
+    const auto common = [](const AccuracyView& side, References references) {
         for (DataReference& reference : references) reference.at = side.common(reference.at);
         return references;
     };
@@ -179,50 +135,6 @@ AccuracyMetric stream_metric(const Side& full, const Side& sampled, std::size_t 
         if (!references.empty()) entry.what = fmt::format("from {:#x}", references.front().address);
         return entry;
     });
-}
-
-using Operand = std::tuple<CodeLocation, std::string, std::uint32_t>;
-
-// The share of the instruction's executions that produced `value`.
-double share_of(const ValueProfile& profile, const std::vector<std::byte>& value) {
-    for (const TopValue& top : profile.top)
-        if (top.value == value)
-            return std::min(1.0,
-                            static_cast<double>(top.count) / static_cast<double>(profile.count));
-    return 0;
-}
-
-void measure_values(Accuracy& accuracy, const Side& full, const Side& sampled, std::size_t most) {
-    accuracy.values = left_out(missing(full, sampled, &Profile::values, "value"));
-    if (!accuracy.values.missing.empty()) return;
-    std::map<Operand, const ValueProfile*> seen;
-    for (const ValueProfile& v : sampled.profile.values)
-        if (v.count != 0) seen.emplace(Operand{sampled.common(v.at), v.operand, v.width_bytes}, &v);
-    double weight = 0, covered = 0, sum = 0;
-    std::vector<AccuracyEntry> entries;
-    for (const ValueProfile& v : full.profile.values) {
-        if (v.count == 0 || v.top.empty()) continue;
-        weight += static_cast<double>(v.count);
-        const CodeLocation at = full.common(v.at);
-        const auto other = seen.find(Operand{at, v.operand, v.width_bytes});
-        if (other == seen.end()) continue;
-        covered += static_cast<double>(v.count);
-        AccuracyEntry entry{.at = {at}, .what = v.operand};
-        entry.full = share_of(v, v.top.front().value);
-        entry.sampled = share_of(*other->second, v.top.front().value);
-        entry.distance = std::abs(entry.full - entry.sampled) * static_cast<double>(v.count);
-        sum += entry.distance;
-        entries.push_back(std::move(entry));
-    }
-    accuracy.values_covered = weight > 0 ? covered / weight : 0;
-    accuracy.values.entries = entries.size();
-    if (covered <= 0) {
-        accuracy.values.missing = "no instruction has values in both profiles";
-        return;
-    }
-    accuracy.values.value = sum / covered;
-    for (AccuracyEntry& entry : entries) entry.distance /= covered;
-    keep_worst(accuracy.values, std::move(entries), most);
 }
 
 bool is_exact(const SamplingStats& sampling) {
@@ -300,8 +212,8 @@ Result<void> check_same_program(const Profile& full, const Profile& sampled) {
 Result<Accuracy> measure_accuracy(const Profile& full, const Profile& sampled, std::size_t most) {
     TRY(check_same_program(full, sampled));
     JointModules joint;
-    const Side f{full, "FULL", joint.add(full.modules)};
-    const Side s{sampled, "SAMPLED", joint.add(sampled.modules)};
+    const AccuracyView f{full, "FULL", joint.add(full.modules)};
+    const AccuracyView s{sampled, "SAMPLED", joint.add(sampled.modules)};
     Accuracy accuracy;
     accuracy.modules = joint.list();
     accuracy.full_is_exact = is_exact(full.sampling);
@@ -319,8 +231,28 @@ Result<Accuracy> measure_accuracy(const Profile& full, const Profile& sampled, s
         accuracy.notes.emplace_back(
             "the profiles have no data stream in common: streams are the same "
             "only where the runs had the same addresses");
+    if (accuracy.values_of_the_run != 0)
+        accuracy.notes.push_back(
+            fmt::format("of {} instructions the top values are addresses or the like, others in "
+                        "each run: their shares are compared",
+                        accuracy.values_of_the_run));
     measure_coverage(accuracy, full, sampled);
     return accuracy;
+}
+
+Result<void> add_floors(Accuracy& accuracy, const Profile& full, const Profile& again) {
+    TRY_ASSIGN(const Accuracy floors, measure_accuracy(full, again, 0));
+    for (const AccuracyRow& row : accuracy_rows)
+        (accuracy.*row.metric).floor = (floors.*row.metric).value;
+    if (!is_exact(again.sampling))
+        accuracy.notes.push_back(
+            fmt::format("the floor's profile is not the whole truth ({}): floors may be too far",
+                        why_not_exact(again.sampling)));
+    // Merged runs have none in common.
+    if (full.run.seed == again.run.seed && full.run.seed != 0)
+        accuracy.notes.emplace_back(
+            "FULL and the floor's profile have the same seed: floors of values may be too near");
+    return {};
 }
 
 }  // namespace shadowprof

@@ -55,7 +55,7 @@ ValueProfile value(std::uint64_t address, std::uint64_t count, std::vector<TopVa
             .operand = "al",
             .width_bytes = 1,
             .count = count,
-            .invariance = 0,
+            .invariance = {},
             .top = std::move(tops),
             .top_tnv = {}};
 }
@@ -200,6 +200,87 @@ TEST_CASE("values: how far the full profile's top value is off, weighted by exec
     CHECK(a.values.worst[0].at == std::vector<CodeLocation>{{0, 2}});
     CHECK(a.values.worst[0].what == "al");
     CHECK(sum_of_distances(a.values) == near(*a.values.value));
+}
+
+TEST_CASE("invariances: the difference of each profile's own, whichever values they are of") {
+    Profile full =
+        with_values({value(1, 100, {top(7, 90), top(8, 10)}), value(2, 300, {top(1, 9)})});
+    Profile sampled = with_values({value(1, 10, {top(8, 6), top(7, 4)}), value(2, 4, {top(3, 1)})});
+    full.values[0].invariance = {0.9, 0.9};
+    sampled.values[0].invariance = {0.6, 0.2};
+    // None is stated of the second: what is certain of its top value counts.
+    full.values[1].compensation = 6;
+    const Accuracy a = measured(full, sampled);
+    CHECK(a.invariances.value == near((0.3 * 100 + (0.25 - 0.01) * 300) / 400));
+    CHECK(a.invariances.entries == 2);
+    REQUIRE(a.invariances.worst.size() == 2);
+    CHECK(a.invariances.worst[0].full == near(0.01));
+    CHECK(a.invariances.worst[0].sampled == near(0.25));
+    CHECK(a.values.value != a.invariances.value);
+}
+
+TEST_CASE("values: addresses and the stack guard are no values that differ") {
+    const auto wide = [](std::uint64_t number, std::uint64_t count) {
+        std::vector<std::byte> bytes(8);
+        for (std::size_t i = 0; i < 8; ++i) bytes[i] = static_cast<std::byte>(number >> (8 * i));
+        return TopValue{bytes, count, 0};
+    };
+    const auto of = [](std::vector<TopValue> tops) {
+        auto profile = value(1, 100, std::move(tops));
+        profile.operand = "rax";
+        profile.width_bytes = 8;
+        return with_values({profile});
+    };
+    constexpr std::uint64_t heap = 0x5606b80bd2a0, guard = 0x9f225573c1182f00;
+    const auto full = of({wide(heap, 90), wide(1, 10)});
+    const Accuracy other = measured(full, of({wide(guard, 80), wide(1, 20)}));
+    CHECK(other.values.value == near(0.1));
+    CHECK(other.values_of_the_run == 1);
+    CHECK(other.notes.size() == 1);
+    // The same addresses in both runs: their shares are compared.
+    const Accuracy same = measured(full, of({wide(guard, 80), wide(heap, 20)}));
+    CHECK(same.values.value == near(0.7));
+    CHECK(same.values_of_the_run == 0);
+    CHECK(same.notes.empty());
+    // Small numbers, negative ones too, and floating-point ones are the program's.
+    CHECK(measured(full, of({wide(~std::uint64_t{0}, 80)})).values.value == near(0.9));
+    CHECK(measured(of({wide(1, 90)}), of({wide(guard, 90)})).values.value == near(0.9));
+    auto one = of({wide(0x3ff0000000000000, 90)}), half = of({wide(0x3fe0000000000000, 90)});
+    for (Profile* profile : {&one, &half}) profile->values[0].type = {ValueType::Kind::floating, 8};
+    CHECK(measured(one, half).values.value == near(0.9));
+}
+
+TEST_CASE("floors are what metrics are of another run like the full one") {
+    const Profile full = with_calls({{1, 50}, {2, 50}}), sampled = with_calls({{1, 100}});
+    Profile again = with_calls({{1, 55}, {2, 45}});
+    Accuracy a = measured(full, sampled);
+    CHECK_FALSE(a.calls.floor);
+    REQUIRE(add_floors(a, full, again));
+    CHECK(a.calls.value == near(0.5));
+    CHECK(a.calls.floor == near(0.95));
+    CHECK_FALSE(a.edges.floor);
+    CHECK(a.notes.empty());
+    // What makes floors doubtful is said.
+    again.sampling.exact.reset();
+    again.sampling.mode = "shadow";
+    again.run.seed = 3;
+    Profile seeded = full;
+    seeded.run.seed = 3;
+    REQUIRE(add_floors(a, seeded, again));
+    REQUIRE(a.notes.size() == 2);
+    CHECK(a.notes[0].find("mode shadow") != std::string::npos);
+    CHECK(a.notes[1].find("same seed") != std::string::npos);
+    Profile other = again;
+    other.modules = {{"/bin/b", "bb", 10}};
+    CHECK_FALSE(add_floors(a, full, other));
+}
+
+TEST_CASE("what was asked for and never happened is not what nobody asked for") {
+    Profile full = program(), sampled = with_calls({{1, 5}});
+    CHECK(measured(full, sampled).calls.missing == "FULL has no calls");
+    full.run.options["profiles"] = "edge,call";
+    full.sampling.instructions = 5;
+    CHECK(measured(full, sampled).calls.missing == "FULL has no calls that were executed");
 }
 
 TEST_CASE("operands of different width and instructions without executions are not compared") {

@@ -38,6 +38,9 @@ inline double tenths_upwards(double error) {
     return std::ceil(error * 10) / 10;
 }
 
+// Which batches errors are known from: all, or those of the phase that is under way.
+enum class ErrorsOf : std::uint8_t { all, phase };
+
 // The sizes of all batches.
 class BatchSizes {
   public:
@@ -51,6 +54,18 @@ class BatchSizes {
         squares_ += size * size;
     }
     std::uint64_t batches() const { return batches_; }
+
+    // Of the batches since then. Errors that are asked for with it are those of the counts since
+    // then: see BatchedCounts::begin_phase().
+    BatchSizes since(const BatchSizes& then) const {
+        BatchSizes phase;
+        phase.batches_ = batches_ - then.batches_;
+        phase.sum_ = sum_ - then.sum_;
+        phase.squares_ = squares_ - then.squares_;
+        phase.of_phase_ = true;
+        return phase;
+    }
+    bool of_phase() const { return of_phase_; }
 
     // Half the width of the 95% confidence interval of an entry's count, from the sums over batches
     // of its counts' squares and of its counts times the batches' sizes.
@@ -69,6 +84,7 @@ class BatchSizes {
   private:
     std::uint64_t batches_ = 0;
     double sum_ = 0, squares_ = 0;
+    bool of_phase_ = false;
 };
 
 // Counts of numbered entries, and what their errors follow from.
@@ -105,20 +121,26 @@ class BatchedCounts {
     std::uint64_t count(Entry entry) const {
         return entries_[entry].count + entries_[entry].pending;
     }
-    // Half the width of the 95% confidence interval of the count. Between batches.
+    // The errors of a phase are those of what is counted from now on. Between batches.
+    void begin_phase() { before_ = entries_; }
+
+    // Half the width of the 95% confidence interval of the count, or of what the phase has of it if
+    // `sizes` are a phase's. Between batches.
     std::optional<double> error(Entry entry, const BatchSizes& sizes) const {
-        const Sums& sums = entries_[entry];
+        const Sums sums = sizes.of_phase() ? of_phase(entry) : entries_[entry];
         return sizes.half_width(static_cast<double>(sums.count), sums.squares, sums.products);
     }
     // Forgets all but these entries, which are numbered anew in this order.
     void keep(std::span<const Entry> entries) {
-        std::vector<Sums> kept;
+        std::vector<Sums> kept, before;
         touched_.clear();
         for (const Entry entry : entries) {
             if (entries_[entry].pending != 0) touched_.push_back(static_cast<Entry>(kept.size()));
             kept.push_back(entries_[entry]);
+            if (!before_.empty()) before.push_back(at_begin_of_phase(entry));
         }
         entries_ = std::move(kept);
+        before_ = std::move(before);
     }
 
   private:
@@ -128,7 +150,20 @@ class BatchedCounts {
         double squares = 0, products = 0;
     };
 
+    Sums at_begin_of_phase(Entry entry) const {
+        return entry < before_.size() ? before_[entry] : Sums{};
+    }
+    Sums of_phase(Entry entry) const {
+        Sums sums = entries_[entry];
+        const Sums before = at_begin_of_phase(entry);
+        sums.count -= before.count;
+        sums.squares = std::max(sums.squares - before.squares, 0.0);
+        sums.products -= before.products;
+        return sums;
+    }
+
     std::vector<Sums> entries_;
+    std::vector<Sums> before_;  // what they were when the phase began; empty in the first one
     std::vector<Entry> touched_;
 };
 

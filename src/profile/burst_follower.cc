@@ -50,11 +50,18 @@ Result<void> BurstTotals::check(const FlowTotals& all) const {
     return check_contains(all.paths(), paths);
 }
 
-void BurstTotals::fill(Profile& profile, const FlowTotals& all) const {
-    profile.edges = edges.edges(all.scale(), all.error_sizes());
-    profile.calls =
-        calls_among(calls.edges(all.scale(), all.error_sizes()), all.steps().stub_targets());
-    profile.paths = paths.paths(registry_, all.scale(), all.error_sizes());
+void BurstTotals::begin_phase() {
+    edges.begin_phase();
+    calls.begin_phase();
+    paths.begin_phase();
+}
+
+void BurstTotals::fill(Profile& profile, const FlowTotals& all, ErrorsOf errors) const {
+    const auto sizes = all.error_sizes(errors);
+    const auto* known = sizes ? &*sizes : nullptr;
+    profile.edges = edges.edges(all.scale(), known);
+    profile.calls = calls_among(calls.edges(all.scale(), known), all.steps().stub_targets());
+    profile.paths = paths.paths(registry_, all.scale(), known);
 }
 
 bool BurstSink::full() const {

@@ -35,11 +35,13 @@ class BurstTotals {
 
     // See FlowTotals; what was counted in bursts is part of `weighted`.
     void end_batch(std::uint64_t weighted);
+    void begin_phase();
 
     // ErrorCode::invalid if more of anything was counted than `all` has.
     Result<void> check(const FlowTotals& all) const;
-    // Sets the profile's edges, paths and calls, hottest first, scaled as `all`. Between batches.
-    void fill(Profile& profile, const FlowTotals& all) const;
+    // Sets the profile's edges, paths and calls, hottest first, scaled as `all`, with errors of
+    // these batches. Between batches.
+    void fill(Profile& profile, const FlowTotals& all, ErrorsOf errors = ErrorsOf::all) const;
 
   private:
     const BlockRegistry& registry_;

@@ -92,6 +92,7 @@ void check_equal(const Profile& profile, const Model& model, const TestProgram& 
 void check_equal(const BurstCounts& counts, const BurstCounts& expected) {
     CHECK(counts.events == expected.events);
     CHECK(counts.bursts == expected.bursts);
+    CHECK(counts.begun == expected.begun);
     CHECK(counts.events_on == expected.events_on);
 }
 
@@ -167,6 +168,39 @@ TEST_CASE("kinds that are not collected are never on") {
     }
     CHECK(bursts.counts().events == 1000);
     CHECK(bursts.counts().bursts == 0);
+}
+
+TEST_CASE("a kind with a frequency of its own has bursts of its own, and leaves those of others") {
+    auto plan = plan_of(10, 1, 4, 2);
+    plan.own_every[BurstKind::path] = 100;
+    EventBursts bursts(plan, 3);
+    EventBursts others(plan_of(10, 1, 0, 2), 3);
+    std::uint64_t begun = 0;
+    bool was_on = bursts.is_on(BurstKind::path);
+    for (int i = 0; i < 100'000; ++i) {
+        REQUIRE(bursts.is_on(BurstKind::edge) == others.is_on(BurstKind::edge));
+        REQUIRE(bursts.is_on(BurstKind::call) == others.is_on(BurstKind::call));
+        if (const auto quiet = bursts.quiet_events(); quiet != 0) {
+            const auto passed = std::min<std::uint64_t>(quiet, 3);
+            bursts.pass(passed);
+            for (std::uint64_t event = 0; event < passed; ++event) others.on_event();
+        }
+        bursts.on_event();
+        others.on_event();
+        begun += !was_on && bursts.is_on(BurstKind::path);
+        was_on = bursts.is_on(BurstKind::path);
+    }
+    const auto counts = bursts.counts();
+    CHECK(counts.begun[BurstKind::path] == begun);
+    CHECK(counts.begun[BurstKind::edge] == others.counts().bursts);
+    CHECK(counts.bursts == begun + others.counts().bursts);
+    CHECK(others.counts().begun[BurstKind::path] == 0);
+    const auto share = [&](BurstKind kind) {
+        return static_cast<double>(counts.events_on[kind]) / static_cast<double>(counts.events);
+    };
+    // Within a twentieth: the numbers above are always the same.
+    CHECK(std::abs(share(BurstKind::path) / (4.0 / 104) - 1) < 0.05);
+    CHECK(std::abs(share(BurstKind::edge) / (1.0 / 12) - 1) < 0.05);
 }
 
 TEST_CASE("in a loop, each event in a burst counts its round once") {
@@ -267,6 +301,8 @@ TEST_CASE("random programs have in bursts what the definitions give, however tra
         auto plan = plan_of(random.next() % 40, length(), length(), length());
         if (round % 3 == 1) plan.events.calls = false;
         if (round % 3 == 2) plan.events.back_edges = false;
+        for (auto& own : plan.own_every.numbers)
+            if (random.next() % 4 == 0) own = 1 + random.next() % 40;
         TestRun run;
         Model model;
         for (int sample = 0; sample < 3; ++sample) {
@@ -431,6 +467,55 @@ TEST_CASE("more in bursts than there was is noticed") {
     CHECK_FALSE(bursts.check(all).has_value());
     more_paths.paths.add(std::span(path).first(1), unknown, 1);
     CHECK_FALSE(more_paths.check(all).has_value());
+}
+
+TEST_CASE("bursts of values and references are counted, with the events in them") {
+    TestProgram program;
+    const auto plain = program.add(0x1000, Terminator::jump, 0x1000);
+    const auto valued = program.with_values(plain, {{0, 53, 8, 1, ValueSlot::no_source, 0}});
+    const ReferenceSlot load{.instruction_offset = 0,
+                             .instruction = 0,
+                             .words = 1,
+                             .flags = ReferenceSlot::load | ReferenceSlot::direct,
+                             .bytes = 8,
+                             .address_registers = 8,
+                             .written = 1};
+    const auto referenced = program.with_references(plain, {load});
+    for (const std::size_t piece : {std::size_t{1000}, std::size_t{3}}) {
+        CAPTURE(piece);
+        TestRun run({.references = ReorderWindow{}});
+        run.begin_with_bursts(plan_of(7, 1, 1, 1), 1, {0x1000});
+        // As the emulator does, each level has buffers of its own. Records may be cut.
+        const auto add = [&](BlockId id, std::size_t records) {
+            Words words;
+            for (std::size_t i = 0; i < records; ++i) {
+                words.push_back(id);
+                if (id != plain) words.push_back(0x5000);
+            }
+            for (std::size_t at = 0; at < words.size(); at += piece) {
+                const auto end = std::min(words.size(), at + piece);
+                run.add(program, {words.begin() + static_cast<std::ptrdiff_t>(at),
+                                  words.begin() + static_cast<std::ptrdiff_t>(end)});
+            }
+        };
+        for (int round = 0; round < 2; ++round) {
+            add(plain, 10);
+            add(valued, 5);
+            add(plain, 20);
+            add(referenced, 3);
+            add(plain, 4);
+            add(valued, 2);
+        }
+        run.collector.end();
+        const auto counts = run.profile.burst_counts();
+        CHECK(counts.events == 2 * 44 - 1);
+        CHECK(counts.values == TracedBursts{.bursts = 4, .events = 14});
+        CHECK(counts.references == TracedBursts{.bursts = 2, .events = 6});
+        run.begin({0x1000});
+        add(valued, 5);
+        run.collector.end();
+        CHECK(run.profile.burst_counts().values.bursts == 4);
+    }
 }
 
 }  // namespace

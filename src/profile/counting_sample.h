@@ -8,9 +8,10 @@
 //
 // At any moment the occurrences N that an entry missed before it was admitted are therefore
 // geometric: P(N >= n) = q^n, q = 1 - 1/τ, cut off at the value's true count f. Hence:
-//  - Estimate: count + τ - 1 for values in the table, 0 for others. Its expectation is exactly f:
-//    E[min(N, f)] = (τ - 1)(1 - q^f), and the value is in the table with probability 1 - q^f.
-//    (The paper's compensation 0.418 τ - 1 minimises the error of values whose f is just τ, given
+//  - Estimate: count + τ - 1 for values in the table, 0 for others; τ - 1 is the paper's
+//    compensation, and f is certainly not below the count alone. The estimate's expectation is
+//    exactly f: E[min(N, f)] = (τ - 1)(1 - q^f), and the value is in the table with probability 1 -
+//    q^f. (The paper's own, 0.418 τ - 1, minimises the error of values whose f is just τ, given
 //    that they are in the table; it is biased for hot values, and those are what hotlists are for.)
 //  - Error: f = count + N, so |estimate - f| <= e unless N > τ - 1 + e or N < τ - 1 - e. The
 //    smallest n with q^n <= 0.05 is n = ⌈ln 0.05 / ln q⌉, about 3 τ. With e = max(n - τ, τ - 1) the
@@ -57,11 +58,11 @@ class CountingSample {
     double threshold() const { return threshold_; }
 
     ValueSummary<Value> summary() const {
-        ValueSummary<Value> summary{{}, absent_error(), executions_};
+        ValueSummary<Value> summary{{}, absent_error(), executions_, threshold_ - 1};
         for (std::size_t i = 0; i < hot_.size(); ++i) {
             const auto count = hot_.count(i) + (i == last_ ? last_times_ : 0);
             summary.top.push_back(
-                {hot_.value(i), static_cast<double>(count) + threshold_ - 1, error_bound()});
+                {hot_.value(i), static_cast<double>(count) + summary.compensation, error_bound()});
         }
         sort_hottest_first(summary.top);
         return summary;

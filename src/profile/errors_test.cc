@@ -38,16 +38,21 @@ class MarkovProgram {
 
     static std::uint64_t entry(std::size_t function) { return function_spacing * (function + 1); }
 
-    void sample(TestRun& run, std::size_t phase, std::uint32_t weight, Random& random) {
-        constexpr int calls = 60;
+    static constexpr double sample_ns = 1'000'000;
+
+    void sample(TestRun& run, std::size_t phase, std::uint32_t weight, Random& random,
+                std::uint32_t calls = 60) {
         words_.clear();
         std::size_t function = pick(shares_[phase], random);
-        for (int i = 0; i < calls; ++i) {
+        for (std::uint32_t i = 0; i < calls; ++i) {
             words_.insert(words_.end(), {dispatcher_, functions_[function], again_});
             function = pick(next_[phase][function], random);
         }
         const std::array stack = {GuestAddress{0x100}, GuestAddress{0x90001}};
-        run.collector.begin({.resolver = run.resolver, .stack = stack, .weight = weight});
+        run.collector.begin({.resolver = run.resolver,
+                             .stack = stack,
+                             .weight = weight,
+                             .time_ns = weight * sample_ns});
         run.add(program_, words_);
         run.collector.end();
     }
@@ -126,13 +131,26 @@ struct Experiment {
     double phase_share = 0;  // of the program's time
     // Phase 1 is sampled so many times as often as phase 0, whose samples weigh as much more.
     std::uint32_t denser = 1;
+    // The same time has so many times as many instructions in phase 0 as in phase 1.
+    std::uint32_t faster = 1;
+
+    // Of all calls.
+    double phase_calls() const {
+        const double calls = phase_share / faster;
+        return calls / (calls + 1 - phase_share);
+    }
 };
 
-void add_profile(const Profile& profile, const MarkovProgram& program, double phase_share,
+void add_profile(const Profile& profile, const MarkovProgram& program, const Experiment& experiment,
                  std::map<std::string, Coverage>& coverage) {
     const auto all = static_cast<double>(instructions(profile));
+    double all_ns = 0;
+    for (const Stack& stack : profile.stacks) all_ns += static_cast<double>(stack.time_ns);
     for (std::size_t f = 0; f < MarkovProgram::functions; ++f) {
-        const auto truth = program.truth(f, phase_share);
+        const auto truth = program.truth(f, experiment.phase_calls());
+        const double slow = experiment.phase_share;
+        const double time_share =
+            (1 - slow) * program.truth(f, 0).instructions + slow * program.truth(f, 1).instructions;
         const auto entry = at(MarkovProgram::entry(f));
         const auto add_count = [&](const char* kind, const auto& item) {
             coverage[kind].add(static_cast<double>(item.count), item.error, truth.calls * all);
@@ -145,9 +163,12 @@ void add_profile(const Profile& profile, const MarkovProgram& program, double ph
         for (const Path& path : profile.paths)
             if (path.blocks.size() == 3 && path.blocks[1] == entry) add_count("paths", path);
         for (const Stack& stack : profile.stacks)
-            if (stack.frames.back() == entry)
+            if (stack.frames.back() == entry) {
                 coverage["stacks"].add(static_cast<double>(stack.instructions), stack.error,
                                        truth.instructions * all);
+                coverage["time"].add(static_cast<double>(stack.time_ns), stack.time_error_ns,
+                                     time_share * all_ns);
+            }
     }
 }
 
@@ -162,9 +183,13 @@ std::map<std::string, Coverage> coverage_of(const Experiment& experiment) {
         TestRun run;
         for (std::size_t k = 0; k < experiment.samples; ++k) {
             const std::size_t phase = random.unit() < phase_1;
-            program.sample(run, phase, phase == 0 ? experiment.denser : 1, random);
+            constexpr std::uint32_t calls = 60;
+            if (phase == 0)
+                program.sample(run, phase, experiment.denser, random, calls);
+            else
+                program.sample(run, phase, 1, random, calls / experiment.faster);
         }
-        add_profile(run.result(), program, experiment.phase_share, coverage);
+        add_profile(run.result(), program, experiment, coverage);
     }
     return coverage;
 }
@@ -173,8 +198,9 @@ void check_coverage(const Experiment& experiment) {
     CAPTURE(experiment.samples);
     CAPTURE(experiment.phase_share);
     CAPTURE(experiment.denser);
+    CAPTURE(experiment.faster);
     const auto coverage = coverage_of(experiment);
-    CHECK(coverage.size() == 4);
+    CHECK(coverage.size() == 5);
     for (const auto& entry : coverage) {
         CAPTURE(entry.first);
         CHECK(entry.second.intervals == MarkovProgram::functions * experiment.profiles);
@@ -194,6 +220,11 @@ TEST_CASE("intervals of 95% contain the truth 95 times in 100") {
 TEST_CASE("where a phase is sampled more densely, weights keep the intervals true") {
     check_coverage({.samples = 32, .profiles = 600, .phase_share = 0.3, .denser = 4});
     check_coverage({.samples = 200, .profiles = 250, .phase_share = 0.3, .denser = 4});
+}
+
+TEST_CASE("intervals hold where one phase is ten times as fast as the other") {
+    check_coverage({.samples = 100, .profiles = 400, .phase_share = 0.5, .faster = 10});
+    check_coverage({.samples = 300, .profiles = 200, .phase_share = 0.3, .faster = 10});
 }
 
 TEST_CASE("quantiles of Student's t are those of the tables") {
@@ -279,10 +310,11 @@ TEST_CASE("instructions by function and batch add up to the stacks") {
     std::map<CodeLocation, double> by_function;
     std::vector<double> by_batch(profile.function_batches.sizes.size());
     for (const auto& part : profile.function_batches.parts) {
-        by_function[part.at] += part.instructions;
-        by_batch.at(part.batch) += part.instructions;
+        by_function[part.at] += part.amount.instructions;
+        by_batch.at(part.batch) += part.amount.instructions;
     }
-    CHECK(by_batch == profile.function_batches.sizes);
+    for (std::size_t i = 0; i < by_batch.size(); ++i)
+        CHECK(by_batch[i] == profile.function_batches.sizes[i].instructions);
     for (const Stack& stack : profile.stacks)
         CHECK(by_function[stack.frames.back()] == static_cast<double>(stack.instructions));
 }

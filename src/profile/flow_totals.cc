@@ -36,15 +36,15 @@ void FlowTotals::add_path(std::span<const BlockToken> path, PathStore::Place& pl
     paths_.add(path, place, count);
 }
 
-void FlowTotals::end_batch(std::uint64_t instructions, std::uint64_t weighted) {
-    scale_.instructions += instructions;
-    scale_.weighted += weighted;
-    if (weighted == 0) return;
-    const auto size = static_cast<double>(weighted);
+void FlowTotals::end_batch(const Batch& batch) {
+    scale_.instructions += batch.instructions;
+    scale_.weighted += batch.weighted;
+    if (batch.weighted == 0) return;
+    const auto size = static_cast<double>(batch.weighted);
     sizes_.add(size);
     steps_.end_batch(size);
     paths_.end_batch(size);
-    stacks_.end_batch(size);
+    stacks_.end_batch(size, batch.time_ns);
 }
 
 Result<void> FlowTotals::check() const {
@@ -83,12 +83,27 @@ Result<void> FlowTotals::check_instructions() const {
     return {};
 }
 
-void FlowTotals::fill(Profile& profile) const {
-    profile.edges = steps_.edges(scale_, error_sizes());
+std::optional<BatchSizes> FlowTotals::error_sizes(ErrorsOf errors) const {
+    if (!are_samples_) return std::nullopt;
+    return errors == ErrorsOf::phase ? sizes_.since(sizes_before_) : sizes_;
+}
+
+void FlowTotals::begin_phase() {
+    sizes_before_ = sizes_;
+    steps_.begin_phase();
+    paths_.begin_phase();
+    stacks_.begin_phase();
+}
+
+void FlowTotals::fill(Profile& profile, ErrorsOf errors) const {
+    const auto sizes = error_sizes(errors);
+    const auto* known = sizes ? &*sizes : nullptr;
+    profile.edges = steps_.edges(scale(), known);
     profile.calls = calls_among(profile.edges, steps_.stub_targets());
-    profile.paths = paths_.paths(registry_, scale_, error_sizes());
-    profile.stacks = stacks_.stacks(scale_, error_sizes());
-    profile.function_batches = are_samples_ ? stacks_.function_batches(scale_) : FunctionBatches{};
+    profile.paths = paths_.paths(registry_, scale(), known);
+    profile.stacks = stacks_.stacks(scale(), are_samples_ ? std::optional(errors) : std::nullopt);
+    profile.function_batches =
+        are_samples_ ? stacks_.function_batches(scale(), errors) : FunctionBatches{};
     fill_counters(profile);
 }
 
@@ -96,18 +111,18 @@ void FlowTotals::fill_counters(Profile& profile) const {
     auto& counters = profile.sampling.counters;
     counters["blocks"] = registry_.blocks();
     counters["batches"] = sizes_.batches();
-    counters["mismatched_returns"] = scale_(mismatched_returns_);
-    counters["impossible_steps"] = scale_(steps_.impossible());
-    counters["paths_given_up"] = scale_(paths_.given_up());
-    counters["steps_left_out"] = scale_(steps_.left_out());
-    counters["folded_stack_instructions"] = scale_(stacks_.folded_instructions());
+    counters["mismatched_returns"] = scale()(mismatched_returns_);
+    counters["impossible_steps"] = scale()(steps_.impossible());
+    counters["paths_given_up"] = scale()(paths_.given_up());
+    counters["steps_left_out"] = scale()(steps_.left_out());
+    counters["folded_stack_instructions"] = scale()(stacks_.folded_instructions());
     if (paths_.given_up() != 0)
         profile.notes.push_back(
             fmt::format("more than {} paths: the coldest, {} executions, are left out",
-                        limits_.paths, scale_(paths_.given_up())));
+                        limits_.paths, scale()(paths_.given_up())));
     if (steps_.left_out() != 0)
         profile.notes.push_back(fmt::format("more than {} edges: {} executions are left out",
-                                            limits_.steps, scale_(steps_.left_out())));
+                                            limits_.steps, scale()(steps_.left_out())));
 }
 
 }  // namespace shadowprof

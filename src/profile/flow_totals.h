@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -50,27 +51,36 @@ class FlowTotals {
                   std::span<StepTotals::StepId> steps, std::uint64_t count);
     // See StackTotals.
     void add_stacks(const StackTree& tree, StackTotals::Places& places,
-                    std::span<const std::uint64_t> instructions,
-                    std::span<const std::uint64_t> samples) {
-        stacks_.add(tree, places, instructions, samples);
+                    const StackTotals::Amounts& amounts) {
+        stacks_.add(tree, places, amounts);
     }
     void add_mismatches(std::uint64_t returns) { mismatched_returns_ += returns; }
-    // All of a batch was added: so many instructions, and the same weighted.
-    void end_batch(std::uint64_t instructions, std::uint64_t weighted);
+    struct Batch {
+        std::uint64_t instructions = 0, weighted = 0;
+        double time_ns = 0;
+    };
+    // All of a batch was added.
+    void end_batch(const Batch& batch);
 
     // ErrorCode::invalid, naming the block and the numbers, if an invariant does not hold.
     Result<void> check() const;
 
     // Sets the profile's edges, paths, stacks and calls, scaled and hottest first, and adds
-    // counters and notes. Between batches.
-    void fill(Profile& profile) const;
+    // counters and notes. Errors are of these batches. Between batches.
+    void fill(Profile& profile, ErrorsOf errors = ErrorsOf::all) const;
+
+    // The errors of a phase are those of what comes now. Between batches.
+    void begin_phase();
+    // Profiles are scaled by it from now on, whatever comes: what several of them have then adds
+    // up.
+    void fix_scale(const CountScale& scale) { fixed_scale_ = scale; }
 
     const StepTotals& steps() const { return steps_; }
     const PathStore& paths() const { return paths_; }
     const BatchSizes& sizes() const { return sizes_; }
-    const CountScale& scale() const { return scale_; }
-    // Null where profiles state no errors.
-    const BatchSizes* error_sizes() const { return are_samples_ ? &sizes_ : nullptr; }
+    const CountScale& scale() const { return fixed_scale_ ? *fixed_scale_ : scale_; }
+    // Nothing where profiles state no errors.
+    std::optional<BatchSizes> error_sizes(ErrorsOf errors) const;
 
   private:
     struct BlockTotals {
@@ -91,8 +101,9 @@ class FlowTotals {
     StepTotals steps_;
     PathStore paths_;
     StackTotals stacks_;
-    BatchSizes sizes_;
+    BatchSizes sizes_, sizes_before_;  // of all; when the phase began
     CountScale scale_;
+    std::optional<CountScale> fixed_scale_;
     std::uint64_t mismatched_returns_ = 0;
 };
 

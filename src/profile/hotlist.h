@@ -31,6 +31,8 @@ struct ValueSummary {
     std::vector<ValueEstimate<Value>> top;  // hottest first
     double absent_error = 0;  // 95% bound on the count of a value that is not in `top`
     std::uint64_t executions = 0;
+    // The part of each estimate in `top`, at most, that was supposed and not counted.
+    double compensation = 0;
 };
 
 // An estimate as a count; estimates that were read from a file may be anything.
@@ -78,6 +80,7 @@ void add_summary(ValueSummary<Value>& sum, const ValueSummary<Value>& more) {
     sum.top = std::move(joined);
     sum.absent_error = std::hypot(sum.absent_error, more.absent_error);
     sum.executions += more.executions;
+    sum.compensation += more.compensation;
 }
 
 }  // namespace shadowprof

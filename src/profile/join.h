@@ -50,6 +50,9 @@ inline auto identity(const ProbeProfile& p) {
 inline auto identity(const ThreadProfile& t) {
     return std::tie(t.pid, t.tid, t.name);
 }
+inline auto identity(const ClockTicks& c) {
+    return std::tie(c.at);
+}
 
 inline std::uint64_t heat(const Edge& e) {
     return e.count;
@@ -87,8 +90,11 @@ inline auto heat(const LoadLatency& l) {
 inline std::uint64_t heat(const ProbeProfile& p) {
     return p.hits;
 }
-inline std::uint64_t heat(const ThreadProfile& t) {
-    return t.instructions;
+inline auto heat(const ThreadProfile& t) {
+    return std::pair(t.instructions, t.time_ns);
+}
+inline std::uint64_t heat(const ClockTicks& c) {
+    return c.time_ns;
 }
 
 // Errors of independent counts add up by squares.
@@ -115,6 +121,8 @@ inline void add(Stack& sum, const Stack& s) {
     sum.instructions += s.instructions;
     sum.samples += s.samples;
     add_error(sum.error, s.error);
+    sum.time_ns += s.time_ns;
+    add_error(sum.time_error_ns, s.time_error_ns);
 }
 inline void add(Method& sum, const Method& m) {
     sum.entries += m.entries;
@@ -124,6 +132,11 @@ inline void add(Method& sum, const Method& m) {
         *sum.instructions += *m.instructions;
     else
         sum.instructions.reset();
+    if (sum.time_ns && m.time_ns)
+        *sum.time_ns += *m.time_ns;
+    else
+        sum.time_ns.reset();
+    add_error(sum.time_error_ns, m.time_error_ns);
 }
 inline void add(Hazard& sum, const Hazard& h) {
     sum.count += h.count;
@@ -154,6 +167,11 @@ inline void add(LoadLatency& sum, const LoadLatency& l) {
 inline void add(ThreadProfile& sum, const ThreadProfile& t) {
     sum.samples += t.samples;
     sum.instructions += t.instructions;
+    sum.time_ns += t.time_ns;
+}
+inline void add(ClockTicks& sum, const ClockTicks& c) {
+    sum.ticks += c.ticks;
+    sum.time_ns += c.time_ns;
 }
 // Estimates add up, their errors by squares (profile/hotlist.h).
 void add(ValueProfile& sum, const ValueProfile& v);

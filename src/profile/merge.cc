@@ -6,6 +6,7 @@
 #include <string_view>
 #include <tuple>
 
+#include "profile/invariance.h"
 #include "profile/join.h"
 #include "profile/joint_modules.h"
 #include "profile/process_list.h"
@@ -52,6 +53,7 @@ class Relocation {
                            [&](DataReference& reference) { return move(reference.at); });
     }
     bool move(LoadLatency& l) const { return move(l.at); }
+    bool move(ClockTicks& c) const { return move(c.at); }
     bool move(ProbeDatum& datum) const {
         auto* location = std::get_if<CodeLocation>(&datum);
         return location == nullptr || move(*location);
@@ -150,13 +152,16 @@ void add_bursts(SamplingStats& sum, const SamplingStats& more) {
     const BurstStats b = more.bursts.value_or(BurstStats{});
     if (!sum.bursts) sum.bursts.emplace();
     BurstStats& a = *sum.bursts;
-    if (a.every != b.every || a.events != b.events || a.lengths != b.lengths) {
+    if (a.every != b.every || a.events != b.events || a.lengths != b.lengths ||
+        a.own_every != b.own_every) {
         a.every = 0;
         a.events.clear();
         a.lengths.clear();
+        a.own_every.clear();
     }
     a.events_counted += b.events_counted;
     a.bursts += b.bursts;
+    add_counts(a.bursts_by_kind, b.bursts_by_kind);
     add_counts(a.events_in_bursts, b.events_in_bursts);
 }
 
@@ -302,6 +307,7 @@ void merge_into(Profile& sum, const Profile& more) {
     left_out += relocation.append(sum.streams, more.streams);
     left_out += relocation.append(sum.latency, more.latency);
     left_out += relocation.append(sum.probes, more.probes);
+    left_out += relocation.append(sum.clock, more.clock);
     add_latency_host(sum, more);
     sum.threads.insert(sum.threads.end(), more.threads.begin(), more.threads.end());
     join_and_sort(sum.threads);
@@ -312,6 +318,7 @@ void merge_into(Profile& sum, const Profile& more) {
     add_counts(sum.syscalls.by_class, more.syscalls.by_class);
     add_counts(sum.syscalls.by_name, more.syscalls.by_name);
     add_run(sum.run, more.run);
+    state_invariance(sum);
     note_left_out(sum.notes, left_out.of_sum);
     note_left_out(sum.notes, left_out.of_more);
     add_notes(sum.notes, more.notes);

@@ -31,7 +31,9 @@ class RandomProfiles {
         for (std::uint64_t address = 0; address < 6; ++address)
             if (below(2) == 0) p.values.push_back(value(address, p));
         for (std::uint64_t i = below(6); i > 0; --i)
-            p.threads.push_back({integer(3), integer(3), word(), count(), count()});
+            p.threads.push_back({integer(3), integer(3), word(), count(), count(), count()});
+        for (std::uint64_t i = below(9); i > 0; --i)
+            p.clock.push_back({location(p), count(), count()});
         for (std::uint64_t i = below(most_processes); i > 0; --i) p.processes.push_back(process());
         for (std::uint64_t i = below(9); i > 0; --i) p.hazards.push_back(hazard(p));
         for (std::uint64_t i = below(9); i > 0; --i) p.addresses.push_back({location(p), moves()});
@@ -87,7 +89,7 @@ class RandomProfiles {
                        .type = {static_cast<ValueType::Kind>(below(3)),
                                 static_cast<std::uint8_t>(1 << below(4))},
                        .count = 200 + count(),
-                       .invariance = 0,
+                       .invariance = {},
                        .top = {},
                        .top_tnv = {}};
         for (int i = 0; i < 4; ++i)
@@ -182,6 +184,7 @@ class RandomProfiles {
                                   .lengths = {{"edge", 1}},
                                   .events_counted = count(),
                                   .bursts = count(),
+                                  .bursts_by_kind = counts(),
                                   .events_in_bursts = counts()};
         for (std::uint64_t i = below(70); i > 0; --i)
             s.changes.push_back({seconds(), below(9), word()});
@@ -226,10 +229,11 @@ void check_same_values(const std::vector<ValueProfile>& a, const std::vector<Val
     REQUIRE(a.size() == b.size());
     for (std::size_t i = 0; i < a.size(); ++i) {
         const auto fields = [](const ValueProfile& v) {
-            return std::tie(v.at, v.operand, v.width_bytes, v.count, v.invariance);
+            return std::tie(v.at, v.operand, v.width_bytes, v.count);
         };
         REQUIRE(fields(a[i]) == fields(b[i]));
         REQUIRE(a[i].type == b[i].type);
+        REQUIRE(share_of(a[i].invariance) == share_of(b[i].invariance));
         check_errors({{a[i].absent_error, b[i].absent_error}});
         check_same(a[i].top, b[i].top,
                    [](const TopValue& top) { return std::tie(top.value, top.count); });
@@ -317,6 +321,7 @@ void check_same(const Profile& a, const Profile& b) {
     REQUIRE(a.latency_host == b.latency_host);
     check_same_probes(a.probes, b.probes);
     REQUIRE(a.threads == b.threads);
+    REQUIRE(a.clock == b.clock);
     REQUIRE(a.processes == b.processes);
     REQUIRE(a.other_processes == b.other_processes);
     check_same(a.sampling, b.sampling);

@@ -16,10 +16,8 @@ TopValue top(int value, std::uint64_t count, double error = 0) {
 TEST_CASE("values by caller add up by their callers") {
     const auto by = [](std::uint32_t module, std::uint64_t caller, std::uint8_t value,
                        std::uint64_t count) {
-        return CallerValues{.callers = {{module, caller}},
-                            .count = count,
-                            .invariance = 1,
-                            .top = {{{std::byte{value}}, count, 0}}};
+        return CallerValues{
+            .callers = {{module, caller}}, .count = count, .top = {{{std::byte{value}}, count, 0}}};
     };
     Profile sum, more;
     sum.modules = {{"/a", "01", 0}};
@@ -34,7 +32,7 @@ TEST_CASE("values by caller add up by their callers") {
     REQUIRE(list.size() == 2);
     CHECK(list[0].count == 22);
     CHECK(list[0].callers[0].address == 0x20);
-    CHECK(list[0].invariance == doctest::Approx(12.0 / 22));
+    CHECK(share_of(list[0].invariance) == doctest::Approx(12.0 / 22));
     REQUIRE(list[0].top.size() == 2);
     CHECK(list[0].top[0].value == std::vector{std::byte{9}});
     CHECK(list[1].count == 20);
@@ -177,7 +175,7 @@ TEST_CASE("value counts add up, and errors by squares") {
     CHECK(v.top[0].value == top(2, 0).value);
     CHECK(v.top[0].count == 230);
     CHECK(v.top[0].error == doctest::Approx(5));
-    CHECK(v.invariance == doctest::Approx(230.0 / 400));
+    CHECK(share_of(v.invariance) == doctest::Approx(230.0 / 400));
     // What one list does not name may still have been there.
     CHECK(v.top[1].count == 60);
     CHECK(v.top[1].error > 4);
@@ -204,11 +202,11 @@ TEST_CASE("values of two types have the one that says more") {
 
 TEST_CASE("threads are the same by process, id and name") {
     Profile a, b;
-    a.threads = {{1, 2, "x", 3, 100}, {1, 3, "y", 1, 10}};
-    b.threads = {{1, 3, "y", 2, 200}, {1, 2, "z", 1, 5}};
+    a.threads = {{1, 2, "x", 3, 100, 7}, {1, 3, "y", 1, 10, 8}};
+    b.threads = {{1, 3, "y", 2, 200, 9}, {1, 2, "z", 1, 5}};
     merge_into(a, b);
-    CHECK(a.threads ==
-          std::vector<ThreadProfile>{{1, 3, "y", 3, 210}, {1, 2, "x", 3, 100}, {1, 2, "z", 1, 5}});
+    CHECK(a.threads == std::vector<ThreadProfile>{
+                           {1, 3, "y", 3, 210, 17}, {1, 2, "x", 3, 100, 7}, {1, 2, "z", 1, 5, 0}});
 }
 
 TEST_CASE("a sum of exact and sampled runs says that the exact ones outweigh the others") {
@@ -235,6 +233,7 @@ TEST_CASE("bursts add up, and have settings where all have the same") {
                                    .lengths = {{"edge", 1}},
                                    .events_counted = 5000,
                                    .bursts = 49,
+                                   .bursts_by_kind = {{"edge", 40}, {"value", 9}},
                                    .events_in_bursts = {{"edge", 49}}};
     a.sampling.changes = {{1.5, 1, "disable"}};
     Profile sum;
@@ -244,6 +243,7 @@ TEST_CASE("bursts add up, and have settings where all have the same") {
     CHECK(sum.sampling.bursts->every == 100);
     CHECK(sum.sampling.bursts->events_counted == 10'000);
     CHECK(sum.sampling.bursts->bursts == 98);
+    CHECK(sum.sampling.bursts->bursts_by_kind.at("value") == 18);
     CHECK(sum.sampling.bursts->events_in_bursts.at("edge") == 98);
     CHECK(sum.sampling.changes.size() == 2);
     Profile other = a;
@@ -252,6 +252,11 @@ TEST_CASE("bursts add up, and have settings where all have the same") {
     CHECK(sum.sampling.bursts->every == 0);
     CHECK(sum.sampling.bursts->lengths.empty());
     CHECK(sum.sampling.bursts->events_counted == 15'000);
+    Profile own = a;
+    own.sampling.bursts->own_every = {{"edge", 7}};
+    merge_into(own, a);
+    CHECK(own.sampling.bursts->every == 0);
+    CHECK(own.sampling.bursts->own_every.empty());
     Profile without;
     without.sampling.samples = 1;
     merge_into(without, a);
@@ -297,7 +302,7 @@ TEST_CASE("counts from a forged file do no harm") {
                                  .top = {top(1, huge, std::nan("")), top(1, huge, -1e308)}}};
     merge_into(sum, more);
     CHECK(sum.values.size() == 1);
-    CHECK(sum.values[0].invariance <= 1);
+    CHECK(share_of(sum.values[0].invariance) <= 1);
 }
 
 }  // namespace

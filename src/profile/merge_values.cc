@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "profile/hotlist.h"
+#include "profile/invariance.h"
 #include "profile/join.h"
 
 namespace shadowprof {
@@ -55,13 +56,11 @@ template <typename Values>
 void add_counts(Values& sum, const Values& v) {
     const double absent_of_sum = sum.absent_error.value_or(absent_error(sum.top));
     const double absent_of_v = v.absent_error.value_or(absent_error(v.top));
+    sum.compensation =
+        compensation_of(sum.top, sum.compensation) + compensation_of(v.top, v.compensation);
     sum.top = add_tops(sum.top, absent_of_sum, v.top, absent_of_v);
     sum.absent_error = std::hypot(absent_of_sum, absent_of_v);
     sum.count += v.count;
-    sum.invariance = 0;
-    if (!sum.top.empty() && sum.count != 0)
-        sum.invariance =
-            std::min(1.0, static_cast<double>(sum.top[0].count) / static_cast<double>(sum.count));
 }
 
 }  // namespace

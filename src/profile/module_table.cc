@@ -1,5 +1,6 @@
 #include "profile/module_table.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -68,6 +69,14 @@ std::vector<UniqueFd> ModuleTable::take_files() {
     std::lock_guard lock(mutex_);
     std::vector<UniqueFd> files;
     for (Entry& entry : entries_) files.push_back(std::move(entry.file));
+    return files;
+}
+
+std::vector<UniqueFd> ModuleTable::copy_files() const {
+    std::lock_guard lock(mutex_);
+    std::vector<UniqueFd> files;
+    for (const Entry& entry : entries_)
+        files.emplace_back(entry.file ? ::fcntl(entry.file.get(), F_DUPFD_CLOEXEC, 0) : -1);
     return files;
 }
 

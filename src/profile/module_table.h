@@ -57,6 +57,8 @@ class ModuleTable {
     // The files of the modules, by index: none for pseudo-modules and what could not be opened, nor
     // for those behind the first few hundred. Their names may lead elsewhere by now, or nowhere.
     std::vector<UniqueFd> take_files();
+    // The same, while they are still needed here.
+    std::vector<UniqueFd> copy_files() const;
 
   private:
     struct Entry {

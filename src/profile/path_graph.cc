@@ -103,9 +103,10 @@ void PathGraph::finish(NodeId at, std::span<const BlockToken> rest, std::uint64_
     assert(rest.size() <= max_path_blocks);
     if (!rest.empty()) {
         const LinkId link = take(at, rest);
-        links_[link].count += times;
+        count(link, times);
         at = links_[link].to;
     }
+    if (nodes_[at].ends == 0) end_nodes_.push_back(at);
     nodes_[at].ends += times;
 }
 
@@ -191,61 +192,69 @@ void PathGraph::trace_contexts(Node& node) {
     node.parts = static_cast<std::uint32_t>(parts_.size()) - node.first_part;
 }
 
-void PathGraph::fold_into(FlowTotals& totals) {
-    visits_.assign(nodes_.size(), 0);
-    path_counts_.assign(paths_.size(), 0);
-    context_instructions_.assign(stacks_.size(), 0);
-    context_samples_.assign(stacks_.size(), 0);
+void PathGraph::fold_into(FlowTotals& totals, double time_ns) {
+    visits_.resize(nodes_.size());
+    path_counts_.resize(paths_.size());
+    context_instructions_.resize(stacks_.size());
+    context_samples_.resize(stacks_.size());
     fold_links(totals);
     fold_nodes(totals);
     fold_paths(totals);
-    totals.add_stacks(stacks_, context_places_, context_instructions_, context_samples_);
+    totals.add_stacks(stacks_, context_places_, {context_instructions_, context_samples_, time_ns});
+    context_instructions_.clear();
+    context_samples_.clear();
 }
 
 void PathGraph::fold_links(FlowTotals& totals) {
-    for (Link& link : links_) {
-        if (link.count == 0) continue;
+    for (const LinkId id : counted_links_) {
+        Link& link = links_[id];
         const auto before = tokens_of(paths_[nodes_[link.from].path]);
         const BlockToken first = tokens_of(paths_[nodes_[link.to].path]).front();
         if (before.empty()) {
             totals.add_start(first, link.count);
-            context_samples_[nodes_[link.to].context] += link.count;
+            context_samples_.add(nodes_[link.to].context, link.count);
         } else {
             if (link.step == StepTotals::unknown) link.step = totals.step_id(before.back(), first);
             totals.add_step(link.step, link.count);
         }
         totals.add_mismatches(link.count * link.mismatch);
-        visits_[link.to] += link.count;
+        visits_.add(link.to, link.count);
         link.count = 0;
     }
+    counted_links_.clear();
 }
 
 void PathGraph::fold_nodes(FlowTotals& totals) {
-    for (std::size_t i = 0; i < nodes_.size(); ++i) {
-        Node& node = nodes_[i];
-        if (visits_[i] != 0) {
-            path_counts_[node.path] += visits_[i];
-            totals.add_mismatches(visits_[i] * node.mismatches);
-            for (const Part& part : std::span(parts_).subspan(node.first_part, node.parts))
-                context_instructions_[part.context] += visits_[i] * part.instructions;
-        }
+    for (const NodeId id : visits_.touched()) {
+        const Node& node = nodes_[id];
+        const auto visits = visits_[id];
+        path_counts_.add(node.path, visits);
+        totals.add_mismatches(visits * node.mismatches);
+        for (const Part& part : std::span(parts_).subspan(node.first_part, node.parts))
+            context_instructions_.add(part.context, visits * part.instructions);
+    }
+    visits_.clear();
+    for (const NodeId id : end_nodes_) {
+        Node& node = nodes_[id];
         const auto path = tokens_of(paths_[node.path]);
-        if (node.ends != 0 && !path.empty()) totals.add_end(path.back(), node.ends);
+        if (!path.empty()) totals.add_end(path.back(), node.ends);
         node.ends = 0;
     }
+    end_nodes_.clear();
 }
 
 void PathGraph::fold_paths(FlowTotals& totals) {
     token_steps_.resize(tokens_.size(), StepTotals::unknown);
     path_places_.resize(paths_.size());
-    for (std::size_t i = 0; i < paths_.size(); ++i) {
-        if (path_counts_[i] == 0) continue;
-        const auto steps = std::span(token_steps_).subspan(paths_[i].offset, paths_[i].length);
-        totals.add_path(tokens_of(paths_[i]), path_places_[i], steps, path_counts_[i]);
+    for (const PathId id : path_counts_.touched()) {
+        const auto steps = std::span(token_steps_).subspan(paths_[id].offset, paths_[id].length);
+        totals.add_path(tokens_of(paths_[id]), path_places_[id], steps, path_counts_[id]);
     }
+    path_counts_.clear();
 }
 
 void PathGraph::clear(std::span<NodeId> current) {
+    assert(counted_links_.empty() && end_nodes_.empty());
     struct Kept {
         ContextId context;
         std::vector<BlockToken> path;

@@ -16,6 +16,7 @@
 #include "profile/flow_totals.h"
 #include "profile/index_table.h"
 #include "profile/stack_tree.h"
+#include "profile/touched_sums.h"
 
 namespace shadowprof {
 
@@ -43,7 +44,10 @@ class PathGraph {
     // to end no path.
     Followed follow(NodeId from, std::span<const BlockToken> stream, std::size_t open,
                     std::vector<LinkId>& taken);
-    void count(LinkId link, std::uint64_t times) { links_[link].count += times; }
+    void count(LinkId link, std::uint64_t times) {
+        if (links_[link].count == 0) counted_links_.push_back(link);
+        links_[link].count += times;
+    }
     // A sample ends, which counts so many times; `rest`, which follow() left, is its last path.
     void finish(NodeId at, std::span<const BlockToken> rest, std::uint64_t times);
 
@@ -58,8 +62,9 @@ class PathGraph {
     // The graph has grown to its limit: fold_into() and clear() before going on.
     bool full() const;
 
-    // Adds all counts to `totals`, always the same ones, and sets them to zero.
-    void fold_into(FlowTotals& totals);
+    // Adds all counts to `totals`, always the same ones, and sets them to zero. Takes time by what
+    // was counted. Stacks get `time_ns` of the program's time for what is added.
+    void fold_into(FlowTotals& totals, double time_ns = 0);
     // Forgets everything except where the threads of a sample stand: changes these to the nodes
     // that are that now. Needs counts that were folded.
     void clear(std::span<NodeId> current);
@@ -127,10 +132,13 @@ class PathGraph {
     std::vector<StepTotals::StepId> token_steps_;  // to each of tokens_ from the one before
     std::vector<PathStore::Place> path_places_;    // by path
     StackTotals::Places context_places_;           // by context
-    // Sums of what is folded.
-    std::vector<std::uint64_t> visits_;  // by node
-    std::vector<std::uint64_t> path_counts_;
-    std::vector<std::uint64_t> context_instructions_, context_samples_;
+    // What has counts, each once.
+    std::vector<LinkId> counted_links_;
+    std::vector<NodeId> end_nodes_;
+    // Sums of what is folded. All are zero in between.
+    TouchedSums<NodeId> visits_;
+    TouchedSums<PathId> path_counts_;
+    TouchedSums<ContextId> context_instructions_, context_samples_;
 };
 
 }  // namespace shadowprof

@@ -27,6 +27,7 @@ class PathStore {
     // `place` is what an earlier call set for this path, or empty.
     void add(std::span<const BlockToken> path, Place& place, std::uint64_t count);
     void end_batch(double size) { counts_.end_batch(size); }
+    void begin_phase() { counts_.begin_phase(); }
 
     std::size_t size() const { return paths_.size(); }
     // Needs `index` < size().

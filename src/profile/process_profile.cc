@@ -24,12 +24,19 @@ SampleCollector& ProcessProfile::add_collector() {
     return *collectors_.back();
 }
 
-ProcessProfile::Gathered ProcessProfile::gather() {
+std::vector<SampleCollector*> ProcessProfile::collectors() {
     std::lock_guard lock(mutex_);
+    std::vector<SampleCollector*> collectors;
+    for (auto& collector : collectors_) collectors.push_back(collector.get());
+    return collectors;
+}
+
+// Takes long: whoever wants to add a collector does not wait for it.
+ProcessProfile::Gathered ProcessProfile::gather() {
     Gathered gathered;
     for (const Probe& probe : options_.probes.probes())
         gathered.probes.push_back(empty_probe_profile(probe));
-    for (auto& collector : collectors_) {
+    for (auto* collector : collectors()) {
         collector->add_to(gathered.values, gathered.references);
         const auto probed = collector->probed();
         for (std::size_t i = 0; i < gathered.probes.size(); ++i) add(gathered.probes[i], probed[i]);
@@ -37,16 +44,36 @@ ProcessProfile::Gathered ProcessProfile::gather() {
     return gathered;
 }
 
+void ProcessProfile::fix_scale(const CountScale& scale) {
+    std::lock_guard lock(mutex_);
+    fixed_scale_ = scale;
+}
+
 void ProcessProfile::fill(Profile& profile) {
+    fill(profile, ErrorsOf::all);
+}
+
+void ProcessProfile::fill_at_end_of_phase(Profile& profile) {
+    fill(profile, ErrorsOf::phase);
+}
+
+void ProcessProfile::fill(Profile& profile, ErrorsOf errors) {
     auto gathered = gather();
     profile.values = gathered.values.profiles(registry_);
     for (std::string& note : probe_notes(gathered.probes)) profile.notes.push_back(std::move(note));
     profile.probes = std::move(gathered.probes);
+    const auto scale = [this] {
+        std::lock_guard lock(mutex_);
+        return fixed_scale_;
+    }();
     std::lock_guard lock(totals_.mutex);
-    totals_.flow.fill(profile);
+    totals_.end_batch();
+    if (scale) totals_.flow.fix_scale(*scale);
+    totals_.flow.fill(profile, errors);
     if (options_.references || options_.streams)
         gathered.references.fill(profile, totals_.flow.scale());
-    if (totals_.samples_with_bursts != 0) totals_.bursts.fill(profile, totals_.flow);
+    if (totals_.samples_with_bursts != 0) totals_.bursts.fill(profile, totals_.flow, errors);
+    if (errors == ErrorsOf::phase) totals_.begin_phase();
     profile.modules = modules_.modules();
     profile.sampling.counters["samples_collected"] = totals_.samples;
     profile.sampling.counters["samples_damaged"] = totals_.damaged_samples;
@@ -64,7 +91,9 @@ BurstCounts ProcessProfile::burst_counts() {
 
 std::optional<double> ProcessProfile::edge_errors(std::uint64_t least_batches) const {
     constexpr std::size_t most_edges = 100;
-    std::lock_guard lock(totals_.mutex);
+    // Who asks must not wait while a profile of the run so far is made.
+    const std::unique_lock lock(totals_.mutex, std::try_to_lock);
+    if (!lock) return std::nullopt;
     const auto& sizes = totals_.flow.sizes();
     if (sizes.batches() < least_batches) return std::nullopt;
     // Edges that are not collected have no bursts.
@@ -75,6 +104,7 @@ std::optional<double> ProcessProfile::edge_errors(std::uint64_t least_batches) c
 Result<void> ProcessProfile::check() {
     gather();
     std::lock_guard lock(totals_.mutex);
+    totals_.end_batch();
     TRY(totals_.flow.check());
     return totals_.bursts.check(totals_.flow);
 }

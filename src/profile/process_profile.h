@@ -29,13 +29,20 @@ class ProcessProfile {
     // bursts, all of them must have, or their edges, paths and calls are left out.
     void fill(Profile& profile);
 
+    // The same of a phase's end: counts are those of the whole run so far, as phase_between() needs
+    // them, but errors are of what the phase has of them. The next phase begins.
+    void fill_at_end_of_phase(Profile& profile);
+    // Counts of profiles are scaled by it from now on, whatever comes.
+    void fix_scale(const CountScale& scale);
+
     // Of the samples with bursts.
     BurstCounts burst_counts();
 
     // The largest error, relative to its edge's count, of the hottest edges: those that together
     // make up half of all counts, but no more than 100; in bursts, if samples have them. Of the
     // samples that were folded so far. Nothing if there are fewer batches than these, or too few to
-    // know. Takes time that grows with the number of edges. May be called while samples are taken.
+    // know, or while a profile is being filled. Takes time that grows with the number of edges. May
+    // be called while samples are taken.
     std::optional<double> edge_errors(std::uint64_t least_batches) const;
 
     // Proves the invariants of FlowTotals, and that bursts hold no more than there was.
@@ -51,12 +58,15 @@ class ProcessProfile {
         std::vector<ProbeProfile> probes;
     };
     Gathered gather();
+    std::vector<SampleCollector*> collectors();
+    void fill(Profile& profile, ErrorsOf errors);
 
     const CollectorOptions options_;
     ModuleTable& modules_;
     BlockRegistry registry_;
     mutable SharedTotals totals_;
-    std::mutex mutex_;  // of the list
+    std::mutex mutex_;  // of the list and the scale
+    std::optional<CountScale> fixed_scale_;
     std::vector<std::unique_ptr<SampleCollector>> collectors_;
 };
 

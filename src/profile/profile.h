@@ -60,6 +60,10 @@ struct Stack {
     std::uint64_t instructions = 0;
     std::uint64_t samples = 0;  // threads of samples that began here, weighted like counts
     std::optional<double> error = {};
+    // Of the program's processor time: each sample's, divided evenly among its instructions. 0 in
+    // exact mode, which does not measure time.
+    std::uint64_t time_ns = 0;
+    std::optional<double> time_error_ns = {};
 
     friend bool operator==(const Stack&, const Stack&) = default;
 };
@@ -81,17 +85,23 @@ struct Method {
     std::uint64_t back_edges = 0;               // taken backward branches within it
     std::optional<std::uint64_t> instructions;  // executed in it, if stacks were collected
     std::optional<double> error = {};
+    std::optional<std::uint64_t> time_ns = {};  // see Stack
+    std::optional<double> time_error_ns = {};
 };
 
-// Instructions by where they were executed (the last of Stack::frames) and by batch of samples:
-// from these follow the errors of what stacks add up to. Not part of the file.
+// Instructions and time by where they were executed (the last of Stack::frames) and by batch of
+// samples: from these follow the errors of what stacks add up to. Not part of the file.
 struct FunctionBatches {
+    struct Amount {
+        double instructions = 0;
+        double time_ns = 0;
+    };
     struct Part {
         CodeLocation at;
         std::uint32_t batch = 0;
-        double instructions = 0;
+        Amount amount;
     };
-    std::vector<double> sizes;  // by batch: instructions
+    std::vector<Amount> sizes;  // by batch
     std::vector<Part> parts;
 };
 
@@ -101,13 +111,25 @@ struct TopValue {
     double error = 0;              // half width of the 95% confidence interval of `count`
 };
 
-// The values of executions that one stack of callers led to.
+// The share of executions that produced the most frequent value (profile/invariance.h).
+struct Invariance {
+    double share = 0;        // as estimated
+    double lower_bound = 0;  // of that share, with a probability of 95%
+
+    friend bool operator==(const Invariance&, const Invariance&) = default;
+};
+inline double share_of(const std::optional<Invariance>& invariance) {
+    return invariance ? invariance->share : 0;
+}
+
+// The values of executions that one stack of callers led to. Fields are as in ValueProfile.
 struct CallerValues {
     std::vector<CodeLocation> callers;  // call sites, innermost first
     std::uint64_t count = 0;
-    double invariance = 0;
+    std::optional<Invariance> invariance = {};
     std::vector<TopValue> top;
-    std::optional<double> absent_error = {};  // as in ValueProfile
+    std::optional<double> absent_error = {};
+    std::optional<double> compensation = {};
 };
 
 // The results of one instruction's destination operand.
@@ -115,14 +137,18 @@ struct ValueProfile {
     CodeLocation at;
     std::string operand;  // register name as the instruction writes it: "eax", "xmm3"
     std::uint32_t width_bytes = 8;
-    ValueType type = {};            // canonical for the width, where shadowprof made it
-    std::uint64_t count = 0;        // executions whose value was recorded
-    double invariance = 0;          // share of the most frequent value
+    ValueType type = {};      // canonical for the width, where shadowprof made it
+    std::uint64_t count = 0;  // executions whose value was recorded
+    // Nothing: which value is the most frequent one is not known.
+    std::optional<Invariance> invariance = {};
     std::vector<TopValue> top;      // by counting samples, most frequent first
     std::vector<TopValue> top_tnv;  // by a TNV table, for comparison; error 0
     // 95% bound on the count of a value that `top` does not name. Nothing: it follows from the
     // errors of `top`, as in all profiles but merged ones.
     std::optional<double> absent_error = {};
+    // Of each count in `top`, what was supposed and not counted, at most. Nothing: no more than the
+    // largest error.
+    std::optional<double> compensation = {};
     // By calling context, where the calls in progress are known; hottest first.
     std::vector<CallerValues> by_caller = {};
 };
@@ -243,8 +269,19 @@ struct ThreadProfile {
     std::string name;      // as the program set it; may be empty
     std::uint64_t samples = 0;
     std::uint64_t instructions = 0;
+    std::uint64_t time_ns = 0;  // in its own code, see ClockTicks; 0 where there was no clock
 
     friend bool operator==(const ThreadProfile&, const ThreadProfile&) = default;
+};
+
+// Where threads were when the kernel's clock of their processor time ticked (ptrace/task_clock.h).
+// The kernel's own time is not in it.
+struct ClockTicks {
+    CodeLocation at;  // the instruction that would have been next
+    std::uint64_t ticks = 0;
+    std::uint64_t time_ns = 0;  // that they stand for
+
+    friend bool operator==(const ClockTicks&, const ClockTicks&) = default;
 };
 
 // Distribution of a duration, in microseconds.
@@ -270,25 +307,30 @@ struct ExactStats {
 
 // Of samples that were taken until the errors of hot edges were small (`--until-converged`).
 struct Convergence {
-    double limit_percent = 0;  // of an edge's count
-    bool reached = false;
+    double limit_percent = 0;              // of an edge's count
+    bool reached = false;                  // and not lost again
     std::optional<double> error_percent;   // then, or in the end; nothing: too few samples to tell
     std::optional<double> seconds;         // from the run's begin until then
     std::optional<std::uint64_t> samples;  // until then
+    // How often it was reached, and lost again by a new phase or larger errors.
+    std::uint64_t taken_up_again = 0;
 
     friend bool operator==(const Convergence&, const Convergence&) = default;
 };
 
-// Of a run whose edges, paths and calls count in bursts (profile/event_bursts.h).
+// Of a run that counts in bursts (profile/event_bursts.h).
 struct BurstStats {
     // As the run began; nothing if what was merged does not agree in them.
     std::uint64_t every = 0;                       // events between bursts, on average
     std::string events;                            // which they are: "calls+backedges"
     std::map<std::string, std::uint64_t> lengths;  // in events, by kind of profile
+    // `every` of kinds that have bursts of their own.
+    std::map<std::string, std::uint64_t> own_every = {};
 
     std::uint64_t events_counted = 0;
-    std::uint64_t bursts = 0;
-    std::map<std::string, std::uint64_t> events_in_bursts;  // by kind, but for values
+    std::uint64_t bursts = 0;  // one of several kinds counts once
+    std::map<std::string, std::uint64_t> bursts_by_kind = {};
+    std::map<std::string, std::uint64_t> events_in_bursts;  // by kind
 
     friend bool operator==(const BurstStats&, const BurstStats&) = default;
 };
@@ -399,6 +441,7 @@ struct Profile {
     std::optional<LatencyHost> latency_host;
     std::vector<ProbeProfile> probes;
     std::vector<ThreadProfile> threads;
+    std::vector<ClockTicks> clock;  // empty where there was none
     std::vector<std::string> notes;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "profile/path_store.h"
 
@@ -35,6 +36,7 @@ unsigned RecordFollower::take(const TraceRecord& record) {
     Transition* known = find(key_of(state_), record.id);
     Transition& transition = known ? *known : add(record);
     transition.count += weight_;
+    note_count(transition);
     state_ = state_of(transition.to);
     return transition.events;
 }
@@ -48,12 +50,21 @@ bool RecordFollower::full() const {
 }
 
 void RecordFollower::flush() {
-    for (Transition& transition : table_) {
-        if (transition.count == 0) continue;
-        for (auto link : std::span(links_).subspan(transition.first_link, transition.links))
-            graph_.count(link, transition.count);
-        transition.count = 0;
+    for (std::size_t group = 0; group * group_size < table_.size(); ++group) {
+        if (!std::exchange(counted_[group], false)) continue;
+        for (Transition& transition : std::span(table_).subspan(group * group_size, group_size)) {
+            if (transition.count == 0) continue;
+            for (auto link : std::span(links_).subspan(transition.first_link, transition.links))
+                graph_.count(link, transition.count);
+            transition.count = 0;
+        }
     }
+}
+
+void RecordFollower::resize_table(std::size_t size) {
+    static_assert(least_places % group_size == 0);
+    table_.assign(size, {});
+    counted_ = std::make_unique<bool[]>(size / group_size);
 }
 
 void RecordFollower::forget() {
@@ -62,7 +73,7 @@ void RecordFollower::forget() {
     state_ = 0;
     started_with_.clear();
     links_.clear();
-    table_.assign(least_places, {});
+    resize_table(least_places);
     used_ = 0;
     shift_ = 32 - static_cast<unsigned>(std::countr_zero(least_places));
 }
@@ -125,11 +136,12 @@ void RecordFollower::insert(const Transition& transition) {
     auto place = place_of(transition.from, transition.id, shift_);
     while (table_[place].from != no_key) place = (place + 1) & (table_.size() - 1);
     table_[place] = transition;
+    if (transition.count != 0) note_count(table_[place]);
 }
 
 void RecordFollower::grow() {
-    decltype(table_) old(4 * table_.size());
-    old.swap(table_);
+    const auto old = std::move(table_);
+    resize_table(4 * old.size());
     shift_ -= 2;
     for (const Transition& transition : old)
         if (transition.from != no_key) insert(transition);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -68,7 +69,7 @@ class RecordFollower {
 
     // There are so many states or transitions that flush() and forget() are due.
     bool full() const;
-    // Moves all counts to the graph's links.
+    // Moves all counts to the graph's links. Takes time by what was counted.
     void flush();
     // Forgets every state and transition, of which the graph may then be cleared too. Needs counts
     // that were flushed.
@@ -122,6 +123,10 @@ class RecordFollower {
     }
     Transition* find(std::uint32_t from, std::uint32_t id);
     Transition& add(const TraceRecord& record);
+    void resize_table(std::size_t size);
+    void note_count(const Transition& transition) {
+        counted_[static_cast<std::size_t>(&transition - table_.data()) / group_size] = true;
+    }
     unsigned events_in(std::span<const BlockToken> stream, std::size_t before) const;
     void insert(const Transition& transition);
     void grow();
@@ -138,6 +143,9 @@ class RecordFollower {
     std::vector<BlockToken> started_with_;  // the blocks of states before which is `started`
     std::vector<PathGraph::LinkId> links_;
     std::vector<Transition, HugePageAllocator<Transition>> table_;  // open addressing
+    // By group of neighbours in table_: one of them may have a count.
+    static constexpr std::size_t group_size = 64;
+    std::unique_ptr<bool[]> counted_;
     std::size_t used_ = 0;
     unsigned shift_ = 0;
     StateId state_ = 0;
@@ -154,6 +162,7 @@ std::uint64_t RecordFollower::follow(Records& records, Limit& limit) {
     Limit limit_left = limit;
     Transition* const table = table_.data();
     const std::size_t last = table_.size() - 1;
+    bool* const counted = counted_.get();
     const unsigned shift = shift_;
     const std::uint64_t weight = weight_;
     std::uint64_t instructions = 0;
@@ -172,6 +181,7 @@ std::uint64_t RecordFollower::follow(Records& records, Limit& limit) {
         if (!limit_left.allows(at->events) || !rest.pass(id, at->has_values, place)) break;
         limit_left.count(at->events);
         at->count += weight;
+        counted[static_cast<std::size_t>(at - table) / group_size] = true;
         instructions += at->instructions;
         from = at->to;
     }

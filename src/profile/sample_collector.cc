@@ -82,9 +82,13 @@ void SampleCollector::begin(const SampleStart& start) {
     burst_sink_.set_weight(weight_);
     if (references_) references_->set_weight(weight_);
     instructions_ = noted_instructions_ = 0;
+    expected_instructions_ = start.expected_instructions;
+    time_ns_ = time_left_ns_ = start.time_ns;
     block_vector_ = {};
     bursts_ = start.bursts ? std::optional(*start.bursts) : std::nullopt;
     seed_ = start.seed;
+    traced_ = {};
+    traced_level_ = TraceLevel::blocks;
     count_events(bursts_ ? bursts_->events : EventKinds{false, false});
     start_thread(0, start.stack);
 }
@@ -201,7 +205,19 @@ void SampleCollector::follow_between_bursts(BurstFollower& bursts) {
     const auto quiet_events = bursts.quiet_events();
     RecordFollower::AtMost limit{quiet_events};
     follow_up_to(limit);
-    bursts.pass(quiet_events - limit.events);
+    const auto events = quiet_events - limit.events;
+    bursts.pass(events);
+    note_traced(events);
+}
+
+// Records that made so many events were read or passed: all of them at one level, as a trace
+// changes its level between batches.
+void SampleCollector::note_traced(std::uint64_t events) {
+    const auto level = reader_.level();
+    const bool begins = std::exchange(traced_level_, level) != level;
+    if (level != TraceLevel::values && level != TraceLevel::references) return;
+    auto& traced = level == TraceLevel::values ? traced_.values : traced_.references;
+    traced.add({.bursts = begins, .events = events});
 }
 
 template <typename Limit>
@@ -249,10 +265,11 @@ void SampleCollector::take(const TraceRecord& record) {
 void SampleCollector::take_in_bursts(BurstFollower& bursts, const TraceRecord& record) {
     const BurstFollower::Before before{follower_.last_block(), follower_.pending_blocks()};
     const auto events = follower_.take(record);
+    note_traced(events);
     if (bursts.is_quiet() && events <= bursts.quiet_events()) return bursts.pass(events);
     bursts.take(before, std::span(reader_.tokens()).subspan(record.first_block, record.blocks),
                 blocks_, burst_sink_);
-    if (burst_sink_.full()) fold();
+    if (burst_sink_.full()) fold(time_of_part_ns());
 }
 
 void SampleCollector::skip(std::span<const BlockToken> blocks) {
@@ -285,22 +302,22 @@ void SampleCollector::end() {
         if (threads_[thread].skip_instructions == 0) follower_.finish();
         if (auto& bursts = threads_[thread].bursts) bursts->finish(burst_sink_);
     }
+    burst_sink_.add_counts(traced_);
     reader_.hand_on_values();
     note_executed();
-    ++batch_.samples;
-    std::uint64_t samples = 0;
-    {
-        std::lock_guard totals_lock(totals_.mutex);
-        samples = ++totals_.samples;
-        totals_.samples_with_bursts += bursts_.has_value();
-        totals_.damaged_samples += reader_.damaged();
-    }
-    if (are_samples_ && batch_.samples * batches_of_all >= samples) fold();
+    if (are_samples_) fold(time_left_ns_);
+    std::lock_guard totals_lock(totals_.mutex);
+    ++totals_.samples;
+    ++totals_.batch_samples;
+    totals_.samples_with_bursts += bursts_.has_value();
+    totals_.damaged_samples += reader_.damaged();
+    if (are_samples_ && totals_.batch_samples * batches_of_all >= totals_.samples)
+        totals_.end_batch();
 }
 
 void SampleCollector::add_to(ValueTotals& values, ReferenceTotals& references) {
     std::lock_guard lock(mutex_);
-    fold();
+    fold(time_of_part_ns());
     reader_.hand_on_values();
     values.add(bank_, callers_.table());
     if (references_) {
@@ -310,7 +327,7 @@ void SampleCollector::add_to(ValueTotals& values, ReferenceTotals& references) {
 }
 
 void SampleCollector::empty_graph() {
-    fold();
+    fold(time_of_part_ns());
     reader_.hand_on_values();
     std::vector<std::uint32_t> begun;
     std::vector<PathGraph::NodeId> nodes;
@@ -334,24 +351,32 @@ void SampleCollector::empty_graph() {
     ++totals_.graphs_emptied;
 }
 
-void SampleCollector::note_executed() {
-    const auto instructions = instructions_ - noted_instructions_;
-    noted_instructions_ = instructions_;
-    batch_.instructions += instructions;
-    batch_.weighted += instructions * weight_;
+// Of a sample that goes on, for what is not folded yet.
+double SampleCollector::time_of_part_ns() const {
+    if (expected_instructions_ == 0) return time_left_ns_;
+    const auto part = static_cast<double>(instructions_ - noted_instructions_);
+    return std::min(time_left_ns_, time_ns_ * part / static_cast<double>(expected_instructions_));
 }
 
-// What is folded at a time is a batch of samples (batch_means.h).
-void SampleCollector::fold() {
+// A sample is folded by itself, as what its instructions share is its own time. Each takes time by
+// what it counted.
+void SampleCollector::fold(double time_ns) {
     note_executed();
     follower_.flush();
+    time_left_ns_ -= time_ns;
 
     std::lock_guard lock(totals_.mutex);
-    graph_.fold_into(totals_.flow);
+    graph_.fold_into(totals_.flow, time_ns);
     burst_sink_.fold_into(totals_.bursts);
-    totals_.flow.end_batch(batch_.instructions, batch_.weighted);
-    totals_.bursts.end_batch(batch_.weighted);
-    batch_ = {};
+    totals_.batch.instructions += std::exchange(unfolded_.instructions, 0);
+    totals_.batch.weighted += std::exchange(unfolded_.weighted, 0);
+    totals_.batch.time_ns += time_ns;
+}
+
+void SampleCollector::note_executed() {
+    const auto instructions = instructions_ - std::exchange(noted_instructions_, instructions_);
+    unfolded_.instructions += instructions;
+    unfolded_.weighted += instructions * weight_;
 }
 
 }  // namespace shadowprof

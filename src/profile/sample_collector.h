@@ -57,6 +57,12 @@ struct SampleStart {
     // taken at varying rates add up to what the program does; so do hazards, address patterns and
     // streams. Values are not weighted.
     std::uint32_t weight = 1;
+    // Of the program's processor time, that the sample stands for: its instructions share it
+    // evenly.
+    double time_ns = 0;
+    // As many as it is likely to count; 0: not known. If there are so many that they do not fit in
+    // memory, they share the time by it.
+    std::uint64_t expected_instructions = 0;
     // Edges, paths and calls count in bursts alone, whose random choices are those of `seed`;
     // stacks, instructions and values as ever.
     const BurstPlan* bursts = nullptr;
@@ -79,9 +85,22 @@ struct SharedTotals {
     std::uint64_t samples_with_bursts = 0;
     std::uint64_t damaged_samples = 0;
     std::uint64_t graphs_emptied = 0;  // because they were full
+    // What was added since a batch of samples ended (batch_means.h).
+    std::uint64_t batch_samples = 0;
+    FlowTotals::Batch batch;
 
     SharedTotals(const BlockRegistry& registry, const CollectorOptions& options)
         : flow(registry, options.limits, options.are_samples), bursts(registry, options.limits) {}
+    void end_batch() {
+        flow.end_batch(batch);
+        bursts.end_batch(batch.weighted);
+        batch_samples = 0;
+        batch = {};
+    }
+    void begin_phase() {
+        flow.begin_phase();
+        bursts.begin_phase();
+    }
 };
 
 // Takes one sample after the other, from one thread at a time. add_to() may be called by another.
@@ -117,8 +136,8 @@ class SampleCollector {
     // What the last sample executed. Needs that none has begun since.
     const BlockVector& block_vector() const { return block_vector_; }
 
-    // Moves what was counted so far to the shared totals, and adds the values to `values`, what
-    // references say to `references`.
+    // Moves what was counted so far to the shared totals' batch, and adds the values to `values`,
+    // what references say to `references`.
     void add_to(ValueTotals& values, ReferenceTotals& references);
     // What probes saw so far, in the order of the probes.
     std::vector<ProbeProfile> probed();
@@ -134,9 +153,8 @@ class SampleCollector {
         std::vector<ProbeRecord> probed = {};  // before the record that comes next
     };
 
-    // What is not folded yet.
-    struct Batch {
-        std::uint64_t samples = 0;  // that have ended
+    // Of samples, maybe several, that is not folded yet.
+    struct Unfolded {
         std::uint64_t instructions = 0, weighted = 0;
     };
 
@@ -152,10 +170,12 @@ class SampleCollector {
     void look_at(std::span<const BlockToken> record, std::uint64_t random);
     void take(const TraceRecord& record);
     void take_in_bursts(BurstFollower& bursts, const TraceRecord& record);
+    void note_traced(std::uint64_t events);
     void skip(std::span<const BlockToken> blocks);
     void settle_probed(const TraceRecord& next, std::optional<RecordFollower::Place> place);
-    void fold();
+    double time_of_part_ns() const;
     void note_executed();
+    void fold(double time_ns);
     void empty_graph();
     void forget_records();
 
@@ -172,14 +192,19 @@ class SampleCollector {
     std::optional<BurstPlan> bursts_;  // of this sample
     std::uint64_t seed_ = 0;           // of them
     BurstSink burst_sink_;
+    BurstCounts traced_;                            // of this sample: `values` and `references`
+    TraceLevel traced_level_ = TraceLevel::blocks;  // of its last record that counts
     std::vector<Thread> threads_;
     std::uint32_t current_ = 0;  // of which reader and follower know
     AddressResolver* resolver_ = nullptr;
     std::uint64_t skip_instructions_ = 0;   // that each thread begins with
     std::uint32_t weight_ = 1;              // of this sample
     std::uint64_t instructions_ = 0;        // of this sample
-    std::uint64_t noted_instructions_ = 0;  // of this sample, by note_executed()
-    Batch batch_;
+    std::uint64_t noted_instructions_ = 0;  // of these, in unfolded_
+    Unfolded unfolded_;
+    std::uint64_t expected_instructions_ = 0;  // of this sample
+    double time_ns_ = 0;                       // that it stands for
+    double time_left_ns_ = 0;                  // for what is not folded
     RecordLooks looks_;
     BlockVector block_vector_;  // of this sample
     const bool are_samples_;

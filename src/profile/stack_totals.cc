@@ -1,6 +1,7 @@
 #include "profile/stack_totals.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "profile/join.h"
 #include "profile/location_hash.h"
@@ -17,18 +18,22 @@ StackTotals::StackTotals(std::size_t max_contexts) : max_contexts_(max_contexts)
     note_contexts();
 }
 
-void StackTotals::add(const StackTree& tree, Places& places,
-                      std::span<const std::uint64_t> instructions,
-                      std::span<const std::uint64_t> samples) {
+void StackTotals::add(const StackTree& tree, Places& places, const Amounts& amounts) {
     for (auto c = static_cast<ContextId>(places.size()); c < tree.size(); ++c)
         places.push_back(find_place(tree, c, places));
     note_contexts();
-    for (ContextId c = 0; c < tree.size(); ++c) {
+    const auto& instructions = amounts.instructions;
+    double all = 0;
+    for (const ContextId c : instructions.touched()) all += static_cast<double>(instructions[c]);
+    for (const ContextId c : instructions.touched()) {
         const Place& place = places[c];
         instructions_.add(place.context, instructions[c]);
-        samples_[place.context] += samples[c];
+        const auto time_ns = amounts.time_ns * static_cast<double>(instructions[c]) / all;
+        time_ns_.add(place.context, static_cast<std::uint64_t>(std::llround(time_ns)));
         if (place.folded) folded_instructions_ += instructions[c];
     }
+    for (const ContextId c : amounts.samples.touched())
+        samples_[places[c].context] += amounts.samples[c];
 }
 
 StackTotals::Place StackTotals::find_place(const StackTree& tree, ContextId context,
@@ -57,6 +62,7 @@ std::optional<ContextId> StackTotals::as_caller(const StackTree& tree, ContextId
 void StackTotals::note_contexts() {
     samples_.resize(tree_.size());
     instructions_.resize(tree_.size());
+    time_ns_.resize(tree_.size());
     for (auto c = static_cast<ContextId>(function_of_.size()); c < tree_.size(); ++c)
         function_of_.push_back(function_id(tree_.frame(c).function));
 }
@@ -68,22 +74,51 @@ std::uint32_t StackTotals::function_id(CodeLocation location) {
     if (found) return *found;
     function_index_.insert(hash, functions_.size());
     functions_.push_back(location);
-    by_function_.resize(functions_.size());
+    part_of_.resize(functions_.size());
     return static_cast<std::uint32_t>(functions_.size() - 1);
 }
 
-void StackTotals::end_batch(double size) {
-    for (const ContextId context : instructions_.touched())
-        by_function_.add(function_of_[context], instructions_.pending(context));
+void StackTotals::end_batch(double size, double time_ns) {
+    note_parts();
+    batches_.push_back({size, time_ns});
+    sizes_.add(size);
+    times_.add(time_ns);
     instructions_.end_batch(size);
-    const auto batch = static_cast<std::uint32_t>(batch_sizes_.size());
-    batch_sizes_.push_back(size);
-    has_all_parts_ = has_all_parts_ && parts_.size() + by_function_.touched().size() <= max_parts;
-    if (has_all_parts_)
-        for (const auto function : by_function_.touched())
-            parts_.push_back(
-                {function, batch, static_cast<double>(by_function_.pending(function))});
-    by_function_.end_batch(size);
+    time_ns_.end_batch(time_ns);
+}
+
+void StackTotals::begin_phase() {
+    sizes_before_ = sizes_;
+    times_before_ = times_;
+    batches_before_ = batches_.size();
+    instructions_.begin_phase();
+    time_ns_.begin_phase();
+}
+
+// Of the batch that ends.
+void StackTotals::note_parts() {
+    const auto touched = instructions_.touched();
+    has_all_parts_ = has_all_parts_ && parts_.size() + touched.size() <= max_parts;
+    if (!has_all_parts_) return;
+    const auto first = parts_.size();
+    for (const ContextId context : touched)
+        part(function_of_[context], first).instructions +=
+            static_cast<double>(instructions_.pending(context));
+    for (const ContextId context : time_ns_.touched())
+        part(function_of_[context], first).time_ns +=
+            static_cast<double>(time_ns_.pending(context));
+}
+
+// The function's part in the batch whose parts begin with `first`.
+StackTotals::Amount& StackTotals::part(std::uint32_t function, std::size_t first) {
+    auto& known = part_of_[function];
+    const bool is_known =
+        known >= first && known < parts_.size() && parts_[known].function == function;
+    if (!is_known) {
+        known = static_cast<std::uint32_t>(parts_.size());
+        parts_.push_back({function, static_cast<std::uint32_t>(batches_.size()), {}});
+    }
+    return parts_[known].amount;
 }
 
 std::uint64_t StackTotals::instructions() const {
@@ -92,28 +127,43 @@ std::uint64_t StackTotals::instructions() const {
     return sum;
 }
 
-std::vector<Stack> StackTotals::stacks(const CountScale& scale, const BatchSizes* sizes) const {
+std::vector<Stack> StackTotals::stacks(const CountScale& scale,
+                                       std::optional<ErrorsOf> errors) const {
+    const bool of_phase = errors == ErrorsOf::phase;
+    const BatchSizes sizes = of_phase ? sizes_.since(sizes_before_) : sizes_;
+    const BatchSizes times = of_phase ? times_.since(times_before_) : times_;
     std::vector<Stack> stacks;
     for (ContextId c = 0; c < samples_.size(); ++c) {
         if (instructions_.count(c) == 0 && samples_[c] == 0) continue;
         Stack stack{.frames = tree_.frames(c),
                     .instructions = scale(instructions_.count(c)),
-                    .samples = scale(samples_[c])};
-        if (sizes) stack.error = scale.error(instructions_.error(c, *sizes));
+                    .samples = scale(samples_[c]),
+                    .time_ns = time_ns_.count(c)};
+        if (errors) {
+            stack.error = scale.error(instructions_.error(c, sizes));
+            if (const auto error = time_ns_.error(c, times); error && stack.time_ns != 0)
+                stack.time_error_ns = tenths_upwards(*error);
+        }
         stacks.push_back(std::move(stack));
     }
     join_and_sort(stacks);
     return stacks;
 }
 
-FunctionBatches StackTotals::function_batches(const CountScale& scale) const {
+FunctionBatches StackTotals::function_batches(const CountScale& scale, ErrorsOf errors) const {
+    const std::size_t first = errors == ErrorsOf::phase ? batches_before_ : 0;
     FunctionBatches batches;
     if (!has_all_parts_) return batches;
-    for (const double size : batch_sizes_) batches.sizes.push_back(size * scale.factor());
-    batches.parts.reserve(parts_.size());
+    const auto scaled = [&](const Amount& amount) {
+        return Amount{amount.instructions * scale.factor(), amount.time_ns};
+    };
+    for (std::size_t i = first; i < batches_.size(); ++i)
+        batches.sizes.push_back(scaled(batches_[i]));
     for (const Part& part : parts_)
-        batches.parts.push_back(
-            {functions_[part.function], part.batch, part.instructions * scale.factor()});
+        if (part.batch >= first)
+            batches.parts.push_back({functions_[part.function],
+                                     part.batch - static_cast<std::uint32_t>(first),
+                                     scaled(part.amount)});
     return batches;
 }
 

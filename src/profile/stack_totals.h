@@ -1,4 +1,4 @@
-// Instructions by call stack, over all samples.
+// Instructions and time by call stack, over all samples.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 #include "profile/count_scale.h"
 #include "profile/profile.h"
 #include "profile/stack_tree.h"
+#include "profile/touched_sums.h"
 
 namespace shadowprof {
 
@@ -27,32 +28,41 @@ class StackTotals {
     };
     using Places = std::vector<Place>;  // by context of the tree
 
-    // Instructions executed and samples begun in each context of `tree`, by its number. `places`
-    // are those that were found for this tree before, and grow with it.
-    void add(const StackTree& tree, Places& places, std::span<const std::uint64_t> instructions,
-             std::span<const std::uint64_t> samples);
-    void end_batch(double size);
+    // By context of one tree.
+    struct Amounts {
+        const TouchedSums<ContextId>& instructions;  // executed
+        const TouchedSums<ContextId>& samples;       // begun
+        double time_ns = 0;                          // that all the instructions took together
+    };
+    // `places` are those that were found for this tree before, and grow with it.
+    void add(const StackTree& tree, Places& places, const Amounts& amounts);
+    void end_batch(double size, double time_ns);
+    // The errors of a phase are those of what comes now. Between batches.
+    void begin_phase();
 
     std::uint64_t instructions() const;
     // Of these, in stacks that were beyond a limit: they count for a caller.
     std::uint64_t folded_instructions() const { return folded_instructions_; }
 
-    // Scaled, hottest first; with errors where `sizes` is not null.
-    std::vector<Stack> stacks(const CountScale& scale, const BatchSizes* sizes) const;
+    // Scaled but for the time, hottest first; with errors of these batches, if any.
+    std::vector<Stack> stacks(const CountScale& scale, std::optional<ErrorsOf> errors) const;
     // For the errors of what stacks add up to.
-    FunctionBatches function_batches(const CountScale& scale) const;
+    FunctionBatches function_batches(const CountScale& scale, ErrorsOf errors) const;
 
   private:
-    // Instructions of one function location in one batch.
+    using Amount = FunctionBatches::Amount;
+    // What one function location has in one batch.
     struct Part {
         std::uint32_t function = 0;  // in functions_
         std::uint32_t batch = 0;
-        double instructions = 0;
+        Amount amount;
     };
 
     std::optional<ContextId> as_caller(const StackTree& tree, ContextId context, Places& places);
     Place find_place(const StackTree& tree, ContextId context, Places& places);
     void note_contexts();
+    void note_parts();
+    Amount& part(std::uint32_t function, std::size_t first);
     std::uint32_t function_id(CodeLocation location);
 
     std::size_t max_contexts_;
@@ -60,12 +70,16 @@ class StackTotals {
     // differ if profiles tell them apart.
     StackTree tree_;
     BatchedCounts instructions_;              // by context
+    BatchedCounts time_ns_;                   // the same
     std::vector<std::uint64_t> samples_;      // the same
     std::vector<std::uint32_t> function_of_;  // the same: in functions_
     std::vector<CodeLocation> functions_;
     IndexTable function_index_;
-    BatchedCounts by_function_;
-    std::vector<double> batch_sizes_;
+    BatchSizes sizes_, times_;                // of batches
+    BatchSizes sizes_before_, times_before_;  // when the phase began
+    std::vector<Amount> batches_;
+    std::size_t batches_before_ = 0;      // of them, when the phase began
+    std::vector<std::uint32_t> part_of_;  // by function: in parts_, where that is of this batch
     std::vector<Part> parts_;
     bool has_all_parts_ = true;
     std::uint64_t folded_instructions_ = 0;

@@ -43,6 +43,7 @@ class StepTotals {
         if (edge_ids_[step] != no_edge) edges_.add(edge_ids_[step], count);
     }
     void end_batch(double size) { edges_.end_batch(size); }
+    void begin_phase() { edges_.begin_phase(); }
 
     struct Step {
         BlockToken from = 0, to = 0;

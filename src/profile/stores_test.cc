@@ -182,7 +182,7 @@ TEST_CASE("invariants that do not hold are found and named") {
         add_path(totals);
         totals.add_end(token, 1);
         CHECK_FALSE(totals.check().has_value());
-        totals.end_batch(3, 3);
+        totals.end_batch({.instructions = 3, .weighted = 3});
         CHECK_FALSE(totals.check().has_value());  // still without a stack
     }
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "emu/trace.h"
+#include "profile/invariance.h"
 #include "profile/process_profile.h"
 
 namespace shadowprof::testing {
@@ -126,9 +127,12 @@ class TestRun {
         collector.end();
         return result;
     }
+    // As of a run in which everything was followed.
     Profile result() {
         Profile filled;
         profile.fill(filled);
+        filled.sampling.exact.emplace();
+        state_invariance(filled);
         return filled;
     }
 

@@ -44,6 +44,7 @@ void TraceReader::begin(AddressResolver& resolver) {
     ended_ = true;
     damaged_ = false;
     in_references_ = false;
+    level_ = TraceLevel::blocks;
 }
 
 void TraceReader::open(std::span<const std::uint64_t> words, const BlockTable& table) {
@@ -85,6 +86,7 @@ TraceRecord TraceReader::pass(std::uint32_t id, const RecordPlan& plan, Place pl
         note_row(id, {static_cast<std::uint32_t>(left_ - 1), place});
     else
         in_references_ = false;
+    level_ = level_of(plan.has_values(), plan.references);
     left_ -= lengths_[id];
     return {.id = id,
             .first_block = plan.first_block,

@@ -62,6 +62,8 @@ class TraceReader {
     class PlainRecords;  // without values, unless copied()
     class KnownRecords;  // any, if copied(): what is read now is in the window
     bool copied() const { return copied_; }
+    // At which the record was traced that was read or passed last. TraceLevel::blocks: none was.
+    TraceLevel level() const { return level_; }
     // Where records begin that are without values: distances between these are numbers of records.
     std::size_t place() const { return left_; }
     // The blocks of the record that lay `records` behind `place`. None if it is no longer what it
@@ -120,6 +122,10 @@ class TraceReader {
         rows_[noted.first_row + noted.rows++] = row;
     }
     void hand_on_references(std::uint32_t id, Row row);
+    static constexpr TraceLevel level_of(bool has_values, bool references) {
+        if (!has_values) return TraceLevel::blocks;
+        return references ? TraceLevel::references : TraceLevel::values;
+    }
     void make_room(std::uint32_t id);
     void hand_on_rows(std::uint32_t id);
     void sort_by_caller(std::uint32_t id, const RecordPlan& plan, std::span<Row> rows);
@@ -153,6 +159,7 @@ class TraceReader {
     std::vector<WideValue> wide_column_;  // scratch
     bool copied_ = false;                 // words_ are the window's
     bool in_references_ = false;          // the record before had some
+    TraceLevel level_ = TraceLevel::blocks;
     bool ended_ = true;
     bool damaged_ = false;
 };
@@ -197,6 +204,8 @@ class TraceReader::KnownRecords {
         else
             reader_->in_references_ = false;
         left_ -= length;
+        last_id_ = id;
+        last_has_values_ = has_values;
         return true;
     }
 
@@ -206,14 +215,21 @@ class TraceReader::KnownRecords {
     const std::uint64_t* words_;
     std::size_t begin_, left_;
     const std::uint32_t* lengths_;
+    std::uint32_t last_id_ = 0;
+    bool last_has_values_ = false;
 };
 
 inline void TraceReader::skip_to(const PlainRecords& records) {
-    if (left_ != records.left_) in_references_ = false;
+    if (left_ != records.left_) {
+        in_references_ = false;
+        level_ = TraceLevel::blocks;
+    }
     left_ = records.left_;
 }
 
 inline void TraceReader::skip_to(const KnownRecords& records) {
+    if (left_ != records.left_)
+        level_ = level_of(records.last_has_values_, noted_[records.last_id_].references);
     left_ = records.left_;
 }
 

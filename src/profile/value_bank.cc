@@ -25,12 +25,6 @@ std::vector<TopValue> top_values(const ValueSummary<Value>& summary, std::size_t
     return top;
 }
 
-template <typename Value>
-double invariance_of(const ValueSummary<Value>& summary) {
-    if (summary.top.empty()) return 0;
-    return std::min(1.0, summary.top[0].count / static_cast<double>(summary.executions));
-}
-
 // Of each stack of callers the most frequent values, hottest callers first.
 template <typename Value>
 std::vector<CallerValues> caller_values(
@@ -41,9 +35,9 @@ std::vector<CallerValues> caller_values(
         if (summary.executions == 0) continue;
         CallerValues values{.callers = callers,
                             .count = summary.executions,
-                            .invariance = invariance_of(summary),
                             .top = top_values(summary, width_bytes),
-                            .absent_error = summary.absent_error};
+                            .absent_error = summary.absent_error,
+                            .compensation = summary.compensation};
         if (values.top.size() > most_values_of_caller) {
             const TopValue& cut = values.top[most_values_of_caller];
             values.absent_error =
@@ -107,8 +101,8 @@ void ValueTotals::append(std::vector<ValueProfile>& profiles, const BySite<Value
                              .type = site.type,
                              .count = sum.sample.executions,
                              .top = top_values(sum.sample, site.width_bytes),
-                             .top_tnv = top_values(sum.tnv, site.width_bytes)};
-        profile.invariance = invariance_of(sum.sample);
+                             .top_tnv = top_values(sum.tnv, site.width_bytes),
+                             .compensation = sum.sample.compensation};
         profile.by_caller = caller_values(sum.by_caller, site.width_bytes);
         profiles.push_back(std::move(profile));
     }

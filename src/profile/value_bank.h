@@ -66,7 +66,7 @@ class ValueTotals {
   public:
     // `callers` are those that the bank was given.
     void add(const ValueBank& bank, const CallerTable& callers);
-    // Hottest first. Sites of which no value was seen are left out.
+    // Hottest first, without invariance. Sites of which no value was seen are left out.
     std::vector<ValueProfile> profiles(const BlockRegistry& registry) const;
 
   private:

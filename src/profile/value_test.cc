@@ -50,7 +50,7 @@ TEST_CASE("values belong to their instruction and operand, cut to its width") {
     CHECK(value_of(wide->top[0]) == big);
     CHECK(wide->top[0].count == 2);
     CHECK(wide->top[0].error == 0);
-    CHECK(wide->invariance == doctest::Approx(2.0 / 3));
+    CHECK(share_of(wide->invariance) == doctest::Approx(2.0 / 3));
     const ValueProfile* narrow = find_site(p, 0x1004);
     REQUIRE(narrow);
     CHECK(narrow->operand == "al");
@@ -182,12 +182,12 @@ TEST_CASE("values are kept by the call that led to them") {
     // A return address less one, as in stacks.
     const CallerValues& of_first = *values.at(0x100f);
     CHECK(of_first.count == 300);
-    CHECK(of_first.invariance == 1);
+    CHECK(share_of(of_first.invariance) == 1);
     REQUIRE(of_first.top.size() == 1);
     CHECK(value_of(of_first.top[0]) == 7);
     const CallerValues& of_second = *values.at(0x110f);
     CHECK(of_second.count == 300);
-    CHECK(of_second.invariance < 0.5);
+    CHECK(share_of(of_second.invariance) < 0.5);
     CHECK(of_second.top.size() == 4);
     CHECK(*of_second.absent_error >= static_cast<double>(of_second.top.back().count));
 }
@@ -214,12 +214,12 @@ TEST_CASE("constants and vectors are kept by caller as well, and within sequence
             CHECK(value_of(values.at(0x100f)->top[0]) == 1);
             CHECK(value_of(values.at(0x110f)->top[0]) == 2);
             CHECK(values.at(0x100f)->count == 10);
-            CHECK(values.at(0x110f)->invariance == 1);
+            CHECK(share_of(values.at(0x110f)->invariance) == 1);
         } else {
             REQUIRE(values.size() == 1);
             CHECK(values.begin()->first == (value.operand == "eax" ? 0x100f : 0x110f));
             CHECK(values.begin()->second->count == 10);
-            CHECK(values.begin()->second->invariance == 1);
+            CHECK(share_of(values.begin()->second->invariance) == 1);
         }
     }
 }
@@ -531,7 +531,7 @@ TEST_CASE("the values of two emulators add up") {
     REQUIRE(p.values[0].top.size() == 3);
     CHECK(value_of(p.values[0].top[0]) == 2);
     CHECK(p.values[0].top[0].count == 2);
-    CHECK(p.values[0].invariance == doctest::Approx(0.5));
+    CHECK(share_of(p.values[0].invariance) == doctest::Approx(0.5));
 }
 
 }  // namespace

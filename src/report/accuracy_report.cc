@@ -12,23 +12,19 @@
 namespace shadowprof {
 namespace {
 
-// What a metric is called, in the order in which they are shown.
-struct MetricRow {
-    const char* kind;  // of profile
-    const char* measure;
-    AccuracyMetric Accuracy::*metric;
+// What a metric's entries are called, in the order of accuracy_rows.
+struct EntryNames {
     const char* worst;  // head of its worst entries
     const char* entries;
 };
-constexpr std::array<MetricRow, 6> metric_rows{{
-    {"paths", "accuracy", &Accuracy::paths, "Hot paths that are not hot in SAMPLED", "hot paths"},
-    {"values", "difference", &Accuracy::values, "Top values that differ most", "instructions"},
-    {"edges", "accuracy", &Accuracy::edges, "Edges that differ most", "edges"},
-    {"calls", "overlap", &Accuracy::calls, "Calls that SAMPLED has too little of", "top calls"},
-    {"methods", "overlap", &Accuracy::methods, "Methods that SAMPLED has too little of",
-     "top methods"},
-    {"streams", "overlap", &Accuracy::streams, "Data streams that SAMPLED has too little of",
-     "top streams"},
+constexpr std::array<EntryNames, accuracy_rows.size()> entry_names{{
+    {"Hot paths that are not hot in SAMPLED", "hot paths"},
+    {"Top values that differ most", "instructions"},
+    {"Invariances that differ most", "instructions"},
+    {"Edges that differ most", "edges"},
+    {"Calls that SAMPLED has too little of", "top calls"},
+    {"Methods that SAMPLED has too little of", "top methods"},
+    {"Data streams that SAMPLED has too little of", "top streams"},
 }};
 
 // Distances are small numbers, of which two digits behind the point are shown.
@@ -58,31 +54,42 @@ std::string side_text(const char* name, const AccuracySide& side) {
     return text + "\n";
 }
 
-std::string metric_text(const MetricRow& row, const Accuracy& accuracy) {
-    const AccuracyMetric& metric = accuracy.*row.metric;
-    if (!metric.value)
-        return fmt::format("{:<8} {:<10} -        {}\n", row.kind, row.measure, metric.missing);
-    std::string text =
-        fmt::format("{:<8} {:<10} {:>7}  {} {}", row.kind, row.measure, fine_percent(*metric.value),
-                    short_count(static_cast<double>(metric.entries)), row.entries);
-    if (row.metric == &Accuracy::values && accuracy.values_covered)
+std::string metric_text(std::size_t row, const Accuracy& accuracy, bool with_floors) {
+    const auto& [kind, measure, member] = accuracy_rows[row];
+    const AccuracyMetric& metric = accuracy.*member;
+    std::string text = fmt::format("{:<11} {:<10} ", kind, measure);
+    if (!metric.value) return text + fmt::format("not counted: {}\n", metric.missing);
+    text += fmt::format("{:>7}  ", fine_percent(*metric.value));
+    if (with_floors)
+        text += fmt::format("{:>7}  ", metric.floor ? fine_percent(*metric.floor) : "-");
+    text += fmt::format("{} {}", short_count(static_cast<double>(metric.entries)),
+                        entry_names[row].entries);
+    if (member == &Accuracy::values && accuracy.values_covered)
         text += fmt::format(", {} of the weight", fine_percent(*accuracy.values_covered));
     return text + "\n";
 }
 
+std::string table_text(const Accuracy& accuracy, bool with_floors) {
+    std::string text =
+        with_floors ? fmt::format("{:<22} {:>7}  {:>7}\n", "", "sampled", "floor") : std::string();
+    for (std::size_t row = 0; row < accuracy_rows.size(); ++row)
+        text += metric_text(row, accuracy, with_floors);
+    return text;
+}
+
 std::string coverage_text(const Accuracy& accuracy) {
     if (!accuracy.coverage)
-        return "coverage            -        it is not known what was executed\n";
-    return fmt::format("coverage            {:>7}  of the instructions executed{}\n",
+        return "coverage               not known: it is not known what was executed\n";
+    return fmt::format("coverage               {:>7}  of the instructions executed{}\n",
                        fine_percent(*accuracy.coverage),
                        accuracy.coverage_by_full ? ", by FULL's count" : "");
 }
 
-std::string worst_text(const MetricRow& row, const Accuracy& accuracy, SymbolSource& symbols) {
-    const AccuracyMetric& metric = accuracy.*row.metric;
+std::string worst_text(std::size_t row, const Accuracy& accuracy, SymbolSource& symbols) {
+    const AccuracyMetric& metric = accuracy.*accuracy_rows[row].metric;
     if (metric.worst.empty()) return {};
-    std::string text =
-        fmt::format("\n{}\n  {:>7} {:>8} {:>8}\n", row.worst, "part", "full", "sampled");
+    std::string text = fmt::format("\n{}\n  {:>7} {:>8} {:>8}\n", entry_names[row].worst, "part",
+                                   "full", "sampled");
     for (const AccuracyEntry& entry : metric.worst)
         text += fmt::format("  {:>7} {:>8} {:>8}  {}\n", fine_percent(entry.distance),
                             fine_percent(entry.full), fine_percent(entry.sampled),
@@ -95,14 +102,15 @@ class AccuracyWriter {
     AccuracyWriter(const Accuracy& accuracy, SymbolSource& symbols, ByteSink& sink)
         : accuracy_(accuracy), symbols_(symbols), json_(sink) {}
 
-    Result<void> write(const AccuracySide& full, const AccuracySide& sampled) {
+    Result<void> write(const AccuracyInputs& inputs) {
         json_.begin_object();
         json_.member("schema", accuracy_schema);
-        side("full", full);
-        side("sampled", sampled);
+        side("full", inputs.full);
+        side("sampled", inputs.sampled);
+        if (inputs.floor) side("floor", *inputs.floor);
         json_.member("full_is_exact", accuracy_.full_is_exact);
         json_.member("coverage", accuracy_.coverage);
-        for (const MetricRow& row : metric_rows) metric(row);
+        for (const AccuracyRow& row : accuracy_rows) metric(row);
         notes();
         json_.end_object();
         return json_.finish();
@@ -120,12 +128,13 @@ class AccuracyWriter {
         json_.end_object();
     }
 
-    void metric(const MetricRow& row) {
+    void metric(const AccuracyRow& row) {
         const AccuracyMetric& metric = accuracy_.*row.metric;
         json_.key(row.kind);
         if (!metric.value) return json_.null();
         json_.begin_object();
         json_.member(row.measure, *metric.value);
+        json_.member("floor", metric.floor);
         json_.member("entries", metric.entries);
         if (row.metric == &Accuracy::values) json_.member("covered", accuracy_.values_covered);
         json_.key("worst");
@@ -162,7 +171,7 @@ class AccuracyWriter {
         json_.key("notes");
         json_.begin_array();
         for (const std::string& note : accuracy_.notes) json_.value(note);
-        for (const MetricRow& row : metric_rows) {
+        for (const AccuracyRow& row : accuracy_rows) {
             const AccuracyMetric& metric = accuracy_.*row.metric;
             if (!metric.value) json_.value(fmt::format("{}: {}", row.kind, metric.missing));
         }
@@ -178,41 +187,49 @@ class AccuracyWriter {
 
 }  // namespace
 
-std::string accuracy_text(const Accuracy& accuracy, const AccuracySide& full,
-                          const AccuracySide& sampled, SymbolSource& symbols) {
-    std::string text = side_text("full", full) + side_text("sampled", sampled);
+std::string accuracy_text(const Accuracy& accuracy, const AccuracyInputs& inputs,
+                          SymbolSource& symbols) {
+    std::string text = side_text("full", inputs.full) + side_text("sampled", inputs.sampled);
+    if (inputs.floor) text += side_text("floor", *inputs.floor);
     for (const std::string& note : accuracy.notes)
         text += fmt::format("note     {}\n", printable(note));
-    text += "\n";
-    for (const MetricRow& row : metric_rows) text += metric_text(row, accuracy);
+    text += "\n" + table_text(accuracy, inputs.floor.has_value());
     text += coverage_text(accuracy);
-    for (const MetricRow& row : metric_rows) text += worst_text(row, accuracy, symbols);
+    for (std::size_t row = 0; row < accuracy_rows.size(); ++row)
+        text += worst_text(row, accuracy, symbols);
     return text;
 }
 
-Result<void> write_accuracy(const Accuracy& accuracy, const AccuracySide& full,
-                            const AccuracySide& sampled, SymbolSource& symbols, ByteSink& sink) {
-    return AccuracyWriter(accuracy, symbols, sink).write(full, sampled);
+Result<void> write_accuracy(const Accuracy& accuracy, const AccuracyInputs& inputs,
+                            SymbolSource& symbols, ByteSink& sink) {
+    return AccuracyWriter(accuracy, symbols, sink).write(inputs);
 }
 
 Result<void> report_accuracy(const AccuracyOptions& options, std::FILE* out) {
-    if (options.full == "-" && options.sampled == "-")
+    const int read_from_stdin =
+        (options.full == "-") + (options.sampled == "-") + (options.floor == "-");
+    if (read_from_stdin > 1)
         return Error{ErrorCode::usage, 0, "standard input can be read only once"};
     TRY_ASSIGN(const ProfileFile full, read_profile(options.full));
     TRY_ASSIGN(const ProfileFile sampled, read_profile(options.sampled));
-    TRY_ASSIGN(const Accuracy accuracy,
-               measure_accuracy(full.profile, sampled.profile, options.top));
+    TRY_ASSIGN(Accuracy accuracy, measure_accuracy(full.profile, sampled.profile, options.top));
+    AccuracyInputs inputs{{options.full, full.profile}, {options.sampled, sampled.profile}};
+    ProfileFile floor;
+    if (!options.floor.empty()) {
+        TRY_ASSIGN(floor, read_profile(options.floor));
+        if (auto added = add_floors(accuracy, full.profile, floor.profile); !added)
+            return std::move(added).error().with_context("--floor");
+        inputs.floor.emplace(AccuracySide{options.floor, floor.profile});
+    }
     MergedSymbols symbols;
     symbols.add(full.profile.modules, full.symbols);
     symbols.add(sampled.profile.modules, sampled.symbols);
     symbols.number_as(accuracy.modules);
-    const AccuracySide full_side{options.full, full.profile};
-    const AccuracySide sampled_side{options.sampled, sampled.profile};
     StringSink sink;
     if (options.json)
-        TRY(write_accuracy(accuracy, full_side, sampled_side, symbols, sink));
+        TRY(write_accuracy(accuracy, inputs, symbols, sink));
     else
-        TRY(sink.write(accuracy_text(accuracy, full_side, sampled_side, symbols)));
+        TRY(sink.write(accuracy_text(accuracy, inputs, symbols)));
     const std::string& text = sink.text();
     if (std::fwrite(text.data(), 1, text.size(), out) != text.size() || std::fflush(out) != 0)
         return errno_error("cannot write the report");

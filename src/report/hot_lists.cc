@@ -13,20 +13,22 @@ class FunctionWeights {
   public:
     explicit FunctionWeights(SymbolSource& symbols) : symbols_(symbols) {}
 
-    void add(CodeLocation at, std::uint64_t weight) {
+    void add(CodeLocation at, std::uint64_t weight, std::uint64_t other = 0) {
         constexpr std::uint64_t no_function = UINT64_MAX;
         auto start = symbols_.symbol(at).function_start.value_or(no_function);
         HotFunction& function = functions_[{at.module, start}];
         function.at = at;
         function.weight += weight;
+        others_[{at.module, start}] += other;
         total_ += weight;
+        other_total_ += other;
     }
-    // `errors` by the starts of functions.
-    std::vector<HotFunction> take(const std::map<CodeLocation, double>& errors) {
+    std::vector<HotFunction> take(const FunctionErrors::ByStart& errors) {
         std::vector<HotFunction> list;
         for (auto& [key, function] : functions_) {
             if (function.weight == 0) continue;
-            function.share = static_cast<double>(function.weight) / static_cast<double>(total_);
+            function.share = share(function.weight, total_);
+            if (other_total_ != 0) function.other_share = share(others_[key], other_total_);
             if (const auto error = errors.find(key); error != errors.end())
                 function.error = error->second / static_cast<double>(total_);
             list.push_back(function);
@@ -37,10 +39,30 @@ class FunctionWeights {
         return list;
     }
 
+    // Of what the weights or the others are, that of functions with nothing of the respective
+    // other.
+    double share_of_weight_alone() const {
+        std::uint64_t alone = 0;
+        for (const auto& [key, function] : functions_)
+            if (others_.at(key) == 0) alone += function.weight;
+        return share(alone, std::max<std::uint64_t>(total_, 1));
+    }
+    double share_of_other_alone() const {
+        std::uint64_t alone = 0;
+        for (const auto& [key, function] : functions_)
+            if (function.weight == 0) alone += others_.at(key);
+        return share(alone, std::max<std::uint64_t>(other_total_, 1));
+    }
+
   private:
+    static double share(std::uint64_t part, std::uint64_t all) {
+        return static_cast<double>(part) / static_cast<double>(all);
+    }
+
     SymbolSource& symbols_;
     std::map<CodeLocation, HotFunction> functions_;
-    std::uint64_t total_ = 0;
+    std::map<CodeLocation, std::uint64_t> others_;
+    std::uint64_t total_ = 0, other_total_ = 0;
 };
 
 // Errors of sums, at most.
@@ -90,17 +112,27 @@ void keep_hottest(std::vector<T>& list, std::size_t most, Hotter hotter) {
 }
 
 double weight_of_top(const ValueProfile& value) {
-    return value.invariance * static_cast<double>(value.count);
+    return share_of(value.invariance) * static_cast<double>(value.count);
 }
 
 }  // namespace
 
-HotFunctions hot_functions(const Profile& profile, SymbolSource& symbols) {
+HotFunctions hot_functions(const Profile& profile, SymbolSource& symbols, StackWeight weight) {
     FunctionWeights weights(symbols);
     if (!profile.stacks.empty()) {
+        const bool by_time = weight == StackWeight::time;
+        const auto add = [&](CodeLocation at, std::uint64_t instructions, std::uint64_t time_ns) {
+            by_time ? weights.add(at, time_ns, instructions)
+                    : weights.add(at, instructions, time_ns);
+        };
         for (const Stack& stack : profile.stacks)
-            if (!stack.frames.empty()) weights.add(stack.frames.back(), stack.instructions);
-        return {FunctionWeight::instructions, weights.take(function_errors(profile, symbols))};
+            if (!stack.frames.empty())
+                add(stack.frames.back(), stack.instructions,
+                    profile.clock.empty() ? stack.time_ns : 0);
+        for (const ClockTicks& ticks : profile.clock) add(ticks.at, 0, ticks.time_ns);
+        return {by_time ? FunctionWeight::time : FunctionWeight::instructions,
+                weights.take(function_errors(profile, symbols).of(weight)),
+                by_time ? weights.share_of_weight_alone() : weights.share_of_other_alone()};
     }
     for (const Edge& edge : profile.edges) weights.add(edge.to, edge.count);
     return {FunctionWeight::blocks, weights.take({})};
@@ -139,7 +171,7 @@ std::vector<const ValueProfile*> invariant_values(const Profile& profile, Symbol
     constexpr double least_invariance = 0.5;
     std::vector<const ValueProfile*> values;
     for (const ValueProfile& value : profile.values)
-        if (value.invariance >= least_invariance && !value.top.empty()) values.push_back(&value);
+        if (share_of(value.invariance) >= least_invariance) values.push_back(&value);
     std::stable_sort(values.begin(), values.end(), [](const auto* a, const auto* b) {
         return weight_of_top(*a) > weight_of_top(*b);
     });
@@ -160,9 +192,9 @@ std::vector<CallerDependence> caller_dependent_values(const Profile& profile, st
         for (const CallerValues& by : value.by_caller) {
             if (by.count < least_count) continue;
             executions += static_cast<double>(by.count);
-            invariant += by.invariance * static_cast<double>(by.count);
+            invariant += share_of(by.invariance) * static_cast<double>(by.count);
         }
-        const double gain = invariant - value.invariance * executions;
+        const double gain = invariant - share_of(value.invariance) * executions;
         if (gain > least_gain * executions) found.push_back({&value, invariant / executions, gain});
     }
     std::stable_sort(found.begin(), found.end(),

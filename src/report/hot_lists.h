@@ -5,26 +5,35 @@
 #include <string>
 #include <vector>
 
+#include "report/stack_weight.h"
 #include "report/symbol_source.h"
 
 namespace shadowprof {
 
-// What the shares of hot functions are shares of: the best that the profile has.
-enum class FunctionWeight { instructions, blocks };
+// What the shares of hot functions are shares of.
+enum class FunctionWeight { instructions, time, blocks };
 
 struct HotFunction {
-    CodeLocation at;  // somewhere in it
-    std::uint64_t weight = 0;
+    CodeLocation at;              // somewhere in it
+    std::uint64_t weight = 0;     // time is in nanoseconds
     double share = 0;             // of all, in [0, 1]
     std::optional<double> error;  // half the width of the share's 95% confidence interval
+    // The same by time, where the weight is instructions, and the other way round. Nothing where
+    // no times are known.
+    std::optional<double> other_share;
 };
 struct HotFunctions {
     FunctionWeight unit = FunctionWeight::instructions;
     std::vector<HotFunction> list;  // hottest first
+    // Of the time, what went to functions of which no sample has an instruction: only the kernel's
+    // clock knows of it.
+    double unsampled_time_share = 0;
 };
-// By instructions of their own where stacks were collected, else by basic blocks entered. Code of
-// one module whose functions are unknown counts as one function.
-HotFunctions hot_functions(const Profile& profile, SymbolSource& symbols);
+// By instructions or time of their own where stacks were collected, else by basic blocks entered.
+// Time is that of the kernel's clock where there was one, else that of samples.
+// Code of one module whose functions are unknown counts as one function.
+HotFunctions hot_functions(const Profile& profile, SymbolSource& symbols,
+                           StackWeight weight = StackWeight::instructions);
 
 struct HotPath {
     const Path* path = nullptr;   // in the profile

@@ -30,6 +30,7 @@ void for_each_location(AnyProfile& profile, Visit visit) {
     for (auto& stream : profile.streams)
         for (auto& reference : stream.references) visit(reference.at);
     for (auto& load : profile.latency) visit(load.at);
+    for (auto& ticks : profile.clock) visit(ticks.at);
     const auto visit_datum = [&](auto& datum) {
         if (auto* location = std::get_if<CodeLocation>(&datum)) visit(*location);
     };

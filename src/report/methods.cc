@@ -40,6 +40,16 @@ class MethodCounts {
         if (!entry) return;
         auto& instructions = at(*entry).instructions;
         instructions = instructions.value_or(0) + stack.instructions;
+        add_time(*entry, stack.time_ns);
+    }
+    void add_time(CodeLocation entry, std::uint64_t ns) {
+        auto& time_ns = at(entry).time_ns;
+        time_ns = time_ns.value_or(0) + ns;
+    }
+    void set_times(const std::vector<ClockTicks>& clock) {
+        for (auto& [entry, method] : methods_) method.time_ns.reset();
+        for (const ClockTicks& ticks : clock)
+            if (const auto entry = entry_of(ticks.at)) add_time(*entry, ticks.time_ns);
     }
     std::vector<Method> take() {
         std::vector<Method> list;
@@ -77,13 +87,20 @@ std::vector<Method> derive_methods(const Profile& profile, SymbolSource& symbols
     for (const FunctionEntry& entry : function_entries(profile, symbols)) counts.add_entry(entry);
     for (const Edge& edge : profile.edges) counts.add_edge(edge);
     for (const Stack& stack : profile.stacks) counts.add_stack(stack);
+    if (!profile.clock.empty()) counts.set_times(profile.clock);
     auto methods = counts.take();
     const auto errors = function_errors(profile, symbols);
-    for (Method& method : methods)
-        if (const auto error = errors.find(method.entry); error != errors.end())
-            method.error = error->second;
-    if (!profile.stacks.empty())
-        for (Method& m : methods) m.instructions = m.instructions.value_or(0);
+    const auto error_of = [](const FunctionErrors::ByStart& of, const Method& method) {
+        const auto error = of.find(method.entry);
+        return error == of.end() ? std::nullopt : std::optional(error->second);
+    };
+    const bool timed = has_times(profile);
+    for (Method& method : methods) {
+        method.error = error_of(errors.instructions, method);
+        method.time_error_ns = error_of(errors.time_ns, method);
+        if (!profile.stacks.empty()) method.instructions = method.instructions.value_or(0);
+        method.time_ns = timed ? std::optional(method.time_ns.value_or(0)) : std::nullopt;
+    }
     std::stable_sort(methods.begin(), methods.end(), [](const Method& a, const Method& b) {
         return std::tie(a.instructions, a.entries, a.back_edges) >
                std::tie(b.instructions, b.entries, b.back_edges);

@@ -67,6 +67,23 @@ TEST_CASE("a function is entered by calls, and by jumps from other functions to 
     }
 }
 
+TEST_CASE("a function's time is that of the kernel's clock, where there was one") {
+    Profile profile;
+    profile.stacks = {{{{0, 0x1000}}, 100, 1, {}, 9'000, {}},
+                      {{{0, 0x2000}}, 50, 1, {}, 1'000, {}}};
+    const auto time_of = [&](std::uint64_t function) {
+        Symbols symbols;
+        for (const Method& method : derive_methods(profile, symbols))
+            if (method.entry.address == function) return method.time_ns.value_or(0);
+        return std::uint64_t{0};
+    };
+    CHECK(time_of(0x1000) == 9'000);
+    profile.clock = {{{0, 0x2010}, 3, 3'000}, {{0, 0x1004}, 1, 1'000}, {{0, 0x3004}, 1, 500}};
+    CHECK(time_of(0x1000) == 1'000);
+    CHECK(time_of(0x2000) == 3'000);
+    CHECK(time_of(0x3000) == 500);
+}
+
 TEST_CASE("without edges the calls are the entries") {
     Profile profile;
     profile.calls = {{{0, 0x1004}, {0, 0x2000}, 7}};

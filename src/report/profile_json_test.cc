@@ -98,6 +98,11 @@ TEST_CASE("every field survives the file") {
     CHECK(p.values[0].top[1].value == want.values[0].top[1].value);
     CHECK(p.values[0].top[0].error == 4000.5);
     CHECK(p.values[0].top_tnv.at(0).count == 981'000);
+    CHECK(p.values[0].invariance == want.values[0].invariance);
+    CHECK(p.values[0].compensation == 2000.25);
+    CHECK(p.values[0].by_caller.at(0).invariance == want.values[0].by_caller[0].invariance);
+    CHECK(p.values[0].by_caller[0].compensation == 2000.25);
+    CHECK_FALSE(p.values[1].compensation);
     CHECK(p.values[1].width_bytes == 16);
     CHECK(p.values[1].type == want.values[1].type);
     CHECK(p.values[1].top.at(0).value == want.values[1].top[0].value);
@@ -108,10 +113,50 @@ TEST_CASE("every field survives the file") {
     CHECK(file->symbols.symbol({1, 0x500}) == CodeSymbol{});
 }
 
+TEST_CASE("the ticks of the kernel's clock come back as they were") {
+    const Profile want = sample_profile_with_clock();
+    auto symbols = sample_symbols();
+    const auto file = parse_profile(written(want, symbols));
+    REQUIRE(file.has_value());
+    CHECK(file->profile.clock == want.clock);
+    CHECK(file->profile.threads == want.threads);
+}
+
 TEST_CASE("a profile of a time when all vectors were bits is read") {
     auto file = parse_profile(replaced(sample_text(), "\"f64x2\"", "\"v128\""));
     REQUIRE(file.has_value());
     CHECK(file->profile.values.at(1).type == ValueType{ValueType::Kind::bits, 16});
+}
+
+TEST_CASE("an invariance without its lower bound, as older versions wrote it, is made anew") {
+    auto json = nlohmann::json::parse(sample_text());
+    for (auto& value : json["values"]) {
+        value.erase("invariance_lower_bound");
+        value.erase("compensation");
+        value.erase("by_caller");
+    }
+    // What a counting sample says of values that never repeat.
+    json["values"][1]["invariance"] = 0.03;
+    json["values"][1]["top"][0].update({{"count", 15}, {"error", 29.5}});
+    auto file = parse_profile(json.dump());
+    REQUIRE(file);
+    const auto& values = file->profile.values;
+    CHECK(share_of(values.at(0).invariance) == doctest::Approx(0.982));
+    CHECK(values[0].invariance->lower_bound > 0.5);
+    CHECK(values[0].invariance->lower_bound < 0.98);
+    CHECK_FALSE(values.at(1).invariance);
+}
+
+TEST_CASE("no invariance stays none") {
+    Profile profile = sample_profile();
+    profile.values[0].invariance.reset();
+    auto symbols = sample_symbols();
+    const std::string text = written(profile, symbols);
+    auto file = parse_profile(text);
+    REQUIRE_MESSAGE(file.has_value(), refusal(text));
+    CHECK_FALSE(file->profile.values.at(0).invariance);
+    CHECK(file->profile.values.at(1).invariance);
+    CHECK(written(file->profile, file->symbols) == text);
 }
 
 TEST_CASE("a profile that knows nothing of processes is read") {
@@ -151,13 +196,30 @@ TEST_CASE("a method's error is that of its instructions in each batch of samples
     CHECK(function_errors(file->profile, symbols) == function_errors(sample_profile(), symbols));
 }
 
+TEST_CASE("times of stacks and methods survive the file") {
+    const Profile profile = sample_profile_with_times();
+    auto symbols = sample_symbols();
+    const auto text = written(profile, symbols);
+    const auto file = parse_profile(text);
+    REQUIRE_MESSAGE(file.has_value(), refusal(text));
+    CHECK(file->profile.stacks == profile.stacks);
+    CHECK(function_errors(file->profile, symbols) == function_errors(profile, symbols));
+    const auto& methods = file->profile.methods;
+    CHECK(methods.at(0).time_ns == 1'000'000'000);
+    CHECK(methods.at(0).time_error_ns.has_value());
+    CHECK(text.find("\"time_error_ns\"") != std::string::npos);
+    CHECK(sample_text().find("\"time_ns\"") == std::string::npos);
+}
+
 TEST_CASE("bursts and changes survive the file") {
     Profile profile = sample_profile();
     profile.sampling.bursts = BurstStats{.every = 1000,
                                          .events = "calls+backedges",
                                          .lengths = {{"edge", 1}, {"value", 10}},
+                                         .own_every = {{"value", 50'000}},
                                          .events_counted = 20'000'000,
                                          .bursts = 19'000,
+                                         .bursts_by_kind = {{"edge", 18'900}, {"value", 100}},
                                          .events_in_bursts = {{"edge", 19'001}}};
     profile.sampling.changes = {{0.5, 3, "every 100"}, {1.25, 9, "SIGUSR2"}};
     profile.sampling.changes_left_out = 7;

@@ -7,6 +7,7 @@
 #include "profile/address_patterns.h"
 #include "profile/count_limits.h"
 #include "profile/hazards.h"
+#include "profile/invariance.h"
 #include "profile/stream_limits.h"
 #include "report/file_text.h"
 #include "report/json_fields.h"
@@ -46,7 +47,7 @@ class ProfileParser {
         const char* name;
         Element read;
     };
-    static const std::array<List, 15> lists;
+    static const std::array<List, 16> lists;
 
     JsonSplitter::Use use_of(std::string_view member);
     void read_element(const Json& element);
@@ -71,6 +72,7 @@ class ProfileParser {
     void read_latency_host(JsonFields in);
     void read_probe(JsonFields& in);
     void read_thread(JsonFields& in);
+    void read_ticks(JsonFields& in);
     void read_other_processes(JsonFields in);
     void read_run(JsonFields in);
     void read_sampling(JsonFields in);
@@ -85,10 +87,11 @@ class ProfileParser {
     std::vector<CodeLocation> locations_;
     const List* list_ = nullptr;        // the one whose elements are being parsed
     std::size_t element_ = 0;           // of list_
+    bool has_bare_invariance_ = false;  // without its lower bound, as older versions wrote it
     std::optional<std::string> error_;  // the first, behind its place
 };
 
-const std::array<ProfileParser::List, 15> ProfileParser::lists{{
+const std::array<ProfileParser::List, 16> ProfileParser::lists{{
     {"processes", &ProfileParser::read_process},
     {"modules", &ProfileParser::read_module},
     {"locations", &ProfileParser::read_location},
@@ -104,6 +107,7 @@ const std::array<ProfileParser::List, 15> ProfileParser::lists{{
     {"latency", &ProfileParser::read_latency},
     {"probes", &ProfileParser::read_probe},
     {"threads", &ProfileParser::read_thread},
+    {"clock", &ProfileParser::read_ticks},
 }};
 
 constexpr std::size_t most_error_columns = 400;
@@ -162,6 +166,7 @@ Result<ProfileFile> ProfileParser::parse(ByteSource& source) {
     read_rest(root);
     if (error_) return invalid(*error_);
     TRY(resolve());
+    if (has_bare_invariance_) state_invariance(file_.profile);
     return std::move(file_);
 }
 
@@ -283,7 +288,9 @@ void ProfileParser::read_path(JsonFields& in) {
 
 void ProfileParser::read_stack(JsonFields& in) {
     file_.profile.stacks.push_back({unresolved_list(in, "frames"), in.count("instructions"),
-                                    in.count("samples"), in.optional_number("error")});
+                                    in.count("samples"), in.optional_number("error"),
+                                    in.optional_count("time_ns").value_or(0),
+                                    in.optional_number("time_error_ns")});
 }
 
 void ProfileParser::read_call(JsonFields& in) {
@@ -294,7 +301,8 @@ void ProfileParser::read_call(JsonFields& in) {
 void ProfileParser::read_method(JsonFields& in) {
     file_.profile.methods.push_back({unresolved(in.count("entry")), in.count("entries"),
                                      in.count("back_edges"), in.optional_count("instructions"),
-                                     in.optional_number("error")});
+                                     in.optional_number("error"), in.optional_count("time_ns"),
+                                     in.optional_number("time_error_ns")});
 }
 
 std::vector<TopValue> read_top_values(JsonFields& in, const char* name, std::uint32_t width_bytes) {
@@ -310,6 +318,13 @@ std::vector<TopValue> read_top_values(JsonFields& in, const char* name, std::uin
     return top;
 }
 
+std::optional<Invariance> read_invariance(JsonFields& in) {
+    const auto share = in.optional_number("invariance");
+    const auto lower_bound = in.optional_number("invariance_lower_bound");
+    if (!share || !lower_bound) return std::nullopt;
+    return Invariance{*share, *lower_bound};
+}
+
 std::vector<CallerValues> read_caller_values(JsonFields& in, std::uint32_t width_bytes) {
     std::vector<CallerValues> list;
     if (!in.json().contains("by_caller")) return list;
@@ -317,9 +332,10 @@ std::vector<CallerValues> read_caller_values(JsonFields& in, std::uint32_t width
         JsonFields fields(element);
         list.push_back({.callers = unresolved_list(fields, "callers"),
                         .count = fields.count("count"),
-                        .invariance = fields.number("invariance"),
+                        .invariance = read_invariance(fields),
                         .top = read_top_values(fields, "top", width_bytes),
-                        .absent_error = fields.optional_number("absent_error")});
+                        .absent_error = fields.optional_number("absent_error"),
+                        .compensation = fields.optional_number("compensation")});
         in.take(fields, "by_caller", list.size() - 1);
     }
     return list;
@@ -328,15 +344,18 @@ std::vector<CallerValues> read_caller_values(JsonFields& in, std::uint32_t width
 void ProfileParser::read_value(JsonFields& in) {
     const auto wide = value_type_of(in.text("type"));
     if (!wide) return in.fail("type", "a type of value");
+    has_bare_invariance_ |=
+        in.json().contains("invariance") && !in.json().contains("invariance_lower_bound");
     file_.profile.values.push_back({.at = unresolved(in.count("at")),
                                     .operand = in.text("operand"),
                                     .width_bytes = wide->width_bytes,
                                     .type = wide->type,
                                     .count = in.count("count"),
-                                    .invariance = in.number("invariance"),
+                                    .invariance = read_invariance(in),
                                     .top = read_top_values(in, "top", wide->width_bytes),
                                     .top_tnv = read_top_values(in, "top_tnv", wide->width_bytes),
                                     .absent_error = in.optional_number("absent_error"),
+                                    .compensation = in.optional_number("compensation"),
                                     .by_caller = read_caller_values(in, wide->width_bytes)});
 }
 
@@ -401,9 +420,14 @@ void ProfileParser::read_address(JsonFields& in) {
 }
 
 void ProfileParser::read_thread(JsonFields& in) {
-    file_.profile.threads.push_back({in.integer("pid"), in.integer("tid"),
-                                     std::string(in.optional_text("name")), in.count("samples"),
-                                     in.count("instructions")});
+    file_.profile.threads.push_back(
+        {in.integer("pid"), in.integer("tid"), std::string(in.optional_text("name")),
+         in.count("samples"), in.count("instructions"), in.optional_count("time_ns").value_or(0)});
+}
+
+void ProfileParser::read_ticks(JsonFields& in) {
+    file_.profile.clock.push_back(
+        {unresolved(in.count("at")), in.count("ticks"), in.count("time_ns")});
 }
 
 std::map<std::string, std::uint64_t> count_map(JsonFields& in, const char* name) {
@@ -564,7 +588,8 @@ Convergence read_convergence(JsonFields& in) {
             .reached = in.flag("reached"),
             .error_percent = in.optional_number("error_percent"),
             .seconds = in.optional_number("seconds"),
-            .samples = in.optional_count("samples")};
+            .samples = in.optional_count("samples"),
+            .taken_up_again = in.optional_count("taken_up_again").value_or(0)};
 }
 
 BurstStats read_bursts(JsonFields& in) {
@@ -575,6 +600,10 @@ BurstStats read_bursts(JsonFields& in) {
     bursts.events_counted = in.count("events_counted");
     bursts.bursts = in.count("bursts");
     bursts.events_in_bursts = count_map(in, "events_in_bursts");
+    // Profiles of earlier versions are without.
+    if (in.json().contains("own_every")) bursts.own_every = count_map(in, "own_every");
+    if (in.json().contains("bursts_by_kind"))
+        bursts.bursts_by_kind = count_map(in, "bursts_by_kind");
     return bursts;
 }
 

@@ -47,8 +47,10 @@ def is_optional(path):
         or path == ("addresses",) or path[:2] == ("hazards", 0) and path[-1] == "executions" \
         or path in (("processes",), ("other_processes",), ("sampling", "convergence"),
                     ("latency_host",)) \
-        or path[-1] in ("strides", "by_caller", "absent_error") \
-        or path == ("probes",) \
+        or path[-1] in ("strides", "by_caller", "absent_error", "compensation",
+                        "invariance_lower_bound", "taken_up_again") \
+        or path in (("probes",), ("clock",)) \
+        or path[0] != "clock" and path[-1] in ("time_ns", "time_error_ns") \
         or path[0] == "latency" and path[-1] in LATENCY_DETAILS or path[2:3] == ("levels",)
 
 
@@ -63,6 +65,10 @@ WRONG = [
     (("processes", 0, "parent"), "1"),
     (("processes", 0, "command"), "sort -u"),
     (("other_processes", "count"), -1),
+    (("threads", 0, "time_ns"), -1),
+    (("clock", 0, "at"), "main"),
+    (("clock", 0, "ticks"), 1.5),
+    (("clock", 0, "time_ns"), None),
     (("modules", 0, "build_id"), "XY"),
     (("modules", 0, "build_id"), "abc"),
     (("modules", 0, "size"), -1),
@@ -88,11 +94,15 @@ WRONG = [
     (("paths", 0, "blocks", 0), "0x1000"),
     (("stacks", 0, "frames"), 3),
     (("methods", 0, "instructions"), -1),
+    (("sampling", "convergence", "taken_up_again"), -1),
     (("values", 0, "type"), "i32"),
     (("values", 0, "type"), "u0x4"),
     (("values", 0, "type"), "f8"),
     (("values", 0, "type"), "f64x999"),
     (("values", 0, "invariance"), 1.2),
+    (("values", 0, "invariance_lower_bound"), -0.1),
+    (("values", 0, "invariance"), REMOVED),  # its bound stays
+    (("values", 0, "compensation"), "3"),
     (("values", 0, "top", 0, "value"), 7),
     (("values", 0, "top", 0, "text"), 7),
     (("latency",), [{"at": 0}]),
@@ -124,6 +134,7 @@ RIGHT = [
     (("run", "exit"), {}),
     (("run", "exit"), {"signal": 9}),
     (("sampling", "target_instructions"), None),
+    (("sampling", "convergence", "taken_up_again"), REMOVED),
     (("processes", 0, "exit"), {}),
     (("processes",), []),
     (("some_new_field",), {"x": 1}),
@@ -132,6 +143,7 @@ RIGHT = [
                      "histogram": [[52, 1], [78, 1]]}]),
     (("hazards",), [{"kind": "4k-aliasing", "count": 1, "first": 0, "second": 1}]),
     (("streams",), [{"heat": 4, "length": 2, "occurrences": 2, "references": [[0, "0x10"]]}]),
+    (("values", 0, "invariance_lower_bound"), REMOVED),  # as older versions wrote it
     (("probes",), REMOVED),
     (("probes",), []),
     (("probes", 3, "entries"), [{"count": 1}]),

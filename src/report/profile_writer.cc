@@ -43,6 +43,7 @@ class ProfileWriter {
         write_hazards();
         write_addresses();
         write_threads();
+        write_clock();
         write_latency();
         write_latency_host();
         write_streams();
@@ -214,6 +215,7 @@ class ProfileWriter {
         json_.member("error_percent", convergence.error_percent);
         json_.member("seconds", convergence.seconds);
         json_.member("samples", convergence.samples);
+        json_.member("taken_up_again", convergence.taken_up_again);
         json_.end_object();
     }
 
@@ -223,8 +225,10 @@ class ProfileWriter {
         json_.member("every", bursts.every);
         text_or_null("events", bursts.events);
         map("lengths", bursts.lengths);
+        map("own_every", bursts.own_every);
         json_.member("events_counted", bursts.events_counted);
         json_.member("bursts", bursts.bursts);
+        map("bursts_by_kind", bursts.bursts_by_kind);
         map("events_in_bursts", bursts.events_in_bursts);
         json_.end_object();
     }
@@ -322,6 +326,8 @@ class ProfileWriter {
             json_.member("instructions", stack.instructions);
             error(stack.error);
             json_.member("samples", stack.samples);
+            if (stack.time_ns != 0) json_.member("time_ns", stack.time_ns);
+            if (stack.time_error_ns) json_.member("time_error_ns", *stack.time_error_ns);
             json_.end_object();
         });
     }
@@ -345,6 +351,8 @@ class ProfileWriter {
             json_.member("back_edges", method.back_edges);
             json_.member("instructions", method.instructions);
             error(method.error);
+            if (method.time_ns) json_.member("time_ns", *method.time_ns);
+            if (method.time_error_ns) json_.member("time_error_ns", *method.time_error_ns);
             json_.end_object();
         });
     }
@@ -360,6 +368,20 @@ class ProfileWriter {
         });
     }
 
+    void write_invariance(const std::optional<Invariance>& invariance) {
+        if (!invariance) return;
+        json_.member("invariance", invariance->share);
+        json_.member("invariance_lower_bound", invariance->lower_bound);
+    }
+
+    // What is known of counts in `top`, and of values that it does not name.
+    template <typename Values>
+    void write_limits(const Values& values) {
+        if (values.absent_error) json_.member("absent_error", *values.absent_error);
+        if (values.compensation.value_or(0) != 0)
+            json_.member("compensation", *values.compensation);
+    }
+
     void write_values() {
         list("values", profile_.values, [&](const ValueProfile& value) {
             json_.begin_object();
@@ -367,10 +389,10 @@ class ProfileWriter {
             json_.member("operand", value.operand);
             json_.member("type", value_type(value.type, value.width_bytes));
             json_.member("count", value.count);
-            json_.member("invariance", value.invariance);
+            write_invariance(value.invariance);
             top_values("top", value.top, value.type);
             top_values("top_tnv", value.top_tnv, value.type);
-            if (value.absent_error) json_.member("absent_error", *value.absent_error);
+            write_limits(value);
             if (!value.by_caller.empty()) write_caller_values(value.by_caller, value.type);
             json_.end_object();
         });
@@ -381,9 +403,9 @@ class ProfileWriter {
             json_.begin_object();
             locations("callers", values.callers);
             json_.member("count", values.count);
-            json_.member("invariance", values.invariance);
+            write_invariance(values.invariance);
             top_values("top", values.top, type);
-            if (values.absent_error) json_.member("absent_error", *values.absent_error);
+            write_limits(values);
             json_.end_object();
         });
     }
@@ -558,6 +580,17 @@ class ProfileWriter {
             text_or_null("name", thread.name);
             json_.member("samples", thread.samples);
             json_.member("instructions", thread.instructions);
+            if (!profile_.clock.empty()) json_.member("time_ns", thread.time_ns);
+            json_.end_object();
+        });
+    }
+
+    void write_clock() {
+        list("clock", profile_.clock, [&](const ClockTicks& ticks) {
+            json_.begin_object();
+            location("at", ticks.at);
+            json_.member("ticks", ticks.ticks);
+            json_.member("time_ns", ticks.time_ns);
             json_.end_object();
         });
     }

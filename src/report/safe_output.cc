@@ -40,6 +40,13 @@ std::string_view remedy(int error_number) {
     return "name another file with -o";
 }
 
+std::string remedy(int error_number, NamedBy named_by) {
+    constexpr std::string_view option = " with -o";
+    const std::string_view text = remedy(error_number);
+    const bool names_option = named_by == NamedBy::command && text.ends_with(option);
+    return std::string(text.substr(0, text.size() - (names_option ? option.size() : 0)));
+}
+
 struct SplitPath {
     std::string directory;  // ends in '/', or is empty
     std::string base;
@@ -120,6 +127,7 @@ std::string expand_output_name(std::string_view pattern, pid_t pid) {
 
 SafeOutput::SafeOutput(SafeOutput&& other) noexcept
     : pattern_(std::move(other.pattern_)),
+      named_by_(other.named_by_),
       directory_(std::move(other.directory_)),
       base_(std::move(other.base_)),
       temporary_(std::exchange(other.temporary_, {})),
@@ -133,12 +141,12 @@ SafeOutput::~SafeOutput() {
 
 Error SafeOutput::error(int error_number, std::string_view what) const {
     Error e = errno_error(fmt::format("{} '{}'", what, pattern_), error_number);
-    e.message += fmt::format(" ({})", remedy(error_number));
+    e.message += fmt::format(" ({})", remedy(error_number, named_by_));
     return e;
 }
 
-Result<SafeOutput> SafeOutput::open(std::string pattern) {
-    SafeOutput output(std::move(pattern));
+Result<SafeOutput> SafeOutput::open(std::string pattern, NamedBy named_by) {
+    SafeOutput output(std::move(pattern), named_by);
     if (output.pattern_ == "-") {
         TRY(output.open_standard_output());
         return output;
@@ -244,7 +252,7 @@ Result<void> SafeOutput::install(const std::string& name) {
         int reason = renamed.error().sys_errno;
         Error e =
             std::move(renamed).error().with_context(fmt::format("cannot write '{}'", pattern_));
-        e.message += fmt::format(" ({})", remedy(reason));
+        e.message += fmt::format(" ({})", remedy(reason, named_by_));
         return e;
     }
     temporary_.clear();

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -13,6 +14,12 @@ namespace shadowprof {
 
 // The name for process `pid`: %p becomes the pid, %% a percent sign; any other % stands for itself.
 std::string expand_output_name(std::string_view pattern, pid_t pid);
+
+// Where the user has named an output, for what to do about errors.
+enum class NamedBy : std::uint8_t {
+    option,   // -o
+    command,  // or by what follows from other names
+};
 
 // An output that is opened before there is anything to write, so that a name that cannot be
 // written is known before the target starts. What is written goes to a temporary file beside the
@@ -26,11 +33,14 @@ class SafeOutput final : public ByteSink {
   public:
     // `pattern` may hold %p and %% in its last component, see expand_output_name(). Errors name the
     // file and what to do.
-    static Result<SafeOutput> open(std::string pattern);
+    static Result<SafeOutput> open(std::string pattern, NamedBy named_by = NamedBy::option);
 
     SafeOutput(SafeOutput&& other) noexcept;
     SafeOutput& operator=(SafeOutput&&) = delete;
     ~SafeOutput() override;
+
+    // A file of its own: not standard output, and not written in place.
+    bool is_file() const { return static_cast<bool>(directory_); }
 
     // Buffered. After an error everything fails.
     Result<void> write(std::string_view bytes) override;
@@ -41,7 +51,8 @@ class SafeOutput final : public ByteSink {
     Result<std::string> commit(pid_t pid);
 
   private:
-    explicit SafeOutput(std::string pattern) : pattern_(std::move(pattern)) {}
+    SafeOutput(std::string pattern, NamedBy named_by)
+        : pattern_(std::move(pattern)), named_by_(named_by) {}
     Result<void> open_standard_output();
     Result<void> open_in_place(const std::string& path);
     // Files can be created in it: one was.
@@ -53,6 +64,7 @@ class SafeOutput final : public ByteSink {
     Error error(int error_number, std::string_view what) const;
 
     std::string pattern_;
+    NamedBy named_by_;
     UniqueFd directory_;     // of the file; none if written in place
     std::string base_;       // pattern of the last component
     std::string temporary_;  // name in directory_; empty if there is none (any more)

@@ -52,9 +52,10 @@ std::string most_frequent(const std::map<std::string, std::uint64_t>& counts) {
 class Summary {
   public:
     Summary(const Profile& profile, SymbolSource& symbols, const TextOptions& options,
-            std::FILE* out)
+            std::FILE* out, StackWeight weight)
         : profile_(profile),
           symbols_(symbols),
+          functions_(hot_functions(profile, symbols, weight)),
           page_(options, out),
           lists_(profile, symbols, page_) {}
 
@@ -80,6 +81,7 @@ class Summary {
 
     void head() {
         const RunInfo& run = profile_.run;
+        if (const auto few = few_samples_text(profile_); !few.empty()) page_.head(few);
         const std::string command = command_text(run.command);
         const std::string ended = how_it_ended(run.exit_status, run.exit_signal);
         page_.head(command.empty() ? "(no command)" : command);
@@ -112,6 +114,7 @@ class Summary {
                                  ? ""
                                  : "; not to the end: " + printable(s.exact->stopped_early)));
         windows();
+        clock();
         if (s.convergence) convergence(*s.convergence);
         if (s.bursts) bursts(*s.bursts);
         if (s.single_stepped > 0)
@@ -123,12 +126,14 @@ class Summary {
     void convergence(const Convergence& c) {
         const auto error = c.error_percent.value_or(0) / 100;
         if (c.reached)
-            line(fmt::format("         converged after {}, {}: hot edges are certain to {}",
+            line(fmt::format("         converged {}after {}, {}: hot edges are certain to {}",
+                             c.taken_up_again != 0 ? "again " : "",
                              counted(c.samples.value_or(0), "sample"),
                              short_duration(c.seconds.value_or(0)), percent(error)));
         else if (c.error_percent)
-            line(fmt::format("         not converged: hot edges are certain to {}, not {}",
-                             percent(error), percent(c.limit_percent / 100)));
+            line(fmt::format("         not converged{}: hot edges are certain to {}, not {}",
+                             c.taken_up_again != 0 ? " again" : "", percent(error),
+                             percent(c.limit_percent / 100)));
         else
             line("         not converged: there are too few samples to tell errors");
     }
@@ -149,15 +154,21 @@ class Summary {
 
     void threads() {
         const auto& threads = profile_.threads;
-        double all = 0;
-        for (const ThreadProfile& t : threads) all += static_cast<double>(t.instructions);
-        std::string text = fmt::format("         {}", counted(threads.size(), "thread"));
+        double all = 0, time = 0;
+        for (const ThreadProfile& t : threads) {
+            all += static_cast<double>(t.instructions);
+            time += static_cast<double>(t.time_ns);
+        }
+        std::string text = fmt::format("         {}{}", counted(threads.size(), "thread"),
+                                       time == 0 ? "" : " by instructions and time");
         for (std::size_t i = 0; i < std::min(threads.size(), shown_threads); ++i) {
             const ThreadProfile& t = threads[i];
             const auto who =
                 t.tid == 0 ? "begun in samples" : fmt::format("{} {}", t.tid, printable(t.name));
             text += fmt::format("{} {} {}", i == 0 ? ":" : ",", who,
                                 percent(ratio(static_cast<double>(t.instructions), all)));
+            if (time != 0)
+                text += fmt::format("/{}", percent(ratio(static_cast<double>(t.time_ns), time)));
         }
         line(text);
     }
@@ -213,7 +224,7 @@ class Summary {
         const auto instructions = static_cast<double>(process.instructions);
         std::string command;
         for (const std::string& word : process.command)
-            command += (command.empty() ? "" : " ") + printable(word);
+            command += fmt::format("{}{}", command.empty() ? "" : " ", printable(word));
         line(fmt::format("{:>7} {:>8}  {}", percent(ratio(instructions, all)),
                          short_count(instructions), command),
              fmt::format("pid {}, {}", process.pid, short_duration(process.seconds)));
@@ -233,6 +244,22 @@ class Summary {
         line(
             fmt::format("         {} of {} by time ended in the very state that the program was in",
                         met, counted(all, "sample")));
+    }
+
+    void clock() {
+        std::uint64_t ticks = 0;
+        double time_ns = 0;
+        for (const ClockTicks& each : profile_.clock) {
+            ticks += each.ticks;
+            time_ns += static_cast<double>(each.time_ns);
+        }
+        if (ticks == 0) return;
+        const auto unsampled = functions_.unsampled_time_share;
+        line(fmt::format("         {} of the kernel's clock, {}{}", counted(ticks, "tick"),
+                         short_duration(time_ns * 1e-9),
+                         unsampled == 0 ? ""
+                                        : fmt::format("; {} of it in functions that no sample saw",
+                                                      percent(unsampled))));
     }
 
     void stops_for_bursts() {
@@ -258,9 +285,8 @@ class Summary {
     }
 
     void functions() {
-        const HotFunctions hot = hot_functions(profile_, symbols_);
-        lists_.functions(first(hot.list, is_crowded() ? fewer_functions : shown_functions),
-                         hot.unit);
+        lists_.functions(first(functions_.list, is_crowded() ? fewer_functions : shown_functions),
+                         functions_.unit);
     }
 
     void paths() {
@@ -330,6 +356,7 @@ class Summary {
 
     const Profile& profile_;
     SymbolSource& symbols_;
+    HotFunctions functions_;
     TextPage page_;
     ListPrinter lists_;
 };
@@ -337,8 +364,8 @@ class Summary {
 }  // namespace
 
 void print_summary(const Profile& profile, SymbolSource& symbols, const TextOptions& options,
-                   std::FILE* out) {
-    Summary(profile, symbols, options, out).print();
+                   std::FILE* out, StackWeight weight) {
+    Summary(profile, symbols, options, out, weight).print();
 }
 
 }  // namespace shadowprof

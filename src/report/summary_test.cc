@@ -59,7 +59,7 @@ Profile crowded_profile() {
         profile.values.push_back({.at = here,
                                   .operand = "rax",
                                   .count = 1000,
-                                  .invariance = 1,
+                                  .invariance = Invariance{1, 1},
                                   .top = {{little_endian(i, 8), 1000, 0}}});
         profile.notes.push_back(long_name);
         profile.processes.push_back({.pid = 5000, .command = {long_name}, .instructions = i});
@@ -174,6 +174,9 @@ TEST_CASE("the summary says whether and when the profile converged, where that w
         .limit_percent = 5, .reached = true, .error_percent = 4.6, .seconds = 1.5, .samples = 40};
     CHECK(line_with(summary(profile, symbols), "converged") ==
           "         converged after 40 samples, 1.50 s: hot edges are certain to 4.6%");
+    profile.sampling.convergence->taken_up_again = 2;
+    CHECK(line_with(summary(profile, symbols), "converged") ==
+          "         converged again after 40 samples, 1.50 s: hot edges are certain to 4.6%");
     profile.sampling.convergence = Convergence{.limit_percent = 5, .error_percent = 7.5};
     CHECK(line_with(summary(profile, symbols), "converged") ==
           "         not converged: hot edges are certain to 7.5%, not 5.0%");
@@ -201,7 +204,7 @@ TEST_CASE("functions, paths, branches and values come with their shares and plac
     CHECK(branch.find("1.00 M  work+0x10") != std::string::npos);
     CHECK(branch.find("taken 90.0%") != std::string::npos);
     std::string value = line_with(text, "mov eax, [rdi+0x8]");
-    CHECK(value.find("mov eax, [rdi+0x8]  eax = 7 (98.2% +-0.4)") != std::string::npos);
+    CHECK(value.find("mov eax, [rdi+0x8]  eax = 7 (98.2% >=90.0%)") != std::string::npos);
     CHECK(!line_with(text, "2 threads: 4712 worker 75.0%, begun in samples 25.0%").empty());
     // The last of the branches, which tables of processes and of loads leave no room for.
     CHECK(line_with(text, "libplain.so+0x500").empty());
@@ -219,11 +222,11 @@ TEST_CASE("a value that depends on its callers is told with them") {
     const auto by = [](CodeLocation caller, std::uint64_t value, std::uint64_t count) {
         return CallerValues{.callers = {caller},
                             .count = count,
-                            .invariance = 1,
+                            .invariance = Invariance{1, 1},
                             .top = {{little_endian(value, 4), count, 0}}};
     };
     p.values[0].count = 1'000'000;
-    p.values[0].invariance = 0.6;
+    p.values[0].invariance = {0.6, 0.55};
     p.values[0].by_caller = {by(first, 7, 600'000), by(second, 9, 400'000)};
     auto symbols = sample_symbols();
     const std::string text = summary(p, symbols);
@@ -234,9 +237,16 @@ TEST_CASE("a value that depends on its callers is told with them") {
     CHECK(line_with(text, "from main+0x15").find("= 9 (100.0%)") != std::string::npos);
     check_size(text, 100);
 
+    // One is not always the same.
+    p.values[0].by_caller[1].invariance.reset();
+    p.values[0].by_caller[0].invariance = {0.999, 0.75};
+    p.values[0].invariance = {0.3, 0.25};
+    CHECK(line_with(summary(p, symbols), "from main+0x10").find("= 7 (99.9% >=75.0%)") !=
+          std::string::npos);
+
     // Nothing is won by knowing them.
     p.values[0].by_caller = {by(first, 7, 600'000), by(second, 7, 400'000)};
-    p.values[0].invariance = 1;
+    p.values[0].invariance = {1, 1};
     CHECK(line_with(summary(p, symbols), "by caller").empty());
 }
 
@@ -247,6 +257,7 @@ TEST_CASE("values are shown by their type") {
         v.width_bytes = static_cast<std::uint32_t>(value.size());
         v.type = type;
         v.top = {{std::move(value), v.count, 0}};
+        v.invariance = {0.982, 0.982};
         auto symbols = sample_symbols();
         return line_with(summary(p, symbols), "mov eax, [rdi+0x8]");
     };
@@ -269,10 +280,11 @@ TEST_CASE("shares come with half the width of their confidence intervals, where 
     // Of a branch, what its edges have together at most.
     CHECK(line_with(text, "taken 90.0%").find("83.3% +-0.9   1.00 M  work") != std::string::npos);
     const std::string main = line_with(text, "1.00 M  main");
-    CHECK(main.find("6.2%         1.00 M  main") != std::string::npos);
+    CHECK(main.find("6.2% ?       1.00 M  main") != std::string::npos);
     Profile exact = sample_profile();
     for (Edge& edge : exact.edges) edge.error.reset();
     exact.function_batches = {};
+    exact.sampling.exact.emplace();
     auto symbols = sample_symbols();
     const std::string plain = summary(exact, symbols);
     CHECK(line_with(plain, "93.8%").find("93.8%   15.0 M  work") != std::string::npos);
@@ -313,6 +325,72 @@ TEST_CASE("escape sequences appear only if colour is wanted, and names cannot br
     std::string text = summary(profile, symbols);
     CHECK(text.find('\x1b') == std::string::npos);
     CHECK(text.find("\xc2\x9b") == std::string::npos);
+}
+
+TEST_CASE("functions have both shares, of the instructions and of the time") {
+    const Profile profile = sample_profile_with_times();
+    auto symbols = sample_symbols();
+    const std::string text = summary(profile, symbols);
+    CHECK(line_with(text, "then their share of the time") != "");
+    CHECK(line_with(text, "93.8%").find("93.8% +-4.8   15.0 M   50.0%  work") != std::string::npos);
+    const HotFunctions by_time = hot_functions(profile, symbols, StackWeight::time);
+    CHECK(by_time.unit == FunctionWeight::time);
+    REQUIRE(by_time.list.size() == 2);
+    CHECK(by_time.list[0].share == 0.5);
+    CHECK(by_time.list[0].weight == 1'000'000'000);
+    const auto& work = by_time.list[by_time.list[0].other_share > 0.5 ? 0 : 1];
+    CHECK(work.other_share.value() == doctest::Approx(15.0 / 16));
+    // Ten batches, each of them 10 ms away from the mean.
+    CHECK(work.error.value() == doctest::Approx(2.262 * 10e6 * 10 / 3 / 2e9).epsilon(0.001));
+}
+
+TEST_CASE("the time of functions is that of the kernel's clock, where there was one") {
+    const Profile profile = sample_profile_with_clock();
+    auto symbols = sample_symbols();
+    const HotFunctions by_time = hot_functions(profile, symbols, StackWeight::time);
+    REQUIRE(by_time.list.size() == 2);
+    CHECK(by_time.list[0].share == 0.75);
+    CHECK(by_time.list[0].other_share.value() == doctest::Approx(15.0 / 16));
+    // 1.96 standard deviations of 300 of 400.
+    CHECK(by_time.list[0].error.value() == doctest::Approx(0.0424).epsilon(0.01));
+    const HotFunctions by_instructions = hot_functions(profile, symbols);
+    CHECK(by_instructions.list[0].other_share == 0.75);
+    const std::string text = summary(profile, symbols);
+    CHECK(line_with(text, "400 ticks of the kernel's clock, 2.00 s") != "");
+    CHECK(line_with(text, "no sample saw").empty());
+    Profile missed = profile;
+    missed.clock.push_back({{1, 0x508}, 100, 500'000'000});
+    CHECK(hot_functions(missed, symbols).unsampled_time_share == 0.2);
+    CHECK(hot_functions(missed, symbols, StackWeight::time).unsampled_time_share == 0.2);
+    CHECK(line_with(summary(missed, symbols), "20.0% of it in functions that no sample saw") != "");
+    CHECK(line_with(text,
+                    "2 threads by instructions and time: 4712 worker 75.0%/100.0%, begun in "
+                    "samples 25.0%/0%") != "");
+}
+
+TEST_CASE("a profile of few samples says so first, and what to do") {
+    const std::string few =
+        "Only 3 samples: shares may be far off. Let it run longer, or allow it "
+        "more than 1.0% with --budget.";
+    Profile profile = sample_profile();
+    profile.overhead.budget_percent = 1;
+    auto symbols = sample_symbols();
+    CHECK(summary(profile, symbols).find("Only") == std::string::npos);
+    profile.sampling.counters["samples_collected"] = 3;
+    CHECK(summary(profile, symbols).starts_with(few + "\n"));
+    profile.sampling.counters["samples_collected"] = 8;
+    CHECK_FALSE(summary(profile, symbols).starts_with("Only"));
+    profile.sampling.counters["samples_collected"] = 1;
+    profile.sampling.exact.emplace();
+    CHECK_FALSE(summary(profile, symbols).starts_with("Only"));
+}
+
+TEST_CASE("a profile without times cannot be ordered by them") {
+    CHECK(check_weight(sample_profile_with_times(), StackWeight::time));
+    CHECK(check_weight(sample_profile(), StackWeight::instructions));
+    CHECK(check_weight(sample_profile(), StackWeight::time).error().code == ErrorCode::not_found);
+    CHECK(stack_weight("time").value() == StackWeight::time);
+    CHECK(stack_weight("times").error().message.find("did you mean 'time'?") != std::string::npos);
 }
 
 TEST_CASE("without stacks functions are ranked by blocks, and the summary says so") {

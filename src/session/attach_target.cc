@@ -22,6 +22,7 @@ std::vector<std::string> command_of(pid_t pid) {
 // What is left when the target was let go.
 struct SampledTarget {
     Profiling profiling;
+    ProfileDumps dumps{profiling};
     std::unique_ptr<Sampler> sampler;
     std::unique_ptr<Target> target;
     Result<void> sampling, detaching;
@@ -35,7 +36,7 @@ Result<void> attach_and_sample(const RunOptions& options, int end_request,
                                const ProgressListener& on_progress, SamplingControl* control,
                                SampledTarget& sampled) {
     Profiling& profiling = sampled.profiling;
-    TRY_ASSIGN(sampled.sampler, make_sampler(options, profiling, control));
+    TRY_ASSIGN(sampled.sampler, make_sampler(options, profiling, sampled.dumps, control));
     const auto forks = options.follow_forks ? Forks::follow : Forks::detach;
     TRY_ASSIGN(sampled.target, Target::attach(profiling.hub(), *options.attach_to, forks));
     profiling.begin(*sampled.target, command_of(sampled.target->pid()));
@@ -46,8 +47,9 @@ Result<void> attach_and_sample(const RunOptions& options, int end_request,
     return {};
 }
 
-Result<RunOutcome> conclude(SampledTarget& sampled) {
+Result<RunOutcome> conclude(SampledTarget& sampled, SamplingControl* control) {
     TRY(std::move(sampled.sampling));
+    finish_dumps(sampled.profiling, *sampled.target, *sampled.sampler, sampled.dumps, control);
     sampled.profiling.end(*sampled.target, [&](Profile& profile) {
         sampled.sampler->fill(profile);
         const auto& zombies = *sampled.target->zombies();
@@ -79,7 +81,7 @@ Result<RunOutcome> attach_target(const RunOptions& options, int end_request,
         attached = attach_and_sample(options, end_request, on_progress, control, sampled);
     }).join();
     TRY(std::move(attached));
-    return conclude(sampled);
+    return conclude(sampled, control);
 }
 
 }  // namespace shadowprof

@@ -4,15 +4,21 @@
 #include <memory>
 
 #include "base/result.h"
+#include "shadow/profile_dumps.h"
 #include "shadow/profiling.h"
 #include "shadow/run_options.h"
 #include "shadow/sampler.h"
 
 namespace shadowprof {
 
-// `profiling` and `control`, which may be null, must outlive it. Errors: those of
+// `profiling`, `dumps` and `control`, which may be null, must outlive it. Errors: those of
 // Sampler::create().
 Result<std::unique_ptr<Sampler>> make_sampler(const RunOptions& options, Profiling& profiling,
-                                              SamplingControl* control);
+                                              ProfileDumps& dumps, SamplingControl* control);
+
+// When the target has ended or was let go: makes the last profile that `control`, which may be
+// null, wants beside that of the run, and waits until all are made.
+void finish_dumps(Profiling& profiling, const Target& target, Sampler& sampler, ProfileDumps& dumps,
+                  SamplingControl* control);
 
 }  // namespace shadowprof

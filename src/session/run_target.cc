@@ -48,10 +48,10 @@ struct Sampled {
 };
 
 Result<void> sample_to_end(Sampled& sampled, Profiling& profiling, const RunOptions& options,
-                           const Inherited& inherited, const RunHooks& hooks,
+                           const Inherited& inherited, const RunHooks& hooks, ProfileDumps& dumps,
                            SamplingControl* control) {
     const auto forks = options.follow_forks ? Forks::follow : Forks::detach;
-    TRY_ASSIGN(sampled.sampler, make_sampler(options, profiling, control));
+    TRY_ASSIGN(sampled.sampler, make_sampler(options, profiling, dumps, control));
     TRY_ASSIGN(sampled.target, launch(profiling.hub(), {.command = options.command,
                                                         .signals = inherited.signals,
                                                         .limits = inherited.limits,
@@ -69,15 +69,17 @@ Result<void> sample_to_end(Sampled& sampled, Profiling& profiling, const RunOpti
 // woken, are let go when it ends.
 Result<void> sample(Profiling& profiling, const RunOptions& options, const Inherited& inherited,
                     const RunHooks& hooks, SamplingControl* control) {
+    ProfileDumps dumps(profiling);
     Sampled sampled;
     Result<void> result;
     start_quiet_thread([&] {
-        result = sample_to_end(sampled, profiling, options, inherited, hooks, control);
+        result = sample_to_end(sampled, profiling, options, inherited, hooks, dumps, control);
         if (result) return;
         sampled.sampler.reset();
         sampled.target.reset();
     }).join();
     TRY(std::move(result));
+    finish_dumps(profiling, *sampled.target, *sampled.sampler, dumps, control);
     profiling.end(*sampled.target, [&](Profile& profile) { sampled.sampler->fill(profile); });
     return {};
 }

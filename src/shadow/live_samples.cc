@@ -106,6 +106,7 @@ Result<LiveShot> LiveSamples::take_in_time(SampledProcess& process, LivePlan& pl
     if (!has_looked_ && plan.job.map) return observe(stop, plan);
     TRY_ASSIGN(plan.job.captured, CapturedProcess::take(target.pid(), tids_of(threads),
                                                         CapturedProcess::Flags::none_but_clocks));
+    design_.expect(plan.job, process);
     return take_in(stop, std::move(plan.runner), std::move(plan.job));
 }
 

@@ -103,6 +103,12 @@ double PhaseDetector::density_in(const Phase& phase) const {
     return 1 - stable * (1 - sparsest);
 }
 
+PhaseState PhaseDetector::state() const {
+    if (phases_.empty()) return PhaseState::known;
+    if (phases_[current_].samples < new_samples) return PhaseState::is_new;
+    return phases_[candidate_].samples < new_samples ? PhaseState::doubtful : PhaseState::known;
+}
+
 double PhaseDetector::on_sample(const BlockVector& blocks) {
     const auto all =
         std::accumulate(blocks.instructions.begin(), blocks.instructions.end(), std::uint64_t{0});

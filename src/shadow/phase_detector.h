@@ -11,6 +11,13 @@
 
 namespace shadowprof {
 
+// Where the program is, by its last samples.
+enum class PhaseState : std::uint8_t {
+    known,     // in a phase that has had some samples; or there are too few looks to tell phases
+    doubtful,  // the last sample was of another one, which has had few
+    is_new,    // in a phase that has had few samples
+};
+
 class PhaseDetector {
   public:
     // Density, relative to the mean: from sparsest to densest.
@@ -24,6 +31,7 @@ class PhaseDetector {
     // How often one phase followed another, each for some samples at least.
     std::uint64_t changes() const { return changes_; }
     std::size_t phases() const { return phases_.size(); }
+    PhaseState state() const;
 
   private:
     using Shares = std::array<double, BlockVector::buckets>;  // their sum is 1

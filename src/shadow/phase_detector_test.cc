@@ -119,8 +119,27 @@ TEST_CASE("a program that always does something new is sampled densely, in bound
     CHECK(detector.phases() <= 32);
 }
 
+TEST_CASE("a phase is new, then known, and doubtful where a sample is of one that is not") {
+    const TestPhase first(1, 20), second(2, 20);
+    PhaseDetector detector;
+    Random random(7);
+    const auto take = [&](const TestPhase& phase) {
+        detector.on_sample(phase.sample(random));
+        return detector.state();
+    };
+    for (int i = 0; i < 7; ++i) CHECK(take(first) == PhaseState::is_new);
+    for (int i = 0; i < 20; ++i) CHECK(take(first) == PhaseState::known);
+    CHECK(take(second) == PhaseState::doubtful);
+    CHECK(take(first) == PhaseState::known);
+    CHECK(take(second) == PhaseState::doubtful);
+    for (int i = 0; i < 5; ++i) CHECK(take(second) == PhaseState::is_new);
+    CHECK(take(second) == PhaseState::known);
+    CHECK(take(first) == PhaseState::known);
+}
+
 TEST_CASE("a sample that tells nothing changes nothing") {
     PhaseDetector detector;
+    CHECK(detector.state() == PhaseState::known);
     CHECK(detector.on_sample({}) == 1);
     Random random(6);
     CHECK(detector.on_sample(TestPhase(1, 5).sample(random, 3)) == 1);

@@ -65,6 +65,10 @@ void ProcessLog::begin_sample(std::uint64_t number) {
     if (const auto it = records_.find(number); it != records_.end()) ++it->second.samples_under_way;
 }
 
+void ProcessLog::cancel_sample(std::uint64_t number) {
+    if (const auto it = records_.find(number); it != records_.end()) --it->second.samples_under_way;
+}
+
 void ProcessLog::finish_sample(std::uint64_t number, std::uint64_t instructions) {
     const auto it = records_.find(number);
     if (it == records_.end()) return;

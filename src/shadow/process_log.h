@@ -27,8 +27,10 @@ class ProcessLog {
     // It has ended, or was let go: `status` is empty then.
     void end(std::uint64_t number, const std::optional<WaitStatus>& status, Clock::time_point now);
 
-    // A sample of it was begun, and is finished, which may be after the end of the process.
+    // A sample of it was begun, and is finished or came to nothing, which may be after the end of
+    // the process.
     void begin_sample(std::uint64_t number);
+    void cancel_sample(std::uint64_t number);
     // Its instructions are weighted like those of all others.
     void finish_sample(std::uint64_t number, std::uint64_t instructions);
 

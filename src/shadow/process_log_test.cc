@@ -32,7 +32,9 @@ TEST_CASE("processes are logged with their lives, hottest first") {
     log.set_command(1, {"cc1"});
     log.begin(2, 12, 10, {"sh"}, start + 2s);
     log.begin_sample(1);
+    log.begin_sample(1);
     log.end(1, exited(3), start + 4s);
+    log.cancel_sample(1);
     log.finish_sample(1, 500);
     log.end(2, WaitStatus::decode(SIGTERM), start + 3s);
     const auto profile = filled(log, start + 10s);

@@ -69,6 +69,7 @@ void ProcessTree::note_births(Clock::time_point now) {
 void ProcessTree::note_exec(SampledProcess& process) {
     const pid_t pid = process.target->pid();
     process.known_exec_count = process.target->exec_count();
+    process.speeds = {};
     log_.set_command(process.number, process.target->executed_command());
     if (credentials_.may_trace_privileged || process.number == 0) return;
     if (check_program(fmt::format("/proc/{}/exe", pid), credentials_)) return;

@@ -22,9 +22,9 @@
 #include "shadow/budget/fault_watch.h"
 #include "shadow/budget/kind_choice.h"
 #include "shadow/budget/processor_theft.h"
+#include "shadow/code_speeds.h"
 #include "shadow/process_log.h"
 #include "shadow/sample_pace.h"
-#include "shadow/sample_weight.h"
 #include "shadow/shadow_policy.h"
 #include "shadow/unforked_watch.h"
 #include "shadow/vdso_watch.h"
@@ -43,7 +43,7 @@ struct SampledProcess {
     FaultWatch faults;
     ProcessorTheft theft;
     KindChoice kinds;
-    NativeSpeed speed;
+    CodeSpeeds speeds;
     // The last sample, whose cost is not known in full yet, and its pause.
     struct Unsettled {
         SampleKind kind = SampleKind::live;
@@ -77,6 +77,8 @@ class ProcessTree {
     void watch_syscalls(SyscallWatcher* watcher);
 
     Target& first() { return *processes_.at(0).target; }
+    // By number: those that live, and the first.
+    const std::map<std::uint64_t, SampledProcess>& processes() const { return processes_; }
     // Null if it has ended, or was let go.
     SampledProcess* find(std::uint64_t number);
     // One that executes a program that is not for x86-64; null if there is none.

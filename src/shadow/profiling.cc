@@ -2,8 +2,10 @@
 
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <chrono>
 
+#include "profile/invariance.h"
 #include "shadow/host.h"
 
 namespace shadowprof {
@@ -16,6 +18,14 @@ double cpu_seconds(int who) {
         return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
     };
     return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+// Of this process and its workers.
+double profiler_cpu_seconds(const Profile& profile) {
+    const auto& counters = profile.sampling.counters;
+    const auto workers = counters.find("worker_cpu_ns");
+    return cpu_seconds(RUSAGE_SELF) +
+           (workers == counters.end() ? 0 : static_cast<double>(workers->second) / 1e9);
 }
 
 void set_exit(RunInfo& run, const WaitStatus& end) {
@@ -42,26 +52,35 @@ void keep_wanted(const ProfileKinds& kinds, Profile& profile) {
 }
 
 // The settings that the run began with, and what was counted by them.
-BurstStats burst_stats(const WindowOptions& bursts, const BurstCounts& counts) {
-    struct Row {
-        const char* name;
-        BurstKind kind;
-    };
-    constexpr Row rows[] = {
-        {"edge", BurstKind::edge}, {"path", BurstKind::path}, {"call", BurstKind::call}};
+BurstStats burst_stats(const WindowOptions& bursts, const ProfileKinds& kinds,
+                       const BurstCounts& counts) {
     BurstStats stats{.every = bursts.plan.every,
                      .events = std::string(name(bursts.plan.events)),
                      .lengths = {},
                      .events_counted = counts.events,
-                     .bursts = counts.bursts,
+                     .bursts = counts.bursts + counts.values.bursts + counts.references.bursts,
                      .events_in_bursts = {}};
-    for (const Row& row : rows) {
-        if (bursts.plan.lengths[row.kind] == 0) continue;
-        stats.lengths[row.name] = bursts.plan.lengths[row.kind];
-        stats.events_in_bursts[row.name] = counts.events_on[row.kind];
-    }
-    if (bursts.value_length != 0) stats.lengths["value"] = bursts.value_length;
-    if (bursts.reference_length != 0) stats.lengths["hazard"] = bursts.reference_length;
+    const auto add = [&](bool collected, const char* kind, std::uint64_t length,
+                         std::uint64_t own_every, const TracedBursts& counted) {
+        if (!collected) return;
+        stats.lengths[kind] = length;
+        if (own_every != 0) stats.own_every[kind] = own_every;
+        stats.bursts_by_kind[kind] = counted.bursts;
+        stats.events_in_bursts[kind] = counted.events;
+    };
+    const auto add_planned = [&](bool collected, const char* kind, BurstKind of) {
+        add(collected, kind, bursts.plan.lengths[of], bursts.plan.own_every[of],
+            {counts.begun[of], counts.events_on[of]});
+    };
+    add_planned(kinds.edges, "edge", BurstKind::edge);
+    add_planned(kinds.paths, "path", BurstKind::path);
+    add_planned(kinds.calls, "call", BurstKind::call);
+    add(kinds.values, "value", bursts.value_length, bursts.value_every, counts.values);
+    // Of the same references.
+    add(kinds.hazards, "hazard", bursts.reference_length, bursts.reference_every,
+        counts.references);
+    add(kinds.streams, "stream", bursts.reference_length, bursts.reference_every,
+        counts.references);
     return stats;
 }
 
@@ -103,22 +122,56 @@ void Profiling::begin(const Target& target, std::vector<std::string> command) {
     modules_.look_through(target.pid());
 }
 
-void Profiling::end(const Target& target, const std::function<void(Profile&)>& fill) {
+void Profiling::add_bursts(Profile& profile) {
+    if (!options_.windows) return;
+    profile.sampling.bursts =
+        burst_stats(*options_.windows, options_.profiles, collected_.burst_counts());
+}
+
+// Before the scale is known no sample has finished. What is collected already comes with the next
+// phase: it could not be scaled as that will be.
+Profile Profiling::complete(SampledSoFar sampled, DumpPart part) {
+    Profile profile = std::move(sampled.profile);
+    const auto probed = std::move(profile.probes);
+    profile.probes.clear();
+    if (part == DumpPart::whole)
+        collected_.fill(profile);
+    else if (sampled.scale)
+        collected_.fill_at_end_of_phase(profile);
+    for (std::size_t i = 0; i < std::min(probed.size(), profile.probes.size()); ++i)
+        add(profile.probes[i], probed[i]);
+    profile.modules = modules_.modules();
+    add_bursts(profile);
+    const double seconds = profile.run.seconds;
+    profile.run = outcome_.profile.run;
+    profile.run.seconds = seconds;
+    profile.overhead.profiler_cpu_seconds = profiler_cpu_seconds(profile);
+    return profile;
+}
+
+RunOutcome Profiling::outcome_so_far(Profile profile) {
+    state_invariance(profile);
+    keep_wanted(options_.profiles, profile);
+    return {std::move(profile), modules_.copy_files()};
+}
+
+void Profiling::note_end(const Target& target) {
     if (target.end()) set_exit(outcome_.profile.run, *target.end());
+}
+
+void Profiling::end(const Target& target, const std::function<void(Profile&)>& fill) {
+    note_end(target);
     collected_.fill(outcome_.profile);
     fill(outcome_.profile);
-    if (options_.windows)
-        outcome_.profile.sampling.bursts =
-            burst_stats(*options_.windows, collected_.burst_counts());
+    add_bursts(outcome_.profile);
+    state_invariance(outcome_.profile);
     outcome_.files = modules_.take_files();
 }
 
 RunOutcome Profiling::take_outcome() {
     auto& profile = outcome_.profile;
     keep_wanted(options_.profiles, profile);
-    profile.overhead.profiler_cpu_seconds =
-        cpu_seconds(RUSAGE_SELF) +
-        static_cast<double>(profile.sampling.counters["worker_cpu_ns"]) / 1e9;
+    profile.overhead.profiler_cpu_seconds = profiler_cpu_seconds(profile);
     return std::move(outcome_);
 }
 

@@ -6,6 +6,7 @@
 #include "base/result.h"
 #include "profile/process_profile.h"
 #include "ptrace/target.h"
+#include "shadow/dump_request.h"
 #include "shadow/probe_request.h"
 #include "shadow/run_options.h"
 #include "shadow/run_outcome.h"
@@ -30,12 +31,22 @@ class Profiling {
 
     // Notes the target and the time.
     void begin(const Target& target, std::vector<std::string> command);
+    // While the target goes on: adds what was collected so far. Counts are those of the whole run;
+    // with DumpPart::phase, errors are as phase_between() needs them. May be called by another
+    // thread, but not while end() is.
+    Profile complete(SampledSoFar sampled, DumpPart part);
+    // Makes such a profile, or a phase, what is written.
+    RunOutcome outcome_so_far(Profile profile);
+    // The target has ended, maybe; as end() does.
+    void note_end(const Target& target);
     // The outcome but for the cost of what still runs. `fill` adds what the sampler knows.
     void end(const Target& target, const std::function<void(Profile&)>& fill);
     // When all workers have ended.
     RunOutcome take_outcome();
 
   private:
+    void add_bursts(Profile& profile);
+
     const RunOptions options_;
     const std::uint64_t seed_;
     const ProbeRequest probes_;

@@ -65,9 +65,27 @@ struct WindowOptions {
     BurstPlan plan;                      // of edges, paths and calls, where they are collected
     std::uint64_t value_length = 0;      // in events, about; 0: values are not collected
     std::uint64_t reference_length = 0;  // the same of hazards, address patterns, streams
+    std::uint64_t value_every = 0;       // events between bursts of values; 0: plan.every
+    std::uint64_t reference_every = 0;   // the same
+
+    std::uint64_t between_values() const { return value_every == 0 ? plan.every : value_every; }
+    std::uint64_t between_references() const {
+        return reference_every == 0 ? plan.every : reference_every;
+    }
 
     friend bool operator==(const WindowOptions&, const WindowOptions&) = default;
 };
+
+// Those of `bursts` that are of `kinds`: others are never on.
+constexpr WindowOptions only(WindowOptions bursts, const ProfileKinds& kinds) {
+    auto& lengths = bursts.plan.lengths;
+    if (!kinds.edges) lengths[BurstKind::edge] = 0;
+    if (!kinds.paths) lengths[BurstKind::path] = 0;
+    if (!kinds.calls) lengths[BurstKind::call] = 0;
+    if (!kinds.values) bursts.value_length = 0;
+    if (!kinds.references()) bursts.reference_length = 0;
+    return bursts;
+}
 
 struct RunOptions {
     // The program to run, searched for along PATH if it has no slash, and its arguments; or else
@@ -82,8 +100,10 @@ struct RunOptions {
     bool follow_forks = false;              // sample the processes that the target starts as well
     std::uint64_t sample_size = 1'000'000;  // instructions per sample, at least 1000
     bool sample_size_is_asked_for = false;  // else live samples have fewer
-    // Instead of that: what the program executes in so much of its time, and counts are of what it
-    // executes, however fast it does so.
+    // Instead of that, where a replica is sampled and one thread executes: what the program
+    // executes in so much of its time, so that counts are of what it executes, however fast it does
+    // so.
+    static constexpr std::chrono::nanoseconds default_sample_time = std::chrono::microseconds(300);
     std::optional<std::chrono::nanoseconds> sample_time;
     std::optional<LiveTiming> live_timing;  // only with SamplingMode::live
     // Average number of active shadows, whatever they cost if no budget is given; else at most the
@@ -103,6 +123,7 @@ struct RunOptions {
     // counts.
     std::optional<double> until_converged_percent;
     std::optional<std::uint64_t> seed;  // of every random choice; else from the clock
+    bool task_clock = true;             // the kernel's, where it lets us (shadow/program_clock.h)
     std::vector<std::string> probes;    // see probe/probe.h; they can be parsed
     std::size_t value_callers = 1;      // values are kept by so many callers, too
     bool verbose = false;               // also keep TNV tables of values, to compare with

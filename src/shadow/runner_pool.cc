@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 
 #include "base/clock.h"
 #include "ptrace/proc.h"
@@ -47,9 +48,11 @@ Result<void> RunnerPool::add() {
 }
 
 std::variant<SampleRunner::Lease, RunnerPool::Busy> RunnerPool::lease() {
-    auto idle = std::ranges::find_if(runners_, [](const auto& each) { return each->is_idle(); });
+    const auto is_idle = [](const auto& each) { return each->is_idle(); };
+    const auto busy = std::ranges::count_if(runners_, std::not_fn(is_idle));
+    if (static_cast<std::size_t>(busy) >= most_) return Busy{.for_a_moment = most_ == 1};
+    auto idle = std::ranges::find_if(runners_, is_idle);
     if (idle == runners_.end()) {
-        if (runners_.size() >= most_) return Busy{.for_a_moment = most_ == 1};
         if (auto added = add(); !added) return Busy{.refusal = std::move(added).error()};
         idle = runners_.end() - 1;
     }

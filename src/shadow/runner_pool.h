@@ -32,6 +32,8 @@ class RunnerPool {
         std::optional<Error> refusal = {};  // another one could not be started
     };
     std::variant<SampleRunner::Lease, Busy> lease();
+    // From now on so many samples may be under way.
+    void set_most(std::size_t most) { most_ = most; }
     // Samples are under way.
     bool is_busy() const;
     // Nothing is translated ahead any more; a slice of it may still go on.
@@ -59,7 +61,7 @@ class RunnerPool {
     ModuleTable& modules_;
     ProcessProfile& profile_;
     const ProbeRequest* probes_;
-    const std::size_t most_;
+    std::size_t most_;
     std::unique_ptr<RunnerEvents> events_;
     std::vector<std::unique_ptr<SampleRunner>> runners_;
 };

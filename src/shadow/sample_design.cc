@@ -16,7 +16,6 @@ namespace {
 // may come to an end after few instructions.
 constexpr std::uint64_t mean_skip_range = 16'384;
 constexpr std::uint64_t least_skip_range = 256;
-constexpr std::uint64_t samples_per_skip_range = 16;
 
 std::uint64_t skip_range(SampleKind kind, std::uint64_t sample_size, double yield) {
     if (kind == SampleKind::shadow)
@@ -39,29 +38,44 @@ SampleJob SampleDesign::job(const SampledProcess& process, SampleKind kind, std:
     job.process = process.number;
     job.seed = random_();
     job.follows_new_threads = options_.threads == ThreadScope::all;
-    if (settings_.windows()) job.windows = settings_.windows()->plan;
+    if (const auto windows = settings_.windows()) job.windows = windows->plan;
     job.skip_instructions =
         random_() % skip_range(kind, options_.sample_size, process.kinds.expected_yield(kind));
     job.stands_for_seconds = static_cast<double>(weight) * SampleSchedule::weight_unit.count();
-    if (options_.sample_time) job.expected_speed = process.speed.instructions_per_second();
     return job;
+}
+
+// Threads that have no processor wait for one.
+void SampleDesign::expect(SampleJob& job, SampledProcess& process) const {
+    double speed = 0, running = 0;
+    for (const auto& thread : job.threads) {
+        if (!thread.runs) continue;
+        speed += process.speeds.instructions_per_second(thread.cpu.rip);
+        ++running;
+        if (options_.sample_time) process.speeds.note_start(thread.cpu.rip);
+    }
+    if (running == 0) return;
+    job.processors = std::min<double>(running, processors_of(process.target->pid()));
+    if (options_.sample_time) job.expected_speed = speed / running * job.processors;
 }
 
 RunLimits SampleDesign::limits(std::uint64_t instructions, const Target& target) {
     RunLimits limits{
         .instructions = instructions, .processors = processors_of(target.pid()), .seed = random_()};
-    if (const auto& windows = settings_.windows()) {
+    if (const auto windows = settings_.windows()) {
         limits.value_events = windows->value_length;
         limits.reference_events = windows->reference_length;
-        limits.events_between = windows->plan.every;
+        limits.events_between_values = windows->between_values();
+        limits.events_between_references = windows->between_references();
         limits.events = windows->plan.events;
         return limits;
     }
     limits.burst_period = value_window_period;
-    if (options_.profiles.values) limits.value_instructions = value_window_instructions;
-    if (options_.profiles.references())
+    const ProfileKinds& profiles = settings_.profiles();
+    if (profiles.values) limits.value_instructions = value_window_instructions;
+    if (profiles.references())
         limits.reference_instructions =
-            options_.profiles.streams ? stream_window_instructions : reference_window_instructions;
+            profiles.streams ? stream_window_instructions : reference_window_instructions;
     return limits;
 }
 

@@ -11,6 +11,10 @@
 
 namespace shadowprof {
 
+// Of what a sample is likely to have, one part in so many may be skipped at its begin, so that it
+// begins anywhere around the place where the program was stopped.
+inline constexpr std::uint64_t samples_per_skip_range = 16;
+
 class SampleDesign {
   public:
     // Both must outlive it.
@@ -20,6 +24,9 @@ class SampleDesign {
     // A sample of the process that begins now, without its snapshot, threads and limits. `weight`:
     // how much of the time it stands for, in SampleSchedule::weight_unit.
     SampleJob job(const SampledProcess& process, SampleKind kind, std::uint64_t weight);
+    // The threads of the job begin a sample of the process: how many processors they use, and
+    // where samples are weighed by time, how fast they are likely to be.
+    void expect(SampleJob& job, SampledProcess& process) const;
     // Of a sample of so many instructions.
     RunLimits limits(std::uint64_t instructions, const Target& target);
     std::mt19937_64& random() { return random_; }

@@ -8,6 +8,7 @@
 #include "ptrace/process_memory.h"
 #include "ptrace/unforked_memory.h"
 #include "shadow/emulation_worker.h"
+#include "shadow/sample_design.h"
 #include "shadow/sample_weight.h"
 
 namespace shadowprof {
@@ -19,6 +20,28 @@ using Clock = LiveSnapshot::Clock;
 // time.
 constexpr int wiped_check_share = 100;
 constexpr std::chrono::milliseconds least_between_wiped_checks{25};
+
+// What a sample of fewer instructions has says little of the time that it stands for.
+constexpr std::uint64_t fewest_counted = 1000;
+
+// How much of a sample whose end is known is skipped: of one that turned out to be short, most is
+// to be left.
+std::uint64_t skip_when_known(const SampleJob& job, std::uint64_t instructions) {
+    const auto range = instructions / samples_per_skip_range + 1;
+    const bool is_short = job.expected_speed && range < job.skip_instructions;
+    return is_short ? job.skip_instructions % range : job.skip_instructions;
+}
+
+GuestAddress window_begin(const SampleJob& job) {
+    const auto& states = job.window->states;
+    return states.size() > 1 ? states[0].cpu.rip : job.threads[0].cpu.rip;
+}
+
+MissReason miss_reason(const RunResult& result) {
+    if (result.vdso_calls != 0) return MissReason::asked_time;
+    if (result.syscalls != 0) return MissReason::asked_kernel;
+    return result.nearly_met ? MissReason::memory : MissReason::registers;
+}
 
 // How many workers are tried that have no room for the program's mappings.
 constexpr int most_misplaced_workers = 8;
@@ -165,6 +188,8 @@ void SampleEmulation::follow(SampleJob& job, EmulationHooks& hooks, SampleReport
     else
         listener =
             std::make_unique<ReplicaListener>(collector_, environment, hooks, keep, begin, holds);
+    expected_instructions_ = job.limits.instructions;
+    skip_instructions_ = job.skip_instructions;
     weight_ = weigh(job, job.limits.instructions, std::nullopt);
     const auto outcome = listen(job, *listener);
     report.weight = weight_;
@@ -186,10 +211,16 @@ void SampleEmulation::follow(SampleJob& job, EmulationHooks& hooks, SampleReport
 
 Result<SampleOutcome> SampleEmulation::listen(const SampleJob& job, CollectingListener& listener) {
     // The worker is under way already: a replica lives for as long as it takes.
-    if (job.replica()) keep_stack(job, 0);
-    if (job.replica() && !job.expected_speed) listener.release();
+    if (job.replica()) {
+        keep_stack(job, 0);
+        if (!job.expected_speed) listener.release();
+    }
     auto outcome = worker_->finish_sample(listener);
-    if (outcome) weight_ = weigh(job, outcome->result.instructions, outcome->result.end);
+    if (outcome) {
+        expected_instructions_ = outcome->result.instructions;
+        skip_instructions_ = skip_when_known(job, outcome->result.instructions);
+        weight_ = weigh(job, outcome->result.instructions, outcome->result.end);
+    }
     listener.release();
     collector_.end();
     return outcome;
@@ -197,12 +228,16 @@ Result<SampleOutcome> SampleEmulation::listen(const SampleJob& job, CollectingLi
 
 // Of a sample that is to have, or has had, so many instructions.
 std::uint32_t SampleEmulation::weigh(const SampleJob& job, std::uint64_t instructions,
-                                     std::optional<SampleEnd> end) {
+                                     std::optional<SampleEnd> end) const {
     if (!job.expected_speed) return sample_weight(job.stands_for_seconds);
+    const auto counted = instructions - std::min(instructions, skip_instructions_);
     const bool fills_window = job.window && (!end || *end == SampleEnd::met);
-    return sample_weight(
-        job.stands_for_seconds, fills_window ? std::optional(job.window->seconds) : std::nullopt,
-        instructions - std::min(instructions, job.skip_instructions), *job.expected_speed);
+    if (fills_window) return sample_weight(job.stands_for_seconds, job.window->seconds);
+    // What ended it says that the program does something else there, unless that was the time.
+    const bool is_cut = end && *end == SampleEnd::time;
+    return sample_weight(job.stands_for_seconds,
+                         static_cast<double>(is_cut ? counted : std::max(counted, fewest_counted)) /
+                             *job.expected_speed);
 }
 
 void SampleEmulation::note_window(const SampleJob& job, const SampleOutcome& outcome,
@@ -212,9 +247,11 @@ void SampleEmulation::note_window(const SampleJob& job, const SampleOutcome& out
         case SampleEnd::met:
             report.window = WindowEnd::met;
             report.window_seconds = job.window->seconds;
+            report.window_begin = window_begin(job);
             break;
         case SampleEnd::size:
             report.window = WindowEnd::missed;
+            report.missed_by = miss_reason(outcome.result);
             break;
         default:
             report.window = WindowEnd::before;
@@ -240,9 +277,11 @@ bool SampleEmulation::begin_collecting(const SampleJob& job, MapResolver& resolv
     first_stack_ = std::move(stack).value_or(std::vector<GuestAddress>{});
     collector_.begin({.resolver = resolver,
                       .stack = first_stack_,
-                      .skip_instructions = job.skip_instructions,
+                      .skip_instructions = skip_instructions_,
                       .skips_until_told = job.window && job.window->states.size() > 1,
                       .weight = weight_,
+                      .time_ns = job.thread_seconds() * 1e9,
+                      .expected_instructions = expected_instructions_,
                       .bursts = job.windows ? &*job.windows : nullptr,
                       .seed = job.seed});
     return !first_stack_.empty();

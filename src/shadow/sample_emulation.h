@@ -59,8 +59,8 @@ class SampleEmulation {
                                                       GuestThreads::Index thread);
     void copy_stack(const SampleJob& job, GuestThreads::Index thread);
     void keep_stack(const SampleJob& job, GuestThreads::Index thread);
-    static std::uint32_t weigh(const SampleJob& job, std::uint64_t instructions,
-                               std::optional<SampleEnd> end);
+    std::uint32_t weigh(const SampleJob& job, std::uint64_t instructions,
+                        std::optional<SampleEnd> end) const;
     static void note_window(const SampleJob& job, const SampleOutcome& outcome,
                             SampleReport& report);
     bool begin_collecting(const SampleJob& job, MapResolver& resolver, GuestThreads::Index thread);
@@ -82,6 +82,8 @@ class SampleEmulation {
     // Of its threads, if it has a replica.
     std::map<GuestThreads::Index, std::optional<std::vector<GuestAddress>>> unwound_;
     std::uint32_t weight_ = 1;
+    std::uint64_t expected_instructions_ = 0;  // SampleStart
+    std::uint64_t skip_instructions_ = 0;      // the same
     std::uint64_t last_process_ = 0;
     LiveSnapshot::Clock::time_point next_wiped_check_;
     Result<void> begun_ = {};  // whether the worker has the job

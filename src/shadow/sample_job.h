@@ -66,7 +66,9 @@ struct SampleJob {
     std::uint64_t skip_instructions = 0;  // SampleStart::skip_instructions
     std::uint64_t process = 0;            // SampledProcess::number
     double stands_for_seconds = 0;        // of the program's time
+    double processors = 1;                // that the threads use at the same time
     std::optional<SampleWindow> window;   // of a sample of one thread; nothing: none was found
+    bool lost_window = false;             // WindowWatch::is_lost()
     // Of samples by time (RunOptions::sample_time): instructions a second, where there is no
     // window.
     std::optional<double> expected_speed;
@@ -74,7 +76,10 @@ struct SampleJob {
     const ReplicaSnapshot* replica() const { return std::get_if<ReplicaSnapshot>(&snapshot); }
     const LiveSnapshot* live() const { return std::get_if<LiveSnapshot>(&snapshot); }
     SampleKind kind() const { return live() ? SampleKind::live : SampleKind::shadow; }
-    bool is_void() const { return live() && live()->is_void; }
+    // It is no sample: nothing of it counts.
+    bool is_void() const { return lost_window || (live() && live()->is_void); }
+    // Of processor time, that the sample stands for.
+    double thread_seconds() const { return stands_for_seconds * processors; }
     // Through which the snapshot can be read.
     pid_t pid() const { return live() ? live()->thread : replica()->pid; }
     int memory_fd() const { return live() ? live()->memory.get() : replica()->memory_fd; }
@@ -94,14 +99,24 @@ enum class WindowEnd : std::uint8_t {
     missed,  // it did not, and nothing else ended it
 };
 
+// Why the end of a window was missed, as far as that is known.
+enum class MissReason : std::uint8_t {
+    asked_time,  // what it asked the kernel or the vDSO for need not be what the program was told:
+    asked_kernel,
+    memory,     // the registers agreed, but not the memory
+    registers,  // they never did
+};
+
 struct SampleReport {
     bool is_void = false;       // no sample: SampleJob::is_void()
     std::uint64_t process = 0;  // SampleJob::process
     SampleKind kind = SampleKind::shadow;
     std::uint32_t weight = 1;  // sample_weight()
     WindowEnd window = WindowEnd::none;
-    double window_seconds = 0;  // SampleWindow::seconds, where it was met
-    pid_t pid = 0;              // of the process
+    MissReason missed_by = MissReason::registers;  // where it was missed
+    double window_seconds = 0;                     // SampleWindow::seconds, where it was met
+    GuestAddress window_begin;                     // where the program was then
+    pid_t pid = 0;                                 // of the process
     SampleEnd end = SampleEnd::worker_lost;
     std::uint64_t instructions = 0;     // counted in the profile
     std::vector<ThreadShare> threads;   // of these; only threads that executed some

@@ -1,5 +1,7 @@
 #include "shadow/sample_results.h"
 
+#include <algorithm>
+
 #include "base/clock.h"
 
 namespace shadowprof {
@@ -8,6 +10,28 @@ namespace {
 void add_counters(std::map<std::string, std::uint64_t>& counters, const WorkerCounters& more) {
     for (const auto& [name, counter] : worker_counters)
         counters[std::string(name)] += more.*counter;
+}
+
+// Of the samples that missed the state in which their window ended.
+struct MissRow {
+    MissReason reason;
+    const char* counter;
+    const char* text;
+};
+
+constexpr MissRow miss_rows[] = {
+    {MissReason::asked_time, "windows_missed_asked_time", "they asked for the time"},
+    {MissReason::asked_kernel, "windows_missed_asked_kernel", "they made system calls"},
+    {MissReason::memory, "windows_missed_memory",
+     "its registers came, with other memory (something else writes to it, or the emulation is "
+     "wrong)"},
+    {MissReason::registers, "windows_missed_registers",
+     "its registers did not come (the program is faster than before, somebody else writes to its "
+     "memory, or the emulation is wrong)"},
+};
+
+const MissRow& row_of(MissReason reason) {
+    return *std::ranges::find(miss_rows, reason, &MissRow::reason);
 }
 
 }  // namespace
@@ -27,7 +51,7 @@ void SampleResults::add(const SampleReport& report) {
     ++stats_.samples;
     stats_.instructions += report.instructions;
     phases_.on_sample(report.blocks);
-    if (convergence_) convergence_->observe(stats_.samples, Clock::now());
+    if (convergence_) convergence_->observe(stats_.samples, phases_.state(), Clock::now());
     stats_.single_stepped += report.single_stepped;
     stats_.emulation_seconds +=
         static_cast<double>(report.counters.cpu_ns + report.collector_cpu_ns) / 1e9;
@@ -60,6 +84,7 @@ void SampleResults::add_window(const SampleReport& report) {
             return;
         case WindowEnd::missed:
             ++stats_.counters["windows_missed"];
+            ++stats_.counters[row_of(report.missed_by).counter];
             return;
     }
 }
@@ -84,12 +109,16 @@ void SampleResults::fill(Profile& profile) const {
     profile.sampling.counters["phase_changes"] = phases_.changes();
     if (convergence_) profile.sampling.convergence = convergence_->result();
     profile.syscalls = syscalls_;
-    profile.threads = threads_.profiles(scale_);
+    profile.threads = threads_.profiles(scale());
+}
+
+void SampleResults::fix_scale() {
+    if (!fixed_scale_ && scale_.weighted != 0) fixed_scale_ = scale_;
 }
 
 void SampleResults::scale_processes(Profile& profile) const {
-    for (auto& process : profile.processes) process.instructions = scale_(process.instructions);
-    profile.other_processes.instructions = scale_(profile.other_processes.instructions);
+    for (auto& process : profile.processes) process.instructions = scale()(process.instructions);
+    profile.other_processes.instructions = scale()(profile.other_processes.instructions);
 }
 
 void SampleResults::fill_notes(Profile& profile, std::uint64_t taken) const {
@@ -98,6 +127,11 @@ void SampleResults::fill_notes(Profile& profile, std::uint64_t taken) const {
             "no samples could be taken: whenever one was due, the process did not run");
     for (const auto& [reason, times] : end_reasons_)
         profile.notes.push_back(fmt::format("{} samples ended by {}", times, reason));
+    for (const MissRow& row : miss_rows)
+        if (const auto missed = stats_.counters.find(row.counter); missed != stats_.counters.end())
+            profile.notes.push_back(
+                fmt::format("{} samples missed the state that the program was in at their end: {}",
+                            missed->second, row.text));
     for (const auto& [reason, times] : refusals_)
         profile.notes.push_back(fmt::format("{} samples were not taken: {}", times, reason));
     if (damaged_) profile.notes.push_back(fmt::format("{} samples had a damaged trace", damaged_));

@@ -26,6 +26,8 @@ class SampleResults {
     void begin(Clock::time_point now);
     // A sample has finished.
     void add(const SampleReport& report);
+    // A sample came to nothing.
+    void add_void() { ++stats_.counters["samples_void"]; }
     // A sample was due, and nothing ran.
     void add_idle();
     // A sample was due, and could not be taken. The end of a process is no refusal.
@@ -38,7 +40,17 @@ class SampleResults {
     std::uint64_t instructions() const { return stats_.instructions; }
     // PhaseDetector::density().
     double density() const { return phases_.density(); }
+    // ConvergenceWatch::stretch(), has_lasted() and is_converged(), where that was asked for.
+    double stretch() const { return convergence_ ? convergence_->stretch() : 1; }
+    bool has_stayed_converged(Clock::time_point now) const {
+        return convergence_ && convergence_->has_lasted(now);
+    }
     bool is_converged() const { return convergence_ && convergence_->is_converged(); }
+
+    // From now on counts are scaled as they would be now. Does nothing before the first sample has
+    // finished, or again.
+    void fix_scale();
+    const std::optional<CountScale>& fixed_scale() const { return fixed_scale_; }
 
     // Sets sampling, but for counters that are there already, system calls and threads.
     void fill(Profile& profile) const;
@@ -49,9 +61,11 @@ class SampleResults {
 
   private:
     void add_window(const SampleReport& report);
+    const CountScale& scale() const { return fixed_scale_ ? *fixed_scale_ : scale_; }
 
     SamplingStats stats_;
     CountScale scale_;  // of what is counted by process and thread
+    std::optional<CountScale> fixed_scale_;
     SyscallStats syscalls_;
     ThreadTable threads_;
     PhaseDetector phases_;

@@ -12,7 +12,7 @@
 #include "ptrace/process_memory.h"
 #include "ptrace/test_support.h"
 #include "shadow/emulation_worker.h"
-#include "shadow/sample_source.h"
+#include "shadow/fake_source.h"
 #include "shadow/sample_threads.h"
 
 namespace shadowprof::sample_runner_test {
@@ -20,19 +20,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using LiveRun = SampleRunner::LiveRun;
-
-// A runner's events name one; this one does nothing with them.
-class NoSource final : public SampleSource {
-  public:
-    double expected_cost_seconds(const SampledProcess&) const override { return 0; }
-    Result<SampleTaken> sample(SampledProcess&, SampleOrder) override { return SampleTaken{}; }
-    void on_step(SampleRunner&) override {}
-    std::chrono::nanoseconds on_finished(SampleRunner&, const SampleReport&,
-                                         SampledProcess*) override {
-        return {};
-    }
-    void fill(Profile&) const override {}
-};
 
 // One instruction, so that each sample begins at the same place.
 int spin() {
@@ -129,7 +116,7 @@ class Scene {
     std::unique_ptr<Target> target_;
     ModuleTable modules_;
     ProcessProfile profile_{CollectorOptions{}, modules_};
-    NoSource source_;
+    FakeSource source_;  // a runner's events name one
     std::mt19937_64 random_{1};
     std::unique_ptr<RunnerEvents> events_;
     std::unique_ptr<SampleRunner> runner_;

@@ -26,13 +26,22 @@ SampleSchedule::Clock::duration to_duration(double seconds) {
     return std::chrono::duration_cast<SampleSchedule::Clock::duration>(duration<double>(seconds));
 }
 
+std::size_t max_active_of(double load) {
+    return static_cast<std::size_t>(std::ceil(load)) + 1;
+}
+
 }  // namespace
 
 SampleSchedule::SampleSchedule(const Pace& pace, std::uint64_t seed)
     : pace_(pace),
-      max_active_(static_cast<std::size_t>(std::ceil(pace.load)) + 1),
+      max_active_(max_active_of(pace.load)),
       random_(seed),
       lifetime_seconds_(first_lifetime_seconds) {}
+
+void SampleSchedule::set_load(double load) {
+    pace_.load = load;
+    max_active_ = max_active_of(load);
+}
 
 void SampleSchedule::begin(Clock::time_point start) {
     stands_for_seconds_ = 0;

@@ -26,6 +26,10 @@ class SampleSchedule {
 
     SampleSchedule(const Pace& pace, std::uint64_t seed);
 
+    // From the next interval on.
+    void set_load(double load);
+    void set_cost_share(std::optional<double> share) { pace_.cost_share = share; }
+
     // The first sample is due at a random moment soon after `start`. Nothing is before.
     void begin(Clock::time_point start);
 
@@ -42,6 +46,8 @@ class SampleSchedule {
     void on_sample(Clock::time_point now, const Outlook& outlook, bool ahead);
     // A sample was due, and nobody could take it: the next one stands for its time, too.
     void on_miss(Clock::time_point now);
+    // A sample that was begun came to nothing: the next one stands for its time, too.
+    void on_loss(double stands_for_seconds) { stands_for_seconds_ += stands_for_seconds; }
     // A sample was due, but is not to be taken before `until`.
     void postpone(Clock::time_point now, Clock::time_point until);
     // A sample was due, but a moment later will do.

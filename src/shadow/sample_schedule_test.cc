@@ -74,9 +74,13 @@ TEST_CASE("what weights stand for is the whole time, whatever comes between") {
                 schedule.postpone(now, now + milliseconds(i % 50));
                 break;
             default:
-                stood_for += weight_seconds(schedule);
+                const auto stands_for = weight_seconds(schedule);
                 schedule.on_sample(now, {.cost_seconds = 0.0001 * (1 + i % 20), .stretch = 0.5},
                                    i % 3 == 0);
+                if (i % 7 == 5)
+                    schedule.on_loss(stands_for);
+                else
+                    stood_for += stands_for;
         }
     }
     CHECK(stood_for == doctest::Approx(since_start(now)).epsilon(0.05));
@@ -117,6 +121,28 @@ TEST_CASE("a program that cannot be sampled is asked ever less often") {
     for (int i = 0; i < 20; ++i) schedule.on_refusal(now = schedule.next_start());
     CHECK(schedule.next_start() - now > milliseconds(400));
     CHECK(schedule.next_start() - now < milliseconds(1600));
+}
+
+TEST_CASE("a load and a share that change hold from the next interval on") {
+    SampleSchedule schedule({.load = 0.5}, 1);
+    schedule.begin(start);
+    CHECK(schedule.max_active() == 2);
+    auto now = start;
+    const auto seconds_of_samples = [&](int samples) {
+        const auto before = now;
+        for (int i = 0; i < samples; ++i) {
+            now = schedule.next_start();
+            schedule.on_end(milliseconds(4));
+            schedule.on_sample(now, {.cost_seconds = 0.001}, false);
+        }
+        return duration<double>(now - before).count();
+    };
+    seconds_of_samples(100);
+    schedule.set_load(2);
+    CHECK(schedule.max_active() == 3);
+    CHECK(seconds_of_samples(1000) == doctest::Approx(1000 * 0.004 / 2).epsilon(0.05));
+    schedule.set_cost_share(0.01);
+    CHECK(seconds_of_samples(1000) == doctest::Approx(1000 * 0.1).epsilon(0.05));
 }
 
 }  // namespace shadowprof::sample_schedule_test

@@ -70,6 +70,8 @@ class SampleSource {
     virtual void drop_if(const std::function<bool(std::uint64_t process)>&) {}
     // Adds what was measured.
     virtual void fill(Profile& profile) const = 0;
+    // The same while a run is under way: what takes long is left out.
+    virtual void fill_so_far(Profile& profile) const { fill(profile); }
 };
 
 // The order of events of every sample. Each step needs what the one before has returned.

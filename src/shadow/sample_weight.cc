@@ -12,16 +12,13 @@ namespace {
 constexpr double unit = 1.0 / 32;
 // Beyond it, sums of weighted counts could overflow.
 constexpr double most_sample_weight = 100'000'000;
-// A sample of few instructions says little of what it stands for.
-constexpr std::uint64_t fewest_counted = 1000;
+// Of a sample; what is shorter has hardly an instruction.
+constexpr double shortest_seconds = 1e-9;
 
 }  // namespace
 
-std::uint32_t sample_weight(double stands_for_seconds, std::optional<double> window_seconds,
-                            std::uint64_t instructions, double speed) {
-    const auto counted = static_cast<double>(std::max(instructions, fewest_counted));
-    const double executions = window_seconds ? stands_for_seconds / *window_seconds
-                                             : stands_for_seconds * speed / counted;
+std::uint32_t sample_weight(double stands_for_seconds, double sample_seconds) {
+    const auto executions = stands_for_seconds / std::max(sample_seconds, shortest_seconds);
     return static_cast<std::uint32_t>(
         std::clamp(std::round(executions / unit), 1.0, most_sample_weight));
 }

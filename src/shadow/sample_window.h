@@ -16,6 +16,7 @@
 #include "base/fd.h"
 #include "emu/awaited_state.h"
 #include "ptrace/target.h"
+#include "shadow/state_copy.h"
 
 namespace shadowprof {
 
@@ -24,57 +25,83 @@ struct SampleWindow {
     double seconds = 0;                // of the thread's processor time
 };
 
+// What a window may be, for a program of a known speed.
+struct WindowLimits {
+    std::chrono::nanoseconds length{0};  // in the thread's time, at least
+    std::chrono::nanoseconds longest{
+        0};  // the same, from the snapshot to the window's end, at most
+    // More than the program is likely to execute, in a second and in all.
+    double most_instructions_per_second = 0;
+    std::uint64_t most_instructions = 0;
+};
+
 // Finds a window behind a fork, in which each page that the program writes to for the first time
 // costs it more than hundreds of instructions: it waits until these have become few.
 class WindowWatch {
   public:
     using Clock = std::chrono::steady_clock;
 
-    // In the stop of the snapshot, at its end. `length`: of the window, in the thread's time, at
-    // least; `fault_seconds`: what a fault costs that the fork induced.
+    // In the stop of the snapshot, at its end. `fault_seconds`: what a fault costs that the fork
+    // induced. The replica's memory must outlive it.
     static Result<WindowWatch> begin(pid_t pid, pid_t tid, const CpuState& cpu,
-                                     std::chrono::nanoseconds length, double fault_seconds);
+                                     const WindowLimits& limits, double fault_seconds,
+                                     int replica_memory_fd);
 
     Clock::time_point next_look() const { return next_look_; }
-    // Looks, and stops the process for a moment where that is due; `pauses` are added to. False:
-    // there is nothing more to wait for.
-    bool look(Target& target, Clock::time_point now, std::vector<std::chrono::nanoseconds>& pauses);
-    // After that. Nothing: the thread went to sleep, or forks cost it too much for too long.
+    struct Looked {
+        bool goes_on = false;                                // there is more to wait for
+        std::optional<std::chrono::nanoseconds> pause = {};  // of the stop, where there was one
+    };
+    // Looks, and stops the process for a moment where that is due.
+    Looked look(Target& target, Clock::time_point now);
+    // After that: there is no window because somebody looked too late, which depends on the machine
+    // and not on the program. A sample without a window is worth less than another sample.
+    bool is_lost() const { return is_late_ && !(storms_ && !has_begun_); }
+    // After that. Nothing: the thread went to sleep, or faults behind the fork cost it too much for
+    // too long, or somebody looked too late.
     std::optional<SampleWindow> take();
-    // More than any processor executes from the snapshot to the window's end. Needs that there is
-    // a window.
+    // From the snapshot to the window's end, as the limits say. Needs that there is a window.
     std::uint64_t most_instructions() const;
 
   private:
-    // What the thread has had until now.
+    // What the thread has had until now. The processor time is its process's, which is the same
+    // where one thread runs: the clock of another process's thread cannot be read. While the thread
+    // runs, that time is as old as the kernel's last tick, but the faults are of now.
     struct Usage {
-        std::int64_t cpu_ns = 0;
+        std::uint64_t cpu_ns = 0;
         std::uint64_t minor_faults = 0;
     };
     struct Mark {
-        AwaitedState state;
+        StateCopy copy;
         Usage usage;
     };
 
-    WindowWatch(pid_t pid, pid_t tid, const CpuState& cpu, std::chrono::nanoseconds length,
-                double fault_seconds);
+    WindowWatch(pid_t pid, pid_t tid, const CpuState& cpu, const WindowLimits& limits,
+                double fault_seconds, int replica_memory_fd);
     bool open_memory();
     std::optional<Usage> usage() const;
-    std::optional<Mark> mark(Target& target, std::vector<std::chrono::nanoseconds>& pauses);
-    bool mark_end(Target& target, std::vector<std::chrono::nanoseconds>& pauses);
-    void read_memory(AwaitedState& state) const;
-    bool is_quiet(const Usage& now) const;
+    std::optional<Mark> mark(Target& target, std::optional<std::chrono::nanoseconds>& pause);
+    Looked mark_begin(Target& target, Clock::time_point now);
+    Looked mark_end(Target& target, Clock::time_point now);
+    void begin_at(const Mark& mark, Clock::time_point now);
+    bool is_quiet(std::uint64_t faults, std::chrono::duration<double> passed) const;
+    bool may_still_end(const Usage& now) const;
 
     pid_t pid_, tid_;
-    std::chrono::nanoseconds length_;
+    WindowLimits limits_;
     double fault_seconds_;
+    int replica_memory_fd_;
     UniqueFd memory_;
-    CpuState last_cpu_;              // of the snapshot or the last mark
-    std::int64_t began_cpu_ns_ = 0;  // at the snapshot
-    Usage last_;                     // at the last look, or at the window's begin
+    CpuState snapshot_;
+    std::uint64_t began_cpu_ns_ = 0;  // at the snapshot
+    Usage last_;                      // at the window's begin, as far as that is known
+    Clock::time_point began_, last_look_;
+    std::uint64_t faults_at_look_ = 0;
     Clock::time_point give_up_, next_look_;
-    bool has_begun_ = false;           // the window has
-    bool storms_ = false;              // there were many faults at a look
+    bool has_begun_ = false;  // the window has
+    bool storms_ = false;     // there were many faults at a look
+    bool is_late_ = false;    // there is no time left
+    unsigned retries_ = 0;
     std::optional<Mark> begin_, end_;  // begin_: unless that is the snapshot
 };
 

@@ -34,11 +34,11 @@ SampleSchedule::Pace pace_of(const RunOptions& options, const SamplingCosts& cos
 
 }  // namespace
 
-Sampler::Sampler(const RunOptions& options, std::uint64_t seed, WaitHub& hub,
+Sampler::Sampler(const RunOptions& options, std::uint64_t seed, WaitHub& hub, ModuleTable& modules,
                  const ProcessProfile& profile, const ProbeRequest* probes)
     : options_(options),
       hub_(hub),
-      settings_(options.windows),
+      settings_(options.windows, options.profiles),
       costs_(options_, hub),
       design_(options_, settings_, seed),
       schedule_(pace_of(options, costs_), design_.random()()),
@@ -47,23 +47,28 @@ Sampler::Sampler(const RunOptions& options, std::uint64_t seed, WaitHub& hub,
       live_(options_, design_, costs_, policy_, probes),
       shadows_(options_, design_, costs_, results_, schedule_, policy_, recorder_, live_),
       sources_{&live_, &shadows_},
-      choice_(options_, costs_, shadows_, live_) {}
+      choice_(options_, costs_, shadows_, live_) {
+    if (options_.task_clock) clock_.emplace(modules);
+}
 
 Result<std::unique_ptr<Sampler>> Sampler::create(const RunOptions& options, std::uint64_t seed,
                                                  WaitHub& hub, ModuleTable& modules,
                                                  ProcessProfile& profile,
                                                  const ProbeRequest* probes) {
-    std::unique_ptr<Sampler> sampler(new Sampler(options, seed, hub, profile, probes));
+    std::unique_ptr<Sampler> sampler(new Sampler(options, seed, hub, modules, profile, probes));
     sigset_t children;
     sigemptyset(&children);
     sigaddset(&children, SIGCHLD);
     sampler->child_signals_.reset(signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK));
     if (!sampler->child_signals_) return errno_error("signalfd");
-    // Live samples are short, and what is translated is in one worker.
-    const bool one_will_do = options.mode == SamplingMode::live;
-    const auto most = one_will_do ? 1 : sampler->schedule_.max_active();
-    TRY_ASSIGN(sampler->runners_, RunnerPool::create(hub, modules, profile, probes, most));
+    TRY_ASSIGN(sampler->runners_,
+               RunnerPool::create(hub, modules, profile, probes, sampler->most_runners()));
     return sampler;
+}
+
+// Live samples are short, and what is translated is in one worker.
+std::size_t Sampler::most_runners() const {
+    return options_.mode == SamplingMode::live ? 1 : schedule_.max_active();
 }
 
 void Sampler::measure_beside(std::unique_ptr<SampleSource> source) {
@@ -89,6 +94,7 @@ Result<void> Sampler::run(Target& target, const ProgressListener& on_progress,
     runners_->stop_preparing();
     processes_->watch_syscalls(nullptr);
     end_ = Clock::now();
+    if (clock_) clock_->end(*end_);
     take_syscall_stops();
     if (give_up_) drop_if([](auto) { return true; });
     return result;
@@ -105,6 +111,7 @@ Result<void> Sampler::loop(Target& target, const ProgressListener& on_progress,
         const auto now = Clock::now();
         take_commands(now);
         check_for_end(end, now);
+        read_clock(now);
         if (give_up_) stop_looking();
         if (give_up_ && (!runners_->is_busy() || nothing_to_sample_ || now >= *give_up_)) return {};
         if (look(now)) continue;
@@ -119,6 +126,17 @@ Result<void> Sampler::loop(Target& target, const ProgressListener& on_progress,
         }
         wait(end, has_more ? Clock::duration{} : sleep_time(now));
     }
+}
+
+// It is of the time in which samples may be taken.
+void Sampler::read_clock(Clock::time_point now) {
+    if (!clock_) return;
+    const bool is_on =
+        settings_.is_on() && !give_up_ && now >= begin_ + options_.delay && may_take_more(now);
+    if (is_on)
+        clock_->update(*processes_, now);
+    else
+        clock_->end(now);
 }
 
 // For statuses, events of runners, the user's wish for an end, and commands.
@@ -137,7 +155,9 @@ void Sampler::wait(const SamplingEnd& end, Clock::duration longest) {
 }
 
 Sampler::Clock::duration Sampler::sleep_time(Clock::time_point now) const {
-    constexpr Clock::duration longest = longest_sleep;
+    const Clock::duration longest =
+        clock_ ? std::clamp<Clock::duration>(clock_->next_take() - now, least_sleep, longest_sleep)
+               : longest_sleep;
     if (const auto* source = looking())
         return std::clamp(*source->next_look() - now, Clock::duration{}, longest);
     if (nothing_to_sample_ || give_up_ || !settings_.is_on() || !may_take_more(now)) return longest;
@@ -179,7 +199,24 @@ Result<void> Sampler::detach(Target::Sleepers sleepers) {
 void Sampler::take_commands(Clock::time_point now) {
     if (!control_) return;
     const double seconds = duration<double>(now - begin_).count();
-    for (const auto& command : control_->take()) settings_.apply(command, seconds, taken_);
+    for (const auto& command : control_->take())
+        if (command.kind == SamplingCommand::Kind::dump)
+            take_dump_(command.dump, so_far(command.dump.part));
+        else if (settings_.apply(command, seconds, taken_))
+            obey(command, now);
+}
+
+// What is not asked of the settings when a sample begins.
+void Sampler::obey(const SamplingCommand& command, Clock::time_point now) {
+    if (command.kind == SamplingCommand::Kind::budget) {
+        costs_.set_budget(command.number, now, static_cast<double>(processes_->running()));
+        schedule_.set_cost_share(costs_.share());
+    } else if (command.kind == SamplingCommand::Kind::load) {
+        schedule_.set_load(command.number);
+        runners_->set_most(most_runners());
+    } else if (command.kind == SamplingCommand::Kind::profiles) {
+        choice_.collect(command.profiles);
+    }
 }
 
 void Sampler::check_for_end(const SamplingEnd& end, Clock::time_point now) {
@@ -187,7 +224,9 @@ void Sampler::check_for_end(const SamplingEnd& end, Clock::time_point now) {
         give_up_ = std::min(give_up_.value_or(limit), limit);
     };
     if (is_readable(end.request_fd)) by(now + hurried_limit);
-    if (end.with_last_sample && (nothing_to_sample_ || !may_take_more(now))) by(now + drain_limit);
+    const bool is_done =
+        nothing_to_sample_ || !may_take_more(now) || results_.has_stayed_converged(now);
+    if (end.with_last_sample && is_done) by(now + drain_limit);
 }
 
 void Sampler::finish() {
@@ -201,9 +240,22 @@ void Sampler::finish() {
     drop_if([](auto) { return true; });
 }
 
+SampledSoFar Sampler::so_far(DumpPart part) {
+    take_syscall_stops();
+    if (part == DumpPart::phase) results_.fix_scale();
+    SampledSoFar so_far{{}, results_.fixed_scale()};
+    fill(so_far.profile, end_.value_or(Clock::now()), &SampleSource::fill_so_far);
+    return so_far;
+}
+
 void Sampler::fill(Profile& profile) const {
-    const auto seconds = duration<double>(end_ - begin_).count();
+    fill(profile, end_.value_or(begin_), &SampleSource::fill);
+}
+
+void Sampler::fill(Profile& profile, Clock::time_point end, FillFromSource fill_from_source) const {
+    const auto seconds = duration<double>(end - begin_).count();
     results_.fill(profile);
+    if (clock_) clock_->fill(profile);
     policy_.fill(profile);
     if (policy_.has_live_samples()) {
         auto& counters = profile.sampling.counters;
@@ -212,10 +264,10 @@ void Sampler::fill(Profile& profile) const {
         counters["prepare_ns"] = runners_->prepared().nanoseconds;
     }
     settings_.fill(profile.sampling);
-    for (const auto* source : sources_) source->fill(profile);
+    for (const auto* source : sources_) (source->*fill_from_source)(profile);
     costs_.fill(profile, std::max(seconds, processes_ ? processes_->process_seconds() : 0.0));
     profile.run.seconds = seconds;
-    if (processes_) processes_->fill(profile, end_);
+    if (processes_) processes_->fill(profile, end);
     results_.scale_processes(profile);
     results_.fill_notes(profile, taken_);
 }

@@ -16,6 +16,7 @@
 #include "shadow/live_samples.h"
 #include "shadow/process_tree.h"
 #include "shadow/processors.h"
+#include "shadow/program_clock.h"
 #include "shadow/run_hooks.h"
 #include "shadow/run_options.h"
 #include "shadow/runner_pool.h"
@@ -33,8 +34,9 @@ namespace shadowprof {
 
 // When sampling ends before the target does.
 struct SamplingEnd {
-    int request_fd = -1;            // when this is readable
-    bool with_last_sample = false;  // when the options let no more samples be taken
+    int request_fd = -1;  // when this is readable
+    // When the options let no more samples be taken, or the profile has stayed converged.
+    bool with_last_sample = false;
 };
 
 class Sampler {
@@ -55,6 +57,9 @@ class Sampler {
     void obey(SamplingControl* control) { control_ = control; }
     // Before run(): see SourceChoice::set_beside().
     void measure_beside(std::unique_ptr<SampleSource> source);
+    // Before run(): who makes profiles that are asked for meanwhile. It must not wait for that.
+    using TakeDump = std::function<void(DumpRequest, SampledSoFar)>;
+    void dump_to(TakeDump take_dump) { take_dump_ = std::move(take_dump); }
     // For what measures beside it.
     SamplingCosts& costs() { return costs_; }
 
@@ -70,20 +75,28 @@ class Sampler {
 
     // Adds what was measured to sampling, overhead, syscalls and notes.
     void fill(Profile& profile) const;
+    // The same of the run so far, for a profile of this part. Does not take long. From the first
+    // phase on the scale of counts stays as it is.
+    SampledSoFar so_far(DumpPart part);
 
   private:
-    Sampler(const RunOptions& options, std::uint64_t seed, WaitHub& hub,
+    Sampler(const RunOptions& options, std::uint64_t seed, WaitHub& hub, ModuleTable& modules,
             const ProcessProfile& profile, const ProbeRequest* probes);
     // Gives up samples whose replicas live.
     void drop_if(const std::function<bool(std::uint64_t process)>& condition);
 
     // The loop: sampler.cc.
     Result<void> loop(Target& target, const ProgressListener& on_progress, const SamplingEnd& end);
+    void read_clock(Clock::time_point now);
     void wait(const SamplingEnd& end, Clock::duration longest);
     Clock::duration sleep_time(Clock::time_point now) const;
     bool take_statuses();
     Result<void> detach_unsupported();
     void take_commands(Clock::time_point now);
+    void obey(const SamplingCommand& command, Clock::time_point now);
+    using FillFromSource = void (SampleSource::*)(Profile& profile) const;
+    void fill(Profile& profile, Clock::time_point end, FillFromSource fill_from_source) const;
+    std::size_t most_runners() const;
     void check_for_end(const SamplingEnd& end, Clock::time_point now);
     void take_syscall_stops() { costs_.take_syscall_stops(recorder_.totals()); }
 
@@ -107,6 +120,7 @@ class Sampler {
     WaitHub& hub_;
     UniqueFd child_signals_;
     SamplingControl* control_ = nullptr;
+    TakeDump take_dump_;
     SamplingSettings settings_;
     SamplingCosts costs_;
     SampleDesign design_;
@@ -116,6 +130,7 @@ class Sampler {
     InputRecorder recorder_;
     OwnProcessors own_processors_;
     std::optional<ProcessTree> processes_;  // from run() on
+    std::optional<ProgramClock> clock_;     // where it is wanted
     std::unique_ptr<RunnerPool> runners_;
     LiveSamples live_;
     ShadowSamples shadows_;
@@ -123,7 +138,8 @@ class Sampler {
     std::vector<SampleSource*> sources_;
     SourceChoice choice_;
 
-    Clock::time_point begin_, end_;
+    Clock::time_point begin_;
+    std::optional<Clock::time_point> end_;
     Clock::time_point not_before_;  // the next sample
     std::uint64_t taken_ = 0;       // samples, as RunOptions::max_samples counts
     bool nothing_to_sample_ = false;

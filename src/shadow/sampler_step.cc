@@ -8,7 +8,6 @@ namespace shadowprof {
 bool Sampler::may_take_more(Clock::time_point now) const {
     if (settings_.is_stopped()) return false;
     if (options_.duration && now >= begin_ + options_.delay + *options_.duration) return false;
-    if (results_.is_converged()) return false;
     return !options_.max_samples || taken_ < *options_.max_samples;
 }
 
@@ -36,6 +35,7 @@ void Sampler::sample(SampleRunner::Lease runner, Clock::time_point now) {
         return schedule_next(nullptr);
     }
     take_syscall_stops();
+    if (options_.sample_time) process->kinds.begin_with_windows();
     costs_.settle(*process, now, runners_->cpu_ns());
     keep_off_processors_of(*process);
 
@@ -120,11 +120,12 @@ void Sampler::schedule_next(const SampledProcess* process) {
     bool ahead = false;
     // What a budget leaves in stretches that are all alike is for those that are not.
     const auto density = costs_.share() ? results_.density() : 1;
-    outlook.stretch /= density;
+    outlook.stretch *= results_.stretch() / density;
     if (process) {
         outlook.follows_load = choice_.sample_source(*process).follows_load();
         outlook.cost_seconds = choice_.expected_cost_seconds(*process);
-        ahead = density >= 1 && costs_.has_much_room(outlook.cost_seconds, now);
+        ahead = density >= 1 && !results_.is_converged() &&
+                costs_.has_much_room(outlook.cost_seconds, now);
     }
     schedule_.on_sample(now, outlook, ahead);
 }
@@ -156,8 +157,14 @@ void Sampler::on_finished(SampleRunner& runner) {
     if (ahead.count() != 0 && !give_up_ && !report.replace_worker) runner.prepare(ahead);
     if (!report.is_void) {
         processes_->log().finish_sample(report.process, report.instructions * report.weight);
-        if (process) process->kinds.on_yield(report.kind, report.instructions);
+        const bool is_timed = !options_.sample_time || report.window == WindowEnd::met;
+        if (process) process->kinds.on_yield(report.kind, report.instructions, is_timed);
         results_.add(report);
+    } else {
+        processes_->log().cancel_sample(report.process);
+        results_.add_void();
+        if (process) process->kinds.on_lost(report.kind);
+        taken_ -= report.kind == SampleKind::shadow;
     }
     if (!report.replace_worker) return;
     if (const auto replaced = runners_->replace_worker(runner); !replaced)

@@ -21,10 +21,15 @@ constexpr double fork_seconds_per_page = 13e-3 / (1 << 18);
 // Samples are taken ahead of the budget's time as long as it has room for so many more.
 constexpr double samples_ahead = 3;
 
-std::optional<Budget> budget_of(const RunOptions& options) {
-    if (!options.budget_percent && (options.load || options.live_timing)) return std::nullopt;
-    const auto percent = options.budget_percent.value_or(default_budget_percent);
-    return Budget(percent * (1 - unmeasured_share));
+// 0: none.
+double budget_percent_of(const RunOptions& options) {
+    if (!options.budget_percent && (options.load || options.live_timing)) return 0;
+    return options.budget_percent.value_or(default_budget_percent);
+}
+
+// The percentage that is left for what is measured.
+double measured(double percent) {
+    return percent * (1 - unmeasured_share);
 }
 
 }  // namespace
@@ -32,8 +37,10 @@ std::optional<Budget> budget_of(const RunOptions& options) {
 SamplingCosts::SamplingCosts(const RunOptions& options, WaitHub& hub)
     : options_(options),
       costs_(measure_fault_price_ns(hub)),
-      budget_(budget_of(options)),
-      syscall_stop_price_ns_(options.record_input ? measure_syscall_stop_price_ns(hub) : 0) {}
+      budget_percent_(budget_percent_of(options)),
+      syscall_stop_price_ns_(options.record_input ? measure_syscall_stop_price_ns(hub) : 0) {
+    if (budget_percent_ != 0) budget_.emplace(measured(budget_percent_));
+}
 
 std::optional<double> SamplingCosts::share() const {
     return budget_ ? std::optional(budget_->share()) : std::nullopt;
@@ -41,6 +48,13 @@ std::optional<double> SamplingCosts::share() const {
 
 void SamplingCosts::begin(Clock::time_point now) {
     if (budget_) budget_->begin(now);
+}
+
+void SamplingCosts::set_budget(double percent, Clock::time_point now, double processes) {
+    pass(now, processes);
+    if (budget_) return budget_->change(measured(percent));
+    budget_.emplace(measured(percent));
+    budget_->begin(now, costs_.total_seconds());
 }
 
 void SamplingCosts::pass(Clock::time_point now, double processes) {
@@ -119,8 +133,7 @@ void SamplingCosts::fill(Profile& profile, double seconds) const {
         counters["input_bytes"] = recorded_.bytes;
     }
     costs_.fill(profile.overhead, seconds);
-    profile.overhead.budget_percent =
-        budget_ ? options_.budget_percent.value_or(default_budget_percent) : 0;
+    profile.overhead.budget_percent = budget_percent_;
 }
 
 }  // namespace shadowprof

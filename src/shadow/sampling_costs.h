@@ -27,6 +27,8 @@ class SamplingCosts {
     // The share of the target's time that samples may cost; nothing: they cost what they cost.
     std::optional<double> share() const;
     void begin(Clock::time_point now);
+    // From now on samples may cost so many percent, whether there was a budget or not.
+    void set_budget(double percent, Clock::time_point now, double processes);
     // Time has passed in which so many processes ran.
     void pass(Clock::time_point now, double processes);
     // When a sample that costs so much will be within the budget; nothing: it is.
@@ -66,6 +68,7 @@ class SamplingCosts {
     const RunOptions& options_;
     CostAccount costs_;
     LiveAccount live_samples_;
+    double budget_percent_;  // that the run began with; 0: none
     std::optional<Budget> budget_;
     double syscall_stop_price_ns_ = 0;
     InputRecorder::Totals recorded_;  // the part of it that is accounted for

@@ -4,13 +4,18 @@
 
 namespace shadowprof {
 
-void SamplingSettings::apply(const SamplingCommand& command, double seconds,
+std::optional<WindowOptions> SamplingSettings::windows() const {
+    return windows_ ? std::optional(only(*windows_, profiles_)) : std::nullopt;
+}
+
+bool SamplingSettings::apply(const SamplingCommand& command, double seconds,
                              std::uint64_t samples) {
-    if (!change(command)) return;
+    if (!change(command)) return false;
     if (changes_.size() < most_sampling_changes)
         changes_.push_back({seconds, samples, command.text});
     else
         ++left_out_;
+    return true;
 }
 
 // False if all is as it was.
@@ -29,6 +34,14 @@ bool SamplingSettings::change(const SamplingCommand& command) {
             if (!windows_ || *windows_ == command.bursts) return false;
             windows_ = command.bursts;
             return true;
+        case SamplingCommand::Kind::profiles:
+            return std::exchange(profiles_, command.profiles) != command.profiles;
+        case SamplingCommand::Kind::budget:
+            return std::exchange(budget_percent_, command.number) != command.number;
+        case SamplingCommand::Kind::load:
+            return std::exchange(load_, command.number) != command.number;
+        case SamplingCommand::Kind::dump:
+            return false;
     }
     return false;
 }

@@ -10,16 +10,20 @@ namespace shadowprof {
 
 class SamplingSettings {
   public:
-    explicit SamplingSettings(const std::optional<WindowOptions>& windows) : windows_(windows) {}
+    explicit SamplingSettings(const std::optional<WindowOptions>& windows,
+                              const ProfileKinds& profiles = {})
+        : windows_(windows), profiles_(profiles) {}
 
-    // `seconds` after the run's begin, when `samples` had begun.
-    void apply(const SamplingCommand& command, double seconds, std::uint64_t samples);
+    // `seconds` after the run's begin, when `samples` had begun. False if all is as it was.
+    bool apply(const SamplingCommand& command, double seconds, std::uint64_t samples);
 
     // Whether samples may begin now, or ever again.
     bool is_on() const { return on_ && !stopped_; }
     bool is_stopped() const { return stopped_; }
     // Of samples that begin now. Nothing if the run began without.
-    const std::optional<WindowOptions>& windows() const { return windows_; }
+    std::optional<WindowOptions> windows() const;
+    // For which samples count that begin now.
+    const ProfileKinds& profiles() const { return profiles_; }
 
     // Adds what was changed.
     void fill(SamplingStats& stats) const;
@@ -28,6 +32,8 @@ class SamplingSettings {
     bool change(const SamplingCommand& command);
 
     std::optional<WindowOptions> windows_;
+    ProfileKinds profiles_;
+    std::optional<double> budget_percent_, load_;  // that commands have set
     bool on_ = true;
     bool stopped_ = false;
     std::vector<SamplingChange> changes_;

@@ -59,6 +59,40 @@ TEST_CASE("a run that began without bursts has none later") {
     CHECK_FALSE(settings.windows());
 }
 
+TEST_CASE("profiles that are switched off have no bursts, and theirs again when they are on") {
+    auto bursts = bursts_every(100);
+    bursts.plan.lengths = {{1, 2, 3}};
+    bursts.value_length = 4;
+    bursts.reference_length = 5;
+    const ProfileKinds all{.hazards = true};
+    SamplingSettings settings(bursts, all);
+    CHECK(settings.windows() == bursts);
+    SamplingCommand off{Kind::profiles, {}, "profiles path"};
+    off.profiles = {.edges = false, .values = false, .calls = false};
+    CHECK(settings.apply(off, 1, 1));
+    CHECK_FALSE(settings.apply(off, 1, 1));
+    CHECK(settings.profiles() == off.profiles);
+    CHECK(settings.windows()->plan.lengths == KindEvents{{0, 2, 0}});
+    CHECK(settings.windows()->value_length == 0);
+    CHECK(settings.windows()->reference_length == 0);
+    auto on = off;
+    on.profiles = all;
+    CHECK(settings.apply(on, 2, 2));
+    CHECK(settings.windows() == bursts);
+}
+
+TEST_CASE("a budget and a load are changes where they differ from what commands have set") {
+    SamplingSettings settings(std::nullopt);
+    for (const auto kind : {Kind::budget, Kind::load}) {
+        SamplingCommand change = command(kind);
+        change.number = 2;
+        CHECK(settings.apply(change, 1, 1));
+        CHECK_FALSE(settings.apply(change, 1, 1));
+        change.number = 3;
+        CHECK(settings.apply(change, 1, 1));
+    }
+}
+
 TEST_CASE("so many changes as one likes are counted, but the first alone listed") {
     SamplingSettings settings(std::nullopt);
     for (std::size_t i = 0; i < most_sampling_changes + 7; ++i)

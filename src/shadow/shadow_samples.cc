@@ -3,8 +3,39 @@
 #include <algorithm>
 
 #include "shadow/sample_threads.h"
+#include "shadow/source_choice.h"
 
 namespace shadowprof {
+namespace {
+
+// Of a sample's usual size: what is emulated for the sake of a window. The replica lives until it
+// is, and the emulation takes a processor that the program may want.
+constexpr double most_sizes = 8;
+// The same, if it turns out to be faster than its code was before.
+constexpr std::uint64_t most_sizes_in_all = 48;
+// A replica is not kept for longer because its code is slower than that.
+constexpr double slowest_speed = 1e9;
+// So many samples in a row may come to nothing, as their windows were lost.
+constexpr unsigned most_lost = 3;
+// Somebody always looks a little late.
+constexpr std::chrono::milliseconds usual_delay{2};
+
+// The same for all code: which windows are lost must not depend on how fast it is.
+WindowLimits window_limits(const RunOptions& options, const CodeSpeeds& speeds) {
+    const auto speed = std::max(speeds.instructions_per_second(), slowest_speed);
+    const auto length = *options.sample_time;
+    const std::chrono::duration<double> longest(most_sizes *
+                                                static_cast<double>(options.sample_size) / speed);
+    return {
+        .length = length,
+        .longest = std::max(std::chrono::duration_cast<std::chrono::nanoseconds>(longest),
+                            length + usual_delay),
+        .most_instructions_per_second = speeds.most_instructions_per_second(),
+        .most_instructions = most_sizes_in_all * options.sample_size,
+    };
+}
+
+}  // namespace
 
 ShadowSamples::ShadowSamples(const RunOptions& options, SampleDesign& design, SamplingCosts& costs,
                              SampleResults& results, SampleSchedule& schedule, ShadowPolicy& policy,
@@ -61,7 +92,10 @@ Result<void> ShadowSamples::fork_in_stop(SampledProcess& process, ShadowShot& sh
                CapturedProcess::take(
                    target.pid(), tids,
                    options_.record_input ? Flags::of_all : Flags::of_files_and_standard_streams));
-    TRY(try_fork(stop, process, shot));
+    design_.expect(job, process);
+    const bool seeks_elsewhere = seeks_speed(options_, costs_, process) &&
+                                 !process.speeds.wants_window(job.threads[0].cpu.rip);
+    if (!seeks_elsewhere) TRY(try_fork(stop, process, shot));
     if (!shot.replica)
         shot.live.emplace(live_.take_in(stop, std::move(*shot.runner), std::move(job)));
     else if (options_.record_input)
@@ -71,12 +105,15 @@ Result<void> ShadowSamples::fork_in_stop(SampledProcess& process, ShadowShot& sh
 }
 
 // Of several threads none knows what the others did in its window.
-void ShadowSamples::watch_window(const SampledProcess& process, ShadowShot& shot) {
+void ShadowSamples::watch_window(SampledProcess& process, ShadowShot& shot) {
     const auto& threads = shot.job.threads;
-    if (threads.size() != 1 || !options_.sample_time) return;
+    if (threads.size() != 1 || !options_.sample_time || !process.speeds.may_have_window()) return;
     auto watch = WindowWatch::begin(process.target->pid(), threads[0].tid, threads[0].cpu,
-                                    *options_.sample_time, costs_.fault_seconds());
-    if (watch) shot.window.emplace(*std::move(watch));
+                                    window_limits(options_, process.speeds), costs_.fault_seconds(),
+                                    shot.replica->memory_fd());
+    if (!watch) return;
+    process.speeds.note_trial(threads[0].cpu.rip);
+    shot.window.emplace(*std::move(watch));
 }
 
 // Leaves the shot without a replica where a live sample is to take its place.
@@ -133,10 +170,9 @@ std::optional<ShadowSamples::Clock::time_point> ShadowSamples::next_look() const
 void ShadowSamples::look(Clock::time_point now, const FindProcess& find) {
     auto* process = find(open_->active->process);
     if (!process) return close();
-    std::vector<std::chrono::nanoseconds> pauses;
-    const bool goes_on = open_->window.look(*process->target, now, pauses);
-    for (const auto pause : pauses) costs_.add_pause(pause);
-    if (!goes_on) close();
+    const auto looked = open_->window.look(*process->target, now);
+    if (looked.pause) costs_.add_pause(*looked.pause);
+    if (!looked.goes_on) close();
 }
 
 void ShadowSamples::stop_looking() {
@@ -148,9 +184,14 @@ void ShadowSamples::close() {
     auto open = std::move(*open_);
     open_.reset();
     open.job.window = open.window.take();
+    lost_ = open.window.is_lost() ? lost_ + 1 : 0;
     if (open.job.window) {
         open.job.skip_instructions = 0;
         open.job.limits.instructions = open.window.most_instructions();
+    } else if (lost_ != 0 && lost_ <= most_lost) {
+        open.job.lost_window = true;
+        open.job.limits.instructions = 1;
+        schedule_.on_loss(open.job.stands_for_seconds);
     }
     open.active->runner = &std::move(open.runner).begin(*this, std::move(open.job));
 }
@@ -203,7 +244,8 @@ std::chrono::nanoseconds ShadowSamples::on_finished(SampleRunner& runner,
     on_emulated(runner);
     if (process) process->unforked.note(report, process->target->pid());
     if (process && report.window == WindowEnd::met)
-        process->speed.add(report.instructions, report.window_seconds);
+        process->speeds.add(report.window_begin, report.instructions, report.window_seconds);
+    if (process && report.window == WindowEnd::missed) process->speeds.add_missed();
     return {};
 }
 

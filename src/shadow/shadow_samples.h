@@ -69,13 +69,6 @@ class ShadowSamples final : public SampleInSteps<ShadowPlan, ShadowShot> {
         std::uint64_t process = 0;
         std::optional<InputRecorder::Lease> input;
     };
-
-    Result<Planned> plan(SampledProcess& process, SampleOrder order) override;
-    ShadowShot take(SampledProcess& process, ShadowPlan plan) override;
-    Result<SampleTaken> settle(SampledProcess& process, ShadowShot shot) override;
-    Result<void> fork_in_stop(SampledProcess& process, ShadowShot& shot);
-    void watch_window(const SampledProcess& process, ShadowShot& shot);
-    Result<void> try_fork(ScopedStop& stop, SampledProcess& process, ShadowShot& shot);
     // A sample whose emulation begins when its window is known.
     struct Open {
         SampleRunner::Lease runner;
@@ -84,6 +77,12 @@ class ShadowSamples final : public SampleInSteps<ShadowPlan, ShadowShot> {
         std::list<Active>::iterator active;
     };
 
+    Result<Planned> plan(SampledProcess& process, SampleOrder order) override;
+    ShadowShot take(SampledProcess& process, ShadowPlan plan) override;
+    Result<SampleTaken> settle(SampledProcess& process, ShadowShot shot) override;
+    Result<void> fork_in_stop(SampledProcess& process, ShadowShot& shot);
+    void watch_window(SampledProcess& process, ShadowShot& shot);
+    Result<void> try_fork(ScopedStop& stop, SampledProcess& process, ShadowShot& shot);
     void begin(SampledProcess& process, ShadowShot shot);
     void close();
     std::list<Active>::iterator find(const SampleRunner& runner);
@@ -99,6 +98,7 @@ class ShadowSamples final : public SampleInSteps<ShadowPlan, ShadowShot> {
     LiveSamples& live_;
     std::list<Active> active_;
     std::optional<Open> open_;
+    unsigned lost_ = 0;  // windows, in a row
 };
 
 }  // namespace shadowprof

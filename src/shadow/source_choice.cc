@@ -1,13 +1,33 @@
 #include "shadow/source_choice.h"
 
+#include <algorithm>
+
 namespace shadowprof {
 namespace {
 
 // Of what is spent, for what is beside samples. So a short run, which can afford but a few stops,
 // has samples first.
 constexpr double share_beside = 0.25;
+// What a window may cost.
+constexpr double longest_seek_seconds = 0.04;
+
+bool chooses_by_worth(const RunOptions& options, const SamplingCosts& costs) {
+    // A load is one of replicas, and what is recorded is for them.
+    return options.mode == SamplingMode::automatic && costs.share() && !options.load &&
+           !options.record_input;
+}
 
 }  // namespace
+
+bool seeks_speed(const RunOptions& options, const SamplingCosts& costs,
+                 const SampledProcess& process) {
+    if (!options.sample_time || !chooses_by_worth(options, costs)) return false;
+    const auto most = costs.most_shadow_seconds(process);
+    if (process.kinds.choose(most) == SampleKind::shadow || !process.speeds.wants_window())
+        return false;
+    const auto expected = process.kinds.expected_cost_seconds(SampleKind::shadow);
+    return std::min(most, expected) <= longest_seek_seconds;
+}
 
 SampleSource& SourceChoice::next(const SampledProcess& process) {
     if (is_beside_due(process)) return *beside_;
@@ -24,8 +44,8 @@ void SourceChoice::on_done(const SampleSource& source) {
 }
 
 bool SourceChoice::is_beside_due(const SampledProcess& process) const {
-    if (!beside_) return false;
-    if (!options_.profiles.any_of_samples()) return true;
+    if (!beside_ || !measures_beside_) return false;
+    if (!makes_samples_) return true;
     if (beside_had_turn_) return false;
     const auto expected = beside_->expected_cost_seconds(process);
     return beside_seconds_ + expected <= share_beside * (costs_.total_seconds() + expected) &&
@@ -34,16 +54,15 @@ bool SourceChoice::is_beside_due(const SampledProcess& process) const {
 
 SampleSource& SourceChoice::sample_source(const SampledProcess& process) const {
     if (options_.mode == SamplingMode::live) return live_;
-    // A load is one of replicas, and what is recorded is for them.
-    const bool asks_for_shadows = !costs_.share() || options_.load || options_.record_input;
-    if (options_.mode == SamplingMode::shadow || asks_for_shadows) return shadows_;
+    if (!chooses_by_worth(options_, costs_) || seeks_speed(options_, costs_, process))
+        return shadows_;
     const auto best = process.kinds.choose(costs_.most_shadow_seconds(process));
     return best == SampleKind::shadow ? shadows_ : live_;
 }
 
 double SourceChoice::expected_cost_seconds(const SampledProcess& process) const {
     const auto cost = sample_source(process).expected_cost_seconds(process);
-    return beside_ ? cost / (1 - share_beside) : cost;
+    return beside_ && measures_beside_ ? cost / (1 - share_beside) : cost;
 }
 
 }  // namespace shadowprof

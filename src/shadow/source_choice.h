@@ -7,16 +7,31 @@
 
 namespace shadowprof {
 
+// Shadow samples of the process are worth less than live ones, but for the windows that they have:
+// how fast some of its code is, is not known.
+bool seeks_speed(const RunOptions& options, const SamplingCosts& costs,
+                 const SampledProcess& process);
+
 class SourceChoice {
   public:
     // All must outlive it.
     SourceChoice(const RunOptions& options, const SamplingCosts& costs, SampleSource& shadows,
                  SampleSource& live)
-        : options_(options), costs_(costs), shadows_(shadows), live_(live) {}
+        : options_(options),
+          costs_(costs),
+          shadows_(shadows),
+          live_(live),
+          makes_samples_(options.profiles.any_of_samples()) {}
 
     // Measurements that are made beside samples, for a share of the cost; or alone, where no
     // profile is made of samples.
     void set_beside(SampleSource* source) { beside_ = source; }
+
+    // From now on these profiles are made, of those that the run began with.
+    void collect(const ProfileKinds& profiles) {
+        makes_samples_ = profiles.any_of_samples();
+        measures_beside_ = profiles.latency;
+    }
 
     // For the process.
     SampleSource& next(const SampledProcess& process);
@@ -37,6 +52,8 @@ class SourceChoice {
     SampleSource& shadows_;
     SampleSource& live_;
     SampleSource* beside_ = nullptr;
+    bool makes_samples_;
+    bool measures_beside_ = true;   // where there is something
     double beside_seconds_ = 0;     // that it has cost
     bool beside_had_turn_ = false;  // the next one is that of samples
 };

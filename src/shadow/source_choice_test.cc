@@ -3,29 +3,10 @@
 #include <doctest/doctest.h>
 
 #include "ptrace/wait_hub.h"
+#include "shadow/fake_source.h"
 
 namespace shadowprof::source_choice_test {
 namespace {
-
-// Takes nothing; says what it would cost.
-class FakeSource final : public SampleSource {
-  public:
-    explicit FakeSource(double cost_seconds) : cost_seconds_(cost_seconds) {}
-    double expected_cost_seconds(const SampledProcess&) const override { return cost_seconds_; }
-    bool may_sample(const SampledProcess&) const override { return allowed; }
-    Result<SampleTaken> sample(SampledProcess&, SampleOrder) override { return SampleTaken{}; }
-    void on_step(SampleRunner&) override {}
-    std::chrono::nanoseconds on_finished(SampleRunner&, const SampleReport&,
-                                         SampledProcess*) override {
-        return {};
-    }
-    void fill(Profile&) const override {}
-
-    bool allowed = true;
-
-  private:
-    double cost_seconds_;
-};
 
 struct Scene {
     explicit Scene(const RunOptions& wanted) : options(wanted), costs(options, hub) {}
@@ -86,6 +67,28 @@ TEST_CASE("where no profile is made of samples, all turns are those of what is b
         scene.choice.on_tried(source, 0.001);
         scene.choice.on_done(source);
     }
+}
+
+TEST_CASE("samples and what is beside them are switched off and on again") {
+    Scene scene({.mode = SamplingMode::shadow});
+    scene.choice.set_beside(&scene.beside);
+    const auto besides = [&] {
+        int beside = 0;
+        for (int i = 0; i < 100; ++i) {
+            auto& source = scene.choice.next(scene.process);
+            beside += &source == &scene.beside;
+            scene.costs.add_pause(std::chrono::milliseconds(1));
+            scene.choice.on_tried(source, 0.001);
+            scene.choice.on_done(source);
+        }
+        return beside;
+    };
+    CHECK(besides() > 0);
+    scene.choice.collect({.latency = false});
+    CHECK(besides() == 0);
+    CHECK(scene.choice.expected_cost_seconds(scene.process) == 0.001);
+    scene.choice.collect({false, false, false, false, false, true, false});
+    CHECK(besides() == 100);
 }
 
 }  // namespace shadowprof::source_choice_test

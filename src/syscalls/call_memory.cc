@@ -22,10 +22,6 @@ constexpr std::uint64_t socket_size_bytes = 4;  // socklen_t
 constexpr int pidfd_message = 4;                // SCM_PIDFD
 constexpr std::uint64_t bad_address = -std::uint64_t{EFAULT};
 
-bool has_failed(std::uint64_t result) {
-    return result > std::uint64_t(-4096);
-}
-
 // What terminals and files are asked, and how much is written; what others write depends on the
 // device.
 struct IoctlRow {
@@ -292,9 +288,10 @@ std::optional<std::vector<MemoryBytes>> read_ranges(const std::vector<MemoryRang
 }
 
 bool may_write_anywhere(const MemoryUse& use, const CallArguments& arguments) {
-    return !use.is_known || std::ranges::any_of(use.accesses, [&](const MemoryAccess& access) {
+    const auto is_unknown_ioctl = [&](const MemoryAccess& access) {
         return access.kind == Kind::ioctl && !find_ioctl(arguments[access.other]);
-    });
+    };
+    return !use.is_known || use.writes_more || std::ranges::any_of(use.accesses, is_unknown_ioctl);
 }
 
 bool depends_on_argument_memory(const MemoryUse& use) {

@@ -31,6 +31,14 @@ class KnownMemory final : public MemoryReader {
     const std::vector<MemoryBytes>& parts_;
 };
 
+// What one call transfers at most: MAX_RW_COUNT, see read(2).
+inline constexpr std::uint64_t max_transfer_bytes = 0x7ffff000;
+
+// The result is -errno.
+constexpr bool has_failed(std::uint64_t result) {
+    return result > std::uint64_t(-4096);
+}
+
 // Nothing says what memory the call writes.
 bool may_write_anywhere(const MemoryUse& use, const CallArguments& arguments);
 

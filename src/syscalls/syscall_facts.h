@@ -52,6 +52,9 @@ struct MemoryAccess {
 struct MemoryUse {
     bool is_known = false;  // else it may write anywhere and map anything
     bool layout = false;    // the list of mappings may be another after it
+    // `accesses` are what it writes where it is recorded; there are arguments with which it writes
+    // more, and nothing says what.
+    bool writes_more = false;
     std::array<MemoryAccess, 5> accesses = {};
 };
 

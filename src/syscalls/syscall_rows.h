@@ -54,6 +54,10 @@ constexpr MemoryUse uses(Accesses... accesses) {
     return {.is_known = true, .accesses = {accesses...}};
 }
 template <typename... Accesses>
+constexpr MemoryUse uses_at_least(Accesses... accesses) {
+    return {.is_known = true, .writes_more = true, .accesses = {accesses...}};
+}
+template <typename... Accesses>
 constexpr MemoryUse layout(Accesses... accesses) {
     return {.is_known = true, .layout = true, .accesses = {accesses...}};
 }
@@ -202,7 +206,7 @@ inline constexpr SyscallRow rows[] = {
     {53, "socketpair", unsafe, nullptr, "makes a connection to others", uses(writes(3, 8))},
     {54, "setsockopt", output, sys_socket_output, "success assumed", no_memory},
     {55, "getsockopt", input, sys_socket_state, "as recorded",
-     uses(address(3, 4)), recorded(0b11111)},
+     uses_at_least(address(3, 4)), recorded(0b11111)},
     {56, "clone", misc, sys_clone, "threads only"},
     {57, "fork", unsafe, nullptr, "starts a process", no_memory},
     {58, "vfork", unsafe, nullptr, "starts a process"},

@@ -29,3 +29,10 @@ def periodic(windows, per_period):
     scaled to the same frequency: each window of consecutive instructions is off by less than what
     one period holds."""
     return windows * per_period
+
+
+def odds(samples, share, rest):
+    """By which factor the odds of a phase may be off its truth, either way, where samples begin at random
+    moments and so fall into it, and into the others, by their `share` and `rest` of the time."""
+    variance = OVERLAP_VARIANCE / samples * (1 / share + 1 / rest)
+    return math.exp(SIGMAS * math.sqrt(variance))

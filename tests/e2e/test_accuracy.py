@@ -78,11 +78,24 @@ class Accuracy(Files):
         for metric, measure in MEASURES:
             self.assertGreater(seen[metric][measure], 0.8, metric)
         self.assertLess(seen["values"]["difference"], 0.2)
+        self.assertLess(seen["invariances"]["difference"], 0.2)
         self.assertGreater(seen["values"]["covered"], 0.5)
         for metric, measure in MEASURES:
             self.assertLessEqual(seen[metric][measure], 1, metric)
         self.assertGreater(seen["coverage"], 0)
         self.assertIsNone(seen["streams"])
+
+    def test_floors_are_of_another_exact_run(self):
+        again = self.folder / "again.json"
+        self.make(again, FEW, "--mode=exact")
+        seen = self.accuracy(self.exact(), self.sampled(1), f"--floor={again}")
+        self.assertEqual(seen["floor"]["path"], str(again))
+        # The loop repeats exactly, but the program's start may not.
+        for metric, measure in MEASURES:
+            self.assertGreater(seen[metric]["floor"], 0.99, metric)
+        # Its counters never have the same value twice: the shares of their top values are chance.
+        self.assertLess(seen["values"]["floor"], 0.1)
+        self.assertLess(seen["invariances"]["floor"], 0.01)
 
     def test_profile_agrees_with_itself(self):
         full = self.exact()
@@ -100,13 +113,16 @@ class Accuracy(Files):
         seen = self.accuracy(full, self.sampled(1))
         self.assertIsNone(seen["values"])
         self.assertIn("values: FULL has no values", seen["notes"])
+        text = self.shadowprof("accuracy", full, self.sampled(1)).stdout
+        self.assertIn(b"values      difference not counted: FULL has no values", text)
+        self.assertIn(b"invariances difference not counted: FULL has no values", text)
         self.assertIsNotNone(seen["edges"])
 
     def test_text_names_the_worst_entries(self):
         full = self.exact()
         done = self.shadowprof("accuracy", "--top=2", full, self.sampled(1))
         self.assertEqual(done.code, 0, done.stderr)
-        self.assertIn(b"edges    accuracy", done.stdout)
+        self.assertIn(b"edges       accuracy", done.stdout)
         worst = done.stdout.partition(b"Edges that differ most\n")[2].partition(b"\n\n")[0]
         self.assertEqual(len(worst.splitlines()), 3)  # the head and two
         self.assertIn(b" -> ", worst)
@@ -120,6 +136,13 @@ class Accuracy(Files):
         self.assertEqual(done.code, 125)
         self.assertIn("different programs", done.stderr)
         self.assertEqual(done.stdout, b"")
+
+    def test_floors_of_different_programs_are_refused(self):
+        other = self.folder / "other.json"
+        self.shadowprof("run", "-q", "-o", other, "--mode=exact", "--", victim("edges"), "100")
+        done = self.shadowprof("accuracy", f"--floor={other}", self.exact(), self.sampled(1))
+        self.assertEqual(done.code, 125)
+        self.assertIn("--floor: these are profiles of different programs", done.stderr)
 
     def test_bad_arguments_and_files(self):
         for words, part in ((["a.json"], "SAMPLED"), (["-", "-"], "standard input"),

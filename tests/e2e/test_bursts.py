@@ -1,5 +1,7 @@
 """Count-driven bursts, and what users change while a run is under way."""
 
+import contextlib
+import json
 import os
 import signal
 import subprocess
@@ -77,6 +79,16 @@ class Bursts(TestCase):
                  for call in profile["calls"]}
         self.assertEqual(pairs["edges_call", "edges_leaf"], edge("edges_call", "edges_leaf"))
 
+    def test_a_kind_has_a_frequency_of_its_own(self):
+        profile, bursts = self.in_bursts("edges", "--every=100,call:2000", "--burst-length=edge:4")
+        self.parts = 2 * profile.samples
+        self.assert_share(bursts, "edge", 100)
+        self.assert_share(bursts, "path", 100)
+        calls, events = bursts["events_in_bursts"]["call"], bursts["events_counted"]
+        number = events / 2001
+        self.assertLessEqual(abs(calls - number),
+                             bounds.SIGMAS * (number / 12) ** 0.5 + 2 * profile.samples)
+
     def test_bursts_of_one_event_see_everything_in_proportion(self):
         every = 100
         profile, bursts = self.in_bursts("edges", f"--every={every}")
@@ -113,7 +125,8 @@ class Bursts(TestCase):
         profile, bursts = self.in_bursts("values", f"--every={every}",
                                          f"--burst-length=value:{length}", "--profiles=value")
         self.assertEqual(bursts["lengths"], {"value": length})
-        self.assertEqual(bursts["bursts"], 0)
+        self.assertGreater(bursts["bursts"], 0)
+        self.assertEqual(bursts["bursts_by_kind"], {"value": bursts["bursts"]})
         constant = profile.value("values_constant", "r8")
         self.assertEqual({int(top["value"], 16) for top in constant["top"]}, {42})
         load = profile.value("values_load", "edx")
@@ -162,6 +175,23 @@ class Bursts(TestCase):
         place = profile.locations[location]
         return place["module"] == profile.module and first <= int(place["address"], 16) <= last
 
+    def test_bursts_of_all_kinds_are_counted(self):
+        """Hazards and streams have the same bursts, which are counted once."""
+        profile, bursts = self.in_bursts("values", "--mode=exact", "--every=100,value:1000",
+                                         "--profiles=edge,path,call,value,hazard,stream",
+                                         "--burst-length=stream:50", arguments=["200000"])
+        kinds = {"edge", "path", "call", "value", "hazard", "stream"}
+        for by_kind in ("lengths", "bursts_by_kind", "events_in_bursts"):
+            self.assertEqual(set(bursts[by_kind]), kinds)
+        self.assertEqual(bursts["own_every"], {"value": 1000})
+        by_kind = bursts["bursts_by_kind"]
+        self.assertGreater(min(by_kind.values()), 0)
+        self.assertEqual(by_kind["hazard"], by_kind["stream"])
+        self.assertEqual(bursts["bursts"], by_kind["edge"] + by_kind["value"] + by_kind["stream"])
+        for kind, events in bursts["events_in_bursts"].items():
+            self.assertGreater(events, 0, kind)
+            self.assertLess(events, bursts["events_counted"], kind)
+
     def test_exact_mode_repeats_by_its_seed(self):
         def counts(seed):
             profile, bursts = self.in_bursts("edges", "--mode=exact", "--every=50",
@@ -175,7 +205,8 @@ class Bursts(TestCase):
     def test_other_kinds_are_not_collected(self):
         profile, bursts = self.in_bursts("edges", "--every=50", "--profiles=call",
                                          "--max-samples=5", least=1)
-        self.assertEqual(list(bursts["lengths"]), ["call"])
+        for by_kind in ("lengths", "bursts_by_kind", "events_in_bursts"):
+            self.assertEqual(list(bursts[by_kind]), ["call"])
         self.assertGreater(len(profile["calls"]), 0)
         for kind in ("edges", "paths", "values"):
             self.assertEqual(profile[kind], [])
@@ -183,6 +214,145 @@ class Bursts(TestCase):
 
 def catches_sigterm(pid):
     return int(processes.status_of(pid)["SigCgt"], 16) >> (signal.SIGTERM - 1) & 1
+
+
+# Of an entry of a list, what names it and what is counted of it.
+LISTS = {"edges": (("from", "to", "kind"), ("count",)),
+         "paths": (("blocks", "instructions"), ("count",)),
+         "calls": (("site", "callee"), ("count",)),
+         "stacks": (("frames",), ("instructions", "samples", "time_ns")),
+         "values": (("at", "operand", "width"), ("count",)),
+         "threads": (("pid", "tid", "name"), ("samples", "instructions"))}
+
+
+def counts_of(profile):
+    """All that is counted, by what is counted; locations by where they are."""
+    def place(number):
+        location = profile["locations"][number]
+        return profile["modules"][location["module"]]["path"], location["address"]
+
+    def key(name, value):
+        if name in ("from", "to", "site", "callee", "at"):
+            return place(value)
+        return tuple(map(place, value)) if name in ("frames", "blocks") else value
+
+    found = {}
+    for name, (names, counted) in LISTS.items():
+        for entry in profile.get(name, []):
+            of = (name, *(key(each, entry.get(each)) for each in names))
+            found[of] = tuple(entry.get(each, 0) for each in counted)
+    sampling = profile["sampling"]
+    found["samples"] = sampling["samples"], sampling["instructions"], sampling["single_stepped"]
+    found["ended"] = sampling["ended"]
+    found["counters"] = {name: count for name, count in sampling["counters"].items() if count}
+    found["overhead"] = tuple(profile["overhead"][each] for each in ("stops", "forks"))
+    found["syscalls"] = profile["syscalls"]
+    found["processes"] = tuple(profile["other_processes"][each] +
+                               sum(process[each] for process in profile["processes"])
+                               for each in ("samples", "instructions"))
+    return found
+
+
+class Phases(TestCase):
+    """--dump-every, and dump-new."""
+
+    def phases(self):
+        return sorted(self.folder.glob("profile.[0-9][0-9][0-9][0-9].json"))
+
+    def assert_adds_up(self, whole_profile):
+        merged = self.folder / "merged.json"
+        done = self.shadowprof("merge", "-o", merged, *self.phases())
+        self.assertEqual(done.code, 0, done.stderr)
+        merged = json.loads(merged.read_text())
+        self.assert_valid(merged)
+        expected, found = counts_of(whole_profile), counts_of(merged)
+        self.assertEqual(found.keys() ^ expected.keys(), set())
+        for of, counts in expected.items():
+            self.assertEqual(found[of], counts, of)
+        self.assertAlmostEqual(merged["run"]["seconds"], whole_profile["run"]["seconds"], 2)
+        self.assertEqual(merged["run"]["started"], whole_profile["run"]["started"])
+
+    def profile_of_phases(self, *command, options=()):
+        for old in self.phases():
+            old.unlink()
+        done, profile = self.profile(*command, options=("--dump-every=100ms", *options))
+        self.assertEqual((done.code, done.stderr), (0, ""))
+        for path in self.phases():
+            phase = json.loads(path.read_text())
+            self.assert_valid(phase)
+            is_last = path == self.phases()[-1]
+            self.assertEqual(phase["run"]["exit"], profile["run"]["exit"] if is_last else {})
+        return profile
+
+    def test_phases_add_up_to_the_whole(self):
+        for factor in (1, 4, 16, 64):
+            profile = self.profile_of_phases(
+                victim("values"), str(20_000_000 * factor),
+                options=("--probe", "all: entry { count() by caller }"))
+            if len(self.phases()) >= 4 and whole(profile) >= 10:
+                break
+        self.assertGreaterEqual(len(self.phases()), 2)
+        self.assert_adds_up(profile.data)
+
+    def test_phases_of_several_processes_add_up(self):
+        work = f"for i in 1 2 3; do {victim('edges')} 500000; {victim('paths')} 5000000; done"
+        profile = self.profile_of_phases("sh", "-c", work)
+        self.assertGreaterEqual(len(self.phases()), 2)
+        self.assert_adds_up(profile.data)
+
+    def test_phases_of_a_short_run_are_one(self):
+        profile = self.profile_of_phases("true")
+        self.assertEqual([path.name for path in self.phases()][0], "profile.0001.json")
+        self.assertEqual(profile["run"]["options"]["dump-every"], "100000us")
+
+    def test_phases_of_a_profile_that_converges_add_up(self):
+        """Samples are eight times as far apart then: they weigh more."""
+        profile = self.profile_of_phases(victim("edges"), "8000000",
+                                         options=("--until-converged=50%", "--load=1"))
+        self.assert_adds_up(profile.data)
+
+    def test_bursts_of_phases_add_up(self):
+        profile = self.profile_of_phases(victim("edges"), "3000000", options=("--every=1000",))
+        self.assert_adds_up(profile.data)
+        events = [json.loads(path.read_text())["sampling"]["bursts"]["events_counted"]
+                  for path in self.phases()]
+        self.assertEqual(sum(events), profile["sampling"]["bursts"]["events_counted"])
+
+    def test_phases_of_an_attached_process_add_up(self):
+        target, tag = self.start([victim("checksum"), "1", "0"], stdout=subprocess.PIPE)
+        self.addCleanup(self._kill_all, target.pid, tag)
+        processes.wait_for(lambda: catches_sigterm(target.pid), "the program's handler")
+        done = self.shadowprof("attach", "-q", "-o", self.profile_path, "--dump-every=200ms",
+                               "--load=0.5", "--duration=1s", target.pid)
+        self.assertEqual((done.code, done.stderr), (0, ""))
+        os.kill(target.pid, signal.SIGTERM)
+        target_done = self.finish(target, tag)
+        self.assertTrue(target_done.stdout.startswith(b"checksum: unharmed"), target_done.stdout)
+        self.assert_adds_up(self.read_profile().data)
+
+    def test_phases_that_cannot_be_written_are_told_and_come_with_the_next(self):
+        (self.folder / "profile.0001.json").mkdir()
+        done, profile = self.profile(victim("edges"), "3000000", options=("--dump-every=100ms",))
+        self.assertEqual(done.code, 0)
+        self.assertIn("profile.0001.json'", done.stderr)
+        self.assertIn("name a file in it", done.stderr)
+        (self.folder / "profile.0001.json").rmdir()
+        if self.phases():
+            self.assert_adds_up(profile.data)
+
+    def test_phases_need_a_file(self):
+        for output in ("-", "/dev/null"):
+            done = self.shadowprof("run", "-o", output, "--dump-every=1s", "true")
+            self.assertEqual(done.code, 125)
+            self.assertIn("--dump-every: profiles of intervals are files", done.stderr)
+            self.assertIn("-o", done.stderr)
+        self.assertIn("100ms", self.shadowprof("run", "--dump-every=1ms", "true").stderr)
+
+
+def whole_or_cut(profile):
+    """Samples that have finished, of those that had begun."""
+    sampling = profile["sampling"]
+    return sampling["samples"] - sampling["ended"].get("idle", 0)
 
 
 class Control(TestCase):
@@ -193,10 +363,11 @@ class Control(TestCase):
         for name in ("ctl", "ack"):
             os.mkfifo(self.folder / name)
 
-    def begin(self, *options, control="fifo:ctl,ack"):
+    def begin(self, *options, control="fifo:ctl,ack",
+              script="echo $$ >new && mv new pid && exec \"$0\" 1 0"):
         self.tracer, self.tag = self.start(
             [SHADOWPROF, "run", "-q", "-o", self.profile_path, f"--control={control}", *options,
-             "--", "sh", "-c", "echo $$ >new && mv new pid && exec \"$0\" 1 0", victim("checksum")],
+             "--", "sh", "-c", script, victim("checksum")],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.addCleanup(self._kill_all, self.tracer.pid, self.tag)
         if control.endswith("ack"):
@@ -220,6 +391,9 @@ class Control(TestCase):
         pid = int((self.folder / "pid").read_text())
         processes.wait_for(lambda: catches_sigterm(pid), "the program's handler")
         return pid
+
+    def finish_script(self):
+        return self.finish(self.tracer, self.tag), self.read_profile()
 
     def end(self, module=None):
         os.kill(self.wait_for_target(), signal.SIGTERM)
@@ -249,6 +423,7 @@ class Control(TestCase):
         self.ask("burst-length edge:4,value:20")
         self.assertTrue(self.send("bogus \x1b[31m").startswith("error: accepted are enable"))
         self.assertTrue(self.send("every none").startswith("error: "))
+        self.assertTrue(self.send("disavle").startswith("error: did you mean 'disable'? "))
         self.ask("enable")
         self.ask("stop")
         done, profile = self.end()
@@ -275,6 +450,115 @@ class Control(TestCase):
         self.assertEqual(done.code, 0, done.stderr)
         self.assertEqual(self.changes(profile), ["disable", "enable"])
         self.assertGreater(profile["sampling"]["instructions"], 0)
+
+    def test_values_that_are_switched_off_are_not_counted(self):
+        (self.folder / "file").write_text("disable\nprofiles edge,path,call\nenable\n")
+        done, profile = self.profile(victim("values"), options=(f"--control={self.folder}/file",))
+        self.assertEqual(done.code, 0, done.stderr)
+        self.assertEqual(self.changes(profile), ["disable", "profiles edge,path,call", "enable"])
+        self.assertGreater(profile["sampling"]["instructions"], 0)
+        self.assertEqual(profile["values"], [])
+
+    def test_a_budget_and_a_load_are_changed(self):
+        self.begin("--load=0.5")
+        self.ask("budget 2%")
+        self.ask("load 3")
+        self.ask("budget 50")
+        for line in ("budget 0", "load many", "profiles edge"):
+            self.assertTrue(self.send(line).startswith("error: "), line)
+        self.ask("stop")
+        _, profile = self.end()
+        self.assertEqual(self.changes(profile), ["budget 2%", "load 3", "budget 50", "stop"])
+        self.assertEqual(profile["overhead"]["budget_percent"], 0)
+
+    def read_dump(self, name):
+        data = json.loads((self.folder / name).read_text())
+        self.assert_valid(data)
+        return data
+
+    def test_a_dump_is_what_was_seen_until_now(self):
+        self.begin(script=f"while ! [ -e end ]; do {victim('edges')} 3000000 >/dev/null; done")
+
+        def dump(name):
+            self.ask(f"dump {name}")
+            return self.read_dump(name)
+
+        processes.wait_for(lambda: dump("a.json")["sampling"]["instructions"], "a sample")
+        first = dump("a.json")
+        self.assertTrue((self.folder / "a.json.old").exists())
+        processes.wait_for(lambda: dump("b b.json")["sampling"]["samples"] >
+                           first["sampling"]["samples"], "another sample")
+        second = dump("b b.json")
+        self.assertTrue(any("function" in location for location in second["locations"]))
+        self.assertEqual(second["run"]["exit"], {})
+        self.ask("stop")
+        (self.folder / "end").touch()
+        done, profile = self.finish_script()
+        self.assertEqual(done.code, 0, done.stderr)
+        for earlier, later in ((first, second), (second, profile)):
+            self.assertLessEqual(earlier["sampling"]["samples"], later["sampling"]["samples"])
+            self.assertLessEqual(earlier["run"]["seconds"], later["run"]["seconds"])
+            self.assertEqual(earlier["run"]["started"], later["run"]["started"])
+        self.assertEqual(self.changes(profile), ["stop"])
+
+    def test_phases_of_a_program_are_in_different_dumps(self):
+        """A script runs one program until it is told, and then another one."""
+        script = (f"while ! [ -e go ]; do {victim('edges')} 3000000 >/dev/null; done; >gone; "
+                  f"while ! [ -e end ]; do {victim('paths')} 9000000 >/dev/null; done")
+        self.begin(script=script)
+
+        def dump(line):
+            self.ask(line)
+            return self.read_dump(line.split()[1])
+
+        def functions(profile):
+            return {location.get("function") for location in profile["locations"]}
+
+        processes.wait_for(lambda: "edges_run" in functions(dump("dump all.json")), "edges")
+        self.ask("disable")
+        (self.folder / "go").touch()
+        processes.wait_for((self.folder / "gone").exists, "the other program")
+        # Which samples were under way when they were disabled finish, or are given up.
+        begun = dump("dump all.json")["sampling"]["changes"][0]["samples"]
+        with contextlib.suppress(AssertionError):
+            processes.wait_for(lambda: whole_or_cut(dump("dump all.json")) >= begun, "samples", 10)
+        first = dump("dump-new first.json")
+        self.ask("enable")
+        processes.wait_for(lambda: "paths_run" in functions(dump("dump all.json")), "paths")
+        second = dump("dump-new second.json")
+        self.ask("disable")
+        (self.folder / "end").touch()
+        done, profile = self.finish_script()
+        self.assertEqual(done.code, 0, done.stderr)
+        self.assertIn("edges_run", functions(first))
+        self.assertNotIn("paths_run", functions(first))
+        self.assertIn("paths_run", functions(second))
+        self.assertNotIn("edges_run", functions(second))
+        self.assertTrue({"edges_run", "paths_run"} <= functions(profile.data))
+        seconds = [each["run"]["seconds"] for each in (first, second, profile.data)]
+        self.assertLess(seconds[0] + seconds[1], seconds[2])
+        self.assertEqual(self.changes(second), ["enable"])
+
+    def test_a_dump_that_cannot_be_written_is_told_and_changes_nothing(self):
+        self.begin()
+        (self.folder / "fifo").unlink(missing_ok=True)
+        os.mkfifo(self.folder / "fifo")
+        for name, reason in (("no/such/a.json", "create the directory first"),
+                             ("fifo", "no regular file"), (".", "name a file in it"),
+                             ("-", "the name of a file")):
+            answer = self.send(f"dump {name}")
+            self.assertTrue(answer.startswith("error: "), answer)
+            self.assertIn(reason, answer)
+            self.assertNotIn("-o", answer)
+        self.assertTrue(self.send("dunp a.json").startswith("error: did you mean 'dump'? "))
+        self.ask("dump a.json")
+        self.ask("stop")
+        done, profile = self.end()
+        self.assertEqual(self.changes(profile), ["stop"])
+        for name in ("no/such/a.json", "fifo", "."):
+            self.assertIn(f"'{name}'", done.stderr)
+        left = {path.name for path in self.folder.iterdir()}
+        self.assertFalse({name for name in left if name.startswith(".shadowprof")}, left)
 
     def test_every_needs_bursts(self):
         self.begin()

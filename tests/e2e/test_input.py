@@ -44,7 +44,7 @@ class Input(TestCase):
 
 
 class Run(Input):
-    def record(self, way, *options):
+    def record(self, way, *options, size="1M"):
         """Until samples go on over what is read: where the program is not quick they do not wait
         for it, and some are of the victim's check, which reads nothing. How many it is that do is
         the machine's choice."""
@@ -53,7 +53,7 @@ class Run(Input):
             return victim("input"), way, self.mebibytes
 
         done, profile = self.profile_until(self.go_on_over_reads, command, module=victim("input"),
-                                           options=("--record-input", *options))
+                                           options=("--record-input", f"--sample-size={size}", *options))
         self.assertEqual((done.code, done.stderr), (0, ""), done.stdout)
         self.assert_right_bytes(profile, self.least_of_going_on(profile))
         self.assertGreater(whole(profile), 0)
@@ -72,7 +72,7 @@ class Run(Input):
 
     def test_without_it_they_end(self):
         done, profile = self.profile(victim("input"), "read", MEBIBYTES, module=victim("input"),
-                                     options=["--follow-forks=no"])
+                                     options=["--follow-forks=no", "--sample-size=1M"])
         self.assertEqual(done.code, 0, done.stdout)
         sampling = profile["sampling"]
         ended = sampling["ended"].get("input", 0)
@@ -94,7 +94,7 @@ class Run(Input):
     def test_overlapping_samples_get_each_their_own(self):
         for way in ("read", "poll"):
             with self.subTest(way=way):
-                self.record(way, "--load=4", "--sample-size=300k")
+                self.record(way, "--load=4", size="300k")
 
     def test_a_program_without_input_is_sampled_as_without(self):
         done, profile = self.profile_until(

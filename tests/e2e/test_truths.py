@@ -1,8 +1,10 @@
 """Profiles of victims whose truth is known by construction: see the comments in tests/victims."""
 
+import math
+import subprocess
 
 import bounds
-from harness import TestCase, main, victim, whole
+from harness import TestCase, main, once, require_programs, victim, whole
 
 
 # The values of so many instructions are recorded once.
@@ -155,28 +157,131 @@ class Speeds(Truth):
 
     program = "speeds"
     work = 150
-    options = ("--sample-time=300us", "--mode=shadow", "--load=1", "--profiles=edge")
+    options = ("--sample-time=300us", "--mode=shadow", "--load=1", "--profiles=edge,method")
     TURNS = {"arithmetic": 4_000_000, "divides": 600_000, "chase": 60_000, "branches": 600_000}
+    WINDOWS = 200
 
     def is_enough(self, profile):
-        return profile["sampling"]["counters"].get("windows_met", 0) >= 80
+        return profile["sampling"]["counters"].get("windows_met", 0) >= self.WINDOWS
+
+    def setUp(self):
+        super().setUp()
+        self.windows = self.seen["sampling"]["counters"].get("windows_met", 0)
+
+    def times(self):
+        """Seconds of processor time, which the program measures in a run of its own: memory may be slower or
+        faster then."""
+        text = once("times of speeds", lambda: subprocess.run(
+            [victim(self.program), "30", "times"], check=True, stdout=subprocess.PIPE, text=True).stdout)
+        return {name: float(seconds) for name, seconds in map(str.split, text.splitlines())}
+
+    def assert_odds(self, amounts, truth):
+        """The odds of each phase are as near the truth as so many samples allow, which is a factor of 7 or so.
+        Samples of a size have those of turns of the fastest phase wrong by a factor of 14, and those of time of
+        the slowest by 24."""
+        if self.windows < self.WINDOWS:
+            self.skipTest(f"only {self.windows} windows in all of the work")
+        times = self.times()
+        for name in truth:
+            others = [other for other in truth if other != name]
+            # The others are as uncertain as the one that has most of what they have.
+            main = max(others, key=truth.get)
+            share, of_main = (times[each] / sum(times.values()) for each in (name, main))
+            found, true = (each[name] / sum(each[other] for other in others) for each in (amounts, truth))
+            with self.subTest(phase=name):
+                self.assertLess(abs(math.log(found / true)),
+                                math.log(bounds.odds(self.windows, share, of_main)),
+                                f"{amounts}, {truth}, {self.windows} windows")
 
     def test_slow_phases_do_not_count_too_often(self):
         turns = dict.fromkeys(self.TURNS, 0)
-        for (_, target), count in self.profile_of[self.program, self.options].edge_counts().items():
+        for (_, target), count in self.seen.edge_counts().items():
             name = target.removeprefix("speeds_").removesuffix("_turn")
-            turns[name] = turns.get(name, 0) + count
-        seen = sum(turns[name] for name in self.TURNS)
-        for name, wanted in self.TURNS.items():
-            truth = wanted / sum(self.TURNS.values())
-            # By moments of time each would have some 20% or more.
-            self.assertAlmostEqual(turns[name] / seen, truth, delta=0.15 * truth + 0.08,
-                                   msg=f"{name}: {turns}")
+            if name in turns:
+                turns[name] += count
+        self.assert_odds(turns, self.TURNS)
+
+    def test_time_is_that_of_the_program(self):
+        times = self.times()
+        found = dict.fromkeys(times, 0)
+        for method in self.seen["methods"]:
+            name = (self.seen.name(method["entry"]) or "").removeprefix("speeds_")
+            if name in found:
+                found[name] += method["time_ns"]
+        self.assert_odds(found, times)
+
+    def test_the_ticks_of_the_clock_add_up(self):
+        """Where the kernel lets us read it."""
+        time = sum(ticks["time_ns"] for ticks in self.seen["clock"])
+        if time == 0:
+            self.skipTest("there is no clock of processor time here")
+        self.assertEqual(time, sum(thread["time_ns"] for thread in self.seen["threads"]))
+        self.assertLessEqual(time / 1e9, 1.05 * self.seen["run"]["seconds"])
+        of_functions = sum(method.get("time_ns", 0) for method in self.seen["methods"])
+        self.assertLessEqual(of_functions, time)
+        self.assertGreater(of_functions, 0.9 * time)
+        counters = self.profile_of[self.program, self.options]["sampling"]["counters"]
+        self.assertEqual(counters["clock_ticks"], sum(each["ticks"] for each in self.seen["clock"]))
+
+    def test_without_the_clock_times_are_those_of_samples(self):
+        done, profile = self.profile(victim(self.program), "60", module=victim(self.program),
+                                     options=(*self.options, "--task-clock=no"))
+        self.assertEqual(done.code, 0, done.stderr)
+        self.assertEqual(profile["clock"], [])
+        self.assertNotIn("clock_ticks", profile["sampling"]["counters"])
+        self.assertNotIn("time_ns", profile["threads"][0])
+        self.assertGreater(sum(method.get("time_ns", 0) for method in profile["methods"]), 0)
 
     def test_samples_end_in_states_of_the_program(self):
         counters = self.profile_of[self.program, self.options]["sampling"]["counters"]
-        self.assertEqual(counters.get("windows_missed", 0), 0)
+        # Of a window in which the program became much faster, the emulation does not see the end.
+        self.assertLessEqual(counters.get("windows_missed", 0), counters["windows_met"] / 20)
+        self.assertEqual(counters.get("windows_missed_memory", 0), 0)
         self.assertGreater(counters["window_instructions"], 0)
+
+
+class Interpreter(TestCase):
+    """It comes by the same places with the same registers and the same stack again and again."""
+
+    SCRIPT = """
+        local numbers, sum, begin = {}, 0, os.clock()
+        for i = 1, 64 do numbers[i] = i end
+        for round = 1, arg[1] do
+            for i = 1, 64 do
+                sum = sum + numbers[i]
+                numbers[i] = (numbers[i] * 5 + 1) % 1024
+            end
+        end
+        print(os.clock() - begin)"""
+    OPTIONS = ("--sample-time=300us", "--mode=shadow", "--load=1", "--profiles=edge")
+
+    def command(self, rounds):
+        script = self.folder / "numbers.lua"
+        script.write_text(self.SCRIPT)
+        return "lua5.4", script, str(rounds)
+
+    def instructions_of(self, rounds):
+        done, profile = self.profile(*self.command(rounds), options=("--mode=exact", "--profiles=edge"))
+        self.assertEqual(done.code, 0, done.stderr)
+        return profile["sampling"]["instructions"]
+
+    def test_windows_end_when_the_program_was_there(self):
+        """So as many instructions are in them as in other stretches of so much of its time. A state that comes
+        at each turn of a loop would be met hundreds of times too early."""
+        fewer, more = 1_000, 3_000
+        instructions = (self.instructions_of(more) - self.instructions_of(fewer)) / (more - fewer)
+        rounds = 200_000
+        done = subprocess.run(self.command(rounds), check=True, stdout=subprocess.PIPE, text=True)
+        per_second = instructions * rounds / float(done.stdout)
+        done, profile = self.profile_until(
+            lambda profile: profile["sampling"]["counters"].get("windows_met", 0) >= 20,
+            lambda factor: self.command(factor * rounds), options=self.OPTIONS)
+        counters = profile["sampling"]["counters"]
+        self.assertGreater(counters.get("windows_met", 0), 0, done.stderr)
+        seen = counters["window_instructions"] / counters["window_ns"] * 1e9
+        self.assertLess(abs(math.log(seen / per_second)), math.log(3),
+                        f"{seen:.3g} instructions a second in {counters['windows_met']} windows, "
+                        f"{per_second:.3g} in the run")
 
 
 class Paths(Truth):
@@ -193,11 +298,13 @@ class Paths(Truth):
     }
 
     def paths_in_loop(self):
+        """Where a sample ends within a block there is another of the same blocks with fewer instructions, which
+        is less hot and so comes later."""
         found = {}
         for path in self.seen["paths"]:
             blocks = tuple(self.seen.name(block) for block in path["blocks"])
             if any(name and name.startswith("paths_") for name in blocks):
-                found[blocks] = path
+                found.setdefault(blocks, path)
         return found
 
     def test_sampled_well(self):
@@ -218,8 +325,8 @@ class Paths(Truth):
         whole = {blocks for blocks, _, _ in self.PATHS.values()}
         others = {blocks: path["count"] for blocks, path in self.paths_in_loop().items()
                   if blocks not in whole}
-        # A sample begins in the middle of a path and ends in one.
-        self.assertLessEqual(sum(others.values()), 2 * self.seen.samples, others)
+        # A sample begins in the middle of a path and ends in one, and short samples weigh more than others.
+        self.assertLessEqual(sum(others.values()), 3 * self.seen.samples, others)
 
 
 class Values(Truth):
@@ -259,11 +366,14 @@ class Values(Truth):
         self.assertLessEqual(set(top), {7, 9, *range(1000, 1102)})
         off = bounds.binomial(executions, 717 / 1024, top[7][1])
         self.assertAlmostEqual(entry["invariance"], 717 / 1024, delta=off / executions)
+        self.assertLess(entry["invariance_lower_bound"], 717 / 1024)
+        self.assertGreater(entry["invariance_lower_bound"], 0.1)
 
     def test_constant(self):
         top, executions, entry = self.shares("values_constant", "r8")
         self.assertEqual(set(top), {42})
         self.assertEqual(entry["invariance"], 1.0)
+        self.assertGreater(entry["invariance_lower_bound"], 0.5)
         self.assertLessEqual(abs(top[42][0] - executions), bounds.hotlist(top[42][1]))
 
     def test_counter_has_no_frequent_value(self):
@@ -271,7 +381,7 @@ class Values(Truth):
         top, _, entry = self.shares("values_counter", "r9")
         for value, (count, error) in top.items():
             self.assertLessEqual(abs(count - 1), bounds.hotlist(error), hex(value))
-        self.assertLess(entry["invariance"], 0.1)
+        self.assertNotIn("invariance", entry)
 
     def test_four_values_in_turn(self):
         self.assert_shares("values_periodic", "r11d", {value: 0.25 for value in range(4)})
@@ -376,6 +486,7 @@ class Callers(TestCase):
     def assert_always(self, entry, value):
         self.assertEqual([top["text"] for top in entry["top"]], [str(value)])
         self.assertEqual(entry["invariance"], 1)
+        self.assertGreater(entry["invariance_lower_bound"], 0.5)
 
     def test_every_execution_by_its_caller(self):
         work = 20_000
@@ -385,7 +496,7 @@ class Callers(TestCase):
         self.assertEqual([found[key]["count"] for key in (self.FIRST, self.SECOND, self.MIDDLE)],
                          [work, work, 2 * work])
         self.assert_always(found[self.FIRST], 8)
-        self.assertLess(found[self.SECOND]["invariance"], 0.5)
+        self.assertLess(found[self.SECOND].get("invariance", 0), 0.5)
         self.assertEqual({top["text"]: top["count"] for top in found[self.MIDDLE]["top"]},
                          {"6": work, "7": work})
 
@@ -414,4 +525,5 @@ class Callers(TestCase):
 
 
 if __name__ == "__main__":
+    require_programs("lua5.4")
     main()

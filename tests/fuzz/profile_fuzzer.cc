@@ -72,8 +72,9 @@ void compare(const ProfileFile& file) {
     symbols.number_as(accuracy->modules);
     const AccuracySide side{"profile", file.profile};
     NullSink sink;
-    accuracy_text(*accuracy, side, side, symbols);
-    if (!write_accuracy(*accuracy, side, side, symbols, sink)) fail("accuracy", "not written");
+    accuracy_text(*accuracy, {side, side, side}, symbols);
+    if (!write_accuracy(*accuracy, {side, side, side}, symbols, sink))
+        fail("accuracy", "not written");
 }
 
 void write_again(const Profile& profile, SymbolSource& symbols, std::string_view what) {

@@ -36,7 +36,10 @@ struct AnnotatedInstruction {
     std::vector<const Hazard*> hazards;  // whose later access it is
     const LoadLatency* latency = nullptr;
     const AddressPattern* addresses = nullptr;
+    std::uint64_t time_ns = 0;  // of the kernel's clock, see ClockTicks
 
+    // Neither executed in a sample, nor where the clock ticked.
+    bool is_cold() const { return executions == std::uint64_t{0} && time_ns == 0; }
     // Nothing without bytes.
     std::optional<Instruction> decode() const;
     std::uint64_t times_left() const;   // the sum over `successors`
@@ -49,6 +52,7 @@ struct AnnotatedFunction {
     std::string name;                        // as function_name() has it
     double share = 0;                        // of the profile's instructions, see HotFunctions
     std::optional<double> error;             // of the share
+    std::optional<double> time_share;        // where the kernel's clock was read
     std::vector<AnnotatedInstruction> code;  // by rising address
     // Its lines are what the module's own debug information says, not the profile: only then may
     // the files that it names be read.

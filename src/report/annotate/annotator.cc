@@ -49,10 +49,10 @@ std::uint64_t AnnotatedInstruction::times_taken() const {
     return taken;
 }
 
-Annotator::Annotator(const Profile& profile, SymbolSource& recorded)
+Annotator::Annotator(const Profile& profile, SymbolSource& recorded, StackWeight weight)
     : profile_(profile),
       symbols_(recorded, profile.modules),
-      functions_(hot_functions(profile, symbols_)) {
+      functions_(hot_functions(profile, symbols_, weight)) {
     for (const HotFunction& hot : functions_.list)
         hot_by_start_[symbols_.function_start(hot.at)] = &hot;
     collect_facts();
@@ -74,6 +74,7 @@ void Annotator::collect_facts() {
     for (const LoadLatency& load : profile_.latency) facts_[load.at].latency = &load;
     for (const AddressPattern& pattern : profile_.addresses)
         facts_[pattern.at].addresses = &pattern;
+    for (const ClockTicks& ticks : profile_.clock) facts_[ticks.at].time_ns += ticks.time_ns;
 }
 
 Annotator::ModuleCode& Annotator::module(std::uint32_t index) {
@@ -112,6 +113,8 @@ AnnotatedFunction Annotator::annotated(CodeLocation start, CodeLocation at) {
     if (const HotFunction* hot = hot_function(start)) {
         function.share = hot->share;
         function.error = hot->error;
+        if (!profile_.clock.empty() && functions_.unit == FunctionWeight::instructions)
+            function.time_share = hot->other_share;
     }
     ModuleCode& code = module(start.module);
     function.incomplete = code.reason;
@@ -214,6 +217,7 @@ void Annotator::add_facts(CodeLocation at, AnnotatedInstruction& instruction) co
     instruction.hazards = facts.hazards;
     instruction.latency = facts.latency;
     instruction.addresses = facts.addresses;
+    instruction.time_ns = facts.time_ns;
 }
 
 }  // namespace shadowprof

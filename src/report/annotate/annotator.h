@@ -14,8 +14,9 @@ namespace shadowprof {
 
 class Annotator {
   public:
-    // Both must outlive this.
-    Annotator(const Profile& profile, SymbolSource& recorded);
+    // Both must outlive this. `weight`: of functions().
+    Annotator(const Profile& profile, SymbolSource& recorded,
+              StackWeight weight = StackWeight::instructions);
 
     // Those that executed, hottest first.
     const HotFunctions& functions() const { return functions_; }
@@ -35,6 +36,7 @@ class Annotator {
         std::vector<const Hazard*> hazards;
         const LoadLatency* latency = nullptr;
         const AddressPattern* addresses = nullptr;
+        std::uint64_t time_ns = 0;
     };
     // A module's file, and how often its instructions were executed.
     struct ModuleCode {

@@ -24,7 +24,7 @@ Profile profile_of(const std::string& path, std::map<std::string, std::uint64_t>
                        .operand = "eax",
                        .width_bytes = 4,
                        .count = 7,
-                       .invariance = 1,
+                       .invariance = Invariance{1, 1},
                        .top = {{std::vector<std::byte>(4), 7, 0}}}};
     profile.latency = {{.at = {0, call}, .timed = 1}};
     return profile;

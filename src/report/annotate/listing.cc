@@ -16,6 +16,7 @@ namespace shadowprof {
 struct FunctionListing::SourceLine {
     std::uint64_t instructions = 0;  // executed
     std::uint64_t executions = 0;    // of the one that was executed most often
+    std::uint64_t time_ns = 0;
     std::vector<std::string> facts;
 };
 
@@ -49,7 +50,8 @@ std::string targets_text(const AnnotatedInstruction& instruction,
     for (std::size_t i = 0; i < std::min(successors.size(), most_named_targets); ++i) {
         text += fmt::format("{} {}", i == 0 ? "" : ",",
                             location_name(modules, symbols, successors[i].to));
-        if (successors.size() > 1) text += " " + percent(ratio(successors[i].count, all));
+        if (successors.size() > 1)
+            text += fmt::format(" {}", percent(ratio(successors[i].count, all)));
     }
     if (successors.size() > most_named_targets)
         text += fmt::format(", {} more", successors.size() - most_named_targets);
@@ -126,7 +128,7 @@ std::vector<std::string> instruction_facts(const AnnotatedInstruction& instructi
     if (instruction.addresses) facts.push_back(pattern_text(instruction.addresses->moves));
     if (!is_constant_by_design(instruction.text))
         for (const ValueProfile* value : instruction.values)
-            if (!value->top.empty() && value->invariance >= least_named_invariance)
+            if (share_of(value->invariance) >= least_named_invariance)
                 facts.push_back(value_text(*value));
     std::erase(facts, std::string());
     return facts;
@@ -134,7 +136,11 @@ std::vector<std::string> instruction_facts(const AnnotatedInstruction& instructi
 
 void FunctionListing::print(const AnnotatedFunction& function, const ListingOptions& options) {
     executed_ = 0;
-    for (const auto& each : function.code) executed_ += each.executions.value_or(0);
+    time_ns_ = 0;
+    for (const auto& each : function.code) {
+        executed_ += each.executions.value_or(0);
+        time_ns_ += each.time_ns;
+    }
     head(function);
     const bool has_lines = std::any_of(
         function.code.begin(), function.code.end(),
@@ -148,21 +154,26 @@ void FunctionListing::print(const AnnotatedFunction& function, const ListingOpti
 }
 
 void FunctionListing::head(const AnnotatedFunction& function) {
-    page_.title(fmt::format("{}  {}{} of {}", function.name, percent(function.share),
-                            margin_text(function.error),
-                            profile_.stacks.empty() ? "basic blocks entered" : "instructions"));
+    const std::string time =
+        function.time_share ? fmt::format(", {} of time", percent(*function.time_share)) : "";
+    page_.title(fmt::format("{}  {}{} of {}{}", function.name, percent(function.share),
+                            margin_text(function.error, !profile_.sampling.exact),
+                            profile_.stacks.empty() ? "basic blocks entered" : "instructions",
+                            time));
     page_.line(fmt::format("  {}, from {:#x} on",
                            module_name(profile_.modules, function.start.module),
                            function.start.address));
     if (!function.incomplete.empty())
         page_.line("  only what the profile names: " + printable(function.incomplete));
     if (profile_.edges.empty()) page_.line("  no executions: the profile has no edges");
+    if (time_ns_ != 0)
+        page_.line("  executions, share of the function's instructions, share of its time");
 }
 
 void FunctionListing::instructions(const AnnotatedFunction& function,
                                    const ListingOptions& options) {
     std::vector<bool> cold;
-    for (const auto& each : function.code) cold.push_back(each.executions == 0U);
+    for (const auto& each : function.code) cold.push_back(each.is_cold());
     const auto left_out = options.all ? std::vector<bool>(cold.size(), false) : cold_middles(cold);
     std::string_view file;
     std::uint32_t line = 0;
@@ -203,10 +214,17 @@ void FunctionListing::source_of(const AnnotatedFunction& function,
 }
 
 std::string FunctionListing::counts(std::optional<std::uint64_t> executions,
-                                    std::uint64_t instructions) const {
-    if (!executions || *executions == 0) return std::string(17, ' ');
-    return fmt::format("{:>8} {:>7} ", short_count(static_cast<double>(*executions)),
-                       percent(ratio(instructions, executed_)));
+                                    std::uint64_t instructions, std::uint64_t time_ns) const {
+    std::string text(17, ' ');
+    if (executions && *executions != 0)
+        text = fmt::format("{:>8} {:>7} ", short_count(static_cast<double>(*executions)),
+                           percent(ratio(instructions, executed_)));
+    if (time_ns_ == 0) return text;
+    return text + fmt::format("{:>7} ", time_ns == 0 ? "" : percent(ratio(time_ns, time_ns_)));
+}
+
+double FunctionListing::hotter_share(std::uint64_t instructions, std::uint64_t time_ns) const {
+    return std::max(ratio(instructions, executed_), ratio(time_ns, time_ns_));
 }
 
 std::string FunctionListing::heat(const std::string& text, double share) const {
@@ -215,7 +233,7 @@ std::string FunctionListing::heat(const std::string& text, double share) const {
 
 void FunctionListing::instruction(const AnnotatedInstruction& each) {
     const std::uint64_t executed = each.executions.value_or(0);
-    const std::string count = counts(each.executions, executed);
+    const std::string count = counts(each.executions, executed, each.time_ns);
     std::string code = fmt::format(" {:x}  {}", each.address,
                                    each.text.empty() ? "(bytes unknown)" : printable(each.text));
     const auto facts = instruction_facts(each, profile_, symbols_);
@@ -223,7 +241,7 @@ void FunctionListing::instruction(const AnnotatedInstruction& each) {
     const std::size_t room = page_.width() - std::min(page_.width(), count.size());
     code = fit(code, room);
     const std::size_t left = room - columns(code);
-    page_.raw(heat(count, ratio(executed, executed_)) + code +
+    page_.raw(heat(count, hotter_share(executed, each.time_ns)) + code +
               (left > 0 ? page_.bold(joined(facts, left)) : ""));
 }
 
@@ -236,6 +254,7 @@ void FunctionListing::source_lines(const AnnotatedFunction& function,
         SourceLine& line = files[each.file][each.line];
         line.instructions += each.executions.value_or(0);
         line.executions = std::max(line.executions, each.executions.value_or(0));
+        line.time_ns += each.time_ns;
         for (std::string& fact : instruction_facts(each, profile_, symbols_))
             line.facts.push_back(std::move(fact));
     }
@@ -250,7 +269,8 @@ void FunctionListing::source_lines(const AnnotatedFunction& function,
 void FunctionListing::source_file(const SourceLines& lines, std::span<const std::string_view> text,
                                   const ListingOptions& options) {
     std::vector<bool> cold;
-    for (const auto& [number, line] : lines) cold.push_back(line.instructions == 0);
+    for (const auto& [number, line] : lines)
+        cold.push_back(line.instructions == 0 && line.time_ns == 0);
     const auto left_out = options.all ? std::vector<bool>(cold.size(), false) : cold_middles(cold);
     std::size_t i = 0, folded_now = 0;
     std::uint32_t last = 0;
@@ -269,12 +289,12 @@ void FunctionListing::source_file(const SourceLines& lines, std::span<const std:
 
 void FunctionListing::source_line(std::uint32_t number, const SourceLine& line,
                                   std::string_view text) {
-    const std::string count = counts(line.executions, line.instructions);
+    const std::string count = counts(line.executions, line.instructions, line.time_ns);
     const std::size_t room = page_.width() - count.size();
     std::string code = fit(fmt::format("{:>6}  {}", number, tabs_expanded(text)), room);
     if (!line.facts.empty()) code = pad(code, source_columns) + "  ";
     const std::size_t left = room - std::min(room, columns(code));
-    page_.raw(heat(count, ratio(line.instructions, executed_)) + fit(code, room) +
+    page_.raw(heat(count, hotter_share(line.instructions, line.time_ns)) + fit(code, room) +
               (left > 0 ? page_.bold(joined(line.facts, left)) : ""));
 }
 

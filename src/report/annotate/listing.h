@@ -30,8 +30,9 @@ class FunctionListing {
         : profile_(profile), symbols_(symbols), sources_(sources), page_(page) {}
 
     // A head with its share, notes, and a line for each instruction or line of source: how often it
-    // was executed, its share of the function's instructions, and what else is known of it: where
-    // it branches to, values, latencies, hazards.
+    // was executed, its share of the function's instructions and, where the kernel's clock was
+    // read, of its time, and what else is known of it: where it branches to, values, latencies,
+    // hazards.
     void print(const AnnotatedFunction& function, const ListingOptions& options);
 
   private:
@@ -46,7 +47,9 @@ class FunctionListing {
     void source_of(const AnnotatedFunction& function, const AnnotatedInstruction& instruction);
     void instruction(const AnnotatedInstruction& instruction);
     void folded(std::size_t left_out, std::string_view what);
-    std::string counts(std::optional<std::uint64_t> executions, std::uint64_t instructions) const;
+    std::string counts(std::optional<std::uint64_t> executions, std::uint64_t instructions,
+                       std::uint64_t time_ns) const;
+    double hotter_share(std::uint64_t instructions, std::uint64_t time_ns) const;
     std::string heat(const std::string& text, double share) const;
     std::string facts(const AnnotatedInstruction& instruction);
 
@@ -54,7 +57,9 @@ class FunctionListing {
     SymbolSource& symbols_;
     SourceFiles& sources_;
     TextPage& page_;
-    std::uint64_t executed_ = 0;  // instructions of the function at hand, as edges say
+    // Of the function at hand.
+    std::uint64_t executed_ = 0;  // instructions, as edges say
+    std::uint64_t time_ns_ = 0;   // 0: there is no column of it
 };
 
 // What is known of an instruction beside its count, the most telling first.

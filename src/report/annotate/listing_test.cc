@@ -64,9 +64,23 @@ Profile profile() {
 
 TEST_CASE("instructions have executions, shares and what branches did") {
     const auto lines = listed(function(), profile());
-    CHECK(*line_with(lines, "work  ") == "work  50.0% of instructions");
+    CHECK(*line_with(lines, "work  ") == "work  50.0% ? of instructions");
     CHECK(line_with(lines, "inc eax")->starts_with("     300   75.0%  1014  inc eax"));
     CHECK(line_with(lines, "jne 0x1014")->ends_with("taken 75.0%"));
+}
+
+TEST_CASE("where the kernel's clock was read there is a column of time") {
+    AnnotatedFunction timed = function();
+    timed.time_share = 0.25;
+    timed.code[7].time_ns = 1'000;
+    timed.code[20].time_ns = 3'000;
+    const auto lines = listed(timed, profile());
+    CHECK(*line_with(lines, "work  ") == "work  50.0% ? of instructions, 25.0% of time");
+    CHECK(line_with(lines, "share of its time") != nullptr);
+    CHECK(line_with(lines, "inc eax")->starts_with("     300   75.0%   75.0%  1014  inc eax"));
+    CHECK(line_with(lines, "jne 0x1014")->starts_with("     100   25.0%          1016  jne"));
+    // Where it ticked the code is not cold, though no sample saw it.
+    CHECK(line_with(lines, "cold 7")->starts_with(std::string(17, ' ') + "  25.0%  1007  cold 7"));
 }
 
 TEST_CASE("long stretches without executions are folded unless all is asked for") {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <tuple>
 
+#include "profile/run_values.h"
 #include "report/diff/diff_tables.h"
 #include "report/value_text.h"
 
@@ -20,19 +21,9 @@ struct ValueSite {
     MatchedBy matched = MatchedBy::address;
 };
 
-// Stacks, heaps and files are mapped elsewhere in each run, and stack protectors are random: large
-// numbers are taken for such, which are no property of the program.
+// Its most frequent value.
 bool is_of_the_run(const ValueProfile& profile) {
-    constexpr std::uint64_t large = std::uint64_t{1} << 32;
-    if (profile.type.kind == ValueType::Kind::floating) return false;
-    const auto& value = profile.top.front().value;
-    for (std::size_t lane = 0; lane + 8 <= value.size(); lane += 8) {
-        std::uint64_t number = 0;
-        for (std::size_t i = 0; i < 8; ++i)
-            number |= std::to_integer<std::uint64_t>(value[lane + i]) << (8 * i);
-        if (number >= large && number <= ~large) return true;
-    }
-    return false;
+    return is_of_the_run(profile.top.front().value, profile.type);
 }
 
 Measured share_of(const ValueProfile& profile, const std::vector<std::byte>& value, bool exact) {
@@ -107,7 +98,8 @@ DiffTable diff_values(const DiffInput& input) {
         const auto [base, next] = site.values;
         if (base == nullptr || next == nullptr)
             ++table.unmatched[base == nullptr ? 1 : 0];
-        else if (std::max(base->invariance, next->invariance) >= least_shown_invariance)
+        else if (std::max(share_of(base->invariance), share_of(next->invariance)) >=
+                 least_shown_invariance)
             table.entries.push_back(compared(site, input, table.totals));
     }
     judge(table, input.scales);

@@ -68,7 +68,7 @@ Result<void> header(CsvTable& table, std::initializer_list<std::string_view> nam
 
 Result<void> functions_table(const ExportInput& input, CsvTable& table) {
     TRY(header(table, {"module", "address", "function", "source", "instructions", "error",
-                       "entries", "back_edges"}));
+                       "entries", "back_edges", "time_ns", "time_error_ns"}));
     // What is derived from lists that --top has cut would be wrong: files have the whole list.
     const auto methods = input.profile.methods.empty()
                              ? derive_methods(input.profile, input.symbols)
@@ -77,6 +77,8 @@ Result<void> functions_table(const ExportInput& input, CsvTable& table) {
         add_location(table, input, method.entry);
         table.text(method.instructions ? fmt::format("{}", *method.instructions) : "");
         table.error(method.error).number(method.entries).number(method.back_edges);
+        table.text(method.time_ns ? fmt::format("{}", *method.time_ns) : "");
+        table.error(method.time_error_ns);
         TRY(table.end_row());
     }
     return {};
@@ -110,15 +112,17 @@ Result<void> calls_table(const ExportInput& input, CsvTable& table) {
 // One row a value, the hottest values of each instruction.
 Result<void> values_table(const ExportInput& input, CsvTable& table) {
     TRY(header(table, {"module", "address", "function", "source", "operand", "executions",
-                       "invariance", "value", "count", "error", "type"}));
+                       "invariance", "value", "count", "error", "type", "invariance_lower_bound"}));
     for (const ValueProfile& profile : input.profile.values)
         for (const TopValue& top : profile.top) {
             add_location(table, input, profile.at);
             table.text(printable(profile.operand)).number(profile.count);
-            table.text(fmt::format("{:.4f}", profile.invariance));
+            const auto& invariance = profile.invariance;
+            table.text(invariance ? fmt::format("{:.4f}", invariance->share) : "");
             table.text(value_text(top.value, profile.type)).number(top.count);
             table.error(top.error);
             table.text(value_type(profile.type, profile.width_bytes));
+            table.text(invariance ? fmt::format("{:.4f}", invariance->lower_bound) : "");
             TRY(table.end_row());
         }
     return {};

@@ -12,16 +12,19 @@ constexpr ExportFormat formats[] = {
     {.name = "folded",
      .consumer = "flamegraph.pl, inferno, speedscope",
      .write = write_folded,
-     .takes_top = true},
+     .takes_top = true,
+     .takes_weight = true},
     {.name = "callgrind", .consumer = "callgrind_annotate, KCachegrind", .write = write_callgrind},
     {.name = "speedscope",
      .consumer = "speedscope.app",
      .write = write_speedscope,
-     .takes_top = true},
+     .takes_top = true,
+     .takes_weight = true},
     {.name = "pprof",
      .consumer = "go tool pprof",
      .write = write_pprof,
      .takes_top = true,
+     .takes_weight = true,
      .binary = true},
     {.name = "bolt", .consumer = "perf2bolt -pa", .write = write_bolt, .one_module = true},
     {.name = "llvm-profgen",
@@ -92,7 +95,10 @@ Result<std::uint32_t> choose_module(const Profile& profile, std::string_view wan
                              printable(wanted), module_list(profile))};
 }
 
-void keep_hottest(Profile& profile, std::size_t most) {
+void keep_hottest(Profile& profile, std::size_t most, StackWeight weight) {
+    std::stable_sort(
+        profile.stacks.begin(), profile.stacks.end(),
+        [&](const Stack& a, const Stack& b) { return amount(a, weight) > amount(b, weight); });
     const auto cut = [most](auto& list) {
         if (list.size() > most)
             list.erase(list.begin() + static_cast<std::ptrdiff_t>(most), list.end());

@@ -16,8 +16,9 @@ struct ExportFormat {
     std::string_view name;
     std::string_view consumer;  // what reads it
     Result<void> (*write)(const ExportInput& input, ByteSink& sink);
-    bool one_module = false;  // describes a single file, ExportInput::module
-    bool takes_top = false;   // makes sense of the hottest entries alone
+    bool one_module = false;    // describes a single file, ExportInput::module
+    bool takes_top = false;     // makes sense of the hottest entries alone
+    bool takes_weight = false;  // has call stacks that ExportInput::weight is of
     bool binary = false;
 };
 
@@ -32,7 +33,8 @@ std::span<const std::string_view> csv_tables();
 // is no such module or if there are several, not_found if the profile has no branches of files.
 Result<std::uint32_t> choose_module(const Profile& profile, std::string_view wanted);
 
-// Leaves the `most` hottest entries of each list that formats with `takes_top` read.
-void keep_hottest(Profile& profile, std::size_t most);
+// Leaves the `most` hottest entries of each list that formats with `takes_top` read; stacks by
+// `weight`.
+void keep_hottest(Profile& profile, std::size_t most, StackWeight weight);
 
 }  // namespace shadowprof

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string_view>
 
+#include "report/stack_weight.h"
 #include "report/symbol_source.h"
 
 namespace shadowprof {
@@ -15,6 +16,8 @@ struct ExportInput {
     SymbolSource& symbols;
     std::optional<std::uint32_t> module = {};  // of formats that are about one: which
     std::string_view table = "functions";      // of `csv`: which
+    // Of formats of stacks that have one number for each.
+    StackWeight weight = StackWeight::instructions;
 };
 
 }  // namespace shadowprof

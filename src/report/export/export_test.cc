@@ -28,6 +28,21 @@ TEST_CASE("folded stacks keep their separators whatever names hold") {
           "a:b;x\"y;<script>;new?line 40\n");
 }
 
+TEST_CASE("stacks are weighed by their time where that is asked for") {
+    Profile profile = awkward_profile();
+    for (std::size_t i = 0; i < profile.stacks.size(); ++i) profile.stacks[i].time_ns = i;
+    auto symbols = awkward_symbols();
+    StringSink folded, speedscope;
+    REQUIRE(write_folded({.profile = profile, .symbols = symbols, .weight = StackWeight::time},
+                         folded));
+    CHECK(folded.text() == "[anon] 3\na:b 2\na:b;x\"y;<script>;new?line 1\n");
+    REQUIRE(write_speedscope({.profile = profile, .symbols = symbols, .weight = StackWeight::time},
+                             speedscope));
+    CHECK(speedscope.text().find("\"nanoseconds\"") != std::string::npos);
+    keep_hottest(profile, 1, StackWeight::time);
+    CHECK(profile.stacks.at(0).time_ns == 3);
+}
+
 TEST_CASE("folded stacks without stacks say what collects them") {
     Profile profile = awkward_profile();
     profile.stacks.clear();
@@ -41,10 +56,11 @@ TEST_CASE("folded stacks without stacks say what collects them") {
 
 TEST_CASE("csv quotes what separates fields") {
     CHECK(exported("csv") ==
-          "module,address,function,source,instructions,error,entries,back_edges\r\n"
-          "\"/no/such/awk,ward\",0x2000,<script>,\"/src/a\"\"b.c:20\",100,,9,0\r\n"
-          "\"/no/such/awk,ward\",0x3000,new?line,\"/src/a\"\"b.c:30\",40,,4,0\r\n"
-          "\"/no/such/awk,ward\",0x1000,a;b,\"/src/a\"\"b.c:10\",15,,0,0\r\n");
+          "module,address,function,source,instructions,error,entries,back_edges,"
+          "time_ns,time_error_ns\r\n"
+          "\"/no/such/awk,ward\",0x2000,<script>,\"/src/a\"\"b.c:20\",100,,9,0,,\r\n"
+          "\"/no/such/awk,ward\",0x3000,new?line,\"/src/a\"\"b.c:30\",40,,4,0,,\r\n"
+          "\"/no/such/awk,ward\",0x1000,a;b,\"/src/a\"\"b.c:10\",15,,0,0,,\r\n");
     CHECK(exported("csv", "edges") ==
           "from_module,from_address,from_function,from_source,to_module,to_address,to_function,"
           "to_source,kind,count,error\r\n"
@@ -56,8 +72,9 @@ TEST_CASE("csv quotes what separates fields") {
           "new?line,\"/src/a\"\"b.c:30\",call,4,\r\n");
     CHECK(exported("csv", "values") ==
           "module,address,function,source,operand,executions,invariance,value,count,error,"
-          "type\r\n"
-          "\"/no/such/awk,ward\",0x1010,a;b,\"/src/a\"\"b.c:12\",rdi,9,1.0000,7,9,0.5,u64\r\n");
+          "type,invariance_lower_bound\r\n"
+          "\"/no/such/awk,ward\",0x1010,a;b,\"/src/"
+          "a\"\"b.c:12\",rdi,9,1.0000,7,9,0.5,u64,1.0000\r\n");
     CHECK(exported("csv", "probes") ==
           "probe,reducer,key,key_module,key_address,key_function,key_source,value,value_module,"
           "value_address,value_function,value_source,count,error\r\n"
@@ -85,7 +102,7 @@ TEST_CASE("the hottest of each list that a table is made of are kept") {
     Profile profile = awkward_profile();
     profile.streams = {{{{{0, 0x2008}, 1}}, 6}, {{{{0, 0x2008}, 2}}, 5}, {{{{0, 0x2008}, 3}}, 4}};
     profile.methods.resize(3);
-    keep_hottest(profile, 1);
+    keep_hottest(profile, 1, StackWeight::instructions);
     CHECK(profile.edges.size() == 1);
     CHECK(profile.stacks.size() == 1);
     CHECK(profile.calls.size() == 1);
@@ -180,7 +197,7 @@ TEST_CASE("protobuf fields are encoded as its specification's examples are") {
     CHECK(outer.bytes() == "\x12\x07testing\x1a\x03\x08\x96\x01");
     ProtobufMessage packed;
     packed.number(1, 0);
-    packed.packed(4, {3, 270, 86942});
+    packed.packed(4, std::array<std::uint64_t, 3>{3, 270, 86942});
     CHECK(packed.bytes() == "\"\x06\x03\x8e\x02\x9e\xa7\x05");
 }
 

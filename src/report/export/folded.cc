@@ -30,10 +30,9 @@ Result<void> write_folded(const ExportInput& input, ByteSink& sink) {
     StackFrames frames(input.profile.modules, input.symbols);
     std::map<std::string, std::uint64_t> lines;
     for (const Stack& stack : input.profile.stacks)
-        if (stack.instructions > 0 && !stack.frames.empty())
-            lines[folded_line(frames, stack)] += stack.instructions;
-    for (const auto& [line, instructions] : lines)
-        TRY(sink.write(fmt::format("{} {}\n", line, instructions)));
+        if (const auto weight = amount(stack, input.weight); weight > 0 && !stack.frames.empty())
+            lines[folded_line(frames, stack)] += weight;
+    for (const auto& [line, weight] : lines) TRY(sink.write(fmt::format("{} {}\n", line, weight)));
     return {};
 }
 

@@ -57,11 +57,12 @@ enum : std::uint32_t { id = 1, name = 2, system_name = 3, filename = 4 };
 }
 
 // What a sample counts: see sample_types.
-enum SampleType : std::size_t { instructions, recorded_values };
+enum SampleType : std::size_t { instructions, processor_time, recorded_values };
 struct TypeName {
     std::string_view type, unit;
 };
-constexpr TypeName sample_types[] = {{"instructions", "count"}, {"recorded_values", "count"}};
+constexpr TypeName sample_types[] = {
+    {"instructions", "count"}, {"cpu", "nanoseconds"}, {"recorded_values", "count"}};
 
 class PprofBuilder {
   public:
@@ -80,7 +81,8 @@ class PprofBuilder {
         out_.number(in_profile::comment,
                     text(fmt::format("shadowprof {}, mode {}", SHADOWPROF_VERSION,
                                      input_.profile.sampling.mode)));
-        out_.number(in_profile::default_sample_type, text(sample_types[instructions].type));
+        const auto shown = input_.weight == StackWeight::time ? processor_time : instructions;
+        out_.number(in_profile::default_sample_type, text(sample_types[shown].type));
         for (const std::string& each : strings_) out_.string(in_profile::string_table, each);
         return out_.bytes();
     }
@@ -147,11 +149,7 @@ class PprofBuilder {
         return it->second;
     }
 
-    static std::vector<std::uint64_t> counts(SampleType type, std::uint64_t count) {
-        std::vector<std::uint64_t> values(std::size(sample_types));
-        values[type] = count;
-        return values;
-    }
+    using Amounts = std::array<std::uint64_t, std::size(sample_types)>;
 
     void add_stack(const Stack& stack) {
         if (stack.frames.empty() || stack.instructions == 0) return;
@@ -160,7 +158,10 @@ class PprofBuilder {
             leaf_first.push_back(location_id(stack.frames[i], i + 1 == stack.frames.size()));
         ProtobufMessage sample;
         sample.packed(in_sample::location_id, leaf_first);
-        sample.packed(in_sample::value, counts(instructions, stack.instructions));
+        Amounts amounts{};
+        amounts[instructions] = stack.instructions;
+        amounts[processor_time] = stack.time_ns;
+        sample.packed(in_sample::value, amounts);
         out_.message(in_profile::sample, sample);
     }
 
@@ -176,8 +177,10 @@ class PprofBuilder {
                 value.number(in_label::num, number_of(top.value));
             else
                 value.number(in_label::str, text(value_text(top.value, values.type)));
-            sample.packed(in_sample::location_id, {location});
-            sample.packed(in_sample::value, counts(recorded_values, top.count));
+            sample.packed(in_sample::location_id, std::array{location});
+            Amounts amounts{};
+            amounts[recorded_values] = top.count;
+            sample.packed(in_sample::value, amounts);
             sample.message(in_sample::label, operand);
             sample.message(in_sample::label, value);
             out_.message(in_profile::sample, sample);

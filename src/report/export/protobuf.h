@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,7 +29,7 @@ class ProtobufMessage {
     void message(std::uint32_t field, const ProtobufMessage& content) {
         string(field, content.bytes_);
     }
-    void packed(std::uint32_t field, const std::vector<std::uint64_t>& values) {
+    void packed(std::uint32_t field, std::span<const std::uint64_t> values) {
         ProtobufMessage list;
         for (const std::uint64_t value : values) list.varint(value);
         if (!values.empty()) message(field, list);

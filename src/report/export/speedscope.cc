@@ -43,20 +43,20 @@ void write_frames(JsonWriter& json, const std::vector<ExportFrame>& frames) {
 
 struct WeightedStack {
     std::vector<std::size_t> frames;  // numbers, outermost first
-    std::uint64_t instructions = 0;
+    std::uint64_t weight = 0;
 };
 
 // The "sampled" kind of profile: a stack and its weight at a time.
-void write_samples(JsonWriter& json, const std::string& name,
+void write_samples(JsonWriter& json, const std::string& name, StackWeight weight,
                    const std::vector<WeightedStack>& stacks) {
     std::uint64_t total = 0;
-    for (const WeightedStack& stack : stacks) total += stack.instructions;
+    for (const WeightedStack& stack : stacks) total += stack.weight;
     json.key("profiles");
     json.begin_array();
     json.begin_object();
     json.member("type", "sampled");
     json.member("name", name);
-    json.member("unit", "none");
+    json.member("unit", weight == StackWeight::time ? "nanoseconds" : "none");
     json.member("startValue", 0);
     json.member("endValue", total);
     json.key("samples");
@@ -69,16 +69,17 @@ void write_samples(JsonWriter& json, const std::string& name,
     json.end_array();
     json.key("weights");
     json.begin_array();
-    for (const WeightedStack& stack : stacks) json.value(stack.instructions);
+    for (const WeightedStack& stack : stacks) json.value(stack.weight);
     json.end_array();
     json.end_object();
     json.end_array();
 }
 
-std::string profile_name(const Profile& profile) {
+std::string profile_name(const Profile& profile, StackWeight weight) {
     const auto& command = profile.run.command;
-    return fmt::format("{}: instructions",
-                       command.empty() ? "profile" : printable(base_name(command.front())));
+    return fmt::format("{}: {}",
+                       command.empty() ? "profile" : printable(base_name(command.front())),
+                       name(weight));
 }
 
 }  // namespace
@@ -89,9 +90,10 @@ Result<void> write_speedscope(const ExportInput& input, ByteSink& sink) {
     FrameTable table;
     std::vector<WeightedStack> stacks;
     for (const Stack& stack : input.profile.stacks) {
-        if (stack.instructions == 0 || stack.frames.empty()) continue;
+        const auto weight = amount(stack, input.weight);
+        if (weight == 0 || stack.frames.empty()) continue;
         WeightedStack& weighted = stacks.emplace_back();
-        weighted.instructions = stack.instructions;
+        weighted.weight = weight;
         for (const ExportFrame* frame : frames.of(stack))
             weighted.frames.push_back(table.number(*frame));
     }
@@ -99,10 +101,11 @@ Result<void> write_speedscope(const ExportInput& input, ByteSink& sink) {
     json.begin_object();
     json.member("$schema", "https://www.speedscope.app/file-format-schema.json");
     json.member("exporter", "shadowprof@" SHADOWPROF_VERSION);
-    json.member("name", profile_name(input.profile));
+    const auto name = profile_name(input.profile, input.weight);
+    json.member("name", name);
     json.member("activeProfileIndex", 0);
     write_frames(json, table.frames());
-    write_samples(json, profile_name(input.profile), stacks);
+    write_samples(json, name, input.weight, stacks);
     json.end_object();
     return json.finish();
 }

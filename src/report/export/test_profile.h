@@ -29,7 +29,7 @@ inline Profile awkward_profile() {
                  .operand = "rdi",
                  .width_bytes = 8,
                  .count = 9,
-                 .invariance = 1,
+                 .invariance = Invariance{1, 1},
                  .top = {{little_endian(7, 8), 9, 0.5}}}};
     p.probes = {{.name = "a,b",
                  .text = "",

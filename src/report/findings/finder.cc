@@ -7,6 +7,7 @@
 
 #include "profile/address_patterns.h"
 #include "profile/hazards.h"
+#include "profile/independent_trials.h"
 #include "report/findings/arguments.h"
 #include "report/location_name.h"
 #include "report/text/facts_text.h"
@@ -23,8 +24,6 @@ constexpr double least_at_stake = 0.002;
 // What shares must be certain to reach.
 constexpr double least_invariance_found = 0.9, least_unchanged = 0.95, least_target = 0.9,
                  least_taken = 0.95, least_lost = 0.01, least_pattern = 0.6;
-// Executions that follow each other are alike: of each sample so many count.
-constexpr double trials_of_a_sample = 4;
 constexpr double least_loads = 30;
 // Cycles that hazards cost, roughly: Intel, Optimization Reference Manual, 3.6.4 and 3.6.8.
 constexpr double hazard_cycles[hazard_kinds] = {12, 5, 2, 10};
@@ -75,14 +74,9 @@ class Finder {
     std::string name(CodeLocation at) {
         return location_name(profile_.modules, annotator_.symbols(), at);
     }
-    double trials(double executions) const {
-        if (profile_.sampling.exact) return executions;
-        return std::min(executions,
-                        trials_of_a_sample * static_cast<double>(profile_.sampling.samples));
-    }
     // The share that is certain of `share` in so many executions.
     double certain(double share, double executions) const {
-        const double n = trials(executions);
+        const double n = independent_trials(profile_.sampling, executions);
         return wilson_lower(share * n, n);
     }
 
@@ -128,17 +122,13 @@ class Finder {
     // Nothing if no value of it is so frequent.
     static const TopValue* top_of(const FindingSite& site, const ValueProfile*& value) {
         const auto& values = site.annotated.values;
-        if (values.size() != 1 || values.front()->top.empty()) return nullptr;
+        if (values.size() != 1 || !values.front()->invariance) return nullptr;
         value = values.front();
         return &value->top.front();
     }
-    double certain_share(const ValueProfile& value) const {
-        const auto count = static_cast<double>(value.count);
-        return certain(value.invariance - ratio(value.top.front().error, count), count);
-    }
     static std::string seen(const ValueProfile& value, const std::string& number) {
-        return fmt::format("{} in {} of {} recorded executions", number, percent(value.invariance),
-                           count_text(value.count));
+        return fmt::format("{} in {} of {} recorded executions", number,
+                           percent(value.invariance->share), count_text(value.count));
     }
 
     void look_at_argument(const FindingSite& site, const std::string& argument) {
@@ -150,14 +140,14 @@ class Finder {
                         .at = site.at,
                         .what = fmt::format("{} of {} is {}", argument, site.function.name, number),
                         .evidence = {seen(*value, number)},
-                        .share = certain_share(*value),
+                        .share = value->invariance->lower_bound,
                         .at_stake = site.function.share};
         for (const CallerValues& by : value->by_caller) {
             if (finding.evidence.size() > 3 || by.callers.empty() || by.top.empty()) break;
             finding.evidence.push_back(
                 fmt::format("from {}: {} in {} of {}", name(by.callers.front()),
                             argument_text(argument, by.top.front().value, value->type),
-                            percent(by.invariance), count_text(by.count)));
+                            percent(share_of(by.invariance)), count_text(by.count)));
         }
         add(std::move(finding), least_invariance_found);
     }
@@ -175,7 +165,7 @@ class Finder {
             memory->mem.segment == ZYDIS_REGISTER_GS)
             return;
         const bool global = memory->mem.base == ZYDIS_REGISTER_RIP;
-        if (global && value->invariance < 1) return;
+        if (global && value->invariance->share < 1) return;
         if (!global && looks_like_pointer(top->value)) return;
         const std::uint64_t address =
             site.instruction.next().value + static_cast<std::uint64_t>(memory->mem.disp.value);
@@ -186,7 +176,7 @@ class Finder {
              .what = fmt::format("{} = {} in {}: {}", printable(value->operand), number,
                                  site.function.name, site.annotated.text),
              .evidence = {seen(*value, number)},
-             .share = certain_share(*value),
+             .share = value->invariance->lower_bound,
              .at_stake = executed_share(site)},
             global ? least_unchanged : least_invariance_found);
     }

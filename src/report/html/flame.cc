@@ -16,7 +16,7 @@ constexpr std::size_t most_depth = 1000;
 class FlameTree {
   public:
     FlameTree(const PageData& page)
-        : stack_frames_(page.profile.modules, page.annotator.symbols()) {
+        : weight_(page.weight), stack_frames_(page.profile.modules, page.annotator.symbols()) {
         nodes_.push_back({});
         for (const Stack& stack : page.profile.stacks) add(stack);
     }
@@ -73,14 +73,15 @@ class FlameTree {
 
     void add(const Stack& stack) {
         std::size_t node = 0, depth = 0;
-        nodes_[0].total += stack.instructions;
+        const auto size = amount(stack, weight_);
+        nodes_[0].total += size;
         for (const ExportFrame* frame : stack_frames_.of(stack)) {
             if (++depth > most_depth) break;
             node = child(node, number(*frame));
-            nodes_[node].total += stack.instructions;
+            nodes_[node].total += size;
         }
-        if (depth > most_depth) cut_ += stack.instructions;
-        nodes_[node].self += stack.instructions;
+        if (depth > most_depth) cut_ += size;
+        nodes_[node].self += size;
     }
 
     void write_nodes(JsonWriter& json) {
@@ -114,6 +115,7 @@ class FlameTree {
         }
     };
 
+    const StackWeight weight_;
     StackFrames stack_frames_;
     std::vector<Node> nodes_;  // the first is the root
     std::vector<const ExportFrame*> frames_;

@@ -18,10 +18,6 @@ constexpr std::uint32_t lines_around = 2;
 // Two places in a file with no more lines between are shown as one.
 constexpr std::uint32_t longest_gap = 12;
 
-bool is_cold(const AnnotatedInstruction& instruction) {
-    return instruction.executions == std::uint64_t{0};
-}
-
 class CodeWriter {
   public:
     CodeWriter(const PageData& page, const AnnotatedFunction& function, JsonWriter& json)
@@ -56,7 +52,7 @@ class CodeWriter {
     std::size_t end_of_cold_run(std::size_t begin) const {
         const auto& code = function_.code;
         std::size_t end = begin;
-        while (end < code.size() && is_cold(code[end]) && (end == begin || !code[end].behind_gap))
+        while (end < code.size() && code[end].is_cold() && (end == begin || !code[end].behind_gap))
             ++end;
         return end;
     }
@@ -87,11 +83,12 @@ class CodeWriter {
 
     static bool has_facts(const AnnotatedInstruction& i) {
         return !i.successors.empty() || !i.values.empty() || !i.hazards.empty() ||
-               i.latency != nullptr || i.addresses != nullptr;
+               i.latency != nullptr || i.addresses != nullptr || i.time_ns != 0;
     }
 
     void facts(const AnnotatedInstruction& instruction) {
         json_.begin_object();
+        if (instruction.time_ns != 0) json_.member("time_ns", instruction.time_ns);
         if (!instruction.successors.empty()) branch(instruction);
         if (!instruction.values.empty()) {
             json_.key("values");

@@ -13,7 +13,7 @@ namespace {
 struct FunctionFacts {
     const HotFunction* hot = nullptr;
     const Method* method = nullptr;
-    std::uint64_t with_callees = 0;  // instructions
+    std::uint64_t with_callees = 0;  // by PageData::weight
     bool has_code = false;           // in the page
 };
 
@@ -29,9 +29,10 @@ class FunctionList {
     void write(const std::vector<std::size_t>& with_code, JsonWriter& json) {
         for (const std::size_t function : with_code) at(function).has_code = true;
         json.begin_object();
-        json.member("unit", page_.annotator.functions().unit == FunctionWeight::instructions
-                                ? "instructions"
-                                : "blocks entered");
+        json.member("unit", page_.annotator.functions().unit == FunctionWeight::blocks
+                                ? "blocks entered"
+                                : name(page_.weight));
+        json.member("sampled", !page_.profile.sampling.exact.has_value());
         write_modules(json);
         json.key("functions");
         begin_table(json, {"name", "full", "module", "start", "self", "share", "error", "total",
@@ -56,7 +57,7 @@ class FunctionList {
         for (const CodeLocation frame : stack.frames)
             if (const auto function = page_.places.function(frame);
                 in_stack.insert(function).second)
-                at(function).with_callees += stack.instructions;
+                at(function).with_callees += amount(stack, page_.weight);
     }
 
     void write_modules(JsonWriter& json) {

@@ -35,9 +35,10 @@ constexpr Part parts[] = {
 class HtmlReport {
   public:
     HtmlReport(ProfileFile& file, const HtmlOptions& options, ByteSink& sink)
-        : annotator_(file.profile, file.symbols),
+        : annotator_(file.profile, file.symbols, options.weight),
           places_(file.profile.modules, annotator_.symbols()),
-          page_{file.profile, annotator_, places_, options.source ? &sources_ : nullptr},
+          page_{file.profile, annotator_, places_, options.source ? &sources_ : nullptr,
+                options.weight},
           sink_(sink) {}
 
     Result<void> write() {

@@ -3,11 +3,14 @@
 
 #include "report/byte_sink.h"
 #include "report/profile_reader.h"
+#include "report/stack_weight.h"
 
 namespace shadowprof {
 
 struct HtmlOptions {
     bool source = true;  // whether the text of source files goes into the page
+    // Of functions and call stacks. Needs check_weight().
+    StackWeight weight = StackWeight::instructions;
 };
 
 // Writes the page: what print_summary() says and much more, and the code of the hottest functions,

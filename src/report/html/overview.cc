@@ -60,6 +60,7 @@ void write_convergence(const Convergence& convergence, JsonWriter& json) {
     json.member("error_percent", convergence.error_percent);
     json.member("seconds", convergence.seconds);
     json.member("samples", convergence.samples);
+    json.member("taken_up_again", convergence.taken_up_again);
     json.end_object();
 }
 
@@ -136,7 +137,7 @@ void write_processes(const Profile& profile, JsonWriter& json) {
 
 void write_threads(const std::vector<ThreadProfile>& threads, JsonWriter& json) {
     json.key("threads");
-    begin_table(json, {"pid", "tid", "name", "samples", "instructions"});
+    begin_table(json, {"pid", "tid", "name", "samples", "instructions", "time_ns"});
     for (const ThreadProfile& thread : threads) {
         json.begin_array();
         json.value(thread.pid);
@@ -144,6 +145,7 @@ void write_threads(const std::vector<ThreadProfile>& threads, JsonWriter& json) 
         json.value(printable(thread.name));
         json.value(thread.samples);
         json.value(thread.instructions);
+        json.value(thread.time_ns);
         json.end_array();
     }
     end_table(json);
@@ -164,6 +166,7 @@ void write_overview(const PageData& page, JsonWriter& json) {
     write_cost(profile.overhead, json);
     write_processes(profile, json);
     write_threads(profile.threads, json);
+    json.member("few_samples", few_samples_text(profile));
     write_words(json, "notes", notes);
     json.end_object();
 }

@@ -14,6 +14,7 @@ struct PageData {
     Annotator& annotator;
     PlaceTable& places;
     SourceFiles* sources = nullptr;  // null: without them
+    StackWeight weight = StackWeight::instructions;
 };
 
 // The parts. Each writes one object.

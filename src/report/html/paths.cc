@@ -101,7 +101,7 @@ class PathWriter {
         constexpr double least_invariance = 0.9;
         if (is_constant_by_design(instruction.text)) return nullptr;
         for (const ValueProfile* value : instruction.values)
-            if (value->invariance >= least_invariance && !value->top.empty()) return value;
+            if (share_of(value->invariance) >= least_invariance) return value;
         return nullptr;
     }
 

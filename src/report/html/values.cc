@@ -31,6 +31,12 @@ void write_top(const std::vector<TopValue>& top, ValueType type, std::size_t mos
     json.end_array();
 }
 
+void write_invariance(const std::optional<Invariance>& invariance, JsonWriter& json) {
+    if (!invariance) return;
+    json.member("invariance", invariance->share);
+    json.member("invariance_lower_bound", invariance->lower_bound);
+}
+
 void write_caller(const PageData& page, const CallerValues& by, ValueType type, JsonWriter& json) {
     json.begin_object();
     json.key("chain");
@@ -39,7 +45,7 @@ void write_caller(const PageData& page, const CallerValues& by, ValueType type, 
         json.value(page.places.place(by.callers[i]));
     json.end_array();
     json.member("count", by.count);
-    json.member("invariance", by.invariance);
+    write_invariance(by.invariance, json);
     write_top(by.top, type, most_caller_top, json);
     json.end_object();
 }
@@ -52,13 +58,13 @@ void write_value(const PageData& page, const ValueProfile& value, JsonWriter& js
     json.member("operand", printable(value.operand));
     json.member("type", value_type(value.type, value.width_bytes));
     json.member("count", value.count);
-    json.member("invariance", value.invariance);
+    write_invariance(value.invariance, json);
     if (is_constant_by_design(page.annotator.symbols().instruction_text(value.at)))
         json.member("constant", true);
     write_top(value.top, value.type, most_top_values, json);
     // Where one value is all that there is, callers tell nothing.
     constexpr double always_the_same = 0.999;
-    if (!value.by_caller.empty() && value.invariance < always_the_same) {
+    if (!value.by_caller.empty() && share_of(value.invariance) < always_the_same) {
         json.member("contexts", value.by_caller.size());
         json.key("callers");
         json.begin_array();

@@ -89,7 +89,8 @@ inline Profile sample_profile() {
                               .reached = true,
                               .error_percent = 2.25,
                               .seconds = 9.5,
-                              .samples = 12};
+                              .samples = 12,
+                              .taken_up_again = 1};
     p.overhead = {.stops = 32,
                   .stopped_seconds = 0.004,
                   .pause = {41, 180.5, 420},
@@ -115,8 +116,9 @@ inline Profile sample_profile() {
     p.stacks = {{{call, work}, 15'000'000, 15, 300'000}, {{{0, 0x1000}}, 1'000'000, 1}};
     p.calls = {{call, work, 100'000, 2000}};
     for (std::uint32_t batch = 0; batch < 10; ++batch) {
-        p.function_batches.sizes.push_back(1'600'000);
-        p.function_batches.parts.push_back({work, batch, batch % 2 ? 1'600'000.0 : 1'400'000.0});
+        p.function_batches.sizes.push_back({.instructions = 1'600'000});
+        p.function_batches.parts.push_back(
+            {work, batch, {.instructions = batch % 2 ? 1'600'000.0 : 1'400'000.0}});
     }
     p.threads = {{.pid = 4711, .tid = 4712, .name = "worker", .samples = 14, .instructions = 12},
                  {.pid = 4711, .tid = 0, .samples = 1, .instructions = 4}};
@@ -124,21 +126,23 @@ inline Profile sample_profile() {
                  .operand = "eax",
                  .width_bytes = 4,
                  .count = 1'000'000,
-                 .invariance = 0.982,
+                 .invariance = {{0.982, 0.9}},
                  .top = {{little_endian(7, 4), 982'000, 4000.5},
                          {little_endian(0xffffffff, 4), 18'000, 600}},
                  .top_tnv = {{little_endian(7, 4), 981'000, 0}},
+                 .compensation = 2000.25,
                  .by_caller = {{.callers = {call, {0, 0x1000}},
                                 .count = 990'000,
-                                .invariance = 0.99,
+                                .invariance = {{0.99, 0.875}},
                                 .top = {{little_endian(7, 4), 980'100, 4000.5}},
-                                .absent_error = 6000.5}}},
+                                .absent_error = 6000.5,
+                                .compensation = 2000.25}}},
                 {.at = branch,
                  .operand = "xmm1",
                  .width_bytes = 16,
                  .type = {ValueType::Kind::floating, 8},
                  .count = 500,
-                 .invariance = 0.5,
+                 .invariance = {{0.5, 0.25}},
                  .top = {{little_endian(0x3ff0000000000000, 16), 250, 0}}}};
     p.hazards = {{HazardKind::blocked, branch, loop, 5000, 20'000},
                  {HazardKind::page_split, after, after, 12, 900}};
@@ -189,6 +193,24 @@ inline RecordedSymbols sample_symbols() {
     add(0x2010, 0x2000, "work(int)", 22, "jne 0x2004");
     add(0x2012, 0x2000, "work(int)", 23, "ret");
     return symbols;
+}
+
+// The same with times, by which its two stacks are alike.
+inline Profile sample_profile_with_times() {
+    Profile p = sample_profile();
+    for (Stack& stack : p.stacks) stack.time_ns = 1'000'000'000;
+    p.stacks[0].time_error_ns = 50'000'000;
+    for (auto& size : p.function_batches.sizes) size.time_ns = 200e6;
+    for (auto& part : p.function_batches.parts) part.amount.time_ns = part.batch % 2 ? 110e6 : 90e6;
+    return p;
+}
+
+// The same with ticks of the kernel's clock.
+inline Profile sample_profile_with_clock() {
+    Profile p = sample_profile_with_times();
+    p.clock = {{{0, 0x2004}, 300, 1'500'000'000}, {{0, 0x1000}, 100, 500'000'000}};
+    p.threads[0].time_ns = 2'000'000'000;
+    return p;
 }
 
 }  // namespace shadowprof

@@ -29,8 +29,9 @@ std::string counted(std::uint64_t count, std::string_view singular) {
     return fmt::format("{} {}{}", count_text(count), singular, count == 1 ? "" : "s");
 }
 
-std::string margin_text(const std::optional<double>& error) {
-    return error ? fmt::format(" +-{:.1f}", std::ceil(1000 * *error) / 10) : "";
+std::string margin_text(const std::optional<double>& error, bool sampled) {
+    if (error) return fmt::format(" +-{:.1f}", std::ceil(1000 * *error) / 10);
+    return sampled ? " ?" : "";
 }
 
 std::string outcome_text(const HotBranch& branch, const std::vector<Module>& modules,
@@ -62,15 +63,20 @@ std::string short_value(const std::vector<std::byte>& value, ValueType type) {
     return number > -small && number < small ? std::to_string(number) : value_hex(value);
 }
 
-std::string value_share_text(const ValueProfile& value) {
-    const double error = ratio(value.top.front().error, static_cast<double>(value.count));
-    const std::string text = percent(value.invariance);
-    return error > 0 ? fmt::format("{} +-{:.1f}", text, 100 * error) : text;
+std::string invariance_text(const std::optional<Invariance>& invariance) {
+    if (!invariance) return "rarely the same";
+    std::string share = percent(invariance->share);
+    const double bound = std::floor(1000 * invariance->lower_bound) / 1000;
+    if (percent(bound) == share) return share;
+    return fmt::format("{} >={}", share, percent(bound));
 }
 
 std::string value_text(const ValueProfile& value) {
+    if (!value.invariance || value.top.empty())
+        return fmt::format("{}: {}", printable(value.operand), invariance_text(value.invariance));
     return fmt::format("{} = {} ({})", printable(value.operand),
-                       short_value(value.top.front().value, value.type), value_share_text(value));
+                       short_value(value.top.front().value, value.type),
+                       invariance_text(value.invariance));
 }
 
 std::string pattern_text(const AddressMoves& moves) {

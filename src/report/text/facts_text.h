@@ -18,8 +18,8 @@ std::string count_text(std::uint64_t count);
 std::string counted(std::uint64_t count, std::string_view singular);
 
 // " +-0.4" behind a percentage: half the width of a confidence interval of 95%, never less than
-// what it stands for. Empty for none.
-std::string margin_text(const std::optional<double>& error);
+// what it stands for. Without an error " ?" where counts are `sampled`, and else nothing.
+std::string margin_text(const std::optional<double>& error, bool sampled);
 
 // "taken 85.7%", "-> f+0x10", "16 targets, 20.6% -> f".
 std::string outcome_text(const HotBranch& branch, const std::vector<Module>& modules,
@@ -27,9 +27,10 @@ std::string outcome_text(const HotBranch& branch, const std::vector<Module>& mod
 
 // Small integers in decimal, small negative ones too; addresses, masks and bits as they are.
 std::string short_value(const std::vector<std::byte>& value, ValueType type);
-// "85.5% +-1.2": of the most frequent value. Needs that there is one.
-std::string value_share_text(const ValueProfile& value);
-// "eax = 16384 (85.5%)"
+// "85.5% >=83.1%": the bound is rounded down, and left out where it tells no more.
+// "rarely the same" of none.
+std::string invariance_text(const std::optional<Invariance>& invariance);
+// "eax = 16384 (85.5% >=83.1%)", or "eax: rarely the same"
 std::string value_text(const ValueProfile& value);
 
 // "stride 98% by 64"

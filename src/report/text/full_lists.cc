@@ -49,9 +49,10 @@ constexpr std::array branch_keys{
     SortKey<HotBranch>{by_name, nullptr}};
 using Value = const ValueProfile*;
 constexpr std::array value_keys{
-    SortKey<Value>{"invariant", [](const Value& v) { return v->invariance * double(v->count); }},
+    SortKey<Value>{"invariant",
+                   [](const Value& v) { return share_of(v->invariance) * double(v->count); }},
     SortKey<Value>{"count", [](const Value& v) { return double(v->count); }},
-    SortKey<Value>{"invariance", [](const Value& v) { return v->invariance; }},
+    SortKey<Value>{"invariance", [](const Value& v) { return share_of(v->invariance); }},
     SortKey<Value>{by_name, nullptr}};
 using Load = const LoadLatency*;
 constexpr std::array load_keys{
@@ -97,7 +98,7 @@ class FullLists {
           printer_(profile, symbols, page) {}
 
     void functions() {
-        auto hot = hot_functions(profile_, symbols_);
+        auto hot = hot_functions(profile_, symbols_, request_.weight);
         show(
             hot.list, function_keys, [](const HotFunction& f) { return f.at; },
             [&](const auto& list) { printer_.functions(list, hot.unit); });

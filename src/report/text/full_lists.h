@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "report/stack_weight.h"
 #include "report/symbol_source.h"
 #include "report/text/text_page.h"
 
@@ -18,6 +19,8 @@ struct ListRequest {
     std::string sort;             // name of a key that all of them have; empty: each its own
     std::string filter;           // entries in functions of this name or pattern alone
     std::size_t top = usual_top;  // so many of each; 0: all
+    // Of functions. Needs check_weight().
+    StackWeight weight = StackWeight::instructions;
 };
 
 // "function", "path", ...

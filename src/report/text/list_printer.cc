@@ -13,12 +13,18 @@
 namespace shadowprof {
 namespace {
 
-// Of a column of margins, where any entry has one.
-template <typename List>
-std::size_t margin_width(const List& list) {
-    std::size_t width = 0;
-    for (const auto& each : list) width = std::max(width, margin_text(each.error).size());
-    return width;
+// With `others`, the share by the other weight stands behind.
+std::string functions_title(FunctionWeight unit, bool others) {
+    switch (unit) {
+        case FunctionWeight::blocks:
+            return "Hottest functions, by basic blocks entered";
+        case FunctionWeight::time:
+            return "Hottest functions, by time of their own; then their share of the instructions";
+        case FunctionWeight::instructions:
+            break;
+    }
+    return fmt::format("Hottest functions, by instructions of their own{}",
+                       others ? "; then their share of the time" : "");
 }
 
 }  // namespace
@@ -52,15 +58,21 @@ std::string ListPrinter::with_instruction(std::string left, CodeLocation at,
 
 void ListPrinter::functions(std::span<const HotFunction> list, FunctionWeight unit) {
     if (list.empty()) return;
-    page_.title(unit == FunctionWeight::instructions
-                    ? "Hottest functions, by instructions of their own"
-                    : "Hottest functions, by basic blocks entered");
+    const bool has_others =
+        std::any_of(list.begin(), list.end(), [](const auto& f) { return f.other_share; });
+    page_.title(functions_title(unit, has_others));
     const std::size_t margins = margin_width(list);
-    for (const HotFunction& each : list)
-        page_.line(fmt::format("{:>7}{} {:>8}  {}", percent(each.share),
-                               pad(margin_text(each.error), margins), count_text(each.weight),
+    for (const HotFunction& each : list) {
+        const auto amount = unit == FunctionWeight::time
+                                ? short_duration(static_cast<double>(each.weight) * 1e-9)
+                                : count_text(each.weight);
+        const auto other =
+            has_others ? fmt::format(" {:>7}", percent(each.other_share.value_or(0))) : "";
+        page_.line(fmt::format("{:>7}{} {:>8}{}  {}", percent(each.share),
+                               pad(margin(each.error), margins), amount, other,
                                function_name(profile_.modules, symbols_, each.at)),
                    module_name(profile_.modules, each.at.module));
+    }
 }
 
 void ListPrinter::paths(std::span<const HotPath> list) {
@@ -73,9 +85,9 @@ void ListPrinter::paths(std::span<const HotPath> list) {
 // One line if all of the path fits in it, else two.
 void ListPrinter::path(const HotPath& hot, std::size_t margins) {
     const Path& path = *hot.path;
-    const std::string left = fmt::format(
-        "{:>7}{} {:>8} x {} insns, {}", percent(hot.share), pad(margin_text(hot.error), margins),
-        count_text(path.count), path.instructions, counted(path.blocks.size(), "block"));
+    const std::string left = fmt::format("{:>7}{} {:>8} x {} insns, {}", percent(hot.share),
+                                         pad(margin(hot.error), margins), count_text(path.count),
+                                         path.instructions, counted(path.blocks.size(), "block"));
     const std::string where = path.blocks.empty() ? "" : source(path.blocks.front());
     const std::size_t tail = where.empty() ? 0 : 2 + std::min(columns(where), page_.right_width());
     const std::string indent(18 + margins, ' ');
@@ -98,7 +110,7 @@ void ListPrinter::branches(std::span<const HotBranch> list) {
     for (const HotBranch& branch : shown)
         page_.line(fmt::format("{:>7}{} {:>8}  {}  {}",
                                percent(ratio(static_cast<double>(branch.count), total)),
-                               pad(margin_text(branch.error), margins), count_text(branch.count),
+                               pad(margin(branch.error), margins), count_text(branch.count),
                                name_in(branch.from, page_.name_column()),
                                outcome_text(branch, profile_.modules, symbols_)),
                    source_if_wide(branch.from));
@@ -124,7 +136,7 @@ void ListPrinter::caller_dependent(std::span<const CallerDependence> list, std::
         const ValueProfile& value = *each.value;
         page_.line(fmt::format("{:>8}  {}  {}: {} by caller, {} in all", count_text(value.count),
                                name_in(value.at, page_.name_column()), printable(value.operand),
-                               percent(each.invariance), percent(value.invariance)),
+                               percent(each.invariance), percent(share_of(value.invariance))),
                    source_if_wide(value.at));
         for (std::size_t i = 0; i < std::min(value.by_caller.size(), callers); ++i) {
             const CallerValues& by = value.by_caller[i];
@@ -132,7 +144,7 @@ void ListPrinter::caller_dependent(std::span<const CallerDependence> list, std::
             page_.line(fmt::format("{:>8}    from {} = {} ({})", count_text(by.count),
                                    fit(name(by.callers.front()), page_.name_column()),
                                    short_value(by.top.front().value, value.type),
-                                   percent(by.invariance)));
+                                   invariance_text(by.invariance)));
         }
     }
 }

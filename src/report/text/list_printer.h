@@ -4,6 +4,7 @@
 #include <span>
 
 #include "report/hot_lists.h"
+#include "report/text/facts_text.h"
 #include "report/text/text_page.h"
 
 namespace shadowprof {
@@ -30,6 +31,16 @@ class ListPrinter {
     void methods(std::span<const Method* const> list);
 
   private:
+    std::string margin(const std::optional<double>& error) const {
+        return margin_text(error, !profile_.sampling.exact);
+    }
+    // Of a column of margins.
+    template <typename List>
+    std::size_t margin_width(const List& list) const {
+        std::size_t width = 0;
+        for (const auto& each : list) width = std::max(width, margin(each.error).size());
+        return width;
+    }
     std::string name(CodeLocation location);
     // In the room that a column has.
     std::string name_in(CodeLocation location, std::size_t width);

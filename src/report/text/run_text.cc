@@ -4,6 +4,8 @@
 
 #include <csignal>
 
+#include "profile/batch_means.h"
+#include "report/text/facts_text.h"
 #include "report/text_format.h"
 
 namespace shadowprof {
@@ -21,6 +23,19 @@ std::string how_it_ended(const std::optional<int>& status, const std::optional<i
                                : fmt::format("killed by signal {}", *signal);
     }
     return status ? fmt::format("exit status {}", *status) : "";
+}
+
+std::string few_samples_text(const Profile& profile) {
+    const SamplingStats& sampling = profile.sampling;
+    const auto collected = sampling.counters.find("samples_collected");
+    const auto samples =
+        collected == sampling.counters.end() ? sampling.samples : collected->second;
+    if (sampling.exact || samples == 0 || samples >= BatchSizes::least_batches) return "";
+    const auto budget = profile.overhead.budget_percent;
+    return fmt::format(
+        "Only {}: shares may be far off. Let it run longer{}.", counted(samples, "sample"),
+        budget > 0 ? fmt::format(", or allow it more than {} with --budget", percent(budget / 100))
+                   : "");
 }
 
 }  // namespace shadowprof

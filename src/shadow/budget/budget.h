@@ -10,9 +10,15 @@ class Budget {
     using Clock = std::chrono::steady_clock;
 
     // `percent` of the time that the target would need alone; more than 0.
-    explicit Budget(double percent) : share_(percent / 100 / (1 + percent / 100)) {}
+    explicit Budget(double percent) : share_(share_of(percent)) {}
 
-    void begin(Clock::time_point now) { last_ = now; }
+    // Nothing is owed for what was spent before.
+    void begin(Clock::time_point now, double spent_seconds = 0) {
+        last_ = now;
+        earned_seconds_ = spent_seconds;
+    }
+    // From the last pass() on it is so many percent. What was earned by then stays.
+    void change(double percent) { share_ = share_of(percent); }
     // Time has passed in which so many processes ran: a cost slows only one of them. Of what is not
     // spent, little is kept: what a target could have been slowed by while it slept, or while
     // sampling was off, is not made up for later.
@@ -25,6 +31,8 @@ class Budget {
     Clock::time_point when_within(double cost_seconds) const;
 
   private:
+    static double share_of(double percent) { return percent / 100 / (1 + percent / 100); }
+
     // What may be spent before it is earned: a program that soon ends is to have a sample. It is
     // an advance, so later a run is within its budget again.
     static constexpr double advance_seconds = 0.001;

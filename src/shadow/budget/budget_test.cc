@@ -68,4 +68,16 @@ TEST_CASE("a cost beyond all measure is put off, not overflown") {
     CHECK(wait_seconds(budget, start, 1e9) > 1e5);
 }
 
+TEST_CASE("a budget that changes keeps what was earned, and one that begins later owes nothing") {
+    Budget budget(1);
+    budget.begin(start);
+    budget.pass(start + milliseconds(505), 0.005);
+    budget.change(100);
+    const auto now = start + milliseconds(505);
+    CHECK(wait_seconds(budget, now, 0.015) == doctest::Approx(0.02));
+    Budget later(100);
+    later.begin(now, 0.3);
+    CHECK(wait_seconds(later, now, 0.31) == doctest::Approx(0.02));
+}
+
 }  // namespace shadowprof::budget_test

@@ -10,7 +10,10 @@ constexpr double cheap_shadow_seconds = 0.004;
 // ... and one that may cost more than this is not even tried, after so many live samples.
 constexpr double longest_trial_seconds = 0.02;
 constexpr std::uint64_t live_before_trial = 4;
-constexpr std::uint64_t shadows_before_live = 2;
+constexpr std::uint64_t least_shadows_before_live = 2;
+// Of samples by time, if none costs more than this.
+constexpr std::uint64_t windows_before_live = 8;
+constexpr double longest_window_seconds = 0.01;
 // What was tried without an answer is tried again after so many samples.
 constexpr std::uint64_t patience = 32;
 // The kind that is worth less is tried the more seldom, the less it is worth.
@@ -18,6 +21,8 @@ constexpr double most_patience = 32;
 constexpr double smoothing = 0.25;
 // Instructions next to each other are much alike: so many are worth half of what any number is.
 constexpr double half_worth_instructions = 250'000;
+// Of a sample that has not what is asked of it, beside one that has.
+constexpr double worth_of_unwanted = 0.25;
 constexpr std::uint64_t page_growth = 2;
 constexpr std::uint64_t few_pages = 1024;
 // Of a sample that was not taken yet.
@@ -32,8 +37,14 @@ void smooth(double& average, bool& known, double value) {
 
 double KindChoice::worth_per_second(SampleKind kind) const {
     const auto& known = of(kind);
-    const auto worth = known.yield / (known.yield + half_worth_instructions);
+    const auto share = worth_of_unwanted + (1 - worth_of_unwanted) * known.wanted;
+    const auto worth = share * known.yield / (known.yield + half_worth_instructions);
     return worth / std::max(known.cost_seconds, 1e-6);
+}
+
+std::uint64_t KindChoice::shadows_before_live() const {
+    const bool cheap = of(SampleKind::shadow).cost_seconds <= longest_window_seconds;
+    return begins_with_windows_ && cheap ? windows_before_live : least_shadows_before_live;
 }
 
 // While one of them is not known.
@@ -41,7 +52,7 @@ SampleKind KindChoice::first_choice(double shadow_bound_seconds) const {
     const auto& shadow = of(SampleKind::shadow);
     const auto& live = of(SampleKind::live);
     if (is_known(SampleKind::shadow))
-        return shadow.samples < shadows_before_live ? SampleKind::shadow : SampleKind::live;
+        return shadow.samples < shadows_before_live() ? SampleKind::shadow : SampleKind::live;
     const bool was_tried = shadow.samples != 0 && samples_ - shadow.last < patience;
     const auto limit =
         live.samples < live_before_trial ? cheap_shadow_seconds : longest_trial_seconds;
@@ -77,12 +88,17 @@ void KindChoice::on_sample(SampleKind kind) {
     of(kind).last = ++samples_;
 }
 
+void KindChoice::on_lost(SampleKind kind) {
+    of(kind).samples -= of(kind).samples != 0;
+}
+
 void KindChoice::on_cost(SampleKind kind, double seconds) {
     smooth(of(kind).cost_seconds, of(kind).has_cost, seconds);
 }
 
-void KindChoice::on_yield(SampleKind kind, std::uint64_t instructions) {
+void KindChoice::on_yield(SampleKind kind, std::uint64_t instructions, bool is_wanted) {
     smooth(of(kind).yield, of(kind).has_yield, static_cast<double>(instructions));
+    smooth(of(kind).wanted, of(kind).has_wanted, is_wanted ? 1 : 0);
 }
 
 double KindChoice::expected_cost_seconds(SampleKind kind) const {

@@ -18,15 +18,22 @@ class KindChoice {
     // little enough; else a live sample. When both are known, the one that yields more for its
     // cost; and now and then the other one.
     SampleKind choose(double shadow_bound_seconds) const;
+    // Samples are by time. Those of replicas have a window, and tell how fast code is: there are
+    // more of them, if they cost little, before the first live one, which weighs by that.
+    void begin_with_windows() { begins_with_windows_ = true; }
 
     // The process has so many pages of its own. When they are many more than at the last shadow
     // sample, what those have cost says nothing any more.
     void on_pages(std::uint64_t pages);
     std::uint64_t pages() const { return pages_; }
     void on_sample(SampleKind kind);
+    // The last one came to nothing, which does not speak against its kind.
+    void on_lost(SampleKind kind);
     // What a sample has cost the target in all, and how many instructions it had.
     void on_cost(SampleKind kind, double seconds);
-    void on_yield(SampleKind kind, std::uint64_t instructions);
+    // `is_wanted`: it has what samples are to have (of samples by time, a window), or nothing is
+    // asked of them. One that has not is worth less.
+    void on_yield(SampleKind kind, std::uint64_t instructions, bool is_wanted = true);
 
     // What one more costs, as far as that is known.
     double expected_cost_seconds(SampleKind kind) const;
@@ -38,20 +45,23 @@ class KindChoice {
         std::uint64_t samples = 0;
         std::uint64_t last = 0;  // when it was chosen last, in samples of both kinds
         double cost_seconds = 0;
-        double yield = 0;  // instructions
-        bool has_cost = false, has_yield = false;
+        double yield = 0;   // instructions
+        double wanted = 1;  // the share of samples that are
+        bool has_cost = false, has_yield = false, has_wanted = false;
     };
 
     const Experience& of(SampleKind kind) const { return kinds_[static_cast<std::size_t>(kind)]; }
     Experience& of(SampleKind kind) { return kinds_[static_cast<std::size_t>(kind)]; }
     bool is_known(SampleKind kind) const { return of(kind).has_cost && of(kind).has_yield; }
     SampleKind first_choice(double shadow_bound_seconds) const;
+    std::uint64_t shadows_before_live() const;
     double worth_per_second(SampleKind kind) const;
 
     std::array<Experience, 2> kinds_;
     std::uint64_t samples_ = 0;
     std::uint64_t pages_ = 0;
     std::uint64_t pages_at_shadow_ = 0;
+    bool begins_with_windows_ = false;
 };
 
 }  // namespace shadowprof

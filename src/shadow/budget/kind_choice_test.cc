@@ -10,6 +10,7 @@ struct Process {
     double shadow_cost_seconds, live_cost_seconds;
     double shadow_bound_seconds;
     std::uint64_t shadow_yield = 1'000'000, live_yield = 200'000;
+    bool is_live_wanted = true;
 
     // How many of so many samples are shadows.
     int shadows_of(KindChoice& choice, int samples) const {
@@ -19,7 +20,8 @@ struct Process {
             const bool is_shadow = kind == SampleKind::shadow;
             shadows += is_shadow;
             choice.on_sample(kind);
-            choice.on_yield(kind, is_shadow ? shadow_yield : live_yield);
+            choice.on_yield(kind, is_shadow ? shadow_yield : live_yield,
+                            is_shadow || is_live_wanted);
             choice.on_cost(kind, is_shadow ? shadow_cost_seconds : live_cost_seconds);
         }
         return shadows;
@@ -46,6 +48,34 @@ TEST_CASE("the kind that yields more for its cost is taken, and the other one tr
     const auto of_large = large.shadows_of(cheap_live, 1000);
     CHECK(of_large < 50);
     CHECK(of_large > 2);
+}
+
+TEST_CASE("samples that have what is asked of them are taken, though they cost somewhat more") {
+    const Process dearer{
+        .shadow_cost_seconds = 1.2e-3, .live_cost_seconds = 4e-4, .shadow_bound_seconds = 2e-3};
+    Process untimed = dearer;
+    untimed.is_live_wanted = false;
+    Process dear = untimed;
+    dear.shadow_cost_seconds = 4e-3;
+    KindChoice all_wanted, shadows_wanted, too_dear;
+    CHECK(dearer.shadows_of(all_wanted, 1000) < 100);
+    CHECK(untimed.shadows_of(shadows_wanted, 1000) > 900);
+    CHECK(dear.shadows_of(too_dear, 1000) < 100);
+}
+
+TEST_CASE("samples by time begin with windows, where these cost little") {
+    const auto shadows_first = [](double shadow_cost_seconds, bool by_time) {
+        KindChoice choice;
+        if (by_time) choice.begin_with_windows();
+        // Live samples are far cheaper: as soon as one was taken, no shadow is.
+        const Process process{.shadow_cost_seconds = shadow_cost_seconds,
+                              .live_cost_seconds = 1e-5,
+                              .shadow_bound_seconds = 1e-3};
+        return process.shadows_of(choice, 20);
+    };
+    CHECK(shadows_first(3e-3, true) == 8);
+    CHECK(shadows_first(3e-3, false) == 2);
+    CHECK(shadows_first(3e-2, true) == 2);
 }
 
 TEST_CASE("a fork that may cost too much is not tried") {
@@ -77,6 +107,16 @@ TEST_CASE("a shadow of which nothing became known is not tried at once again") {
         choice.on_cost(kind, 5e-4);
     }
     CHECK(shadows == 10);
+}
+
+TEST_CASE("a shadow that came to nothing by no fault of its own is tried at once again") {
+    KindChoice choice;
+    for (int i = 0; i < 3; ++i) {
+        REQUIRE(choice.choose(0.001) == SampleKind::shadow);
+        choice.on_sample(SampleKind::shadow);
+        CHECK(choice.choose(0.001) == SampleKind::live);
+        choice.on_lost(SampleKind::shadow);
+    }
 }
 
 TEST_CASE("a process that has grown is one whose forks are not known") {

@@ -87,7 +87,8 @@ void IntervalRun::set_levels(RunLimits& limits) {
     if (const auto& windows = options_.windows) {
         limits.value_events = windows->value_length;
         limits.reference_events = windows->reference_length;
-        limits.events_between = windows->plan.every;
+        limits.events_between_values = windows->between_values();
+        limits.events_between_references = windows->between_references();
         limits.events = windows->plan.events;
         // Intervals may be short, and alike: each begins elsewhere between two windows.
         limits.seed = mix64(options_.seed ^ stats_.intervals);

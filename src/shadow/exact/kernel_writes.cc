@@ -13,19 +13,9 @@ namespace {
 
 // More do not fit in a message to the worker.
 constexpr std::size_t most_ranges = 4096;
-constexpr std::uint64_t most_received = 0x7ffff000;  // MAX_RW_COUNT
 
 KernelWrites anywhere() {
     return {{MemoryRange::all()}, true};
-}
-
-bool has_failed(std::uint64_t result) {
-    return result > std::uint64_t(-4096);
-}
-
-// Some options are written as more than their size says, or map pages.
-bool is_beyond_its_row(const PassedSyscall& call) {
-    return call.number == __NR_getsockopt;
 }
 
 }  // namespace
@@ -42,8 +32,7 @@ bool hides_memory(const PassedSyscall& call) {
         return true;
     if (call.number == __NR_mmap) return (call.arguments[3] & MAP_FIXED) != 0;
     const auto* facts = find_syscall_facts(call.number);
-    return !facts || is_beyond_its_row(call) || facts->memory.layout ||
-           may_write_anywhere(facts->memory, call.arguments);
+    return !facts || facts->memory.layout || may_write_anywhere(facts->memory, call.arguments);
 }
 
 std::optional<std::vector<MemoryBytes>> needed_memory(const PassedSyscall& call,
@@ -57,14 +46,14 @@ KernelWrites writes_of(const PassedSyscall& call,
                        const std::optional<std::vector<MemoryBytes>>& needed,
                        MemoryReader& memory) {
     const auto* facts = find_syscall_facts(call.number);
-    if (!facts || !needed || is_beyond_its_row(call)) return anywhere();
+    if (!facts || !needed || may_write_anywhere(facts->memory, call.arguments)) return anywhere();
     KnownMemory known(*needed);
     auto ranges = written_ranges(facts->memory, call.arguments, call.result, known, memory);
     if (!ranges || ranges->size() > most_ranges) return anywhere();
     // It may have failed behind what it received.
     if (call.number == __NR_recvfrom && has_failed(call.result) && call.arguments[1] != 0)
         ranges->push_back({{call.arguments[1]},
-                           {call.arguments[1] + std::min(call.arguments[2], most_received)}});
+                           {call.arguments[1] + std::min(call.arguments[2], max_transfer_bytes)}});
     return {std::move(*ranges), facts->memory.layout};
 }
 

@@ -14,6 +14,7 @@
 #include "ptrace/proc.h"
 #include "ptrace/process_memory.h"
 #include "ptrace/thread_registers.h"
+#include "syscalls/call_memory.h"
 
 namespace shadowprof {
 namespace {
@@ -298,9 +299,8 @@ Result<Passage> NativeRun::pass_vdso_call() {
     for (const auto pointer : {entry.rdi, entry.rsi, entry.rdx})
         ranges.push_back({{pointer}, {pointer + vdso_result_bytes}});
     // getrandom(buffer, bytes, flags, state, state bytes); to others these are no sizes.
-    constexpr std::uint64_t most_random_bytes = 0x7ffff000;  // MAX_RW_COUNT
-    if (entry.rsi <= most_random_bytes) ranges.push_back({{entry.rdi}, {entry.rdi + entry.rsi}});
-    if (entry.r8 <= most_random_bytes) ranges.push_back({{entry.rcx}, {entry.rcx + entry.r8}});
+    if (entry.rsi <= max_transfer_bytes) ranges.push_back({{entry.rdi}, {entry.rdi + entry.rsi}});
+    if (entry.r8 <= max_transfer_bytes) ranges.push_back({{entry.rcx}, {entry.rcx + entry.r8}});
     TRY(deliver_held(passage));
     return passage;
 }

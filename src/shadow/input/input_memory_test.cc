@@ -204,7 +204,8 @@ TEST_CASE("waits write what came") {
     const auto waited = make(SYS_epoll_wait, epoll, events, 4, 0);
     CHECK(waited.value == 1);
     CHECK(waited.written.at(0).bytes.size() == sizeof event);
-    CHECK(as_written(waited, events[0]).data.u64 == 0x1234567890);
+    const std::uint64_t data = as_written(waited, events[0]).data.u64;
+    CHECK(data == 0x1234567890);
     ::close(epoll);
 }
 

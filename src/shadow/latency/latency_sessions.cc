@@ -276,6 +276,19 @@ void LatencySessions::fill(Profile& profile) const {
     const auto probed = probed_.profiles();
     for (std::size_t i = 0; i < std::min(probed.size(), profile.probes.size()); ++i)
         add(profile.probes[i], probed[i]);
+    fill_counters(profile);
+}
+
+void LatencySessions::fill_so_far(Profile& profile) const {
+    profile.latency = table_.loads({});
+    if (!profile.latency.empty())
+        profile.notes.emplace_back(
+            "load latencies have levels in the profile of the whole run alone");
+    profile.probes = probed_.profiles();
+    fill_counters(profile);
+}
+
+void LatencySessions::fill_counters(Profile& profile) const {
     auto& counters = profile.sampling.counters;
     counters["latency_bursts"] = sessions_;
     counters["latency_bursts_migrated"] = migrated_;

@@ -70,8 +70,11 @@ class LatencySessions final : public SampleInSteps<LatencyPlan, LatencyShot> {
     // Adds load latencies, what probes saw of them, calibration, counters and notes. Calibrates the
     // machine if there is something to tell and nobody has done so yet.
     void fill(Profile& profile) const override;
+    // Without levels, for which the machine may have to be calibrated. Sets the probes.
+    void fill_so_far(Profile& profile) const override;
 
   private:
+    void fill_counters(Profile& profile) const;
     using Clock = std::chrono::steady_clock;
 
     Result<Planned> plan(SampledProcess& process, SampleOrder order) override;

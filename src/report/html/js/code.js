@@ -139,8 +139,7 @@ class CodeView {
         for (let i = 0; i < rows.length;) {
             const row = rows[i];
             let end = i;
-            while (end < rows.length && known && rows[end].executions === 0 &&
-                   (end === i || !rows[end].gap))
+            while (end < rows.length && known && rows[end].cold && (end === i || !rows[end].gap))
                 ++end;
             if (row.gap && i > 0) items.push({kind: 'gapRow'});
             if (row.folded ||
@@ -199,11 +198,11 @@ class CodeView {
             node('td', {colspan: 2}, rows[0].folded ? text : ['\u25b8 ', text]));
     }
     codeRow({row}) {
-        const {executions, facts: known} = row;
+        const {executions, cold, facts: known} = row;
         const share = ratio(executions, this.code.sum);
         const made = node(
             'tr', {
-                class: `code-row ${executions === 0 ? 'never' : ''}`,
+                class: `code-row ${cold ? 'never' : ''}`,
                 'data-row': true,
                 tabindex: this.first ? 0 : -1,
                 'aria-expanded': Object.keys(known).length ? 'false' : null,
@@ -263,6 +262,10 @@ class CodeView {
     }
     facts({text, facts: known}) {
         const shown = [];
+        if (known.time_ns)
+            shown.push(node(
+                'span', {class: 'fact', title: 'by the clock of processor time'},
+                `${percent(ratio(known.time_ns, this.code.time))} of the time`));
         if (known.taken !== undefined) {
             const share = ratio(known.taken, known.left);
             shown.push(node(

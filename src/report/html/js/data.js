@@ -24,6 +24,7 @@ const profile = {
     load() {
         const list = part('functions');
         this.unit = list.unit;
+        this.sampled = list.sampled;
         this.modules = rowsOf(list.modules);
         this.functions = rowsOf(list.functions);
         this.byId = new Map();
@@ -42,6 +43,11 @@ const profile = {
             this.byId.set(each.id, each);
             if (!this.byFullName.has(each.full)) this.byFullName.set(each.full, each);
         });
+    },
+    // Of what functions and stacks are weighed by: time is in nanoseconds.
+    amount(size) {
+        if (this.unit === 'time') return duration(size / 1e9);
+        return `${shortCount(size)} ${this.unit}`;
     },
     moduleName(each) { return this.modules[each.module] ? this.modules[each.module].name : '?'; },
     // Made of the table's rows as they are asked for: there may be many.
@@ -122,12 +128,17 @@ class FunctionCode {
         this.known = this.rows.some((row) => row.executions !== null);
         this.most = 0;
         this.sum = 0;
+        this.time = 0;
         this.byAddress = new Map();
         this.rows.forEach((row, index) => {
             row.index = index;
             this.byAddress.set(row.address, row);
             this.most = Math.max(this.most, row.executions || 0);
             this.sum += row.executions || 0;
+            const time = row.facts && row.facts.time_ns || 0;
+            this.time += time;
+            // Neither executed in a sample, nor where the clock ticked.
+            row.cold = row.executions === 0 && time === 0;
         });
     }
     // Undefined if the text is not in the page.

@@ -15,10 +15,16 @@ function valueText(value) {
     return value.top.length === 0 ? '' : shortValue(value.top[0], value.type);
 }
 
+// What the invariance is at least, where that is less.
+function lowerBound(value) {
+    const bound = Math.floor(1000 * value.invariance_lower_bound) / 1000;
+    return percent(bound) === percent(value.invariance) ? '' : `\u2265 ${percent(bound)}`;
+}
+
 // Whether a value is worth a place beside its instruction: it is often the same, and is no
 // constant.
 function isTelling(value) {
-    return value.top.length > 0 && !value.constant && value.invariance >= 0.3;
+    return !value.constant && value.invariance >= 0.3;
 }
 
 // The most frequent values as parts of a bar; what is not listed is left blank.

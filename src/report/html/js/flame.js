@@ -34,7 +34,7 @@ class FlameGraph {
         this.root = node(
             'section', {class: 'flame-view'}, node('h2', {}, 'Flame graph'),
             node(
-                'div', {class: 'tools'}, `instructions by call stack, callers above${cut} `,
+                'div', {class: 'tools'}, `${profile.unit} by call stack, callers above${cut} `,
                 node('span', {class: 'legend'}, node('span', {class: 'swatch inlined'}), 'inlined'),
                 node('span', {class: 'space'}), this.matched,
                 node(
@@ -249,8 +249,7 @@ class FlameGraph {
         const frame = index === 0 ? null : this.frames[this.frame[index]];
         return [
             node('b', {}, this.name(index)), frame && frame.inlined ? ' inlined' : '', node('br'),
-            `${percent(this.size[index] / this.total)}, ${
-                shortCount(this.size[index])} instructions`,
+            `${percent(this.size[index] / this.total)}, ${profile.amount(this.size[index])}`,
             this.self[index] > 0 ? `; ${percent(this.self[index] / this.total)} its own` : '',
             frame && frame.file ? [node('br'), frame.file] : ''
         ];

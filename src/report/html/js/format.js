@@ -29,11 +29,12 @@ function wholePercent(share) {
 
 function ratio(part, whole) { return whole > 0 ? part / whole : 0; }
 
-// Half the width of a confidence interval of a share, never less than what it stands for.
+// Half the width of a confidence interval of a share, never less than what it stands for. Null: not
+// known, which samples leave open and exact counts do not need; undefined: there is none.
 function margin(error) {
-    return error === null || error === undefined ?
-        '' :
-        `\u00b1${(Math.ceil(1000 * error) / 10).toFixed(1)}`;
+    if (error === undefined) return '';
+    if (error === null) return profile.sampled ? '?' : '';
+    return `\u00b1${(Math.ceil(1000 * error) / 10).toFixed(1)}`;
 }
 
 function duration(seconds) {

@@ -1,10 +1,11 @@
-// All functions: their own instructions, those with callees, calls and loops.
+// All functions: their own instructions or time, that with callees, calls and loops.
 
 function showFunctions(container, words) {
     const rows =
         profile.functions.filter((each) => each.self > 0 || each.total > 0 || each.entries > 0);
     const all = profile.functions.reduce((sum, each) => sum + each.self, 0);
-    const byInstructions = profile.unit === 'instructions';
+    const byStacks = profile.unit !== 'blocks entered';
+    const byTime = profile.unit === 'time';
     const has = (name) => rows.some((each) => each[name] > 0);
     const table = showTable(
         container, 'Functions', `${exactCount(rows.length)} functions, by ${profile.unit}`, {
@@ -18,11 +19,17 @@ function showFunctions(container, words) {
                     'Self', (each) => each.share, (each) => each.error,
                     'of the function itself, with half the width of the 95% confidence interval',
                     rows.reduce((most, each) => Math.max(most, each.share), 0)),
-                column.count(byInstructions ? 'Instructions' : 'Blocks', (each) => each.self),
-                ...(byInstructions ? [column.share(
-                                         'With callees', (each) => ratio(each.total, all),
-                                         () => null, 'of the function and all that it calls')] :
-                                     []),
+                byTime ? {
+                    title: 'Time',
+                    number: true,
+                    value: (each) => each.self,
+                    cell: (each) => profile.amount(each.self)
+                } :
+                         column.count(byStacks ? 'Instructions' : 'Blocks', (each) => each.self),
+                ...(byStacks ? [column.share(
+                                   'With callees', (each) => ratio(each.total, all), () => undefined,
+                                   'of the function and all that it calls')] :
+                               []),
                 ...(has('entries') ?
                         [column.count(
                             'Calls', (each) => each.entries, 'how often it was entered')] :

@@ -32,7 +32,7 @@ function showLoads(container) {
         details: loadDetails,
         columns: [
             column.share(
-                'Lost', (load) => ratio(load.lost_cycles, all), () => null,
+                'Lost', (load) => ratio(load.lost_cycles, all), () => undefined,
                 'cycles beyond those of a hit'),
             column.count('Cycles', (load) => load.lost_cycles),
             column.count(
@@ -74,7 +74,7 @@ function showHazards(container) {
             hazard.first === null ? '' : placeText(hazard.first)}`,
         columns: [
             column.share(
-                'Share', (hazard) => ratio(hazard.count, hazard.executions), () => null,
+                'Share', (hazard) => ratio(hazard.count, hazard.executions), () => undefined,
                 'of the access\u2019s executions'),
             column.count('Executions', (hazard) => hazard.count),
             {
@@ -157,7 +157,7 @@ function showStreams(container) {
         text: (stream) => functions(stream).map((each) => each.full).join(' '),
         columns: [
             column.share(
-                'Share', (stream) => ratio(heat(stream), data.references), () => null,
+                'Share', (stream) => ratio(heat(stream), data.references), () => undefined,
                 'of all references'),
             column.count('Times', (stream) => stream.occurrences),
             column.count('References', (stream) => stream.length, 'of one occurrence'),

@@ -38,8 +38,9 @@ function runFacts({run, version}) {
 function convergenceText(convergence) {
     if (!convergence) return '';
     const error = percent((convergence.error_percent || 0) / 100);
+    const again = convergence.taken_up_again ? 'again ' : '';
     if (convergence.reached)
-        return `after ${counted(convergence.samples || 0, 'sample')}, ${
+        return `${again}after ${counted(convergence.samples || 0, 'sample')}, ${
                    duration(convergence.seconds || 0)}: ` +
             `hot edges are certain to ${error}`;
     if (convergence.error_percent === null) return 'too few samples to tell errors';
@@ -158,11 +159,14 @@ function hottestFunctions() {
     if (hot.length === 0) return '';
     return smallTable(
         `Hottest functions, by ${profile.unit}`,
-        [['Share', 'share'], ['Count', 'number'], ['Function', 'place'], ['Module', 'module']],
+        [
+            ['Share', 'share'], [profile.unit === 'time' ? 'Time' : 'Count', 'number'],
+            ['Function', 'place'], ['Module', 'module']
+        ],
         hot.map(
-            (each) =>
-                [shareCell(each.share, each.error, hot[0].share), shortCount(each.self),
-                 functionLink(each), profile.moduleName(each)]));
+            (each) => [shareCell(each.share, each.error, hot[0].share),
+                       profile.unit === 'time' ? profile.amount(each.self) : shortCount(each.self),
+                       functionLink(each), profile.moduleName(each)]));
 }
 
 function hottestPaths() {
@@ -206,7 +210,7 @@ function leastForeseeable() {
 function mostInvariant() {
     if (!hasPart('values')) return '';
     const hot = part('values')
-                    .values.filter((value) => value.invariance >= 0.5 && value.top.length > 0)
+                    .values.filter((value) => value.invariance >= 0.5)
                     .sort((a, b) => b.invariance * b.count - a.invariance * a.count)
                     .slice(0, 5);
     if (hot.length === 0) return '';
@@ -220,7 +224,7 @@ function mostInvariant() {
             (value) =>
                 [shortCount(value.count), placeLink(value.at),
                  `${value.operand} = ${valueText(value)}`,
-                 [valueBar(value), percent(value.invariance)]]));
+                 [valueBar(value), `${percent(value.invariance)} ${lowerBound(value)}`]]));
 }
 
 function mostLost() {
@@ -234,7 +238,7 @@ function mostLost() {
         [['Share', 'share'], ['Load', 'place'], ['Levels', 'levels'], ['Median', 'number']],
         hot.map(
             (load) =>
-                [shareCell(ratio(load.lost_cycles, all), null, ratio(hot[0].lost_cycles, all)),
+                [shareCell(ratio(load.lost_cycles, all), undefined, ratio(hot[0].lost_cycles, all)),
                  placeLink(load.at), [levelBar(load), levelText(load)],
                  load.timed ? String(Math.round(load.median_cycles)) : '']));
 }
@@ -267,16 +271,18 @@ function threadTable(data) {
     const list = rowsOf(data.threads);
     if (list.length < 2) return '';
     const all = list.reduce((sum, each) => sum + each.instructions, 0);
+    const timed = list.some((each) => each.time_ns > 0);
     return smallTable(
         'Threads',
         [
             ['Share', 'share'], ['Instructions', 'number'], ['Samples', 'number'],
-            ['Thread', 'number'], ['Name', '']
+            [timed ? 'Time' : '', 'number'], ['Thread', 'number'], ['Name', '']
         ],
         list.map(
             (each) => [
                 [bar(ratio(each.instructions, all)), percent(ratio(each.instructions, all))],
                 shortCount(each.instructions), String(each.samples),
+                timed ? duration(each.time_ns / 1e9) : '',
                 each.tid === 0 ? '' : String(each.tid),
                 each.tid === 0 ? 'begun in samples' : each.name]));
 }
@@ -297,7 +303,8 @@ function namedCounts(title, counts) {
 function showOverview(container) {
     const data = part('overview');
     container.append(
-        node('h2', {}, 'Overview'), findings(),
+        node('h2', {}, 'Overview'),
+        data.few_samples ? node('p', {class: 'warning'}, data.few_samples) : '', findings(),
         node('div', {class: 'columns'}, runFacts(data), sampledFacts(data), costFacts(data)),
         data.notes.length === 0 ?
             '' :

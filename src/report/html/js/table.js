@@ -144,7 +144,7 @@ const column = {
         cell: (row) => node('span', {title: exactCount(of(row))}, shortCount(of(row)))
     }),
     // Bars are as long against each other as shares are; the largest one, `most`, fills its place.
-    share: (title, of, error = () => null, hint = undefined, most = 1) => ({
+    share: (title, of, error = () => undefined, hint = undefined, most = 1) => ({
         title,
         hint,
         class: 'share',

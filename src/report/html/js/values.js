@@ -3,7 +3,7 @@
 function showValues(container) {
     const data = part('values');
     const rows = data.values.map((value, i) => ({...value, gain: data.gains[i]}));
-    const weight = (value) => value.invariance * value.count;
+    const weight = (value) => (value.invariance || 0) * value.count;
     const of = (value) => value.at;
     const constants =
         data.constants ? `; ${exactCount(data.constants)} constants by design left out` : '';
@@ -27,8 +27,8 @@ function showValues(container) {
                 {
                     title: 'Result',
                     class: 'code result',
-                    cell: (value) => value.top.length === 0 ?
-                        '' :
+                    cell: (value) => value.invariance === undefined ?
+                        value.operand :
                         node(
                             'span', {title: value.top[0].slice(0, 2).filter(Boolean).join('\n')},
                             `${value.operand} = ${valueText(value)}`)
@@ -36,16 +36,13 @@ function showValues(container) {
                 {
                     title: 'Invariance',
                     class: 'share',
-                    hint: 'share of the most frequent value',
-                    value: (value) => value.invariance,
-                    cell: (value) =>
+                    hint: 'share of the most frequent value, and what it is at least',
+                    value: (value) => value.invariance || 0,
+                    cell: (value) => value.invariance === undefined ?
+                        node('span', {class: 'faint'}, 'rarely the same') :
                         [valueBar(value),
                          node('span', {class: 'percent'}, percent(value.invariance)),
-                         node(
-                             'span', {class: 'margin'},
-                             value.top.length && value.top[0][3] > 0 ?
-                                 margin(value.top[0][3] / value.count) :
-                                 '')]
+                         node('span', {class: 'margin'}, lowerBound(value))]
                 },
                 ...(data.gains.some((gain) => gain > 0) ? [{
                     title: 'By caller',

@@ -1,0 +1,38 @@
+// Sums of numbered entries, few of which are touched at a time: finding these, and going back to
+// zero, takes time by their number.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace shadowprof {
+
+template <typename Entry>
+class TouchedSums {
+  public:
+    // Keeps what is there; there may be more afterwards.
+    void resize(std::size_t size) {
+        if (size > sums_.size()) sums_.resize(size);
+    }
+    // Needs an entry below the size.
+    void add(Entry entry, std::uint64_t more) {
+        if (more == 0) return;
+        if (sums_[entry] == 0) touched_.push_back(entry);
+        sums_[entry] += more;
+    }
+    std::uint64_t operator[](Entry entry) const { return sums_[entry]; }
+    // Those that are not zero, in the order in which they were touched.
+    std::span<const Entry> touched() const { return touched_; }
+    // All become zero.
+    void clear() {
+        for (const Entry entry : touched_) sums_[entry] = 0;
+        touched_.clear();
+    }
+
+  private:
+    std::vector<std::uint64_t> sums_;
+    std::vector<Entry> touched_;
+};
+
+}  // namespace shadowprof

@@ -1,0 +1,34 @@
+// What the shares of functions and call stacks are shares of.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "base/result.h"
+#include "profile/profile.h"
+
+namespace shadowprof {
+
+enum class StackWeight : std::uint8_t { instructions, time };
+inline constexpr std::array<std::string_view, 2> stack_weight_names = {"instructions", "time"};
+inline std::string_view name(StackWeight weight) {
+    return stack_weight_names.at(static_cast<std::size_t>(weight));
+}
+
+// Of an unknown name, ErrorCode::usage.
+Result<StackWeight> stack_weight(std::string_view name);
+
+// In instructions, or in nanoseconds of processor time.
+inline std::uint64_t amount(const Stack& stack, StackWeight weight) {
+    return weight == StackWeight::time ? stack.time_ns : stack.instructions;
+}
+
+// Whether the profile knows in which stacks its time went, or in which functions: exact mode does
+// not measure it.
+bool has_times(const Profile& profile);
+// ErrorCode::not_found where it has no such amounts.
+Result<void> check_weight(const Profile& profile, StackWeight weight);
+
+}  // namespace shadowprof

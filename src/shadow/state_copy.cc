@@ -1,0 +1,142 @@
+#include "shadow/state_copy.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace shadowprof {
+namespace {
+
+// Each takes a microsecond of the stop.
+constexpr std::size_t most_pages = 48;
+// Where a register points to: words there may be pointers, too.
+constexpr std::size_t pointed_bytes = 64;
+// Callers' frames tell turns of a recursion apart.
+constexpr std::size_t stack_bytes = 1024;
+// Of what has changed. The rest of an awaited state is for the stack and what registers point to.
+constexpr std::size_t most_changed_bytes =
+    AwaitedState::most_bytes - stack_bytes - 16 * pointed_bytes;
+constexpr std::size_t most_changed_pieces = AwaitedState::most_pieces - 17;
+
+// The lowest page is never mapped, and the kernel's half is not the program's.
+bool may_be_pointer(std::uint64_t value) {
+    return value >= page_bytes && value < std::uint64_t{1} << 47;
+}
+
+std::uint64_t word_at(std::span<const std::byte> bytes, std::size_t offset) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, bytes.data() + offset, sizeof word);
+    return word;
+}
+
+// Those that differ between two states change with time.
+void choose_telling_registers(AwaitedState& state, const CpuState& before) {
+    state.telling.fill(static_cast<std::uint8_t>(Gpr::rsp));
+    std::size_t chosen = 0;
+    for (std::uint8_t i = 0; i < before.gpr.size() && chosen < state.telling.size(); ++i)
+        if (before.gpr[i] != state.cpu.gpr[i]) state.telling[chosen++] = i;
+}
+
+bool read_page(int memory_fd, GuestAddress page, std::span<std::byte> to) {
+    return ::pread(memory_fd, to.data(), to.size(), static_cast<off_t>(page.value)) ==
+           static_cast<ssize_t>(to.size());
+}
+
+}  // namespace
+
+StateCopy StateCopy::take(const CpuState& cpu, int memory_fd, int replica_memory_fd) {
+    StateCopy copy(cpu, memory_fd, replica_memory_fd);
+    copy.copy(cpu[Gpr::rsp]);
+    for (const auto value : cpu.gpr) copy.copy(value);
+    copy.copy_changed_pointers();
+    for (const auto value : cpu.gpr) copy.copy_pointers_at({value});
+    return copy;
+}
+
+StateCopy::StateCopy(const CpuState& cpu, int memory_fd, int replica_memory_fd)
+    : cpu_(cpu), memory_fd_(memory_fd), replica_memory_fd_(replica_memory_fd) {
+    pages_.reserve(most_pages);
+    now_.reserve(most_pages * page_bytes);
+    earlier_.reserve(most_pages * page_bytes);
+}
+
+// The page that a pointer leads to, if it is one.
+void StateCopy::copy(std::uint64_t pointer) {
+    const auto page = GuestAddress{pointer}.page();
+    if (!may_be_pointer(pointer) || pages_.size() == most_pages ||
+        std::ranges::find(pages_, page) != pages_.end())
+        return;
+    const auto size = now_.size();
+    now_.resize(size + page_bytes);
+    earlier_.resize(size + page_bytes);
+    if (read_page(memory_fd_, page, std::span(now_).subspan(size)) &&
+        read_page(replica_memory_fd_, page, std::span(earlier_).subspan(size))) {
+        pages_.push_back(page);
+        return;
+    }
+    now_.resize(size);
+    earlier_.resize(size);
+}
+
+// Stacks of an interpreter, for instance, and where it is in its input.
+void StateCopy::copy_changed_pointers() {
+    const auto known = pages_.size();
+    for (std::size_t page = 0; page < known; ++page)
+        for (std::size_t offset = 0; offset < page_bytes; offset += 8)
+            if (differs(page, offset)) copy(word_at(now_, page * page_bytes + offset));
+}
+
+void StateCopy::copy_pointers_at(GuestAddress address) {
+    std::array<std::uint64_t, pointed_bytes / 8> words = {};
+    const auto pointed = copied_at(address, pointed_bytes);
+    std::ranges::copy(pointed, std::as_writable_bytes(std::span(words)).begin());
+    for (const auto word : words) copy(word);
+}
+
+bool StateCopy::differs(std::size_t page, std::size_t offset) const {
+    const auto at = page * page_bytes + offset;
+    return word_at(now_, at) != word_at(earlier_, at);
+}
+
+// What is known of memory from there on, to the end of the page.
+std::span<const std::byte> StateCopy::copied_at(GuestAddress address, std::size_t most) const {
+    const auto page = std::ranges::find(pages_, address.page());
+    if (page == pages_.end()) return {};
+    const auto index = static_cast<std::size_t>(page - pages_.begin());
+    const auto offset = address.value - page->value;
+    return std::span(now_).subspan(index * page_bytes + offset,
+                                   std::min(page_bytes - offset, most));
+}
+
+AwaitedState StateCopy::state(const CpuState& before) const {
+    AwaitedState state;
+    state.cpu = cpu_;
+    choose_telling_registers(state, before);
+    for (std::size_t page = 0; page < pages_.size(); ++page) add_changed(page, state);
+    const auto add = [&](std::uint64_t pointer, std::size_t bytes) {
+        const auto pointed = copied_at({pointer}, bytes);
+        if (!pointed.empty()) state.add_memory({pointer}, pointed);
+    };
+    add(cpu_[Gpr::rsp], stack_bytes);
+    for (const auto value : cpu_.gpr) add(value, pointed_bytes);
+    return state;
+}
+
+// Words that differ, where they are next to each other in one piece.
+void StateCopy::add_changed(std::size_t page, AwaitedState& state) const {
+    for (std::size_t begin = 0; begin < page_bytes; begin += 8) {
+        if (!differs(page, begin)) continue;
+        auto end = begin + 8;
+        while (end < page_bytes && differs(page, end)) end += 8;
+        const auto room = most_changed_bytes - std::min(state.bytes(), most_changed_bytes);
+        if (room == 0 || state.pieces() >= most_changed_pieces) return;
+        state.add_memory(
+            pages_[page] + begin,
+            std::span(now_).subspan(page * page_bytes + begin, std::min(end - begin, room)));
+        begin = end;
+    }
+}
+
+}  // namespace shadowprof
