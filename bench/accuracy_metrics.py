@@ -6,7 +6,9 @@ import subprocess
 # (title, metric, its measure in the output of `accuracy --json`)
 METRICS = (("edges", "edges", "accuracy"), ("paths", "paths", "accuracy"),
            ("call pairs", "calls", "overlap"), ("methods", "methods", "overlap"),
-           ("values, difference", "values", "difference"), ("values, covered", "values", "covered"),
+           ("values, difference", "values", "difference"),
+           ("invariances, difference", "invariances", "difference"),
+           ("values, covered", "values", "covered"),
            ("streams", "streams", "overlap"))
 COVERAGE = "coverage"
 
