@@ -112,8 +112,8 @@ void SampleResults::fill(Profile& profile) const {
     profile.threads = threads_.profiles(scale());
 }
 
-void SampleResults::fix_scale() {
-    if (!fixed_scale_ && scale_.weighted != 0) fixed_scale_ = scale_;
+void SampleResults::fix_scale(bool none_is_to_come) {
+    if (!fixed_scale_ && (scale_.weighted != 0 || none_is_to_come)) fixed_scale_ = scale_;
 }
 
 void SampleResults::scale_processes(Profile& profile) const {

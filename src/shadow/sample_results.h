@@ -48,8 +48,8 @@ class SampleResults {
     bool is_converged() const { return convergence_ && convergence_->is_converged(); }
 
     // From now on counts are scaled as they would be now. Does nothing before the first sample has
-    // finished, or again.
-    void fix_scale();
+    // finished, unless none is to come any more, or again.
+    void fix_scale(bool none_is_to_come);
     const std::optional<CountScale>& fixed_scale() const { return fixed_scale_; }
 
     // Sets sampling, but for counters that are there already, system calls and threads.

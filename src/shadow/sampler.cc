@@ -242,7 +242,7 @@ void Sampler::finish() {
 
 SampledSoFar Sampler::so_far(DumpPart part) {
     take_syscall_stops();
-    if (part == DumpPart::phase) results_.fix_scale();
+    if (part == DumpPart::phase) results_.fix_scale(end_.has_value());
     SampledSoFar so_far{{}, results_.fixed_scale()};
     fill(so_far.profile, end_.value_or(Clock::now()), &SampleSource::fill_so_far);
     return so_far;
