@@ -79,10 +79,16 @@ Result<void> set_sample_size(RunRequest& request, string_view value) {
 
 Result<void> set_sample_time(RunRequest& request, string_view value) {
     using namespace std::chrono_literals;
+    if (value == "auto") {
+        request.options.sample_time.reset();
+        request.options.sample_time_is_asked_for = false;
+        return {};
+    }
     TRY_ASSIGN(const auto time, parse_duration(value));
     if (time < 50us || time > 100ms)
-        return Error{ErrorCode::usage, 0, "accepted is a time from 50us to 100ms"};
+        return Error{ErrorCode::usage, 0, "accepted is a time from 50us to 100ms, or auto"};
     request.options.sample_time = time;
+    request.options.sample_time_is_asked_for = true;
     return {};
 }
 
@@ -255,7 +261,8 @@ constexpr OptionRow option_rows[] = {
     {"--stream-heat", "PERCENT", "least share of the references that a data stream has [0.1%]",
      set_stream_heat},
     {"--sample-time", "TIME",
-     "a sample is what the program executes in this time, from 50us to 100ms [300us]",
+     "a sample is what the program executes in this time, from 50us to 100ms, or auto: 300us to "
+     "3ms, the more the more processors idle [auto]",
      set_sample_time},
     {"--sample-size", "N",
      "instructions per sample, also with k, M or G: instead of a time, and where none is known "
@@ -438,7 +445,7 @@ Result<void> fit_sample_time(RunRequest& request) {
     const bool is_known = options.mode != SamplingMode::live && options.mode != SamplingMode::exact;
     if (!options.sample_time) {
         if (is_known && !options.sample_size_is_asked_for)
-            options.sample_time = RunOptions::default_sample_time;
+            options.sample_time = RunOptions::shortest_sample_time;
         return {};
     }
     if (options.sample_size_is_asked_for)
@@ -619,7 +626,9 @@ std::map<std::string, std::string> describe(const RunRequest& request) {
         {"task-clock", options.task_clock ? "yes" : "no"},
     };
     if (options.sample_time)
-        text["sample-time"] = fmt::format("{}us", options.sample_time->count() / 1000);
+        text["sample-time"] = options.sample_time_is_asked_for
+                                  ? fmt::format("{}us", options.sample_time->count() / 1000)
+                                  : "auto";
     else
         text["sample-size"] = std::to_string(options.sample_size);
     if (options.profiles.streams) {

@@ -382,10 +382,13 @@ TEST_CASE("a sample has a size or a time, and a time only behind a fork") {
     CHECK(request->options.sample_time == std::chrono::microseconds(300));
     CHECK(describe(*request).at("sample-time") == "300us");
     CHECK_FALSE(describe(*request).contains("sample-size"));
+    CHECK(describe(*parse({"prog"})).at("sample-time") == "auto");
+    CHECK(describe(*parse({"--sample-time=1ms", "--sample-time=auto", "prog"})).at("sample-time") ==
+          "auto");
     CHECK(parse({"--sample-time=1ms", "--mode=shadow", "prog"}));
-    CHECK(parse({"prog"})->options.sample_time == RunOptions::default_sample_time);
+    CHECK(parse({"prog"})->options.sample_time == RunOptions::shortest_sample_time);
     CHECK(parse_attach(std::vector<std::string>{"2"}, "")->options.sample_time ==
-          RunOptions::default_sample_time);
+          RunOptions::shortest_sample_time);
     for (const char* option : {"--sample-size=1M", "--mode=live", "--burst=2ms/1s", "--mode=exact"})
         CHECK_FALSE(parse({option, "prog"})->options.sample_time);
     CHECK(mentions(failure_of({"--sample-time=1ms", "--sample-size=10k", "prog"}),

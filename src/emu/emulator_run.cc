@@ -23,7 +23,7 @@ constexpr std::size_t xsave_header_offset = 512;
 
 // A run ends whose awaited state does not come at so many visits at which its telling registers
 // agree.
-constexpr std::uint32_t most_misses = 100'000;
+constexpr std::uint32_t most_misses = 400'000;
 
 // How fast time goes by in a sample.
 constexpr std::uint64_t instructions_per_ns = 3;
@@ -365,6 +365,7 @@ void Emulator::Run::on_met() {
     ++result_.met;
     misses_ = 0;
     e_.await(e_.awaited_.subspan(1));
+    pacer_.release_bursts();
     if (e_.awaited_.empty()) return end(SampleEnd::met);
     if (pacer_.finished()) return end(SampleEnd::size);
     new_buffer();

@@ -22,7 +22,10 @@ class Emulator::Run {
           sink_(sink),
           stepper_(stepper),
           limits_(limits),
-          pacer_(of_all_processors(limits), e_.tables_) {}
+          pacer_(of_all_processors(limits), e_.tables_) {
+        // What lies before the first of two states is not counted.
+        if (e_.awaited_.size() > 1) pacer_.hold_bursts();
+    }
 
     RunResult execute();
 

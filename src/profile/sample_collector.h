@@ -162,6 +162,8 @@ class SampleCollector {
     void start_thread(std::uint32_t thread, std::span<const GuestAddress> stack);
     void turn_to(std::uint32_t thread);
     void follow();
+    void follow_uncounted();
+    void count_from_here();
     void follow_between_bursts(BurstFollower& bursts);
     template <typename Limit>
     void follow_up_to(Limit& limit);
@@ -198,6 +200,7 @@ class SampleCollector {
     std::uint32_t current_ = 0;  // of which reader and follower know
     AddressResolver* resolver_ = nullptr;
     std::uint64_t skip_instructions_ = 0;   // that each thread begins with
+    bool follows_uncounted_ = false;        // until begin_counting()
     std::uint32_t weight_ = 1;              // of this sample
     std::uint64_t instructions_ = 0;        // of this sample
     std::uint64_t noted_instructions_ = 0;  // of these, in unfolded_

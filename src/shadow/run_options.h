@@ -103,8 +103,11 @@ struct RunOptions {
     // Instead of that, where a replica is sampled and one thread executes: what the program
     // executes in so much of its time, so that counts are of what it executes, however fast it does
     // so.
-    static constexpr std::chrono::nanoseconds default_sample_time = std::chrono::microseconds(300);
     std::optional<std::chrono::nanoseconds> sample_time;
+    bool sample_time_is_asked_for =
+        false;  // else it is the shortest (shadow/budget/window_length.h)
+    static constexpr std::chrono::nanoseconds shortest_sample_time = std::chrono::microseconds(300);
+    static constexpr std::chrono::nanoseconds longest_sample_time = std::chrono::milliseconds(3);
     std::optional<LiveTiming> live_timing;  // only with SamplingMode::live
     // Average number of active shadows, whatever they cost if no budget is given; else at most the
     // default, as the budget allows.

@@ -1,7 +1,5 @@
 #include "shadow/sample_window.h"
 
-#include <fcntl.h>
-
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -18,9 +16,10 @@ using std::chrono::nanoseconds;
 
 // Between two looks.
 constexpr microseconds window_look_period{300};
-// Faults that take a smaller part of the time are few. Behind a fork one takes several times what
-// it costs by itself: caches and address translations are lost with it.
-constexpr double most_fault_share = 0.1;
+// Faults that take a smaller part of the time are few; what they took is taken off a window. Behind
+// a fork one takes several times what it costs by itself: caches and address translations are lost
+// with it.
+constexpr double most_fault_share = 0.25;
 constexpr double fault_aftermath = 4;
 // A replica that lives for longer costs more than its window is worth.
 constexpr milliseconds longest_wait{30};
@@ -34,8 +33,8 @@ constexpr std::uint64_t fewest_instructions = 100'000;
 
 Result<WindowWatch> WindowWatch::begin(pid_t pid, pid_t tid, const CpuState& cpu,
                                        const WindowLimits& limits, double fault_seconds,
-                                       int replica_memory_fd) {
-    WindowWatch watch(pid, tid, cpu, limits, fault_seconds, replica_memory_fd);
+                                       pid_t replica_pid) {
+    WindowWatch watch(pid, tid, cpu, limits, fault_seconds, replica_pid);
     const auto usage = watch.usage();
     if (!usage) return Error{ErrorCode::gone, 0, "the thread has ended"};
     watch.last_ = *usage;
@@ -45,12 +44,12 @@ Result<WindowWatch> WindowWatch::begin(pid_t pid, pid_t tid, const CpuState& cpu
 }
 
 WindowWatch::WindowWatch(pid_t pid, pid_t tid, const CpuState& cpu, const WindowLimits& limits,
-                         double fault_seconds, int replica_memory_fd)
+                         double fault_seconds, pid_t replica_pid)
     : pid_(pid),
       tid_(tid),
       limits_(limits),
       fault_seconds_(fault_seconds),
-      replica_memory_fd_(replica_memory_fd),
+      replica_pid_(replica_pid),
       snapshot_(cpu),
       began_(Clock::now()),
       last_look_(began_),
@@ -66,7 +65,7 @@ std::optional<WindowWatch::Usage> WindowWatch::usage() const {
 
 WindowWatch::Looked WindowWatch::look(Target& target, Clock::time_point now) {
     const auto used = usage();
-    if (!used || !open_memory()) return {};
+    if (!used) return {};
     is_late_ = now >= give_up_ || !may_still_end(*used);
     if (is_late_) return {};
     if (now < next_look_) return {.goes_on = true};
@@ -86,25 +85,22 @@ WindowWatch::Looked WindowWatch::look(Target& target, Clock::time_point now) {
     return next_look_ <= now ? mark_end(target, now) : Looked{.goes_on = true};
 }
 
-bool WindowWatch::open_memory() {
-    if (memory_) return true;
-    auto memory = open_process_memory(tid_, O_RDONLY);
-    if (!memory) return false;
-    memory_ = std::move(*memory);
-    return true;
+// What so many faults are likely to have taken.
+double WindowWatch::taken_by(std::uint64_t faults) const {
+    return static_cast<double>(faults) * fault_seconds_ * fault_aftermath;
 }
 
 // Whether so many faults take a small part of the time.
 bool WindowWatch::is_quiet(std::uint64_t faults, std::chrono::duration<double> passed) const {
-    return static_cast<double>(faults) * fault_seconds_ * fault_aftermath <
-           passed.count() * most_fault_share;
+    return taken_by(faults) < passed.count() * most_fault_share;
 }
 
-// Whether a window could end within the limits, from now on.
+// Whether a window could begin and end within the limits, from now on.
 bool WindowWatch::may_still_end(const Usage& now) const {
-    const bool begins_later = storms_ && !has_begun_;
-    const auto least = begins_later ? limits_.length : nanoseconds(0);
-    return nanoseconds(now.cpu_ns - began_cpu_ns_) + least <= limits_.longest;
+    const nanoseconds since_snapshot(now.cpu_ns - began_cpu_ns_);
+    if (storms_ && !has_begun_) return since_snapshot <= limits_.latest_begin;
+    const nanoseconds before(begin_ ? begin_->usage.cpu_ns - began_cpu_ns_ : 0);
+    return since_snapshot - before <= limits_.longest;
 }
 
 WindowWatch::Looked WindowWatch::mark_begin(Target& target, Clock::time_point now) {
@@ -145,23 +141,28 @@ WindowWatch::Looked WindowWatch::mark_end(Target& target, Clock::time_point now)
 // Nothing: the thread sleeps, or has ended.
 std::optional<WindowWatch::Mark> WindowWatch::mark(Target& target,
                                                    std::optional<nanoseconds>& pause) {
-    std::optional<Mark> made;
+    Mark made{.copy = StateCopy(tid_, replica_pid_), .usage = {}};
+    bool is_made = false;
     {
         auto stop = target.stop(Target::Sleepers::leave_alone);
         if (!stop) return std::nullopt;
-        const auto thread =
-            std::ranges::find(stop->threads(), tid_, [](const auto& each) { return each.tid(); });
-        if (!stop->in_group_stop() && thread != stop->threads().end()) {
-            const auto snapshot = thread->snapshot();
-            const auto used = usage();
-            if (snapshot && used && !snapshot->blocked_syscall) {
-                made.emplace(
-                    Mark{StateCopy::take(snapshot->cpu, memory_.get(), replica_memory_fd_), *used});
-            }
-        }
+        is_made = copy_state(*stop, made);
     }
     pause = target.last_pause();
+    if (!is_made) return std::nullopt;
+    made.copy.finish();
     return made;
+}
+
+bool WindowWatch::copy_state(ScopedStop& stop, Mark& made) const {
+    const auto thread =
+        std::ranges::find(stop.threads(), tid_, [](const auto& each) { return each.tid(); });
+    if (stop.in_group_stop() || thread == stop.threads().end()) return false;
+    const auto snapshot = thread->snapshot();
+    const auto used = usage();
+    if (!snapshot || !used || snapshot->blocked_syscall) return false;
+    made.usage = *used;
+    return made.copy.take(snapshot->cpu);
 }
 
 std::uint64_t WindowWatch::most_instructions() const {
@@ -174,9 +175,8 @@ std::uint64_t WindowWatch::most_instructions() const {
 std::optional<SampleWindow> WindowWatch::take() {
     if (!end_ || is_late_) return std::nullopt;
     SampleWindow window;
-    const auto faults = static_cast<double>(end_->usage.minor_faults - last_.minor_faults);
-    window.seconds =
-        static_cast<double>(end_->usage.cpu_ns - last_.cpu_ns) / 1e9 - faults * fault_seconds_;
+    window.seconds = static_cast<double>(end_->usage.cpu_ns - last_.cpu_ns) / 1e9 -
+                     taken_by(end_->usage.minor_faults - last_.minor_faults);
     if (window.seconds <= 0) return std::nullopt;
     if (begin_) window.states.push_back(begin_->copy.state(snapshot_));
     window.states.push_back(end_->copy.state(begin_ ? begin_->copy.cpu() : snapshot_));

@@ -13,7 +13,6 @@
 #include <optional>
 #include <vector>
 
-#include "base/fd.h"
 #include "emu/awaited_state.h"
 #include "ptrace/target.h"
 #include "shadow/state_copy.h"
@@ -25,11 +24,11 @@ struct SampleWindow {
     double seconds = 0;                // of the thread's processor time
 };
 
-// What a window may be, for a program of a known speed.
+// What a window may be, for a program of a known speed. Times are the thread's.
 struct WindowLimits {
-    std::chrono::nanoseconds length{0};  // in the thread's time, at least
-    std::chrono::nanoseconds longest{
-        0};  // the same, from the snapshot to the window's end, at most
+    std::chrono::nanoseconds length{0};        // at least
+    std::chrono::nanoseconds longest{0};       // from the window's begin to its end, at most
+    std::chrono::nanoseconds latest_begin{0};  // from the snapshot, where many faults are behind it
     // More than the program is likely to execute, in a second and in all.
     double most_instructions_per_second = 0;
     std::uint64_t most_instructions = 0;
@@ -42,10 +41,10 @@ class WindowWatch {
     using Clock = std::chrono::steady_clock;
 
     // In the stop of the snapshot, at its end. `fault_seconds`: what a fault costs that the fork
-    // induced. The replica's memory must outlive it.
+    // induced. The replica must outlive it.
     static Result<WindowWatch> begin(pid_t pid, pid_t tid, const CpuState& cpu,
                                      const WindowLimits& limits, double fault_seconds,
-                                     int replica_memory_fd);
+                                     pid_t replica_pid);
 
     Clock::time_point next_look() const { return next_look_; }
     struct Looked {
@@ -77,21 +76,21 @@ class WindowWatch {
     };
 
     WindowWatch(pid_t pid, pid_t tid, const CpuState& cpu, const WindowLimits& limits,
-                double fault_seconds, int replica_memory_fd);
-    bool open_memory();
+                double fault_seconds, pid_t replica_pid);
     std::optional<Usage> usage() const;
     std::optional<Mark> mark(Target& target, std::optional<std::chrono::nanoseconds>& pause);
+    bool copy_state(ScopedStop& stop, Mark& made) const;
     Looked mark_begin(Target& target, Clock::time_point now);
     Looked mark_end(Target& target, Clock::time_point now);
     void begin_at(const Mark& mark, Clock::time_point now);
+    double taken_by(std::uint64_t faults) const;
     bool is_quiet(std::uint64_t faults, std::chrono::duration<double> passed) const;
     bool may_still_end(const Usage& now) const;
 
     pid_t pid_, tid_;
     WindowLimits limits_;
     double fault_seconds_;
-    int replica_memory_fd_;
-    UniqueFd memory_;
+    pid_t replica_pid_;
     CpuState snapshot_;
     std::uint64_t began_cpu_ns_ = 0;  // at the snapshot
     Usage last_;                      // at the window's begin, as far as that is known

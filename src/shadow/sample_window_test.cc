@@ -1,12 +1,10 @@
 #include "shadow/sample_window.h"
 
 #include <doctest/doctest.h>
-#include <fcntl.h>
 
 #include <array>
 #include <atomic>
 
-#include "ptrace/process_memory.h"
 #include "ptrace/test_support.h"
 
 namespace shadowprof::sample_window_test {
@@ -18,6 +16,7 @@ using Clock = WindowWatch::Clock;
 constexpr double fault_seconds = 1e-6;
 constexpr WindowLimits limits = {.length = 300us,
                                  .longest = 1s,
+                                 .latest_begin = 1s,
                                  .most_instructions_per_second = 1e10,
                                  .most_instructions = 10'000'000'000};
 
@@ -27,16 +26,9 @@ int count() {
     return 0;
 }
 
-// In place of a replica's: what has changed since is not looked at here.
-UniqueFd memory_of(pid_t pid) {
-    auto memory = open_process_memory(pid, O_RDONLY);
-    return std::move(need(memory));
-}
-
 class Scene {
   public:
-    explicit Scene(const std::function<int()>& body)
-        : child_(hub_, body), memory_(memory_of(child_.pid())) {
+    explicit Scene(const std::function<int()>& body) : child_(hub_, body) {
         auto attached = Target::attach(hub_, child_.pid());
         target_ = std::move(need(attached));
     }
@@ -50,7 +42,7 @@ class Scene {
             const auto snapshot = need(stop).threads()[0].snapshot();
             REQUIRE(snapshot);
             auto begun = WindowWatch::begin(child_.pid(), child_.pid(), snapshot->cpu, allowed,
-                                            fault_seconds, memory_.get());
+                                            fault_seconds, child_.pid());  // in place of a replica
             watch.emplace(std::move(need(begun)));
         }
         pauses_ = 0;
@@ -74,7 +66,6 @@ class Scene {
   private:
     TestHub hub_;
     Child child_;
-    UniqueFd memory_;
     std::unique_ptr<Target> target_;
     std::size_t pauses_ = 0;
     std::uint64_t most_ = 0;
@@ -136,14 +127,13 @@ TEST_CASE("a program that ends has no window") {
     });
     auto target = Target::attach(hub, child.pid());
     need(target);
-    const auto memory = memory_of(child.pid());
     std::optional<WindowWatch> watch;
     {
         auto stop = (*target)->stop();
         const auto snapshot = need(stop).threads()[0].snapshot();
         REQUIRE(snapshot);
         auto begun = WindowWatch::begin(child.pid(), child.pid(), snapshot->cpu, limits,
-                                        fault_seconds, memory.get());
+                                        fault_seconds, child.pid());
         watch.emplace(std::move(need(begun)));
     }
     *end = true;

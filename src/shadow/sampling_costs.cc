@@ -27,6 +27,13 @@ double budget_percent_of(const RunOptions& options) {
     return options.budget_percent.value_or(default_budget_percent);
 }
 
+// Who asks for a load has asked for how long replicas live.
+WindowLength::Limits window_lengths_of(const RunOptions& options) {
+    const auto shortest = options.sample_time.value_or(RunOptions::shortest_sample_time);
+    const bool may_grow = !options.sample_time_is_asked_for && !options.load;
+    return {shortest, may_grow ? RunOptions::longest_sample_time : shortest};
+}
+
 // The percentage that is left for what is measured.
 double measured(double percent) {
     return percent * (1 - unmeasured_share);
@@ -37,6 +44,7 @@ double measured(double percent) {
 SamplingCosts::SamplingCosts(const RunOptions& options, WaitHub& hub)
     : options_(options),
       costs_(measure_fault_price_ns(hub)),
+      window_length_(window_lengths_of(options)),
       budget_percent_(budget_percent_of(options)),
       syscall_stop_price_ns_(options.record_input ? measure_syscall_stop_price_ns(hub) : 0) {
     if (budget_percent_ != 0) budget_.emplace(measured(budget_percent_));
@@ -111,6 +119,7 @@ void SamplingCosts::settle(SampledProcess& process, Clock::time_point now,
     if (const auto times = read_run_times(pid)) {
         const auto waited = process.theft.observe(now, *times, own_cpu_ns);
         costs_.add_theft(waited);
+        window_length_.observe(now, own_cpu_ns, waited);
         seconds += waited;
     }
     if (const auto last = std::exchange(process.unsettled, {}))

@@ -10,6 +10,7 @@
 #include "shadow/budget/budget.h"
 #include "shadow/budget/cost_account.h"
 #include "shadow/budget/live_account.h"
+#include "shadow/budget/window_length.h"
 #include "shadow/input/input_recorder.h"
 #include "shadow/process_tree.h"
 #include "shadow/run_options.h"
@@ -58,6 +59,8 @@ class SamplingCosts {
     double total_seconds() const { return costs_.total_seconds(); }
     // The price of a fault that a fork has induced, by itself.
     double fault_seconds() const { return costs_.faults_seconds(1); }
+    // How long the window of the next sample by time is to be.
+    std::chrono::nanoseconds window_length() const { return window_length_.value(); }
     // What a shadow sample of the process costs it at most.
     double most_shadow_seconds(const SampledProcess& process) const;
 
@@ -68,6 +71,7 @@ class SamplingCosts {
     const RunOptions& options_;
     CostAccount costs_;
     LiveAccount live_samples_;
+    WindowLength window_length_;
     double budget_percent_;  // that the run began with; 0: none
     std::optional<Budget> budget_;
     double syscall_stop_price_ns_ = 0;

@@ -12,24 +12,27 @@ namespace {
 // is, and the emulation takes a processor that the program may want.
 constexpr double most_sizes = 8;
 // The same, if it turns out to be faster than its code was before.
-constexpr std::uint64_t most_sizes_in_all = 48;
+constexpr std::uint64_t most_sizes_in_all = 160;
 // A replica is not kept for longer because its code is slower than that.
 constexpr double slowest_speed = 1e9;
 // So many samples in a row may come to nothing, as their windows were lost.
 constexpr unsigned most_lost = 3;
+// A program that has much memory to copy behind a fork does little else for so long.
+constexpr std::chrono::milliseconds latest_window_begin{25};
 // Somebody always looks a little late.
 constexpr std::chrono::milliseconds usual_delay{2};
 
 // The same for all code: which windows are lost must not depend on how fast it is.
-WindowLimits window_limits(const RunOptions& options, const CodeSpeeds& speeds) {
+WindowLimits window_limits(const RunOptions& options, const CodeSpeeds& speeds,
+                           std::chrono::nanoseconds length) {
     const auto speed = std::max(speeds.instructions_per_second(), slowest_speed);
-    const auto length = *options.sample_time;
     const std::chrono::duration<double> longest(most_sizes *
                                                 static_cast<double>(options.sample_size) / speed);
     return {
         .length = length,
         .longest = std::max(std::chrono::duration_cast<std::chrono::nanoseconds>(longest),
                             length + usual_delay),
+        .latest_begin = latest_window_begin,
         .most_instructions_per_second = speeds.most_instructions_per_second(),
         .most_instructions = most_sizes_in_all * options.sample_size,
     };
@@ -109,8 +112,8 @@ void ShadowSamples::watch_window(SampledProcess& process, ShadowShot& shot) {
     const auto& threads = shot.job.threads;
     if (threads.size() != 1 || !options_.sample_time || !process.speeds.may_have_window()) return;
     auto watch = WindowWatch::begin(process.target->pid(), threads[0].tid, threads[0].cpu,
-                                    window_limits(options_, process.speeds), costs_.fault_seconds(),
-                                    shot.replica->memory_fd());
+                                    window_limits(options_, process.speeds, costs_.window_length()),
+                                    costs_.fault_seconds(), shot.replica->pid());
     if (!watch) return;
     process.speeds.note_trial(threads[0].cpu.rip);
     shot.window.emplace(*std::move(watch));

@@ -1,15 +1,15 @@
 #include "shadow/state_copy.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cstring>
 
+#include "ptrace/process_memory.h"
+
 namespace shadowprof {
 namespace {
 
-// Each takes a microsecond of the stop.
+// Each takes half a microsecond of the stop.
 constexpr std::size_t most_pages = 48;
 // Where a register points to: words there may be pointers, too.
 constexpr std::size_t pointed_bytes = 64;
@@ -39,60 +39,79 @@ void choose_telling_registers(AwaitedState& state, const CpuState& before) {
         if (before.gpr[i] != state.cpu.gpr[i]) state.telling[chosen++] = i;
 }
 
-bool read_page(int memory_fd, GuestAddress page, std::span<std::byte> to) {
-    return ::pread(memory_fd, to.data(), to.size(), static_cast<off_t>(page.value)) ==
-           static_cast<ssize_t>(to.size());
-}
-
 }  // namespace
 
-StateCopy StateCopy::take(const CpuState& cpu, int memory_fd, int replica_memory_fd) {
-    StateCopy copy(cpu, memory_fd, replica_memory_fd);
-    copy.copy(cpu[Gpr::rsp]);
-    for (const auto value : cpu.gpr) copy.copy(value);
-    copy.copy_changed_pointers();
-    for (const auto value : cpu.gpr) copy.copy_pointers_at({value});
-    return copy;
+StateCopy::StateCopy(pid_t pid, pid_t replica_pid)
+    : pid_(pid),
+      replica_pid_(replica_pid),
+      now_(most_pages * page_bytes),
+      earlier_(most_pages * page_bytes) {
+    pages_.reserve(most_pages);
 }
 
-StateCopy::StateCopy(const CpuState& cpu, int memory_fd, int replica_memory_fd)
-    : cpu_(cpu), memory_fd_(memory_fd), replica_memory_fd_(replica_memory_fd) {
-    pages_.reserve(most_pages);
-    now_.reserve(most_pages * page_bytes);
-    earlier_.reserve(most_pages * page_bytes);
+bool StateCopy::take(const CpuState& cpu) {
+    cpu_ = cpu;
+    pages_.clear();
+    want(cpu[Gpr::rsp]);
+    for (const auto value : cpu.gpr) want(value);
+    keep_readable(read(pid_, now_, 0), 0);
+    keep_readable(read(replica_pid_, earlier_, 0), 0);
+    compared_ = pages_.size();
+    want_changed_pointers();
+    for (const auto value : cpu.gpr) want_pointers_at({value});
+    keep_readable(read(pid_, now_, compared_), compared_);
+    return !copied_at({cpu[Gpr::rsp]}, 1).empty();
+}
+
+void StateCopy::finish() {
+    keep_readable(read(replica_pid_, earlier_, compared_), compared_);
+    compared_ = pages_.size();
 }
 
 // The page that a pointer leads to, if it is one.
-void StateCopy::copy(std::uint64_t pointer) {
+void StateCopy::want(std::uint64_t pointer) {
     const auto page = GuestAddress{pointer}.page();
     if (!may_be_pointer(pointer) || pages_.size() == most_pages ||
         std::ranges::find(pages_, page) != pages_.end())
         return;
-    const auto size = now_.size();
-    now_.resize(size + page_bytes);
-    earlier_.resize(size + page_bytes);
-    if (read_page(memory_fd_, page, std::span(now_).subspan(size)) &&
-        read_page(replica_memory_fd_, page, std::span(earlier_).subspan(size))) {
-        pages_.push_back(page);
-        return;
-    }
-    now_.resize(size);
-    earlier_.resize(size);
+    pages_.push_back(page);
 }
 
 // Stacks of an interpreter, for instance, and where it is in its input.
-void StateCopy::copy_changed_pointers() {
-    const auto known = pages_.size();
-    for (std::size_t page = 0; page < known; ++page)
+void StateCopy::want_changed_pointers() {
+    for (std::size_t page = 0; page < compared_; ++page)
         for (std::size_t offset = 0; offset < page_bytes; offset += 8)
-            if (differs(page, offset)) copy(word_at(now_, page * page_bytes + offset));
+            if (differs(page, offset)) want(word_at(now_, page * page_bytes + offset));
 }
 
-void StateCopy::copy_pointers_at(GuestAddress address) {
+void StateCopy::want_pointers_at(GuestAddress address) {
     std::array<std::uint64_t, pointed_bytes / 8> words = {};
     const auto pointed = copied_at(address, pointed_bytes);
     std::ranges::copy(pointed, std::as_writable_bytes(std::span(words)).begin());
-    for (const auto word : words) copy(word);
+    for (const auto word : words) want(word);
+}
+
+// The pages from `first` on, each to its place.
+std::vector<bool> StateCopy::read(pid_t pid, std::vector<std::byte>& to, std::size_t first) const {
+    return read_pages(pid, std::span(pages_).subspan(first),
+                      std::span(to).subspan(first * page_bytes));
+}
+
+// Pages from `first` on that cannot be read are left out.
+void StateCopy::keep_readable(const std::vector<bool>& is_readable, std::size_t first) {
+    auto kept = first;
+    for (std::size_t i = 0; i < is_readable.size(); ++i) {
+        if (!is_readable[i]) continue;
+        const auto from = first + i;
+        if (from != kept) {
+            pages_[kept] = pages_[from];
+            for (auto* bytes : {&now_, &earlier_})
+                std::memcpy(bytes->data() + kept * page_bytes, bytes->data() + from * page_bytes,
+                            page_bytes);
+        }
+        ++kept;
+    }
+    pages_.resize(kept);
 }
 
 bool StateCopy::differs(std::size_t page, std::size_t offset) const {

@@ -2,6 +2,8 @@
 // by it.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <span>
 #include <vector>
@@ -18,25 +20,31 @@ namespace shadowprof {
 // still at an earlier moment, changes with time: that has to agree.
 class StateCopy {
   public:
-    // In a stop of the program, with descriptors of its memory and the replica's.
-    static StateCopy take(const CpuState& cpu, int memory_fd, int replica_memory_fd);
+    // Before the stop: makes room for the copies.
+    StateCopy(pid_t pid, pid_t replica_pid);
+    // In a stop of the program. False: its stack cannot be read.
+    bool take(const CpuState& cpu);
+    // After the stop, as long as the replica is there: reads what take() has left for later.
+    void finish();
 
     const CpuState& cpu() const { return cpu_; }
-    // `before`: the registers at an earlier moment.
+    // After finish(). `before`: the registers at an earlier moment.
     AwaitedState state(const CpuState& before) const;
 
   private:
-    StateCopy(const CpuState& cpu, int memory_fd, int replica_memory_fd);
-    void copy(std::uint64_t pointer);
-    void copy_changed_pointers();
-    void copy_pointers_at(GuestAddress address);
+    void want(std::uint64_t pointer);
+    void want_changed_pointers();
+    void want_pointers_at(GuestAddress address);
+    std::vector<bool> read(pid_t pid, std::vector<std::byte>& to, std::size_t first) const;
+    void keep_readable(const std::vector<bool>& is_readable, std::size_t first);
     bool differs(std::size_t page, std::size_t offset) const;
     std::span<const std::byte> copied_at(GuestAddress address, std::size_t most) const;
     void add_changed(std::size_t page, AwaitedState& state) const;
 
+    pid_t pid_, replica_pid_;
     CpuState cpu_;
-    int memory_fd_, replica_memory_fd_;
     std::vector<GuestAddress> pages_;       // that were copied
+    std::size_t compared_ = 0;              // of them, those that were read from the replica, too
     std::vector<std::byte> now_, earlier_;  // what they have, and had in the replica
 };
 

@@ -1,13 +1,11 @@
 #include "shadow/state_copy.h"
 
 #include <doctest/doctest.h>
-#include <fcntl.h>
 
 #include <algorithm>
 #include <cstring>
 #include <map>
 
-#include "ptrace/process_memory.h"
 #include "ptrace/test_support.h"
 
 namespace shadowprof::state_copy_test {
@@ -22,21 +20,16 @@ std::uint64_t address_of(const void* memory) {
     return reinterpret_cast<std::uint64_t>(memory);
 }
 
-UniqueFd memory_of(pid_t pid) {
-    auto memory = open_process_memory(pid, O_RDONLY);
-    return std::move(need(memory));
-}
-
 // This process, and a replica of it that stays as it was.
 class Scene {
   public:
-    Scene() : replica_(hub_, [] { return ::pause(); }) {
-        own_ = memory_of(::getpid());
-        replicas_ = memory_of(replica_.pid());
-    }
+    Scene() : replica_(hub_, [] { return ::pause(); }) {}
 
-    StateCopy copy(const CpuState& cpu) const {
-        return StateCopy::take(cpu, own_.get(), replicas_.get());
+    StateCopy copy(const CpuState& cpu, bool has_stack = true) const {
+        StateCopy copy(::getpid(), replica_.pid());
+        CHECK(copy.take(cpu) == has_stack);
+        copy.finish();
+        return copy;
     }
     // What the state wants to find, word by word.
     static std::map<std::uint64_t, std::uint64_t> words(const AwaitedState& state) {
@@ -52,7 +45,6 @@ class Scene {
   private:
     TestHub hub_;
     Child replica_;
-    UniqueFd own_, replicas_;
 };
 
 void clear_pages() {
@@ -92,6 +84,7 @@ TEST_CASE("registers that differ from an earlier state's are looked at first") {
     clear_pages();
     const Scene scene;
     CpuState before, cpu;
+    before[Gpr::rsp] = cpu[Gpr::rsp] = address_of(&stack);
     for (const auto gpr : {Gpr::rbx, Gpr::r9, Gpr::r15}) cpu[gpr] = 5;
     const auto state = scene.copy(cpu).state(before);
     for (const auto gpr : {Gpr::rbx, Gpr::r9, Gpr::r15})
@@ -120,7 +113,7 @@ TEST_CASE("registers that point nowhere are no memory") {
     cpu[Gpr::rdi] = 5;
     cpu[Gpr::rsi] = std::uint64_t{1} << 60;
     cpu[Gpr::rdx] = std::uint64_t{1} << 46;
-    CHECK(scene.copy(cpu).state(CpuState{}).pieces() == 0);
+    CHECK(scene.copy(cpu, false).state(CpuState{}).pieces() == 0);
 }
 
 }  // namespace shadowprof::state_copy_test

@@ -483,10 +483,10 @@ class Callers(TestCase):
         self.assertIsNotNone(site)
         return {labels(each["callers"]): each for each in site.get("by_caller", [])}, site
 
-    def assert_always(self, entry, value):
+    def assert_always(self, entry, value, least_bound=0.5):
         self.assertEqual([top["text"] for top in entry["top"]], [str(value)])
         self.assertEqual(entry["invariance"], 1)
-        self.assertGreater(entry["invariance_lower_bound"], 0.5)
+        self.assertGreater(entry["invariance_lower_bound"], least_bound)
 
     def test_every_execution_by_its_caller(self):
         work = 20_000
@@ -519,9 +519,9 @@ class Callers(TestCase):
                 found, _ = self.by_caller([f"--mode={mode}", "--profiles=value", "--budget=20%"],
                                           60_000_000, 2, least=1000)
                 self.assertEqual(set(found), {self.FIRST, self.SECOND, self.FIVE, self.SIX})
-                self.assert_always(found[self.FIRST], 8)
-                self.assert_always(found[self.FIVE], 6)
-                self.assert_always(found[self.SIX], 7)
+                # How much is certain depends on how many samples there were.
+                for caller, value in ((self.FIRST, 8), (self.FIVE, 6), (self.SIX, 7)):
+                    self.assert_always(found[caller], value, least_bound=0)
 
 
 if __name__ == "__main__":

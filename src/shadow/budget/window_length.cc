@@ -1,0 +1,52 @@
+#include "shadow/budget/window_length.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace shadowprof {
+namespace {
+
+using std::chrono::duration;
+using std::chrono::nanoseconds;
+
+// Of a processor, for samples.
+constexpr double most_processors = 0.25;
+// Below this share of that, windows become longer.
+constexpr double room = 0.6;
+// Where the program waits for a larger part of our processor time, it needs that processor.
+constexpr double most_waited = 0.1;
+constexpr double growth = 1.3;
+constexpr double shrinkage = 0.7;
+// The smoothed rates are those of about the last second.
+constexpr double smoothing_seconds = 1;
+
+}  // namespace
+
+WindowLength::WindowLength(const Limits& limits)
+    : limits_(limits),
+      value_(std::clamp(nanoseconds(static_cast<std::int64_t>(
+                            std::sqrt(static_cast<double>(limits.shortest.count()) *
+                                      static_cast<double>(limits.longest.count())))),
+                        limits.shortest, limits.longest)) {}
+
+void WindowLength::observe(Clock::time_point now, std::uint64_t ours_ns, double waited_seconds) {
+    const auto before = last_.value_or(Look{now, ours_ns});
+    last_ = Look{now, ours_ns};
+    const auto passed = duration<double>(now - before.time).count();
+    if (passed <= 0) return;
+    const auto part = 1 - std::exp(-passed / smoothing_seconds);
+    const auto ours = static_cast<double>(ours_ns - before.ours_ns) / 1e9;
+    ours_seconds_ += part * (ours / passed - ours_seconds_);
+    waited_seconds_ += part * (waited_seconds / passed - waited_seconds_);
+    const bool is_needed = waited_seconds_ > most_waited * ours_seconds_;
+    double factor = 1;
+    if (is_needed || ours_seconds_ > most_processors)
+        factor = shrinkage;
+    else if (ours_seconds_ < room * most_processors)
+        factor = growth;
+    const auto wanted = static_cast<double>(value_.count()) * factor;
+    value_ = std::clamp(nanoseconds(static_cast<std::int64_t>(wanted)), limits_.shortest,
+                        limits_.longest);
+}
+
+}  // namespace shadowprof

@@ -1,0 +1,40 @@
+// How long the windows of samples by time are (sample_window.h). What a fork costs the program is
+// paid once, whatever comes of it: a longer window sees more for it. Its emulation takes a
+// processor, which is free where one idles, and is taken from the program where all are busy.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+
+namespace shadowprof {
+
+class WindowLength {
+  public:
+    using Clock = std::chrono::steady_clock;
+
+    struct Limits {
+        std::chrono::nanoseconds shortest{0}, longest{0};
+    };
+    // Starts between the limits, which may be the same.
+    explicit WindowLength(const Limits& limits);
+
+    std::chrono::nanoseconds value() const { return value_; }
+    // `ours_ns`: processor time of this process and the workers until now. `waited_seconds`: what a
+    // process has waited for it since the last call, at most (ProcessorTheft).
+    void observe(Clock::time_point now, std::uint64_t ours_ns, double waited_seconds);
+
+  private:
+    struct Look {
+        Clock::time_point time;
+        std::uint64_t ours_ns = 0;
+    };
+
+    Limits limits_;
+    std::chrono::nanoseconds value_;
+    std::optional<Look> last_;
+    // Smoothed, in a second of time.
+    double ours_seconds_ = 0, waited_seconds_ = 0;
+};
+
+}  // namespace shadowprof

@@ -1,0 +1,51 @@
+#include "shadow/budget/window_length.h"
+
+#include <doctest/doctest.h>
+
+namespace shadowprof::window_length_test {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr WindowLength::Limits limits = {300us, 3ms};
+
+// After so many looks, a tenth of a second apart, at each of which so much more was used up.
+std::chrono::nanoseconds after(WindowLength& length, int looks, double ours_seconds,
+                               double waited_seconds) {
+    WindowLength::Clock::time_point now;
+    std::uint64_t ours_ns = 0;
+    for (int i = 0; i < looks; ++i) {
+        length.observe(now, ours_ns, waited_seconds);
+        now += 100ms;
+        ours_ns += static_cast<std::uint64_t>(ours_seconds * 1e9);
+    }
+    return length.value();
+}
+
+}  // namespace
+
+TEST_CASE("windows are long where processors idle") {
+    WindowLength length(limits);
+    CHECK(length.value() > limits.shortest);
+    CHECK(length.value() < limits.longest);
+    CHECK(after(length, 20, 0.005, 0.0001) == limits.longest);
+}
+
+TEST_CASE("windows are short where the program waits for our processors") {
+    WindowLength length(limits);
+    CHECK(after(length, 20, 0.005, 0.004) == limits.shortest);
+}
+
+TEST_CASE("windows are short where emulation takes more than a quarter of a processor") {
+    WindowLength length(limits);
+    CHECK(after(length, 40, 0.05, 0) == limits.shortest);
+}
+
+TEST_CASE("a length that was asked for stays") {
+    WindowLength length({1ms, 1ms});
+    CHECK(length.value() == 1ms);
+    CHECK(after(length, 20, 0.005, 0) == 1ms);
+    CHECK(after(length, 20, 0.05, 0.05) == 1ms);
+}
+
+}  // namespace shadowprof::window_length_test
