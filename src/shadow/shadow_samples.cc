@@ -18,7 +18,7 @@ constexpr double slowest_speed = 1e9;
 // So many samples in a row may come to nothing, as their windows were lost.
 constexpr unsigned most_lost = 3;
 // A program that has much memory to copy behind a fork does little else for so long.
-constexpr std::chrono::milliseconds latest_window_begin{25};
+constexpr std::chrono::milliseconds latest_window_begin{12};
 // Somebody always looks a little late.
 constexpr std::chrono::milliseconds usual_delay{2};
 
