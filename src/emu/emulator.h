@@ -59,12 +59,13 @@ struct RunResult {
     std::uint64_t instructions = 0;  // an estimate: exact counts are the collectors'
     std::uint64_t single_stepped = 0;
     std::uint64_t syscalls = 0;
-    std::uint64_t vdso_calls = 0;       // most ask for the time
-    std::uint64_t stopped_threads = 0;  // that came to something they cannot go beyond
-    int signal = 0;                     // of a fault
-    GuestAddress fault_address;         // what a faulting instruction wanted to access
-    std::uint32_t met = 0;              // of the awaited states
-    bool nearly_met = false;            // all registers of one that was not met agreed at a visit
+    std::uint64_t vdso_calls = 0;           // most ask for the time
+    std::uint64_t stopped_threads = 0;      // that came to something they cannot go beyond
+    int signal = 0;                         // of a fault
+    GuestAddress fault_address;             // what a faulting instruction wanted to access
+    std::uint32_t met = 0;                  // of the awaited states
+    std::uint64_t instructions_before = 0;  // of `instructions`: before the first of two states
+    bool nearly_met = false;  // all registers of one that was not met agreed at a visit
 };
 
 class Emulator {

@@ -367,6 +367,7 @@ void Emulator::Run::on_met() {
     e_.await(e_.awaited_.subspan(1));
     pacer_.release_bursts();
     if (e_.awaited_.empty()) return end(SampleEnd::met);
+    result_.instructions_before = pacer_.instructions();
     if (pacer_.finished()) return end(SampleEnd::size);
     new_buffer();
     if (is_over()) return;

@@ -208,8 +208,10 @@ TEST_CASE("what comes before counting begins is followed and does not count") {
 
     run.begin_uncounted({0x1000});
     CHECK(run.add(program, before).instructions == 0);
-    run.collector.begin_counting();
-    run.add(program, behind);
+    const auto under_way = run.collector.begin_counting(0);
+    CHECK(under_way == 2 * 3);
+    const auto counted = under_way + run.add(program, behind).instructions;
+    CHECK(counted == 3 * (2 + behind.size()));
     run.collector.end();
     const Profile p = run.result();
     const auto edges_from = [&](std::uint64_t branch) {

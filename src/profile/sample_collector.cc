@@ -98,21 +98,31 @@ void SampleCollector::begin(const SampleStart& start) {
     start_thread(0, start.stack);
 }
 
-void SampleCollector::begin_counting() {
+std::uint64_t SampleCollector::begin_counting(std::uint32_t thread) {
     const std::lock_guard lock(mutex_);
     assert(in_sample_);
+    turn_to(thread);
     if (follows_uncounted_) return count_from_here();
     auto& left = threads_[current_].skip_instructions;
     left = std::min<std::uint64_t>(left, 1);
+    return 0;
 }
 
-// A path that is under way counts whole.
-void SampleCollector::count_from_here() {
+std::uint64_t SampleCollector::count_from_here() {
     follows_uncounted_ = false;
     follower_.set_weight(weight_);
-    const auto pending = follower_.pending();
-    for (const BlockToken token : pending) instructions_ += blocks_[token].instructions;
-    follower_.start(graph_.restart(follower_.node(), pending), pending);
+    const auto before = instructions_;
+    threads_[current_].place = follower_.place();
+    for (Thread& each : threads_) {
+        if (!each.begun) continue;
+        follower_.go_to(each.place);
+        const auto pending = follower_.pending();
+        for (const BlockToken token : pending) instructions_ += blocks_[token].instructions;
+        follower_.start(graph_.restart(follower_.node(), pending), pending);
+        each.place = follower_.place();
+    }
+    follower_.go_to(threads_[current_].place);
+    return instructions_ - before;
 }
 
 // Records that are known make as many events as they did when they were met first.

@@ -123,8 +123,9 @@ class SampleCollector {
     void begin_thread(std::uint32_t thread, std::span<const GuestAddress> stack);
     BatchResult add(std::uint32_t thread, std::span<const std::uint64_t> batch,
                     const BlockTable& table);
-    // What comes next is the first that counts, of the thread whose records came last.
-    void begin_counting();
+    // What comes next is the first that counts, and that of this thread comes next. Returns the
+    // instructions of paths that are under way and count whole.
+    std::uint64_t begin_counting(std::uint32_t thread);
     // What a probe saw before the next record of the thread is executed, if that begins there.
     // Hostile.
     void add_probed(const ProbeRecord& record);
@@ -163,7 +164,7 @@ class SampleCollector {
     void turn_to(std::uint32_t thread);
     void follow();
     void follow_uncounted();
-    void count_from_here();
+    std::uint64_t count_from_here();
     void follow_between_bursts(BurstFollower& bursts);
     template <typename Limit>
     void follow_up_to(Limit& limit);

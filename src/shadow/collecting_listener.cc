@@ -41,7 +41,7 @@ void CollectingListener::collect(const ProbeRecord& record) {
     begin(record.thread);
     if (!collects_) return;
     if (record.probe == awaited_mark)
-        collector_.begin_counting();
+        instructions_[record.thread] += collector_.begin_counting(record.thread);
     else
         collector_.add_probed(record);
 }

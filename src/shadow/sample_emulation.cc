@@ -190,6 +190,8 @@ void SampleEmulation::follow(SampleJob& job, EmulationHooks& hooks, SampleReport
             std::make_unique<ReplicaListener>(collector_, environment, hooks, keep, begin, holds);
     expected_instructions_ = job.limits.instructions;
     skip_instructions_ = job.skip_instructions;
+    uncounted_instructions_ = 0;
+    skips_until_told_ = job.window && job.window->states.size() > 1;
     weight_ = weigh(job, job.limits.instructions, std::nullopt);
     const auto outcome = listen(job, *listener);
     report.weight = weight_;
@@ -217,7 +219,10 @@ Result<SampleOutcome> SampleEmulation::listen(const SampleJob& job, CollectingLi
     }
     auto outcome = worker_->finish_sample(listener);
     if (outcome) {
-        expected_instructions_ = outcome->result.instructions;
+        // Where the window's begin was not met, all counts.
+        skips_until_told_ = skips_until_told_ && outcome->result.met > 0;
+        uncounted_instructions_ = skips_until_told_ ? outcome->result.instructions_before : 0;
+        expected_instructions_ = outcome->result.instructions - uncounted_instructions_;
         skip_instructions_ = skip_when_known(job, outcome->result.instructions);
         weight_ = weigh(job, outcome->result.instructions, outcome->result.end);
     }
@@ -230,7 +235,8 @@ Result<SampleOutcome> SampleEmulation::listen(const SampleJob& job, CollectingLi
 std::uint32_t SampleEmulation::weigh(const SampleJob& job, std::uint64_t instructions,
                                      std::optional<SampleEnd> end) const {
     if (!job.expected_speed) return sample_weight(job.stands_for_seconds);
-    const auto counted = instructions - std::min(instructions, skip_instructions_);
+    const auto counted =
+        instructions - std::min(instructions, skip_instructions_ + uncounted_instructions_);
     const bool fills_window = job.window && (!end || *end == SampleEnd::met);
     if (fills_window) return sample_weight(job.stands_for_seconds, job.window->seconds);
     // What ended it says that the program does something else there, unless that was the time.
@@ -278,7 +284,7 @@ bool SampleEmulation::begin_collecting(const SampleJob& job, MapResolver& resolv
     collector_.begin({.resolver = resolver,
                       .stack = first_stack_,
                       .skip_instructions = skip_instructions_,
-                      .skips_until_told = job.window && job.window->states.size() > 1,
+                      .skips_until_told = skips_until_told_,
                       .weight = weight_,
                       .time_ns = job.thread_seconds() * 1e9,
                       .expected_instructions = expected_instructions_,

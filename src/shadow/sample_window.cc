@@ -40,6 +40,8 @@ Result<WindowWatch> WindowWatch::begin(pid_t pid, pid_t tid, const CpuState& cpu
     watch.last_ = *usage;
     watch.began_cpu_ns_ = usage->cpu_ns;
     watch.faults_at_look_ = usage->minor_faults;
+    watch.own_faults_per_second_ =
+        static_cast<double>(usage->minor_faults) / (static_cast<double>(usage->cpu_ns) / 1e9);
     return watch;
 }
 
@@ -58,7 +60,8 @@ WindowWatch::WindowWatch(pid_t pid, pid_t tid, const CpuState& cpu, const Window
 
 std::optional<WindowWatch::Usage> WindowWatch::usage() const {
     const auto stat = read_thread_stat(pid_, tid_);
-    const auto cpu_ns = read_cpu_ns(pid_);
+    const auto runs = read_thread_runs(pid_, tid_);
+    const auto cpu_ns = runs ? runs->run_ns : read_cpu_ns(pid_);
     if (!stat || cpu_ns == 0) return std::nullopt;
     return Usage{cpu_ns, stat->minor_faults};
 }
@@ -85,14 +88,16 @@ WindowWatch::Looked WindowWatch::look(Target& target, Clock::time_point now) {
     return next_look_ <= now ? mark_end(target, now) : Looked{.goes_on = true};
 }
 
-// What so many faults are likely to have taken.
-double WindowWatch::taken_by(std::uint64_t faults) const {
-    return static_cast<double>(faults) * fault_seconds_ * fault_aftermath;
+// What those of so many faults are likely to have taken that the program would not have had by
+// itself.
+double WindowWatch::taken_by(std::uint64_t faults, std::chrono::duration<double> passed) const {
+    const auto induced = static_cast<double>(faults) - own_faults_per_second_ * passed.count();
+    return std::max(induced, 0.0) * fault_seconds_ * fault_aftermath;
 }
 
 // Whether so many faults take a small part of the time.
 bool WindowWatch::is_quiet(std::uint64_t faults, std::chrono::duration<double> passed) const {
-    return taken_by(faults) < passed.count() * most_fault_share;
+    return taken_by(faults, passed) < passed.count() * most_fault_share;
 }
 
 // Whether a window could begin and end within the limits, from now on.
@@ -128,7 +133,7 @@ WindowWatch::Looked WindowWatch::mark_end(Target& target, Clock::time_point now)
     is_late_ = !may_still_end(end_->usage);
     if (is_late_ || (!is_short && !is_loud)) return looked;
     looked.goes_on = ++retries_ <= most_retries;
-    is_late_ = !looked.goes_on;
+    is_late_ = !looked.goes_on && !is_loud;
     if (is_loud) {
         begin_ = *end_;
         begin_at(*begin_, now);
@@ -175,11 +180,12 @@ std::uint64_t WindowWatch::most_instructions() const {
 std::optional<SampleWindow> WindowWatch::take() {
     if (!end_ || is_late_) return std::nullopt;
     SampleWindow window;
-    window.seconds = static_cast<double>(end_->usage.cpu_ns - last_.cpu_ns) / 1e9 -
-                     taken_by(end_->usage.minor_faults - last_.minor_faults);
+    const std::chrono::duration<double> passed = nanoseconds(end_->usage.cpu_ns - last_.cpu_ns);
+    window.seconds =
+        passed.count() - taken_by(end_->usage.minor_faults - last_.minor_faults, passed);
     if (window.seconds <= 0) return std::nullopt;
     if (begin_) window.states.push_back(begin_->copy.state(snapshot_));
-    window.states.push_back(end_->copy.state(begin_ ? begin_->copy.cpu() : snapshot_));
+    window.states.push_back(begin_ ? end_->copy.state(begin_->copy) : end_->copy.state(snapshot_));
     return window;
 }
 

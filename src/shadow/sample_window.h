@@ -63,9 +63,9 @@ class WindowWatch {
     std::uint64_t most_instructions() const;
 
   private:
-    // What the thread has had until now. The processor time is its process's, which is the same
-    // where one thread runs: the clock of another process's thread cannot be read. While the thread
-    // runs, that time is as old as the kernel's last tick, but the faults are of now.
+    // What the thread has had until now; its time is the process's where the kernel does not tell
+    // threads apart. While it runs, the time is as old as the kernel's last tick, but the faults
+    // are of now.
     struct Usage {
         std::uint64_t cpu_ns = 0;
         std::uint64_t minor_faults = 0;
@@ -83,7 +83,7 @@ class WindowWatch {
     Looked mark_begin(Target& target, Clock::time_point now);
     Looked mark_end(Target& target, Clock::time_point now);
     void begin_at(const Mark& mark, Clock::time_point now);
-    double taken_by(std::uint64_t faults) const;
+    double taken_by(std::uint64_t faults, std::chrono::duration<double> passed) const;
     bool is_quiet(std::uint64_t faults, std::chrono::duration<double> passed) const;
     bool may_still_end(const Usage& now) const;
 
@@ -92,8 +92,9 @@ class WindowWatch {
     double fault_seconds_;
     pid_t replica_pid_;
     CpuState snapshot_;
-    std::uint64_t began_cpu_ns_ = 0;  // at the snapshot
-    Usage last_;                      // at the window's begin, as far as that is known
+    std::uint64_t began_cpu_ns_ = 0;    // at the snapshot
+    double own_faults_per_second_ = 0;  // the same: in the thread's time until then
+    Usage last_;                        // at the window's begin, as far as that is known
     Clock::time_point began_, last_look_;
     std::uint64_t faults_at_look_ = 0;
     Clock::time_point give_up_, next_look_;

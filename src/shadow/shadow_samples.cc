@@ -12,7 +12,7 @@ namespace {
 // is, and the emulation takes a processor that the program may want.
 constexpr double most_sizes = 8;
 // The same, if it turns out to be faster than its code was before.
-constexpr std::uint64_t most_sizes_in_all = 160;
+constexpr std::uint64_t most_sizes_in_all = 100;
 // A replica is not kept for longer because its code is slower than that.
 constexpr double slowest_speed = 1e9;
 // So many samples in a row may come to nothing, as their windows were lost.

@@ -11,6 +11,8 @@ namespace {
 
 // Each takes half a microsecond of the stop.
 constexpr std::size_t most_pages = 48;
+// Of words that may be pointers, some are not.
+constexpr std::size_t most_wanted_pages = 2 * most_pages;
 // Where a register points to: words there may be pointers, too.
 constexpr std::size_t pointed_bytes = 64;
 // Callers' frames tell turns of a recursion apart.
@@ -44,9 +46,9 @@ void choose_telling_registers(AwaitedState& state, const CpuState& before) {
 StateCopy::StateCopy(pid_t pid, pid_t replica_pid)
     : pid_(pid),
       replica_pid_(replica_pid),
-      now_(most_pages * page_bytes),
-      earlier_(most_pages * page_bytes) {
-    pages_.reserve(most_pages);
+      now_(most_wanted_pages * page_bytes),
+      earlier_(most_wanted_pages * page_bytes) {
+    pages_.reserve(most_wanted_pages);
 }
 
 bool StateCopy::take(const CpuState& cpu) {
@@ -55,12 +57,14 @@ bool StateCopy::take(const CpuState& cpu) {
     want(cpu[Gpr::rsp]);
     for (const auto value : cpu.gpr) want(value);
     keep_readable(read(pid_, now_, 0), 0);
+    const bool has_stack = !copied_at({cpu[Gpr::rsp]}, 1).empty();
     keep_readable(read(replica_pid_, earlier_, 0), 0);
     compared_ = pages_.size();
     want_changed_pointers();
     for (const auto value : cpu.gpr) want_pointers_at({value});
     keep_readable(read(pid_, now_, compared_), compared_);
-    return !copied_at({cpu[Gpr::rsp]}, 1).empty();
+    pages_.resize(std::min(pages_.size(), most_pages));
+    return has_stack;
 }
 
 void StateCopy::finish() {
@@ -71,7 +75,7 @@ void StateCopy::finish() {
 // The page that a pointer leads to, if it is one.
 void StateCopy::want(std::uint64_t pointer) {
     const auto page = GuestAddress{pointer}.page();
-    if (!may_be_pointer(pointer) || pages_.size() == most_pages ||
+    if (!may_be_pointer(pointer) || pages_.size() == most_wanted_pages ||
         std::ranges::find(pages_, page) != pages_.end())
         return;
     pages_.push_back(page);
@@ -133,22 +137,50 @@ AwaitedState StateCopy::state(const CpuState& before) const {
     AwaitedState state;
     state.cpu = cpu_;
     choose_telling_registers(state, before);
-    for (std::size_t page = 0; page < pages_.size(); ++page) add_changed(page, state);
+    add_changed(state, nullptr, false);
+    add_pointed(state);
+    return state;
+}
+
+// What has changed last tells best.
+AwaitedState StateCopy::state(const StateCopy& before) const {
+    AwaitedState state;
+    state.cpu = cpu_;
+    choose_telling_registers(state, before.cpu_);
+    for (const bool lately : {true, false}) add_changed(state, &before, lately);
+    add_pointed(state);
+    return state;
+}
+
+void StateCopy::add_pointed(AwaitedState& state) const {
     const auto add = [&](std::uint64_t pointer, std::size_t bytes) {
         const auto pointed = copied_at({pointer}, bytes);
         if (!pointed.empty()) state.add_memory({pointer}, pointed);
     };
     add(cpu_[Gpr::rsp], stack_bytes);
     for (const auto value : cpu_.gpr) add(value, pointed_bytes);
-    return state;
 }
 
-// Words that differ, where they are next to each other in one piece.
-void StateCopy::add_changed(std::size_t page, AwaitedState& state) const {
+// `since`: a copy from before, if there is one; `lately`: what differs from that, or else the rest.
+void StateCopy::add_changed(AwaitedState& state, const StateCopy* since, bool lately) const {
+    for (std::size_t page = 0; page < pages_.size(); ++page) {
+        std::span<const std::byte> then;
+        if (since) then = since->copied_at(pages_[page], page_bytes);
+        add_changed(page, state, [&](std::size_t offset) {
+            const auto now = word_at(now_, page * page_bytes + offset);
+            const bool has_changed_lately = !then.empty() && word_at(then, offset) != now;
+            return differs(page, offset) && has_changed_lately == lately;
+        });
+    }
+}
+
+// Words of a page that tell, where they are next to each other in one piece.
+template <typename Tells>
+void StateCopy::add_changed(std::size_t page, AwaitedState& state, Tells tells) const {
     for (std::size_t begin = 0; begin < page_bytes; begin += 8) {
-        if (!differs(page, begin)) continue;
+        if (!tells(begin)) continue;
         auto end = begin + 8;
-        while (end < page_bytes && differs(page, end)) end += 8;
+        while (end < page_bytes && tells(end)) end += 8;
         const auto room = most_changed_bytes - std::min(state.bytes(), most_changed_bytes);
         if (room == 0 || state.pieces() >= most_changed_pieces) return;
         state.add_memory(

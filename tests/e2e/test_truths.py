@@ -160,9 +160,12 @@ class Speeds(Truth):
     options = ("--sample-time=300us", "--mode=shadow", "--load=1", "--profiles=edge,method")
     TURNS = {"arithmetic": 4_000_000, "divides": 600_000, "chase": 60_000, "branches": 600_000}
     WINDOWS = 200
+    # A machine that is so busy that this does not do has no such samples: the tests that need them are skipped.
+    LONGEST_SECONDS = 20
 
     def is_enough(self, profile):
-        return profile["sampling"]["counters"].get("windows_met", 0) >= self.WINDOWS
+        return (profile["sampling"]["counters"].get("windows_met", 0) >= self.WINDOWS or
+                profile["run"]["seconds"] > self.LONGEST_SECONDS)
 
     def setUp(self):
         super().setUp()
@@ -486,7 +489,7 @@ class Callers(TestCase):
     def assert_always(self, entry, value, least_bound=0.5):
         self.assertEqual([top["text"] for top in entry["top"]], [str(value)])
         self.assertEqual(entry["invariance"], 1)
-        self.assertGreater(entry["invariance_lower_bound"], least_bound)
+        self.assertGreaterEqual(entry["invariance_lower_bound"], least_bound)
 
     def test_every_execution_by_its_caller(self):
         work = 20_000

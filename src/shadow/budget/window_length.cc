@@ -35,7 +35,8 @@ void WindowLength::observe(Clock::time_point now, std::uint64_t ours_ns, double 
     const auto passed = duration<double>(now - before.time).count();
     if (passed <= 0) return;
     const auto part = 1 - std::exp(-passed / smoothing_seconds);
-    const auto ours = static_cast<double>(ours_ns - before.ours_ns) / 1e9;
+    // A worker that was replaced takes its time with it.
+    const auto ours = static_cast<double>(ours_ns - std::min(ours_ns, before.ours_ns)) / 1e9;
     ours_seconds_ += part * (ours / passed - ours_seconds_);
     waited_seconds_ += part * (waited_seconds / passed - waited_seconds_);
     const bool is_needed = waited_seconds_ > most_waited * ours_seconds_;

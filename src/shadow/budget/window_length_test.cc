@@ -41,6 +41,14 @@ TEST_CASE("windows are short where emulation takes more than a quarter of a proc
     CHECK(after(length, 40, 0.05, 0) == limits.shortest);
 }
 
+TEST_CASE("processor time that went with a worker is none") {
+    WindowLength length(limits);
+    const WindowLength::Clock::time_point begin;
+    length.observe(begin, 5'000'000'000, 0);
+    length.observe(begin + 100ms, 1'000'000, 0);
+    CHECK(after(length, 20, 0.005, 0) == limits.longest);
+}
+
 TEST_CASE("a length that was asked for stays") {
     WindowLength length({1ms, 1ms});
     CHECK(length.value() == 1ms);
