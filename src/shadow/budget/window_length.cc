@@ -12,7 +12,7 @@ using std::chrono::nanoseconds;
 // Of a processor, for samples.
 constexpr double most_processors = 0.25;
 // Below this share of that, windows become longer.
-constexpr double room = 0.6;
+constexpr double roomy_share = 0.6;
 // Where the program waits for a larger part of our processor time, it needs that processor.
 constexpr double most_waited = 0.1;
 constexpr double growth = 1.3;
@@ -43,7 +43,7 @@ void WindowLength::observe(Clock::time_point now, std::uint64_t ours_ns, double 
     double factor = 1;
     if (is_needed || ours_seconds_ > most_processors)
         factor = shrinkage;
-    else if (ours_seconds_ < room * most_processors)
+    else if (ours_seconds_ < roomy_share * most_processors)
         factor = growth;
     const auto wanted = static_cast<double>(value_.count()) * factor;
     value_ = std::clamp(nanoseconds(static_cast<std::int64_t>(wanted)), limits_.shortest,
