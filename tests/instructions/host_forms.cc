@@ -1,5 +1,6 @@
 #include "host_forms.h"
 
+#include <cpuid.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +10,23 @@
 #include "generate.h"
 
 namespace shadowprof {
+namespace {
+
+bool has_user_interrupts() {
+    constexpr unsigned uintr = 1u << 5;  // CPUID.(EAX=7,ECX=0):EDX
+    unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+    return __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) != 0 && (edx & uintr) != 0;
+}
+
+// Processors of AMD that know protection keys and no user interrupts ignore the prefix F3 here:
+// CLUI is RDPKRU to them, and STUI is WRPKRU.
+bool is_taken_for_another(const Form& form) {
+    const bool reads_as_keys =
+        form.mnemonic == ZYDIS_MNEMONIC_CLUI || form.mnemonic == ZYDIS_MNEMONIC_STUI;
+    return reads_as_keys && !has_user_interrupts();
+}
+
+}  // namespace
 
 std::string instruction_set(const Form& form) {
     const auto in = decode(assemble(form.sample).span(), {0});
@@ -20,6 +38,7 @@ HostForms::HostForms(const std::vector<Form>& forms, NativeRunner& native,
     : forms_(forms), native_(native), without_(std::move(without)), answers_(forms.size()) {}
 
 bool HostForms::is_hidden(std::size_t form) const {
+    if (is_taken_for_another(forms_[form])) return true;
     if (without_.empty()) return false;
     const auto name = instruction_set(forms_[form]);
     return std::any_of(without_.begin(), without_.end(),

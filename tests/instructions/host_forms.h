@@ -20,7 +20,7 @@ class HostForms {
     HostForms(const std::vector<Form>& forms, NativeRunner& native,
               std::vector<std::string> without);
 
-    // Whether it is one of `without`.
+    // Whether it is one of `without`, or the host lacks it and takes it for another instruction.
     bool is_hidden(std::size_t form) const;
     // False for a form that is hidden, or whose every case that was tried raises #UD.
     bool has(std::size_t form);
