@@ -444,7 +444,8 @@ Result<void> fit_sample_time(RunRequest& request) {
     RunOptions& options = request.options;
     const bool is_known = options.mode != SamplingMode::live && options.mode != SamplingMode::exact;
     if (!options.sample_time) {
-        if (is_known && !options.sample_size_is_asked_for)
+        // Probed instructions are emulated so slowly that a window would take seconds.
+        if (is_known && !options.sample_size_is_asked_for && options.probes.empty())
             options.sample_time = RunOptions::shortest_sample_time;
         return {};
     }
