@@ -28,7 +28,7 @@ struct EveryValue {
     EventKinds events;
     std::vector<EventsOfKind> own;
 
-    // What `more` says holds, and of this the rest.
+    // Takes over what `more` says. What it does not say stays.
     void add(const EveryValue& more);
 };
 

@@ -391,6 +391,7 @@ TEST_CASE("a sample has a size or a time, and a time only behind a fork") {
           RunOptions::shortest_sample_time);
     for (const char* option : {"--sample-size=1M", "--mode=live", "--burst=2ms/1s", "--mode=exact"})
         CHECK_FALSE(parse({option, "prog"})->options.sample_time);
+    CHECK_FALSE(parse({"--probe=all: entry { count() }", "prog"})->options.sample_time);
     CHECK(mentions(failure_of({"--sample-time=1ms", "--sample-size=10k", "prog"}),
                    {"--sample-time", "--sample-size"}));
     for (const char* mode : {"live", "exact"})

@@ -104,8 +104,8 @@ struct RunOptions {
     // executes in so much of its time, so that counts are of what it executes, however fast it does
     // so.
     std::optional<std::chrono::nanoseconds> sample_time;
-    bool sample_time_is_asked_for =
-        false;  // else it is the shortest (shadow/budget/window_length.h)
+    // Else that is the shortest (shadow/budget/window_length.h).
+    bool sample_time_is_asked_for = false;
     static constexpr std::chrono::nanoseconds shortest_sample_time = std::chrono::microseconds(300);
     static constexpr std::chrono::nanoseconds longest_sample_time = std::chrono::milliseconds(3);
     std::optional<LiveTiming> live_timing;  // only with SamplingMode::live

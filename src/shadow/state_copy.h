@@ -27,7 +27,6 @@ class StateCopy {
     // After the stop, as long as the replica is there: reads what take() has left for later.
     void finish();
 
-    const CpuState& cpu() const { return cpu_; }
     // After finish(). `before`: the registers at an earlier moment.
     AwaitedState state(const CpuState& before) const;
     // The same, where more is known of that moment: what has changed since tells first.

@@ -20,14 +20,16 @@ constexpr double shrinkage = 0.7;
 // The smoothed rates are those of about the last second.
 constexpr double smoothing_seconds = 1;
 
+nanoseconds within(const WindowLength::Limits& limits, double ns) {
+    return std::clamp(nanoseconds(static_cast<std::int64_t>(ns)), limits.shortest, limits.longest);
+}
+
 }  // namespace
 
 WindowLength::WindowLength(const Limits& limits)
     : limits_(limits),
-      value_(std::clamp(nanoseconds(static_cast<std::int64_t>(
-                            std::sqrt(static_cast<double>(limits.shortest.count()) *
-                                      static_cast<double>(limits.longest.count())))),
-                        limits.shortest, limits.longest)) {}
+      value_(within(limits, std::sqrt(static_cast<double>(limits.shortest.count()) *
+                                      static_cast<double>(limits.longest.count())))) {}
 
 void WindowLength::observe(Clock::time_point now, std::uint64_t ours_ns, double waited_seconds) {
     const auto before = last_.value_or(Look{now, ours_ns});
@@ -45,9 +47,7 @@ void WindowLength::observe(Clock::time_point now, std::uint64_t ours_ns, double 
         factor = shrinkage;
     else if (ours_seconds_ < roomy_share * most_processors)
         factor = growth;
-    const auto wanted = static_cast<double>(value_.count()) * factor;
-    value_ = std::clamp(nanoseconds(static_cast<std::int64_t>(wanted)), limits_.shortest,
-                        limits_.longest);
+    value_ = within(limits_, static_cast<double>(value_.count()) * factor);
 }
 
 }  // namespace shadowprof
