@@ -34,11 +34,11 @@ Result<std::unique_ptr<Emulator>> Emulator::create(BlockTables& tables) {
 }
 
 Result<void> Emulator::begin_sample(MemoryMap map, PageSource& source,
-                                    Nondeterminism nondeterminism, bool track_writes) {
+                                    Nondeterminism nondeterminism, PageUse use) {
     nondeterminism_ = nondeterminism;
     const bool same_files = !memory_.layout_changed() && map.mappings() == layout_.mappings();
     if (!same_files) layout_ = map;
-    TRY(memory_.begin(std::move(map), source, track_writes));
+    TRY(memory_.begin(std::move(map), source, use));
     begin_translator(same_files);
     return {};
 }
@@ -46,7 +46,7 @@ Result<void> Emulator::begin_sample(MemoryMap map, PageSource& source,
 bool Emulator::translate_ahead(MemoryMap map, PageSource& source,
                                std::span<const GuestAddress> roots, BurstLevels bursts,
                                const std::function<bool()>& goes_on) {
-    if (!begin_sample(std::move(map), source)) return false;
+    if (!begin_sample(std::move(map), source, Nondeterminism::native, PageUse::again)) return false;
     translator_.begin_ahead();
     superblocks_.make_deferred(goes_on);
     const bool more = translator_.translate_ahead(roots, bursts, goes_on);

@@ -76,11 +76,10 @@ class Emulator {
     Emulator(const Emulator&) = delete;
     Emulator& operator=(const Emulator&) = delete;
 
-    // Shows the guest a new snapshot. Translated code that still holds is kept. See GuestMemory for
-    // the tracking of writes.
+    // Shows the guest a new snapshot. Translated code that still holds is kept.
     Result<void> begin_sample(MemoryMap map, PageSource& source,
                               Nondeterminism nondeterminism = Nondeterminism::native,
-                              bool track_writes = false);
+                              PageUse use = PageUse::once);
     // The source has become what the guest's memory is, but for what changed since. False if its
     // new mappings cannot be shown without beginning anew.
     bool next_interval(std::span<const MemoryRange> changed, std::optional<MemoryMap> layout);
@@ -116,9 +115,12 @@ class Emulator {
         awaited_ = states;
         translator_.await(states.empty() ? nullptr : states.data());
     }
-    void end_sample() { memory_.end(); }
-    // What was translated so far is not used any more.
-    void forget_code() { translator_.clear(); }
+    void end_sample() { memory_.end_sample(); }
+    // What was translated so far is not used any more, nor are pages of earlier samples.
+    void forget_code() {
+        translator_.clear();
+        memory_.end();
+    }
 
     GuestMemory& memory() { return memory_; }
     const TranslationCounters& translation() const { return translator_.counters(); }

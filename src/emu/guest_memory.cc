@@ -53,13 +53,20 @@ GuestMemory::~GuestMemory() {
     end();
 }
 
-Result<void> GuestMemory::begin(MemoryMap map, PageSource& source, bool track_writes) {
-    end();
-    map_ = std::move(map);
+Result<void> GuestMemory::begin(MemoryMap map, PageSource& source, PageUse use) {
+    const bool goes_on = std::exchange(keeps_, false) && use == PageUse::again;
+    if (!goes_on) end();
     source_ = &source;
-    track_writes_ = track_writes;
-    layout_changed_ = compared_ = false;
+    use_ = use;
+    layout_changed_ = compared_ = has_run_ = false;
     replaced_differences_.clear();
+    if (goes_on) {
+        if (change_layout(std::move(map))) return {};
+        map = std::move(map_);
+        end();
+        source_ = &source;
+    }
+    map_ = std::move(map);
     const auto delta = choose_delta();
     if (!delta)
         return Error{ErrorCode::unsupported, 0,
@@ -78,6 +85,14 @@ void GuestMemory::end() {
     aliased_code_.clear();
     map_ = {};
     source_ = nullptr;
+    keeps_ = false;
+}
+
+void GuestMemory::end_sample() {
+    if (use_ != PageUse::again) return end();
+    keep_pages();
+    source_ = nullptr;
+    keeps_ = true;
 }
 
 GuestMemory::Chunk* GuestMemory::chunk_of(GuestAddress address) {
@@ -97,7 +112,9 @@ GuestMemory::Fault GuestMemory::on_fault(GuestAddress address, bool is_write) {
     auto* chunk = chunk_of(address);
     if (!chunk || !(chunk->resident & page_bit(address))) {
         if (!fetch(*mapping, address)) return mapping->is_file() ? Fault::unreadable : Fault::guest;
-        if (is_write && track_writes_) make_dirty(*chunk_of(address), address.page());
+        chunk = chunk_of(address);
+        chunk->touched = static_cast<std::uint16_t>(chunk->touched | page_bit(address));
+        if (is_write && use_ == PageUse::tracked) make_dirty(*chunk, address.page());
         return Fault::resolved;
     }
     if (is_write && (chunk->watched & page_bit(address))) return Fault::code_write;
@@ -108,6 +125,8 @@ GuestMemory::Fault GuestMemory::on_fault(GuestAddress address, bool is_write) {
 
 bool GuestMemory::fetch(const Mapping& mapping, GuestAddress address) {
     ++counters_.fetches;
+    if (const auto* known = chunk_of(address); known && (known->kept & page_bit(address)))
+        return use_kept(mapping, address.page(), 1);
     const GuestAddress chunk_start{address.value & ~(chunk_bytes - 1)};
     const auto first = std::max(chunk_start, mapping.start);
     const auto last = std::min(chunk_start + chunk_bytes, mapping.end);
@@ -118,8 +137,8 @@ bool GuestMemory::fetch(const Mapping& mapping, GuestAddress address) {
         if (fresh_.contains(page) == fresh)
             wanted = static_cast<std::uint16_t>(wanted | page_bit(page));
     // The first touch of a chunk may well be the only one.
-    if (!chunk.resident) wanted = static_cast<std::uint16_t>(wanted & first_touch_pages(address));
-    wanted = static_cast<std::uint16_t>(wanted & ~chunk.resident);
+    if (!chunk.in_place()) wanted = static_cast<std::uint16_t>(wanted & first_touch_pages(address));
+    wanted = static_cast<std::uint16_t>(wanted & ~chunk.in_place());
     if (is_aliased(mapping)) return place_alias(mapping, address.page());
     for_each_run(wanted, [&](unsigned start, unsigned count) {
         place_pages(mapping, chunk_start + start * page_bytes, count);
@@ -130,7 +149,7 @@ bool GuestMemory::fetch(const Mapping& mapping, GuestAddress address) {
 
 bool GuestMemory::place_pages(const Mapping& mapping, GuestAddress first, std::uint64_t pages) {
     const auto bytes = pages * page_bytes;
-    const bool starts_dirty = mapping.writable && !track_writes_;
+    const bool starts_dirty = mapping.writable && use_ != PageUse::tracked;
     void* at = host(first);
     const int sharing = mapping.shared ? MAP_SHARED : MAP_PRIVATE;
     void* placed = mmap(at, bytes, PROT_READ | PROT_WRITE,
@@ -154,6 +173,7 @@ void GuestMemory::note_placed(GuestAddress first, std::uint64_t pages, bool star
     for (std::uint64_t i = 0; i < pages; ++i) {
         const auto bit = page_bit(first + i * page_bytes);
         chunk.resident = static_cast<std::uint16_t>(chunk.resident | bit);
+        chunk.kept = static_cast<std::uint16_t>(chunk.kept & ~bit);
         if (starts_dirty) chunk.dirty = static_cast<std::uint16_t>(chunk.dirty | bit);
     }
 }
@@ -367,14 +387,15 @@ void GuestMemory::drop_range(GuestAddress start, GuestAddress end) {
             if (start <= page && page < end)
                 inside = static_cast<std::uint16_t>(inside | page_bit(page));
         }
-        for_each_run(static_cast<std::uint32_t>(inside & chunk.resident),
+        for_each_run(static_cast<std::uint32_t>(inside & chunk.in_place()),
                      [&](unsigned first, unsigned count) {
                          munmap(host(base + first * page_bytes), count * page_bytes);
                      });
         chunk.resident = static_cast<std::uint16_t>(chunk.resident & ~inside);
+        chunk.kept = static_cast<std::uint16_t>(chunk.kept & ~inside);
         chunk.dirty = static_cast<std::uint16_t>(chunk.dirty & ~inside);
         chunk.watched = static_cast<std::uint16_t>(chunk.watched & ~inside);
-        it = chunk.resident ? std::next(it) : chunks_.erase(it);
+        it = chunk.in_place() ? std::next(it) : chunks_.erase(it);
     }
 }
 

@@ -29,12 +29,15 @@ class PageSource {
     virtual ~PageSource() = default;
     // Reads whole pages of the snapshot. False if one of them cannot be read.
     virtual bool read_pages(GuestAddress from, std::span<std::byte> to) = 0;
+    // Nothing can be read any more.
+    virtual bool is_over() const { return false; }
 };
 
 struct GuestMemoryCounters {
     std::uint64_t fetches = 0;  // first touches of a chunk
     std::uint64_t pages_fetched = 0;
-    std::uint64_t code_writes = 0;  // writes to pages that code was translated from
+    std::uint64_t pages_reread = 0;  // that were in place: see read_ahead()
+    std::uint64_t code_writes = 0;   // writes to pages that code was translated from
 };
 
 // A byte of this memory that is not what the source shows.
@@ -50,9 +53,21 @@ class PageRanges {
     void add(GuestAddress start, GuestAddress end);
     bool contains(GuestAddress address) const;
     void clear() { ranges_.clear(); }
+    // Calls visit(start, end) for each.
+    template <typename Visit>
+    void for_each(Visit visit) const {
+        for (const auto& [start, end] : ranges_) visit(GuestAddress{start}, GuestAddress{end});
+    }
 
   private:
     std::map<std::uint64_t, std::uint64_t> ranges_;  // start to end, disjoint
+};
+
+// What becomes of the pages of a sample.
+enum class PageUse : std::uint8_t {
+    once,     // they are dropped at its end
+    tracked,  // a page is dirty only from its first write on; see GuestMemory::next_interval()
+    again,    // they stay in place for the next sample that has this use: see read_ahead()
 };
 
 class GuestMemory final : public GuestSpace {
@@ -68,9 +83,16 @@ class GuestMemory final : public GuestSpace {
     GuestMemory& operator=(const GuestMemory&) = delete;
 
     // Begins a sample over a snapshot. Chooses the delta; unsupported if no distance is free.
-    // `source` must outlive the sample. Where writes are tracked, a page is dirty only from its
-    // first write on.
-    Result<void> begin(MemoryMap map, PageSource& source, bool track_writes = false);
+    // `source` must outlive the sample.
+    Result<void> begin(MemoryMap map, PageSource& source, PageUse use = PageUse::once);
+    // Before the guest runs, with PageUse::again: reads at once the pages that the last runs have
+    // touched. That takes a fraction of what a first touch does for each of them. Where the source
+    // is_over(), the guest must not run.
+    void read_ahead();
+    // Ends the sample. Pages are dropped, or stay for the next one. Whatever the guest may have
+    // written to is read anew then; code that is mapped from a file, and cannot be written to, is
+    // taken to be the same where the mappings are.
+    void end_sample();
     // How far the stack may grow: RLIMIT_STACK. Holds until the next one is set.
     void set_stack_limit(std::uint64_t bytes) { stack_limit_bytes_ = bytes; }
     // The source has become what this memory is, and goes on from there: pages stay. If they were
@@ -158,11 +180,18 @@ class GuestMemory final : public GuestSpace {
         std::uint16_t resident = 0;
         std::uint16_t dirty = 0;    // was mapped writable here at some time
         std::uint16_t watched = 0;  // see watch_code_page()
+        // In place with what they had in an earlier sample, and not resident. Of these, the hot
+        // ones are read before the guest runs, and can be written to here; no other can be reached.
+        std::uint16_t kept = 0;
+        std::uint16_t hot = 0;
+        std::uint16_t touched = 0;  // in this run, for the first time
         // Where writes are tracked, counted in comparisons: how long dirty pages stay so, since
         // when they are, and when they became clean.
         std::uint16_t patience = 1;
         std::uint64_t dirty_since = 0;
         std::uint64_t clean_since = 0;
+
+        std::uint16_t in_place() const { return static_cast<std::uint16_t>(resident | kept); }
     };
 
     Chunk* chunk_of(GuestAddress address);
@@ -170,6 +199,12 @@ class GuestMemory final : public GuestSpace {
     bool fetch(const Mapping& mapping, GuestAddress address);
     bool place_pages(const Mapping& mapping, GuestAddress first, std::uint64_t pages);
     void note_placed(GuestAddress first, std::uint64_t pages, bool starts_dirty);
+    bool use_kept(const Mapping& mapping, GuestAddress first, std::uint64_t pages);
+    void read_ahead(GuestAddress chunk_start, Chunk& chunk);
+    void give_back(GuestAddress first, std::uint64_t pages);
+    void keep_pages();
+    void keep_pages(GuestAddress chunk_start, Chunk& chunk, std::size_t& hot);
+    void keep_within_limit();
     bool is_aliased(const Mapping& mapping) const;
     bool place_alias(const Mapping& mapping, GuestAddress page);
     bool for_each_alias(GuestAddress page, const std::function<void(GuestAddress)>& visit) const;
@@ -204,7 +239,10 @@ class GuestMemory final : public GuestSpace {
     std::set<GuestAddress> aliased_code_;
     GuestMemoryCounters counters_;
     bool layout_changed_ = false;
-    bool track_writes_ = false;
+    PageUse use_ = PageUse::once;
+    bool has_run_ = false;    // in this sample, with PageUse::again
+    bool keeps_ = false;      // between two samples: pages are kept
+    std::uint64_t runs_ = 0;  // with PageUse::again
     std::uint64_t comparisons_ = 0;
     bool compared_ = false;  // in this interval
     std::vector<MemoryDifference> replaced_differences_;

@@ -64,7 +64,7 @@ bool GuestMemory::place_alias(const Mapping& mapping, GuestAddress page) {
         if (is_resident(alias)) resident = alias;
         has_code |= aliased_code_.contains(alias);
     });
-    const bool starts_dirty = mapping.writable && !track_writes_;
+    const bool starts_dirty = mapping.writable && use_ != PageUse::tracked;
     if (!resident) {
         if (!place_pages(mapping, page, 1)) return false;
     } else {

@@ -103,7 +103,7 @@ bool GuestMemory::move_pages(std::uint64_t delta) {
     bool all_moved = (up ? distance : 0 - distance) >= chunk_bytes;
     std::vector<std::span<std::byte>> places;
     for (const auto number : numbers)
-        for_each_run(chunks_[number].resident, [&](unsigned first, unsigned count) {
+        for_each_run(chunks_[number].in_place(), [&](unsigned first, unsigned count) {
             const std::span from(host({number * chunk_bytes + first * page_bytes}),
                                  count * page_bytes);
             const std::span to(from.data() + distance, from.size());

@@ -59,7 +59,9 @@ struct Tracked {
     VersionedPages source;
     GuestMemory memory;
 
-    Tracked() { REQUIRE(memory.begin(MemoryMap({mapping(0, 32, true)}), source, true)); }
+    Tracked() {
+        REQUIRE(memory.begin(MemoryMap({mapping(0, 32, true)}), source, PageUse::tracked));
+    }
 };
 
 TEST_CASE("a page is dirty from its first write on, not because it could be written to") {
@@ -111,7 +113,7 @@ TEST_CASE("what is read anew in part is compared in the other part, once") {
     for (const std::uint64_t pages : {1u, 100u}) {
         VersionedPages source;
         GuestMemory memory;
-        REQUIRE(memory.begin(MemoryMap({mapping(0, 128, true)}), source, true));
+        REQUIRE(memory.begin(MemoryMap({mapping(0, 128, true)}), source, PageUse::tracked));
         for (const auto offset : {7u, 40u, 200u}) write(memory, page(0) + offset);
         const std::vector<MemoryRange> changed = {
             {page(0) + 100, page(0) + 100 + pages * page_bytes}, {page(0) + 40, page(0) + 41}};
@@ -224,14 +226,14 @@ Mapping shared_mapping(std::uint64_t first_page, std::uint64_t offset_pages, boo
 }
 
 TEST_CASE("what is written to a file that is mapped twice is there at both places, as code too") {
-    for (const bool tracked : {false, true}) {
+    for (const auto use : {PageUse::once, PageUse::tracked, PageUse::again}) {
         std::vector<GuestAddress> changed;
         VersionedPages source;
         GuestMemory memory(
             [&](GuestAddress start, GuestAddress) { changed.push_back(start.page()); });
         REQUIRE(memory.begin(MemoryMap({shared_mapping(0, 0, true), shared_mapping(10, 1, true),
                                         shared_mapping(20, 2, false), mapping(30, 4, true)}),
-                             source, tracked));
+                             source, use));
         CHECK(first_byte(memory, page(0)) == 0);
         CHECK(first_byte(memory, page(1)) == 0);
         CHECK(first_byte(memory, page(10)) == 0);

@@ -46,6 +46,7 @@ class DescriptorPages final : public PageSource {
         if (flipped_ != GuestAddress{} && offset < to.size()) to[offset] ^= std::byte{1};
         return !deadline_.passed() && got == static_cast<ssize_t>(to.size());
     }
+    bool is_over() const override { return deadline_.missed(); }
 
   private:
     UniqueFd fd_;

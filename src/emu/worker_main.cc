@@ -280,6 +280,7 @@ WorkerCounters Worker::counters() const {
             .translation_ns = translation.nanoseconds,
             .page_fetches = memory.fetches,
             .pages_fetched = memory.pages_fetched,
+            .pages_reread = memory.pages_reread,
             .code_writes = memory.code_writes,
             .cpu_ns = static_cast<std::uint64_t>(read_clock_ns(CLOCK_PROCESS_CPUTIME_ID)),
             .emulation_ns = emulation_ns_};
@@ -321,7 +322,10 @@ std::optional<SampleEnd> Worker::begin(const StartMessage& start, WorkerSocket::
                                                        conversation_.deadline(), start.flipped);
         const bool exact = start.kind == RunKind::exact;
         const auto manner = exact ? Nondeterminism::single_stepped : Nondeterminism::native;
-        placed = emulator_->begin_sample(std::move(*map), *pages, manner, exact).has_value();
+        auto use = start.uses_pages_again ? PageUse::again : PageUse::once;
+        if (exact) use = PageUse::tracked;
+        placed = emulator_->begin_sample(std::move(*map), *pages, manner, use).has_value();
+        if (placed) emulator_->memory().read_ahead();
         pages_ = std::move(pages);
     }
     if (!placed) return SampleEnd::no_room;

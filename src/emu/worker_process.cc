@@ -111,6 +111,7 @@ Result<void> WorkerProcess::begin_sample(const SampleRequest& request) {
                              .flipped = {},
                              .stands_still_until_ns = request.stands_still_until_ns,
                              .forget_code = request.forget_code,
+                             .uses_pages_again = request.uses_pages_again,
                              .stack_limit_bytes = request.stack_limit_bytes};
     return socket_.send(MessageKind::start, start, request.facts, request.memory_fd);
 }

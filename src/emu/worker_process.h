@@ -32,6 +32,7 @@ struct SampleRequest {
     int memory_fd = -1;                      // the snapshot's memory, open for reading
     std::int64_t stands_still_until_ns = 0;  // see StartMessage
     bool forget_code = false;                // the same
+    bool uses_pages_again = false;           // the same
     std::uint64_t stack_limit_bytes = usual_stack_limit_bytes;
 };
 

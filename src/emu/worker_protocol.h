@@ -74,6 +74,8 @@ struct StartMessage {
     std::int64_t stands_still_until_ns = 0;
     // What code is known may be of other files than its mappings said: it is forgotten.
     std::uint64_t forget_code = 0;
+    // Of a sample: PageUse::again.
+    std::uint64_t uses_pages_again = 0;
     std::uint64_t stack_limit_bytes = usual_stack_limit_bytes;
 };
 
@@ -241,13 +243,14 @@ struct WorkerCounters {
     std::uint64_t translation_ns;
     std::uint64_t page_fetches;
     std::uint64_t pages_fetched;
+    std::uint64_t pages_reread;
     std::uint64_t code_writes;
     std::uint64_t cpu_ns;
     std::uint64_t emulation_ns;  // by the clock, from the sample's arrival to its end
 };
 
 // Every field of WorkerCounters, by the name that a profile gives it.
-inline constexpr std::array<std::pair<std::string_view, std::uint64_t WorkerCounters::*>, 10>
+inline constexpr std::array<std::pair<std::string_view, std::uint64_t WorkerCounters::*>, 11>
     worker_counters = {{
         {"translated_blocks", &WorkerCounters::translated_blocks},
         {"translated_instructions", &WorkerCounters::translated_instructions},
@@ -256,6 +259,7 @@ inline constexpr std::array<std::pair<std::string_view, std::uint64_t WorkerCoun
         {"translation_ns", &WorkerCounters::translation_ns},
         {"page_fetches", &WorkerCounters::page_fetches},
         {"pages_fetched", &WorkerCounters::pages_fetched},
+        {"pages_reread", &WorkerCounters::pages_reread},
         {"code_writes", &WorkerCounters::code_writes},
         {"worker_cpu_ns", &WorkerCounters::cpu_ns},
         {"emulation_ns", &WorkerCounters::emulation_ns},

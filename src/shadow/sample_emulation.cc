@@ -120,6 +120,7 @@ SampleReport SampleEmulation::run(SampleJob& job, EmulationHooks& hooks) {
     report.process = job.process;
     report.kind = job.kind();
     report.pid = job.captured.pid;
+    report.began_at = job.threads[0].cpu.rip;
     const auto cpu_before = thread_cpu_ns();
     if (job.replica() && !begin_replica(job)) {
         report.end = SampleEnd::replica_lost;
@@ -161,6 +162,7 @@ Result<void> SampleEmulation::begin_worker(const SampleJob& job) {
          .memory_fd = job.memory_fd(),
          .stands_still_until_ns = stands_still_until_ns(job),
          .forget_code = std::exchange(forget_code_, false),
+         .uses_pages_again = job.live() != nullptr,
          .stack_limit_bytes = stack_limit_bytes(job.captured.pid)});
 }
 
