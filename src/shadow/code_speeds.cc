@@ -61,6 +61,12 @@ double CodeSpeeds::instructions_per_second(GuestAddress pc) const {
     return instructions_per_second();
 }
 
+bool CodeSpeeds::knows(GuestAddress pc) const {
+    for (std::size_t i = 0; i < speeds_.size(); ++i)
+        if (speeds_[i].contains(pc.value / region_bytes[i])) return true;
+    return false;
+}
+
 double CodeSpeeds::instructions_per_second() const {
     return all_.seconds == 0 ? unknown_speed : all_.instructions / all_.seconds;
 }

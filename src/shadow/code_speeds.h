@@ -26,6 +26,8 @@ class CodeSpeeds {
     // Of code at `pc`: as windows say that begin near, or else of all code. As long as there is no
     // window, all code is alike.
     double instructions_per_second(GuestAddress pc) const;
+    // A window has begun near `pc`.
+    bool knows(GuestAddress pc) const;
     // Of all code.
     double instructions_per_second() const;
     // More than the process is likely to execute. The more after each miss, until there is an end

@@ -26,6 +26,15 @@ TEST_CASE("code has the speed of the windows that begin nearest to it") {
     CHECK(speeds.instructions_per_second({0x500000}) == doctest::Approx(120'000 / 6e-5));
 }
 
+TEST_CASE("code is known where a window has begun near it") {
+    CodeSpeeds speeds;
+    CHECK(!speeds.knows(slow));
+    speeds.add(slow, 1'000, 1e-6);
+    CHECK(speeds.knows(slow));
+    CHECK(speeds.knows({slow.value ^ 1}));
+    CHECK(!speeds.knows({slow.value + 4096}));
+}
+
 TEST_CASE("a window is wanted where many samples begin and there is none") {
     CodeSpeeds speeds;
     CHECK_FALSE(speeds.wants_window());

@@ -116,6 +116,7 @@ struct SampleReport {
     MissReason missed_by = MissReason::registers;  // where it was missed
     double window_seconds = 0;                     // SampleWindow::seconds, where it was met
     GuestAddress window_begin;                     // where the program was then
+    GuestAddress began_at;                         // where the first thread was
     pid_t pid = 0;                                 // of the process
     SampleEnd end = SampleEnd::worker_lost;
     std::uint64_t instructions = 0;     // counted in the profile

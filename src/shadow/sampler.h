@@ -113,6 +113,7 @@ class Sampler {
     void keep_off_processors_of(const SampledProcess& process);
     void schedule_next(const SampledProcess* process);
     void take_runner_events();
+    bool is_timed(const SampledProcess& process, const SampleReport& report) const;
     void on_finished(SampleRunner& runner);
 
     // In this order they depend on each other: what is behind ends first.

@@ -130,6 +130,13 @@ void Sampler::schedule_next(const SampledProcess* process) {
     schedule_.on_sample(now, outlook, ahead);
 }
 
+// Samples by time are to weigh by how fast the program was, which a window tells of its own sample
+// and of others in the same code.
+bool Sampler::is_timed(const SampledProcess& process, const SampleReport& report) const {
+    return !options_.sample_time || report.window == WindowEnd::met ||
+           (report.kind == SampleKind::live && process.speeds.knows(report.began_at));
+}
+
 // 7. The emulation goes on in the runner's thread. It tells when the replica is no longer needed,
 // when an instruction is to be stepped, and when the sample has finished.
 void Sampler::take_runner_events() {
@@ -157,8 +164,8 @@ void Sampler::on_finished(SampleRunner& runner) {
     if (ahead.count() != 0 && !give_up_ && !report.replace_worker) runner.prepare(ahead);
     if (!report.is_void) {
         processes_->log().finish_sample(report.process, report.instructions * report.weight);
-        const bool is_timed = !options_.sample_time || report.window == WindowEnd::met;
-        if (process) process->kinds.on_yield(report.kind, report.instructions, is_timed);
+        if (process)
+            process->kinds.on_yield(report.kind, report.instructions, is_timed(*process, report));
         results_.add(report);
     } else {
         processes_->log().cancel_sample(report.process);

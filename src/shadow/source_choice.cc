@@ -8,8 +8,10 @@ namespace {
 // Of what is spent, for what is beside samples. So a short run, which can afford but a few stops,
 // has samples first.
 constexpr double share_beside = 0.25;
-// What a window may cost.
+// What a window may cost where live samples are worth more, and all of these together, of what is
+// spent on a process.
 constexpr double longest_seek_seconds = 0.04;
+constexpr double share_of_seeks = 0.25;
 
 bool chooses_by_worth(const RunOptions& options, const SamplingCosts& costs) {
     // A load is one of replicas, and what is recorded is for them.
@@ -25,8 +27,10 @@ bool seeks_speed(const RunOptions& options, const SamplingCosts& costs,
     const auto most = costs.most_shadow_seconds(process);
     if (process.kinds.choose(most) == SampleKind::shadow || !process.speeds.wants_window())
         return false;
-    const auto expected = process.kinds.expected_cost_seconds(SampleKind::shadow);
-    return std::min(most, expected) <= longest_seek_seconds;
+    const auto expected =
+        std::min(most, process.kinds.known_cost_seconds(SampleKind::shadow).value_or(most));
+    return expected <= longest_seek_seconds &&
+           process.kinds.share_of_costs_with(SampleKind::shadow, expected) <= share_of_seeks;
 }
 
 SampleSource& SourceChoice::next(const SampledProcess& process) {

@@ -1,6 +1,7 @@
 #include "shadow/budget/kind_choice.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace shadowprof {
 namespace {
@@ -11,8 +12,9 @@ constexpr double cheap_shadow_seconds = 0.004;
 constexpr double longest_trial_seconds = 0.02;
 constexpr std::uint64_t live_before_trial = 4;
 constexpr std::uint64_t least_shadows_before_live = 2;
-// Of samples by time, if none costs more than this.
+// Of samples by time, if none costs more than this; of dear ones, one.
 constexpr std::uint64_t windows_before_live = 8;
+constexpr std::uint64_t dear_windows_before_live = 1;
 constexpr double longest_window_seconds = 0.01;
 // What was tried without an answer is tried again after so many samples.
 constexpr std::uint64_t patience = 32;
@@ -44,7 +46,8 @@ double KindChoice::worth_per_second(SampleKind kind) const {
 
 std::uint64_t KindChoice::shadows_before_live() const {
     const bool cheap = of(SampleKind::shadow).cost_seconds <= longest_window_seconds;
-    return begins_with_windows_ && cheap ? windows_before_live : least_shadows_before_live;
+    if (!begins_with_windows_) return least_shadows_before_live;
+    return cheap ? windows_before_live : dear_windows_before_live;
 }
 
 // While one of them is not known.
@@ -94,6 +97,16 @@ void KindChoice::on_lost(SampleKind kind) {
 
 void KindChoice::on_cost(SampleKind kind, double seconds) {
     smooth(of(kind).cost_seconds, of(kind).has_cost, seconds);
+    spent_seconds_[static_cast<std::size_t>(kind)] += seconds;
+}
+
+std::optional<double> KindChoice::known_cost_seconds(SampleKind kind) const {
+    return of(kind).has_cost ? std::optional(of(kind).cost_seconds) : std::nullopt;
+}
+
+double KindChoice::share_of_costs_with(SampleKind kind, double seconds) const {
+    const auto all = std::reduce(spent_seconds_.begin(), spent_seconds_.end(), seconds);
+    return (spent_seconds_[static_cast<std::size_t>(kind)] + seconds) / all;
 }
 
 void KindChoice::on_yield(SampleKind kind, std::uint64_t instructions, bool is_wanted) {

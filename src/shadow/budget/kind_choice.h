@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 namespace shadowprof {
 
@@ -31,12 +32,17 @@ class KindChoice {
     void on_lost(SampleKind kind);
     // What a sample has cost the target in all, and how many instructions it had.
     void on_cost(SampleKind kind, double seconds);
-    // `is_wanted`: it has what samples are to have (of samples by time, a window), or nothing is
-    // asked of them. One that has not is worth less.
+    // `is_wanted`: it has what samples are to have (of samples by time: how fast the program is
+    // there is known), or nothing is asked of them. One that has not is worth less.
     void on_yield(SampleKind kind, std::uint64_t instructions, bool is_wanted = true);
 
     // What one more costs, as far as that is known.
     double expected_cost_seconds(SampleKind kind) const;
+    // The same; nothing if none has been settled since the process had so many pages.
+    std::optional<double> known_cost_seconds(SampleKind kind) const;
+    // The part of all that the process's samples have cost that those of a kind make up, if there
+    // is one more, for so much.
+    double share_of_costs_with(SampleKind kind, double seconds) const;
     // How many instructions it has; 0 if that is not known.
     double expected_yield(SampleKind kind) const { return of(kind).yield; }
 
@@ -58,6 +64,7 @@ class KindChoice {
     double worth_per_second(SampleKind kind) const;
 
     std::array<Experience, 2> kinds_;
+    std::array<double, 2> spent_seconds_{};
     std::uint64_t samples_ = 0;
     std::uint64_t pages_ = 0;
     std::uint64_t pages_at_shadow_ = 0;

@@ -75,7 +75,21 @@ TEST_CASE("samples by time begin with windows, where these cost little") {
     };
     CHECK(shadows_first(3e-3, true) == 8);
     CHECK(shadows_first(3e-3, false) == 2);
-    CHECK(shadows_first(3e-2, true) == 2);
+    CHECK(shadows_first(3e-2, true) == 1);
+}
+
+TEST_CASE("what a kind has cost is known, also of a process that has grown since") {
+    KindChoice choice;
+    CHECK(choice.share_of_costs_with(SampleKind::shadow, 1e-3) == 1);
+    CHECK(!choice.known_cost_seconds(SampleKind::shadow));
+    choice.on_sample(SampleKind::shadow);
+    choice.on_cost(SampleKind::shadow, 1e-3);
+    choice.on_cost(SampleKind::live, 6e-3);
+    CHECK(*choice.known_cost_seconds(SampleKind::shadow) == 1e-3);
+    choice.on_pages(1'000'000);
+    CHECK(!choice.known_cost_seconds(SampleKind::shadow));
+    CHECK(choice.share_of_costs_with(SampleKind::shadow, 3e-3) == doctest::Approx(0.4));
+    CHECK(choice.share_of_costs_with(SampleKind::live, 0) == doctest::Approx(6.0 / 7));
 }
 
 TEST_CASE("a fork that may cost too much is not tried") {
