@@ -116,7 +116,7 @@ class Emulator {
         translator_.await(states.empty() ? nullptr : states.data());
     }
     void end_sample() { memory_.end_sample(); }
-    // What was translated so far is not used any more, nor are pages of earlier samples.
+    // Nothing that was translated so far is used any more, and no page of an earlier sample.
     void forget_code() {
         translator_.clear();
         memory_.end();

@@ -63,9 +63,9 @@ class PageRanges {
     std::map<std::uint64_t, std::uint64_t> ranges_;  // start to end, disjoint
 };
 
-// What becomes of the pages of a sample.
+// What a sample's pages are used for.
 enum class PageUse : std::uint8_t {
-    once,     // they are dropped at its end
+    once,     // by this sample alone: they are dropped at its end
     tracked,  // a page is dirty only from its first write on; see GuestMemory::next_interval()
     again,    // they stay in place for the next sample that has this use: see read_ahead()
 };

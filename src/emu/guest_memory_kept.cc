@@ -21,7 +21,7 @@ bool is_file_code(const Mapping& m) {
     return m.is_file() && !m.shared && m.executable && !m.writable;
 }
 
-// What the kernel shows differently each time, and what is shared, is placed anew.
+// Shared memory is placed anew in each sample, and so are the kernel's own pages ([vvar], [vdso]).
 bool can_be_kept(const Mapping* m) {
     return m && !m->shared && !m->name.starts_with("[v");
 }

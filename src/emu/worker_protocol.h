@@ -74,7 +74,7 @@ struct StartMessage {
     std::int64_t stands_still_until_ns = 0;
     // What code is known may be of other files than its mappings said: it is forgotten.
     std::uint64_t forget_code = 0;
-    // Of a sample: PageUse::again.
+    // Only samples: the pages have PageUse::again.
     std::uint64_t uses_pages_again = 0;
     std::uint64_t stack_limit_bytes = usual_stack_limit_bytes;
 };

@@ -53,18 +53,17 @@ void CodeSpeeds::add(GuestAddress pc, std::uint64_t instructions, double seconds
     }
 }
 
-double CodeSpeeds::instructions_per_second(GuestAddress pc) const {
+const CodeSpeeds::Speed* CodeSpeeds::near(GuestAddress pc) const {
     for (std::size_t i = 0; i < speeds_.size(); ++i) {
         const auto known = speeds_[i].find(pc.value / region_bytes[i]);
-        if (known != speeds_[i].end()) return known->second.instructions / known->second.seconds;
+        if (known != speeds_[i].end()) return &known->second;
     }
-    return instructions_per_second();
+    return nullptr;
 }
 
-bool CodeSpeeds::knows(GuestAddress pc) const {
-    for (std::size_t i = 0; i < speeds_.size(); ++i)
-        if (speeds_[i].contains(pc.value / region_bytes[i])) return true;
-    return false;
+double CodeSpeeds::instructions_per_second(GuestAddress pc) const {
+    const auto* known = near(pc);
+    return known ? known->instructions / known->seconds : instructions_per_second();
 }
 
 double CodeSpeeds::instructions_per_second() const {

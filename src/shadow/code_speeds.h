@@ -27,7 +27,7 @@ class CodeSpeeds {
     // window, all code is alike.
     double instructions_per_second(GuestAddress pc) const;
     // A window has begun near `pc`.
-    bool knows(GuestAddress pc) const;
+    bool knows(GuestAddress pc) const { return near(pc) != nullptr; }
     // Of all code.
     double instructions_per_second() const;
     // More than the process is likely to execute. The more after each miss, until there is an end
@@ -56,6 +56,8 @@ class CodeSpeeds {
         std::uint64_t trials = 0;
     };
     bool wants_window(std::uint64_t region, const Starts& starts) const;
+    // Null: no window has begun near it.
+    const Speed* near(GuestAddress pc) const;
 
     Speed all_;
     std::array<std::map<std::uint64_t, Speed>, region_bytes.size()> speeds_;

@@ -12,7 +12,8 @@ constexpr double cheap_shadow_seconds = 0.004;
 constexpr double longest_trial_seconds = 0.02;
 constexpr std::uint64_t live_before_trial = 4;
 constexpr std::uint64_t least_shadows_before_live = 2;
-// Of samples by time, if none costs more than this; of dear ones, one.
+// Samples by time begin with so many windows. Where one costs more than longest_window_seconds,
+// one is enough.
 constexpr std::uint64_t windows_before_live = 8;
 constexpr std::uint64_t dear_windows_before_live = 1;
 constexpr double longest_window_seconds = 0.01;
@@ -115,7 +116,7 @@ void KindChoice::on_yield(SampleKind kind, std::uint64_t instructions, bool is_w
 }
 
 double KindChoice::expected_cost_seconds(SampleKind kind) const {
-    return of(kind).has_cost ? of(kind).cost_seconds : first_cost_seconds;
+    return known_cost_seconds(kind).value_or(first_cost_seconds);
 }
 
 }  // namespace shadowprof
