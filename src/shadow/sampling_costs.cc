@@ -117,7 +117,7 @@ void SamplingCosts::settle(SampledProcess& process, Clock::time_point now,
         seconds += costs_.faults_seconds(induced);
     }
     if (const auto times = read_run_times(pid)) {
-        const auto waited = process.theft.observe(now, *times, own_cpu_ns);
+        const auto waited = process.theft.observe(now, *times, own_cpu_ns, costs_.stopped_ns());
         costs_.add_theft(waited);
         window_length_.observe(now, own_cpu_ns, waited);
         seconds += waited;

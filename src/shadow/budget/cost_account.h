@@ -24,6 +24,8 @@ class CostAccount {
     // See FaultWatch.
     void add_faults(std::uint64_t faults) { induced_faults_ += faults; }
 
+    std::uint64_t stopped_ns() const { return stopped_ns_; }
+
     // Single threads of the target stood still for so long, at system calls that are recorded.
     void add_syscall_stops(std::uint64_t nanoseconds) { syscall_stops_ns_ += nanoseconds; }
     std::uint64_t syscall_stops_ns() const { return syscall_stops_ns_; }

@@ -44,9 +44,9 @@ Result<RunTimes> read_run_times(pid_t pid) {
     return times;
 }
 
-double ProcessorTheft::observe(Clock::time_point now, const RunTimes& times,
-                               std::uint64_t ours_ns) {
-    const auto before = std::exchange(last_, Look{now, times, ours_ns});
+double ProcessorTheft::observe(Clock::time_point now, const RunTimes& times, std::uint64_t ours_ns,
+                               std::uint64_t stopped_ns) {
+    const auto before = std::exchange(last_, Look{now, times, ours_ns, stopped_ns});
     if (!before || now <= before->time) return 0;
     const auto since = [](std::uint64_t after, std::uint64_t earlier) {
         return static_cast<double>(after - std::min(after, earlier));  // threads end
@@ -54,7 +54,8 @@ double ProcessorTheft::observe(Clock::time_point now, const RunTimes& times,
     const auto run_ns = since(times.run_ns, before->times.run_ns);
     const auto delay_ns = since(times.delay_ns, before->times.delay_ns);
     const std::chrono::duration<double, std::nano> passed = now - before->time;
-    const auto taken_ns = std::min(delay_ns, since(ours_ns, before->ours_ns));
+    const auto beside_ns = since(ours_ns, before->ours_ns) - since(stopped_ns, before->stopped_ns);
+    const auto taken_ns = std::min(delay_ns, std::max(beside_ns, 0.0));
     const auto threads = std::max(1.0, (run_ns + delay_ns) / passed.count());
     return std::min(taken_ns / threads, passed.count()) / 1e9;
 }

@@ -28,17 +28,19 @@ class ProcessorTheft {
   public:
     using Clock = std::chrono::steady_clock;
 
-    // `times`: of the target until now; `ours_ns`: processor time of shadowprof until now. By how
-    // much the target came later for it since the last call, in seconds: who waits while we run may
-    // have waited for somebody else, so this is an upper bound. Its threads that wait at the same
-    // time lose that time once.
-    double observe(Clock::time_point now, const RunTimes& times, std::uint64_t ours_ns);
+    // `times`: of the target until now; `ours_ns`: processor time of shadowprof until now;
+    // `stopped_ns`: how long the target stood still until now, while one of our processes ran. By
+    // how much the target came later for what we ran beside it since the last call, in seconds: who
+    // waits while we run may have waited for somebody else, so this is an upper bound. Its threads
+    // that wait at the same time lose that time once.
+    double observe(Clock::time_point now, const RunTimes& times, std::uint64_t ours_ns,
+                   std::uint64_t stopped_ns = 0);
 
   private:
     struct Look {
         Clock::time_point time;
         RunTimes times;
-        std::uint64_t ours_ns;
+        std::uint64_t ours_ns, stopped_ns;
     };
     std::optional<Look> last_;
 };

@@ -55,6 +55,20 @@ TEST_CASE("waiting is ours as far as we ran meanwhile") {
           doctest::Approx(0.005));
 }
 
+TEST_CASE("what we run while the target stands still takes no processor from it") {
+    ProcessorTheft theft;
+    theft.observe(start, {.run_ns = 0, .delay_ns = 0}, 40 * ms, 40 * ms);
+    auto now = start + milliseconds(100);
+    CHECK(theft.observe(now, {.run_ns = 50 * ms, .delay_ns = 50 * ms}, 70 * ms, 60 * ms) ==
+          doctest::Approx(0.010));
+    // In this pause nobody ran for most of the time.
+    now += milliseconds(100);
+    CHECK(theft.observe(now, {.run_ns = 90 * ms, .delay_ns = 90 * ms}, 75 * ms, 90 * ms) == 0);
+    now += milliseconds(100);
+    CHECK(theft.observe(now, {.run_ns = 140 * ms, .delay_ns = 140 * ms}, 85 * ms, 90 * ms) ==
+          doctest::Approx(0.010));
+}
+
 TEST_CASE("threads that wait at the same time lose it once") {
     ProcessorTheft theft;
     theft.observe(start, {}, 0);
