@@ -13,6 +13,7 @@
 #include <optional>
 #include <thread>
 
+#include "base/urgency.h"
 #include "ptrace/child_namespaces.h"
 #include "ptrace/orphan_heir.h"
 #include "ptrace/proc.h"
@@ -201,6 +202,7 @@ Result<void> ForkServer::leave_surroundings(const StoppedThread& thread) {
 Result<OwnedProcess> ForkServer::fork(GuestAddress instruction,
                                       std::span<const UnforkedRange> unforked) {
     instruction_ = instruction;
+    const Urgency urgency(process_.pid());
     auto session = RemoteSyscall::begin(process_.thread(), instruction, owned_process_options);
     // One that was killed has no memory any more.
     if (!session && session.error().code == ErrorCode::unsupported)

@@ -8,6 +8,7 @@
 #include <csignal>
 #include <utility>
 
+#include "base/urgency.h"
 #include "ptrace/proc.h"
 #include "ptrace/ptrace_call.h"
 
@@ -79,6 +80,7 @@ void OwnedProcess::Life::end() {
 }
 
 Result<void> OwnedProcess::take_over() {
+    const Urgency urgency(pid());
     TRY_ASSIGN(const WaitStatus status, hub().wait_for(pid()));
     if (!status.is_trap()) {
         if (status.is_end()) hub().put_back({pid(), status});

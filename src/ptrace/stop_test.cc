@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
@@ -111,11 +112,11 @@ TEST_CASE("a stop that takes longer than it may is given up, and all threads go 
     auto target = Target::attach(hub, child.pid());
     need(target);
     for (int round = 0; round < 50; ++round) {
-        const auto refused = (*target)->stop(Target::Sleepers::leave_alone, 0ns);
+        const auto refused = (*target)->stop(Target::Sleepers::leave_alone, {.longest = 0ns});
         REQUIRE_FALSE(refused);
         CHECK(refused.error().code == ErrorCode::interrupted);
         if (round % 2) continue;
-        auto stop = (*target)->stop(Target::Sleepers::leave_alone, 1h);
+        auto stop = (*target)->stop(Target::Sleepers::leave_alone, {.longest = 1h});
         need(stop);
         CHECK(stop->threads().size() == read_thread_ids(child.pid())->size());
         CHECK((*target)->stop_began() <= std::chrono::steady_clock::now());
@@ -123,6 +124,86 @@ TEST_CASE("a stop that takes longer than it may is given up, and all threads go 
     const auto ticks = counters->ticks.load();
     CHECK(pump_until(hub, **target, [&] { return counters->ticks > ticks + 1000; }));
     counters->stop = true;
+    CHECK(exit_code_at_end(hub, **target) == 7);
+}
+
+namespace {
+
+constexpr std::size_t racer_count = 6;
+
+struct Race {
+    std::array<std::atomic<std::uint64_t>, racer_count> ticks{};
+    std::atomic<bool> stop{false};
+
+    std::array<std::uint64_t, racer_count> seen() const {
+        std::array<std::uint64_t, racer_count> values{};
+        std::copy(ticks.begin(), ticks.end(), values.begin());
+        return values;
+    }
+    bool have_all_gone_on(const std::array<std::uint64_t, racer_count>& since) const {
+        return std::equal(ticks.begin(), ticks.end(), since.begin(),
+                          [](const auto& now, auto then) { return now > then; });
+    }
+};
+
+// With everybody else who does so, on the first processor that may be used.
+void share_one_processor() {
+    cpu_set_t allowed, one;
+    CPU_ZERO(&one);
+    if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+    std::size_t first = 0;
+    while (first < CPU_SETSIZE - 1 && !CPU_ISSET(first, &allowed)) ++first;
+    CPU_SET(first, &one);
+    static_cast<void>(::sched_setaffinity(0, sizeof one, &one));
+}
+
+int race(Race& race) {
+    share_one_processor();
+    static_cast<void>(!::nice(3));
+    std::array<std::thread, racer_count> threads;
+    for (std::size_t i = 0; i < racer_count; ++i)
+        threads[i] = std::thread([&race, i] {
+            while (!race.stop) ++race.ticks[i];
+        });
+    for (auto& thread : threads) thread.join();
+    return 7;
+}
+
+int keep_a_processor_busy() {
+    share_one_processor();
+    for (;;) spin_for(1'000'000);
+}
+
+}  // namespace
+
+TEST_CASE("threads without a processor are left out of a stop, stand still, and go on after it") {
+    TestHub hub;
+    Shared<Race> race_seen;
+    const Child busy(hub, keep_a_processor_busy), busier(hub, keep_a_processor_busy);
+    Child child(hub, [&] { return race(*race_seen); });
+    REQUIRE(wait_until([&] { return race_seen->have_all_gone_on({}); }));
+    auto target = Target::attach(hub, child.pid());
+    need(target);
+    int rounds = 0, incomplete = 0;
+    REQUIRE(pump_until(hub, **target, [&] {
+        auto stop = (*target)->stop(Target::Sleepers::leave_alone, {.leaves_out_late = true});
+        const auto stopped = need(stop).threads().size();
+        CHECK(stopped > 0);
+        const auto before = race_seen->seen();
+        for (const StoppedThread& thread : stop->threads()) CHECK(thread.registers());
+        std::this_thread::sleep_for(1ms);
+        CHECK(race_seen->seen() == before);
+        incomplete += stopped < racer_count;
+        return ++rounds >= 30 && incomplete >= 3;
+    }));
+    const auto before = race_seen->seen();
+    CHECK(pump_until(hub, **target, [&] { return race_seen->have_all_gone_on(before); }));
+    // A stop that waits for all has those, too, that were late before.
+    {
+        auto stop = (*target)->stop(Target::Sleepers::leave_alone);
+        CHECK(need(stop).threads().size() >= racer_count);
+    }
+    race_seen->stop = true;
     CHECK(exit_code_at_end(hub, **target) == 7);
 }
 

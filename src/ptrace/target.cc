@@ -92,6 +92,7 @@ void Target::resume() {
 bool Target::handle(const WaitEvent& event) {
     if (!threads_.contains(event.pid)) return adopt_unknown(event);
     take_status(event.pid, event.status, held_);
+    calm_down();
     return true;
 }
 
@@ -119,6 +120,7 @@ bool Target::adopt_unknown(const WaitEvent& event) {
 }
 
 void Target::take_status(pid_t tid, const WaitStatus& status, bool stopping) {
+    late_.erase(tid);
     if (status.is_end()) return note_end(tid, status);
     if (status.kind() == WaitStatus::Kind::event_stop) take_event(tid, status.event());
     StoppedThread thread(*hub_, tid, status);
@@ -171,6 +173,7 @@ void Target::note_exec() {
     if (watcher_)
         for (const auto& [tid, thread] : threads_) watcher_->on_thread_end(tid);
     threads_.clear();
+    late_.clear();
     threads_[pid_];
     leader_seized_ = true;
     ++exec_count_;
@@ -191,12 +194,14 @@ void Target::note_program() {
 
 void Target::note_end(pid_t tid, const WaitStatus& status) {
     threads_.erase(tid);
+    late_.erase(tid);
     if (watcher_) watcher_->on_thread_end(tid);
     // A leader that is not seized does not report its end; the last thread's stands for it.
     const bool last = tid == pid_ || (!leader_seized_ && threads_.size() == 1);
     if (!last) return;
     end_ = status;
     threads_.clear();
+    late_.clear();
     end_companion();
 }
 

@@ -19,9 +19,11 @@
 #include "base/memory_map.h"
 #include "base/memory_range.h"
 #include "base/result.h"
+#include "base/urgency.h"
 #include "ptrace/companion.h"
 #include "ptrace/forks.h"
 #include "ptrace/sleep_state.h"
+#include "ptrace/stop_course.h"
 #include "ptrace/stopped_thread.h"
 #include "ptrace/syscall_site.h"
 #include "ptrace/syscall_watcher.h"
@@ -44,8 +46,8 @@ struct InjectedMemory {
 
 // All threads of a target standing still, from construction to the end of its life. Not among them
 // are threads that cannot be stopped, being dead or uninterruptible in the kernel (as a parent is
-// between vfork and exec), and threads that sleep and are not to be woken (Target::Sleepers). They
-// execute nothing in user mode; the latter may wake up.
+// between vfork and exec), threads that sleep and are not to be woken (Target::Sleepers), and those
+// that are late (StopLimits). They execute nothing in user mode; sleepers may wake up.
 class ScopedStop {
   public:
     ScopedStop(ScopedStop&& other) noexcept;
@@ -154,11 +156,12 @@ class Target {
 
     // Stops all threads. Not while another ScopedStop lives.
     // Errors: gone (the process has ended or is about to); system (a thread does not stop);
-    // interrupted (not all have stopped `limit` after the first was asked to; all go on).
-    Result<ScopedStop> stop(Sleepers sleepers = Sleepers::stop_unseen,
-                            std::optional<std::chrono::nanoseconds> limit = std::nullopt);
+    // interrupted (the limits are passed; all go on).
+    Result<ScopedStop> stop(Sleepers sleepers = Sleepers::stop_unseen, StopLimits limits = {});
 
-    // When the first thread was asked to, at the last stop().
+    // Threads were late for the last one, and have not stopped since.
+    bool has_late() const { return !late_.empty(); }
+    // Since when a thread stood still that would have run, at the last stop(): see StopCourse.
     std::chrono::steady_clock::time_point stop_began() const { return stop_began_; }
     // From then until the last thread was told to go on. Not until that call returned: a thread
     // that wakes up on this processor takes it from us, and runs.
@@ -242,9 +245,12 @@ class Target {
     bool adopt_unknown(const WaitEvent& event);
     bool detach_late(const WaitEvent& event);
     void resume_one(pid_t tid, const WaitStatus& status);
-    using Deadline = std::optional<std::chrono::steady_clock::time_point>;
-    Result<void> settle_all(Deadline deadline);
-    Result<void> settle_one(pid_t tid, Deadline deadline);
+    Result<void> settle_all(StopCourse& course);
+    std::vector<pid_t> moving() const;
+    bool take_stop(pid_t tid, StopCourse& course);
+    void leave_out_immovable(const std::vector<pid_t>& tids);
+    void leave_out_late(const std::vector<pid_t>& tids);
+    void calm_down();
     Result<ScopedStop> stop_to_detach(Sleepers sleepers);
     void keep_going_for(std::chrono::milliseconds time);
     bool leaves_something() const { return !zombies_->empty() || !injected_.empty(); }
@@ -264,6 +270,9 @@ class Target {
     bool is_supported_ = true;
     bool leader_seized_ = true;
     bool held_ = false;  // a ScopedStop lives
+    // While one does, and until those have stopped and gone on that were late for it.
+    std::optional<Urgency> urgency_;
+    std::set<pid_t> late_;
     bool detached_ = false;
     std::uint64_t exec_count_ = 0;
     std::vector<std::string> executed_command_;

@@ -94,6 +94,8 @@ void Target::detach_all(std::vector<StoppedThread>& threads) {
         if (thread.stop) static_cast<void>(StoppedThread(*hub_, tid, *thread.stop).detach());
     }
     threads_.clear();
+    late_.clear();
+    calm_down();
 }
 
 // A thread that could not be stopped for the detach, or was born then.

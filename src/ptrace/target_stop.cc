@@ -7,6 +7,7 @@
 #include "ptrace/ptrace_call.h"
 #include "ptrace/sleep_state.h"
 #include "ptrace/target.h"
+#include "ptrace/thread_registers.h"
 
 namespace shadowprof {
 namespace {
@@ -15,12 +16,12 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-// A thread that has not stopped after the first wait may be one that never will; /proc tells.
-constexpr microseconds first_wait{200};
-constexpr milliseconds longest_wait{10};
-// After so many, some five seconds, the stop has failed. Not a deadline: where the whole machine
-// paused, as a virtual one does, the thread had no time either.
-constexpr int most_waits = 500;
+// A thread that has not stopped after the first sleep may be one that never will; /proc tells.
+constexpr microseconds first_sleep{200};
+constexpr milliseconds longest_sleep{10};
+// After so much the stop has failed. Not a deadline: where the whole machine paused, as a virtual
+// one does, the threads had no time either.
+constexpr std::chrono::seconds most_sleep{5};
 
 bool is_exec(const WaitStatus& status) {
     return status.is_event(PTRACE_EVENT_EXEC);
@@ -32,14 +33,16 @@ void Target::interrupt(pid_t tid) {
     static_cast<void>(ptrace_call(PTRACE_INTERRUPT, tid, 0, std::uint64_t{0}, "interrupt"));
 }
 
-Result<ScopedStop> Target::stop(Sleepers sleepers, std::optional<std::chrono::nanoseconds> limit) {
+Result<ScopedStop> Target::stop(Sleepers sleepers, StopLimits limits) {
     for (auto& [tid, thread] : threads_)
         thread.left_out = thread.dead || (!thread.stop && is_left_asleep(tid, sleepers));
-    stop_began_ = Clock::now();
+    if (!urgency_) urgency_.emplace();
+    StopCourse course(limits, urgency_->is_granted(), Clock::now());
     interrupt_all(sleepers);
     held_ = true;
     std::vector<StoppedThread> stopped;
-    auto result = settle_all(limit ? Deadline(stop_began_ + *limit) : std::nullopt);
+    auto result = settle_all(course);
+    stop_began_ = course.began();
     if (result && end_)
         result = Error{ErrorCode::gone, ESRCH, fmt::format("process {} has ended", pid_)};
     for (const auto& [tid, thread] : threads_) {
@@ -75,47 +78,81 @@ void Target::interrupt_all(Sleepers sleepers) {
     }
 }
 
-Result<void> Target::settle_all(Deadline deadline) {
-    for (;;) {
-        const auto moving = std::find_if(threads_.begin(), threads_.end(), [](const auto& entry) {
-            return !entry.second.stop && !entry.second.left_out;
-        });
-        if (moving == threads_.end()) return {};
-        TRY(settle_one(moving->first, deadline));
+Result<void> Target::settle_all(StopCourse& course) {
+    WaitHub::Duration sleep = first_sleep, slept{0};
+    while (!course.is_over()) {
+        bool has_stopped = false;
+        for (const pid_t tid : moving())
+            has_stopped |= threads_.contains(tid) && take_stop(tid, course);
+        const auto late = moving();
+        if (late.empty()) return {};
+        if (course.may_leave_out()) {
+            leave_out_late(late);
+            return {};
+        }
+        if (has_stopped) sleep = first_sleep, slept = {};
+        const auto time = course.sleep_time(sleep);
+        if (!WaitHub::sleep(time)) {
+            leave_out_immovable(late);
+            slept += time;
+            sleep = std::min<WaitHub::Duration>(2 * sleep, longest_sleep);
+        }
+        if (slept >= most_sleep)
+            return Error{ErrorCode::system, 0,
+                         fmt::format("thread {} of the target does not stop (state {})", late[0],
+                                     read_thread_state(pid_, late[0]).value_or('X'))};
+        course.look(Clock::now());
     }
+    return Error{ErrorCode::interrupted, 0,
+                 "its threads did not all stop within the time of a burst"};
 }
 
-// Takes one status of a thread that was interrupted, or finds out why there is none.
-Result<void> Target::settle_one(pid_t tid, Deadline deadline) {
-    WaitHub::Duration wait = first_wait;
-    for (int waits = 0; waits < most_waits; ++waits) {
-        if (deadline) {
-            const auto left = *deadline - Clock::now();
-            if (left <= Clock::duration::zero())
-                return Error{ErrorCode::interrupted, 0,
-                             "its threads did not all stop within the time of a burst"};
-            wait = std::min<WaitHub::Duration>(wait, left);
-        }
-        const auto status = hub_->wait_for(tid, wait);
-        if (!status) {  // the id of a thread that called exec, or that was detached
-            note_end(tid, WaitStatus::decode(SIGKILL));
-            return {};
-        }
-        if (*status) {
-            take_status(tid, **status, true);
-            return {};
-        }
+std::vector<pid_t> Target::moving() const {
+    std::vector<pid_t> tids;
+    for (const auto& [tid, thread] : threads_)
+        if (!thread.stop && !thread.left_out) tids.push_back(tid);
+    return tids;
+}
+
+// Takes one status of a thread that was interrupted, if there is one.
+bool Target::take_stop(pid_t tid, StopCourse& course) {
+    const auto status = hub_->wait_for(tid, WaitHub::Duration{0});
+    if (status && !*status) return false;
+    if (!status) {  // the id of a thread that called exec, or that was detached
+        note_end(tid, WaitStatus::decode(SIGKILL));
+        return true;
+    }
+    take_status(tid, **status, true);
+    const auto thread = threads_.find(tid);
+    if (thread == threads_.end() || !thread->second.stop) return true;
+    const auto registers = StoppedThread(*hub_, tid, *thread->second.stop).registers();
+    course.note_stop(registers && !blocked_syscall(*registers));
+    return true;
+}
+
+// Those that will not stop, or not soon.
+void Target::leave_out_immovable(const std::vector<pid_t>& tids) {
+    for (const pid_t tid : tids) {
         const char state = read_thread_state(pid_, tid).value_or('X');
         Thread& thread = threads_[tid];
         // A dead leader reports its end only after all other threads.
         thread.dead = tid == pid_ && (state == 'Z' || state == 'X');
         thread.left_out = thread.dead || state == 'D';
-        if (thread.left_out) return {};
-        wait = std::min<WaitHub::Duration>(2 * wait, longest_wait);
     }
-    const char state = read_thread_state(pid_, tid).value_or('X');
-    return Error{ErrorCode::system, 0,
-                 fmt::format("thread {} of the target does not stop (state {})", tid, state)};
+}
+
+void Target::leave_out_late(const std::vector<pid_t>& tids) {
+    leave_out_immovable(tids);
+    for (const pid_t tid : tids) {
+        Thread& thread = threads_[tid];
+        if (!thread.left_out) late_.insert(tid);
+        thread.left_out = true;
+    }
+}
+
+// Where nothing stands still any more, nor will when it is given a processor.
+void Target::calm_down() {
+    if (!held_ && late_.empty()) urgency_.reset();
 }
 
 void Target::resume_all(std::vector<StoppedThread>& threads) {
@@ -127,6 +164,7 @@ void Target::resume_all(std::vector<StoppedThread>& threads) {
         stop_ended_ = Clock::now();
         resume_one(tid, *stop);
     }
+    calm_down();
 }
 
 // The threads of a ScopedStop that ends: their stops may have become others. One that slept through

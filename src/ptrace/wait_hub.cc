@@ -62,16 +62,20 @@ std::optional<WaitEvent> WaitHub::poll() {
 
 Result<std::optional<WaitStatus>> WaitHub::wait_for(pid_t pid, Duration timeout) {
     if (auto status = take_queued(pid)) return status;
-    const sigset_t set = sigchld_set();
     const auto start = Clock::now();
     for (;;) {
         TRY_ASSIGN(const auto found, try_wait(pid, WNOHANG));
         if (found) return std::optional(found->status);
         const Duration waited = Clock::now() - start;
         if (waited >= timeout) return std::optional<WaitStatus>{};
-        const timespec rest = to_timespec(timeout - waited);
-        ::sigtimedwait(&set, nullptr, &rest);
+        sleep(timeout - waited);
     }
+}
+
+bool WaitHub::sleep(Duration longest) {
+    const sigset_t set = sigchld_set();
+    const timespec time = to_timespec(longest);
+    return ::sigtimedwait(&set, nullptr, &time) >= 0 || errno != EAGAIN;
 }
 
 // Sleeps in waitpid itself: quicker than to be woken by a signal, and there is no time to watch. It

@@ -46,6 +46,9 @@ class WaitHub {
     // The next status of `pid`, however long it takes.
     Result<WaitStatus> wait_for(pid_t pid);
 
+    // Sleeps until there may be a new status, of whomever. False: `longest` has passed.
+    static bool sleep(Duration longest);
+
     // A status of `pid` can be had at once. None is taken, from the kernel or from the queue. False
     // also for a process that is not ours.
     bool has_status(pid_t pid) const;

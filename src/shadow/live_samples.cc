@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/urgency.h"
 #include "ptrace/proc.h"
 #include "ptrace/process_memory.h"
 #include "shadow/sample_threads.h"
@@ -21,6 +22,9 @@ constexpr milliseconds place_search{5};
 // Of translating ahead: before the first sample, and so much at most after each.
 constexpr milliseconds first_preparation{20};
 constexpr milliseconds later_preparation{10};
+// How long a stop waits for the first thread, which is given no processor. Statuses of other
+// processes wait as long.
+constexpr milliseconds processor_wait{20};
 // What it takes to let the target go when its time is over, in all and for each thread, and to read
 // what is known of a thread.
 constexpr microseconds resume_time{20};
@@ -93,8 +97,10 @@ LiveShot LiveSamples::take(SampledProcess& process, LivePlan plan) {
 Result<LiveShot> LiveSamples::take_in_time(SampledProcess& process, LivePlan& plan,
                                            bool& was_stopped) {
     Target& target = *process.target;
-    TRY_ASSIGN(auto stop,
-               target.stop(Target::Sleepers::leave_alone, usable_time(target.thread_count())));
+    TRY_ASSIGN(auto stop, target.stop(Target::Sleepers::leave_alone,
+                                      {.longest = usable_time(target.thread_count()),
+                                       .processor_wait = processor_wait,
+                                       .leaves_out_late = true}));
     was_stopped = true;
     const auto reading = read_time_of_thread * static_cast<int>(stop.threads().size());
     if (Clock::now() + reading > target.stop_began() + usable_time(stop.threads().size()))
@@ -132,6 +138,7 @@ LiveShot LiveSamples::take_in(ScopedStop& stop, SampleRunner::Lease runner, Samp
     auto completed = complete(stop, std::move(job), until);
     if (!completed) return {.refusal = std::move(completed).error()};
     const pid_t thread = completed->pid();
+    const Urgency urgent_worker(runner.worker_pid());
     auto run = std::move(runner).begin_live(*this, std::move(*completed));
     LiveShot shot;
     if (is_planned) {

@@ -1,9 +1,12 @@
 #include "shadow/sample_runner.h"
 
+#include <unistd.h>
+
 #include <csignal>
 #include <utility>
 
 #include "base/quiet_thread.h"
+#include "base/urgency.h"
 
 namespace shadowprof {
 
@@ -120,6 +123,7 @@ bool SampleRunner::LiveRun::follow() {
     const auto until = job_->live()->until;
     const auto followed = runner_->emulation_.follow_live(*job_, until);
     if (followed != to_a_question) return followed != to_the_time;
+    const Urgency urgent_answer(runner_->thread_id_);
     runner_->post(*std::exchange(job_, std::nullopt));
     return runner_->wait_until_emulated(until);
 }
@@ -139,6 +143,7 @@ void SampleRunner::LiveRun::discard(const std::optional<std::string>& maps_now) 
 // The runner's thread.
 
 void SampleRunner::work() {
+    thread_id_ = ::gettid();
     std::unique_lock lock(mutex_);
     while (true) {
         const auto may_prepare = [&] { return !leased_ && (preparation_time_ || preparation_); };

@@ -12,6 +12,7 @@
 //     std::move(run).end();                                  after it
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <memory>
@@ -94,6 +95,8 @@ class SampleRunner final : private EmulationHooks {
     std::optional<SampleJob> seen_;
     StepExchange steps_;
 
+    std::atomic<pid_t> thread_id_{0};  // 0: it has not begun yet
+
     bool idle_ = true;  // the main thread's
     SampleSource* source_ = nullptr;
 
@@ -120,6 +123,7 @@ class [[nodiscard]] SampleRunner::Lease {
         if (runner_) runner_->release();
     }
 
+    pid_t worker_pid() const { return runner_->worker_pid(); }
     // See SampleEmulation::prepare_probes(); outside of a stop.
     Result<bool> prepare_probes(const MemoryMap& map) {
         return runner_->emulation_.prepare_probes(map);

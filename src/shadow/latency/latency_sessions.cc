@@ -6,6 +6,7 @@
 #include <csignal>
 
 #include "base/clock.h"
+#include "base/urgency.h"
 #include "ptrace/proc.h"
 #include "ptrace/process_memory.h"
 #include "shadow/emulation_worker.h"
@@ -134,6 +135,7 @@ LatencyShot LatencySessions::take(SampledProcess& process, LatencyPlan plan) {
     Target& target = *process.target;
     const auto stat = read_proc_stat(target.pid());
     const SessionProcessors processors(stat ? stat->cpu : -1, worker_->pid());
+    const Urgency urgent_worker(worker_->pid());
     const auto timed = time_in_stop(target, shot);
     shot.pause = Clock::now() - target.stop_began();
     shot.was_timed = timed && shot.loads;
@@ -143,7 +145,7 @@ LatencyShot LatencySessions::take(SampledProcess& process, LatencyPlan plan) {
 }
 
 Result<void> LatencySessions::time_in_stop(Target& target, LatencyShot& shot) {
-    TRY_ASSIGN(auto stop, target.stop(Target::Sleepers::leave_alone, limit_));
+    TRY_ASSIGN(auto stop, target.stop(Target::Sleepers::leave_alone, {.longest = limit_}));
     const auto resuming = end_time + end_time_of_thread * static_cast<int>(stop.threads().size());
     const auto until = target.stop_began() + std::max(limit_ - resuming, limit_ / 2);
     if (stop.in_group_stop()) return {};

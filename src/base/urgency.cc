@@ -1,0 +1,41 @@
+#include "base/urgency.h"
+
+#include <unistd.h>
+
+#include <utility>
+
+namespace shadowprof {
+namespace {
+
+// Above all threads without one. No higher: others that have one may need it more.
+constexpr int least_priority = 1;
+constexpr int own_priority = least_priority + 1;
+
+bool has_priority(int policy) {
+    const int kind = policy & ~SCHED_RESET_ON_FORK;
+    return kind != SCHED_OTHER && kind != SCHED_BATCH && kind != SCHED_IDLE;
+}
+
+}  // namespace
+
+Urgency::Urgency(pid_t tid)
+    : tid_(tid == 0 ? ::gettid() : tid), policy_(::sched_getscheduler(tid_)) {
+    if (policy_ < 0 || has_priority(policy_)) return;
+    if (::sched_getparam(tid_, &parameters_) != 0) return;
+    const sched_param urgent{.sched_priority = tid == 0 ? own_priority : least_priority};
+    is_granted_ = ::sched_setscheduler(tid_, SCHED_RR | SCHED_RESET_ON_FORK, &urgent) == 0;
+}
+
+Urgency::Urgency(Urgency&& other) noexcept
+    : tid_(other.tid_),
+      is_granted_(std::exchange(other.is_granted_, false)),
+      policy_(other.policy_),
+      parameters_(other.parameters_) {}
+
+// Who may be urgent by a resource limit alone may not take SCHED_RESET_ON_FORK away.
+Urgency::~Urgency() {
+    if (!is_granted_ || ::sched_setscheduler(tid_, policy_, &parameters_) == 0) return;
+    ::sched_setscheduler(tid_, policy_ | SCHED_RESET_ON_FORK, &parameters_);
+}
+
+}  // namespace shadowprof

@@ -1,0 +1,66 @@
+#include "ptrace/stop_course.h"
+
+#include <algorithm>
+
+namespace shadowprof {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+// A thread on a processor has stopped by then, and has left it to the next.
+constexpr microseconds processor_time{100};
+// Who is not prompt looks often: when the first thread stopped is known no better than that.
+constexpr milliseconds longest_unprompt_sleep{1};
+
+}  // namespace
+
+StopCourse::StopCourse(const StopLimits& limits, bool is_prompt, Clock::time_point now)
+    : limits_(limits),
+      is_prompt_(is_prompt),
+      interrupted_(now),
+      last_look_(now),
+      look_(now),
+      last_stop_(now) {}
+
+void StopCourse::look(Clock::time_point now) {
+    last_look_ = look_;
+    look_ = now;
+}
+
+void StopCourse::note_stop(bool would_run) {
+    last_stop_ = look_;
+    if (standing_ || !would_run) return;
+    const auto seen = is_prompt_ ? look_ : last_look_;
+    standing_ = seen > interrupted_ + processor_time ? seen : interrupted_;
+}
+
+StopCourse::Clock::time_point StopCourse::end() const {
+    if (!limits_.longest) return Clock::time_point::max();
+    return standing_ ? *standing_ + *limits_.longest
+                     : interrupted_ + *limits_.longest + limits_.processor_wait;
+}
+
+bool StopCourse::is_over() const {
+    return look_ >= end();
+}
+
+bool StopCourse::may_leave_out() const {
+    return limits_.leaves_out_late && standing_ && look_ >= last_stop_ + processor_time;
+}
+
+StopLimits::Duration StopCourse::sleep_time(StopLimits::Duration longest) const {
+    if (!standing_ && !is_prompt_)
+        longest = std::min<StopLimits::Duration>(longest, longest_unprompt_sleep);
+    if (standing_ && limits_.leaves_out_late)
+        longest = std::min<StopLimits::Duration>(longest, last_stop_ + processor_time - look_);
+    if (limits_.longest) longest = std::min<StopLimits::Duration>(longest, end() - look_);
+    return std::max(longest, StopLimits::Duration{0});
+}
+
+StopCourse::Clock::time_point StopCourse::began() const {
+    if (standing_) return *standing_;
+    return look_ > interrupted_ + processor_time ? look_ : interrupted_;
+}
+
+}  // namespace shadowprof
