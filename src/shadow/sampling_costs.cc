@@ -55,7 +55,9 @@ std::optional<double> SamplingCosts::share() const {
 }
 
 void SamplingCosts::begin(Clock::time_point now) {
-    if (budget_) budget_->begin(now);
+    if (!budget_) return;
+    budget_->begin(now);
+    if (!options_.attach_to) budget_->allow_more_at_first();
 }
 
 void SamplingCosts::set_budget(double percent, Clock::time_point now, double processes) {

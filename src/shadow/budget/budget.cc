@@ -7,19 +7,44 @@ namespace shadowprof {
 namespace {
 
 constexpr double longest_wait_seconds = 1e6;
+constexpr std::chrono::seconds first_stretch{1};
+constexpr double first_factor = 5;
+constexpr double most_first_share = 0.05;
+// Of what is earned, while something is owed.
+constexpr double share_for_debts = 0.5;
+
+double seconds_between(Budget::Clock::time_point from, Budget::Clock::time_point to) {
+    return std::max(std::chrono::duration<double>(to - from).count(), 0.0);
+}
 
 }  // namespace
 
+void Budget::allow_more_at_first() {
+    const double share = std::min(first_factor * share_, most_first_share);
+    first_ = {.end = last_ + first_stretch, .share = std::max(share - share_, 0.0)};
+}
+
 void Budget::pass(Clock::time_point now, double spent_seconds, double processes) {
-    const std::chrono::duration<double> passed = now - std::exchange(last_, now);
-    earned_seconds_ += share_ * passed.count() * std::max(processes, 1.0);
+    const auto before = std::exchange(last_, now);
+    const double usual = share_ * seconds_between(before, now) * std::max(processes, 1.0);
+    const double more = first_.share * seconds_between(before, std::min(now, first_.end));
+    const double repaid =
+        now > first_.end ? std::min(first_.owed_seconds, share_for_debts * usual) : 0;
+    first_.owed_seconds += more - repaid;
+    earned_seconds_ += usual + more - repaid;
     earned_seconds_ = std::min(earned_seconds_, spent_seconds + most_saved_seconds);
+}
+
+// What a second earns now, if one process runs.
+double Budget::rate() const {
+    if (last_ < first_.end) return share_ + first_.share;
+    return first_.owed_seconds > 0 ? (1 - share_for_debts) * share_ : share_;
 }
 
 Budget::Clock::time_point Budget::when_within(double cost_seconds) const {
     if (cost_seconds <= advance_seconds) return last_;
     const auto missing_seconds =
-        std::clamp((cost_seconds - earned_seconds_) / share_, -1.0, longest_wait_seconds);
+        std::clamp((cost_seconds - earned_seconds_) / rate(), -1.0, longest_wait_seconds);
     return last_ + std::chrono::duration_cast<Clock::duration>(
                        std::chrono::duration<double>(missing_seconds));
 }

@@ -17,6 +17,10 @@ class Budget {
         last_ = now;
         earned_seconds_ = spent_seconds;
     }
+    // The target begins at the same time, and may be over soon: in its first second it may be
+    // slowed by five times as much, but not by more than 50 ms for that. Half of what is earned
+    // later makes up for it, so that a run of 10 seconds or more is within the budget.
+    void allow_more_at_first();
     // From the last pass() on it is so many percent. What was earned by then stays.
     void change(double percent) { share_ = share_of(percent); }
     // Time has passed in which so many processes ran: a cost slows only one of them. Of what is not
@@ -31,6 +35,14 @@ class Budget {
     Clock::time_point when_within(double cost_seconds) const;
 
   private:
+    // Until `end`, and what has come of it that is not made up for yet.
+    struct FirstStretch {
+        Clock::time_point end;
+        double share = 0;  // of the time, beside the usual one
+        double owed_seconds = 0;
+    };
+
+    double rate() const;
     static double share_of(double percent) { return percent / 100 / (1 + percent / 100); }
 
     // What may be spent before it is earned: a program that soon ends is to have a sample. It is
@@ -42,6 +54,7 @@ class Budget {
     double share_;
     Clock::time_point last_;
     double earned_seconds_ = 0;
+    FirstStretch first_;
 };
 
 }  // namespace shadowprof

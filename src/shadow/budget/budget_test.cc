@@ -39,6 +39,28 @@ TEST_CASE("a first sample is paid in advance, once") {
     CHECK(wait_seconds(budget, start + milliseconds(101), 0.002) == doctest::Approx(0.101));
 }
 
+TEST_CASE("a program that begins may be slowed by 50 ms in its first second, which it gets back") {
+    const auto earned = [](double percent, std::chrono::milliseconds age) {
+        Budget budget(percent);
+        budget.begin(start);
+        budget.allow_more_at_first();
+        double spent = 0;
+        for (milliseconds at{0}; at < age; at += milliseconds(10)) {
+            budget.pass(start + at + milliseconds(10), spent);
+            while (wait_seconds(budget, start + at + milliseconds(10), spent + 0.0001) <= 0)
+                spent += 0.0001;
+        }
+        return spent;
+    };
+    CHECK(earned(1, milliseconds(500)) == doctest::Approx(0.025).epsilon(0.05));
+    CHECK(earned(1, seconds(1)) == doctest::Approx(0.05).epsilon(0.05));
+    CHECK(earned(1, seconds(3)) == doctest::Approx(0.06).epsilon(0.05));
+    CHECK(earned(1, seconds(10)) == doctest::Approx(0.099).epsilon(0.02));
+    CHECK(earned(1, seconds(100)) == doctest::Approx(0.99).epsilon(0.02));
+    CHECK(earned(0.1, seconds(1)) == doctest::Approx(0.005).epsilon(0.25));
+    CHECK(earned(10, seconds(1)) == doctest::Approx(0.091).epsilon(0.05));
+}
+
 TEST_CASE("what a target that slept was not slowed by is not made up for") {
     Budget budget(1);
     budget.begin(start);

@@ -23,7 +23,7 @@ constexpr std::uint64_t patience = 32;
 constexpr double most_patience = 32;
 constexpr double smoothing = 0.25;
 // Instructions next to each other are much alike: so many are worth half of what any number is.
-constexpr double half_worth_instructions = 250'000;
+constexpr double half_worth_instructions = 100'000;
 // Of a sample that has not what is asked of it, beside one that has.
 constexpr double worth_of_unwanted = 0.25;
 constexpr std::uint64_t page_growth = 2;

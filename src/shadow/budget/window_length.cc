@@ -17,6 +17,7 @@ constexpr double roomy_share = 0.6;
 constexpr double most_waited = 0.1;
 constexpr double growth = 1.3;
 constexpr double shrinkage = 0.7;
+constexpr std::chrono::seconds length_of_start{1};
 // The smoothed rates are those of about the last second.
 constexpr double smoothing_seconds = 1;
 
@@ -26,12 +27,10 @@ nanoseconds within(const WindowLength::Limits& limits, double ns) {
 
 }  // namespace
 
-WindowLength::WindowLength(const Limits& limits)
-    : limits_(limits),
-      value_(within(limits, std::sqrt(static_cast<double>(limits.shortest.count()) *
-                                      static_cast<double>(limits.longest.count())))) {}
+WindowLength::WindowLength(const Limits& limits) : limits_(limits), value_(limits.shortest) {}
 
 void WindowLength::observe(Clock::time_point now, std::uint64_t ours_ns, double waited_seconds) {
+    if (!last_) grows_from_ = now + length_of_start;
     const auto before = last_.value_or(Look{now, ours_ns});
     last_ = Look{now, ours_ns};
     const auto passed = duration<double>(now - before.time).count();
@@ -45,7 +44,7 @@ void WindowLength::observe(Clock::time_point now, std::uint64_t ours_ns, double 
     double factor = 1;
     if (is_needed || ours_seconds_ > most_processors)
         factor = shrinkage;
-    else if (ours_seconds_ < roomy_share * most_processors)
+    else if (now >= grows_from_ && ours_seconds_ < roomy_share * most_processors)
         factor = growth;
     value_ = within(limits_, static_cast<double>(value_.count()) * factor);
 }

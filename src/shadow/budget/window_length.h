@@ -1,6 +1,8 @@
 // How long the windows of samples by time are (sample_window.h). What a fork costs the program is
 // paid once, whatever comes of it: a longer window sees more for it. Its emulation takes a
 // processor, which is free where one idles, and is taken from the program where all are busy.
+// Replicas with long windows live long, so there are fewer: in its first second a program that may
+// be over soon is to have many samples.
 #pragma once
 
 #include <chrono>
@@ -16,7 +18,7 @@ class WindowLength {
     struct Limits {
         std::chrono::nanoseconds shortest{0}, longest{0};
     };
-    // Starts between the limits, which may be the same.
+    // The shortest in the first second after the first observe(). The limits may be the same.
     explicit WindowLength(const Limits& limits);
 
     std::chrono::nanoseconds value() const { return value_; }
@@ -33,6 +35,7 @@ class WindowLength {
     Limits limits_;
     std::chrono::nanoseconds value_;
     std::optional<Look> last_;
+    Clock::time_point grows_from_;
     // Smoothed, in a second of time.
     double ours_seconds_ = 0, waited_seconds_ = 0;
 };
