@@ -12,9 +12,6 @@
 
 namespace shadowprof {
 
-// As many states can be awaited in one run.
-inline constexpr std::size_t most_awaited = 2;
-
 // Registers, and some memory: there are loops that only memory tells the turns of, and recursion
 // only the callers' frames.
 class AwaitedState {

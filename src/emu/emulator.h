@@ -59,13 +59,12 @@ struct RunResult {
     std::uint64_t instructions = 0;  // an estimate: exact counts are the collectors'
     std::uint64_t single_stepped = 0;
     std::uint64_t syscalls = 0;
-    std::uint64_t vdso_calls = 0;           // most ask for the time
-    std::uint64_t stopped_threads = 0;      // that came to something they cannot go beyond
-    int signal = 0;                         // of a fault
-    GuestAddress fault_address;             // what a faulting instruction wanted to access
-    std::uint32_t met = 0;                  // of the awaited states
-    std::uint64_t instructions_before = 0;  // of `instructions`: before the first of two states
-    bool nearly_met = false;  // all registers of one that was not met agreed at a visit
+    std::uint64_t vdso_calls = 0;       // most ask for the time
+    std::uint64_t stopped_threads = 0;  // that came to something they cannot go beyond
+    int signal = 0;                     // of a fault
+    GuestAddress fault_address;         // what a faulting instruction wanted to access
+    // All registers of the awaited state agreed at a visit, though it was not met.
+    bool nearly_met = false;
 };
 
 class Emulator {
@@ -108,12 +107,11 @@ class Emulator {
         probes_ = probes;
         translator_.announce_probed(probes);
     }
-    // The next run of a guest of one thread ends with SampleEnd::met where it has come by these
-    // states, one after the other; none: nowhere. The sink gets a note with awaited_mark at those
-    // before the last. They must live as long. In a sample, and not while a run is under way.
-    void await(std::span<const AwaitedState> states) {
-        awaited_ = states;
-        translator_.await(states.empty() ? nullptr : states.data());
+    // The next run of a guest of one thread ends with SampleEnd::met where it comes by this state;
+    // null: nowhere. It must live as long. In a sample, and not while a run is under way.
+    void await(const AwaitedState* state) {
+        awaited_ = state;
+        translator_.await(state);
     }
     void end_sample() { memory_.end_sample(); }
     // Nothing that was translated so far is used any more, and no page of an earlier sample.
@@ -157,7 +155,7 @@ class Emulator {
     Nondeterminism nondeterminism_ = Nondeterminism::native;
     AccessWatcher* watcher_ = nullptr;
     ProbeWatch* probes_ = nullptr;
-    std::span<const AwaitedState> awaited_;  // that are not met yet
+    const AwaitedState* awaited_ = nullptr;
     FaultInfo fault_;
     TraceBuffer buffer_;
 };

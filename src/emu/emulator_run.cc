@@ -335,7 +335,7 @@ void Emulator::Run::on_announced() {
 void Emulator::Run::on_awaited() {
     const auto place = context_.exit_info;
     store_registers();
-    const auto& state = e_.awaited_[0];
+    const auto& state = *e_.awaited_;
     pc_ = cpu().rip = state.cpu.rip;
     const bool met = is_met(state);
     // A loop that has the same registers at each turn would be slow for ever.
@@ -344,7 +344,7 @@ void Emulator::Run::on_awaited() {
     const auto position = e_.translator_.position_of_awaited(place);
     if (!position) return end(SampleEnd::fault);
     cut_last_record(*position);
-    return met ? on_met() : end(SampleEnd::size);
+    end(met ? SampleEnd::met : SampleEnd::size);
 }
 
 // Flags are not compared: those that nobody will read may be others.
@@ -358,21 +358,6 @@ bool Emulator::Run::is_met(const AwaitedState& state) {
     const bool met = state.all_memory(holds);
     result_.nearly_met = !met;
     return met;
-}
-
-void Emulator::Run::on_met() {
-    submit_trace();
-    ++result_.met;
-    misses_ = 0;
-    e_.await(e_.awaited_.subspan(1));
-    pacer_.release_bursts();
-    if (e_.awaited_.empty()) return end(SampleEnd::met);
-    result_.instructions_before = pacer_.instructions();
-    if (pacer_.finished()) return end(SampleEnd::size);
-    new_buffer();
-    if (is_over()) return;
-    sink_.note({.pc = pc_, .probe = awaited_mark, .thread = threads_.current()}, 0);
-    enter_at(pc_);
 }
 
 // The probes of the instruction that is about to run. False if the sink has no room for more.

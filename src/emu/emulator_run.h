@@ -22,10 +22,7 @@ class Emulator::Run {
           sink_(sink),
           stepper_(stepper),
           limits_(limits),
-          pacer_(of_all_processors(limits), e_.tables_) {
-        // What lies before the first of two states is not counted.
-        if (e_.awaited_.size() > 1) pacer_.hold_bursts();
-    }
+          pacer_(of_all_processors(limits), e_.tables_) {}
 
     RunResult execute();
 
@@ -59,7 +56,6 @@ class Emulator::Run {
     void on_announced();
     void on_awaited();
     bool is_met(const AwaitedState& state);
-    void on_met();
     bool note_probed();
     void on_notes_full();
     void cut_last_record(const GuestPosition& position);

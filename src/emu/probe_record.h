@@ -21,8 +21,6 @@ struct ProbeRecord {
 
     friend bool operator==(const ProbeRecord&, const ProbeRecord&) = default;
 };
-// No probe: the thread has come by the first of two awaited states (Emulator::await()).
-inline constexpr std::uint32_t awaited_mark = ~std::uint32_t{0};
 static_assert(sizeof(ProbeRecord) == 40);
 static_assert(sizeof(ProbeRecord) % sizeof(std::uint64_t) == 0);
 

@@ -127,9 +127,9 @@ class TestGuest {
     // Continues from `cpu`, over the memory as it is now.
     RunResult go() {
         REQUIRE(emulator_->begin_sample(own_map(), memory_));
-        emulator_->await(awaited);
+        emulator_->await(awaited ? &*awaited : nullptr);
         const auto result = emulator_->run(cpu, limits, syscalls, sink, nullptr);
-        emulator_->await({});
+        emulator_->await(nullptr);
         return result;
     }
     // The same with several threads, wherever their registers are.
@@ -274,7 +274,7 @@ class TestGuest {
   public:
     CpuState cpu;
     RunLimits limits{.instructions = 100'000'000};
-    std::vector<AwaitedState> awaited;
+    std::optional<AwaitedState> awaited;
     ScriptedSyscalls syscalls;
     RecordingSink sink;
     std::uint64_t blocks_to_prepare = ~std::uint64_t{0};

@@ -158,15 +158,13 @@ std::uint64_t TracePacer::event_pause() const {
 std::size_t TracePacer::next_words(std::size_t room, std::uint64_t most) {
     if (limits_.untraced) return room;
     if (phase_left_ == 0) begin_phase();
-    level_ = holds_bursts_ ? TraceLevel::blocks : next_;
+    level_ = next_;
     if (limits_.blocks != 0) return std::min<std::size_t>(room, limits_.blocks - blocks_);
     if (!is_paced()) return room;
     const auto left = limits_.instructions - std::min(instructions_, limits_.instructions);
     const auto due = std::min(left, most);
-    const auto in_all = static_cast<double>(due) * words_per_instruction();
-    const auto wanted = holds_bursts_
-                            ? in_all
-                            : std::min(in_all, static_cast<double>(phase_left_) * words_per_unit());
+    const auto wanted = std::min(static_cast<double>(due) * words_per_instruction(),
+                                 static_cast<double>(phase_left_) * words_per_unit());
     if (level_ == TraceLevel::blocks && !block_rate_known_) {
         const auto safe = std::min(due, phase_left_) / SuperblockFinder::most_instructions;
         return std::clamp<std::size_t>(safe, 1, room);
@@ -189,7 +187,6 @@ void TracePacer::account(std::span<const std::uint64_t> words) {
     instructions_ += count;
     if (count)
         words_per_instruction() = static_cast<double>(words.size()) / static_cast<double>(count);
-    if (holds_bursts_) return;
     if (by_events()) return account_events(words);
     burst_units_[at_level()] += count;
     phase_left_ -= std::min(phase_left_, std::max<std::uint64_t>(count, 1));

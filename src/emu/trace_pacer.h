@@ -54,9 +54,6 @@ class TracePacer {
     // How many words of an empty buffer to use, for about as many instructions as `most` at most:
     // not more than `room`. Chooses the level.
     std::size_t next_words(std::size_t room, std::uint64_t most = RunLimits::unlimited);
-    // Until release_bursts() all is at TraceLevel::blocks. Before the first next_words().
-    void hold_bursts() { holds_bursts_ = true; }
-    void release_bursts() { holds_bursts_ = false; }
     // Counts what was traced since next_words().
     void account(std::span<const std::uint64_t> words);
 
@@ -123,7 +120,6 @@ class TracePacer {
     std::size_t traced_words_[levels] = {};                   // by level
     double words_per_instruction_[levels] = {0.2, 1.2, 0.6};  // by level; follows what is seen
     double words_per_event_[levels] = {1, 12, 6};             // the same
-    bool holds_bursts_ = false;
 };
 
 }  // namespace shadowprof

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 #include <deque>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -266,7 +267,7 @@ class Worker {
     DroppedTrace dropped_;
     std::unique_ptr<DescriptorPages> pages_;  // of the last exact run
     std::uint64_t emulation_ns_ = 0;
-    std::vector<AwaitedState> awaited_;  // of the run
+    std::optional<AwaitedState> awaited_;  // of the run
     WorkerCounters reported_ = {};
 };
 
@@ -356,16 +357,15 @@ std::optional<GuestThreads> Worker::threads_in_mailbox(const StartMessage& start
     return threads;
 }
 
-// False: there are too many, or the mailbox cannot hold them.
+// False: the mailbox cannot hold it.
 bool Worker::take_awaited(const StartMessage& start) {
-    awaited_.clear();
-    if (start.awaited == 0) return true;
-    if (start.awaited > most_awaited || start.more_threads != 0) return false;
+    awaited_.reset();
+    if (!start.awaits) return true;
+    if (start.more_threads != 0) return false;
     const auto offset = awaited_offset(start.maps_bytes, start.more_threads);
-    const auto mailbox = area_.reach_mailbox(offset + start.awaited * sizeof(AwaitedState));
+    const auto mailbox = area_.reach_mailbox(offset + sizeof(AwaitedState));
     if (!mailbox) return false;
-    awaited_.resize(start.awaited);
-    std::memcpy(awaited_.data(), mailbox->data() + offset, start.awaited * sizeof(AwaitedState));
+    std::memcpy(&awaited_.emplace(), mailbox->data() + offset, sizeof(AwaitedState));
     return true;
 }
 
@@ -388,11 +388,11 @@ bool Worker::run_sample(WorkerSocket::Message& message) {
         done.result.end = *refused;
     } else {
         PunctualSyscalls punctual(*handler, conversation_.deadline());
-        emulator_->await(awaited_);
+        emulator_->await(awaited_ ? &*awaited_ : nullptr);
         done.result = emulator_->run(*threads, start->limits, punctual, conversation_,
                                      exact ? nullptr : &conversation_);
     }
-    emulator_->await({});
+    emulator_->await(nullptr);
     if (conversation_.deadline().missed()) done.result.end = SampleEnd::time;
     stopwatch.reset();
     conversation_.send_segment();

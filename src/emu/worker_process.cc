@@ -95,7 +95,8 @@ Result<void> WorkerProcess::begin_sample(const SampleRequest& request) {
     in_haste_ = request.stands_still_until_ns != 0;
     const auto threads = std::as_bytes(request.more_threads);
     const auto offset = threads_offset(request.maps_text.size());
-    const auto awaited = std::as_bytes(request.awaited);
+    const auto awaited =
+        std::as_bytes(std::span(request.awaited, request.awaited == nullptr ? 0u : 1u));
     if (offset + threads.size() + awaited.size() > area_.mailbox().size())
         return Error{ErrorCode::unsupported, 0, "the program has too many memory mappings"};
     std::memcpy(area_.mailbox().data(), request.maps_text.data(), request.maps_text.size());
@@ -106,7 +107,7 @@ Result<void> WorkerProcess::begin_sample(const SampleRequest& request) {
                              .limits = request.limits,
                              .maps_bytes = request.maps_text.size(),
                              .more_threads = request.more_threads.size(),
-                             .awaited = request.awaited.size(),
+                             .awaits = request.awaited != nullptr,
                              .kind = RunKind::sample,
                              .flipped = {},
                              .stands_still_until_ns = request.stands_still_until_ns,

@@ -25,7 +25,7 @@ namespace shadowprof {
 struct SampleRequest {
     CpuState cpu;                               // of the first thread, which runs
     std::span<const StartThread> more_threads;  // others, by GuestThreads::Index from 1 on
-    std::span<const AwaitedState> awaited;      // Emulator::await()
+    const AwaitedState* awaited = nullptr;      // Emulator::await()
     RunLimits limits;
     std::string_view maps_text;              // /proc/PID/maps of the snapshot
     std::span<const std::byte> facts;        // for SampleSyscalls::begin()

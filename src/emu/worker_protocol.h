@@ -63,9 +63,9 @@ struct StartMessage {
     // multiple of 64 bytes, the other threads: a StartThread each. Only samples have some.
     std::uint64_t maps_bytes;
     std::uint64_t more_threads;
-    // Behind these, at a multiple of 64 bytes, the AwaitedStates that end the run, most_awaited at
-    // most. Only samples of one thread have some.
-    std::uint64_t awaited = 0;
+    // Behind these, at a multiple of 64 bytes, is the AwaitedState that ends the run. Only samples
+    // of one thread have one.
+    bool awaits = false;
     RunKind kind;
     // For tests: if not 0, the run sees the lowest bit of this byte of its snapshot inverted.
     GuestAddress flipped;
@@ -182,7 +182,7 @@ constexpr std::size_t threads_offset(std::uint64_t maps_bytes) {
     return (maps_bytes + alignof(StartThread) - 1) / alignof(StartThread) * alignof(StartThread);
 }
 
-// Where AwaitedStates begin in the mailbox.
+// Where the AwaitedState begins in the mailbox.
 constexpr std::size_t awaited_offset(std::uint64_t maps_bytes, std::uint64_t more_threads) {
     return threads_offset(maps_bytes) + more_threads * sizeof(StartThread);
 }

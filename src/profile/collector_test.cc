@@ -183,55 +183,6 @@ TEST_CASE("a path cut by the limit is not extended by a loop of the same blocks"
     check_invariants(run);
 }
 
-TEST_CASE("what comes before counting begins is followed and does not count") {
-    TestProgram program;
-    const auto call = program.add(0x1000, Terminator::call, 0x2000);
-    const auto callee = program.add(0x2000, Terminator::conditional, 0x2000);
-    const auto ret = program.add(0x2010, Terminator::ret);
-    const auto back = program.add(0x1010, Terminator::jump, 0x1000);
-    const Words loop = {call, callee, callee, ret, back};
-    // Counting begins in the callee, whose caller only the part before knows.
-    Words before = loop;
-    before.insert(before.end(), {call, callee});
-    Words behind = {callee, ret, back};
-    for (int i = 0; i < 3; ++i) behind.insert(behind.end(), loop.begin(), loop.end());
-
-    TestRun run;
-    // The automaton has been at all of these places, in a sample that has a weight.
-    run.begin_uncounted({0x1000}, 7);
-    CHECK(run.add(program, before).instructions == 0);
-    CHECK(run.add(program, behind).instructions == 0);
-    run.collector.end();
-    CHECK(run.result().edges.empty());
-    CHECK(run.result().paths.empty());
-    CHECK(run.result().stacks.empty());
-
-    run.begin_uncounted({0x1000});
-    CHECK(run.add(program, before).instructions == 0);
-    const auto under_way = run.collector.begin_counting(0);
-    CHECK(under_way == 2 * 3);
-    const auto counted = under_way + run.add(program, behind).instructions;
-    CHECK(counted == 3 * (2 + behind.size()));
-    run.collector.end();
-    const Profile p = run.result();
-    const auto edges_from = [&](std::uint64_t branch) {
-        std::uint64_t count = 0;
-        for (const Edge& edge : p.edges)
-            if (edge.from == at(branch)) count += edge.count;
-        return count;
-    };
-    // With the path that was under way, which has a call and a turn of the loop in the callee.
-    CHECK(edges_from(0x100c) == 3 + 1);
-    CHECK(edges_from(0x200c) == 3 * 2 + 2);
-    CHECK(edges_from(0x201c) == 4);
-    CHECK(edges_from(0x101c) == 3);  // the last one leads nowhere
-    std::uint64_t in_callee = 0;
-    for (const Stack& stack : p.stacks)
-        if (stack.frames.size() == 2) in_callee += stack.instructions;
-    CHECK(in_callee == 8 * 3 + 4 * 3);
-    check_invariants(run);
-}
-
 TEST_CASE("a sample without blocks changes nothing") {
     TestRun run;
     TestProgram program;

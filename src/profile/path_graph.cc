@@ -63,13 +63,6 @@ PathGraph::Followed PathGraph::skip(NodeId from, std::span<const BlockToken> str
     return {node_id(context, 0), at};
 }
 
-PathGraph::NodeId PathGraph::restart(NodeId at, std::span<const BlockToken> pending) {
-    if (pending.empty()) return at;
-    std::vector<ContextId> context;
-    contexts(at, pending.first(1), context);
-    return node_id(context.front(), 0);
-}
-
 void PathGraph::contexts(NodeId from, std::span<const BlockToken> stream,
                          std::vector<ContextId>& contexts) {
     contexts.clear();

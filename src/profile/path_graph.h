@@ -39,9 +39,6 @@ class PathGraph {
     // Follows calls and returns for the first blocks of a sample without counting them: reduces
     // `instructions` by those of the blocks it consumes, until it is 0. Always leaves one block.
     Followed skip(NodeId from, std::span<const BlockToken> stream, std::uint64_t& instructions);
-    // Where a thread stands that has come to `at` without being counted and is counted from now on,
-    // with the blocks that are pending there.
-    NodeId restart(NodeId at, std::span<const BlockToken> pending);
     // Consumes the leading paths of `stream` that certainly end in it, and appends the links that
     // they take. Counts nothing. All tokens must have been learned; the first `open` ones are known
     // to end no path.

@@ -10,10 +10,6 @@ namespace {
 // A batch has at least this share of all samples: the first samples are batches of their own, and
 // the number of batches grows with the logarithm of that of samples.
 constexpr std::uint64_t batches_of_all = 32;
-// More than any sample has.
-constexpr std::uint64_t until_told = std::uint64_t{1} << 62;
-// Of what is followed, but does not count.
-constexpr std::uint32_t no_weight = 0;
 
 std::optional<ReferenceCollector> collector_of_references(const CollectorOptions& options) {
     if (!options.references && !options.streams) return std::nullopt;
@@ -78,12 +74,9 @@ void SampleCollector::begin(const SampleStart& start) {
     reader_.begin(start.resolver);
     threads_.clear();
     current_ = 0;
-    follows_uncounted_ = start.skips_until_told && !start.bursts;
-    skip_instructions_ = follows_uncounted_       ? 0
-                         : start.skips_until_told ? until_told
-                                                  : start.skip_instructions;
+    skip_instructions_ = start.skip_instructions;
     weight_ = std::max(start.weight, std::uint32_t{1});
-    follower_.set_weight(follows_uncounted_ ? no_weight : weight_);
+    follower_.set_weight(weight_);
     burst_sink_.set_weight(weight_);
     if (references_) references_->set_weight(weight_);
     instructions_ = noted_instructions_ = 0;
@@ -96,33 +89,6 @@ void SampleCollector::begin(const SampleStart& start) {
     traced_level_ = TraceLevel::blocks;
     count_events(bursts_ ? bursts_->events : EventKinds{false, false});
     start_thread(0, start.stack);
-}
-
-std::uint64_t SampleCollector::begin_counting(std::uint32_t thread) {
-    const std::lock_guard lock(mutex_);
-    assert(in_sample_);
-    turn_to(thread);
-    if (follows_uncounted_) return count_from_here();
-    auto& left = threads_[current_].skip_instructions;
-    left = std::min<std::uint64_t>(left, 1);
-    return 0;
-}
-
-std::uint64_t SampleCollector::count_from_here() {
-    follows_uncounted_ = false;
-    follower_.set_weight(weight_);
-    const auto before = instructions_;
-    threads_[current_].place = follower_.place();
-    for (Thread& each : threads_) {
-        if (!each.begun) continue;
-        follower_.go_to(each.place);
-        const auto pending = follower_.pending();
-        for (const BlockToken token : pending) instructions_ += blocks_[token].instructions;
-        follower_.start(graph_.restart(follower_.node(), pending), pending);
-        each.place = follower_.place();
-    }
-    follower_.go_to(threads_[current_].place);
-    return instructions_ - before;
 }
 
 // Records that are known make as many events as they did when they were met first.
@@ -170,7 +136,6 @@ BatchResult SampleCollector::add(std::uint32_t thread, std::span<const std::uint
     turn_to(thread);
     const std::uint64_t before = instructions_;
     reader_.open(batch, table);
-    if (follows_uncounted_) follow_uncounted();
     while (!reader_.at_end()) {
         std::optional<RecordFollower::Place> place;
         if (threads_[current_].skip_instructions == 0) {
@@ -189,7 +154,7 @@ BatchResult SampleCollector::add(std::uint32_t thread, std::span<const std::uint
 void SampleCollector::add_probed(const ProbeRecord& record) {
     const std::lock_guard lock(mutex_);
     assert(in_sample_);
-    if (record.probe >= probes_.size() || follows_uncounted_) return;
+    if (record.probe >= probes_.size()) return;
     turn_to(record.thread);
     auto& probed = threads_[current_].probed;
     if (!probed.empty() && (probed.back().pc != record.pc || probed.back().probe >= record.probe))
@@ -216,20 +181,6 @@ void SampleCollector::settle_probed(const TraceRecord& next,
 std::vector<ProbeProfile> SampleCollector::probed() {
     const std::lock_guard lock(mutex_);
     return probes_.profiles();
-}
-
-// To the end of the batch.
-void SampleCollector::follow_uncounted() {
-    while (!reader_.at_end()) {
-        if (!reader_.copied()) {
-            TraceReader::PlainRecords records(reader_);
-            RecordFollower::ToEnd limit;
-            follower_.follow(records, limit);
-            reader_.skip_to(records);
-        }
-        if (const auto record = reader_.read(std::nullopt)) follower_.take(*record);
-        if (follower_.full() || graph_.full()) empty_graph();
-    }
 }
 
 // Records that follow each other as they did before.
@@ -339,7 +290,7 @@ void SampleCollector::end() {
     for (std::uint32_t thread = 0; thread < threads_.size(); ++thread) {
         if (!threads_[thread].begun) continue;
         turn_to(thread);
-        if (threads_[thread].skip_instructions == 0 && !follows_uncounted_) follower_.finish();
+        if (threads_[thread].skip_instructions == 0) follower_.finish();
         if (auto& bursts = threads_[thread].bursts) bursts->finish(burst_sink_);
     }
     burst_sink_.add_counts(traced_);

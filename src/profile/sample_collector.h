@@ -51,8 +51,6 @@ struct SampleStart {
     std::span<const GuestAddress> stack;
     // Executed before anything is counted, in whole blocks; only calls and returns are followed.
     std::uint64_t skip_instructions = 0;
-    // Instead of that: until SampleCollector::begin_counting().
-    bool skips_until_told = false;
     // At least 1. What the sample counts of control flow counts so often, so that samples which are
     // taken at varying rates add up to what the program does; so do hazards, address patterns and
     // streams. Values are not weighted.
@@ -123,9 +121,6 @@ class SampleCollector {
     void begin_thread(std::uint32_t thread, std::span<const GuestAddress> stack);
     BatchResult add(std::uint32_t thread, std::span<const std::uint64_t> batch,
                     const BlockTable& table);
-    // What comes next is the first that counts, and that of this thread comes next. Returns the
-    // instructions of paths that are under way and count whole.
-    std::uint64_t begin_counting(std::uint32_t thread);
     // What a probe saw before the next record of the thread is executed, if that begins there.
     // Hostile.
     void add_probed(const ProbeRecord& record);
@@ -163,8 +158,6 @@ class SampleCollector {
     void start_thread(std::uint32_t thread, std::span<const GuestAddress> stack);
     void turn_to(std::uint32_t thread);
     void follow();
-    void follow_uncounted();
-    std::uint64_t count_from_here();
     void follow_between_bursts(BurstFollower& bursts);
     template <typename Limit>
     void follow_up_to(Limit& limit);
@@ -201,7 +194,6 @@ class SampleCollector {
     std::uint32_t current_ = 0;  // of which reader and follower know
     AddressResolver* resolver_ = nullptr;
     std::uint64_t skip_instructions_ = 0;   // that each thread begins with
-    bool follows_uncounted_ = false;        // until begin_counting()
     std::uint32_t weight_ = 1;              // of this sample
     std::uint64_t instructions_ = 0;        // of this sample
     std::uint64_t noted_instructions_ = 0;  // of these, in unfolded_

@@ -103,12 +103,6 @@ class TestRun {
         set_stack(stack);
         collector.begin({resolver, stack_, skip_instructions});
     }
-    // Nothing counts before begin_counting().
-    void begin_uncounted(std::vector<std::uint64_t> stack, std::uint32_t weight = 1) {
-        set_stack(stack);
-        collector.begin(
-            {.resolver = resolver, .stack = stack_, .skips_until_told = true, .weight = weight});
-    }
     void begin_weighted(std::uint32_t weight, std::vector<std::uint64_t> stack) {
         set_stack(stack);
         collector.begin({.resolver = resolver, .stack = stack_, .weight = weight});

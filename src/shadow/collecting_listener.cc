@@ -40,10 +40,7 @@ void CollectingListener::collect(GuestThreads::Index thread, std::span<const std
 void CollectingListener::collect(const ProbeRecord& record) {
     begin(record.thread);
     if (!collects_) return;
-    if (record.probe == awaited_mark)
-        instructions_[record.thread] += collector_.begin_counting(record.thread);
-    else
-        collector_.add_probed(record);
+    collector_.add_probed(record);
 }
 
 std::vector<std::byte> CollectingListener::on_request(std::span<const std::byte> request) {

@@ -23,8 +23,10 @@
 #include "shadow/budget/kind_choice.h"
 #include "shadow/budget/processor_theft.h"
 #include "shadow/code_speeds.h"
+#include "shadow/fault_price.h"
 #include "shadow/process_log.h"
 #include "shadow/sample_pace.h"
+#include "shadow/sample_window.h"
 #include "shadow/shadow_policy.h"
 #include "shadow/unforked_watch.h"
 #include "shadow/vdso_watch.h"
@@ -44,6 +46,8 @@ struct SampledProcess {
     ProcessorTheft theft;
     KindChoice kinds;
     CodeSpeeds speeds;
+    FaultStorms storms;
+    FaultPrice fault_price;
     // The last sample, whose cost is not known in full yet, and its pause.
     struct Unsettled {
         SampleKind kind = SampleKind::live;

@@ -32,11 +32,6 @@ std::uint64_t skip_when_known(const SampleJob& job, std::uint64_t instructions) 
     return is_short ? job.skip_instructions % range : job.skip_instructions;
 }
 
-GuestAddress window_begin(const SampleJob& job) {
-    const auto& states = job.window->states;
-    return states.size() > 1 ? states[0].cpu.rip : job.threads[0].cpu.rip;
-}
-
 MissReason miss_reason(const RunResult& result) {
     if (result.vdso_calls != 0) return MissReason::asked_time;
     if (result.syscalls != 0) return MissReason::asked_kernel;
@@ -152,18 +147,17 @@ Result<void> SampleEmulation::begin_worker(const SampleJob& job) {
     std::vector<StartThread> more;
     for (const auto& thread : std::span(job.threads).subspan(1))
         more.push_back({thread.cpu, thread.runs});
-    return worker_->begin_sample(
-        {.cpu = job.threads[0].cpu,
-         .more_threads = more,
-         .awaited = job.window ? std::span(job.window->states) : std::span<const AwaitedState>{},
-         .limits = job.limits,
-         .maps_text = job.maps_text,
-         .facts = std::as_bytes(std::span(&facts, 1)),
-         .memory_fd = job.memory_fd(),
-         .stands_still_until_ns = stands_still_until_ns(job),
-         .forget_code = std::exchange(forget_code_, false),
-         .uses_pages_again = job.live() != nullptr,
-         .stack_limit_bytes = stack_limit_bytes(job.captured.pid)});
+    return worker_->begin_sample({.cpu = job.threads[0].cpu,
+                                  .more_threads = more,
+                                  .awaited = job.window ? &job.window->end : nullptr,
+                                  .limits = job.limits,
+                                  .maps_text = job.maps_text,
+                                  .facts = std::as_bytes(std::span(&facts, 1)),
+                                  .memory_fd = job.memory_fd(),
+                                  .stands_still_until_ns = stands_still_until_ns(job),
+                                  .forget_code = std::exchange(forget_code_, false),
+                                  .uses_pages_again = job.live() != nullptr,
+                                  .stack_limit_bytes = stack_limit_bytes(job.captured.pid)});
 }
 
 void SampleEmulation::follow(SampleJob& job, EmulationHooks& hooks, SampleReport& report) {
@@ -192,8 +186,6 @@ void SampleEmulation::follow(SampleJob& job, EmulationHooks& hooks, SampleReport
             std::make_unique<ReplicaListener>(collector_, environment, hooks, keep, begin, holds);
     expected_instructions_ = job.limits.instructions;
     skip_instructions_ = job.skip_instructions;
-    uncounted_instructions_ = 0;
-    skips_until_told_ = job.window && job.window->states.size() > 1;
     weight_ = weigh(job, job.limits.instructions, std::nullopt);
     const auto outcome = listen(job, *listener);
     report.weight = weight_;
@@ -221,10 +213,7 @@ Result<SampleOutcome> SampleEmulation::listen(const SampleJob& job, CollectingLi
     }
     auto outcome = worker_->finish_sample(listener);
     if (outcome) {
-        // Where the window's begin was not met, all counts.
-        skips_until_told_ = skips_until_told_ && outcome->result.met > 0;
-        uncounted_instructions_ = skips_until_told_ ? outcome->result.instructions_before : 0;
-        expected_instructions_ = outcome->result.instructions - uncounted_instructions_;
+        expected_instructions_ = outcome->result.instructions;
         skip_instructions_ = skip_when_known(job, outcome->result.instructions);
         weight_ = weigh(job, outcome->result.instructions, outcome->result.end);
     }
@@ -237,12 +226,12 @@ Result<SampleOutcome> SampleEmulation::listen(const SampleJob& job, CollectingLi
 std::uint32_t SampleEmulation::weigh(const SampleJob& job, std::uint64_t instructions,
                                      std::optional<SampleEnd> end) const {
     if (!job.expected_speed) return sample_weight(job.stands_for_seconds);
-    const auto counted =
-        instructions - std::min(instructions, skip_instructions_ + uncounted_instructions_);
+    const auto counted = instructions - std::min(instructions, skip_instructions_);
     const bool fills_window = job.window && (!end || *end == SampleEnd::met);
-    if (fills_window) return sample_weight(job.stands_for_seconds, job.window->seconds);
+    if (fills_window && job.window->time.seconds)
+        return sample_weight(job.stands_for_seconds, *job.window->time.seconds);
     // What ended it says that the program does something else there, unless that was the time.
-    const bool is_cut = end && *end == SampleEnd::time;
+    const bool is_cut = end && (*end == SampleEnd::time || *end == SampleEnd::met);
     return sample_weight(job.stands_for_seconds,
                          static_cast<double>(is_cut ? counted : std::max(counted, fewest_counted)) /
                              *job.expected_speed);
@@ -254,8 +243,7 @@ void SampleEmulation::note_window(const SampleJob& job, const SampleOutcome& out
     switch (outcome.result.end) {
         case SampleEnd::met:
             report.window = WindowEnd::met;
-            report.window_seconds = job.window->seconds;
-            report.window_begin = window_begin(job);
+            report.of_window = job.window->time;
             break;
         case SampleEnd::size:
             report.window = WindowEnd::missed;
@@ -286,7 +274,6 @@ bool SampleEmulation::begin_collecting(const SampleJob& job, MapResolver& resolv
     collector_.begin({.resolver = resolver,
                       .stack = first_stack_,
                       .skip_instructions = skip_instructions_,
-                      .skips_until_told = skips_until_told_,
                       .weight = weight_,
                       .time_ns = job.thread_seconds() * 1e9,
                       .expected_instructions = expected_instructions_,

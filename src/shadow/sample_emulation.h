@@ -82,10 +82,8 @@ class SampleEmulation {
     // Of its threads, if it has a replica.
     std::map<GuestThreads::Index, std::optional<std::vector<GuestAddress>>> unwound_;
     std::uint32_t weight_ = 1;
-    std::uint64_t expected_instructions_ = 0;   // SampleStart
-    std::uint64_t skip_instructions_ = 0;       // the same
-    std::uint64_t uncounted_instructions_ = 0;  // the same: before the window's begin
-    bool skips_until_told_ = false;             // the same: the window's begin is awaited
+    std::uint64_t expected_instructions_ = 0;  // SampleStart
+    std::uint64_t skip_instructions_ = 0;      // the same
     std::uint64_t last_process_ = 0;
     LiveSnapshot::Clock::time_point next_wiped_check_;
     Result<void> begun_ = {};  // whether the worker has the job

@@ -114,8 +114,7 @@ struct SampleReport {
     std::uint32_t weight = 1;  // sample_weight()
     WindowEnd window = WindowEnd::none;
     MissReason missed_by = MissReason::registers;  // where it was missed
-    double window_seconds = 0;                     // SampleWindow::seconds, where it was met
-    GuestAddress window_begin;                     // where the program was then
+    std::optional<WindowTime> of_window;           // where its end was met
     GuestAddress began_at;                         // where the first thread was
     pid_t pid = 0;                                 // of the process
     SampleEnd end = SampleEnd::worker_lost;

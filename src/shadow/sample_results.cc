@@ -76,7 +76,12 @@ void SampleResults::add_window(const SampleReport& report) {
             return;
         case WindowEnd::met:
             ++stats_.counters["windows_met"];
-            stats_.counters["window_ns"] += static_cast<std::uint64_t>(report.window_seconds * 1e9);
+            if (!report.of_window->seconds) {
+                ++stats_.counters["windows_met_in_faults"];
+                return;
+            }
+            stats_.counters["window_ns"] +=
+                static_cast<std::uint64_t>(*report.of_window->seconds * 1e9);
             stats_.counters["window_instructions"] += report.instructions;
             return;
         case WindowEnd::before:

@@ -19,29 +19,52 @@
 
 namespace shadowprof {
 
+// Of the thread's processor time.
+struct WindowTime {
+    // Without what faults are likely to have taken; nothing: these took so much that nobody knows
+    // what is left.
+    std::optional<double> seconds;
+    double passed_seconds = 0;  // with that
+    double faults = 0;          // that the fork induced
+};
+
 struct SampleWindow {
-    std::vector<AwaitedState> states;  // at its begin, unless that is the snapshot; at its end
-    double seconds = 0;                // of the thread's processor time
+    AwaitedState end;  // where it ends; it begins with the snapshot
+    WindowTime time;
 };
 
 // What a window may be, for a program of a known speed. Times are the thread's.
 struct WindowLimits {
-    std::chrono::nanoseconds length{0};        // at least
-    std::chrono::nanoseconds longest{0};       // from the window's begin to its end, at most
-    std::chrono::nanoseconds latest_begin{0};  // from the snapshot, where many faults are behind it
+    std::chrono::nanoseconds length{0};   // at least
+    std::chrono::nanoseconds longest{0};  // at most
     // More than the program is likely to execute, in a second and in all.
     double most_instructions_per_second = 0;
     std::uint64_t most_instructions = 0;
 };
 
-// Finds a window behind a fork, in which each page that the program writes to for the first time
-// costs it more than hundreds of instructions: it waits until these have become few.
+// How long windows of a process must be at least. Behind a fork each page that the program writes
+// to for the first time costs it more than hundreds of instructions, and some programs do little
+// else for a while. What that took is taken off a window, so it must not be most of it. It is known
+// from earlier samples alone: if a window began, or ended, when its own faults have become few,
+// code that writes to ever new pages would hardly be seen.
+class FaultStorms {
+  public:
+    std::chrono::nanoseconds least_window() const;
+    // In a window, faults that the fork induced took so long.
+    void observe(double fault_seconds);
+
+  private:
+    double seconds_ = 0;
+    bool is_known_ = false;
+};
+
+// Finds the end of a window that begins with a snapshot.
 class WindowWatch {
   public:
     using Clock = std::chrono::steady_clock;
 
     // In the stop of the snapshot, at its end. `fault_seconds`: what a fault costs that the fork
-    // induced. The replica must outlive it.
+    // induced, by FaultPrice. The replica must outlive it.
     static Result<WindowWatch> begin(pid_t pid, pid_t tid, const CpuState& cpu,
                                      const WindowLimits& limits, double fault_seconds,
                                      pid_t replica_pid);
@@ -55,17 +78,15 @@ class WindowWatch {
     Looked look(Target& target, Clock::time_point now);
     // After that: there is no window because somebody looked too late, which depends on the machine
     // and not on the program. A sample without a window is worth less than another sample.
-    bool is_lost() const { return is_late_ && !(storms_ && !has_begun_); }
-    // After that. Nothing: the thread went to sleep, or faults behind the fork cost it too much for
-    // too long, or somebody looked too late.
+    bool is_lost() const { return is_late_; }
+    // After that. Nothing: the thread went to sleep, or somebody looked too late.
     std::optional<SampleWindow> take();
     // From the snapshot to the window's end, as the limits say. Needs that there is a window.
     std::uint64_t most_instructions() const;
 
   private:
     // What the thread has had until now; its time is the process's where the kernel does not tell
-    // threads apart. While it runs, the time is as old as the kernel's last tick, but the faults
-    // are of now.
+    // threads apart. While it runs, the time is as old as the kernel's last tick.
     struct Usage {
         std::uint64_t cpu_ns = 0;
         std::uint64_t minor_faults = 0;
@@ -80,29 +101,20 @@ class WindowWatch {
     std::optional<Usage> usage() const;
     std::optional<Mark> mark(Target& target, std::optional<std::chrono::nanoseconds>& pause);
     bool copy_state(ScopedStop& stop, Mark& made) const;
-    Looked mark_begin(Target& target, Clock::time_point now);
     Looked mark_end(Target& target, Clock::time_point now);
-    void begin_at(const Mark& mark, Clock::time_point now);
-    double taken_by(std::uint64_t faults, std::chrono::duration<double> passed) const;
-    bool is_quiet(std::uint64_t faults, std::chrono::duration<double> passed) const;
-    bool may_still_end(const Usage& now) const;
+    std::chrono::nanoseconds since_begin(const Usage& now) const;
 
     pid_t pid_, tid_;
     WindowLimits limits_;
     double fault_seconds_;
     pid_t replica_pid_;
     CpuState snapshot_;
-    std::uint64_t began_cpu_ns_ = 0;    // at the snapshot
-    double own_faults_per_second_ = 0;  // the same: in the thread's time until then
-    Usage last_;                        // at the window's begin, as far as that is known
-    Clock::time_point began_, last_look_;
-    std::uint64_t faults_at_look_ = 0;
+    Usage begin_;
+    double own_faults_per_second_ = 0;  // until then, in the thread's time
     Clock::time_point give_up_, next_look_;
-    bool has_begun_ = false;  // the window has
-    bool storms_ = false;     // there were many faults at a look
-    bool is_late_ = false;    // there is no time left
+    bool is_late_ = false;  // there is no time left
     unsigned retries_ = 0;
-    std::optional<Mark> begin_, end_;  // begin_: unless that is the snapshot
+    std::optional<Mark> end_;
 };
 
 }  // namespace shadowprof

@@ -1,6 +1,7 @@
 #include "shadow/sample_window.h"
 
 #include <doctest/doctest.h>
+#include <sys/mman.h>
 
 #include <array>
 #include <atomic>
@@ -16,7 +17,6 @@ using Clock = WindowWatch::Clock;
 constexpr double fault_seconds = 1e-6;
 constexpr WindowLimits limits = {.length = 300us,
                                  .longest = 1s,
-                                 .latest_begin = 1s,
                                  .most_instructions_per_second = 1e10,
                                  .most_instructions = 10'000'000'000};
 
@@ -35,14 +35,14 @@ class Scene {
     ~Scene() { REQUIRE(target_->detach()); }
 
     // Looks to the end of a window, or of the wait for one.
-    std::optional<SampleWindow> watch(const WindowLimits& allowed) {
+    std::optional<SampleWindow> watch(const WindowLimits& allowed, double price = fault_seconds) {
         std::optional<WindowWatch> watch;
         {
             auto stop = target_->stop();
             const auto snapshot = need(stop).threads()[0].snapshot();
             REQUIRE(snapshot);
             auto begun = WindowWatch::begin(child_.pid(), child_.pid(), snapshot->cpu, allowed,
-                                            fault_seconds, child_.pid());  // in place of a replica
+                                            price, child_.pid());  // in place of a replica
             watch.emplace(std::move(need(begun)));
         }
         pauses_ = 0;
@@ -80,11 +80,10 @@ TEST_CASE("a window has a state of the program's, and the time until then") {
     // A machine may be too busy for one at first.
     REQUIRE(wait_until([&] { return (window = scene.watch(limits)).has_value(); }));
     // A window is as long as asked by the wall clock; the program may wait for a processor in it.
-    CHECK(window->seconds > 0);
-    CHECK(window->states.size() <= 2);
-    CHECK(window->states.size() <= scene.pauses());  // more than one look may be needed
+    CHECK(window->time.passed_seconds > 0);
+    CHECK(scene.pauses() >= 1);  // more than one look may be needed
     CHECK(scene.most_instructions() > 0);
-    const auto& state = window->states.back();
+    const auto& state = window->end;
     const auto changes = [&](Gpr gpr) {
         return std::ranges::count(state.telling, static_cast<std::uint8_t>(gpr)) == 1;
     };
@@ -96,6 +95,42 @@ TEST_CASE("a window has a state of the program's, and the time until then") {
         return true;
     }));
     CHECK(stack_pieces == 1);
+}
+
+TEST_CASE("faults that took most of a window leave nothing known of its time") {
+    static constexpr std::size_t bytes = std::size_t{1} << 30;
+    Scene scene([] {
+        // As a program does behind a fork: it writes to ever new pages.
+        for (;;) {
+            auto* memory = static_cast<volatile char*>(
+                mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+            for (std::size_t i = 0; i < bytes / 64; i += page_bytes) memory[i] = 1;
+            munmap(const_cast<char*>(memory), bytes);
+        }
+        return 0;
+    });
+    std::optional<SampleWindow> window;
+    // The program has had such faults all its life, so most are its own; not with this price.
+    const auto has_faults = [&] {
+        window = scene.watch(limits, 1.0);
+        return window && window->time.faults > 0;
+    };
+    REQUIRE(wait_until(has_faults));
+    CHECK_FALSE(window->time.seconds);
+    REQUIRE(wait_until([&] { return (window = scene.watch(limits, 0)).has_value(); }));
+    CHECK(window->time.seconds.value_or(0) == doctest::Approx(window->time.passed_seconds));
+}
+
+TEST_CASE("windows are several times as long as faults take in them") {
+    FaultStorms storms;
+    CHECK(storms.least_window() == 0ns);
+    storms.observe(1e-3);
+    CHECK(storms.least_window() == 3ms);
+    for (int i = 0; i < 40; ++i) storms.observe(2e-3);
+    CHECK(std::chrono::duration<double>(storms.least_window()).count() ==
+          doctest::Approx(6e-3).epsilon(0.01));
+    storms.observe(1000);
+    CHECK(storms.least_window() == 30ms);
 }
 
 TEST_CASE("what is looked at too late has no window, and few instructions are awaited") {

@@ -133,7 +133,7 @@ void Sampler::schedule_next(const SampledProcess* process) {
 // Samples by time are to weigh by how fast the program was, which a window tells of its own sample
 // and of others in the same code.
 bool Sampler::is_timed(const SampledProcess& process, const SampleReport& report) const {
-    return !options_.sample_time || report.window == WindowEnd::met ||
+    return !options_.sample_time || (report.of_window && report.of_window->seconds) ||
            (report.kind == SampleKind::live && process.speeds.knows(report.began_at));
 }
 

@@ -12,13 +12,11 @@ namespace {
 // is, and the emulation takes a processor that the program may want.
 constexpr double most_sizes = 8;
 // The same, if it turns out to be faster than its code was before.
-constexpr std::uint64_t most_sizes_in_all = 100;
+constexpr std::uint64_t most_sizes_in_all = 300;
 // A replica is not kept for longer because its code is slower than that.
 constexpr double slowest_speed = 1e9;
 // So many samples in a row may come to nothing, as their windows were lost.
 constexpr unsigned most_lost = 3;
-// A program that has much memory to copy behind a fork does little else for so long.
-constexpr std::chrono::milliseconds latest_window_begin{12};
 // Somebody always looks a little late.
 constexpr std::chrono::milliseconds usual_delay{2};
 
@@ -32,7 +30,6 @@ WindowLimits window_limits(const RunOptions& options, const CodeSpeeds& speeds,
         .length = length,
         .longest = std::max(std::chrono::duration_cast<std::chrono::nanoseconds>(longest),
                             length + usual_delay),
-        .latest_begin = latest_window_begin,
         .most_instructions_per_second = speeds.most_instructions_per_second(),
         .most_instructions = most_sizes_in_all * options.sample_size,
     };
@@ -114,9 +111,11 @@ void ShadowSamples::watch_window(SampledProcess& process, ShadowShot& shot) {
     if (threads.size() != 1 || process.target->has_late() || !options_.sample_time ||
         !process.speeds.may_have_window())
         return;
+    const auto length = std::max(costs_.window_length(), process.storms.least_window());
     auto watch = WindowWatch::begin(process.target->pid(), threads[0].tid, threads[0].cpu,
-                                    window_limits(options_, process.speeds, costs_.window_length()),
-                                    costs_.fault_seconds(), shot.replica->pid());
+                                    window_limits(options_, process.speeds, length),
+                                    process.fault_price.seconds(costs_.fault_seconds()),
+                                    shot.replica->pid());
     if (!watch) return;
     process.speeds.note_trial(threads[0].cpu.rip);
     shot.window.emplace(*std::move(watch));
@@ -249,10 +248,16 @@ std::chrono::nanoseconds ShadowSamples::on_finished(SampleRunner& runner,
                                                     SampledProcess* process) {
     on_emulated(runner);
     if (process) process->unforked.note(report, process->target->pid());
-    if (process && report.window == WindowEnd::met)
-        process->speeds.add(report.window_begin, report.instructions, report.window_seconds);
+    if (process && report.window == WindowEnd::met) note_window(*process, report);
     if (process && report.window == WindowEnd::missed) process->speeds.add_missed();
     return {};
+}
+
+void ShadowSamples::note_window(SampledProcess& process, const SampleReport& report) {
+    const auto& window = *report.of_window;
+    process.fault_price.add({window.passed_seconds, window.faults, report.instructions});
+    process.storms.observe(window.faults * process.fault_price.seconds(costs_.fault_seconds()));
+    if (window.seconds) process.speeds.add(report.began_at, report.instructions, *window.seconds);
 }
 
 void ShadowSamples::drop_if(const std::function<bool(std::uint64_t process)>& condition) {

@@ -85,6 +85,7 @@ class ShadowSamples final : public SampleInSteps<ShadowPlan, ShadowShot> {
     Result<void> try_fork(ScopedStop& stop, SampledProcess& process, ShadowShot& shot);
     void begin(SampledProcess& process, ShadowShot shot);
     void close();
+    void note_window(SampledProcess& process, const SampleReport& report);
     std::list<Active>::iterator find(const SampleRunner& runner);
     std::optional<SampleEnd> step(Active& sample, const StepExchange::Step& step, CpuState& cpu);
 

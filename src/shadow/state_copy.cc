@@ -137,50 +137,22 @@ AwaitedState StateCopy::state(const CpuState& before) const {
     AwaitedState state;
     state.cpu = cpu_;
     choose_telling_registers(state, before);
-    add_changed(state, nullptr, false);
-    add_pointed(state);
-    return state;
-}
-
-// What has changed last tells best.
-AwaitedState StateCopy::state(const StateCopy& before) const {
-    AwaitedState state;
-    state.cpu = cpu_;
-    choose_telling_registers(state, before.cpu_);
-    for (const bool lately : {true, false}) add_changed(state, &before, lately);
-    add_pointed(state);
-    return state;
-}
-
-void StateCopy::add_pointed(AwaitedState& state) const {
+    for (std::size_t page = 0; page < pages_.size(); ++page) add_changed(page, state);
     const auto add = [&](std::uint64_t pointer, std::size_t bytes) {
         const auto pointed = copied_at({pointer}, bytes);
         if (!pointed.empty()) state.add_memory({pointer}, pointed);
     };
     add(cpu_[Gpr::rsp], stack_bytes);
     for (const auto value : cpu_.gpr) add(value, pointed_bytes);
+    return state;
 }
 
-// `since`: a copy from before, if there is one; `lately`: what differs from that, or else the rest.
-void StateCopy::add_changed(AwaitedState& state, const StateCopy* since, bool lately) const {
-    for (std::size_t page = 0; page < pages_.size(); ++page) {
-        std::span<const std::byte> then;
-        if (since) then = since->copied_at(pages_[page], page_bytes);
-        add_changed(page, state, [&](std::size_t offset) {
-            const auto now = word_at(now_, page * page_bytes + offset);
-            const bool has_changed_lately = !then.empty() && word_at(then, offset) != now;
-            return differs(page, offset) && has_changed_lately == lately;
-        });
-    }
-}
-
-// Words of a page that tell, where they are next to each other in one piece.
-template <typename Tells>
-void StateCopy::add_changed(std::size_t page, AwaitedState& state, Tells tells) const {
+// Words that differ, where they are next to each other in one piece.
+void StateCopy::add_changed(std::size_t page, AwaitedState& state) const {
     for (std::size_t begin = 0; begin < page_bytes; begin += 8) {
-        if (!tells(begin)) continue;
+        if (!differs(page, begin)) continue;
         auto end = begin + 8;
-        while (end < page_bytes && tells(end)) end += 8;
+        while (end < page_bytes && differs(page, end)) end += 8;
         const auto room = most_changed_bytes - std::min(state.bytes(), most_changed_bytes);
         if (room == 0 || state.pieces() >= most_changed_pieces) return;
         state.add_memory(

@@ -29,8 +29,6 @@ class StateCopy {
 
     // After finish(). `before`: the registers at an earlier moment.
     AwaitedState state(const CpuState& before) const;
-    // The same, where more is known of that moment: what has changed since tells first.
-    AwaitedState state(const StateCopy& before) const;
 
   private:
     void want(std::uint64_t pointer);
@@ -40,10 +38,7 @@ class StateCopy {
     void keep_readable(const std::vector<bool>& is_readable, std::size_t first);
     bool differs(std::size_t page, std::size_t offset) const;
     std::span<const std::byte> copied_at(GuestAddress address, std::size_t most) const;
-    void add_changed(AwaitedState& state, const StateCopy* since, bool lately) const;
-    template <typename Tells>
-    void add_changed(std::size_t page, AwaitedState& state, Tells tells) const;
-    void add_pointed(AwaitedState& state) const;
+    void add_changed(std::size_t page, AwaitedState& state) const;
 
     pid_t pid_, replica_pid_;
     CpuState cpu_;

@@ -80,23 +80,6 @@ TEST_CASE("what has changed behind a register is part of the state, and what tha
     CHECK_FALSE(has(second.words[399]));
 }
 
-TEST_CASE("what has changed since an earlier copy comes first") {
-    clear_pages();
-    const Scene scene;
-    CpuState cpu;
-    cpu[Gpr::rsi] = address_of(&first);
-    cpu[Gpr::rdi] = address_of(&second);
-    cpu[Gpr::rsp] = address_of(&stack);
-    // More than there is room for.
-    for (std::size_t i = 0; i < std::size(first.words); i += 2) first.words[i] = i + 1;
-    const auto before = scene.copy(cpu);
-    second.words[400] = 8;
-    const auto words = Scene::words(scene.copy(cpu).state(before));
-    CHECK(words.contains(address_of(&second.words[400])));
-    CHECK_FALSE(
-        Scene::words(scene.copy(cpu).state(CpuState{})).contains(address_of(&second.words[400])));
-}
-
 TEST_CASE("registers that differ from an earlier state's are looked at first") {
     clear_pages();
     const Scene scene;
