@@ -291,9 +291,23 @@ void add_notes(std::vector<std::string>& sum, const std::vector<std::string>& mo
     sum.erase(std::unique(sum.begin(), sum.end()), sum.end());
 }
 
+// Whether all that was sampled has times of the kernel's clock.
+bool is_clocked(const Profile& profile) {
+    return profile.sampling.samples == 0 || profile.sampling.counters.contains("clock_ticks_lost");
+}
+
+// Times of a part would be taken for those of the whole.
+void drop_clock(Profile& profile) {
+    profile.clock.clear();
+    for (ThreadProfile& thread : profile.threads) thread.time_ns = 0;
+    std::erase_if(profile.sampling.counters,
+                  [](const auto& counter) { return counter.first.starts_with("clock_"); });
+}
+
 }  // namespace
 
 void merge_into(Profile& sum, const Profile& more) {
+    const bool clocked = is_clocked(sum) && is_clocked(more);
     const Relocations relocation(sum, more);
     LeftOut left_out = relocation.append(sum.edges, more.edges);
     left_out += relocation.append(sum.paths, more.paths);
@@ -318,6 +332,7 @@ void merge_into(Profile& sum, const Profile& more) {
     add_counts(sum.syscalls.by_class, more.syscalls.by_class);
     add_counts(sum.syscalls.by_name, more.syscalls.by_name);
     add_run(sum.run, more.run);
+    if (!clocked) drop_clock(sum);
     state_invariance(sum);
     note_left_out(sum.notes, left_out.of_sum);
     note_left_out(sum.notes, left_out.of_more);

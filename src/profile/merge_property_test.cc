@@ -42,6 +42,7 @@ class RandomProfiles {
         for (std::uint64_t i = below(5); i > 0; --i) p.probes.push_back(probe(p));
         if (below(2) == 0) p.latency_host = LatencyHost{.step_cycles = 1 + below(8) / 7};
         fill_sampling(p.sampling);
+        if (below(4) != 0) p.sampling.counters["clock_ticks_lost"] = count();
         fill_run(p.run);
         p.overhead.pause = {seconds(), seconds(), seconds()};
         p.overhead.budget_percent = seconds();

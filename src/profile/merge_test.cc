@@ -291,6 +291,34 @@ TEST_CASE("what is known of one profile only is not made up") {
     CHECK(sum.sampling.ended["size"] == 4);
 }
 
+TEST_CASE("times of the kernel's clock are those of all that was sampled, or of nothing") {
+    Profile clocked, unclocked;
+    clocked.modules = unclocked.modules = {{"/bin/a", "aa", 10}};
+    clocked.sampling.samples = unclocked.sampling.samples = 3;
+    clocked.sampling.counters = {{"blocks", 2}, {"clock_ticks", 5}, {"clock_ticks_lost", 0}};
+    clocked.clock = {{{0, 1}, 5, 50}};
+    clocked.threads = {{.pid = 1, .tid = 1, .name = "a", .samples = 3, .time_ns = 50}};
+    unclocked.sampling.counters = {{"blocks", 1}};
+
+    Profile both = clocked;
+    merge_into(both, clocked);
+    CHECK(both.clock == std::vector<ClockTicks>{{{0, 1}, 10, 100}});
+    CHECK(both.threads[0].time_ns == 100);
+
+    for (const auto& [first, second] :
+         {std::pair(clocked, unclocked), std::pair(unclocked, clocked)}) {
+        Profile sum = first;
+        merge_into(sum, second);
+        CHECK(sum.clock.empty());
+        CHECK(sum.threads[0].time_ns == 0);
+        CHECK(sum.threads[0].samples == 3);
+        CHECK(sum.sampling.counters == decltype(sum.sampling.counters){{"blocks", 3}});
+    }
+    Profile sum;
+    merge_into(sum, clocked);
+    CHECK(sum.clock == clocked.clock);
+}
+
 TEST_CASE("counts from a forged file do no harm") {
     constexpr auto huge = std::numeric_limits<std::uint64_t>::max();
     Profile sum, more;

@@ -205,7 +205,9 @@ void take_off_sampling(SamplingStats& sampling, const SamplingStats& earlier) {
     take_off(sampling.emulation_seconds, earlier.emulation_seconds);
     take_off(sampling.ended, earlier.ended);
     take_off(sampling.single_stepped, earlier.single_stepped);
-    for (const auto& [name, count] : earlier.counters) take_off(sampling.counters[name], count);
+    for (auto& [name, count] : sampling.counters)
+        if (const auto before = earlier.counters.find(name); before != earlier.counters.end())
+            take_off(count, before->second);
     sampling.convergence.reset();
     if (sampling.bursts && earlier.bursts) take_off_bursts(*sampling.bursts, *earlier.bursts);
     take_off_changes(sampling, earlier);

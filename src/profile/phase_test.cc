@@ -175,7 +175,8 @@ TEST_CASE("what is counted otherwise is that of the phase") {
     later.run = {.started = "2026-11-23T23:59:50Z", .seconds = 30};
     earlier.sampling.samples = 10, later.sampling.samples = 14;
     earlier.sampling.ended = {{"size", 10}}, later.sampling.ended = {{"size", 12}, {"idle", 2}};
-    earlier.sampling.counters = {{"a", 5}}, later.sampling.counters = {{"a", 5}, {"b", 1}};
+    earlier.sampling.counters = {{"a", 5}, {"given_up", 3}},
+    later.sampling.counters = {{"a", 5}, {"b", 1}};
     earlier.sampling.changes = {{1, 3, "disable"}};
     later.sampling.changes = {{1, 3, "disable"}, {25, 10, "enable"}};
     earlier.overhead.stops = 3, later.overhead.stops = 8;
