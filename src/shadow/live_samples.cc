@@ -99,8 +99,7 @@ Result<LiveShot> LiveSamples::take_in_time(SampledProcess& process, LivePlan& pl
     Target& target = *process.target;
     TRY_ASSIGN(auto stop, target.stop(Target::Sleepers::leave_alone,
                                       {.longest = usable_time(target.thread_count()),
-                                       .processor_wait = processor_wait,
-                                       .leaves_out_late = true}));
+                                       .processor_wait = processor_wait}));
     was_stopped = true;
     const auto reading = read_time_of_thread * static_cast<int>(stop.threads().size());
     if (Clock::now() + reading > target.stop_began() + usable_time(stop.threads().size()))

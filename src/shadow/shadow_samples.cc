@@ -79,7 +79,7 @@ ShadowShot ShadowSamples::take(SampledProcess& process, ShadowPlan plan) {
 Result<void> ShadowSamples::fork_in_stop(SampledProcess& process, ShadowShot& shot) {
     Target& target = *process.target;
     auto& job = shot.job;
-    TRY_ASSIGN(auto stop, target.stop(Target::Sleepers::leave_alone, {.leaves_out_late = true}));
+    TRY_ASSIGN(auto stop, target.stop(Target::Sleepers::leave_alone));
     shot.was_stopped = true;
     if (!stop.in_group_stop())
         job.threads = choose_threads(stop, options_.threads, design_.random());
@@ -104,13 +104,10 @@ Result<void> ShadowSamples::fork_in_stop(SampledProcess& process, ShadowShot& sh
     return {};
 }
 
-// Of several threads none knows what the others did in its window, nor does one of those that had
-// no processor.
+// Of several threads none knows what the others did in its window.
 void ShadowSamples::watch_window(SampledProcess& process, ShadowShot& shot) {
     const auto& threads = shot.job.threads;
-    if (threads.size() != 1 || process.target->has_late() || !options_.sample_time ||
-        !process.speeds.may_have_window())
-        return;
+    if (threads.size() != 1 || !options_.sample_time || !process.speeds.may_have_window()) return;
     const auto length = std::max(costs_.window_length(), process.storms.least_window());
     auto watch = WindowWatch::begin(process.target->pid(), threads[0].tid, threads[0].cpu,
                                     window_limits(options_, process.speeds, length),
