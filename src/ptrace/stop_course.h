@@ -19,7 +19,7 @@ struct StopLimits {
     bool leaves_out_late = false;
 };
 
-// Of one stop, from the interruption of the threads on.
+// Follows one stop, which begins when the threads are interrupted.
 class StopCourse {
   public:
     using Clock = std::chrono::steady_clock;

@@ -130,7 +130,7 @@ bool Target::take_stop(pid_t tid, StopCourse& course) {
     return true;
 }
 
-// Those that will not stop, or not soon.
+// Leaves out the threads that are dead or wait in the kernel: these do not stop soon.
 void Target::leave_out_immovable(const std::vector<pid_t>& tids) {
     for (const pid_t tid : tids) {
         const char state = read_thread_state(pid_, tid).value_or('X');

@@ -10,7 +10,7 @@ constexpr double longest_wait_seconds = 1e6;
 constexpr std::chrono::seconds first_stretch{1};
 constexpr double first_factor = 5;
 constexpr double most_first_share = 0.05;
-// Of what is earned, while something is owed.
+// While something is owed, this part of what is earned pays it back.
 constexpr double share_for_debts = 0.5;
 
 double seconds_between(Budget::Clock::time_point from, Budget::Clock::time_point to) {
@@ -35,7 +35,7 @@ void Budget::pass(Clock::time_point now, double spent_seconds, double processes)
     earned_seconds_ = std::min(earned_seconds_, spent_seconds + most_saved_seconds);
 }
 
-// What a second earns now, if one process runs.
+// Seconds that are earned in a second from now on, if one process runs.
 double Budget::rate() const {
     if (last_ < first_.end) return share_ + first_.share;
     return first_.owed_seconds > 0 ? (1 - share_for_debts) * share_ : share_;
