@@ -300,6 +300,7 @@ bool is_clocked(const Profile& profile) {
 void drop_clock(Profile& profile) {
     profile.clock.clear();
     for (ThreadProfile& thread : profile.threads) thread.time_ns = 0;
+    join_and_sort(profile.threads);
     std::erase_if(profile.sampling.counters,
                   [](const auto& counter) { return counter.first.starts_with("clock_"); });
 }
