@@ -317,6 +317,14 @@ TEST_CASE("times of the kernel's clock are those of all that was sampled, or of 
     Profile sum;
     merge_into(sum, clocked);
     CHECK(sum.clock == clocked.clock);
+
+    // Threads are in an order that does not come of times which are no longer there.
+    Profile threads = clocked;
+    threads.threads = {{.pid = 1, .tid = 2, .name = "b", .time_ns = 50},
+                       {.pid = 1, .tid = 1, .name = "a", .time_ns = 20}};
+    merge_into(threads, unclocked);
+    REQUIRE(threads.threads.size() == 2);
+    CHECK(threads.threads[0].tid == 1);
 }
 
 TEST_CASE("counts from a forged file do no harm") {

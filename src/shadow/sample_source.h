@@ -60,7 +60,7 @@ class SampleSource {
     virtual void stop_looking() {}
 
     // Events of a runner that has a sample of this source.
-    virtual void on_emulated(SampleRunner&) {}
+    virtual void on_emulated(SampleRunner&, const FindProcess&) {}
     virtual void on_step(SampleRunner& runner) = 0;
     // `process` is null if it has ended. The answer: for how long the runner is to translate ahead.
     virtual std::chrono::nanoseconds on_finished(SampleRunner& runner, const SampleReport& report,

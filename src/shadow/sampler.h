@@ -108,6 +108,7 @@ class Sampler {
     void sample(SampleRunner::Lease runner, Clock::time_point now);
     void note(SampledProcess& process, const SampleTaken& taken);
     SampleSource* looking() const;
+    SampleSource::FindProcess finder();
     bool look(Clock::time_point now);
     void stop_looking();
     void keep_off_processors_of(const SampledProcess& process);

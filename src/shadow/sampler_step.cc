@@ -96,12 +96,16 @@ SampleSource* Sampler::looking() const {
 bool Sampler::look(Clock::time_point now) {
     auto* source = looking();
     if (!source || now < *source->next_look()) return false;
-    source->look(now, [this](std::uint64_t number) { return processes_->find(number); });
+    source->look(now, finder());
     return true;
 }
 
 void Sampler::stop_looking() {
     for (auto* source : sources_) source->stop_looking();
+}
+
+SampleSource::FindProcess Sampler::finder() {
+    return [this](std::uint64_t number) { return processes_->find(number); };
 }
 
 // Where several processes run there is hardly a processor to keep off.
@@ -144,7 +148,7 @@ void Sampler::take_runner_events() {
         auto& runner = *event->runner;
         switch (event->kind) {
             case RunnerEvent::Kind::emulated:
-                runner.source()->on_emulated(runner);
+                runner.source()->on_emulated(runner, finder());
                 break;
             case RunnerEvent::Kind::step:
                 runner.source()->on_step(runner);

@@ -43,7 +43,7 @@ double measured(double percent) {
 
 SamplingCosts::SamplingCosts(const RunOptions& options, WaitHub& hub)
     : options_(options),
-      costs_(measure_fault_price_ns(hub)),
+      costs_(measure_fault_prices(hub)),
       window_length_(window_lengths_of(options)),
       budget_percent_(budget_percent_of(options)),
       syscall_stop_price_ns_(options.record_input ? measure_syscall_stop_price_ns(hub) : 0) {
@@ -116,7 +116,7 @@ void SamplingCosts::settle(SampledProcess& process, Clock::time_point now,
     if (const auto stat = read_proc_stat(pid)) {
         const auto induced = process.faults.observe(now, stat->minor_faults);
         costs_.add_faults(induced);
-        seconds += costs_.faults_seconds(induced);
+        seconds += costs_.fault_prices().seconds(induced);
     }
     if (const auto times = read_run_times(pid)) {
         const auto waited = process.theft.observe(now, *times, own_cpu_ns, costs_.stopped_ns());
@@ -132,7 +132,7 @@ void SamplingCosts::settle(SampledProcess& process, Clock::time_point now,
 double SamplingCosts::most_shadow_seconds(const SampledProcess& process) const {
     const auto pages = process.kinds.pages();
     return fork_seconds + fork_seconds_per_page * static_cast<double>(pages) +
-           costs_.faults_seconds(pages);
+           costs_.fault_prices().seconds({.copied = pages});
 }
 
 void SamplingCosts::fill(Profile& profile, double seconds) const {

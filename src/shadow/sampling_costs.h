@@ -21,7 +21,7 @@ class SamplingCosts {
   public:
     using Clock = std::chrono::steady_clock;
 
-    // Measures what a page fault costs on this machine, and where input is recorded, a stop at a
+    // Measures what page faults cost on this machine, and where input is recorded, a stop at a
     // system call.
     SamplingCosts(const RunOptions& options, WaitHub& hub);
 
@@ -57,8 +57,8 @@ class SamplingCosts {
     void settle(SampledProcess& process, Clock::time_point now, std::uint64_t own_cpu_ns);
 
     double total_seconds() const { return costs_.total_seconds(); }
-    // The price of a fault that a fork has induced, by itself.
-    double fault_seconds() const { return costs_.faults_seconds(1); }
+    // The price of a fault that a fork has induced, by itself, while the replica lives.
+    double fault_seconds() const { return costs_.fault_prices().seconds({.copied = 1}); }
     // How long the window of the next sample by time is to be.
     std::chrono::nanoseconds window_length() const { return window_length_.value(); }
     // What a shadow sample of the process costs it at most.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ptrace/proc.h"
 #include "shadow/sample_threads.h"
 #include "shadow/source_choice.h"
 
@@ -231,19 +232,26 @@ std::optional<SampleEnd> ShadowSamples::step(Active& sample, const StepExchange:
 }
 
 // The replica dies as soon as nobody reads it: until then the target pays for what it writes.
-void ShadowSamples::on_emulated(SampleRunner& runner) {
+void ShadowSamples::on_emulated(SampleRunner& runner, const FindProcess& find_process) {
     const auto sample = find(runner);
-    if (sample == active_.end()) return;
+    if (sample != active_.end()) end_replica(sample, find_process(sample->process));
+}
+
+// `process` is null if it has ended.
+void ShadowSamples::end_replica(std::list<Active>::iterator sample, SampledProcess* process) {
     const auto lifetime = Clock::now() - sample->start;
     schedule_.on_end(lifetime);
     results_.add_replica_lifetime(lifetime);
     active_.erase(sample);
+    if (!process) return;
+    if (const auto stat = read_proc_stat(process->target->pid()))
+        process->faults.on_replica_end(Clock::now(), stat->minor_faults);
 }
 
 std::chrono::nanoseconds ShadowSamples::on_finished(SampleRunner& runner,
                                                     const SampleReport& report,
                                                     SampledProcess* process) {
-    on_emulated(runner);
+    if (const auto sample = find(runner); sample != active_.end()) end_replica(sample, process);
     if (process) process->unforked.note(report, process->target->pid());
     if (process && report.window == WindowEnd::met) note_window(*process, report);
     if (process && report.window == WindowEnd::missed) process->speeds.add_missed();

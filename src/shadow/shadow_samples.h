@@ -53,7 +53,7 @@ class ShadowSamples final : public SampleInSteps<ShadowPlan, ShadowShot> {
     std::optional<Clock::time_point> next_look() const override;
     void look(Clock::time_point now, const FindProcess& find) override;
     void stop_looking() override;
-    void on_emulated(SampleRunner& runner) override;
+    void on_emulated(SampleRunner& runner, const FindProcess& find_process) override;
     void on_step(SampleRunner& runner) override;
     std::chrono::nanoseconds on_finished(SampleRunner& runner, const SampleReport& report,
                                          SampledProcess* process) override;
@@ -87,6 +87,7 @@ class ShadowSamples final : public SampleInSteps<ShadowPlan, ShadowShot> {
     void close();
     void note_window(SampledProcess& process, const SampleReport& report);
     std::list<Active>::iterator find(const SampleRunner& runner);
+    void end_replica(std::list<Active>::iterator sample, SampledProcess* process);
     std::optional<SampleEnd> step(Active& sample, const StepExchange::Step& step, CpuState& cpu);
 
     const RunOptions& options_;

@@ -25,8 +25,8 @@ double percentile_us(const std::vector<std::uint64_t>& sorted_ns, double share) 
 // Costs that were estimated at more than the whole run took say only that they were most of it.
 constexpr double most_of_run = 0.98;
 
-// Nanoseconds per write to pages that a forked child shares. Of processor time: a loaded machine
-// does not make it dearer.
+// Nanoseconds per write to pages that a forked child shares or has shared. Of processor time: a
+// loaded machine does not make it dearer.
 double time_shared_writes(volatile char* memory, std::size_t pages) {
     const auto start = read_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     for (std::size_t i = 0; i < pages; ++i) memory[i * page_bytes] = 2;
@@ -34,11 +34,26 @@ double time_shared_writes(volatile char* memory, std::size_t pages) {
     return static_cast<double>(spent) / static_cast<double>(pages);
 }
 
+// Error: not above 0.
+pid_t fork_waiting_child() {
+    const pid_t parent = getpid();
+    const pid_t child = fork();
+    if (child != 0) return child;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    while (getppid() == parent) pause();
+    _exit(0);
+}
+
+void end_child(WaitHub& hub, pid_t child) {
+    kill(child, SIGKILL);
+    (void)hub.reap(child);
+}
+
 }  // namespace
 
 double CostAccount::total_seconds() const {
     return static_cast<double>(stopped_ns_ + syscall_stops_ns_) / 1e9 +
-           faults_seconds(induced_faults_) + theft_seconds_;
+           fault_prices_.seconds(induced_faults_) + theft_seconds_;
 }
 
 double CostAccount::estimated_slowdown_percent(double target_seconds) const {
@@ -53,7 +68,7 @@ void CostAccount::fill(Overhead& overhead, double target_seconds) const {
     overhead.pause = duration_stats(pauses_ns_);
     overhead.forks = forks_ns_.size();
     overhead.fork = duration_stats(forks_ns_);
-    overhead.induced_faults = induced_faults();
+    overhead.induced_faults = induced_faults_.copied + induced_faults_.reused;
     overhead.waited_seconds = theft_seconds_;
     overhead.estimated_slowdown_percent = estimated_slowdown_percent(target_seconds);
 }
@@ -65,29 +80,25 @@ DurationStats duration_stats(std::vector<std::uint64_t> nanoseconds) {
             .max_us = percentile_us(nanoseconds, 1)};
 }
 
-double measure_fault_price_ns(WaitHub& hub) {
+FaultPrices measure_fault_prices(WaitHub& hub) {
     constexpr std::size_t pages = 256;
     void* memory = mmap(nullptr, pages * page_bytes, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-    if (memory == MAP_FAILED) return 0;
+    if (memory == MAP_FAILED) return {};
     madvise(memory, pages * page_bytes, MADV_NOHUGEPAGE);
     auto* bytes = static_cast<volatile char*>(memory);
     for (std::size_t i = 0; i < pages; ++i) bytes[i * page_bytes] = 1;
-    double price = 0;
-    const pid_t parent = getpid();
-    const pid_t child = fork();
-    if (child == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        while (getppid() == parent) pause();
-        _exit(0);
+    FaultPrices prices;
+    if (const pid_t child = fork_waiting_child(); child > 0) {
+        prices.copy_ns = time_shared_writes(bytes, pages);
+        end_child(hub, child);
     }
-    if (child > 0) {
-        price = time_shared_writes(bytes, pages);
-        kill(child, SIGKILL);
-        (void)hub.reap(child);
+    if (const pid_t child = fork_waiting_child(); child > 0) {
+        end_child(hub, child);
+        prices.reuse_ns = std::min(time_shared_writes(bytes, pages), prices.copy_ns);
     }
     munmap(memory, pages * page_bytes);
-    return price;
+    return prices;
 }
 
 }  // namespace shadowprof

@@ -6,13 +6,25 @@
 
 #include "profile/profile.h"
 #include "ptrace/wait_hub.h"
+#include "shadow/budget/fault_watch.h"
 
 namespace shadowprof {
 
+// What a fault behind a fork costs on this machine.
+struct FaultPrices {
+    double copy_ns = 0;   // while the replica lives
+    double reuse_ns = 0;  // after its end
+
+    double seconds(const InducedFaults& faults) const {
+        return (static_cast<double>(faults.copied) * copy_ns +
+                static_cast<double>(faults.reused) * reuse_ns) /
+               1e9;
+    }
+};
+
 class CostAccount {
   public:
-    // `fault_price_ns`: of one copy-on-write fault on this machine.
-    explicit CostAccount(double fault_price_ns) : fault_price_ns_(fault_price_ns) {}
+    explicit CostAccount(const FaultPrices& fault_prices) : fault_prices_(fault_prices) {}
 
     // One stop of the target, from the first thread stopped to the last resumed.
     void add_pause(std::uint64_t nanoseconds) {
@@ -21,8 +33,10 @@ class CostAccount {
     }
     // The part of a pause in which a replica was forked.
     void add_fork(std::uint64_t nanoseconds) { forks_ns_.push_back(nanoseconds); }
-    // See FaultWatch.
-    void add_faults(std::uint64_t faults) { induced_faults_ += faults; }
+    void add_faults(const InducedFaults& faults) {
+        induced_faults_.copied += faults.copied;
+        induced_faults_.reused += faults.reused;
+    }
 
     std::uint64_t stopped_ns() const { return stopped_ns_; }
 
@@ -32,11 +46,8 @@ class CostAccount {
     // The target waited for processors that shadowprof had.
     void add_theft(double seconds) { theft_seconds_ += seconds; }
 
-    double fault_price_ns() const { return fault_price_ns_; }
-    std::uint64_t induced_faults() const { return induced_faults_; }
-    double faults_seconds(std::uint64_t faults) const {
-        return static_cast<double>(faults) * fault_price_ns_ / 1e9;
-    }
+    const FaultPrices& fault_prices() const { return fault_prices_; }
+    const InducedFaults& induced_faults() const { return induced_faults_; }
     // All of it.
     double total_seconds() const;
     // As a share of the time that the target would have needed alone.
@@ -44,11 +55,11 @@ class CostAccount {
     void fill(Overhead& overhead, double target_seconds) const;
 
   private:
-    double fault_price_ns_;
+    FaultPrices fault_prices_;
     std::vector<std::uint64_t> pauses_ns_;
     std::uint64_t stopped_ns_ = 0;
     std::vector<std::uint64_t> forks_ns_;
-    std::uint64_t induced_faults_ = 0;
+    InducedFaults induced_faults_;
     std::uint64_t syscall_stops_ns_ = 0;
     double theft_seconds_ = 0;
 };
@@ -56,8 +67,7 @@ class CostAccount {
 // Median, 99th percentile and maximum; zeroes for an empty list.
 DurationStats duration_stats(std::vector<std::uint64_t> nanoseconds);
 
-// The price of one copy-on-write fault after a fork, in nanoseconds, measured in a child of this
-// process; 0 if that was not possible.
-double measure_fault_price_ns(WaitHub& hub);
+// Measured with children of this process; 0 where that was not possible.
+FaultPrices measure_fault_prices(WaitHub& hub);
 
 }  // namespace shadowprof

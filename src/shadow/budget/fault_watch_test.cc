@@ -10,11 +10,20 @@ namespace {
 // A process of which each look comes 10 ms after the one before.
 class Process {
   public:
+    // How many faults were induced.
     std::uint64_t observe(std::uint64_t more_faults) {
+        const auto induced = look(more_faults);
+        return induced.copied + induced.reused;
+    }
+    InducedFaults look(std::uint64_t more_faults) {
         now_ += milliseconds(10);
         return watch_.observe(now_, faults_ += more_faults);
     }
     void fork(std::uint64_t pages) { watch_.on_fork(pages); }
+    void end_replica(std::uint64_t more_faults) {
+        now_ += milliseconds(10);
+        watch_.on_replica_end(now_, faults_ += more_faults);
+    }
 
   private:
     FaultWatch watch_;
@@ -66,6 +75,33 @@ TEST_CASE("of rates that differ the least one counts, and none for long") {
     }
     process.fork(100'000);
     CHECK(process.observe(100) == 100);
+}
+
+TEST_CASE("pages are copied as long as a replica lives, and only made writable later") {
+    Process process;
+    process.observe(0);
+    process.fork(1000);
+    process.end_replica(200);
+    CHECK(process.look(300) == InducedFaults{.copied = 200, .reused = 300});
+    CHECK(process.look(20) == InducedFaults{.reused = 20});
+    process.fork(1000);
+    CHECK(process.look(50) == InducedFaults{.copied = 50});
+    process.fork(1000);
+    process.end_replica(10);
+    CHECK(process.look(30) == InducedFaults{.copied = 40});
+    process.end_replica(1);
+    CHECK(process.look(2) == InducedFaults{.copied = 1, .reused = 2});
+}
+
+TEST_CASE("the end of a replica of which nobody knows changes nothing") {
+    Process process;
+    process.end_replica(100);
+    CHECK(process.look(100) == InducedFaults{});
+    for (int i = 0; i < 4; ++i) process.observe(50);
+    process.fork(1000);
+    process.end_replica(250);
+    process.end_replica(50);
+    CHECK(process.look(50).copied == doctest::Approx(200).epsilon(0.02));
 }
 
 TEST_CASE("what a fork induces is over after a while") {

@@ -12,16 +12,20 @@ constexpr double cheap_shadow_seconds = 0.004;
 constexpr double longest_trial_seconds = 0.02;
 constexpr std::uint64_t live_before_trial = 4;
 constexpr std::uint64_t least_shadows_before_live = 2;
-// Samples by time begin with so many windows. Where one costs more than longest_window_seconds,
-// one is enough.
+// Samples by time begin with so many windows, as long as these have cost no more in all: what a
+// short run can afford is not to be spent before live samples have shown what they do.
 constexpr std::uint64_t windows_before_live = 8;
-constexpr std::uint64_t dear_windows_before_live = 1;
-constexpr double longest_window_seconds = 0.01;
+constexpr double first_windows_seconds = 0.008;
+// The first live samples are poor: their pages and their code are new to the worker. None is judged
+// by fewer.
+constexpr std::uint64_t fewest_judged_live = 4;
 // What was tried without an answer is tried again after so many samples.
 constexpr std::uint64_t patience = 32;
 // The kind that is worth less is tried the more seldom, the less it is worth.
 constexpr double most_patience = 32;
 constexpr double smoothing = 0.25;
+// Of costs that rise: those of a process that grows do, from one shadow to the next.
+constexpr double smoothing_upwards = 0.5;
 // Instructions next to each other are much alike: so many are worth half of what any number is.
 constexpr double half_worth_instructions = 100'000;
 // Of a sample that has not what is asked of it, beside one that has.
@@ -31,8 +35,9 @@ constexpr std::uint64_t few_pages = 1024;
 // Of a sample that was not taken yet.
 constexpr double first_cost_seconds = 0.0005;
 
-void smooth(double& average, bool& known, double value) {
-    average = known ? average + smoothing * (value - average) : value;
+void smooth(double& average, bool& known, double value, double upwards = smoothing) {
+    const auto part = value > average ? upwards : smoothing;
+    average = known ? average + part * (value - average) : value;
     known = true;
 }
 
@@ -46,17 +51,19 @@ double KindChoice::worth_per_second(SampleKind kind) const {
 }
 
 std::uint64_t KindChoice::shadows_before_live() const {
-    const bool cheap = of(SampleKind::shadow).cost_seconds <= longest_window_seconds;
     if (!begins_with_windows_) return least_shadows_before_live;
-    return cheap ? windows_before_live : dear_windows_before_live;
+    return spent_seconds(SampleKind::shadow) <= first_windows_seconds ? windows_before_live : 1;
 }
 
-// While one of them is not known.
-SampleKind KindChoice::first_choice(double shadow_bound_seconds) const {
+// As long as too little is known of one of them.
+std::optional<SampleKind> KindChoice::first_choice(double shadow_bound_seconds) const {
     const auto& shadow = of(SampleKind::shadow);
     const auto& live = of(SampleKind::live);
-    if (is_known(SampleKind::shadow))
-        return shadow.samples < shadows_before_live() ? SampleKind::shadow : SampleKind::live;
+    if (is_known(SampleKind::shadow)) {
+        if (is_known(SampleKind::live) && live.samples >= fewest_judged_live) return std::nullopt;
+        const bool live_may_wait = live.samples == 0 && shadow.samples < shadows_before_live();
+        return live_may_wait ? SampleKind::shadow : SampleKind::live;
+    }
     const bool was_tried = shadow.samples != 0 && samples_ - shadow.last < patience;
     const auto limit =
         live.samples < live_before_trial ? cheap_shadow_seconds : longest_trial_seconds;
@@ -65,8 +72,7 @@ SampleKind KindChoice::first_choice(double shadow_bound_seconds) const {
 }
 
 SampleKind KindChoice::choose(double shadow_bound_seconds) const {
-    if (!is_known(SampleKind::shadow) || !is_known(SampleKind::live))
-        return first_choice(shadow_bound_seconds);
+    if (const auto first = first_choice(shadow_bound_seconds)) return *first;
     const auto& shadow = of(SampleKind::shadow);
     const auto& live = of(SampleKind::live);
     const auto worth_of_shadow = worth_per_second(SampleKind::shadow);
@@ -97,7 +103,7 @@ void KindChoice::on_lost(SampleKind kind) {
 }
 
 void KindChoice::on_cost(SampleKind kind, double seconds) {
-    smooth(of(kind).cost_seconds, of(kind).has_cost, seconds);
+    smooth(of(kind).cost_seconds, of(kind).has_cost, seconds, smoothing_upwards);
     spent_seconds_[static_cast<std::size_t>(kind)] += seconds;
 }
 
@@ -107,7 +113,7 @@ std::optional<double> KindChoice::known_cost_seconds(SampleKind kind) const {
 
 double KindChoice::share_of_costs_with(SampleKind kind, double seconds) const {
     const auto all = std::reduce(spent_seconds_.begin(), spent_seconds_.end(), seconds);
-    return (spent_seconds_[static_cast<std::size_t>(kind)] + seconds) / all;
+    return (spent_seconds(kind) + seconds) / all;
 }
 
 void KindChoice::on_yield(SampleKind kind, std::uint64_t instructions, bool is_wanted) {

@@ -20,7 +20,7 @@ class KindChoice {
     // cost; and now and then the other one.
     SampleKind choose(double shadow_bound_seconds) const;
     // Samples are by time. Those of replicas have a window, and tell how fast code is: there are
-    // more of them, if they cost little, before the first live one, which weighs by that.
+    // more of them, as long as they cost little, before the first live one, which weighs by that.
     void begin_with_windows() { begins_with_windows_ = true; }
 
     // The process has so many pages of its own. When they are many more than at the last shadow
@@ -59,8 +59,11 @@ class KindChoice {
     const Experience& of(SampleKind kind) const { return kinds_[static_cast<std::size_t>(kind)]; }
     Experience& of(SampleKind kind) { return kinds_[static_cast<std::size_t>(kind)]; }
     bool is_known(SampleKind kind) const { return of(kind).has_cost && of(kind).has_yield; }
-    SampleKind first_choice(double shadow_bound_seconds) const;
+    std::optional<SampleKind> first_choice(double shadow_bound_seconds) const;
     std::uint64_t shadows_before_live() const;
+    double spent_seconds(SampleKind kind) const {
+        return spent_seconds_[static_cast<std::size_t>(kind)];
+    }
     double worth_per_second(SampleKind kind) const;
 
     std::array<Experience, 2> kinds_;

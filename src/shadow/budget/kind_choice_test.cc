@@ -12,18 +12,18 @@ struct Process {
     std::uint64_t shadow_yield = 1'000'000, live_yield = 200'000;
     bool is_live_wanted = true;
 
+    SampleKind take_one(KindChoice& choice) const {
+        const auto kind = choice.choose(shadow_bound_seconds);
+        const bool is_shadow = kind == SampleKind::shadow;
+        choice.on_sample(kind);
+        choice.on_yield(kind, is_shadow ? shadow_yield : live_yield, is_shadow || is_live_wanted);
+        choice.on_cost(kind, is_shadow ? shadow_cost_seconds : live_cost_seconds);
+        return kind;
+    }
     // How many of so many samples are shadows.
     int shadows_of(KindChoice& choice, int samples) const {
         int shadows = 0;
-        for (int i = 0; i < samples; ++i) {
-            const auto kind = choice.choose(shadow_bound_seconds);
-            const bool is_shadow = kind == SampleKind::shadow;
-            shadows += is_shadow;
-            choice.on_sample(kind);
-            choice.on_yield(kind, is_shadow ? shadow_yield : live_yield,
-                            is_shadow || is_live_wanted);
-            choice.on_cost(kind, is_shadow ? shadow_cost_seconds : live_cost_seconds);
-        }
+        for (int i = 0; i < samples; ++i) shadows += take_one(choice) == SampleKind::shadow;
         return shadows;
     }
 };
@@ -63,19 +63,43 @@ TEST_CASE("samples that have what is asked of them are taken, though they cost s
     CHECK(dear.shadows_of(too_dear, 1000) < 100);
 }
 
-TEST_CASE("samples by time begin with windows, where these cost little") {
+TEST_CASE("samples by time begin with windows, as long as these cost little") {
     const auto shadows_first = [](double shadow_cost_seconds, bool by_time) {
         KindChoice choice;
         if (by_time) choice.begin_with_windows();
-        // Live samples are far cheaper: as soon as one was taken, no shadow is.
         const Process process{.shadow_cost_seconds = shadow_cost_seconds,
                               .live_cost_seconds = 1e-5,
                               .shadow_bound_seconds = 1e-3};
-        return process.shadows_of(choice, 20);
+        int shadows = 0;
+        while (process.take_one(choice) == SampleKind::shadow) ++shadows;
+        return shadows;
     };
-    CHECK(shadows_first(3e-3, true) == 8);
-    CHECK(shadows_first(3e-3, false) == 2);
+    CHECK(shadows_first(5e-4, true) == 8);
+    CHECK(shadows_first(3e-3, true) == 3);
     CHECK(shadows_first(3e-2, true) == 1);
+    CHECK(shadows_first(5e-4, false) == 2);
+}
+
+TEST_CASE("the first live samples, which are poor, do not speak against all") {
+    KindChoice choice;
+    choice.begin_with_windows();
+    const Process process{
+        .shadow_cost_seconds = 1e-2, .live_cost_seconds = 2e-3, .shadow_bound_seconds = 3e-3};
+    REQUIRE(process.take_one(choice) == SampleKind::shadow);
+    Process poor = process;
+    poor.live_yield = 2000;
+    REQUIRE(poor.take_one(choice) == SampleKind::live);
+    CHECK(process.shadows_of(choice, 100) < 20);
+}
+
+TEST_CASE("a process that grows does not begin with windows again") {
+    KindChoice choice;
+    choice.begin_with_windows();
+    const Process process{
+        .shadow_cost_seconds = 1e-2, .live_cost_seconds = 2e-3, .shadow_bound_seconds = 3e-3};
+    CHECK(process.shadows_of(choice, 50) < 20);
+    choice.on_pages(100'000);
+    CHECK(process.shadows_of(choice, 50) < 5);
 }
 
 TEST_CASE("what a kind has cost is known, also of a process that has grown since") {
