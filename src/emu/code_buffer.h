@@ -10,14 +10,22 @@
 #include <span>
 
 #include "emu/execution_context.h"
+#include "emu/segment_bases.h"
 
 namespace shadowprof {
 
 class CodeBuffer {
   public:
     // Appends from `next` on; `context` must be within 2 GiB of all of [next, limit).
-    CodeBuffer(std::uint8_t* next, std::uint8_t* limit, const ExecutionContext* context)
-        : next_(next), limit_(limit), context_(reinterpret_cast<std::uintptr_t>(context)) {}
+    CodeBuffer(std::uint8_t* next, std::uint8_t* limit, const ExecutionContext* context,
+               SegmentBases bases = SegmentBases::by_instruction)
+        : next_(next),
+          limit_(limit),
+          context_(reinterpret_cast<std::uintptr_t>(context)),
+          bases_(bases) {}
+
+    // Whether FS is the host's while the code runs.
+    bool keeps_host_fs() const { return bases_ == SegmentBases::by_kernel; }
 
     std::uint8_t* position() const { return next_; }
     std::size_t room_bytes() const { return static_cast<std::size_t>(limit_ - next_); }
@@ -156,6 +164,7 @@ class CodeBuffer {
     std::uint8_t* next_;
     std::uint8_t* limit_;
     std::uintptr_t context_;
+    SegmentBases bases_;
 };
 
 // Makes a branch whose 32-bit displacement is at `displacement` go to `to`.

@@ -1,8 +1,9 @@
 #include "emu/code_cache.h"
 
-#include <elf.h>
-#include <sys/auxv.h>
+#include <asm/prctl.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -15,25 +16,19 @@ namespace {
 using gpr::rax, gpr::rbx, gpr::rcx, gpr::rdi, gpr::rdx, gpr::rsi, gpr::rsp;
 constexpr std::array<std::uint8_t, 6> callee_saved = {3, 5, 12, 13, 14, 15};
 
-constexpr std::uint64_t hwcap2_fsgsbase = 2;
-
 // The guest registers that stay in host registers of the same number.
 constexpr std::array<std::uint8_t, 12> kept_registers = {0, 1, 2, 3, 5, 6, 7, 8, 12, 13, 14, 15};
 
-std::uint64_t read_fs_base() {
-    std::uint64_t value;
-    asm volatile("rdfsbase %0" : "=r"(value));
-    return value;
+// By the x86-64 ABI the thread's control block begins with its own address.
+std::uint64_t host_fs_base() {
+    return reinterpret_cast<std::uintptr_t>(__builtin_thread_pointer());
 }
 
 }  // namespace
 
-Result<std::unique_ptr<CodeCache>> CodeCache::create(SignalFunction on_signal, void* self) {
-    if (!(getauxval(AT_HWCAP2) & hwcap2_fsgsbase))
-        return Error{ErrorCode::unsupported, 0,
-                     "emulator: this processor or kernel does not let programs set the FS and GS "
-                     "base (needs FSGSBASE and Linux 5.9 or later)"};
-    std::unique_ptr<CodeCache> cache(new CodeCache);
+Result<std::unique_ptr<CodeCache>> CodeCache::create(SignalFunction on_signal, void* self,
+                                                     SegmentBases bases) {
+    std::unique_ptr<CodeCache> cache(new CodeCache(bases));
     TRY(cache->map());
     cache->emit_stubs(on_signal, self);
     return cache;
@@ -72,7 +67,7 @@ void CodeCache::commit(const CodeBuffer& buffer) {
 }
 
 void CodeCache::emit_stubs(SignalFunction on_signal, void* self) {
-    CodeBuffer out(code_, code_end_, context_);
+    CodeBuffer out(code_, code_end_, context_, bases_);
     // The miss stub must be first: an empty table entry is 0, an offset from here.
     constexpr std::size_t exit_stub_bytes = 15;
     auto* exit_common = code_ + exit_reasons * exit_stub_bytes;
@@ -101,10 +96,12 @@ void CodeCache::emit_enter(CodeBuffer& out) {
     out.store(offsetof(ExecutionContext, host_rsp), rsp);
     out.context_bytes({0x0f, 0xae, 0x1d}, offsetof(ExecutionContext, host_mxcsr));  // stmxcsr
     out.context_bytes({0xd9, 0x3d}, offsetof(ExecutionContext, host_x87_control));  // fnstcw
-    out.load(rax, offsetof(ExecutionContext, host_guest_fs));
-    out.bytes({0xf3, 0x48, 0x0f, 0xae, 0xd0});  // wrfsbase rax
-    out.load(rax, offsetof(ExecutionContext, delta));
-    out.bytes({0xf3, 0x48, 0x0f, 0xae, 0xd8});  // wrgsbase rax
+    if (bases_ == SegmentBases::by_instruction) {
+        out.load(rax, offsetof(ExecutionContext, host_guest_fs));
+        out.bytes({0xf3, 0x48, 0x0f, 0xae, 0xd0});  // wrfsbase rax
+        out.load(rax, offsetof(ExecutionContext, delta));
+        out.bytes({0xf3, 0x48, 0x0f, 0xae, 0xd8});  // wrgsbase rax
+    }
     out.move_imm(rax, CpuState::xsave_components);
     out.move_imm(rdx, 0);
     out.context_bytes({0x48, 0x0f, 0xae, 0x2d}, offsetof(ExecutionContext, xsave));  // xrstor64
@@ -124,8 +121,10 @@ void CodeCache::emit_exit_common(CodeBuffer& out) {
     out.bytes({0x9c});                                                    // pushfq
     out.context_bytes({0x8f, 0x05}, offsetof(ExecutionContext, rflags));  // pop
     out.bytes({0x6a, 0x02, 0x9d});  // push 2; popfq: no DF, no AC, no TF
-    out.load(rax, offsetof(ExecutionContext, host_fs));
-    out.bytes({0xf3, 0x48, 0x0f, 0xae, 0xd0});  // wrfsbase rax
+    if (bases_ == SegmentBases::by_instruction) {
+        out.load(rax, offsetof(ExecutionContext, host_fs));
+        out.bytes({0xf3, 0x48, 0x0f, 0xae, 0xd0});  // wrfsbase rax
+    }
     out.move_imm(rax, CpuState::xsave_components);
     out.move_imm(rdx, 0);
     out.context_bytes({0x48, 0x0f, 0xae, 0x25}, offsetof(ExecutionContext, xsave));  // xsave64
@@ -138,26 +137,34 @@ void CodeCache::emit_exit_common(CodeBuffer& out) {
 }
 
 void CodeCache::emit_signal_entry(CodeBuffer& out, SignalFunction on_signal, void* self) {
+    const bool changes_fs = bases_ == SegmentBases::by_instruction;
     out.push(rbx);
     // The kernel leaves AC set, if the guest has, and our code makes unaligned accesses. All others
     // stay: of ID, what it is at the handler's end is what the guest goes on with.
     out.bytes({0x9c, 0x81, 0x24, 0x24, 0xff, 0xff, 0xfb, 0xff, 0x9d});  // pushfq; and; popfq
-    out.bytes({0xf3, 0x48, 0x0f, 0xae, 0xc3});                          // rdfsbase rbx
-    out.load(rcx, offsetof(ExecutionContext, host_fs));
-    out.bytes({0xf3, 0x48, 0x0f, 0xae, 0xd1});  // wrfsbase rcx
+    if (changes_fs) {
+        out.bytes({0xf3, 0x48, 0x0f, 0xae, 0xc3});  // rdfsbase rbx
+        out.load(rcx, offsetof(ExecutionContext, host_fs));
+        out.bytes({0xf3, 0x48, 0x0f, 0xae, 0xd1});  // wrfsbase rcx
+    }
     out.move(rcx, rdx);
     out.move(rdx, rsi);
     out.move32(rsi, rdi);
     out.move_imm(rdi, reinterpret_cast<std::uint64_t>(self));
     out.move_imm(rax, reinterpret_cast<std::uint64_t>(on_signal));
-    out.bytes({0xff, 0xd0});                    // call rax
-    out.bytes({0xf3, 0x48, 0x0f, 0xae, 0xd3});  // wrfsbase rbx
+    out.bytes({0xff, 0xd0});                                    // call rax
+    if (changes_fs) out.bytes({0xf3, 0x48, 0x0f, 0xae, 0xd3});  // wrfsbase rbx
     out.pop(rbx);
     out.bytes({0xc3});
 }
 
 void CodeCache::enter() {
-    context_->host_fs = read_fs_base();
+    context_->host_fs = host_fs_base();
+    if (bases_ == SegmentBases::by_kernel && context_->delta != gs_base_) {
+        gs_base_ = context_->delta;
+        [[maybe_unused]] const auto refused = syscall(SYS_arch_prctl, ARCH_SET_GS, gs_base_);
+        assert(!refused);
+    }
     reinterpret_cast<void (*)()>(const_cast<std::uint8_t*>(enter_))();
 }
 

@@ -13,6 +13,7 @@
 #include "emu/execution_context.h"
 #include "emu/growing_memory.h"
 #include "emu/indirect_targets.h"
+#include "emu/segment_bases.h"
 
 namespace shadowprof {
 
@@ -21,22 +22,26 @@ class CodeCache {
     // Called for a signal with the arguments of a sigaction handler, the host's FS base in place.
     using SignalFunction = void (*)(void* self, int signal, void* info, void* ucontext);
 
-    // Reserves address space; memory is taken as it is used. Errors: unsupported where the
-    // processor or the kernel lack FSGSBASE, system where address space is limited.
-    static Result<std::unique_ptr<CodeCache>> create(SignalFunction on_signal, void* self);
+    // Reserves address space; memory is taken as it is used. Error: system where address space is
+    // limited.
+    static Result<std::unique_ptr<CodeCache>> create(SignalFunction on_signal, void* self,
+                                                     SegmentBases bases = host_segment_bases());
     ~CodeCache();
     CodeCache(const CodeCache&) = delete;
     CodeCache& operator=(const CodeCache&) = delete;
 
     ExecutionContext& context() { return *context_; }
 
+    SegmentBases bases() const { return bases_; }
+
     // Loads the guest state from the context, runs from context().entry until the code exits, and
-    // saves the guest state. The caller has set everything in the context but the host's part.
+    // saves the guest state. The caller has set everything in the context but the host's part, and
+    // is the same thread each time.
     void enter();
 
     // A buffer for all free code memory; what was appended is kept by commit(). Append no more than
     // most_appended_bytes to one.
-    CodeBuffer open() const { return {next_, limit_, context_}; }
+    CodeBuffer open() const { return {next_, limit_, context_, bases_}; }
     void commit(const CodeBuffer& buffer);
     static constexpr std::size_t most_appended_bytes = std::size_t{1} << 20;
     static constexpr std::size_t code_size_bytes() { return code_bytes; }
@@ -66,7 +71,7 @@ class CodeCache {
     const IndirectTargets& indirect_targets() const { return *indirect_targets_; }
 
   private:
-    CodeCache() = default;
+    explicit CodeCache(SegmentBases bases) : bases_(bases) {}
     Result<void> map();
     void emit_stubs(SignalFunction on_signal, void* self);
     void emit_enter(CodeBuffer& out);
@@ -78,6 +83,8 @@ class CodeCache {
     static constexpr std::size_t context_bytes = 2 * page_bytes;
     static constexpr std::size_t exit_reasons = 10;
 
+    SegmentBases bases_;
+    std::uint64_t gs_base_ = 0;  // set by the kernel
     std::uint8_t* region_ = nullptr;
     std::size_t region_bytes_ = 0;
     ExecutionContext* context_ = nullptr;

@@ -1,5 +1,6 @@
 #include "emu/confinement.h"
 
+#include <asm/prctl.h>
 #include <fcntl.h>
 #include <seccomp.h>
 #include <sys/mman.h>
@@ -49,6 +50,8 @@ Result<void> install_filter(int socket_fd) {
         allow(call, scmp_arg_cmp{0, SCMP_CMP_EQ, static_cast<scmp_datum_t>(socket_fd), 0});
     // Memory without a file; the descriptor argument has 32 bits.
     allow(SCMP_SYS(mmap), scmp_arg_cmp{4, SCMP_CMP_MASKED_EQ, 0xffffffff, no_descriptor});
+    // Where guest memory lies (segment_bases.h); every other base is the worker's own.
+    allow(SCMP_SYS(arch_prctl), scmp_arg_cmp{0, SCMP_CMP_EQ, ARCH_SET_GS, 0});
     // What a failing assertion writes goes to /dev/null.
     allow(SCMP_SYS(write), scmp_arg_cmp{0, SCMP_CMP_EQ, STDERR_FILENO, 0});
     if (!error) error = seccomp_load(filter.get());

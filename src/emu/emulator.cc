@@ -19,7 +19,8 @@ Emulator::Emulator(BlockTables& tables, std::unique_ptr<Emulator*> self,
       self_(std::move(self)),
       cache_(std::move(cache)),
       memory_(
-          [this](GuestAddress start, GuestAddress end) { translator_.retire_range(start, end); }),
+          [this](GuestAddress start, GuestAddress end) { translator_.retire_range(start, end); },
+          cache_->bases()),
       translator_(*cache_, memory_, tables_),
       superblocks_(translator_, tables_) {
     *self_ = this;
@@ -27,9 +28,9 @@ Emulator::Emulator(BlockTables& tables, std::unique_ptr<Emulator*> self,
 
 Emulator::~Emulator() = default;
 
-Result<std::unique_ptr<Emulator>> Emulator::create(BlockTables& tables) {
+Result<std::unique_ptr<Emulator>> Emulator::create(BlockTables& tables, SegmentBases bases) {
     auto self = std::make_unique<Emulator*>(nullptr);
-    TRY_ASSIGN(auto cache, CodeCache::create(&Emulator::on_signal, self.get()));
+    TRY_ASSIGN(auto cache, CodeCache::create(&Emulator::on_signal, self.get(), bases));
     return std::unique_ptr<Emulator>(new Emulator(tables, std::move(self), std::move(cache)));
 }
 

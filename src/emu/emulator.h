@@ -70,7 +70,8 @@ struct RunResult {
 class Emulator {
   public:
     // `tables` receives the meaning of trace words and must outlive the emulator.
-    static Result<std::unique_ptr<Emulator>> create(BlockTables& tables);
+    static Result<std::unique_ptr<Emulator>> create(BlockTables& tables,
+                                                    SegmentBases bases = host_segment_bases());
     ~Emulator();
     Emulator(const Emulator&) = delete;
     Emulator& operator=(const Emulator&) = delete;

@@ -22,6 +22,7 @@ std::uint64_t test_vectors(const void* bytes);
 std::uint64_t test_counter(std::uint64_t iterations);
 std::uint64_t test_writes();
 std::uint64_t test_thread_pointer();
+std::uint64_t test_fs_base();
 std::uint64_t test_null();
 std::uint64_t test_divide();
 std::uint64_t test_syscall();
@@ -103,6 +104,13 @@ TEST_CASE("vector and x87 registers are the guest's own") {
 }
 TEST_CASE("thread-local storage is the guest thread's") {
     check_same(test_thread_pointer);
+}
+
+TEST_CASE("the base of FS is the guest's, or the hardware's to tell where only the kernel sets it") {
+    if (host_segment_bases() == SegmentBases::by_instruction) return check_same(test_fs_base);
+    TestGuest guest;
+    CHECK(guest.call(reinterpret_cast<const void*>(test_fs_base)).end ==
+          SampleEnd::unsupported_instruction);
 }
 
 TEST_CASE("what the guest writes stays in the sample") {

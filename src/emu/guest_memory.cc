@@ -46,8 +46,8 @@ bool PageRanges::contains(GuestAddress address) const {
     return it != ranges_.begin() && address.value < std::prev(it)->second;
 }
 
-GuestMemory::GuestMemory(CodeChangeListener listener)
-    : listener_(std::move(listener)), own_(read_own_map()) {}
+GuestMemory::GuestMemory(CodeChangeListener listener, SegmentBases bases)
+    : listener_(std::move(listener)), bases_(bases), own_(read_own_map()) {}
 
 GuestMemory::~GuestMemory() {
     end();

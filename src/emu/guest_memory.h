@@ -17,6 +17,7 @@
 #include "base/memory_range.h"
 #include "base/result.h"
 #include "emu/guest_space.h"
+#include "emu/segment_bases.h"
 
 namespace shadowprof {
 
@@ -77,7 +78,8 @@ class GuestMemory final : public GuestSpace {
     using CodeChangeListener = std::function<void(GuestAddress start, GuestAddress end)>;
 
     // Looks up this process's own mappings, which no guest page may replace.
-    explicit GuestMemory(CodeChangeListener listener = {});
+    explicit GuestMemory(CodeChangeListener listener = {},
+                         SegmentBases bases = host_segment_bases());
     ~GuestMemory() override;
     GuestMemory(const GuestMemory&) = delete;
     GuestMemory& operator=(const GuestMemory&) = delete;
@@ -221,6 +223,8 @@ class GuestMemory final : public GuestSpace {
     std::vector<Mapping> without(GuestAddress start, GuestAddress end) const;
     static MemoryMap read_own_map();
     std::optional<std::uint64_t> choose_delta() const;
+    std::optional<std::uint64_t> delta_downwards() const;
+    std::optional<std::uint64_t> delta_upwards() const;
     std::uint64_t distance_below_own() const;
     bool fits(std::uint64_t delta) const;
     bool fits(const Mapping& mapping, std::uint64_t delta) const;
@@ -228,6 +232,7 @@ class GuestMemory final : public GuestSpace {
     bool move_pages(std::uint64_t delta);
 
     CodeChangeListener listener_;
+    SegmentBases bases_;
     MemoryMap own_;
     MemoryMap map_;
     PageSource* source_ = nullptr;

@@ -41,24 +41,32 @@ MemoryMap GuestMemory::read_own_map() {
 }
 
 std::optional<std::uint64_t> GuestMemory::choose_delta() const {
-    const auto& all = map_.mappings();
-    if (all.empty()) return 0;
-    const auto lowest = all.front().start.value;
-    std::uint64_t highest = 0;
-    for (const auto& m : all)
-        if (m.end.value <= user_end) highest = std::max(highest, m.end.value);
+    if (map_.mappings().empty()) return 0;
+    if (bases_ == SegmentBases::by_kernel) return fits(0) ? 0 : delta_upwards();
+    if (const auto down = delta_downwards()) return down;
+    const auto up = delta_upwards();
+    return !up && fits(0) ? 0 : up;
+}
 
+std::optional<std::uint64_t> GuestMemory::delta_downwards() const {
     // Best below everything that is this process's own: then no address of the guest's reaches it.
     const auto out_of_reach = own_.mappings().empty() ? 0 : distance_below_own();
     if (out_of_reach != 0 && fits(0 - out_of_reach)) return 0 - out_of_reach;
     if (fits(0 - usual_shift)) return 0 - usual_shift;
-    // Else somewhere below, or as far up as there is room.
+    const auto lowest = map_.mappings().front().start.value;
     for (auto down = lowest & ~(down_step - 1); down >= down_step; down -= down_step)
         if (fits(0 - down)) return 0 - down;
+    return std::nullopt;
+}
+
+// As far up as there is room.
+std::optional<std::uint64_t> GuestMemory::delta_upwards() const {
+    std::uint64_t highest = 0;
+    for (const auto& m : map_.mappings())
+        if (m.end.value <= user_end) highest = std::max(highest, m.end.value);
     for (std::uint64_t up = (user_end - highest) & ~(page_bytes - 1); up >= page_bytes;
          up = (up - up / 8 - page_bytes) & ~(page_bytes - 1))
         if (fits(up)) return up;
-    if (fits(0)) return 0;
     return std::nullopt;
 }
 

@@ -27,10 +27,6 @@ void emit_push16(std::uint8_t host_reg, CodeBuffer& out) {
     out.lea(host::guest_rsp, host::guest_rsp, -2);
 }
 
-std::uint8_t segment_of(const ZydisDecodedOperand& memory) {
-    return memory.mem.segment == ZYDIS_REGISTER_FS ? 0x64 : 0x65;
-}
-
 Relocated push(const Instruction& in, CodeBuffer& out) {
     const auto& operand = in.operands()[0];
     if (operand.type == ZYDIS_OPERAND_TYPE_IMMEDIATE) {
@@ -41,7 +37,7 @@ Relocated push(const Instruction& in, CodeBuffer& out) {
     }
     if (operand.type == ZYDIS_OPERAND_TYPE_MEMORY) {
         if (!emit_operand_address(in, out)) return untranslatable;
-        emit_word(load, host::scratch_a, host::scratch_a, 0, out, segment_of(operand));
+        emit_word(load, host::scratch_a, host::scratch_a, 0, out, host_segment(operand, out));
         emit_push16(host::scratch_a, out);
         return translated;
     }
@@ -60,7 +56,7 @@ Relocated pop(const Instruction& in, CodeBuffer& out) {
     if (operand.type == ZYDIS_OPERAND_TYPE_MEMORY) {
         if (!emit_pop_address(in, 2, out)) return untranslatable;
         emit_word(load, host::scratch_b, host::guest_rsp, 0, out);
-        emit_word(store, host::scratch_b, host::scratch_a, 0, out, segment_of(operand));
+        emit_word(store, host::scratch_b, host::scratch_a, 0, out, host_segment(operand, out));
         out.lea(host::guest_rsp, host::guest_rsp, 2);
         return translated;
     }

@@ -10,10 +10,13 @@ using gpr::rsp;
 
 }  // namespace
 
+std::uint8_t host_segment(const ZydisDecodedOperand& operand, const CodeBuffer& out) {
+    return operand.mem.segment == ZYDIS_REGISTER_FS && !out.keeps_host_fs() ? 0x64 : 0x65;
+}
+
 void emit_operand_access(const ZydisDecodedOperand& operand, std::uint8_t opcode, std::uint8_t reg,
                          CodeBuffer& out) {
-    const std::uint8_t segment = operand.mem.segment == ZYDIS_REGISTER_FS ? 0x64 : 0x65;
-    out.bytes({segment, CodeBuffer::rex(true, reg, 0, host::scratch_a), opcode,
+    out.bytes({host_segment(operand, out), CodeBuffer::rex(true, reg, 0, host::scratch_a), opcode,
                CodeBuffer::modrm(0, reg, host::scratch_a)});
 }
 
@@ -70,7 +73,9 @@ bool emit_pop_address(const Instruction& in, std::int32_t popped_bytes, CodeBuff
     const bool moves = is_gpr(memory.base) && gpr_number(memory.base) == rsp;
     if (!emit_operand_address(in, out)) return false;
     if (!moves) return true;
-    if (narrow && memory.segment == ZYDIS_REGISTER_GS) return false;
+    const bool has_base = memory.segment == ZYDIS_REGISTER_GS ||
+                          (memory.segment == ZYDIS_REGISTER_FS && out.keeps_host_fs());
+    if (narrow && has_base) return false;
     out.lea(host::scratch_a, host::scratch_a, popped_bytes);
     if (narrow) out.move32(host::scratch_a, host::scratch_a);
     return true;

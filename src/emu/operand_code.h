@@ -10,8 +10,12 @@
 
 namespace shadowprof {
 
-// mov reg, segment:[scratch_a], or the store the other way round, by `opcode`. The guest's GS base
-// is in the address already.
+// The prefix of the segment in which code reaches the operand, whose address it has computed by
+// emit_operand_address().
+std::uint8_t host_segment(const ZydisDecodedOperand& operand, const CodeBuffer& out);
+
+// mov reg, segment:[scratch_a], or the store the other way round, by `opcode`: the access to the
+// operand behind emit_operand_address().
 void emit_operand_access(const ZydisDecodedOperand& operand, std::uint8_t opcode, std::uint8_t reg,
                          CodeBuffer& out);
 

@@ -108,7 +108,10 @@ class Relocation {
         return memory_ &&
                (memory_->mem.base == ZYDIS_REGISTER_RIP || memory_->mem.base == ZYDIS_REGISTER_EIP);
     }
-    bool is_guest_gs() const { return bytes_->segment() == 0x65; }
+    // The guest's base of its segment is added by code.
+    bool adds_base() const {
+        return bytes_->segment() == 0x65 || (bytes_->segment() == 0x64 && out_.keeps_host_fs());
+    }
     std::uint64_t rip_target() const {
         return (in_.next() + static_cast<std::uint64_t>(memory_->mem.disp.value)).value;
     }
@@ -119,8 +122,8 @@ class Relocation {
     void place_register_fields();
     void load_address_registers();
     void fold_address(std::uint8_t into);
-    // Puts the guest's GS base on top of a folded address; uses scratch_b.
-    void add_guest_gs(std::uint8_t into);
+    // Puts the guest's base of its segment on top of a folded address; uses scratch_b.
+    void add_base(std::uint8_t into);
     bool shift_vector_base();
     bool assign_data();
     Relocated finish();
@@ -196,12 +199,15 @@ void Relocation::fold_address(std::uint8_t into) {
     if (into == host::scratch_a || into == host::scratch_b) pool_.reserve(into);
 }
 
-void Relocation::add_guest_gs(std::uint8_t into) {
-    out_.load(host::scratch_b, offsetof(ExecutionContext, guest_gs));
+void Relocation::add_base(std::uint8_t into) {
+    out_.load(host::scratch_b, bytes_->segment() == 0x64 ? offsetof(ExecutionContext, guest_fs)
+                                                         : offsetof(ExecutionContext, guest_gs));
     out_.lea_sum(into, into, host::scratch_b);
+    bytes_->set_segment(0x65);
 }
 
-// Gathers and scatters: the guest's GS base is added to the base register, in scratch_a.
+// Gathers and scatters: the guest's base of its segment is added to the base register, in
+// scratch_a.
 bool Relocation::shift_vector_base() {
     if (!is_gpr(memory_->mem.base) || bytes_->has_address_size_prefix()) return false;
     const auto base = gpr_number(memory_->mem.base);
@@ -209,7 +215,7 @@ bool Relocation::shift_vector_base() {
         out_.load(host::scratch_a, gpr_slot(base));
     else
         out_.move(host::scratch_a, assigned_.home(base));
-    add_guest_gs(host::scratch_a);
+    add_base(host::scratch_a);
     // In bytes that a base of RBP or R13 needs a displacement for, another base may have one too.
     bytes_->set_gpr(GprField::base, host::scratch_a);
     return true;
@@ -266,7 +272,7 @@ Relocated Relocation::with_borrowed_register() {
     const auto borrowed = offsetof(ExecutionContext, borrowed);
     out_.store(borrowed, lender->first);
     fold_address(lender->first);
-    if (is_guest_gs()) add_guest_gs(lender->first);
+    if (adds_base()) add_base(lender->first);
     bytes_->set_memory_base_only(lender->first);
     bytes_->drop_address_size_prefix();
     if (!bytes_->segment()) bytes_->set_segment(0x65);
@@ -279,14 +285,14 @@ bool Relocation::operand_address() {
     bytes_ = InstructionBytes::parse(in_);
     if (!bytes_ || !memory_) return false;
     fold_address(host::scratch_a);
-    if (is_guest_gs()) add_guest_gs(host::scratch_a);
+    if (adds_base()) add_base(host::scratch_a);
     return true;
 }
 
 Relocated Relocation::run() {
     bytes_ = InstructionBytes::parse(in_);
     if (!bytes_) return {};
-    const bool displaced = is_rip_relative() || is_guest_gs() || may_grow_too_long() ||
+    const bool displaced = is_rip_relative() || adds_base() || may_grow_too_long() ||
                            std::any_of(uses_.begin(), uses_.end(), [](const GprUse& use) {
                                return use.number == rsp || lives_in_context(use.number);
                            });
@@ -299,17 +305,17 @@ Relocated Relocation::run() {
     }
 
     if (implicit_memory && !takes_segment_override(in_.mnemonic())) return {};
-    const bool guest_gs = is_guest_gs() && (accesses_memory() || implicit_memory);
+    const bool summed = adds_base() && (accesses_memory() || implicit_memory);
     const bool vector_index = memory_ && memory_->mem.type == ZYDIS_MEMOP_TYPE_VSIB;
-    if (guest_gs && !memory_) return {};
+    if (summed && !memory_) return {};
     if ((accesses_memory() || implicit_memory) && !bytes_->segment()) bytes_->set_segment(0x65);
 
-    if (vector_index && guest_gs) {
+    if (vector_index && summed) {
         if (!shift_vector_base()) return {};
-    } else if (guest_gs || needs_fold()) {
+    } else if (summed || needs_fold()) {
         if (has_register_bit_offset(in_) && bytes_->has_address_size_prefix()) return {};
         fold_address(host::scratch_a);
-        if (guest_gs) add_guest_gs(host::scratch_a);
+        if (summed) add_base(host::scratch_a);
         bytes_->set_memory_base_only(host::scratch_a);
         bytes_->drop_address_size_prefix();
     } else if (is_rip_relative()) {

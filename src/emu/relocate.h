@@ -36,7 +36,8 @@ inline constexpr Relocated untranslatable{};
 Relocated relocate(const Instruction& instruction, CodeBuffer& out);
 
 // Appends code that puts the address of the instruction's ModRM memory operand in scratch_a: with
-// the base of GS, without that of FS. Uses scratch_b. False if that cannot be done.
+// the base of GS, without that of FS unless it has to be added (CodeBuffer::keeps_host_fs). Uses
+// scratch_b. False if that cannot be done.
 bool emit_operand_address(const Instruction& instruction, CodeBuffer& out);
 
 }  // namespace shadowprof

@@ -105,6 +105,7 @@ Relocated translate_string(const Instruction& in, CodeBuffer& out) {
     auto bytes = InstructionBytes::parse(in);
     if (!bytes || bytes->has_address_size_prefix() || in.has_attribute(ZYDIS_ATTRIB_HAS_SEGMENT_GS))
         return untranslatable;
+    if (out.keeps_host_fs() && in.has_attribute(ZYDIS_ATTRIB_HAS_SEGMENT_FS)) return untranslatable;
     // Where there is no other operand in memory, a prefix means nothing.
     if (!bytes->segment()) bytes->set_segment(0x65);
     out.load(host::scratch_a, offsetof(ExecutionContext, delta));
@@ -133,6 +134,8 @@ std::optional<Relocated> translate_lea(const Instruction& in, CodeBuffer& out) {
 }
 
 Relocated translate_segment_base(const Instruction& in, CodeBuffer& out) {
+    // The processor decides what it makes of them.
+    if (out.keeps_host_fs()) return untranslatable;
     const auto guest = gpr_number(in.operands()[0].reg.value);
     const bool wide = in.operands()[0].size == 64;
     const bool is_fs =

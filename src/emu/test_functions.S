@@ -413,10 +413,14 @@ FUNCTION(test_thread_pointer)
         mov r9, 8
         mov rcx, fs:[r9 - 8]
         sub rax, rcx
-        rdfsbase rcx
         add rax, rcx
         ret
 END(test_thread_pointer)
+
+FUNCTION(test_fs_base)
+        rdfsbase rax
+        ret
+END(test_fs_base)
 
 FUNCTION(test_null)
         mov r10d, 55

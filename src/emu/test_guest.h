@@ -243,8 +243,12 @@ class TestGuest {
     const BlockTables& tables() const { return tables_; }
 
   private:
-    // Without the huge regions that a sanitizer reserves: they leave no room for a copy.
+    // Without the huge regions that a sanitizer reserves: they leave no room for a copy. Without
+    // copies that are there already: below all else, or above (test_main.cc), where the first
+    // thread's stack is, too.
     static MemoryMap own_map() {
+        constexpr std::uint64_t lowest = 0x1000'0000'0000, first_copy = 0x6800'0000'0000;
+        const auto end = host_segment_bases() == SegmentBases::by_kernel ? first_copy : ~0ull;
         // Memory that is allocated between two reads would change what is read.
         std::string text(std::size_t{1} << 22, '\0');
         std::size_t size = 0;
@@ -256,7 +260,8 @@ class TestGuest {
         REQUIRE(map);
         std::vector<Mapping> kept;
         for (const auto& m : map->mappings())
-            if (m.size_bytes() < std::uint64_t{1} << 33 && m.start.value > 0x1000'0000'0000)
+            if (m.size_bytes() < std::uint64_t{1} << 33 && m.start.value > lowest &&
+                m.start.value < end)
                 kept.push_back(m);
         return MemoryMap(std::move(kept));
     }

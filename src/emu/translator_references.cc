@@ -34,7 +34,8 @@ bool emit_modrm_address(const Instruction& in, const MemoryReference& reference,
                           : emit_operand_address(in, out);
     if (!done) return false;
     // The base of GS is in it.
-    if (reference.segment == MemoryReference::Segment::fs) emit_add_segment(reference.segment, out);
+    if (reference.segment == MemoryReference::Segment::fs && !out.keeps_host_fs())
+        emit_add_segment(reference.segment, out);
     return true;
 }
 

@@ -39,7 +39,7 @@ class FindingDelta final : public SampleListener {
         return SampleEnd::unsupported_instruction;
     }
 
-    std::uint64_t delta = 0;
+    std::optional<std::uint64_t> delta;
 
   private:
     pid_t worker_;
@@ -66,8 +66,8 @@ class AttackedWorker {
         FindingDelta warm_up(worker_->pid());
         request_.cpu[Gpr::r8] = 0;
         REQUIRE(worker_->run_sample(request_, warm_up));
-        REQUIRE(warm_up.delta != 0);
-        delta_ = warm_up.delta;
+        REQUIRE(warm_up.delta);
+        delta_ = *warm_up.delta;
         targets_ = writable_mappings(worker_->pid());
     }
     const std::vector<Mapping>& targets() const { return targets_; }

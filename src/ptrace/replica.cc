@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <csignal>
 
+#include "ptrace/breakpoint.h"
 #include "ptrace/proc.h"
 #include "ptrace/process_memory.h"
 
@@ -62,15 +63,14 @@ Result<void> Replica::write(GuestAddress to, std::span<const std::byte> bytes) {
 
 Result<StepResult> Replica::single_step(CpuState& cpu) {
     TRY(thread().set_cpu_state(cpu));
-    TRY_ASSIGN(const WaitStatus status, thread().advance(StoppedThread::Advance::one_instruction));
+    TRY_ASSIGN(const auto stop, step(thread()));
+    const auto& status = stop.status;
     TRY_ASSIGN(const ThreadSnapshot after, thread().snapshot());
     cpu = after.cpu;
     if (status.kind() == WaitStatus::Kind::syscall_stop) return StepResult{StepEnd::syscall, 0};
     if (status.kind() != WaitStatus::Kind::signal_stop)
         return Error{ErrorCode::gone, ESRCH, fmt::format("the replica {}", status.describe())};
-    TRY_ASSIGN(const siginfo_t info, thread().signal_info());
-    const bool stepped = status.signal() == SIGTRAP && info.si_code == TRAP_TRACE;
-    return stepped ? StepResult{} : StepResult{StepEnd::fault, status.signal()};
+    return stop.is_there ? StepResult{} : StepResult{StepEnd::fault, status.signal()};
 }
 
 bool is_stray_replica(const StoppedThread& thread) {

@@ -1,5 +1,7 @@
 #include "left_out.h"
 
+#include "emu/segment_bases.h"
+
 namespace shadowprof {
 namespace {
 
@@ -49,8 +51,16 @@ bool is_rare(ZydisMnemonic mnemonic) {
     }
 }
 
-bool uses_gs(const Instruction& in) {
-    return in.has_attribute(ZYDIS_ATTRIB_HAS_SEGMENT_GS);
+// The guest's base of the segment is added by code (segment_bases.h).
+bool has_added_base(const Instruction& in) {
+    return in.has_attribute(ZYDIS_ATTRIB_HAS_SEGMENT_GS) ||
+           (host_segment_bases() == SegmentBases::by_kernel &&
+            in.has_attribute(ZYDIS_ATTRIB_HAS_SEGMENT_FS));
+}
+
+bool is_of_segment_bases(ZydisMnemonic mnemonic) {
+    return mnemonic == ZYDIS_MNEMONIC_RDFSBASE || mnemonic == ZYDIS_MNEMONIC_RDGSBASE ||
+           mnemonic == ZYDIS_MNEMONIC_WRFSBASE || mnemonic == ZYDIS_MNEMONIC_WRGSBASE;
 }
 
 bool names_high_byte(const Instruction& in) {
@@ -78,17 +88,20 @@ std::optional<std::string_view> why_single_stepped(const Instruction& in) {
     if (in.mnemonic() == ZYDIS_MNEMONIC_RDPKRU || in.mnemonic() == ZYDIS_MNEMONIC_WRPKRU)
         return "rights of protection keys, which a sample does not carry";
     if (z.meta.category == ZYDIS_CATEGORY_AMX_TILE) return "tiles, which a sample does not carry";
-    if (z.meta.category == ZYDIS_CATEGORY_STRINGOP && (narrow_address || uses_gs(in)))
-        return "string instruction with 32-bit addresses or GS";
-    if (!memory && in.has_memory_operand() && uses_gs(in)) return "GS without a ModRM operand";
+    if (z.meta.category == ZYDIS_CATEGORY_STRINGOP && (narrow_address || has_added_base(in)))
+        return "string instruction with 32-bit addresses or an added base";
+    if (!memory && in.has_memory_operand() && has_added_base(in)) return "an added base without a ModRM operand";
+    if (is_of_segment_bases(in.mnemonic()) &&
+        host_segment_bases() == SegmentBases::by_kernel)
+        return "segment bases, of which only the kernel decides here";
     if (names_segment(in)) return "reads a segment register";
     if (in.mnemonic() == ZYDIS_MNEMONIC_ENTER && z.operand_width == 16) return "16-bit ENTER";
     if (names_high_byte(in)) return "AH to BH beside RSP, or with nothing to lend";
     if (memory && narrow_address && in.mnemonic() >= ZYDIS_MNEMONIC_BT &&
         in.mnemonic() <= ZYDIS_MNEMONIC_BTS)
         return "bit number in a register counts within a 32-bit address";
-    if (memory && memory->mem.type == ZYDIS_MEMOP_TYPE_VSIB && uses_gs(in))
-        return "gather or scatter through GS with 32-bit addresses or without a base";
+    if (memory && memory->mem.type == ZYDIS_MEMOP_TYPE_VSIB && has_added_base(in))
+        return "gather or scatter with an added base, 32-bit addresses or no base of its own";
     return std::nullopt;
 }
 

@@ -36,11 +36,32 @@ int memory_file(std::size_t bytes) {
     return fd;
 }
 
+// No page is left to be faulted in: some virtual machines return to a program whose RSP is not
+// canonical, as it is in many cases, by SIGSEGV.
 void map_at(std::uint64_t at, std::size_t bytes, int protection, int fd, std::size_t offset) {
     void* wanted = reinterpret_cast<void*>(at);
-    if (mmap(wanted, bytes, protection, MAP_SHARED | MAP_FIXED_NOREPLACE, fd,
+    if (mmap(wanted, bytes, protection, MAP_SHARED | MAP_FIXED_NOREPLACE | MAP_POPULATE, fd,
              static_cast<off_t>(offset)) != wanted)
         give_up("mmap of the guest");
+}
+
+// Where each case is entered, below all other memory of the process: the kernel goes to code that
+// sets RSP, and that to the case.
+constexpr std::uint64_t entry_at = 0x1000'0000;
+static_assert(entry_at + page_bytes <= placements[0]);
+
+void write_entry(const CpuState& start, std::byte* entry) {
+    constexpr std::array<std::uint8_t, 2> move_to_rsp = {0x48, 0xbc};
+    // jmp [rip + 0]
+    constexpr std::array<std::uint8_t, 6> jump = {0xff, 0x25, 0, 0, 0, 0};
+    const auto append = [&](const auto& bytes) {
+        std::memcpy(entry, &bytes, sizeof bytes);
+        entry += sizeof bytes;
+    };
+    append(move_to_rsp);
+    append(start[Gpr::rsp]);
+    append(jump);
+    append(start.rip.value);
 }
 
 // The kernel would write to the C library's area, which is about to vanish.
@@ -69,10 +90,12 @@ NativeRunner::~NativeRunner() {
     stop();
     munmap(code_, code_bytes);
     munmap(memory_, memory_bytes);
+    munmap(entry_, page_bytes);
 }
 
 void NativeRunner::start() {
     const int code = memory_file(code_bytes), memory = memory_file(memory_bytes);
+    const int entry = memory_file(page_bytes);
     const auto view = [](std::byte*& at, std::size_t bytes, int fd) {
         if (at) munmap(at, bytes);
         void* mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -81,9 +104,11 @@ void NativeRunner::start() {
     };
     view(code_, code_bytes, code);
     view(memory_, memory_bytes, memory);
+    view(entry_, page_bytes, entry);
     pid_ = fork();
     if (pid_ < 0) give_up("fork");
     if (pid_ == 0) {
+        map_at(entry_at, page_bytes, PROT_READ | PROT_EXEC, entry, 0);
         for (const auto base : placements) {
             map_at(base, code_bytes, PROT_READ | PROT_EXEC, code, 0);
             map_at(base + data_offset, data_bytes, PROT_READ | PROT_WRITE, memory, 0);
@@ -96,6 +121,7 @@ void NativeRunner::start() {
     }
     close(code);
     close(memory);
+    close(entry);
     int signal = 0;
     if (!wait_stop(pid_, signal)) give_up("the native process");
     ptrace(PTRACE_SETOPTIONS, pid_, nullptr, PTRACE_O_EXITKILL);
@@ -130,7 +156,8 @@ void NativeRunner::call(std::uint64_t number, std::array<std::uint64_t, 3> argum
 // Leaves the process nothing but the guest's memory, and forbids it every system call.
 void NativeRunner::isolate() {
     constexpr std::uint64_t user_end = 0x7fff'ffff'f000;
-    std::uint64_t from = page_bytes;
+    call(SYS_munmap, {page_bytes, entry_at - page_bytes, 0});
+    std::uint64_t from = entry_at + page_bytes;
     for (const auto base : placements) {
         call(SYS_munmap, {from, base - from, 0});
         from = base + constant_offset + constant_bytes;
@@ -158,6 +185,9 @@ bool NativeRunner::set_state(const CpuState& cpu) {
     if (ptrace(PTRACE_GETREGS, pid_, nullptr, &registers) != 0) return false;
     store_general(cpu, registers);
     registers.orig_rax = ~0ull;
+    registers.rip = entry_at;
+    registers.rsp = placements[0];
+    write_entry(cpu, entry_);
     auto area = first_xstate_;
     iovec regset = {area.data(), area.size()};
     return ptrace(PTRACE_SETREGS, pid_, nullptr, &registers) == 0 && store_extended(cpu, area) &&

@@ -31,6 +31,7 @@ class NativeRunner {
     std::vector<std::byte> first_xstate_;  // also what CpuState does not carry: cases may change it
     std::byte* code_ = nullptr;            // shared with the process
     std::byte* memory_ = nullptr;          // shared with the process
+    std::byte* entry_ = nullptr;           // shared with the process
     pid_t pid_ = -1;
 };
 

@@ -57,7 +57,8 @@ class Session {
     void add_form_case(std::optional<Case> test, std::size_t form, bool also_lacking);
     void add(const Case& test);
     void flush();
-    void judge(const Slot& slot);
+    std::string differences(Slot& slot, const Outcome& emulated);
+    void judge(Slot& slot);
     void fail(const Slot& slot, const std::string& what);
     std::string how_to_repeat(const Case& test) const;
     std::size_t translated_in_part() const;
@@ -82,6 +83,7 @@ class Session {
     std::set<std::uint64_t> here_, translated_;  // forms
     NamesByReason single_stepped_;
     std::size_t cases_single_stepped_ = 0, forms_left_out_ = 0;
+    std::size_t native_disturbed_ = 0;  // cases of which only the second native run compared equal
 };
 
 }  // namespace shadowprof

@@ -62,7 +62,7 @@ MUTATIONS = {
         "bytes_->drop_address_size_prefix();"),
     "the guest's GS base forgotten in PUSH and JMP": (
         "src/emu/relocate.cc",
-        "fold_address(host::scratch_a);\n    if (is_guest_gs()) add_guest_gs(host::scratch_a);",
+        "fold_address(host::scratch_a);\n    if (adds_base()) add_base(host::scratch_a);",
         "fold_address(host::scratch_a);"),
     "RDI still shifted after a fault": (
         "src/emu/special.cc", ".recovery = Recovery::rdi_shifted", ".recovery = Recovery::none"),

@@ -5,7 +5,7 @@
 #include <unordered_map>
 
 #include "profile/random.h"
-#include "ptrace/hardware_breakpoint.h"
+#include "ptrace/breakpoint.h"
 #include "ptrace/proc.h"
 #include "ptrace/process_memory.h"
 #include "ptrace/rseq_area.h"
@@ -213,9 +213,9 @@ Result<IntervalRun::Arrival> IntervalRun::find_cut(const SampleOutcome& emulated
         const auto byte = read_value<std::uint8_t>(memory, d.address);
         return !byte || *byte != d.emulated;
     };
-    TRY_ASSIGN(const auto breakpoint, HardwareBreakpoint::set(thread_, rip));
+    TRY_ASSIGN(auto breakpoint, native_.set_breakpoint(rip));
     while (Clock::now() < limit) {
-        TRY_ASSIGN(const bool there, native_.run_to({NativeRun::Stop::Kind::breakpoint, rip, 0}));
+        TRY_ASSIGN(const bool there, native_.run_to(breakpoint));
         if (!there) return Arrival::elsewhere;
         TRY_ASSIGN(const auto registers, thread_.registers());
         CpuState now;

@@ -2,7 +2,7 @@
 #include <array>
 
 #include "decoder/instruction.h"
-#include "ptrace/hardware_breakpoint.h"
+#include "ptrace/breakpoint.h"
 #include "ptrace/process_memory.h"
 #include "shadow/exact/interval_run.h"
 
@@ -54,8 +54,8 @@ Result<IntervalRun::Arrival> IntervalRun::run_natively_to(Boundary boundary,
     if (boundary == Boundary::cut) return find_cut(emulated);
     TRY_ASSIGN(const auto now, thread_.registers());
     if (now.rip == rip.value) return Arrival::there;
-    TRY_ASSIGN(const auto breakpoint, HardwareBreakpoint::set(thread_, rip));
-    return arrival(native_.run_to({.kind = Kind::breakpoint, .address = rip}));
+    TRY_ASSIGN(auto breakpoint, native_.set_breakpoint(rip));
+    return arrival(native_.run_to(breakpoint));
 }
 
 Result<Passage> IntervalRun::pass_end(Arrival arrival, Boundary boundary,

@@ -33,7 +33,8 @@ IntervalRun::IntervalRun(ScopedStop& stop, OwnedWorker& worker, TraceConsumer& c
       options_(options),
       stats_(stats),
       divergences_(divergences),
-      native_(stop.target(), thread_) {}
+      breakpoints_(measure_breakpoint_kind(stop.target().hub())),
+      native_(stop.target(), thread_, breakpoints_) {}
 
 Result<void> IntervalRun::run() {
     auto followed = follow();
@@ -183,7 +184,7 @@ void IntervalRun::narrow_down(const CpuState& start) {
         return;
     }
     Narrowing narrowing(*worker_, std::move(*replica_), start, native_end_, map_,
-                        syscall_instruction_, options_.flipped);
+                        syscall_instruction_, options_.flipped, breakpoints_);
     const auto found = narrowing.run();
     if (found)
         lines.insert(lines.end(), found->begin(), found->end());

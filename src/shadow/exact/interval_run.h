@@ -138,6 +138,7 @@ class IntervalRun {
     const IntervalOptions& options_;
     ExactStats& stats_;
     std::vector<Divergence>& divergences_;
+    const BreakpointKind breakpoints_;
     NativeRun native_;
     WorkerCounters counters_ = {};
     Unwinder unwinder_;

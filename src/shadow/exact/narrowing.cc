@@ -6,7 +6,7 @@
 #include <unordered_map>
 
 #include "decoder/instruction.h"
-#include "ptrace/hardware_breakpoint.h"
+#include "ptrace/breakpoint.h"
 #include "ptrace/proc.h"
 #include "ptrace/process_memory.h"
 #include "ptrace/rseq_area.h"
@@ -55,7 +55,8 @@ std::string disassemble(std::span<const std::byte> bytes, GuestAddress address) 
 }  // namespace
 
 Narrowing::Narrowing(WorkerProcess& worker, Replica replica, const CpuState& start, NativeEnd end,
-                     const MemoryMap& map, GuestAddress instruction, GuestAddress flipped)
+                     const MemoryMap& map, GuestAddress instruction, GuestAddress flipped,
+                     BreakpointKind breakpoints)
     : worker_(worker),
       base_(std::make_unique<Replica>(std::move(replica))),
       state_(start),
@@ -63,6 +64,7 @@ Narrowing::Narrowing(WorkerProcess& worker, Replica replica, const CpuState& sta
       map_(map),
       syscall_instruction_(instruction),
       flipped_(flipped),
+      breakpoints_(breakpoints),
       limit_(Clock::now() + longest_search) {}
 
 Result<std::vector<std::string>> Narrowing::run() {
@@ -210,11 +212,10 @@ Result<Replica> Narrowing::copy_of_base() {
 Result<std::optional<Replica>> Narrowing::run_natively(const Point& to, std::uint64_t times) {
     TRY_ASSIGN(auto copy, copy_of_base());
     auto& thread = copy.thread();
-    TRY_ASSIGN(const auto breakpoint, HardwareBreakpoint::set(thread, to.cpu.rip));
+    TRY_ASSIGN(auto breakpoint, Breakpoint::set(thread, to.cpu.rip, breakpoints_));
     for (std::uint64_t i = 0; i < times; ++i) {
-        TRY_ASSIGN(const auto status, thread.advance(Advance::to_syscall));
-        if (status.kind() != Kind::signal_stop || status.signal() != SIGTRAP)
-            return std::optional<Replica>();
+        TRY_ASSIGN(const auto stop, breakpoint.advance(Advance::to_syscall));
+        if (!stop.is_there) return std::optional<Replica>();
         if (Clock::now() > limit_) return std::optional<Replica>();
     }
     return std::optional<Replica>(std::move(copy));
@@ -229,8 +230,8 @@ Result<Replica> Narrowing::run_to_end(const Point& end) {
         TRY(thread.advance(Advance::to_syscall));
         return copy;
     }
-    TRY_ASSIGN(const auto breakpoint, HardwareBreakpoint::set(thread, end.cpu.rip));
-    TRY(thread.advance(Advance::to_syscall));
+    TRY_ASSIGN(auto breakpoint, Breakpoint::set(thread, end.cpu.rip, breakpoints_));
+    TRY(breakpoint.advance(Advance::to_syscall));
     return copy;
 }
 
@@ -246,22 +247,24 @@ Result<Replica> Narrowing::step_natively(std::uint64_t instructions) {
 // Executes one instruction with all its repetitions. PUSHF and SYSCALL would store the trap flag,
 // so only branches are single-stepped; others run to a breakpoint behind them. False: it stands at
 // a system call's entry, or faulted.
-Result<bool> Narrowing::step(Replica& native) {
+Result<bool> Narrowing::step(Replica& native) const {
     auto& thread = native.thread();
     TRY_ASSIGN(const auto before, thread.registers());
     ProcessMemory memory(native.pid());
     std::array<std::byte, Instruction::max_length> bytes;
     const GuestAddress at{before.rip};
     const auto in = memory.read(at, bytes) ? Instruction::decode(bytes, at) : std::nullopt;
-    std::optional<HardwareBreakpoint> breakpoint;
-    auto how = Advance::one_instruction;
-    if (in && (in->flow() == Flow::next || in->flow() == Flow::syscall)) how = Advance::to_syscall;
     if (in && in->flow() == Flow::next) {
-        TRY_ASSIGN(auto behind, HardwareBreakpoint::set(thread, in->next()));
-        breakpoint.emplace(std::move(behind));
+        TRY_ASSIGN(auto behind, Breakpoint::set(thread, in->next(), breakpoints_));
+        TRY_ASSIGN(const auto stop, behind.advance(Advance::to_syscall));
+        return stop.is_there;
     }
-    TRY_ASSIGN(const auto status, thread.advance(how));
-    return status.kind() == Kind::signal_stop && status.signal() == SIGTRAP;
+    if (in && in->flow() == Flow::syscall) {
+        TRY(thread.advance(Advance::to_syscall));
+        return false;
+    }
+    TRY_ASSIGN(const auto stop, shadowprof::step(thread));
+    return stop.is_there;
 }
 
 Result<std::vector<std::string>> Narrowing::compare(Replica& native, CpuState emulated) {

@@ -13,6 +13,7 @@
 
 #include "base/memory_map.h"
 #include "emu/worker_process.h"
+#include "ptrace/breakpoint.h"
 #include "ptrace/replica.h"
 
 namespace shadowprof {
@@ -28,7 +29,8 @@ class Narrowing {
     // `start` is the state in which `replica` is. `instruction`: see Replica::copy(). The worker is
     // free for this, and is to begin anew afterwards.
     Narrowing(WorkerProcess& worker, Replica replica, const CpuState& start, NativeEnd end,
-              const MemoryMap& map, GuestAddress instruction, GuestAddress flipped);
+              const MemoryMap& map, GuestAddress instruction, GuestAddress flipped,
+              BreakpointKind breakpoints);
 
     // What was found, in lines to print. An error says why nothing could be.
     Result<std::vector<std::string>> run();
@@ -54,7 +56,7 @@ class Narrowing {
     Result<Replica> run_to_end(const Point& end);
     Result<std::vector<std::string>> explain_agreement(Replica& native);
     Result<Replica> step_natively(std::uint64_t instructions);
-    static Result<bool> step(Replica& native);
+    Result<bool> step(Replica& native) const;
     Result<std::vector<std::string>> compare(Replica& native, CpuState emulated);
     void move_base(Replica native, const Point& point);
     Result<bool> step_blocks(std::uint64_t blocks);
@@ -69,6 +71,7 @@ class Narrowing {
     const MemoryMap map_;
     const GuestAddress syscall_instruction_;
     const GuestAddress flipped_;
+    const BreakpointKind breakpoints_;
     const Clock::time_point limit_;
     std::uint64_t reach_ = 8192;            // how many blocks from the base on the next look may be
     std::uint64_t instructions_ = 0;        // from the interval's start to here

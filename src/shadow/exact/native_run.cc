@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <array>
 
-#include "ptrace/hardware_breakpoint.h"
+#include "ptrace/breakpoint.h"
 #include "ptrace/proc.h"
 #include "ptrace/process_memory.h"
 #include "ptrace/thread_registers.h"
@@ -65,18 +65,33 @@ Result<WaitStatus> NativeRun::advance(Advance how) {
     return thread_.advance(how);
 }
 
-// As advance(), where a step or breakpoint of ours may raise SIGTRAP. If the program ignores
-// SIGTRAP the trap is dropped; the thread stands still all the same.
-Result<WaitStatus> NativeRun::advance_to_trap(Advance how) {
+// Our step or breakpoint raises SIGTRAP. If the program ignores SIGTRAP the trap is dropped; the
+// thread stands still all the same.
+Result<WaitStatus> NativeRun::step() {
     TRY(traps_.open());
-    TRY_ASSIGN(const auto status, advance(how));
+    own_trap_ = false;
+    TRY_ASSIGN(const auto stop, shadowprof::step(thread_));
     TRY(traps_.close());
-    if (status.kind() != Kind::signal_stop || status.signal() != SIGTRAP) return status;
-    TRY_ASSIGN(const auto info, thread_.signal_info());
-    own_trap_ = info.si_code == TRAP_HWBKPT ||
-                (info.si_code == TRAP_TRACE && how == Advance::one_instruction);
+    own_trap_ = stop.is_there;
     if (own_trap_) TRY(traps_.repair());
-    return status;
+    return stop.status;
+}
+
+Result<WaitStatus> NativeRun::advance_to(Breakpoint& breakpoint, Advance how) {
+    TRY(traps_.open());
+    own_trap_ = false;
+    TRY_ASSIGN(const auto stop, breakpoint.advance(how));
+    TRY(traps_.close());
+    own_trap_ = stop.is_there;
+    if (own_trap_) TRY(traps_.repair());
+    return stop.status;
+}
+
+Result<Breakpoint> NativeRun::set_breakpoint(GuestAddress address) {
+    if (breakpoints_ == BreakpointKind::instruction && has_memory_sharer())
+        return Error{ErrorCode::unsupported, 0,
+                     "debug registers do not work here, and a child executes the same memory"};
+    return Breakpoint::set(thread_, address, breakpoints_);
 }
 
 Result<bool> NativeRun::at_foreign_step() const {
@@ -105,24 +120,34 @@ Result<void> NativeRun::hold() {
     return {};
 }
 
+// Of a signal stop.
+Result<bool> NativeRun::hold_if_from_outside() {
+    TRY_ASSIGN(const bool synchronous, is_synchronous());
+    if (!synchronous) TRY(hold());
+    return !synchronous;
+}
+
 Result<bool> NativeRun::run_to(const Stop& expected) {
     while (true) {
-        const bool to_breakpoint = expected.kind == Stop::Kind::breakpoint;
-        TRY_ASSIGN(const auto status, to_breakpoint ? advance_to_trap(Advance::to_syscall)
-                                                    : advance(Advance::to_syscall));
+        TRY_ASSIGN(const auto status, advance(Advance::to_syscall));
         if (status.kind() == Kind::syscall_stop) return expected.kind == Stop::Kind::syscall;
         if (status.kind() != Kind::signal_stop) continue;
-        if (!own_trap_) {
-            TRY_ASSIGN(const bool synchronous, is_synchronous());
-            if (!synchronous) {
-                TRY(hold());
-                continue;
-            }
-        }
+        TRY_ASSIGN(const bool held, hold_if_from_outside());
+        if (held) continue;
         TRY_ASSIGN(const auto now, thread_.registers());
-        if (now.rip != expected.address.value) return false;
-        if (to_breakpoint) return own_trap_;
-        return expected.kind == Stop::Kind::fault && status.signal() == expected.signal;
+        return expected.kind == Stop::Kind::fault && now.rip == expected.address.value &&
+               status.signal() == expected.signal;
+    }
+}
+
+Result<bool> NativeRun::run_to(Breakpoint& breakpoint) {
+    while (true) {
+        TRY_ASSIGN(const auto status, advance_to(breakpoint, Advance::to_syscall));
+        if (own_trap_) return true;
+        if (status.kind() == Kind::syscall_stop) return false;
+        if (status.kind() != Kind::signal_stop) continue;
+        TRY_ASSIGN(const bool held, hold_if_from_outside());
+        if (!held) return false;
     }
 }
 
@@ -281,9 +306,9 @@ Result<Passage> NativeRun::pass_vdso_call() {
         passage.blocked = "a vDSO function was called without a stack";
         return passage;
     }
-    TRY_ASSIGN(auto breakpoint, HardwareBreakpoint::set(thread_, {*return_address}));
+    TRY_ASSIGN(auto breakpoint, set_breakpoint({*return_address}));
     while (true) {
-        TRY_ASSIGN(const auto status, advance_to_trap(Advance::run));
+        TRY_ASSIGN(const auto status, advance_to(breakpoint, Advance::run));
         if (status.kind() != Kind::signal_stop) continue;
         TRY_ASSIGN(const auto now, thread_.registers());
         if (own_trap_ && now.rip == *return_address && now.rsp == entry.rsp + 8) break;
@@ -320,7 +345,7 @@ Result<Passage> NativeRun::pass_instruction(bool registers_only) {
     if (!registers_only) passage.writes.ranges.push_back(MemoryRange::all());
     TRY_ASSIGN(const auto before, thread_.registers());
     while (true) {
-        TRY_ASSIGN(const auto status, advance_to_trap(Advance::one_instruction));
+        TRY_ASSIGN(const auto status, step());
         if (status.kind() == Kind::syscall_stop) return leave_other_call(before);
         if (status.kind() != Kind::signal_stop) continue;
         if (own_trap_) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "ptrace/breakpoint.h"
 #include "ptrace/sleep_state.h"
 #include "ptrace/stopped_thread.h"
 #include "ptrace/target.h"
@@ -30,19 +31,23 @@ struct Passage {
 class NativeRun {
   public:
     // Both must outlive it. All members may answer ErrorCode::gone.
-    NativeRun(Target& target, StoppedThread& thread)
-        : target_(target), thread_(thread), traps_(target, thread) {}
+    NativeRun(Target& target, StoppedThread& thread, BreakpointKind breakpoints)
+        : target_(target), thread_(thread), breakpoints_(breakpoints), traps_(target, thread) {}
 
-    // Runs on until a system call is entered, a breakpoint of the caller is met, or an instruction
-    // faults. `expected`: which of these.
+    // Runs on until a system call is entered or an instruction faults. `expected`: which of these.
     struct Stop {
-        enum class Kind : std::uint8_t { syscall, breakpoint, fault };
+        enum class Kind : std::uint8_t { syscall, fault };
         Kind kind = Kind::syscall;
-        GuestAddress address;  // of the breakpoint or the faulting instruction
+        GuestAddress address;  // of the faulting instruction
         int signal = 0;        // of the fault
     };
     // False: something else came first, and the thread stands there.
     Result<bool> run_to(const Stop& expected);
+    // The same, until the thread's breakpoint is met.
+    Result<bool> run_to(Breakpoint& breakpoint);
+    // Of the thread. Errors: those of Breakpoint::set(), and unsupported where somebody else would
+    // execute what is put into the code.
+    Result<Breakpoint> set_breakpoint(GuestAddress address);
 
     // From the entry of a system call to behind it; or with signals that are held, to their
     // handlers, behind which it is entered anew.
@@ -80,7 +85,9 @@ class NativeRun {
     using Advance = StoppedThread::Advance;
 
     Result<WaitStatus> advance(Advance how);
-    Result<WaitStatus> advance_to_trap(Advance how);
+    Result<WaitStatus> step();
+    Result<WaitStatus> advance_to(Breakpoint& breakpoint, Advance how);
+    Result<bool> hold_if_from_outside();
     Result<std::uint64_t> finish_call(Passage& passage);
     Result<void> enter_call_again(Passage& passage);
     Result<Passage> leave_other_call(user_regs_struct before);
@@ -95,6 +102,7 @@ class NativeRun {
 
     Target& target_;
     StoppedThread& thread_;
+    const BreakpointKind breakpoints_;
     TrapDisposition traps_;
     bool own_trap_ = false;  // of the last advance
     std::optional<RestartedCall> restarted_;
