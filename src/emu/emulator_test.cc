@@ -106,7 +106,8 @@ TEST_CASE("thread-local storage is the guest thread's") {
     check_same(test_thread_pointer);
 }
 
-TEST_CASE("the base of FS is the guest's, or the hardware's to tell where only the kernel sets it") {
+TEST_CASE(
+    "the base of FS is the guest's, or the hardware's to tell where only the kernel sets it") {
     if (host_segment_bases() == SegmentBases::by_instruction) return check_same(test_fs_base);
     TestGuest guest;
     CHECK(guest.call(reinterpret_cast<const void*>(test_fs_base)).end ==

@@ -17,7 +17,7 @@ constexpr std::uint64_t down_step = 0x0080'0000'0000;
 // Between a position-independent program and its libraries, and so most likely free here, also of
 // what sanitizers reserve.
 constexpr std::uint64_t usual_shift = 0x2000'0000'0000;
-// Kept free below a stack, whatever its limit is.
+// Kept free below a stack, the guest's and ours, whatever its limit is.
 constexpr std::uint64_t stack_growth_bytes = std::uint64_t{8} << 20;
 
 // False if something lies there.
@@ -88,7 +88,9 @@ bool GuestMemory::fits(const Mapping& m, std::uint64_t delta) const {
     if (start < mmap_minimum || start > end || end > user_end) return false;
     const auto below = m.name == "[stack]" ? stack_growth_bytes : page_bytes;
     const auto* ours = own_.find_at_or_after({start - std::min(start, below)});
-    return !ours || ours->start.value >= end + page_bytes;
+    if (!ours) return true;
+    const auto above = ours->name == "[stack]" ? stack_growth_bytes : page_bytes;
+    return ours->start.value >= end + above;
 }
 
 // Chooses another delta if the mappings do not fit at this one. False: they fit at none, or the

@@ -4,6 +4,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 namespace shadowprof {
 namespace {
 
@@ -11,6 +13,9 @@ namespace {
 // the top: under the libraries and thread stacks of programs, above what is linked or allocated at
 // the places that programs and sanitizers choose.
 constexpr rlim_t room_above_bytes = 0x1800'0000'0000;
+// What the stack itself may grow to. Where its limit is larger, the kernel takes an access to guest
+// memory that lies below it, and is not mapped yet, for its growth.
+constexpr rlim_t usual_stack_bytes = 0x80'0000;
 constexpr unsigned long current_personality = 0xffff'ffff;
 
 void randomize_addresses() {
@@ -23,11 +28,16 @@ void randomize_addresses() {
 
 void move_out_of_the_way(char* const* arguments) {
     rlimit stack;
-    if (getrlimit(RLIMIT_STACK, &stack) != 0 || stack.rlim_cur == room_above_bytes) return;
-    stack.rlim_cur = room_above_bytes;
-    if (setrlimit(RLIMIT_STACK, &stack) != 0) return;
-    randomize_addresses();
-    execv("/proc/self/exe", arguments);
+    if (getrlimit(RLIMIT_STACK, &stack) != 0) return;
+    if (stack.rlim_cur != room_above_bytes) {
+        auto roomy = stack;
+        roomy.rlim_cur = room_above_bytes;
+        if (setrlimit(RLIMIT_STACK, &roomy) != 0) return;
+        randomize_addresses();
+        execv("/proc/self/exe", arguments);
+    }
+    stack.rlim_cur = std::min(stack.rlim_max, usual_stack_bytes);
+    setrlimit(RLIMIT_STACK, &stack);
 }
 
 }  // namespace shadowprof

@@ -90,9 +90,9 @@ std::optional<std::string_view> why_single_stepped(const Instruction& in) {
     if (z.meta.category == ZYDIS_CATEGORY_AMX_TILE) return "tiles, which a sample does not carry";
     if (z.meta.category == ZYDIS_CATEGORY_STRINGOP && (narrow_address || has_added_base(in)))
         return "string instruction with 32-bit addresses or an added base";
-    if (!memory && in.has_memory_operand() && has_added_base(in)) return "an added base without a ModRM operand";
-    if (is_of_segment_bases(in.mnemonic()) &&
-        host_segment_bases() == SegmentBases::by_kernel)
+    if (!memory && in.has_memory_operand() && has_added_base(in))
+        return "an added base without a ModRM operand";
+    if (is_of_segment_bases(in.mnemonic()) && host_segment_bases() == SegmentBases::by_kernel)
         return "segment bases, of which only the kernel decides here";
     if (names_segment(in)) return "reads a segment register";
     if (in.mnemonic() == ZYDIS_MNEMONIC_ENTER && z.operand_width == 16) return "16-bit ENTER";
