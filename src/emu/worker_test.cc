@@ -1,6 +1,7 @@
 // Worker processes: this test program starts itself as a worker.
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
+#include <sys/resource.h>
 
 #include <array>
 #include <cstring>
@@ -63,6 +64,19 @@ TEST_CASE("a worker emulates samples one after the other") {
         // Translated once, for the first sample.
         CHECK((outcome->counters.translated_blocks == 0) == (i > 0));
     }
+}
+
+// Else the kernel takes what a guest touches below it, and what was never mapped, for its growth:
+// zeros at first, and later what an earlier guest has written.
+TEST_CASE("a worker's stack does not grow over guest memory") {
+    constexpr rlim_t most_bytes = 8 << 20;
+    TestWorker worker;
+    const Snapshot snapshot(endless);
+    Collecting listener;
+    REQUIRE(worker->run_sample(snapshot.request(), listener));
+    rlimit stack;
+    REQUIRE(prlimit(worker->pid(), RLIMIT_STACK, nullptr, &stack) == 0);
+    CHECK(stack.rlim_cur <= most_bytes);
 }
 
 TEST_CASE("more trace than all segments hold goes through") {

@@ -153,7 +153,8 @@ Result<Breakpoint> Breakpoint::set(StoppedThread& thread, GuestAddress address,
 Breakpoint::Breakpoint(Breakpoint&& other) noexcept
     : thread_(std::exchange(other.thread_, nullptr)),
       address_(other.address_),
-      kind_(other.kind_) {}
+      kind_(other.kind_),
+      was_advanced_(other.was_advanced_) {}
 
 Breakpoint::~Breakpoint() {
     if (thread_ && kind_ == BreakpointKind::debug_register)
@@ -168,7 +169,9 @@ Result<LedStop> Breakpoint::advance(Advance how) {
         return LedStop{status, info.si_code == TRAP_HWBKPT};
     }
     TRY_ASSIGN(const auto now, thread_->registers());
+    const bool is_first = !std::exchange(was_advanced_, true);
     if (now.rip == address_.value) {
+        if (is_first) return LedStop{thread_->status(), true};
         TRY_ASSIGN(const auto passed, pass());
         if (!passed.goes_on) return passed.stop;
     }

@@ -41,10 +41,10 @@ class Breakpoint {
     // The thread must be stopped or gone.
     ~Breakpoint();
 
-    // Lets the thread run until it comes to the address, from which it may start, or something else
-    // stops it. No other thread may execute there meanwhile. `how`: run or to_syscall; a system
-    // call instruction at the address itself is always reported. Errors: gone; system where the
-    // code cannot be written to.
+    // Lets the thread run until it comes to the address, or something else stops it. A thread that
+    // stood there when the breakpoint was set has come there the first time. No other thread may
+    // execute there meanwhile. `how`: run or to_syscall; a system call instruction at the address
+    // itself is always reported. Errors: gone; system where the code cannot be written to.
     Result<LedStop> advance(StoppedThread::Advance how);
 
   private:
@@ -60,6 +60,7 @@ class Breakpoint {
     StoppedThread* thread_;  // null: moved from
     GuestAddress address_;
     BreakpointKind kind_;
+    bool was_advanced_ = false;
 };
 
 }  // namespace shadowprof

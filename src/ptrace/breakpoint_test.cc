@@ -112,6 +112,20 @@ TEST_CASE("a thread is led to a place each time that it comes by, and leaves not
     }
 }
 
+TEST_CASE("a thread that stands at its breakpoint has come there once") {
+    constexpr auto kind = BreakpointKind::instruction;
+    TestHub hub;
+    TracedChild child(hub, [] { return breakpoint_count(5) == 5 ? 7 : 1; });
+    auto& thread = child.thread();
+    const auto at = address_of(breakpoint_turn);
+    REQUIRE(Breakpoint::set(thread, at, kind)->advance(Advance::to_syscall)->is_there);
+    auto breakpoint = Breakpoint::set(thread, at, kind);
+    for (const std::uint64_t turns : {0u, 1u, 2u}) {
+        CHECK(breakpoint->advance(Advance::to_syscall)->is_there);
+        CHECK(thread.registers()->rax == turns);
+    }
+}
+
 TEST_CASE("what comes before a breakpoint is told") {
     TestHub hub;
     for (const auto kind : kinds(hub)) {

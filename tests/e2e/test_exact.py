@@ -23,6 +23,14 @@ SECCOMP_MODE_FILTER = 2
 SYS_PERSONALITY = 135
 
 
+def programs_set_segment_bases():
+    """WRFSBASE and WRGSBASE may be used: the bit of FSGSBASE in AT_HWCAP2."""
+    at_hwcap2, fsgsbase = 26, 2
+    auxiliary = open("/proc/self/auxv", "rb").read()
+    entries = dict(struct.iter_unpack("QQ", auxiliary))
+    return bool(entries.get(at_hwcap2, 0) & fsgsbase)
+
+
 def refuse_fixed_addresses():
     """From here on personality(2) answers EPERM, as in containers."""
     load, equal, give = 0x20, 0x15, 0x06  # BPF_LD|W|ABS, BPF_JMP|JEQ|K, BPF_RET|K
@@ -102,8 +110,11 @@ class Exact(TestCase):
     def test_wherever_a_program_lies(self):
         """Linked in any way, and with much of its address space reserved. What is linked low and
         reserves more than fits beside a worker is another test's."""
-        for name, gibibytes in (("layout", 1), ("layout", 30_000), ("layout_static_pie", 16_384),
-                                ("layout_no_pie", 1), ("layout_static", 1)):
+        programs = [("layout", 1), ("layout_static_pie", 16_384), ("layout_no_pie", 1), ("layout_static", 1)]
+        # Where guests lie as they do natively, those that reserve most of it lie where workers do.
+        if programs_set_segment_bases():
+            programs.append(("layout", 30_000))
+        for name, gibibytes in programs:
             with self.subTest(program=name, gibibytes=gibibytes):
                 self.covered(victim(name), str(gibibytes), module=victim(name))
 

@@ -32,11 +32,11 @@ class Special(TestCase):
         self.assertEqual(profile["sampling"]["ended"].get("worker_lost", 0), 0)
         return profile
 
-    def check_in_both_modes(self, kind):
+    def check_in_both_modes(self, kind, options=()):
         """Returns the profile of shadows."""
         with self.subTest(mode="burst"):
-            self.check(kind, options=["--mode=burst"])
-        return self.check(kind)
+            self.check(kind, options=["--mode=burst", *options])
+        return self.check(kind, options=options)
 
 
 class Kinds(Special):
@@ -52,15 +52,16 @@ class Kinds(Special):
         profile = self.check_in_both_modes("device")
         ended = profile["sampling"]["ended"]
         self.assertGreater(ended.get("fault", 0), 0, ended)
-        # A sample may begin when the program has read it for the last time.
-        self.assertEqual(ended.keys() - {"fault", "idle", "exit", "time"}, set())
+        # A sample may begin when the program has read it for the last time, or end before it does again.
+        self.assertEqual(ended.keys() - {"fault", "idle", "exit", "time", "met"}, set())
 
     def test_a_file_that_is_truncated_under_the_program_and_the_sample(self):
         profile = self.check_in_both_modes("truncated")
         self.assertGreater(profile["sampling"]["ended"].get("fault", 0), 0)
 
     def test_gigabytes_of_address_space_cost_what_is_used_of_them(self):
-        profile = self.check_in_both_modes("sparse")
+        # Each fork copies a thousand tables, and leaves as many faults; who asks for a load asks for that.
+        profile = self.check_in_both_modes("sparse", ["--max-samples=30"])
         self.assert_sampled_well(profile)
         sampling = profile["sampling"]
         # 1024 pages are in use, and a touch fetches four.

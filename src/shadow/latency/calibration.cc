@@ -142,8 +142,8 @@ Result<void> Measurement::time_loads(Target& target, StoppedThread& thread) {
     const auto until = target.stop_began() + stop_limit;
     const GuestAddress own = scratch_->data() + TIMER_ANSWER;
     const auto first = session.time(own, own, until);
-    const bool stayed =
-        first && *first && stat && static_cast<int>((*first)->processor & 0xfff) == stat->cpu;
+    const auto now = read_thread_stat(thread.tid(), thread.tid());
+    const bool stayed = first && *first && stat && now && now->cpu == stat->cpu;
     for (int i = 0; stayed && i < loads_per_stop; ++i) {
         const auto start = Clock::now();
         const auto timed = session.time(address, address, until);

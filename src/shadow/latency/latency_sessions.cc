@@ -197,7 +197,9 @@ Result<void> LatencySessions::time_loads(StoppedThread& thread, const CpuState& 
     const GuestAddress own = place.scratch->data() + TIMER_ANSWER;
     TRY_ASSIGN(const auto first, timer.time(own, own, until));
     if (!first) return Error{ErrorCode::system, 0, "the timing code cannot read its own memory"};
-    if (!stat || static_cast<int>(first->processor & 0xfff) != stat->cpu) {
+    // What RDTSCP says need not be the kernel's number: some virtual machines leave it to the host.
+    const auto now = read_thread_stat(thread.tid(), thread.tid());
+    if (!stat || !now || now->cpu != stat->cpu) {
         ++migrated_;
         return timer.finish();
     }
