@@ -230,8 +230,8 @@ TEST_CASE("a child of the target does not have the scratch memory") {
             if (work.signals != 1) continue;
             work.signals = 2;
             if (fork() == 0) {
-                work.wrong = static_cast<std::uint64_t>(getpid());
                 prctl(PR_SET_PDEATHSIG, SIGKILL);
+                work.wrong = static_cast<std::uint64_t>(getpid());
                 while (true) pause();
             }
         }
