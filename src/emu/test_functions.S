@@ -412,8 +412,7 @@ FUNCTION(test_thread_pointer)
         mov rax, fs:[0]
         mov r9, 8
         mov rcx, fs:[r9 - 8]
-        sub rax, rcx
-        add rax, rcx
+        lea rax, [rax + 2 * rcx]
         ret
 END(test_thread_pointer)
 
