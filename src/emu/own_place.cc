@@ -13,8 +13,8 @@ namespace {
 // the top: under the libraries and thread stacks of programs, above what is linked or allocated at
 // the places that programs and sanitizers choose.
 constexpr rlim_t room_above_bytes = 0x1800'0000'0000;
-// What the stack itself may grow to. Where its limit is larger, the kernel takes an access to guest
-// memory that lies below it, and is not mapped yet, for its growth.
+// The worker's stack may grow by so much. With a larger limit the kernel would grow it over guest
+// memory below it, at the first access to a page that is not mapped yet.
 constexpr rlim_t usual_stack_bytes = 0x80'0000;
 constexpr unsigned long current_personality = 0xffff'ffff;
 

@@ -14,7 +14,7 @@ enum class SegmentBases : std::uint8_t {
     by_kernel,
 };
 
-// What this machine allows.
+// Tells from AT_HWCAP2 which of them this machine allows.
 SegmentBases host_segment_bases();
 
 }  // namespace shadowprof

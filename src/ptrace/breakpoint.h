@@ -15,8 +15,8 @@ enum class BreakpointKind : std::uint8_t {
     instruction,     // INT3 in the program's code, as long as the thread runs
 };
 
-// What works here: there are virtual machines that take debug registers and never stop for them.
-// Finds out with a child of this process.
+// Tries with a child of this process whether debug registers work. Some virtual machines accept
+// them and never stop for them.
 BreakpointKind measure_breakpoint_kind(WaitHub& hub);
 
 // How a thread stopped.

@@ -120,7 +120,7 @@ Result<void> NativeRun::hold() {
     return {};
 }
 
-// Of a signal stop.
+// Holds the signal of a signal stop unless the instruction itself has raised it.
 Result<bool> NativeRun::hold_if_from_outside() {
     TRY_ASSIGN(const bool synchronous, is_synchronous());
     if (!synchronous) TRY(hold());

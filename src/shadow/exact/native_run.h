@@ -45,8 +45,8 @@ class NativeRun {
     Result<bool> run_to(const Stop& expected);
     // The same, until the thread's breakpoint is met.
     Result<bool> run_to(Breakpoint& breakpoint);
-    // Of the thread. Errors: those of Breakpoint::set(), and unsupported where somebody else would
-    // execute what is put into the code.
+    // Sets one for the thread. Errors: those of Breakpoint::set(); unsupported where another
+    // process would execute the INT3 that is put into the code.
     Result<Breakpoint> set_breakpoint(GuestAddress address);
 
     // From the entry of a system call to behind it; or with signals that are held, to their

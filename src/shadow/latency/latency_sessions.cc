@@ -197,7 +197,8 @@ Result<void> LatencySessions::time_loads(StoppedThread& thread, const CpuState& 
     const GuestAddress own = place.scratch->data() + TIMER_ANSWER;
     TRY_ASSIGN(const auto first, timer.time(own, own, until));
     if (!first) return Error{ErrorCode::system, 0, "the timing code cannot read its own memory"};
-    // What RDTSCP says need not be the kernel's number: some virtual machines leave it to the host.
+    // The kernel is asked: in some virtual machines RDTSCP tells the number of the host's
+    // processor.
     const auto now = read_thread_stat(thread.tid(), thread.tid());
     if (!stat || !now || now->cpu != stat->cpu) {
         ++migrated_;
