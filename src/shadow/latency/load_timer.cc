@@ -140,8 +140,7 @@ Result<std::optional<TimedLoad>> LoadTimer::time(GuestAddress first, GuestAddres
     const auto bytes = word(TIMER_BYTES);
     return std::optional(TimedLoad{.cycles = word(TIMER_CYCLES),
                                    .first = static_cast<std::byte>(bytes),
-                                   .last = static_cast<std::byte>(bytes >> 8),
-                                   .processor = static_cast<std::uint32_t>(word(TIMER_PROCESSOR))});
+                                   .last = static_cast<std::byte>(bytes >> 8)});
 }
 
 Result<bool> LoadTimer::is_in_timer() const {

@@ -23,9 +23,8 @@ inline constexpr std::size_t timer_data_bytes = 5 * page_bytes;
 inline constexpr std::uint64_t load_signals = 1ull << (SIGSEGV - 1) | 1ull << (SIGBUS - 1);
 
 struct TimedLoad {
-    std::uint64_t cycles = 0;     // of the time-stamp counter, fences included
-    std::byte first{}, last{};    // what was loaded
-    std::uint32_t processor = 0;  // on which
+    std::uint64_t cycles = 0;   // of the time-stamp counter, fences included
+    std::byte first{}, last{};  // what was loaded
 };
 
 // Points a thread at the timing code, and at where it was when it ends. Meanwhile the thread spins

@@ -8,6 +8,5 @@
 #define TIMER_ANSWER 64
 #define TIMER_CYCLES 72
 #define TIMER_BYTES 80
-#define TIMER_PROCESSOR 88
 // The frame of rt_sigreturn(2).
 #define TIMER_FRAME 4096

@@ -38,8 +38,6 @@ shadowprof_timer_begin:
         shl     $8, %r9d
         or      %r9d, %r8d
         mov     %r8, TIMER_BYTES(%r12)
-        rdtscp
-        mov     %rcx, TIMER_PROCESSOR(%r12)
         mov     %r14, TIMER_ANSWER(%r12)
         jmp     1b
 2:      mov     $15, %eax
