@@ -52,6 +52,13 @@ def whole(profile):
     return ended.get("size", 0) + ended.get("met", 0)
 
 
+def cannot_time_loads(profile):
+    """True where a stop is too short for the machine to time a load in it: more of them will not
+    help."""
+    counters = profile["sampling"]["counters"]
+    return counters["latency_bursts"] > max(100, counters["latency_loads_timed"])
+
+
 def dense(options):
     """The options, with many samples where they say nothing of that."""
     says = any(str(option).startswith(SAYS_HOW_DENSE) for option in options)

@@ -31,7 +31,7 @@ class MadeAtRunTime(TestCase):
 
                 done, profile = self.profile_until(
                     is_enough, lambda factor: (victim("jit"), how, str(self.ROUNDS[how] * factor)),
-                    options=[f"--mode={mode}"])
+                    options=[f"--mode={mode}", "--sample-size=200k"])
                 if done.code == 77:
                     self.skipTest("code cannot be made here")
                 self.assertEqual((done.code, done.stdout), (0, b"jit: right\n"))

@@ -62,15 +62,20 @@ class ForksCase(TestCase):
 class Followed(ForksCase):
     def test_a_script_with_programs_in_every_position(self):
         """By fork and exec, in the background, in a pipeline, and by exec alone."""
-        script = (f"'{FAMILY}' work 40; echo $?; '{FAMILY}' work 41 & "
-                  f"echo one two | tr a-z A-Z | cat; wait; exec '{FAMILY}' work 42")
-        profile = self.same_as_alone("sh", "-c", script, module=FAMILY)
+        for factor in WORK_FACTORS:
+            units = [str(amount * factor) for amount in (40, 41, 42)]
+            script = (f"'{FAMILY}' work {units[0]}; echo $?; '{FAMILY}' work {units[1]} & "
+                      f"echo one two | tr a-z A-Z | cat; wait; exec '{FAMILY}' work {units[2]}")
+            profile = self.same_as_alone("sh", "-c", script, module=FAMILY)
+            rows = [self.rows(profile, FAMILY, "work", amount) for amount in units]
+            self.assertEqual([len(found) for found in rows], [1, 1, 1])
+            if all(row["samples"] > 0 for row, in rows):
+                break
         self.assertEqual(profile["run"]["exit"], {"status": 3})
-        for units in ("40", "41", "42"):
-            row, = self.rows(profile, FAMILY, "work", units)
+        for row, in rows:
             self.assertEqual(row["exit"], {"status": 3})
-            self.assertGreater(row["samples"], 0, units)
-        self.assertEqual(self.rows(profile, FAMILY, "work", "42")[0]["pid"], profile["run"]["pid"])
+            self.assertGreater(row["samples"], 0, row)
+        self.assertEqual(rows[-1][0]["pid"], profile["run"]["pid"])
         self.assertEqual(len(self.rows(profile, "cat")), 1)
         self.assertEqual(len(self.rows(profile, "tr", "a-z", "A-Z")), 1)
         for row in self.rows(profile, "cat"):

@@ -27,7 +27,8 @@ class Harmless(TestCase):
         world = self.folder / "world"
         world.mkdir()
         rounds = 15000
-        done, profile = self.profile(victim("effects"), world, str(rounds))
+        done, profile = self.profile(victim("effects"), world, str(rounds),
+                                     options=(DENSE, "--sample-size=1M"))
         self.assertEqual((done.code, done.stderr), (0, ""), done.stdout)
         self.assertIn(b"each once", done.stdout)
         self.assertEqual((world / "log").read_text(),
