@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <functional>
+#include <utility>
 
 #include "base/clock.h"
 #include "ptrace/proc.h"
@@ -27,8 +28,9 @@ Result<std::unique_ptr<RunnerPool>> RunnerPool::create(WaitHub& hub, ModuleTable
     return pool;
 }
 
-RunnerPool::~RunnerPool() {
-    for (auto& runner : runners_) {
+void RunnerPool::end() {
+    prepared_ = prepared();
+    for (auto& runner : std::exchange(runners_, {})) {
         const pid_t worker = runner->worker_pid();
         runner.reset();
         hub_.discard(worker);
@@ -87,7 +89,7 @@ std::uint64_t RunnerPool::cpu_ns() const {
 }
 
 PreparationTotals RunnerPool::prepared() const {
-    PreparationTotals sum;
+    PreparationTotals sum = prepared_;
     for (const auto& runner : runners_) {
         const auto prepared = runner->prepared();
         sum.instructions += prepared.instructions;

@@ -21,7 +21,7 @@ class RunnerPool {
                                                       ProcessProfile& profile,
                                                       const ProbeRequest* probes, std::size_t most);
     // Ends and reaps all.
-    ~RunnerPool();
+    ~RunnerPool() { end(); }
     RunnerPool(const RunnerPool&) = delete;
     RunnerPool& operator=(const RunnerPool&) = delete;
 
@@ -36,6 +36,9 @@ class RunnerPool {
     void set_most(std::size_t most) { most_ = most; }
     // Samples are under way.
     bool is_busy() const;
+    // Gives up samples that are under way, and ends the runners and their workers. None is leased
+    // afterwards.
+    void end();
     // Nothing is translated ahead any more; a slice of it may still go on.
     void stop_preparing();
 
@@ -64,6 +67,7 @@ class RunnerPool {
     std::size_t most_;
     std::unique_ptr<RunnerEvents> events_;
     std::vector<std::unique_ptr<SampleRunner>> runners_;
+    PreparationTotals prepared_;  // of runners that have ended
 };
 
 }  // namespace shadowprof

@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 #include <fcntl.h>
 
+#include <csignal>
 #include <cstring>
 
 #include "profile/module_table.h"
@@ -13,6 +14,7 @@
 #include "ptrace/test_support.h"
 #include "shadow/emulation_worker.h"
 #include "shadow/fake_source.h"
+#include "shadow/runner_pool.h"
 #include "shadow/sample_threads.h"
 
 namespace shadowprof::sample_runner_test {
@@ -123,6 +125,22 @@ class Scene {
 };
 
 }  // namespace
+
+TEST_CASE("a pool that has ended leaves no worker, not even a dead one") {
+    WaitHub hub;
+    ModuleTable modules;
+    ProcessProfile profile({}, modules);
+    auto pool = RunnerPool::create(hub, modules, profile, nullptr, 1);
+    need(pool);
+    const auto workers = (*pool)->worker_pids();
+    REQUIRE(workers.size() == 1);
+    REQUIRE(kill(workers[0], 0) == 0);
+    (*pool)->end();
+    CHECK(kill(workers[0], 0) == -1);
+    CHECK(hub.discarded() == 0);
+    CHECK(!(*pool)->is_busy());
+    CHECK((*pool)->worker_pids().empty());
+}
 
 TEST_CASE("a discarded sample counts nothing, and forgets code only where code was mapped") {
     Scene scene;

@@ -238,6 +238,9 @@ void Sampler::finish() {
         take_runner_events();
     }
     drop_if([](auto) { return true; });
+    // What fills the profile can take seconds. No dead worker is to lie about meanwhile.
+    for (auto* source : sources_) source->finish();
+    runners_->end();
 }
 
 SampledSoFar Sampler::so_far(DumpPart part) {

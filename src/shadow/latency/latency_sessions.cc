@@ -58,9 +58,14 @@ LatencySessions::LatencySessions(const RunOptions& options, std::uint64_t seed, 
       worker_probes_(speak_of_latency(probes_of(probes)) ? probes : nullptr, modules) {}
 
 LatencySessions::~LatencySessions() {
+    end_worker();
+}
+
+void LatencySessions::end_worker() {
     if (!worker_) return;
     kill(worker_->pid(), SIGKILL);
     hub_.discard(worker_->pid());
+    worker_.reset();
 }
 
 Result<void> LatencySessions::have_worker() {
@@ -261,10 +266,7 @@ void LatencySessions::account(const SampledProcess& process, const LatencyShot& 
           &LoadCounts::in_code, &LoadCounts::partly_known, &LoadCounts::changed})
         add(field);
     ++ended_[std::string(name(loads.end))];
-    if (!loads.worker_lost && !loads.worker_exhausted) return;
-    kill(worker_->pid(), SIGKILL);
-    hub_.discard(worker_->pid());
-    worker_.reset();
+    if (loads.worker_lost || loads.worker_exhausted) end_worker();
 }
 
 void LatencySessions::fill(Profile& profile) const {

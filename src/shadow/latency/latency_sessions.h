@@ -67,6 +67,8 @@ class LatencySessions final : public SampleInSteps<LatencyPlan, LatencyShot> {
                                          SampledProcess*) override {
         return {};
     }
+    // Kills the worker.
+    void finish() override { end_worker(); }
     // Adds load latencies, what probes saw of them, calibration, counters and notes. Calibrates the
     // machine if there is something to tell and nobody has done so yet.
     void fill(Profile& profile) const override;
@@ -81,6 +83,7 @@ class LatencySessions final : public SampleInSteps<LatencyPlan, LatencyShot> {
     LatencyShot take(SampledProcess& process, LatencyPlan plan) override;
     Result<SampleTaken> settle(SampledProcess& process, LatencyShot shot) override;
     Result<void> have_worker();
+    void end_worker();
     LatencyPlace& place_of(const SampledProcess& process);
     Result<LatencyPlan> plan_at(const Target& target, LatencyPlace& place);
     Result<void> time_in_stop(Target& target, LatencyShot& shot);
