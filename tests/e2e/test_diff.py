@@ -68,7 +68,10 @@ class DiffCase(TestCase):
         return path
 
     def exact(self, name, *command):
-        return self.run_to(name, ["--mode=exact"], command)
+        path = self.run_to(name, ["--mode=exact"], command)
+        profile = json.loads(path.read_text())
+        self.assertTrue(profile["stacks"], (profile["notes"], profile["sampling"]))
+        return path
 
     def diff(self, *words, status=KEPT, **options):
         done = self.shadowprof("diff", *words, **options)

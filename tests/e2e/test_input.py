@@ -126,8 +126,9 @@ class Run(Input):
 
 class Attached(Input):
     def attach(self, pid, duration):
+        # Samples of one size weigh the same: the bounds know no weights.
         return self.shadowprof("attach", "-q", "-o", self.profile_path, "--record-input", DENSE,
-                               f"--duration={duration}", pid)
+                               "--sample-size=1M", f"--duration={duration}", pid)
 
     def check(self, way):
         target, tag = self.start([victim("input"), way, "0"], stdout=subprocess.PIPE)
