@@ -23,6 +23,9 @@ constexpr std::chrono::milliseconds least_between_wiped_checks{25};
 
 // What a sample of fewer instructions has says little of the time that it stands for.
 constexpr std::uint64_t fewest_counted = 1000;
+// Of a window of which faults took nobody knows how much: at least so much of its time was the
+// program's. Some have ten instructions, which would count ten thousand times as often as others.
+constexpr double least_share_of_window = 0.1;
 
 // How much of a sample whose end is known is skipped: of one that turned out to be short, most is
 // to be left.
@@ -232,9 +235,10 @@ std::uint32_t SampleEmulation::weigh(const SampleJob& job, std::uint64_t instruc
         return sample_weight(job.stands_for_seconds, *job.window->time.seconds);
     // What ended it says that the program does something else there, unless that was the time.
     const bool is_cut = end && (*end == SampleEnd::time || *end == SampleEnd::met);
-    return sample_weight(job.stands_for_seconds,
-                         static_cast<double>(is_cut ? counted : std::max(counted, fewest_counted)) /
-                             *job.expected_speed);
+    const auto likely = static_cast<double>(is_cut ? counted : std::max(counted, fewest_counted)) /
+                        *job.expected_speed;
+    const auto least = fills_window ? least_share_of_window * job.window->time.passed_seconds : 0.0;
+    return sample_weight(job.stands_for_seconds, std::max(likely, least));
 }
 
 void SampleEmulation::note_window(const SampleJob& job, const SampleOutcome& outcome,
