@@ -69,7 +69,7 @@ class SampleSource {
     // Gives up what lives on of samples of these processes, by SampledProcess::number.
     virtual void drop_if(const std::function<bool(std::uint64_t process)>&) {}
     // No sample will be taken any more: gives up what it keeps for them.
-    virtual void finish() {}
+    virtual void end() {}
     // Adds what was measured.
     virtual void fill(Profile& profile) const = 0;
     // The same while a run is under way: what takes long is left out.

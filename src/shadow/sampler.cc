@@ -239,7 +239,7 @@ void Sampler::finish() {
     }
     drop_if([](auto) { return true; });
     // What fills the profile can take seconds. No dead worker is to lie about meanwhile.
-    for (auto* source : sources_) source->finish();
+    for (auto* source : sources_) source->end();
     runners_->end();
 }
 

@@ -68,7 +68,7 @@ class LatencySessions final : public SampleInSteps<LatencyPlan, LatencyShot> {
         return {};
     }
     // Kills the worker.
-    void finish() override { end_worker(); }
+    void end() override { end_worker(); }
     // Adds load latencies, what probes saw of them, calibration, counters and notes. Calibrates the
     // machine if there is something to tell and nobody has done so yet.
     void fill(Profile& profile) const override;
