@@ -23,8 +23,8 @@ constexpr std::chrono::milliseconds least_between_wiped_checks{25};
 
 // What a sample of fewer instructions has says little of the time that it stands for.
 constexpr std::uint64_t fewest_counted = 1000;
-// Of a window of which faults took nobody knows how much: at least so much of its time was the
-// program's. Some have ten instructions, which would count ten thousand times as often as others.
+// Faults may have taken most of a window. The program is then taken to have had at least this share
+// of it: ten instructions would else count ten thousand times as often as those of other windows.
 constexpr double least_share_of_window = 0.1;
 
 // How much of a sample whose end is known is skipped: of one that turned out to be short, most is

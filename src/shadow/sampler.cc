@@ -238,7 +238,8 @@ void Sampler::finish() {
         take_runner_events();
     }
     drop_if([](auto) { return true; });
-    // What fills the profile can take seconds. No dead worker is to lie about meanwhile.
+    // Filling the profile can take seconds, and the workers die with this thread: they are reaped
+    // before.
     for (auto* source : sources_) source->end();
     runners_->end();
 }

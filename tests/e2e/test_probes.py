@@ -147,6 +147,7 @@ class Probes(TestCase):
 
         def is_enough(seen):
             return seen["sampling"]["counters"]["latency_loads_timed"] > 500
+
         done, profile = self.profile_until(
             lambda seen: is_enough(seen) or cannot_time_loads(seen),
             lambda factor: (chase, "buckets", "65536", "small", str(400 * factor)), module=chase,

@@ -16,8 +16,8 @@ class Truth(TestCase):
 
     program = None
     work = None  # its argument
-    # Of samples that differ in length the short ones weigh more, and with them what is cut at their ends:
-    # bounds of so much a sample are true of samples of one size.
+    # Short samples weigh more than long ones, and so do the paths that are cut at their ends. A bound of so
+    # much a sample needs samples of one size.
     options = ("--sample-size=1M",)
     profile_of = {}
 
