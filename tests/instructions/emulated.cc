@@ -79,9 +79,9 @@ std::uint32_t EmulatedRunner::run_from(std::span<Slot> slots, std::uint32_t firs
     return first;
 }
 
-void EmulatedRunner::run(std::span<Slot> slots) {
+void EmulatedRunner::run(std::span<Slot> slots, std::uint32_t first) {
     const auto count = static_cast<std::uint32_t>(slots.size());
-    for (std::uint32_t next = 0; next < count;) {
+    for (auto next = first; next < count;) {
         if (pid_ >= 0 && cases_ >= cases_a_process) stop();
         if (pid_ < 0) start(slots);
         cases_ += count - next;

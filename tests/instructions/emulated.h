@@ -17,9 +17,9 @@ class EmulatedRunner {
     EmulatedRunner(const EmulatedRunner&) = delete;
     EmulatedRunner& operator=(const EmulatedRunner&) = delete;
 
-    // Fills in what came of each case at each level. `slots` must be memory that is shared with
-    // forked processes, and always the same.
-    void run(std::span<Slot> slots);
+    // Fills in what came of each case from the first given on at each level. `slots` must be memory
+    // that is shared with forked processes, and always begin at the same address.
+    void run(std::span<Slot> slots, std::uint32_t first = 0);
 
   private:
     void start(std::span<Slot> slots);

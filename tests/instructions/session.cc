@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <memory>
 #include <new>
 
 #include "left_out.h"
@@ -127,21 +128,35 @@ void Session::flush() {
     const auto slots = slots_.first(filled_);
     filled_ = 0;
     for (auto& slot : slots) machines_->native.run(slot.test, slot.native);
-    if (options_.in_process)
-        for (auto& slot : slots) machines_->own_emulator->run(slot);
-    else
-        machines_->emulated.run(slots);
+    emulate(slots, 0);
     for (auto& slot : slots)
         if (!enough()) judge(slot);
 }
 
-// How the emulated outcome differs from the native one, which is made again if it does: where a
-// case's RSP is no address, some virtual machines end an interrupt between two instructions in a
-// signal that neither of them raises.
-std::string Session::differences(Slot& slot, const Outcome& emulated) {
-    if (compare(slot.test, slot.native, emulated).empty()) return {};
-    machines_->native.run(slot.test, slot.native);
+void Session::emulate(std::span<Slot> slots, std::size_t first) {
+    if (options_.in_process)
+        for (auto& slot : slots.subspan(first)) machines_->own_emulator->run(slot);
+    else
+        machines_->emulated.run(slots, static_cast<std::uint32_t>(first));
+}
+
+// How the emulated outcome differs from the native one. Where a case's RSP is no address, some
+// virtual machines end an interrupt between two instructions in a signal that neither of them
+// raises, so the native outcome is made again. If it is another then, the case is emulated again,
+// too: the trace was checked beside the first one.
+std::string Session::differences(Slot& slot, std::size_t level) {
+    const auto& emulated = slot.emulated[level];
     auto found = compare(slot.test, slot.native, emulated);
+    if (found.empty()) return found;
+    const auto first_native = std::make_unique<Outcome>(slot.native);
+    machines_->native.run(slot.test, slot.native);
+    if (compare(slot.test, *first_native, slot.native).empty()) return found;
+    const auto first_emulated = std::make_unique<Outcome>(emulated);
+    first_emulated->trace_problem.fill(0);
+    const auto at = static_cast<std::size_t>(&slot - slots_.data());
+    emulate(slots_.first(at + 1), at);
+    found = compare(slot.test, slot.native, *first_emulated);
+    if (found.empty()) found = compare(slot.test, slot.native, emulated);
     native_disturbed_ += found.empty();
     return found;
 }
@@ -156,7 +171,7 @@ void Session::judge(Slot& slot) {
     for (std::size_t level = 0; level < trace_levels; ++level) {
         if (!(slot.test.levels >> level & 1)) continue;
         const auto& emulated = slot.emulated[level];
-        if (const auto found = differences(slot, emulated); !found.empty())
+        if (const auto found = differences(slot, level); !found.empty())
             return fail(slot, fmt::format(" at trace level {}:\n{}", level, found));
         if (sequence) continue;
         if (emulated.ending != Ending::single_stepped) {

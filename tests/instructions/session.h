@@ -57,7 +57,8 @@ class Session {
     void add_form_case(std::optional<Case> test, std::size_t form, bool also_lacking);
     void add(const Case& test);
     void flush();
-    std::string differences(Slot& slot, const Outcome& emulated);
+    void emulate(std::span<Slot> slots, std::size_t first);
+    std::string differences(Slot& slot, std::size_t level);
     void judge(Slot& slot);
     void fail(const Slot& slot, const std::string& what);
     std::string how_to_repeat(const Case& test) const;
