@@ -14,6 +14,7 @@
 
 #include "base/fd.h"
 #include "ptrace/fork_server.h"
+#include "ptrace/proc.h"
 #include "ptrace/test_support.h"
 
 namespace shadowprof::tracer_death_test {
@@ -93,11 +94,20 @@ int computes_beside(Facts& facts, int) {
     return harm == none && has_children(__WALL) ? a_child : harm;
 }
 
-// Its stack is none that the kernel made.
+bool has_leader() {
+    const auto state = read_thread_state(::getpid(), ::getpid());
+    return state && *state != 'Z';
+}
+
+// Its stack is none that the kernel made. It begins when the other thread has ended, which might be
+// borrowed in its place.
 int computes_in_the_only_thread(Facts& facts, int) {
     static Facts* shared;
     shared = &facts;
-    std::thread([] { ::_exit(compute(*shared, __WALL)); }).detach();
+    std::thread([] {
+        while (has_leader()) std::this_thread::yield();
+        ::_exit(compute(*shared, __WALL));
+    }).detach();
     ::syscall(SYS_exit, 0);
     return none;
 }
