@@ -179,6 +179,7 @@ Result<SampleTaken> LiveSamples::settle(SampledProcess& process, LiveShot shot) 
 Result<SampleTaken> LiveSamples::finish(SampledProcess& process, LiveShot shot) {
     if (shot.refusal) return *std::move(shot.refusal);
     if (shot.observed) {
+        costs_.on_observed(process);
         std::move(*shot.runner).prepare(first_preparation);
         return SampleTaken{.kind = SampleTaken::Kind::later,
                            .not_before = Clock::now() + first_preparation};

@@ -48,9 +48,10 @@ struct SampledProcess {
     CodeSpeeds speeds;
     FaultStorms storms;
     FaultPrice fault_price;
-    // The last sample, whose cost is not known in full yet, and its pause.
+    // The last sample, whose cost is not known in full yet, and its pause. Without a kind it was a
+    // look at where the threads are.
     struct Unsettled {
-        SampleKind kind = SampleKind::live;
+        std::optional<SampleKind> kind = {};
         double pause_seconds = 0;
     };
     std::optional<Unsettled> unsettled;

@@ -37,7 +37,6 @@ void Sampler::sample(SampleRunner::Lease runner, Clock::time_point now) {
     take_syscall_stops();
     if (options_.sample_time) process->kinds.begin_with_windows();
     costs_.settle(*process, now, runners_->cpu_ns());
-    keep_off_processors_of(*process);
 
     // 3. A kind of sample is chosen, which may be too dear now.
     SampleSource& source = choice_.next(*process);
@@ -45,6 +44,7 @@ void Sampler::sample(SampleRunner::Lease runner, Clock::time_point now) {
         return schedule_.postpone(now, *until);
 
     // 4. It is planned, taken and settled: see SampleInSteps.
+    keep_off_processors_of(*process);
     const auto number = process->number;
     const auto cost_before = costs_.total_seconds();
     const auto weight = std::uint64_t{schedule_.weight()} * processes_->running();

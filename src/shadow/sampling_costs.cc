@@ -74,8 +74,7 @@ void SamplingCosts::pass(Clock::time_point now, double processes) {
 std::optional<SamplingCosts::Clock::time_point> SamplingCosts::too_dear_until(
     double cost_seconds, Clock::time_point now) const {
     if (!budget_) return std::nullopt;
-    const auto when = budget_->when_within(costs_.total_seconds() + cost_seconds);
-    return when > now ? std::optional(when) : std::nullopt;
+    return budget_->too_dear_until(costs_.total_seconds(), cost_seconds, now);
 }
 
 bool SamplingCosts::has_much_room(double cost_seconds, Clock::time_point now) const {
@@ -104,9 +103,14 @@ void SamplingCosts::take_syscall_stops(const InputRecorder::Totals& totals) {
 }
 
 void SamplingCosts::on_sample(SampledProcess& process, SampleKind kind, nanoseconds pause) {
-    process.unsettled = {kind, std::chrono::duration<double>(pause).count()};
+    process.unsettled = {.kind = kind,
+                         .pause_seconds = std::chrono::duration<double>(pause).count()};
     process.kinds.on_sample(kind);
     if (kind == SampleKind::shadow) process.faults.on_fork(process.kinds.pages());
+}
+
+void SamplingCosts::on_observed(SampledProcess& process) {
+    process.unsettled.emplace();
 }
 
 void SamplingCosts::settle(SampledProcess& process, Clock::time_point now,
@@ -124,8 +128,9 @@ void SamplingCosts::settle(SampledProcess& process, Clock::time_point now,
         window_length_.observe(now, own_cpu_ns, waited);
         seconds += waited;
     }
-    if (const auto last = std::exchange(process.unsettled, {}))
-        process.kinds.on_cost(last->kind, last->pause_seconds + seconds);
+    const auto last = std::exchange(process.unsettled, {});
+    if (!last && budget_) budget_->on_look(seconds);
+    if (last && last->kind) process.kinds.on_cost(*last->kind, last->pause_seconds + seconds);
     process.kinds.on_pages(read_anonymous_pages(pid).value_or(0));
 }
 

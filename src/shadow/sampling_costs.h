@@ -52,6 +52,9 @@ class SamplingCosts {
     // A sample of the process was begun, which stood still for so long; what it costs beyond that
     // is known later.
     void on_sample(SampledProcess& process, SampleKind kind, std::chrono::nanoseconds pause);
+    // Where the process's threads are was taken down in a stop, and their code is translated ahead:
+    // what that costs is not the price of asking whether a sample is due.
+    void on_observed(SampledProcess& process);
     // Before a sample: what the process has paid since the last one goes to that. `own_cpu_ns`:
     // processor time of this process and the workers.
     void settle(SampledProcess& process, Clock::time_point now, std::uint64_t own_cpu_ns);

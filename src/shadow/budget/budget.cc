@@ -12,6 +12,9 @@ constexpr double first_factor = 5;
 constexpr double most_first_share = 0.05;
 // While something is owed, this part of what is earned pays it back.
 constexpr double share_for_debts = 0.5;
+// How much of what a look cost counts for what the next one will. Where too little is expected, a
+// sample is asked for twice.
+constexpr double dearer_looks = 0.5, cheaper_looks = 0.25;
 
 double seconds_between(Budget::Clock::time_point from, Budget::Clock::time_point to) {
     return std::max(std::chrono::duration<double>(to - from).count(), 0.0);
@@ -35,18 +38,36 @@ void Budget::pass(Clock::time_point now, double spent_seconds, double processes)
     earned_seconds_ = std::min(earned_seconds_, spent_seconds + most_saved_seconds);
 }
 
-// Seconds that are earned in a second from now on, if one process runs.
-double Budget::rate() const {
-    if (last_ < first_.end) return share_ + first_.share;
-    return first_.owed_seconds > 0 ? (1 - share_for_debts) * share_ : share_;
+// Seconds that are earned in a second from now on, if one process runs, once the first stretch is
+// over.
+double Budget::later_rate() const {
+    return first_.owed_seconds > 0 || last_ < first_.end ? (1 - share_for_debts) * share_ : share_;
 }
 
 Budget::Clock::time_point Budget::when_within(double cost_seconds) const {
     if (cost_seconds <= advance_seconds) return last_;
-    const auto missing_seconds =
-        std::clamp((cost_seconds - earned_seconds_) / rate(), -1.0, longest_wait_seconds);
-    return last_ + std::chrono::duration_cast<Clock::duration>(
-                       std::chrono::duration<double>(missing_seconds));
+    const auto after = [](Clock::time_point time, double seconds) {
+        return time + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(
+                          std::clamp(seconds, -1.0, longest_wait_seconds)));
+    };
+    const auto missing_seconds = cost_seconds - earned_seconds_;
+    const auto first_rate = share_ + first_.share;
+    const auto earned_at_first = first_rate * seconds_between(last_, first_.end);
+    if (missing_seconds <= earned_at_first) return after(last_, missing_seconds / first_rate);
+    return after(std::max(last_, first_.end), (missing_seconds - earned_at_first) / later_rate());
+}
+
+void Budget::on_look(double seconds) {
+    const auto part = seconds > look_seconds_ ? dearer_looks : cheaper_looks;
+    look_seconds_ += part * (seconds - look_seconds_);
+}
+
+std::optional<Budget::Clock::time_point> Budget::too_dear_until(double spent_seconds,
+                                                                double cost_seconds,
+                                                                Clock::time_point now) const {
+    const auto cost = spent_seconds + cost_seconds;
+    if (when_within(cost) <= now) return std::nullopt;
+    return when_within(cost + look_seconds_);
 }
 
 }  // namespace shadowprof

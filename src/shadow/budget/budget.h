@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 
 namespace shadowprof {
 
@@ -33,6 +34,14 @@ class Budget {
     // When `cost_seconds` in all will be within it, if one process runs from now on; a moment that
     // has passed if they are already.
     Clock::time_point when_within(double cost_seconds) const;
+    // So much was spent from one look whether a sample is within it to the next, with no sample in
+    // between: looking takes time, too, and so does the kernel's clock.
+    void on_look(double seconds);
+    // When a sample that costs `cost_seconds` will be within it, beside what is spent already and
+    // what the next look will find spent; nothing: it is. Without the latter, the price of looks
+    // would be all that a scarce budget is ever spent on.
+    std::optional<Clock::time_point> too_dear_until(double spent_seconds, double cost_seconds,
+                                                    Clock::time_point now) const;
 
   private:
     // Until `end`, and what has come of it that is not made up for yet.
@@ -42,7 +51,7 @@ class Budget {
         double owed_seconds = 0;
     };
 
-    double rate() const;
+    double later_rate() const;
     static double share_of(double percent) { return percent / 100 / (1 + percent / 100); }
 
     // What may be spent before it is earned: a program that soon ends is to have a sample. It is
@@ -54,6 +63,7 @@ class Budget {
     double share_;
     Clock::time_point last_;
     double earned_seconds_ = 0;
+    double look_seconds_ = 0;  // smoothed
     FirstStretch first_;
 };
 

@@ -61,6 +61,53 @@ TEST_CASE("a program that begins may be slowed by 50 ms in its first second, whi
     CHECK(earned(10, seconds(1)) == doctest::Approx(0.091).epsilon(0.05));
 }
 
+TEST_CASE("in the first stretch a wait that is longer than that goes on at the later rate") {
+    Budget budget(1);
+    budget.begin(start);
+    budget.allow_more_at_first();
+    budget.pass(start + milliseconds(100), 0.03);
+    const auto wait = wait_seconds(budget, start + milliseconds(100), 0.06);
+    CHECK(wait == doctest::Approx(0.9 + 0.01 / (0.5 * budget.share())).epsilon(0.05));
+}
+
+TEST_CASE("looks whether a sample is affordable do not use up what it would cost") {
+    struct Counts {
+        int looks = 0, samples = 0;
+    };
+    const auto in_100_seconds = [](double look_seconds) {
+        constexpr double sample_seconds = 0.002;
+        Budget budget(1);
+        budget.begin(start);
+        double spent = 0;
+        Counts counts;
+        bool sampled = false;
+        for (auto now = start; now < start + seconds(100);) {
+            budget.pass(now, spent);
+            spent += look_seconds;
+            if (!sampled) budget.on_look(look_seconds);
+            ++counts.looks;
+            const auto until = budget.too_dear_until(spent, sample_seconds, now);
+            sampled = !until;
+            if (until) {
+                now = *until + milliseconds(1);
+            } else {
+                spent += sample_seconds;
+                ++counts.samples;
+                now += milliseconds(1);
+            }
+        }
+        return counts;
+    };
+    const auto free = in_100_seconds(0), cheap = in_100_seconds(0.0001);
+    CHECK(free.samples >= 480);
+    CHECK(cheap.samples >= 400);
+    CHECK(cheap.looks < 3 * cheap.samples);
+    // What a look costs is part of what each sample costs then.
+    const auto dear = in_100_seconds(0.002);
+    CHECK(dear.samples >= 120);
+    CHECK(dear.looks < 4 * dear.samples);
+}
+
 TEST_CASE("what a target that slept was not slowed by is not made up for") {
     Budget budget(1);
     budget.begin(start);
