@@ -8,8 +8,11 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-// A thread on a processor has stopped by then, and has left it to the next.
-constexpr microseconds processor_time{100};
+// After its interruption, by when a thread on a processor is seen to stand still: 50 to 180 us in a
+// virtual machine whose processors interrupt each other slowly.
+constexpr microseconds processor_time{300};
+// When nobody has stopped for so long, none of the others has a processor.
+constexpr microseconds silence{200};
 // Who is not prompt looks often: when the first thread stopped is known no better than that.
 constexpr milliseconds longest_unprompt_sleep{1};
 
@@ -19,9 +22,15 @@ StopCourse::StopCourse(const StopLimits& limits, bool is_prompt, Clock::time_poi
     : limits_(limits),
       is_prompt_(is_prompt),
       interrupted_(now),
+      all_interrupted_(now),
       last_look_(now),
       look_(now),
       last_stop_(now) {}
+
+void StopCourse::note_interrupted(Clock::time_point now) {
+    all_interrupted_ = now;
+    look(now);
+}
 
 void StopCourse::look(Clock::time_point now) {
     last_look_ = look_;
@@ -32,7 +41,11 @@ void StopCourse::note_stop(bool would_run) {
     last_stop_ = look_;
     if (standing_ || !would_run) return;
     const auto seen = is_prompt_ ? look_ : last_look_;
-    standing_ = seen > interrupted_ + processor_time ? seen : interrupted_;
+    standing_ = had_processor(seen) ? interrupted_ : seen;
+}
+
+bool StopCourse::had_processor(Clock::time_point stopped) const {
+    return stopped <= all_interrupted_ + processor_time;
 }
 
 StopCourse::Clock::time_point StopCourse::end() const {
@@ -46,21 +59,21 @@ bool StopCourse::is_over() const {
 }
 
 bool StopCourse::may_leave_out() const {
-    return limits_.leaves_out_late && standing_ && look_ >= last_stop_ + processor_time;
+    return limits_.leaves_out_late && standing_ && look_ >= last_stop_ + silence;
 }
 
 StopLimits::Duration StopCourse::sleep_time(StopLimits::Duration longest) const {
     if (!standing_ && !is_prompt_)
         longest = std::min<StopLimits::Duration>(longest, longest_unprompt_sleep);
     if (standing_ && limits_.leaves_out_late)
-        longest = std::min<StopLimits::Duration>(longest, last_stop_ + processor_time - look_);
+        longest = std::min<StopLimits::Duration>(longest, last_stop_ + silence - look_);
     if (limits_.longest) longest = std::min<StopLimits::Duration>(longest, end() - look_);
     return std::max(longest, StopLimits::Duration{0});
 }
 
 StopCourse::Clock::time_point StopCourse::began() const {
     if (standing_) return *standing_;
-    return look_ > interrupted_ + processor_time ? look_ : interrupted_;
+    return had_processor(look_) ? interrupted_ : look_;
 }
 
 }  // namespace shadowprof

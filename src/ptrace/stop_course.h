@@ -19,7 +19,7 @@ struct StopLimits {
     bool leaves_out_late = false;
 };
 
-// Follows one stop, which begins when the threads are interrupted.
+// Follows one stop, which begins when the first thread is interrupted.
 class StopCourse {
   public:
     using Clock = std::chrono::steady_clock;
@@ -27,6 +27,8 @@ class StopCourse {
     // `is_prompt`: the caller is given a processor at once when a thread has stopped.
     StopCourse(const StopLimits& limits, bool is_prompt, Clock::time_point now);
 
+    // All threads have been interrupted.
+    void note_interrupted(Clock::time_point now);
     // Statuses of all threads are asked for now, ...
     void look(Clock::time_point now);
     // ... and one has stopped. `would_run`: it waits for nothing in the kernel.
@@ -36,18 +38,25 @@ class StopCourse {
     // One that would run stands still, and for a while nobody has stopped: the others have no
     // processor, or are busy in the kernel.
     bool may_leave_out() const;
+    // One that would run stands still, but had to be given a processor first: when they were
+    // interrupted, none of them had one.
+    bool found_none_on_processor() const { return standing_ && *standing_ > interrupted_; }
     // Until the next look, `longest` at most.
     StopLimits::Duration sleep_time(StopLimits::Duration longest) const;
-    // From when on a thread stood still that would have run. A thread on a processor stops in no
-    // time, so for the first that is the interruption. At the last look where there is none.
+    // From when on a thread stood still that would have run. A thread on a processor stops at once,
+    // so that is the first interruption where one had a processor. At the last look where none
+    // stands still.
     Clock::time_point began() const;
 
   private:
     Clock::time_point end() const;
+    bool had_processor(Clock::time_point stopped) const;
 
     StopLimits limits_;
     bool is_prompt_;
-    Clock::time_point interrupted_, last_look_, look_, last_stop_;
+    Clock::time_point interrupted_;      // the first
+    Clock::time_point all_interrupted_;  // the last
+    Clock::time_point last_look_, look_, last_stop_;
     std::optional<Clock::time_point> standing_;
 };
 

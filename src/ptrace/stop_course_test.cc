@@ -17,17 +17,31 @@ TEST_CASE("a thread that stops at once stands still from its interruption on") {
     course.look(start + 50us);
     course.note_stop(true);
     CHECK(course.began() == start);
-    course.look(start + 149us);
+    CHECK(!course.found_none_on_processor());
+    course.look(start + 249us);
     CHECK(!course.may_leave_out());
     CHECK(course.sleep_time(1h) == 1us);
-    course.look(start + 150us);
+    course.look(start + 250us);
     CHECK(course.may_leave_out());
+}
+
+TEST_CASE("a thread that stops soon after all were interrupted had a processor") {
+    StopCourse course(limited, true, start), late(limited, true, start);
+    for (auto* each : {&course, &late}) each->note_interrupted(start + 5ms);
+    course.look(start + 5ms + 300us);
+    course.note_stop(true);
+    CHECK(!course.found_none_on_processor());
+    CHECK(course.began() == start);
+    late.look(start + 5ms + 301us);
+    late.note_stop(true);
+    CHECK(late.found_none_on_processor());
+    CHECK(late.began() == start + 5ms + 301us);
 }
 
 TEST_CASE("nobody is late while one thread after the other stops, or if none would run") {
     StopCourse course(limited, true, start);
     for (int i = 1; i < 10; ++i) {
-        course.look(start + i * 90us);
+        course.look(start + i * 190us);
         CHECK(!course.may_leave_out());
         course.note_stop(i % 2 == 0);
     }
@@ -36,6 +50,7 @@ TEST_CASE("nobody is late while one thread after the other stops, or if none wou
     asleep.note_stop(false);
     asleep.look(start + 9ms);
     CHECK(!asleep.may_leave_out());
+    CHECK(!asleep.found_none_on_processor());
 }
 
 TEST_CASE("what a thread waits for a processor is no time in which it stands still") {
@@ -48,10 +63,11 @@ TEST_CASE("what a thread waits for a processor is no time in which it stands sti
         course->note_stop(true);
     }
     CHECK(!prompt.may_leave_out());
+    CHECK(prompt.found_none_on_processor());
     CHECK(prompt.began() == start + 10ms);
     // It may have stopped right behind the look before.
     CHECK(slow.began() == start + 9ms);
-    CHECK(slow.sleep_time(1h) == 100us);
+    CHECK(slow.sleep_time(1h) == 200us);
     prompt.look(start + 12ms - 1ns);
     CHECK(!prompt.is_over());
     prompt.look(start + 12ms);

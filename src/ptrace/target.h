@@ -163,6 +163,9 @@ class Target {
     bool has_late() const { return !late_.empty(); }
     // Since when a thread stood still that would have run, at the last stop(): see StopCourse.
     std::chrono::steady_clock::time_point stop_began() const { return stop_began_; }
+    // At the last stop(), none of the threads that would run had a processor. Who takes the first
+    // that comes by then takes those too often that are given one often, and for a short time.
+    bool had_no_processor() const { return had_no_processor_; }
     // From then until the last thread was told to go on. Not until that call returned: a thread
     // that wakes up on this processor takes it from us, and runs.
     std::chrono::nanoseconds last_pause() const { return stop_ended_ - stop_began_; }
@@ -277,6 +280,7 @@ class Target {
     std::uint64_t exec_count_ = 0;
     std::vector<std::string> executed_command_;
     std::chrono::steady_clock::time_point stop_began_, stop_ended_;
+    bool had_no_processor_ = false;
     SyscallWatcher* watcher_ = nullptr;
     const Relatives* relatives_ = nullptr;
     std::optional<WaitStatus> end_;

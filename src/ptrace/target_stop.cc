@@ -39,10 +39,12 @@ Result<ScopedStop> Target::stop(Sleepers sleepers, StopLimits limits) {
     if (!urgency_) urgency_.emplace();
     StopCourse course(limits, urgency_->is_granted(), Clock::now());
     interrupt_all(sleepers);
+    course.note_interrupted(Clock::now());
     held_ = true;
     std::vector<StoppedThread> stopped;
     auto result = settle_all(course);
     stop_began_ = course.began();
+    had_no_processor_ = course.found_none_on_processor();
     if (result && end_)
         result = Error{ErrorCode::gone, ESRCH, fmt::format("process {} has ended", pid_)};
     for (const auto& [tid, thread] : threads_) {

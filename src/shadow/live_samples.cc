@@ -22,6 +22,9 @@ constexpr milliseconds place_search{5};
 // Of translating ahead: before the first sample, and so much at most after each.
 constexpr milliseconds first_preparation{20};
 constexpr milliseconds later_preparation{10};
+// Where that is at the target's expense, no more than so many times what samples translate in their
+// stops: code that is not translated by now is hardly executed.
+constexpr int preparation_for_translation = 4;
 // How long a stop waits for the first thread, which is given no processor. Statuses of other
 // processes wait as long.
 constexpr milliseconds processor_wait{20};
@@ -97,10 +100,12 @@ LiveShot LiveSamples::take(SampledProcess& process, LivePlan plan) {
 Result<LiveShot> LiveSamples::take_in_time(SampledProcess& process, LivePlan& plan,
                                            bool& was_stopped) {
     Target& target = *process.target;
-    TRY_ASSIGN(auto stop, target.stop(Target::Sleepers::leave_alone,
-                                      {.longest = usable_time(target.thread_count()),
-                                       .processor_wait = processor_wait}));
+    TRY_ASSIGN(auto stop,
+               target.stop(Target::Sleepers::leave_alone,
+                           stop_limits(usable_time(target.thread_count()), processor_wait)));
     was_stopped = true;
+    if (const auto moment = another_moment(target, design_.random()))
+        return LiveShot{.later = true, .not_before = *moment};
     const auto reading = read_time_of_thread * static_cast<int>(stop.threads().size());
     if (Clock::now() + reading > target.stop_began() + usable_time(stop.threads().size()))
         return too_slow();
@@ -185,7 +190,8 @@ Result<SampleTaken> LiveSamples::finish(SampledProcess& process, LiveShot shot) 
                            .not_before = Clock::now() + first_preparation};
     }
     if (!shot.run)
-        return SampleTaken{.kind = shot.later ? SampleTaken::Kind::later : SampleTaken::Kind::idle};
+        return SampleTaken{.kind = shot.later ? SampleTaken::Kind::later : SampleTaken::Kind::idle,
+                           .not_before = shot.not_before};
     if (shot.cut) costs_.live_samples().add_cut();
     process.maps_changed = !shot.valid;
     if (!shot.valid) {
@@ -206,11 +212,14 @@ void LiveSamples::on_step(SampleRunner& runner) {
 }
 
 std::chrono::nanoseconds LiveSamples::on_finished(SampleRunner&, const SampleReport& report,
-                                                  SampledProcess*) {
+                                                  SampledProcess* process) {
     if (report.is_void) return {};
     costs_.live_samples().add_emulation(report.counters.emulation_ns,
                                         report.counters.translation_ns);
-    return later_preparation;
+    if (!process || !process->theft.is_contended()) return later_preparation;
+    return std::min<std::chrono::nanoseconds>(
+        later_preparation,
+        preparation_for_translation * std::chrono::nanoseconds(report.counters.translation_ns));
 }
 
 }  // namespace shadowprof

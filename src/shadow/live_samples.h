@@ -24,11 +24,12 @@ struct LiveShot {
     std::optional<SampleRunner::Lease> runner = {};  // no emulation was begun
     std::optional<SampleRunner::LiveRun> run = {};
     bool was_stopped = true;
-    bool observed = false;                     // where the threads are, and no more
-    bool later = false;                        // SampleTaken::Kind::later
-    bool valid = true;                         // the mappings were as planned
-    std::optional<std::string> maps_now = {};  // where not
-    bool cut = false;                          // by the time
+    bool observed = false;                                  // where the threads are, and no more
+    bool later = false;                                     // SampleTaken::Kind::later
+    std::chrono::steady_clock::time_point not_before = {};  // where it is
+    bool valid = true;                                      // the mappings were as planned
+    std::optional<std::string> maps_now = {};               // where not
+    bool cut = false;                                       // by the time
     std::optional<Error> refusal = {};
 };
 

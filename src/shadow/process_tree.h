@@ -33,6 +33,13 @@
 
 namespace shadowprof {
 
+// The last sample of a process, whose cost is not known in full yet, and its pause. Without a kind
+// it was a look at where the threads are.
+struct UnsettledSample {
+    std::optional<SampleKind> kind = {};
+    double pause_seconds = 0;
+};
+
 // One live process, and what the sampler keeps of it from sample to sample.
 struct SampledProcess {
     std::uint64_t number = 0;  // in the order of birth; the target that the user named is 0
@@ -48,13 +55,7 @@ struct SampledProcess {
     CodeSpeeds speeds;
     FaultStorms storms;
     FaultPrice fault_price;
-    // The last sample, whose cost is not known in full yet, and its pause. Without a kind it was a
-    // look at where the threads are.
-    struct Unsettled {
-        std::optional<SampleKind> kind = {};
-        double pause_seconds = 0;
-    };
-    std::optional<Unsettled> unsettled;
+    std::optional<UnsettledSample> unsettled;
     unsigned idle_in_a_row = 0;  // nothing executed when samples were due
     // It was idle for so long that it is looked at before it is stopped, and it sleeps. One that
     // sleeps now and then is stopped: threads that run for shorter than a stop takes would be

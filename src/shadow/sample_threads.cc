@@ -13,6 +13,8 @@ namespace {
 // Each costs the target microseconds; that many can be found in the pools of servers.
 constexpr std::size_t most_running = 256;
 constexpr std::size_t most_waiting = 64;
+// Longer than a thread has a processor while others want it, several times.
+constexpr std::chrono::milliseconds time_slices{10};
 
 bool waits_on_futex(const user_regs_struct& registers) {
     const auto operation = registers.rsi & static_cast<unsigned long long>(FUTEX_CMD_MASK);
@@ -43,6 +45,19 @@ std::vector<SampleThread> choose_threads(ScopedStop& stop, ThreadScope scope,
     if (running.empty()) return {};
     running.insert(running.end(), waiting.begin(), waiting.end());
     return running;
+}
+
+StopLimits stop_limits(std::optional<StopLimits::Duration> longest,
+                       StopLimits::Duration processor_wait) {
+    return {.longest = longest, .processor_wait = processor_wait, .leaves_out_late = true};
+}
+
+std::optional<std::chrono::steady_clock::time_point> another_moment(const Target& target,
+                                                                    std::mt19937_64& random) {
+    if (target.thread_count() <= 1 || !target.had_no_processor()) return std::nullopt;
+    const auto wait = std::uniform_real_distribution(0.5, 1.5)(random) * time_slices;
+    return std::chrono::steady_clock::now() +
+           std::chrono::duration_cast<std::chrono::steady_clock::duration>(wait);
 }
 
 std::vector<pid_t> tids_of(const std::vector<SampleThread>& threads) {

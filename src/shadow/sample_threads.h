@@ -1,6 +1,8 @@
 // Which threads of a stopped process take part in a sample.
 #pragma once
 
+#include <chrono>
+#include <optional>
 #include <random>
 #include <vector>
 
@@ -15,6 +17,16 @@ namespace shadowprof {
 // does so for the whole of a sample.
 std::vector<SampleThread> choose_threads(ScopedStop& stop, ThreadScope scope,
                                          std::mt19937_64& random);
+
+// How threads are stopped for a sample, within `longest` and `processor_wait` if these are given.
+// Those that have no processor at that moment are left out: they execute nothing at it, and each
+// has one when its turn comes.
+StopLimits stop_limits(std::optional<StopLimits::Duration> longest = {},
+                       StopLimits::Duration processor_wait = {});
+// Where none of several threads had a processor in the last stop, when to look again: at a moment
+// that has nothing to do with when they are given one.
+std::optional<std::chrono::steady_clock::time_point> another_moment(const Target& target,
+                                                                    std::mt19937_64& random);
 
 std::vector<pid_t> tids_of(const std::vector<SampleThread>& threads);
 

@@ -80,8 +80,13 @@ ShadowShot ShadowSamples::take(SampledProcess& process, ShadowPlan plan) {
 Result<void> ShadowSamples::fork_in_stop(SampledProcess& process, ShadowShot& shot) {
     Target& target = *process.target;
     auto& job = shot.job;
-    TRY_ASSIGN(auto stop, target.stop(Target::Sleepers::leave_alone));
+    TRY_ASSIGN(auto stop, target.stop(Target::Sleepers::leave_alone, stop_limits()));
     shot.was_stopped = true;
+    if (const auto moment = another_moment(target, design_.random())) {
+        shot.later = true;
+        shot.not_before = *moment;
+        return {};
+    }
     if (!stop.in_group_stop())
         job.threads = choose_threads(stop, options_.threads, design_.random());
     shot.later = (process.unforked.is_needed() && !process.unforked.check(target)) ||
@@ -105,10 +110,11 @@ Result<void> ShadowSamples::fork_in_stop(SampledProcess& process, ShadowShot& sh
     return {};
 }
 
-// Of several threads none knows what the others did in its window.
+// Of several threads none knows what the others did in its window; those that are late run in it.
 void ShadowSamples::watch_window(SampledProcess& process, ShadowShot& shot) {
     const auto& threads = shot.job.threads;
-    if (threads.size() != 1 || !options_.sample_time || !process.speeds.may_have_window()) return;
+    if (threads.size() != 1 || process.target->has_late()) return;
+    if (!options_.sample_time || !process.speeds.may_have_window()) return;
     const auto length = std::max(costs_.window_length(), process.storms.least_window());
     auto watch = WindowWatch::begin(process.target->pid(), threads[0].tid, threads[0].cpu,
                                     window_limits(options_, process.speeds, length),
@@ -138,7 +144,8 @@ Result<void> ShadowSamples::try_fork(ScopedStop& stop, SampledProcess& process, 
 Result<SampleTaken> ShadowSamples::settle(SampledProcess& process, ShadowShot shot) {
     if (shot.was_stopped) costs_.add_pause(process.target->last_pause());
     if (shot.refusal) return *std::move(shot.refusal);
-    if (shot.later) return SampleTaken{.kind = SampleTaken::Kind::later};
+    if (shot.later)
+        return SampleTaken{.kind = SampleTaken::Kind::later, .not_before = shot.not_before};
     if (shot.live) return live_.finish(process, *std::move(shot.live));
     if (!shot.replica) return SampleTaken{.kind = SampleTaken::Kind::idle};
     shot.replica->offer_to_oom_killer();

@@ -29,7 +29,8 @@ struct ShadowShot {
     std::optional<SampleRunner::Lease> runner;  // unless `live` has it
     SampleJob job;
     bool was_stopped = false;
-    bool later = false;  // SampleTaken::Kind::later
+    bool later = false;                                     // SampleTaken::Kind::later
+    std::chrono::steady_clock::time_point not_before = {};  // where it is
     std::optional<Replica> replica = {};
     std::optional<InputRecorder::Lease> input = {};
     std::optional<WindowWatch> window = {};

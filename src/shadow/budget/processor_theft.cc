@@ -13,6 +13,8 @@ namespace {
 
 // Beyond, looking would cost more than it tells.
 constexpr std::size_t most_threads = 256;
+// From one look to the next, of what is remembered of the earlier ones.
+constexpr double remembered = 0.75;
 
 }  // namespace
 
@@ -54,8 +56,11 @@ double ProcessorTheft::observe(Clock::time_point now, const RunTimes& times, std
     const auto run_ns = since(times.run_ns, before->times.run_ns);
     const auto delay_ns = since(times.delay_ns, before->times.delay_ns);
     const std::chrono::duration<double, std::nano> passed = now - before->time;
-    const auto beside_ns = since(ours_ns, before->ours_ns) - since(stopped_ns, before->stopped_ns);
-    const auto taken_ns = std::min(delay_ns, std::max(beside_ns, 0.0));
+    const auto beside_ns =
+        std::max(since(ours_ns, before->ours_ns) - since(stopped_ns, before->stopped_ns), 0.0);
+    const auto taken_ns = std::min(delay_ns, beside_ns);
+    beside_ns_ = remembered * beside_ns_ + beside_ns;
+    taken_ns_ = remembered * taken_ns_ + taken_ns;
     const auto threads = std::max(1.0, (run_ns + delay_ns) / passed.count());
     return std::min(taken_ns / threads, passed.count()) / 1e9;
 }

@@ -35,6 +35,9 @@ class ProcessorTheft {
     // that wait at the same time lose that time once.
     double observe(Clock::time_point now, const RunTimes& times, std::uint64_t ours_ns,
                    std::uint64_t stopped_ns = 0);
+    // Of late, most of what we ran beside the target may have been at its expense: there is hardly
+    // a processor that it has no use for.
+    bool is_contended() const { return 2 * taken_ns_ > beside_ns_; }
 
   private:
     struct Look {
@@ -43,6 +46,9 @@ class ProcessorTheft {
         std::uint64_t ours_ns, stopped_ns;
     };
     std::optional<Look> last_;
+    // What we ran beside it, and how much of that may have been at its expense: recent times count
+    // most.
+    double beside_ns_ = 0, taken_ns_ = 0;
 };
 
 }  // namespace shadowprof

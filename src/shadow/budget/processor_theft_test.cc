@@ -69,6 +69,29 @@ TEST_CASE("what we run while the target stands still takes no processor from it"
           doctest::Approx(0.010));
 }
 
+TEST_CASE("processors are contended where what we ran was mostly waited for, of late") {
+    ProcessorTheft theft;
+    CHECK_FALSE(theft.is_contended());
+    auto now = start;
+    std::uint64_t ours_ns = 0, delay_ns = 0;
+    const auto pass = [&](std::uint64_t ran_ns, std::uint64_t waited_ns) {
+        now += milliseconds(100);
+        ours_ns += ran_ns;
+        delay_ns += waited_ns;
+        theft.observe(now, {.run_ns = 0, .delay_ns = delay_ns}, ours_ns);
+    };
+    pass(0, 0);
+    pass(10 * ms, 2 * ms);
+    CHECK_FALSE(theft.is_contended());
+    // However long threads waited, it was for us only as long as we ran.
+    pass(10 * ms, 90 * ms);
+    CHECK(theft.is_contended());
+    pass(1 * ms, 0);
+    CHECK(theft.is_contended());
+    for (int i = 0; i < 4; ++i) pass(10 * ms, 0);
+    CHECK_FALSE(theft.is_contended());
+}
+
 TEST_CASE("threads that wait at the same time lose it once") {
     ProcessorTheft theft;
     theft.observe(start, {}, 0);
