@@ -2,12 +2,18 @@
 
 #include "base/clock.h"
 #include "base/readable.h"
+#include "ptrace/proc.h"
 
 namespace shadowprof {
 namespace {
 
 constexpr std::chrono::milliseconds look_period{50};
 constexpr std::size_t noted_divergences = 3;
+
+bool lives(pid_t pid) {
+    const auto state = read_thread_state(pid, pid);
+    return state && *state != 'Z' && *state != 'X';
+}
 
 }  // namespace
 
@@ -94,7 +100,8 @@ double ExactRun::seconds() const {
 void ExactRun::run(Target& target, const ProgressListener& on_progress, int end_request) {
     begin_ = Clock::now();
     const auto followed = follow(target, on_progress, end_request);
-    if (!followed && followed.error().code != ErrorCode::gone)
+    // The end of the program is the end of what there is to follow, unless it lives.
+    if (!followed && (followed.error().code != ErrorCode::gone || lives(target.pid())))
         stats_.stopped_early = followed.error().message;
     // What cannot be detached goes on when shadowprof ends.
     is_readable(end_request) ? (void)target.detach() : run_to_end(hub_, target);
@@ -120,7 +127,8 @@ Result<void> ExactRun::follow(Target& target, const ProgressListener& on_progres
     };
     auto stop = target.stop();
     if (!stop) return std::move(stop).error();
-    if (stop->threads().empty()) return {};
+    if (stop->threads().empty())
+        return Error{ErrorCode::gone, ESRCH, "no thread of the program stood still at its begin"};
     IntervalRun intervals(*stop, worker_, consumer, options, stats_, divergences_);
     auto result = intervals.run();
     consumer.drain();
