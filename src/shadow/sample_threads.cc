@@ -48,8 +48,8 @@ std::vector<SampleThread> choose_threads(ScopedStop& stop, ThreadScope scope,
 }
 
 StopLimits stop_limits(std::optional<StopLimits::Duration> longest,
-                       StopLimits::Duration processor_wait) {
-    return {.longest = longest, .processor_wait = processor_wait, .leaves_out_late = true};
+                       StopLimits::Duration wait_for_processor) {
+    return {.longest = longest, .processor_wait = wait_for_processor, .leaves_out_late = true};
 }
 
 std::optional<std::chrono::steady_clock::time_point> another_moment(const Target& target,

@@ -18,11 +18,11 @@ namespace shadowprof {
 std::vector<SampleThread> choose_threads(ScopedStop& stop, ThreadScope scope,
                                          std::mt19937_64& random);
 
-// How threads are stopped for a sample, within `longest` and `processor_wait` if these are given.
-// Those that have no processor at that moment are left out: they execute nothing at it, and each
-// has one when its turn comes.
+// How threads are stopped for a sample, within `longest` and `wait_for_processor` if these are
+// given. Those that have no processor at that moment are left out: they execute nothing at it, and
+// each has one when its turn comes.
 StopLimits stop_limits(std::optional<StopLimits::Duration> longest = {},
-                       StopLimits::Duration processor_wait = {});
+                       StopLimits::Duration wait_for_processor = {});
 // Where none of several threads had a processor in the last stop, when to look again: at a moment
 // that has nothing to do with when they are given one.
 std::optional<std::chrono::steady_clock::time_point> another_moment(const Target& target,
