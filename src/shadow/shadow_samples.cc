@@ -110,7 +110,8 @@ Result<void> ShadowSamples::fork_in_stop(SampledProcess& process, ShadowShot& sh
     return {};
 }
 
-// Of several threads none knows what the others did in its window; those that are late run in it.
+// A window is of a single thread: of several, none knows what the others did in it. Threads that
+// were late for the stop are among these.
 void ShadowSamples::watch_window(SampledProcess& process, ShadowShot& shot) {
     const auto& threads = shot.job.threads;
     if (threads.size() != 1 || process.target->has_late()) return;

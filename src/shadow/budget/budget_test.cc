@@ -102,7 +102,7 @@ TEST_CASE("looks whether a sample is affordable do not use up what it would cost
     CHECK(free.samples >= 480);
     CHECK(cheap.samples >= 400);
     CHECK(cheap.looks < 3 * cheap.samples);
-    // What a look costs is part of what each sample costs then.
+    // A look that costs as much as a sample halves the number of samples at least.
     const auto dear = in_100_seconds(0.002);
     CHECK(dear.samples >= 120);
     CHECK(dear.looks < 4 * dear.samples);

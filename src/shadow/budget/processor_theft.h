@@ -35,8 +35,8 @@ class ProcessorTheft {
     // that wait at the same time lose that time once.
     double observe(Clock::time_point now, const RunTimes& times, std::uint64_t ours_ns,
                    std::uint64_t stopped_ns = 0);
-    // Of late, most of what we ran beside the target may have been at its expense: there is hardly
-    // a processor that it has no use for.
+    // The target's threads waited for a processor for more than half of the time that we ran beside
+    // it. Recent times count most.
     bool is_contended() const { return 2 * taken_ns_ > beside_ns_; }
 
   private:
@@ -46,9 +46,9 @@ class ProcessorTheft {
         std::uint64_t ours_ns, stopped_ns;
     };
     std::optional<Look> last_;
-    // What we ran beside it, and how much of that may have been at its expense: recent times count
-    // most.
-    double beside_ns_ = 0, taken_ns_ = 0;
+    // Both fade from look to look.
+    double beside_ns_ = 0;  // that we ran while the target did not stand still
+    double taken_ns_ = 0;   // the part of it in which threads of the target may have waited for us
 };
 
 }  // namespace shadowprof

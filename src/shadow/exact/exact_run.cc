@@ -100,7 +100,7 @@ double ExactRun::seconds() const {
 void ExactRun::run(Target& target, const ProgressListener& on_progress, int end_request) {
     begin_ = Clock::now();
     const auto followed = follow(target, on_progress, end_request);
-    // The end of the program is the end of what there is to follow, unless it lives.
+    // A program that has ended was followed to its end.
     if (!followed && (followed.error().code != ErrorCode::gone || lives(target.pid())))
         stats_.stopped_early = followed.error().message;
     // What cannot be detached goes on when shadowprof ends.
