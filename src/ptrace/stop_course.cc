@@ -11,8 +11,6 @@ using std::chrono::milliseconds;
 // After its interruption, by when a thread on a processor is seen to stand still: 50 to 180 us in a
 // virtual machine whose processors interrupt each other slowly.
 constexpr microseconds processor_time{300};
-// When nobody has stopped for so long, none of the others has a processor.
-constexpr microseconds silence{200};
 // Who is not prompt looks often: when the first thread stopped is known no better than that.
 constexpr milliseconds longest_unprompt_sleep{1};
 
@@ -59,14 +57,14 @@ bool StopCourse::is_over() const {
 }
 
 bool StopCourse::may_leave_out() const {
-    return limits_.leaves_out_late && standing_ && look_ >= last_stop_ + silence;
+    return limits_.silence && standing_ && look_ >= last_stop_ + *limits_.silence;
 }
 
 StopLimits::Duration StopCourse::sleep_time(StopLimits::Duration longest) const {
     if (!standing_ && !is_prompt_)
         longest = std::min<StopLimits::Duration>(longest, longest_unprompt_sleep);
-    if (standing_ && limits_.leaves_out_late)
-        longest = std::min<StopLimits::Duration>(longest, last_stop_ + silence - look_);
+    if (standing_ && limits_.silence)
+        longest = std::min<StopLimits::Duration>(longest, last_stop_ + *limits_.silence - look_);
     if (limits_.longest) longest = std::min<StopLimits::Duration>(longest, end() - look_);
     return std::max(longest, StopLimits::Duration{0});
 }

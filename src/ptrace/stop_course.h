@@ -14,9 +14,10 @@ struct StopLimits {
     std::optional<Duration> longest = std::nullopt;
     // With `longest`: how much later the first may stop. One that has no processor loses nothing.
     Duration processor_wait{0};
-    // Threads that have no processor when another that would run stands still already are left out:
-    // they execute nothing until they stop, and go on at once when they do.
-    bool leaves_out_late = false;
+    // When one that would run stands still, and nobody has stopped for so long, the others are left
+    // out: they have no processor, or are busy in the kernel. They execute nothing until they stop,
+    // and go on at once when they do. Nothing: all are waited for.
+    std::optional<Duration> silence = std::nullopt;
 };
 
 // Follows one stop, which begins when the first thread is interrupted.
@@ -35,8 +36,7 @@ class StopCourse {
     void note_stop(bool would_run);
 
     bool is_over() const;
-    // One that would run stands still, and for a while nobody has stopped: the others have no
-    // processor, or are busy in the kernel.
+    // The others are late: StopLimits::silence.
     bool may_leave_out() const;
     // One that would run stands still, but had to be given a processor first: when they were
     // interrupted, none of them had one.

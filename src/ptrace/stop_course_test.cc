@@ -8,7 +8,7 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr StopCourse::Clock::time_point start{1h};
-constexpr StopLimits limited{.longest = 2ms, .processor_wait = 20ms, .leaves_out_late = true};
+constexpr StopLimits limited{.longest = 2ms, .processor_wait = 20ms, .silence = 200us};
 
 }  // namespace
 

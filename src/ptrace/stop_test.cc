@@ -186,7 +186,7 @@ TEST_CASE("threads without a processor are left out of a stop, stand still, and 
     need(target);
     int rounds = 0, incomplete = 0;
     REQUIRE(pump_until(hub, **target, [&] {
-        auto stop = (*target)->stop(Target::Sleepers::leave_alone, {.leaves_out_late = true});
+        auto stop = (*target)->stop(Target::Sleepers::leave_alone, {.silence = 200us});
         const auto stopped = need(stop).threads().size();
         CHECK(stopped > 0);
         const auto before = race_seen->seen();

@@ -163,8 +163,9 @@ class Target {
     bool has_late() const { return !late_.empty(); }
     // Since when a thread stood still that would have run, at the last stop(): see StopCourse.
     std::chrono::steady_clock::time_point stop_began() const { return stop_began_; }
-    // At the last stop(), none of the threads that would run had a processor. Who takes the first
-    // that comes by then takes those too often that are given one often, and for a short time.
+    // At the last stop(), none of the threads that would run had a processor, and some came late.
+    // Who takes the first that comes by then takes those too often that are given one often, and
+    // for a short time.
     bool had_no_processor() const { return had_no_processor_; }
     // From then until the last thread was told to go on. Not until that call returned: a thread
     // that wakes up on this processor takes it from us, and runs.

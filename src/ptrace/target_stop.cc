@@ -44,7 +44,7 @@ Result<ScopedStop> Target::stop(Sleepers sleepers, StopLimits limits) {
     std::vector<StoppedThread> stopped;
     auto result = settle_all(course);
     stop_began_ = course.began();
-    had_no_processor_ = course.found_none_on_processor();
+    had_no_processor_ = course.found_none_on_processor() && has_late();
     if (result && end_)
         result = Error{ErrorCode::gone, ESRCH, fmt::format("process {} has ended", pid_)};
     for (const auto& [tid, thread] : threads_) {

@@ -102,7 +102,7 @@ Result<LiveShot> LiveSamples::take_in_time(SampledProcess& process, LivePlan& pl
     Target& target = *process.target;
     TRY_ASSIGN(auto stop,
                target.stop(Target::Sleepers::leave_alone,
-                           stop_limits(usable_time(target.thread_count()), processor_wait)));
+                           live_stop_limits(usable_time(target.thread_count()), processor_wait)));
     was_stopped = true;
     if (const auto moment = another_moment(target, design_.random()))
         return LiveShot{.later = true, .not_before = *moment};

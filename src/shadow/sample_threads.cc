@@ -13,6 +13,11 @@ namespace {
 // Each costs the target microseconds; that many can be found in the pools of servers.
 constexpr std::size_t most_running = 256;
 constexpr std::size_t most_waiting = 64;
+// StopLimits::silence: threads on processors stop one right after the other.
+constexpr std::chrono::microseconds live_silence{200};
+// Each interrupted thread needs a processor for microseconds only, so they are all through soon
+// where nobody else wants it.
+constexpr std::chrono::milliseconds shadow_silence{2};
 // Longer than a thread has a processor while others want it, several times.
 constexpr std::chrono::milliseconds time_slices{10};
 
@@ -47,14 +52,17 @@ std::vector<SampleThread> choose_threads(ScopedStop& stop, ThreadScope scope,
     return running;
 }
 
-StopLimits stop_limits(std::optional<StopLimits::Duration> longest,
-                       StopLimits::Duration wait_for_processor) {
-    return {.longest = longest, .processor_wait = wait_for_processor, .leaves_out_late = true};
+StopLimits live_stop_limits(StopLimits::Duration longest, StopLimits::Duration wait_for_processor) {
+    return {.longest = longest, .processor_wait = wait_for_processor, .silence = live_silence};
+}
+
+StopLimits shadow_stop_limits() {
+    return {.silence = shadow_silence};
 }
 
 std::optional<std::chrono::steady_clock::time_point> another_moment(const Target& target,
                                                                     std::mt19937_64& random) {
-    if (target.thread_count() <= 1 || !target.had_no_processor()) return std::nullopt;
+    if (!target.had_no_processor()) return std::nullopt;
     const auto wait = std::uniform_real_distribution(0.5, 1.5)(random) * time_slices;
     return std::chrono::steady_clock::now() +
            std::chrono::duration_cast<std::chrono::steady_clock::duration>(wait);

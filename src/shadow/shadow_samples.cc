@@ -80,7 +80,7 @@ ShadowShot ShadowSamples::take(SampledProcess& process, ShadowPlan plan) {
 Result<void> ShadowSamples::fork_in_stop(SampledProcess& process, ShadowShot& shot) {
     Target& target = *process.target;
     auto& job = shot.job;
-    TRY_ASSIGN(auto stop, target.stop(Target::Sleepers::leave_alone, stop_limits()));
+    TRY_ASSIGN(auto stop, target.stop(Target::Sleepers::leave_alone, shadow_stop_limits()));
     shot.was_stopped = true;
     if (const auto moment = another_moment(target, design_.random())) {
         shot.later = true;

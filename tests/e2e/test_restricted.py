@@ -181,7 +181,7 @@ class Bursts(TestCase):
 
     def test_time_ends_what_goes_on_for_ever(self):
         """Each burst would fetch page after page of sixteen MiB."""
-        profile = self.in_bursts("--burst=200us/2ms", "--sample-size=1G", rounds=500, mib="16",
+        profile = self.in_bursts("--burst=2ms/20ms", "--sample-size=1G", rounds=500, mib="16",
                                  is_enough=lambda profile: taken(profile) > 20)
         ended = profile["sampling"]["ended"]
         self.assertGreater(ended.get("time", 0), 0)

@@ -60,6 +60,9 @@ class Threads(TestCase):
                                if thread["instructions"] > 0), 32)
         shares = self.shares(profile)
         self.assertAlmostEqual(shares["thread_odd"], 0.5, delta=0.15)
+        # A sample of a part of them comes to an end when these have all met, and is about what
+        # happens there.
+        self.assertLess(shares["thread_short"], 0.1)
 
     def test_main_thread_alone(self):
         profile = self.profile_threads("--threads=main")
