@@ -22,6 +22,7 @@
 #include "shadow/budget/fault_watch.h"
 #include "shadow/budget/kind_choice.h"
 #include "shadow/budget/processor_theft.h"
+#include "shadow/budget/standing_cost.h"
 #include "shadow/code_speeds.h"
 #include "shadow/fault_price.h"
 #include "shadow/process_log.h"
@@ -51,6 +52,7 @@ struct SampledProcess {
     bool maps_changed = false;  // between the plan of the last live sample and its stop
     FaultWatch faults;
     ProcessorTheft theft;
+    StandingCost standing;
     KindChoice kinds;
     CodeSpeeds speeds;
     FaultStorms storms;

@@ -4,6 +4,12 @@
 #include "shadow/sampler.h"
 
 namespace shadowprof {
+namespace {
+
+// What a process pays without samples is seen when these are asked for: so seldom at least.
+constexpr std::chrono::seconds longest_wait_for_budget{1};
+
+}  // namespace
 
 bool Sampler::may_take_more(Clock::time_point now) const {
     if (settings_.is_stopped()) return false;
@@ -36,12 +42,12 @@ void Sampler::sample(SampleRunner::Lease runner, Clock::time_point now) {
     }
     take_syscall_stops();
     if (options_.sample_time) process->kinds.begin_with_windows();
-    costs_.settle(*process, now, runners_->cpu_ns());
+    costs_.settle(*process, now, runners_->cpu_ns(), runners_->is_busy());
 
     // 3. A kind of sample is chosen, which may be too dear now.
     SampleSource& source = choice_.next(*process);
     if (const auto until = costs_.too_dear_until(source.expected_cost_seconds(*process), now))
-        return schedule_.postpone(now, *until);
+        return schedule_.postpone(now, std::min(*until, now + longest_wait_for_budget));
 
     // 4. It is planned, taken and settled: see SampleInSteps.
     keep_off_processors_of(*process);

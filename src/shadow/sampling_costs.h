@@ -56,8 +56,9 @@ class SamplingCosts {
     // what that costs is not the price of asking whether a sample is due.
     void on_observed(SampledProcess& process);
     // Before a sample: what the process has paid since the last one goes to that. `own_cpu_ns`:
-    // processor time of this process and the workers.
-    void settle(SampledProcess& process, Clock::time_point now, std::uint64_t own_cpu_ns);
+    // processor time of this process and the workers; `is_sampling`: samples go on.
+    void settle(SampledProcess& process, Clock::time_point now, std::uint64_t own_cpu_ns,
+                bool is_sampling);
 
     double total_seconds() const { return costs_.total_seconds(); }
     // The price of a fault that a fork has induced, by itself, while the replica lives.
@@ -77,6 +78,7 @@ class SamplingCosts {
     WindowLength window_length_;
     double budget_percent_;  // that the run began with; 0: none
     std::optional<Budget> budget_;
+    double written_off_seconds_ = 0;  // of the budget: Budget::write_off()
     double syscall_stop_price_ns_ = 0;
     InputRecorder::Totals recorded_;  // the part of it that is accounted for
 };

@@ -12,6 +12,7 @@ constexpr double first_factor = 5;
 constexpr double most_first_share = 0.05;
 // While something is owed, this part of what is earned pays it back.
 constexpr double share_for_debts = 0.5;
+constexpr double most_standing_share = 0.5;
 // How much of what a look cost counts for what the next one will. Where too little is expected, a
 // sample is asked for twice.
 constexpr double dearer_looks = 0.5, cheaper_looks = 0.25;
@@ -55,6 +56,13 @@ Budget::Clock::time_point Budget::when_within(double cost_seconds) const {
     const auto earned_at_first = first_rate * seconds_between(last_, first_.end);
     if (missing_seconds <= earned_at_first) return after(last_, missing_seconds / first_rate);
     return after(std::max(last_, first_.end), (missing_seconds - earned_at_first) / later_rate());
+}
+
+double Budget::write_off(double standing_seconds, double passed_seconds) {
+    const auto beyond = standing_seconds - most_standing_share * later_rate() * passed_seconds;
+    if (beyond <= 0) return 0;
+    earned_seconds_ += beyond;
+    return beyond;
 }
 
 void Budget::on_look(double seconds) {

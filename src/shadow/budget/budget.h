@@ -34,6 +34,10 @@ class Budget {
     // When `cost_seconds` in all will be within it, if one process runs from now on; a moment that
     // has passed if they are already.
     Clock::time_point when_within(double cost_seconds) const;
+    // In so much time that has passed, so much was spent that is spent without samples, too. It
+    // takes half of what was earned at most: whoever pays for being followed is to have samples for
+    // it, even if that is more than the budget. Answers what is beyond.
+    double write_off(double standing_seconds, double passed_seconds);
     // So much was spent from one look whether a sample is within it to the next, with no sample in
     // between: looking takes time, too, and so does the kernel's clock.
     void on_look(double seconds);

@@ -108,6 +108,28 @@ TEST_CASE("looks whether a sample is affordable do not use up what it would cost
     CHECK(dear.looks < 4 * dear.samples);
 }
 
+TEST_CASE("what is spent without samples leaves half of what is earned for these") {
+    Budget budget(1);
+    budget.begin(start);
+    double spent = 0;
+    int samples = 0;
+    constexpr double sample_seconds = 0.002;
+    for (auto now = start; now < start + seconds(100); now += milliseconds(10)) {
+        budget.pass(now, spent);
+        spent += 0.0005;
+        budget.write_off(0.0005, 0.01);
+        if (budget.too_dear_until(spent, sample_seconds, now)) continue;
+        spent += sample_seconds;
+        ++samples;
+    }
+    // Of 0.99 s that are earned.
+    CHECK(samples >= 240);
+    CHECK(samples <= 250);
+    // Less than that is a cost like all others.
+    CHECK(budget.write_off(0.0001, 0.1) == 0);
+    CHECK(budget.write_off(0.0015, 0.1) == doctest::Approx(0.0010).epsilon(0.02));
+}
+
 TEST_CASE("what a target that slept was not slowed by is not made up for") {
     Budget budget(1);
     budget.begin(start);

@@ -1,0 +1,41 @@
+// What a process pays whether samples are taken of it or not.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <optional>
+
+namespace shadowprof {
+
+// Threads that are born stop, the kernel's clock takes time, and so does each question whether a
+// sample is due.
+class StandingCost {
+  public:
+    using Clock = std::chrono::steady_clock;
+
+    struct Part {
+        double seconds = 0;
+        double passed_seconds = 0;  // in which it was paid
+    };
+
+    // `seconds`: what the process has paid since the last call; `sampled`: a sample was begun
+    // since; `is_sampling`: one goes on. The part of it that it would have paid without samples:
+    // all, or what is usual in so much time. Nothing before the second stretch without samples:
+    // what came before is taken to be like it, as the first may have what beginning takes.
+    Part observe(Clock::time_point now, double seconds, bool sampled, bool is_sampling = false);
+
+  private:
+    static constexpr std::size_t remembered_stretches = 3;
+
+    bool is_known() const { return stretches_ >= 2; }
+    double usual_rate() const;
+
+    std::optional<Clock::time_point> last_;
+    bool was_sampling_ = false;
+    std::array<double, remembered_stretches> rates_ = {};  // seconds a second
+    std::size_t stretches_ = 0;
+    Part first_;  // paid in the first stretch without samples
+};
+
+}  // namespace shadowprof
