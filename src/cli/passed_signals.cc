@@ -15,8 +15,9 @@ namespace shadowprof {
 namespace {
 
 // How long hand_on() waits for the tracing process to get the same signal, if it was sent to the
-// whole group.
-constexpr int group_signal_ms = 20;
+// whole group, and how often it looks. Where processors are busy, that process may have taken the
+// signal and not be at its handler yet: then it is neither pending nor counted.
+constexpr int longest_group_wait_ms = 100, group_look_ms = 5;
 
 // Where the handler counts: PassedSignals::counted_. Handlers can use globals only.
 std::array<std::atomic<std::uint32_t>, 65>* counts_of_handler = nullptr;
@@ -54,15 +55,21 @@ int PassedSignals::hand_on(pid_t tracer) {
     signalfd_siginfo seen;
     if (::read(signals_.fd(), &seen, sizeof seen) != sizeof seen) return 0;
     const auto signal = static_cast<int>(seen.ssi_signo);
-    ::poll(nullptr, 0, group_signal_ms);
-    if (is_for_group(signal, tracer)) return 0;
+    for (int waited_ms = 0; waited_ms < longest_group_wait_ms; waited_ms += group_look_ms) {
+        ::poll(nullptr, 0, group_look_ms);
+        if (is_for_group(signal, tracer)) return 0;
+    }
     send(signal);
     return ++passed_on_ > 1 ? signal : 0;
 }
 
 bool PassedSignals::is_for_group(int signal, pid_t tracer) {
     const auto at = static_cast<std::size_t>(signal);
-    const std::uint32_t got = (*counted_)[at] + (is_pending(signal, tracer) ? 1 : 0);
+    const std::uint32_t before = (*counted_)[at];
+    const bool pending = is_pending(signal, tracer);
+    const std::uint32_t after = (*counted_)[at];
+    // Where the handler ran in between, it may be the one that was pending.
+    const std::uint32_t got = after + (pending && after == before ? 1 : 0);
     if (got == taken_for_group_[at]) return false;
     taken_for_group_[at] = got;
     return true;

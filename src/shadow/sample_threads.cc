@@ -15,9 +15,6 @@ constexpr std::size_t most_running = 256;
 constexpr std::size_t most_waiting = 64;
 // StopLimits::silence: threads on processors stop one right after the other.
 constexpr std::chrono::microseconds live_silence{200};
-// Each interrupted thread needs a processor for microseconds only, so they are all through soon
-// where nobody else wants it.
-constexpr std::chrono::milliseconds shadow_silence{2};
 // Longer than a thread has a processor while others want it, several times.
 constexpr std::chrono::milliseconds time_slices{10};
 
@@ -54,10 +51,6 @@ std::vector<SampleThread> choose_threads(ScopedStop& stop, ThreadScope scope,
 
 StopLimits live_stop_limits(StopLimits::Duration longest, StopLimits::Duration wait_for_processor) {
     return {.longest = longest, .processor_wait = wait_for_processor, .silence = live_silence};
-}
-
-StopLimits shadow_stop_limits() {
-    return {.silence = shadow_silence};
 }
 
 std::optional<std::chrono::steady_clock::time_point> another_moment(const Target& target,

@@ -20,11 +20,8 @@ std::vector<SampleThread> choose_threads(ScopedStop& stop, ThreadScope scope,
 
 // How threads are stopped for a live sample, within `longest` and `wait_for_processor`. Those that
 // have no processor at that moment are left out: they execute nothing at it, and each has one when
-// its turn comes.
+// its turn comes. A shadow is of all threads: others wait for what they do in so long a sample.
 StopLimits live_stop_limits(StopLimits::Duration longest, StopLimits::Duration wait_for_processor);
-// The same for a shadow, which is of all threads unless some are kept from the processors by other
-// programs: others wait for what they do in so long a sample.
-StopLimits shadow_stop_limits();
 // Where none of several threads had a processor in the last stop, and some were left out, when to
 // look again: at a moment that has nothing to do with when they are given one.
 std::optional<std::chrono::steady_clock::time_point> another_moment(const Target& target,

@@ -20,9 +20,6 @@ constexpr double unmeasured_share = 0.15;
 // Of a fork: a pause, and a part that grows with the pages whose tables are copied.
 constexpr double fork_seconds = 200e-6;
 constexpr double fork_seconds_per_page = 13e-3 / (1 << 18);
-// Of a process's first fork where processors are lacking: threads of the target are given one again
-// and again, and what we run beside it is waited for. 8 to 33 ms, and 20 to 57.
-constexpr double fork_seconds_without_processors = 0.05;
 // Of what is spent beyond the budget.
 constexpr double least_percent_told = 0.05;
 // Samples are taken ahead of the budget's time as long as it has room for so many more.
@@ -150,7 +147,6 @@ void SamplingCosts::settle(SampledProcess& process, Clock::time_point now, std::
 double SamplingCosts::most_shadow_seconds(const SampledProcess& process) const {
     const auto pages = process.kinds.pages();
     return fork_seconds + fork_seconds_per_page * static_cast<double>(pages) +
-           (process.theft.lacks_processors() ? fork_seconds_without_processors : 0) +
            costs_.fault_prices().seconds({.copied = pages});
 }
 

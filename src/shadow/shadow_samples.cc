@@ -80,13 +80,8 @@ ShadowShot ShadowSamples::take(SampledProcess& process, ShadowPlan plan) {
 Result<void> ShadowSamples::fork_in_stop(SampledProcess& process, ShadowShot& shot) {
     Target& target = *process.target;
     auto& job = shot.job;
-    TRY_ASSIGN(auto stop, target.stop(Target::Sleepers::leave_alone, shadow_stop_limits()));
+    TRY_ASSIGN(auto stop, target.stop(Target::Sleepers::leave_alone));
     shot.was_stopped = true;
-    if (const auto moment = another_moment(target, design_.random())) {
-        shot.later = true;
-        shot.not_before = *moment;
-        return {};
-    }
     if (!stop.in_group_stop())
         job.threads = choose_threads(stop, options_.threads, design_.random());
     shot.later = (process.unforked.is_needed() && !process.unforked.check(target)) ||
@@ -110,11 +105,10 @@ Result<void> ShadowSamples::fork_in_stop(SampledProcess& process, ShadowShot& sh
     return {};
 }
 
-// A window is of a single thread: of several, none knows what the others did in it. Threads that
-// were late for the stop are among these.
+// A window is of a single thread: of several, none knows what the others did in it.
 void ShadowSamples::watch_window(SampledProcess& process, ShadowShot& shot) {
     const auto& threads = shot.job.threads;
-    if (threads.size() != 1 || process.target->has_late()) return;
+    if (threads.size() != 1) return;
     if (!options_.sample_time || !process.speeds.may_have_window()) return;
     const auto length = std::max(costs_.window_length(), process.storms.least_window());
     auto watch = WindowWatch::begin(process.target->pid(), threads[0].tid, threads[0].cpu,
@@ -145,8 +139,7 @@ Result<void> ShadowSamples::try_fork(ScopedStop& stop, SampledProcess& process, 
 Result<SampleTaken> ShadowSamples::settle(SampledProcess& process, ShadowShot shot) {
     if (shot.was_stopped) costs_.add_pause(process.target->last_pause());
     if (shot.refusal) return *std::move(shot.refusal);
-    if (shot.later)
-        return SampleTaken{.kind = SampleTaken::Kind::later, .not_before = shot.not_before};
+    if (shot.later) return SampleTaken{.kind = SampleTaken::Kind::later};
     if (shot.live) return live_.finish(process, *std::move(shot.live));
     if (!shot.replica) return SampleTaken{.kind = SampleTaken::Kind::idle};
     shot.replica->offer_to_oom_killer();

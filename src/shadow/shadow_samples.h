@@ -29,8 +29,7 @@ struct ShadowShot {
     std::optional<SampleRunner::Lease> runner;  // unless `live` has it
     SampleJob job;
     bool was_stopped = false;
-    bool later = false;                                     // SampleTaken::Kind::later
-    std::chrono::steady_clock::time_point not_before = {};  // where it is
+    bool later = false;  // SampleTaken::Kind::later
     std::optional<Replica> replica = {};
     std::optional<InputRecorder::Lease> input = {};
     std::optional<WindowWatch> window = {};

@@ -32,7 +32,9 @@ class Workloads(TestCase):
         plain = self.run_command(command, cwd=inputs)
         self.assertEqual(plain.code, 0, plain.stderr)
         for load in LOADS:
-            done, profile = self.profile(*command, cwd=inputs, options=[f"--load={load}"])
+            # By time they would have a few instructions where memory is dear.
+            done, profile = self.profile(*command, cwd=inputs,
+                                         options=[f"--load={load}", "--sample-size=1M"])
             self.assertEqual(done.code, plain.code)
             self.assertTrue(done.stdout == plain.stdout, "the output differs from a plain run's")
             self.assertEqual(done.stderr, plain.stderr)

@@ -49,12 +49,7 @@ Result<RunTimes> read_run_times(pid_t pid) {
 double ProcessorTheft::observe(Clock::time_point now, const RunTimes& times, std::uint64_t ours_ns,
                                std::uint64_t stopped_ns) {
     const auto before = std::exchange(last_, Look{now, times, ours_ns, stopped_ns});
-    if (!before) {
-        run_ns_ = static_cast<double>(times.run_ns);
-        delay_ns_ = static_cast<double>(times.delay_ns);
-        return 0;
-    }
-    if (now <= before->time) return 0;
+    if (!before || now <= before->time) return 0;
     const auto since = [](std::uint64_t after, std::uint64_t earlier) {
         return static_cast<double>(after - std::min(after, earlier));  // threads end
     };
@@ -64,8 +59,6 @@ double ProcessorTheft::observe(Clock::time_point now, const RunTimes& times, std
     const auto beside_ns =
         std::max(since(ours_ns, before->ours_ns) - since(stopped_ns, before->stopped_ns), 0.0);
     const auto taken_ns = std::min(delay_ns, beside_ns);
-    run_ns_ = remembered * run_ns_ + run_ns;
-    delay_ns_ = remembered * delay_ns_ + delay_ns;
     beside_ns_ = remembered * beside_ns_ + beside_ns;
     taken_ns_ = remembered * taken_ns_ + taken_ns;
     const auto threads = std::max(1.0, (run_ns + delay_ns) / passed.count());

@@ -38,9 +38,6 @@ class ProcessorTheft {
     // The target's threads waited for a processor for more than half of the time that we ran beside
     // it. Recent times count most.
     bool is_contended() const { return 2 * taken_ns_ > beside_ns_; }
-    // They waited for processors for more than half as long as they ran, whoever had these. Recent
-    // times count most; at the first look that is since they began.
-    bool lacks_processors() const { return 2 * delay_ns_ > run_ns_; }
 
   private:
     struct Look {
@@ -49,8 +46,7 @@ class ProcessorTheft {
         std::uint64_t ours_ns, stopped_ns;
     };
     std::optional<Look> last_;
-    // All fade from look to look.
-    double run_ns_ = 0, delay_ns_ = 0;
+    // Both fade from look to look.
     double beside_ns_ = 0;  // that we ran while the target did not stand still
     double taken_ns_ = 0;   // the part of it in which threads of the target may have waited for us
 };

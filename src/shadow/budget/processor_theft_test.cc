@@ -92,20 +92,6 @@ TEST_CASE("processors are contended where what we ran was mostly waited for, of 
     CHECK_FALSE(theft.is_contended());
 }
 
-TEST_CASE("processors are lacking where threads waited for them, of late, or since they began") {
-    ProcessorTheft theft, at_once;
-    CHECK_FALSE(theft.lacks_processors());
-    theft.observe(start, {.run_ns = 90 * ms, .delay_ns = 30 * ms}, 0);
-    CHECK_FALSE(theft.lacks_processors());
-    at_once.observe(start, {.run_ns = 50 * ms, .delay_ns = 30 * ms}, 0);
-    CHECK(at_once.lacks_processors());
-    // What other programs run counts, too: nothing here is ours.
-    theft.observe(start + milliseconds(100), {.run_ns = 100 * ms, .delay_ns = 90 * ms}, 0);
-    CHECK(theft.lacks_processors());
-    theft.observe(start + milliseconds(200), {.run_ns = 200 * ms, .delay_ns = 90 * ms}, 0);
-    CHECK_FALSE(theft.lacks_processors());
-}
-
 TEST_CASE("threads that wait at the same time lose it once") {
     ProcessorTheft theft;
     theft.observe(start, {}, 0);
