@@ -31,6 +31,7 @@ class Workloads(TestCase):
         command, inputs = workloads.COMMANDS[name], self.inputs(name)
         plain = self.run_command(command, cwd=inputs)
         self.assertEqual(plain.code, 0, plain.stderr)
+        best = None
         for load in LOADS:
             # By time they would have a few instructions where memory is dear.
             done, profile = self.profile(*command, cwd=inputs,
@@ -38,8 +39,12 @@ class Workloads(TestCase):
             self.assertEqual(done.code, plain.code)
             self.assertTrue(done.stdout == plain.stdout, "the output differs from a plain run's")
             self.assertEqual(done.stderr, plain.stderr)
+            # Where many replicas are emulated at a time, dear memory cuts them.
+            if best is None or whole(profile) > whole(best):
+                best = profile
             if whole(profile) >= SAMPLES:
                 break
+        profile = best
         self.assertEqual(profile["run"]["command"], command)
         self.assert_sampled_well(profile)
         for kind in ("edges", "paths", "values", "calls", "stacks"):
