@@ -6,7 +6,7 @@
 namespace shadowprof {
 namespace {
 
-// What a process pays without samples is seen when these are asked for: so seldom at least.
+// Costs are looked at when a sample is asked for. They are to be known at least this often.
 constexpr std::chrono::seconds longest_wait_for_budget{1};
 
 }  // namespace

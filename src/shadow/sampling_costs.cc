@@ -20,7 +20,7 @@ constexpr double unmeasured_share = 0.15;
 // Of a fork: a pause, and a part that grows with the pages whose tables are copied.
 constexpr double fork_seconds = 200e-6;
 constexpr double fork_seconds_per_page = 13e-3 / (1 << 18);
-// Of what is spent beyond the budget.
+// A note tells of costs beyond the budget from this percentage on.
 constexpr double least_percent_told = 0.05;
 // Samples are taken ahead of the budget's time as long as it has room for so many more.
 constexpr double samples_ahead = 3;

@@ -122,7 +122,7 @@ TEST_CASE("what is spent without samples leaves half of what is earned for these
         spent += sample_seconds;
         ++samples;
     }
-    // Of 0.99 s that are earned.
+    // 0.99 s are earned, and half of that buys so many.
     CHECK(samples >= 240);
     CHECK(samples <= 250);
     // Less than that is a cost like all others.

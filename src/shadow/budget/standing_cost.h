@@ -1,4 +1,4 @@
-// What a process pays whether samples are taken of it or not.
+// The costs of following a process that do not depend on its samples.
 #pragma once
 
 #include <array>
