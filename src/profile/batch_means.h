@@ -8,6 +8,15 @@
 // with B = (sum n_b)^2 / sum n_b^2, which is the number of batches where all are equally large.
 // Half the width of the 95% confidence interval is its root times Student's t for B - 1 degrees of
 // freedom.
+//
+// Where the kernel's clock says how much time each stratum of the samples has (clock_weights.h),
+// batches are of one stratum, and the estimate is a combined ratio (Cochran, 6.11, 5A.9): with
+// e_b = x_b - p n_b, t_b the time of a batch, e_s and T_s the sums of a stratum, its variance is
+//     B_s / (B_s - 1) * sum (e_b - t_b e_s / T_s)^2
+// Variances and degrees of freedom of strata add up. How long a stratum lasts is a share of K ticks,
+// which adds (T sum e_s^2 / T_s - (sum e_s)^2) / K. Samples that the clock says nothing of are a
+// last stratum, whose share of the time is known from the number of samples alone: the same with
+// two strata, these and all others, and all samples for K.
 #pragma once
 
 #include <algorithm>
@@ -41,6 +50,34 @@ inline double tenths_upwards(double error) {
 // Which batches errors are known from: all, or those of the phase that is under way.
 enum class ErrorsOf : std::uint8_t { all, phase };
 
+// Of a batch or of several.
+struct BatchSize {
+    double size = 0;
+    double time_ns = 0;
+};
+
+// An entry's, over the batches of a stratum.
+struct StratumSums {
+    double count = 0, squares = 0;
+    double by_size = 0, by_time = 0;  // its counts times the batches'
+
+    void add(double in_batch, const BatchSize& batch) {
+        count += in_batch;
+        squares += in_batch * in_batch;
+        by_size += in_batch * batch.size;
+        by_time += in_batch * batch.time_ns;
+    }
+};
+
+// An entry's, over the strata that have ended.
+struct ClosedSums {
+    double count = 0;
+    // Of x_b and x_b n_b, less what their strata have in the same time: sums over batches.
+    double squares = 0, products = 0;
+    // The same of x_s and x_s n_s over strata, by T_s.
+    double strata_squares = 0, strata_products = 0;
+};
+
 // The sizes of all batches.
 class BatchSizes {
   public:
@@ -48,42 +85,113 @@ class BatchSizes {
     static constexpr std::uint64_t least_batches = 8;
     static constexpr double least_degrees_of_freedom = 3;
 
-    void add(double size) {
+    void add(const BatchSize& batch) {
         ++batches_;
-        sum_ += size;
-        squares_ += size * size;
+        open_.add(batch.size, batch);
+        times_ += batch.time_ns;
+        time_squares_ += batch.time_ns * batch.time_ns;
     }
     std::uint64_t batches() const { return batches_; }
 
     // Of the batches since then. Errors that are asked for with it are those of the counts since
-    // then: see BatchedCounts::begin_phase().
+    // then: see BatchedCounts::begin_phase(). Needs that no stratum has ended.
     BatchSizes since(const BatchSizes& then) const {
         BatchSizes phase;
         phase.batches_ = batches_ - then.batches_;
-        phase.sum_ = sum_ - then.sum_;
-        phase.squares_ = squares_ - then.squares_;
+        phase.open_.count = open_.count - then.open_.count;
+        phase.open_.squares = open_.squares - then.open_.squares;
         phase.of_phase_ = true;
         return phase;
     }
     bool of_phase() const { return of_phase_; }
 
-    // Half the width of the 95% confidence interval of an entry's count, from the sums over batches
-    // of its counts' squares and of its counts times the batches' sizes.
-    std::optional<double> half_width(double count, double squares, double products) const {
+    // What came since the last call is a stratum that the clock knows. Before that, each entry is
+    // told by close().
+    void end_stratum() {
+        close(open_, closed_);
+        closed_times_ += times_;
+        closed_degrees_ += degrees_of_freedom();
+        open_ = {};
+        times_ = time_squares_ = 0;
+    }
+    // To `closed` what the entry has in the stratum that ends now.
+    void close(const StratumSums& entry, ClosedSums& closed) const {
+        closed.count += entry.count;
+        if (times_ <= 0) return;
+        const double rate = entry.count / times_, size_rate = open_.count / times_;
+        const double squares =
+            entry.squares - 2 * rate * entry.by_time + rate * rate * time_squares_;
+        const double products = entry.by_size - size_rate * entry.by_time -
+                                rate * open_.by_time + rate * size_rate * time_squares_;
+        closed.squares += correction() * std::max(squares, 0.0) + rounding(entry.squares);
+        closed.products += correction() * products;
+        closed.strata_squares += entry.count * rate;
+        closed.strata_products += open_.count * rate;
+    }
+    // The clock's ticks in all such strata, and the number of samples in all.
+    void set_numbers(std::uint64_t ticks, std::uint64_t samples) {
+        ticks_ = static_cast<double>(ticks);
+        samples_ = static_cast<double>(samples);
+    }
+
+    // Half the width of the 95% confidence interval of an entry's count, in all strata together.
+    std::optional<double> half_width(const StratumSums& entry, const ClosedSums& closed) const {
         if (batches_ < least_batches) return std::nullopt;
-        const double effective = sum_ * sum_ / squares_;
-        if (effective - 1 < least_degrees_of_freedom) return std::nullopt;
-        const double rate = count / sum_;
-        // The three terms almost cancel out where an entry is always as frequent.
-        const double rounding = 4 * std::numeric_limits<double>::epsilon() * squares;
-        const double scatter =
-            std::max(squares - 2 * rate * products + rate * rate * squares_, 0.0) + rounding;
-        return student_t(effective - 1) * std::sqrt(effective / (effective - 1) * scatter);
+        const double degrees = closed_degrees_ + degrees_of_freedom();
+        if (degrees < least_degrees_of_freedom) return std::nullopt;
+        const double variance = closed_.count == 0 ? plain_variance(entry)
+                                                   : variance_in_strata(entry, closed);
+        return student_t(degrees) * std::sqrt(variance);
     }
 
   private:
+    static double rounding(double squares) {
+        return 4 * std::numeric_limits<double>::epsilon() * squares;
+    }
+    double degrees_of_freedom() const {
+        return open_.squares == 0
+                   ? 0
+                   : std::max(open_.count * open_.count / open_.squares - 1, 0.0);
+    }
+    // B / (B - 1); of a single batch nothing is known.
+    double correction() const {
+        const double degrees = degrees_of_freedom();
+        return degrees == 0 ? 0 : (degrees + 1) / degrees;
+    }
+    double plain_variance(const StratumSums& entry) const {
+        const double rate = entry.count / open_.count;
+        // The three terms almost cancel out where an entry is always as frequent.
+        const double scatter = std::max(
+            entry.squares - 2 * rate * entry.by_size + rate * rate * open_.squares, 0.0);
+        return correction() * (scatter + rounding(entry.squares));
+    }
+    double variance_in_strata(const StratumSums& entry, const ClosedSums& closed) const {
+        ClosedSums all = closed, sizes = closed_;
+        close(entry, all);
+        close(open_, sizes);
+        const double rate = all.count / sizes.count;
+        const double within =
+            all.squares - 2 * rate * all.products + rate * rate * sizes.squares;
+        const double known = closed.count - rate * closed_.count;
+        const double strata = closed.strata_squares - 2 * rate * closed.strata_products +
+                              rate * rate * closed_.strata_squares;
+        const double of_clock = (closed_times_ * strata - known * known) / ticks_;
+        const double unknown = entry.count - rate * open_.count;
+        const double of_unknown = times_ <= 0 ? 0 : unknown * unknown / times_;
+        const double of_samples = ((closed_times_ + times_) *
+                                       (known * known / closed_times_ + of_unknown) -
+                                   (known + unknown) * (known + unknown)) /
+                                  samples_;
+        return std::max(within, 0.0) + rounding(all.squares) + std::max(of_clock, 0.0) +
+               std::max(of_samples, 0.0);
+    }
+
     std::uint64_t batches_ = 0;
-    double sum_ = 0, squares_ = 0;
+    StratumSums open_;  // the sizes themselves, of the stratum that has not ended
+    double times_ = 0, time_squares_ = 0;
+    ClosedSums closed_;
+    double closed_times_ = 0, closed_degrees_ = 0;
+    double ticks_ = 1, samples_ = 1;
     bool of_phase_ = false;
 };
 
@@ -103,16 +211,27 @@ class BatchedCounts {
         sums.pending += count;
     }
     // Ends the batch.
-    void end_batch(double size) {
+    void end_batch(const BatchSize& batch) {
         for (const Entry entry : touched_) {
             Sums& sums = entries_[entry];
             const auto count = static_cast<double>(sums.pending);
             sums.count += sums.pending;
             sums.squares += count * count;
-            sums.products += count * size;
+            sums.by_size += count * batch.size;
+            sums.by_time += count * batch.time_ns;
             sums.pending = 0;
         }
         touched_.clear();
+    }
+    // Between batches: ends a stratum, whose sizes these are.
+    void end_stratum(const BatchSizes& sizes) {
+        closed_.resize(entries_.size());
+        for (Entry entry = 0; entry < entries_.size(); ++entry) {
+            Sums& sums = entries_[entry];
+            if (sums.squares == 0) continue;
+            sizes.close(open(entry, sums), closed_[entry]);
+            sums.squares = sums.by_size = sums.by_time = 0;
+        }
     }
     // The entries of the batch that is under way, and their counts in it.
     std::span<const Entry> touched() const { return touched_; }
@@ -128,9 +247,10 @@ class BatchedCounts {
     // `sizes` are a phase's. Between batches.
     std::optional<double> error(Entry entry, const BatchSizes& sizes) const {
         const Sums sums = sizes.of_phase() ? of_phase(entry) : entries_[entry];
-        return sizes.half_width(static_cast<double>(sums.count), sums.squares, sums.products);
+        return sizes.half_width(open(entry, sums), closed(entry));
     }
-    // Forgets all but these entries, which are numbered anew in this order.
+    // Forgets all but these entries, which are numbered anew in this order. Needs that no stratum
+    // has ended.
     void keep(std::span<const Entry> entries) {
         std::vector<Sums> kept, before;
         touched_.clear();
@@ -147,9 +267,16 @@ class BatchedCounts {
     struct Sums {
         std::uint64_t count = 0;  // of batches that have ended
         std::uint64_t pending = 0;
-        double squares = 0, products = 0;
+        double squares = 0, by_size = 0, by_time = 0;  // see StratumSums
     };
 
+    ClosedSums closed(Entry entry) const {
+        return entry < closed_.size() ? closed_[entry] : ClosedSums{};
+    }
+    StratumSums open(Entry entry, const Sums& sums) const {
+        return {static_cast<double>(sums.count) - closed(entry).count, sums.squares, sums.by_size,
+                sums.by_time};
+    }
     Sums at_begin_of_phase(Entry entry) const {
         return entry < before_.size() ? before_[entry] : Sums{};
     }
@@ -158,12 +285,13 @@ class BatchedCounts {
         const Sums before = at_begin_of_phase(entry);
         sums.count -= before.count;
         sums.squares = std::max(sums.squares - before.squares, 0.0);
-        sums.products -= before.products;
+        sums.by_size -= before.by_size;
         return sums;
     }
 
     std::vector<Sums> entries_;
     std::vector<Sums> before_;  // what they were when the phase began; empty in the first one
+    std::vector<ClosedSums> closed_;  // empty as long as no stratum has ended
     std::vector<Entry> touched_;
 };
 

@@ -37,7 +37,7 @@ void fold_steps(const CountTable& from, StepTotals& to) {
 
 void BurstTotals::end_batch(std::uint64_t weighted) {
     if (weighted == 0) return;
-    const auto size = static_cast<double>(weighted);
+    const BatchSize size{static_cast<double>(weighted), 0};
     edges.end_batch(size);
     calls.end_batch(size);
     paths.end_batch(size);

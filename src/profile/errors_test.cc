@@ -40,8 +40,11 @@ class MarkovProgram {
 
     static constexpr double sample_ns = 1'000'000;
 
+    // Where the samples of each phase begin.
+    static constexpr std::array<std::uint64_t, 2> begins = {0x100, 0x1000};
+
     void sample(TestRun& run, std::size_t phase, std::uint32_t weight, Random& random,
-                std::uint32_t calls = 60) {
+                std::uint32_t calls = 60, bool in_kernel = false) {
         words_.clear();
         std::size_t function = pick(shares_[phase], random);
         for (std::uint32_t i = 0; i < calls; ++i) {
@@ -49,10 +52,13 @@ class MarkovProgram {
             function = pick(next_[phase][function], random);
         }
         const std::array stack = {GuestAddress{0x100}, GuestAddress{0x90001}};
+        std::optional<GuestAddress> began_at;
+        if (!in_kernel) began_at = GuestAddress{begins[phase]};
         run.collector.begin({.resolver = run.resolver,
                              .stack = stack,
                              .weight = weight,
-                             .time_ns = weight * sample_ns});
+                             .time_ns = weight * sample_ns,
+                             .began_at = began_at});
         run.add(program_, words_);
         run.collector.end();
     }
@@ -110,13 +116,16 @@ class MarkovProgram {
 // Of the intervals of one kind.
 struct Coverage {
     std::uint64_t intervals = 0, right = 0;
+    double relative_errors = 0;
 
     void add(double count, std::optional<double> error, double truth) {
         REQUIRE(error.has_value());
         ++intervals;
         right += std::abs(count - truth) <= *error;
+        relative_errors += *error / truth;
     }
     double share() const { return static_cast<double>(right) / static_cast<double>(intervals); }
+    double relative_error() const { return relative_errors / static_cast<double>(intervals); }
 };
 
 std::uint64_t instructions(const Profile& profile) {
@@ -133,6 +142,10 @@ struct Experiment {
     std::uint32_t denser = 1;
     // The same time has so many times as many instructions in phase 0 as in phase 1.
     std::uint32_t faster = 1;
+    // Of the kernel's clock, which tells the phases apart.
+    std::size_t ticks = 0;
+    // Of samples begin in the kernel.
+    double in_kernel = 0;
 
     // Of all calls.
     double phase_calls() const {
@@ -172,6 +185,29 @@ void add_profile(const Profile& profile, const MarkovProgram& program, const Exp
     }
 }
 
+// Each phase begins its samples in a function of its own.
+class PhaseFunctions final : public FunctionFinder {
+  public:
+    std::optional<FoundFunction> find(CodeLocation at, const ModuleTable&) override {
+        return FoundFunction{at};
+    }
+};
+
+std::vector<ClockTicks> clock_of(const Experiment& experiment, Random& random) {
+    std::vector<ClockTicks> clock(2);
+    const double all_ns = MarkovProgram::sample_ns * (1 - experiment.in_kernel) *
+                          static_cast<double>(experiment.samples);
+    for (std::size_t i = 0; i < experiment.ticks; ++i)
+        ++clock[random.unit() < experiment.phase_share].ticks;
+    for (std::size_t phase = 0; phase < clock.size(); ++phase) {
+        clock[phase].at = at(MarkovProgram::begins[phase]);
+        clock[phase].time_ns = static_cast<std::uint64_t>(
+            all_ns * static_cast<double>(clock[phase].ticks) /
+            static_cast<double>(std::max<std::size_t>(experiment.ticks, 1)));
+    }
+    return clock;
+}
+
 // By kind of entry.
 std::map<std::string, Coverage> coverage_of(const Experiment& experiment) {
     std::map<std::string, Coverage> coverage;
@@ -180,16 +216,21 @@ std::map<std::string, Coverage> coverage_of(const Experiment& experiment) {
     for (std::size_t i = 0; i < experiment.profiles; ++i) {
         MarkovProgram program(i + 1);
         Random random(mix64(i));
-        TestRun run;
+        PhaseFunctions functions;
+        TestRun run({.weighs_by_clock = experiment.ticks != 0, .functions = &functions});
         for (std::size_t k = 0; k < experiment.samples; ++k) {
             const std::size_t phase = random.unit() < phase_1;
+            const bool in_kernel = random.unit() < experiment.in_kernel;
             constexpr std::uint32_t calls = 60;
             if (phase == 0)
-                program.sample(run, phase, experiment.denser, random, calls);
+                program.sample(run, phase, experiment.denser, random, calls, in_kernel);
             else
-                program.sample(run, phase, 1, random, calls / experiment.faster);
+                program.sample(run, phase, 1, random, calls / experiment.faster, in_kernel);
         }
-        add_profile(run.result(), program, experiment, coverage);
+        Profile profile;
+        if (experiment.ticks != 0) profile.clock = clock_of(experiment, random);
+        run.profile.fill(profile);
+        add_profile(profile, program, experiment, coverage);
     }
     return coverage;
 }
@@ -225,6 +266,23 @@ TEST_CASE("where a phase is sampled more densely, weights keep the intervals tru
 TEST_CASE("intervals hold where one phase is ten times as fast as the other") {
     check_coverage({.samples = 100, .profiles = 400, .phase_share = 0.5, .faster = 10});
     check_coverage({.samples = 300, .profiles = 200, .phase_share = 0.3, .faster = 10});
+}
+
+TEST_CASE("intervals hold where the kernel's clock says how long each phase is") {
+    check_coverage({.samples = 32, .profiles = 600, .phase_share = 0.3, .ticks = 400});
+    check_coverage({.samples = 100, .profiles = 300, .phase_share = 0.5, .ticks = 600});
+    check_coverage({.samples = 100, .profiles = 300, .phase_share = 0.3, .faster = 10, .ticks = 900});
+    check_coverage(
+        {.samples = 60, .profiles = 400, .phase_share = 0.5, .ticks = 600, .in_kernel = 0.3});
+    check_coverage({.samples = 100, .profiles = 300, .phase_share = 0.03, .ticks = 900});
+}
+
+TEST_CASE("the kernel's clock makes intervals narrower") {
+    Experiment experiment{.samples = 60, .profiles = 50, .phase_share = 0.5};
+    const double without = coverage_of(experiment)["edges"].relative_error();
+    experiment.ticks = 1000;
+    const double with = coverage_of(experiment)["edges"].relative_error();
+    CHECK(with < 0.92 * without);
 }
 
 TEST_CASE("quantiles of Student's t are those of the tables") {

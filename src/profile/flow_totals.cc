@@ -19,32 +19,117 @@ FlowTotals::BlockTotals& FlowTotals::block(BlockToken token) {
 }
 
 void FlowTotals::add_start(BlockToken token, std::uint64_t count) {
+    if (records_) return recorder_.add(recorder_.starts, token, count);
     block(token).starts += count;
 }
+
 void FlowTotals::add_end(BlockToken token, std::uint64_t count) {
+    if (records_) return recorder_.add(recorder_.ends, token, count);
     block(token).ends += count;
+}
+
+void FlowTotals::add_step(StepTotals::StepId step, std::uint64_t count) {
+    if (!records_) return steps_.add(step, count);
+    if (step == StepTotals::no_step)
+        recorder_.steps_left_out += count;
+    else
+        recorder_.add(recorder_.steps, step, count);
+}
+
+void FlowTotals::add_mismatches(std::uint64_t returns) {
+    (records_ ? recorder_.mismatched_returns : mismatched_returns_) += returns;
 }
 
 void FlowTotals::add_path(std::span<const BlockToken> path, PathStore::Place& place,
                           std::span<StepTotals::StepId> steps, std::uint64_t count) {
     for (std::size_t i = 0; i < path.size(); ++i) {
-        block(path[i]).executions += count;
+        if (records_)
+            recorder_.add(recorder_.executions, path[i], count);
+        else
+            block(path[i]).executions += count;
         if (i == 0) continue;
         if (steps[i] == StepTotals::unknown) steps[i] = steps_.step_id(path[i - 1], path[i]);
-        steps_.add(steps[i], count);
+        add_step(steps[i], count);
     }
-    paths_.add(path, place, count);
+    if (records_)
+        recorder_.add(recorder_.paths, paths_.index(path, place), count);
+    else
+        paths_.add(path, place, count);
+}
+
+void FlowTotals::add_stacks(const StackTree& tree, StackTotals::Places& places,
+                            const StackAmounts& amounts) {
+    stacks_.find_places(tree, places);
+    const auto& instructions = amounts.instructions;
+    double all = 0;
+    for (const ContextId c : instructions.touched()) all += static_cast<double>(instructions[c]);
+    for (const ContextId c : instructions.touched()) {
+        const auto& place = places[c];
+        if (place.folded) add_folded(instructions[c]);
+        if (records_)
+            recorder_.add(recorder_.instructions, place.context, instructions[c]);
+        else
+            stacks_.add(place.context, instructions[c],
+                        amounts.time_ns * static_cast<double>(instructions[c]) / all);
+    }
+    for (const ContextId c : amounts.samples.touched()) {
+        if (records_)
+            recorder_.add(recorder_.samples, places[c].context, amounts.samples[c]);
+        else
+            stacks_.add_samples(places[c].context, amounts.samples[c]);
+    }
+}
+
+void FlowTotals::add_folded(std::uint64_t instructions) {
+    if (records_)
+        recorder_.folded_instructions += instructions;
+    else
+        stacks_.add_folded(instructions);
+}
+
+FlowRecord FlowTotals::end_record(std::uint64_t weight) {
+    records_ = false;
+    return recorder_.take(weight);
+}
+
+void FlowTotals::add(const FlowRecord& record, std::uint64_t weight, double time_ns) {
+    record.executions.for_each([&](auto id, auto count) { block(id).executions += weight * count; });
+    record.starts.for_each([&](auto id, auto count) { block(id).starts += weight * count; });
+    record.ends.for_each([&](auto id, auto count) { block(id).ends += weight * count; });
+    record.steps.for_each([&](auto id, auto count) { steps_.add(id, weight * count); });
+    steps_.add(StepTotals::no_step, weight * record.steps_left_out);
+    record.paths.for_each([&](auto id, auto count) { paths_.add(id, weight * count); });
+    double all = 0;
+    record.instructions.for_each([&](auto, auto count) { all += static_cast<double>(count); });
+    record.instructions.for_each([&](auto id, auto count) {
+        stacks_.add(id, weight * count, time_ns * static_cast<double>(count) / all);
+    });
+    record.samples.for_each([&](auto id, auto count) { stacks_.add_samples(id, weight * count); });
+    stacks_.add_folded(weight * record.folded_instructions);
+    mismatched_returns_ += weight * record.mismatched_returns;
 }
 
 void FlowTotals::end_batch(const Batch& batch) {
     scale_.instructions += batch.instructions;
     scale_.weighted += batch.weighted;
     if (batch.weighted == 0) return;
-    const auto size = static_cast<double>(batch.weighted);
+    const BatchSize size{static_cast<double>(batch.weighted), batch.time_ns};
     sizes_.add(size);
     steps_.end_batch(size);
     paths_.end_batch(size);
-    stacks_.end_batch(size, batch.time_ns);
+    stacks_.end_batch(size);
+}
+
+void FlowTotals::end_stratum() {
+    steps_.end_stratum(sizes_);
+    paths_.end_stratum(sizes_);
+    stacks_.end_stratum();
+    sizes_.end_stratum();
+}
+
+void FlowTotals::set_numbers(std::uint64_t ticks, std::uint64_t samples) {
+    sizes_.set_numbers(ticks, samples);
+    stacks_.set_numbers(ticks, samples);
 }
 
 Result<void> FlowTotals::check() const {

@@ -17,10 +17,12 @@
 #include "profile/batch_means.h"
 #include "profile/block_registry.h"
 #include "profile/count_scale.h"
+#include "profile/flow_record.h"
 #include "profile/path_store.h"
 #include "profile/profile.h"
 #include "profile/stack_totals.h"
 #include "profile/step_totals.h"
+#include "profile/touched_sums.h"
 
 namespace shadowprof {
 
@@ -29,6 +31,9 @@ struct FlowLimits {
     std::size_t paths = 1 << 20;
     std::size_t contexts = 1 << 20;
     std::size_t steps = 1 << 23;  // distinct pairs of blocks: more than any program has
+    // Of samples that are held. A sample takes up to some hundred kilobytes, and with as many as
+    // have room in 64 MiB weights by the clock change little.
+    std::size_t held_bytes = std::size_t{64} << 20;
 };
 
 class FlowTotals {
@@ -44,17 +49,36 @@ class FlowTotals {
     void add_end(BlockToken block, std::uint64_t count);
     // One block was executed right after another.
     StepTotals::StepId step_id(BlockToken from, BlockToken to) { return steps_.step_id(from, to); }
-    void add_step(StepTotals::StepId step, std::uint64_t count) { steps_.add(step, count); }
+    void add_step(StepTotals::StepId step, std::uint64_t count);
     // A path was executed: its blocks and the steps between them. `place`, and `steps` by which
     // each block but the first was reached, are what an earlier call set for this path, or unknown.
     void add_path(std::span<const BlockToken> path, PathStore::Place& place,
                   std::span<StepTotals::StepId> steps, std::uint64_t count);
-    // See StackTotals.
+    // By context of one tree.
+    struct StackAmounts {
+        const TouchedSums<ContextId>& instructions;  // executed
+        const TouchedSums<ContextId>& samples;       // begun
+        double time_ns = 0;                          // that all the instructions took together
+    };
+    // `places`: see StackTotals.
     void add_stacks(const StackTree& tree, StackTotals::Places& places,
-                    const StackTotals::Amounts& amounts) {
-        stacks_.add(tree, places, amounts);
-    }
-    void add_mismatches(std::uint64_t returns) { mismatched_returns_ += returns; }
+                    const StackAmounts& amounts);
+    void add_mismatches(std::uint64_t returns);
+
+    // What is added from begin_record() to end_record(), by a sample whose counts were multiplied
+    // by `weight`, is not part of the totals before it is added as a record. Needs
+    // has_room_for_paths() for as many as are added.
+    void begin_record() { records_ = true; }
+    FlowRecord end_record(std::uint64_t weight);
+    bool has_room_for_paths(std::size_t more) const { return paths_.has_room_for(more); }
+    // All batches since the last call were of a stratum that the kernel's clock knows. With as many
+    // ticks, and samples in all. See BatchSizes.
+    void end_stratum();
+    void set_numbers(std::uint64_t ticks, std::uint64_t samples);
+    // Of a sample with this weight, which took so long. The record may also be of totals that
+    // these are a copy of.
+    void add(const FlowRecord& record, std::uint64_t weight, double time_ns);
+
     struct Batch {
         std::uint64_t instructions = 0, weighted = 0;
         double time_ns = 0;
@@ -90,6 +114,7 @@ class FlowTotals {
     };
 
     BlockTotals& block(BlockToken token);
+    void add_folded(std::uint64_t instructions);
     Result<void> check_conservation() const;
     Result<void> check_instructions() const;
     void fill_counters(Profile& profile) const;
@@ -105,6 +130,8 @@ class FlowTotals {
     CountScale scale_;
     std::optional<CountScale> fixed_scale_;
     std::uint64_t mismatched_returns_ = 0;
+    FlowRecorder recorder_;
+    bool records_ = false;  // what is added goes there
 };
 
 }  // namespace shadowprof

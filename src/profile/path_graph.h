@@ -61,6 +61,8 @@ class PathGraph {
 
     // The graph has grown to its limit: fold_into() and clear() before going on.
     bool full() const;
+    // Distinct paths; no more are added by fold_into().
+    std::size_t paths() const { return paths_.size(); }
 
     // Adds all counts to `totals`, always the same ones, and sets them to zero. Takes time by what
     // was counted. Stacks get `time_ns` of the program's time for what is added.

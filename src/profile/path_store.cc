@@ -52,12 +52,12 @@ std::optional<std::uint32_t> PathStore::find(std::span<const BlockToken> path,
     return index_.find(hash, [&](std::uint32_t i) { return std::ranges::equal(blocks(i), path); });
 }
 
-void PathStore::add(std::span<const BlockToken> path, Place& place, std::uint64_t count) {
+std::uint32_t PathStore::index(std::span<const BlockToken> path, Place& place) {
     if (place.generation != generation_) {
         const auto index = find_or_add(path);
         place = {index, generation_};
     }
-    counts_.add(place.index, count);
+    return place.index;
 }
 
 std::uint32_t PathStore::find_or_add(std::span<const BlockToken> path) {

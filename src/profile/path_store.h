@@ -25,8 +25,16 @@ class PathStore {
         std::uint32_t generation = 0;  // 0: not known
     };
     // `place` is what an earlier call set for this path, or empty.
-    void add(std::span<const BlockToken> path, Place& place, std::uint64_t count);
-    void end_batch(double size) { counts_.end_batch(size); }
+    void add(std::span<const BlockToken> path, Place& place, std::uint64_t count) {
+        counts_.add(index(path, place), count);
+    }
+    // Where the path is kept, until others are given up: that can only be where has_room_for() does
+    // not hold.
+    std::uint32_t index(std::span<const BlockToken> path, Place& place);
+    void add(std::uint32_t index, std::uint64_t count) { counts_.add(index, count); }
+    bool has_room_for(std::size_t more) const { return more <= max_paths_ - paths_.size(); }
+    void end_batch(const BatchSize& size) { counts_.end_batch(size); }
+    void end_stratum(const BatchSizes& sizes) { counts_.end_stratum(sizes); }
     void begin_phase() { counts_.begin_phase(); }
 
     std::size_t size() const { return paths_.size(); }

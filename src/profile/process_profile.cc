@@ -1,5 +1,7 @@
 #include "profile/process_profile.h"
 
+#include "profile/clock_weights.h"
+
 namespace shadowprof {
 namespace {
 
@@ -14,7 +16,7 @@ ProcessProfile::ProcessProfile(const CollectorOptions& options, ModuleTable& mod
     : options_(options),
       modules_(modules),
       registry_(find_in(options.functions, modules)),
-      totals_(registry_, options) {}
+      totals_(registry_, options.limits, options.are_samples, options.weighs_by_clock) {}
 
 SampleCollector& ProcessProfile::add_collector() {
     std::lock_guard lock(mutex_);
@@ -45,8 +47,13 @@ ProcessProfile::Gathered ProcessProfile::gather() {
 }
 
 void ProcessProfile::fix_scale(const CountScale& scale) {
-    std::lock_guard lock(mutex_);
-    fixed_scale_ = scale;
+    {
+        const std::lock_guard lock(mutex_);
+        fixed_scale_ = scale;
+    }
+    // What a phase has counted stays as it is.
+    const std::lock_guard lock(totals_.mutex);
+    totals_.stop_holding();
 }
 
 void ProcessProfile::fill(Profile& profile) {
@@ -67,11 +74,15 @@ void ProcessProfile::fill(Profile& profile, ErrorsOf errors) {
         return fixed_scale_;
     }();
     std::lock_guard lock(totals_.mutex);
-    totals_.end_batch();
-    if (scale) totals_.flow.fix_scale(*scale);
-    totals_.flow.fill(profile, errors);
+    if (totals_.held().empty()) {
+        totals_.end_batch();
+        if (scale) totals_.flow.fix_scale(*scale);
+        totals_.flow.fill(profile, errors);
+    } else {
+        fill_with_held(profile);
+    }
     if (options_.references || options_.streams)
-        gathered.references.fill(profile, totals_.flow.scale());
+        gathered.references.fill(profile, scale.value_or(totals_.scale));
     if (totals_.samples_with_bursts != 0) totals_.bursts.fill(profile, totals_.flow, errors);
     if (errors == ErrorsOf::phase) totals_.begin_phase();
     profile.modules = modules_.modules();
@@ -81,6 +92,35 @@ void ProcessProfile::fill(Profile& profile, ErrorsOf errors) {
     if (totals_.damaged_samples != 0)
         profile.notes.push_back(fmt::format("{} samples were cut short: their trace was damaged",
                                             totals_.damaged_samples));
+}
+
+// Of a profile with the clock's ticks, if there are any.
+void ProcessProfile::fill_with_held(Profile& profile) const {
+    const auto function_at = [&](CodeLocation at) {
+        SampleOrigin::Function function;
+        if (options_.functions == nullptr) return function;
+        if (const auto found = options_.functions->find(at, modules_)) function.start = found->start;
+        return function;
+    };
+    std::vector<SampleOrigin> origins;
+    for (const HeldPart& part : totals_.held()) {
+        origins.push_back(
+            {.function = {}, .time_ns = part.size.time_ns, .has_one_thread = part.has_one_thread,
+             .is_first_part = part.begins_sample});
+        if (part.began_at) origins.back().function = function_at(*part.began_at);
+    }
+    std::map<SampleOrigin::Function, std::uint64_t> ticks;
+    double all_ticks = 0, all_ns = 0;
+    for (const ClockTicks& of_place : profile.clock) {
+        ticks[function_at(of_place.at)] += of_place.ticks;
+        all_ticks += static_cast<double>(of_place.ticks);
+        all_ns += static_cast<double>(of_place.time_ns);
+    }
+    const double ns_per_tick = all_ticks == 0 ? 0 : all_ns / all_ticks;
+    const auto weights = weigh_by_clock(origins, ticks, ns_per_tick);
+    totals_.with_held(weights).fill(profile);
+    if (weights.known_strata != 0)
+        profile.sampling.counters["clock_strata"] = weights.known_strata;
 }
 
 BurstCounts ProcessProfile::burst_counts() {
@@ -105,8 +145,11 @@ Result<void> ProcessProfile::check() {
     gather();
     std::lock_guard lock(totals_.mutex);
     totals_.end_batch();
-    TRY(totals_.flow.check());
-    return totals_.bursts.check(totals_.flow);
+    const auto held = totals_.held().size();
+    const auto all = totals_.with_held(
+        {.factors = std::vector(held, 1.0), .strata = std::vector<std::uint32_t>(held)});
+    TRY(all.check());
+    return totals_.bursts.check(all);
 }
 
 }  // namespace shadowprof

@@ -26,7 +26,8 @@ class ProcessProfile {
     // Sets modules, edges, paths, stacks, calls, values, probes and, where references are
     // collected, hazards, addresses and streams of `profile`, hottest first, and adds counters to
     // its sampling and notes. May be called while samples are taken, and again. If any sample had
-    // bursts, all of them must have, or their edges, paths and calls are left out.
+    // bursts, all of them must have, or their edges, paths and calls are left out. With
+    // CollectorOptions::weighs_by_clock, samples weigh by the ticks that the profile has already.
     void fill(Profile& profile);
 
     // The same of a phase's end: counts are those of the whole run so far, as phase_between() needs
@@ -60,6 +61,7 @@ class ProcessProfile {
     Gathered gather();
     std::vector<SampleCollector*> collectors();
     void fill(Profile& profile, ErrorsOf errors);
+    void fill_with_held(Profile& profile) const;
 
     const CollectorOptions options_;
     ModuleTable& modules_;

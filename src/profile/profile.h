@@ -101,8 +101,14 @@ struct FunctionBatches {
         std::uint32_t batch = 0;
         Amount amount;
     };
+    struct Numbers {
+        std::uint64_t ticks = 0, samples = 0;
+    };
     std::vector<Amount> sizes;  // by batch
     std::vector<Part> parts;
+    // Of the strata that the kernel's clock knows (batch_means.h), the batch behind each.
+    std::vector<std::uint32_t> stratum_ends = {};
+    Numbers numbers = {};
 };
 
 struct TopValue {

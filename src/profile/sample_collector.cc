@@ -7,10 +7,6 @@
 namespace shadowprof {
 namespace {
 
-// A batch has at least this share of all samples: the first samples are batches of their own, and
-// the number of batches grows with the logarithm of that of samples.
-constexpr std::uint64_t batches_of_all = 32;
-
 std::optional<ReferenceCollector> collector_of_references(const CollectorOptions& options) {
     if (!options.references && !options.streams) return std::nullopt;
     return ReferenceCollector(options.references, options.streams);
@@ -82,6 +78,9 @@ void SampleCollector::begin(const SampleStart& start) {
     instructions_ = noted_instructions_ = 0;
     expected_instructions_ = start.expected_instructions;
     time_ns_ = time_left_ns_ = start.time_ns;
+    is_first_part_ = true;
+    began_at_.reset();
+    if (start.began_at) began_at_ = start.resolver.resolve(*start.began_at);
     block_vector_ = {};
     bursts_ = start.bursts ? std::optional(*start.bursts) : std::nullopt;
     seed_ = start.seed;
@@ -260,7 +259,7 @@ void SampleCollector::take_in_bursts(BurstFollower& bursts, const TraceRecord& r
     if (bursts.is_quiet() && events <= bursts.quiet_events()) return bursts.pass(events);
     bursts.take(before, std::span(reader_.tokens()).subspan(record.first_block, record.blocks),
                 blocks_, burst_sink_);
-    if (burst_sink_.full()) fold(time_of_part_ns());
+    if (burst_sink_.full()) fold(time_of_part_ns(), Part::goes_on);
 }
 
 void SampleCollector::skip(std::span<const BlockToken> blocks) {
@@ -296,19 +295,16 @@ void SampleCollector::end() {
     burst_sink_.add_counts(traced_);
     reader_.hand_on_values();
     note_executed();
-    if (are_samples_) fold(time_left_ns_);
+    if (are_samples_) fold(time_left_ns_, Part::last);
     std::lock_guard totals_lock(totals_.mutex);
     ++totals_.samples;
-    ++totals_.batch_samples;
     totals_.samples_with_bursts += bursts_.has_value();
     totals_.damaged_samples += reader_.damaged();
-    if (are_samples_ && totals_.batch_samples * batches_of_all >= totals_.samples)
-        totals_.end_batch();
 }
 
 void SampleCollector::add_to(ValueTotals& values, ReferenceTotals& references) {
     std::lock_guard lock(mutex_);
-    fold(time_of_part_ns());
+    fold(time_of_part_ns(), Part::goes_on);
     reader_.hand_on_values();
     values.add(bank_, callers_.table());
     if (references_) {
@@ -318,7 +314,7 @@ void SampleCollector::add_to(ValueTotals& values, ReferenceTotals& references) {
 }
 
 void SampleCollector::empty_graph() {
-    fold(time_of_part_ns());
+    fold(time_of_part_ns(), Part::goes_on);
     reader_.hand_on_values();
     std::vector<std::uint32_t> begun;
     std::vector<PathGraph::NodeId> nodes;
@@ -351,17 +347,31 @@ double SampleCollector::time_of_part_ns() const {
 
 // A sample is folded by itself, as what its instructions share is its own time. Each takes time by
 // what it counted.
-void SampleCollector::fold(double time_ns) {
+void SampleCollector::fold(double time_ns, Part part) {
     note_executed();
+    if (part == Part::goes_on && unfolded_.instructions == 0) return;
     follower_.flush();
     time_left_ns_ -= time_ns;
+    unfolded_.time_ns = time_ns;
 
     std::lock_guard lock(totals_.mutex);
-    graph_.fold_into(totals_.flow, time_ns);
     burst_sink_.fold_into(totals_.bursts);
-    totals_.batch.instructions += std::exchange(unfolded_.instructions, 0);
-    totals_.batch.weighted += std::exchange(unfolded_.weighted, 0);
-    totals_.batch.time_ns += time_ns;
+    if (totals_.holds(graph_.paths())) return hold(part);
+    graph_.fold_into(totals_.flow, time_ns);
+    totals_.add(std::exchange(unfolded_, {}));
+    if (part == Part::last && totals_.progress.end_sample()) totals_.end_batch();
+}
+
+void SampleCollector::hold(Part part) {
+    totals_.flow.begin_record();
+    graph_.fold_into(totals_.flow);
+    totals_.hold({.counts = totals_.flow.end_record(weight_),
+                  .size = std::exchange(unfolded_, {}),
+                  .weight = weight_,
+                  .began_at = began_at_,
+                  .has_one_thread = threads_.size() <= 1,
+                  .begins_sample = std::exchange(is_first_part_, false),
+                  .ends_sample = part == Part::last});
 }
 
 void SampleCollector::note_executed() {

@@ -12,12 +12,12 @@
 #include "profile/block_registry.h"
 #include "profile/block_vector.h"
 #include "profile/burst_follower.h"
-#include "profile/flow_totals.h"
 #include "profile/module_table.h"
 #include "profile/path_graph.h"
 #include "profile/probe_totals.h"
 #include "profile/record_follower.h"
 #include "profile/reference_collector.h"
+#include "profile/shared_totals.h"
 #include "profile/trace_reader.h"
 #include "profile/value_bank.h"
 
@@ -31,6 +31,9 @@ struct CollectorOptions {
     // What is collected stands for more than itself: profiles state errors, which costs a fold for
     // each of the first samples, and there are block vectors.
     bool are_samples = true;
+    // How much samples weigh may depend on what the kernel's clock says at the end
+    // (clock_weights.h). Needs samples without bursts (SampleStart::bursts).
+    bool weighs_by_clock = false;
     // Of the processor: memory hazards and address patterns are kept, of records with references.
     std::optional<ReorderWindow> references = {};
     // Data streams are, of the same records.
@@ -58,6 +61,8 @@ struct SampleStart {
     // Of the program's processor time, that the sample stands for: its instructions share it
     // evenly.
     double time_ns = 0;
+    // Where the first thread was, if that was in the program's own code.
+    std::optional<GuestAddress> began_at = {};
     // As many as it is likely to count; 0: not known. If there are so many that they do not fit in
     // memory, they share the time by it.
     std::uint64_t expected_instructions = 0;
@@ -72,33 +77,6 @@ struct BatchResult {
     // The trace holds what no emulator writes. What came before counts; the rest of the sample is
     // ignored.
     bool damaged = false;
-};
-
-// Totals that several collectors add to.
-struct SharedTotals {
-    std::mutex mutex;
-    FlowTotals flow;  // whether in bursts or not
-    BurstTotals bursts;
-    std::uint64_t samples = 0;
-    std::uint64_t samples_with_bursts = 0;
-    std::uint64_t damaged_samples = 0;
-    std::uint64_t graphs_emptied = 0;  // because they were full
-    // What was added since a batch of samples ended (batch_means.h).
-    std::uint64_t batch_samples = 0;
-    FlowTotals::Batch batch;
-
-    SharedTotals(const BlockRegistry& registry, const CollectorOptions& options)
-        : flow(registry, options.limits, options.are_samples), bursts(registry, options.limits) {}
-    void end_batch() {
-        flow.end_batch(batch);
-        bursts.end_batch(batch.weighted);
-        batch_samples = 0;
-        batch = {};
-    }
-    void begin_phase() {
-        flow.begin_phase();
-        bursts.begin_phase();
-    }
 };
 
 // Takes one sample after the other, from one thread at a time. add_to() may be called by another.
@@ -149,10 +127,6 @@ class SampleCollector {
         std::vector<ProbeRecord> probed = {};  // before the record that comes next
     };
 
-    // Of samples, maybe several, that is not folded yet.
-    struct Unfolded {
-        std::uint64_t instructions = 0, weighted = 0;
-    };
 
     void count_events(EventKinds kinds);
     void start_thread(std::uint32_t thread, std::span<const GuestAddress> stack);
@@ -171,7 +145,9 @@ class SampleCollector {
     void settle_probed(const TraceRecord& next, std::optional<RecordFollower::Place> place);
     double time_of_part_ns() const;
     void note_executed();
-    void fold(double time_ns);
+    enum class Part : std::uint8_t { goes_on, last };
+    void fold(double time_ns, Part part);
+    void hold(Part part);
     void empty_graph();
     void forget_records();
 
@@ -197,8 +173,10 @@ class SampleCollector {
     std::uint32_t weight_ = 1;              // of this sample
     std::uint64_t instructions_ = 0;        // of this sample
     std::uint64_t noted_instructions_ = 0;  // of these, in unfolded_
-    Unfolded unfolded_;
+    FlowTotals::Batch unfolded_;  // of samples, maybe several
     std::uint64_t expected_instructions_ = 0;  // of this sample
+    std::optional<CodeLocation> began_at_;     // the same: SampleStart::began_at
+    bool is_first_part_ = true;                // that is folded next
     double time_ns_ = 0;                       // that it stands for
     double time_left_ns_ = 0;                  // for what is not folded
     RecordLooks looks_;

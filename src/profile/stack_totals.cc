@@ -18,22 +18,15 @@ StackTotals::StackTotals(std::size_t max_contexts) : max_contexts_(max_contexts)
     note_contexts();
 }
 
-void StackTotals::add(const StackTree& tree, Places& places, const Amounts& amounts) {
+void StackTotals::find_places(const StackTree& tree, Places& places) {
     for (auto c = static_cast<ContextId>(places.size()); c < tree.size(); ++c)
         places.push_back(find_place(tree, c, places));
     note_contexts();
-    const auto& instructions = amounts.instructions;
-    double all = 0;
-    for (const ContextId c : instructions.touched()) all += static_cast<double>(instructions[c]);
-    for (const ContextId c : instructions.touched()) {
-        const Place& place = places[c];
-        instructions_.add(place.context, instructions[c]);
-        const auto time_ns = amounts.time_ns * static_cast<double>(instructions[c]) / all;
-        time_ns_.add(place.context, static_cast<std::uint64_t>(std::llround(time_ns)));
-        if (place.folded) folded_instructions_ += instructions[c];
-    }
-    for (const ContextId c : amounts.samples.touched())
-        samples_[places[c].context] += amounts.samples[c];
+}
+
+void StackTotals::add(ContextId context, std::uint64_t instructions, double time_ns) {
+    instructions_.add(context, instructions);
+    time_ns_.add(context, static_cast<std::uint64_t>(std::llround(time_ns)));
 }
 
 StackTotals::Place StackTotals::find_place(const StackTree& tree, ContextId context,
@@ -78,13 +71,28 @@ std::uint32_t StackTotals::function_id(CodeLocation location) {
     return static_cast<std::uint32_t>(functions_.size() - 1);
 }
 
-void StackTotals::end_batch(double size, double time_ns) {
+void StackTotals::end_batch(const BatchSize& size) {
+    const BatchSize time{size.time_ns, size.time_ns};
     note_parts();
-    batches_.push_back({size, time_ns});
+    batches_.push_back({size.size, size.time_ns});
     sizes_.add(size);
-    times_.add(time_ns);
+    times_.add(time);
     instructions_.end_batch(size);
-    time_ns_.end_batch(time_ns);
+    time_ns_.end_batch(time);
+}
+
+void StackTotals::end_stratum() {
+    instructions_.end_stratum(sizes_);
+    time_ns_.end_stratum(times_);
+    sizes_.end_stratum();
+    times_.end_stratum();
+    stratum_ends_.push_back(static_cast<std::uint32_t>(batches_.size()));
+}
+
+void StackTotals::set_numbers(std::uint64_t ticks, std::uint64_t samples) {
+    sizes_.set_numbers(ticks, samples);
+    times_.set_numbers(ticks, samples);
+    numbers_ = {ticks, samples};
 }
 
 void StackTotals::begin_phase() {
@@ -154,6 +162,8 @@ FunctionBatches StackTotals::function_batches(const CountScale& scale, ErrorsOf 
     const std::size_t first = errors == ErrorsOf::phase ? batches_before_ : 0;
     FunctionBatches batches;
     if (!has_all_parts_) return batches;
+    batches.stratum_ends = stratum_ends_;
+    batches.numbers = numbers_;
     const auto scaled = [&](const Amount& amount) {
         return Amount{amount.instructions * scale.factor(), amount.time_ns};
     };

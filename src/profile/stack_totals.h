@@ -10,7 +10,6 @@
 #include "profile/count_scale.h"
 #include "profile/profile.h"
 #include "profile/stack_tree.h"
-#include "profile/touched_sums.h"
 
 namespace shadowprof {
 
@@ -28,15 +27,17 @@ class StackTotals {
     };
     using Places = std::vector<Place>;  // by context of the tree
 
-    // By context of one tree.
-    struct Amounts {
-        const TouchedSums<ContextId>& instructions;  // executed
-        const TouchedSums<ContextId>& samples;       // begun
-        double time_ns = 0;                          // that all the instructions took together
-    };
     // `places` are those that were found for this tree before, and grow with it.
-    void add(const StackTree& tree, Places& places, const Amounts& amounts);
-    void end_batch(double size, double time_ns);
+    void find_places(const StackTree& tree, Places& places);
+    // What was executed in a context.
+    void add(ContextId context, std::uint64_t instructions, double time_ns);
+    void add_samples(ContextId context, std::uint64_t begun) { samples_[context] += begun; }
+    // Of what was executed, in contexts that stand for others (Place::folded).
+    void add_folded(std::uint64_t instructions) { folded_instructions_ += instructions; }
+    void end_batch(const BatchSize& size);
+    // See BatchSizes.
+    void end_stratum();
+    void set_numbers(std::uint64_t ticks, std::uint64_t samples);
     // The errors of a phase are those of what comes now. Between batches.
     void begin_phase();
 
@@ -78,7 +79,9 @@ class StackTotals {
     BatchSizes sizes_, times_;                // of batches
     BatchSizes sizes_before_, times_before_;  // when the phase began
     std::vector<Amount> batches_;
-    std::size_t batches_before_ = 0;      // of them, when the phase began
+    std::size_t batches_before_ = 0;  // of them, when the phase began
+    std::vector<std::uint32_t> stratum_ends_;
+    FunctionBatches::Numbers numbers_;
     std::vector<std::uint32_t> part_of_;  // by function: in parts_, where that is of this batch
     std::vector<Part> parts_;
     bool has_all_parts_ = true;

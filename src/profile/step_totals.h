@@ -42,7 +42,8 @@ class StepTotals {
         steps_.add(step, count);
         if (edge_ids_[step] != no_edge) edges_.add(edge_ids_[step], count);
     }
-    void end_batch(double size) { edges_.end_batch(size); }
+    void end_batch(const BatchSize& size) { edges_.end_batch(size); }
+    void end_stratum(const BatchSizes& sizes) { edges_.end_stratum(sizes); }
     void begin_phase() { edges_.begin_phase(); }
 
     struct Step {

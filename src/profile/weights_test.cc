@@ -145,6 +145,34 @@ TEST_CASE("a sample of weight w counts like w samples, scaled to what was execut
     }
 }
 
+void check_same(const Profile& a, const Profile& b) {
+    CHECK(a.edges == b.edges);
+    CHECK(a.paths == b.paths);
+    CHECK(a.calls == b.calls);
+    CHECK(a.stacks == b.stacks);
+    CHECK(a.sampling.counters == b.sampling.counters);
+}
+
+TEST_CASE("samples that are held until the profile is filled count as others do") {
+    const Calls calls;
+    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+        // All of them, as many as have room, or as many as there are paths for.
+        TestRun held({.weighs_by_clock = true}), added;
+        TestRun some({.limits = {.held_bytes = 4096}, .weighs_by_clock = true});
+        TestRun full({.limits = {.paths = 100}, .weighs_by_clock = true});
+        TestRun full_added({.limits = {.paths = 100}});
+        for (const Sample& sample : random_samples(calls, seed, false))
+            for (TestRun* run : {&held, &added, &some, &full, &full_added})
+                sample.collect(*run, calls, sample.weight);
+        check_same(held.result(), added.result());
+        check_same(some.result(), added.result());
+        check_same(full.result(), full_added.result());
+        CHECK(held.profile.check().has_value());
+        CHECK(some.profile.check().has_value());
+        CHECK(full.profile.check().has_value());
+    }
+}
+
 TEST_CASE("equal weights change nothing") {
     const Calls calls;
     TestRun weighted, once;

@@ -1,6 +1,7 @@
 #include "report/function_errors.h"
 
 #include <cmath>
+#include <utility>
 
 #include "profile/batch_means.h"
 #include "profile/join.h"
@@ -26,22 +27,30 @@ std::map<CodeLocation, AmountsByBatch> by_function(const FunctionBatches& batche
 
 // Of what `of` is of a batch, for all functions that have some.
 FunctionErrors::ByStart errors_of(const std::map<CodeLocation, AmountsByBatch>& functions,
-                                  const AmountsByBatch& batches,
+                                  const FunctionBatches& batches,
                                   double FunctionBatches::Amount::*of) {
+    std::vector<StratumSums> open(functions.size());
+    std::vector<ClosedSums> closed(functions.size());
     BatchSizes sizes;
-    for (const auto& size : batches) sizes.add(size.*of);
+    sizes.set_numbers(batches.numbers.ticks, batches.numbers.samples);
+    auto stratum_end = batches.stratum_ends.begin();
+    for (std::size_t batch = 0; batch < batches.sizes.size(); ++batch) {
+        const BatchSize size{batches.sizes[batch].*of, batches.sizes[batch].time_ns};
+        sizes.add(size);
+        for (std::size_t i = 0; const auto& [start, amounts] : functions)
+            open[i++].add(amounts[batch].*of, size);
+        if (stratum_end == batches.stratum_ends.end() || *stratum_end != batch + 1) continue;
+        for (std::size_t i = 0; i < open.size(); ++i)
+            sizes.close(std::exchange(open[i], {}), closed[i]);
+        sizes.end_stratum();
+        ++stratum_end;
+    }
     FunctionErrors::ByStart errors;
-    for (const auto& [start, amounts] : functions) {
-        double sum = 0, squares = 0, products = 0;
-        for (std::size_t i = 0; i < amounts.size(); ++i) {
-            const double amount = amounts[i].*of;
-            sum += amount;
-            squares += amount * amount;
-            products += amount * batches[i].*of;
-        }
-        if (sum == 0) continue;
-        if (const auto error = sizes.half_width(sum, squares, products))
-            errors[start] = tenths_upwards(*error);
+    for (std::size_t i = 0; const auto& [start, amounts] : functions) {
+        const auto error = sizes.half_width(open[i], closed[i]);
+        const bool has_some = open[i].count + closed[i].count != 0;
+        if (error && has_some) errors[start] = tenths_upwards(*error);
+        ++i;
     }
     return errors;
 }
@@ -75,8 +84,8 @@ FunctionErrors sample_errors(const Profile& profile, SymbolSource& symbols) {
     if (const auto& batches = profile.function_batches; !batches.sizes.empty()) {
         using Amount = FunctionBatches::Amount;
         const auto functions = by_function(batches, symbols);
-        errors.instructions = errors_of(functions, batches.sizes, &Amount::instructions);
-        errors.time_ns = errors_of(functions, batches.sizes, &Amount::time_ns);
+        errors.instructions = errors_of(functions, batches, &Amount::instructions);
+        errors.time_ns = errors_of(functions, batches, &Amount::time_ns);
         return errors;
     }
     for (const Method& method : profile.methods) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "profile/invariance.h"
 #include "shadow/host.h"
@@ -93,6 +94,12 @@ std::uint64_t seed_from_clock() {
     return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
 }
 
+// Who waits for convergence asks for errors all the time.
+bool weighs_by_clock(const RunOptions& options) {
+    return options.mode != SamplingMode::exact && options.task_clock && !options.windows &&
+           !options.until_converged_percent;
+}
+
 }  // namespace
 
 Profiling::Profiling(const RunOptions& options, SymbolAccess symbols)
@@ -104,6 +111,7 @@ Profiling::Profiling(const RunOptions& options, SymbolAccess symbols)
            .tnv = options.verbose,
            .seed = seed_,
            .are_samples = options.mode != SamplingMode::exact,
+           .weighs_by_clock = weighs_by_clock(options),
            .references = options.profiles.hazards ? std::optional(reorder_window(host_processor()))
                                                   : std::nullopt,
            .streams = options.profiles.streams ? std::optional(options.streams) : std::nullopt,
@@ -132,14 +140,10 @@ void Profiling::add_bursts(Profile& profile) {
 // phase: it could not be scaled as that will be.
 Profile Profiling::complete(SampledSoFar sampled, DumpPart part) {
     Profile profile = std::move(sampled.profile);
-    const auto probed = std::move(profile.probes);
-    profile.probes.clear();
-    if (part == DumpPart::whole)
-        collected_.fill(profile);
-    else if (sampled.scale)
-        collected_.fill_at_end_of_phase(profile);
-    for (std::size_t i = 0; i < std::min(probed.size(), profile.probes.size()); ++i)
-        add(profile.probes[i], probed[i]);
+    if (part == DumpPart::whole || sampled.scale)
+        add_collected(profile, part);
+    else
+        profile.probes.clear();
     profile.modules = modules_.modules();
     add_bursts(profile);
     const double seconds = profile.run.seconds;
@@ -147,6 +151,17 @@ Profile Profiling::complete(SampledSoFar sampled, DumpPart part) {
     profile.run.seconds = seconds;
     profile.overhead.profiler_cpu_seconds = profiler_cpu_seconds(profile);
     return profile;
+}
+
+// To a profile that has what is known of the run beside that.
+void Profiling::add_collected(Profile& profile, DumpPart part) {
+    const auto probed = std::exchange(profile.probes, {});
+    if (part == DumpPart::whole)
+        collected_.fill(profile);
+    else
+        collected_.fill_at_end_of_phase(profile);
+    for (std::size_t i = 0; i < std::min(probed.size(), profile.probes.size()); ++i)
+        add(profile.probes[i], probed[i]);
 }
 
 RunOutcome Profiling::outcome_so_far(Profile profile) {
@@ -161,8 +176,8 @@ void Profiling::note_end(const Target& target) {
 
 void Profiling::end(const Target& target, const std::function<void(Profile&)>& fill) {
     note_end(target);
-    collected_.fill(outcome_.profile);
     fill(outcome_.profile);
+    add_collected(outcome_.profile, DumpPart::whole);
     add_bursts(outcome_.profile);
     state_invariance(outcome_.profile);
     outcome_.files = modules_.take_files();

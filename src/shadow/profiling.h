@@ -46,6 +46,7 @@ class Profiling {
 
   private:
     void add_bursts(Profile& profile);
+    void add_collected(Profile& profile, DumpPart part);
 
     const RunOptions options_;
     const std::uint64_t seed_;

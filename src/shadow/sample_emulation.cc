@@ -41,6 +41,13 @@ MissReason miss_reason(const RunResult& result) {
     return result.nearly_met ? MissReason::memory : MissReason::registers;
 }
 
+// SampleStart::began_at.
+std::optional<GuestAddress> began_at(const SampleJob& job) {
+    const auto& first = job.threads[0];
+    if (first.in_syscall) return std::nullopt;
+    return first.cpu.rip;
+}
+
 // How many workers are tried that have no room for the program's mappings.
 constexpr int most_misplaced_workers = 8;
 
@@ -281,6 +288,7 @@ bool SampleEmulation::begin_collecting(const SampleJob& job, MapResolver& resolv
                       .skip_instructions = skip_instructions_,
                       .weight = weight_,
                       .time_ns = job.thread_seconds() * 1e9,
+                      .began_at = began_at(job),
                       .expected_instructions = expected_instructions_,
                       .bursts = job.windows ? &*job.windows : nullptr,
                       .seed = job.seed});

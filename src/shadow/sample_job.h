@@ -29,7 +29,8 @@ class InputRecording;
 // A thread of a snapshot.
 struct SampleThread {
     pid_t tid = 0;
-    bool runs = true;  // or waits on a futex
+    bool runs = true;         // or waits on a futex
+    bool in_syscall = false;  // it was in the kernel for one
     CpuState cpu;
 };
 

@@ -42,7 +42,8 @@ std::vector<SampleThread> choose_threads(ScopedStop& stop, ThreadScope scope,
         auto& list = runs ? running : waiting;
         if (list.size() == (runs ? most_running : most_waiting)) continue;
         auto snapshot = thread->snapshot();
-        if (snapshot) list.push_back({thread->tid(), runs, snapshot->cpu});
+        const bool in_syscall = static_cast<std::int64_t>(registers->orig_rax) >= 0;
+        if (snapshot) list.push_back({thread->tid(), runs, in_syscall, snapshot->cpu});
     }
     if (running.empty()) return {};
     running.insert(running.end(), waiting.begin(), waiting.end());

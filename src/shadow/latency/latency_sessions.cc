@@ -280,9 +280,7 @@ void LatencySessions::fill(Profile& profile) const {
     }
     profile.latency = table_.loads(host.value_or(LatencyHost{}));
     profile.latency_host = std::move(host);
-    const auto probed = probed_.profiles();
-    for (std::size_t i = 0; i < std::min(probed.size(), profile.probes.size()); ++i)
-        add(profile.probes[i], probed[i]);
+    profile.probes = probed_.profiles();
     fill_counters(profile);
 }
 
