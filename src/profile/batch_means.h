@@ -13,10 +13,10 @@
 // batches are of one stratum, and the estimate is a combined ratio (Cochran, 6.11, 5A.9): with
 // e_b = x_b - p n_b, t_b the time of a batch, e_s and T_s the sums of a stratum, its variance is
 //     B_s / (B_s - 1) * sum (e_b - t_b e_s / T_s)^2
-// Variances and degrees of freedom of strata add up. How long a stratum lasts is a share of K ticks,
-// which adds (T sum e_s^2 / T_s - (sum e_s)^2) / K. Samples that the clock says nothing of are a
-// last stratum, whose share of the time is known from the number of samples alone: the same with
-// two strata, these and all others, and all samples for K.
+// Variances and degrees of freedom of strata add up. How long a stratum lasts is a share of K
+// ticks, which adds (T sum e_s^2 / T_s - (sum e_s)^2) / K. Samples that the clock says nothing of
+// are a last stratum, whose share of the time is known from the number of samples alone: the same
+// with two strata, these and all others, and all samples for K.
 #pragma once
 
 #include <algorithm>
@@ -121,8 +121,8 @@ class BatchSizes {
         const double rate = entry.count / times_, size_rate = open_.count / times_;
         const double squares =
             entry.squares - 2 * rate * entry.by_time + rate * rate * time_squares_;
-        const double products = entry.by_size - size_rate * entry.by_time -
-                                rate * open_.by_time + rate * size_rate * time_squares_;
+        const double products = entry.by_size - size_rate * entry.by_time - rate * open_.by_time +
+                                rate * size_rate * time_squares_;
         closed.squares += correction() * std::max(squares, 0.0) + rounding(entry.squares);
         closed.products += correction() * products;
         closed.strata_squares += entry.count * rate;
@@ -139,8 +139,8 @@ class BatchSizes {
         if (batches_ < least_batches) return std::nullopt;
         const double degrees = closed_degrees_ + degrees_of_freedom();
         if (degrees < least_degrees_of_freedom) return std::nullopt;
-        const double variance = closed_.count == 0 ? plain_variance(entry)
-                                                   : variance_in_strata(entry, closed);
+        const double variance =
+            closed_.count == 0 ? plain_variance(entry) : variance_in_strata(entry, closed);
         return student_t(degrees) * std::sqrt(variance);
     }
 
@@ -149,9 +149,8 @@ class BatchSizes {
         return 4 * std::numeric_limits<double>::epsilon() * squares;
     }
     double degrees_of_freedom() const {
-        return open_.squares == 0
-                   ? 0
-                   : std::max(open_.count * open_.count / open_.squares - 1, 0.0);
+        return open_.squares == 0 ? 0
+                                  : std::max(open_.count * open_.count / open_.squares - 1, 0.0);
     }
     // B / (B - 1); of a single batch nothing is known.
     double correction() const {
@@ -161,8 +160,8 @@ class BatchSizes {
     double plain_variance(const StratumSums& entry) const {
         const double rate = entry.count / open_.count;
         // The three terms almost cancel out where an entry is always as frequent.
-        const double scatter = std::max(
-            entry.squares - 2 * rate * entry.by_size + rate * rate * open_.squares, 0.0);
+        const double scatter =
+            std::max(entry.squares - 2 * rate * entry.by_size + rate * rate * open_.squares, 0.0);
         return correction() * (scatter + rounding(entry.squares));
     }
     double variance_in_strata(const StratumSums& entry, const ClosedSums& closed) const {
@@ -170,18 +169,17 @@ class BatchSizes {
         close(entry, all);
         close(open_, sizes);
         const double rate = all.count / sizes.count;
-        const double within =
-            all.squares - 2 * rate * all.products + rate * rate * sizes.squares;
+        const double within = all.squares - 2 * rate * all.products + rate * rate * sizes.squares;
         const double known = closed.count - rate * closed_.count;
         const double strata = closed.strata_squares - 2 * rate * closed.strata_products +
                               rate * rate * closed_.strata_squares;
         const double of_clock = (closed_times_ * strata - known * known) / ticks_;
         const double unknown = entry.count - rate * open_.count;
         const double of_unknown = times_ <= 0 ? 0 : unknown * unknown / times_;
-        const double of_samples = ((closed_times_ + times_) *
-                                       (known * known / closed_times_ + of_unknown) -
-                                   (known + unknown) * (known + unknown)) /
-                                  samples_;
+        const double of_samples =
+            ((closed_times_ + times_) * (known * known / closed_times_ + of_unknown) -
+             (known + unknown) * (known + unknown)) /
+            samples_;
         return std::max(within, 0.0) + rounding(all.squares) + std::max(of_clock, 0.0) +
                std::max(of_samples, 0.0);
     }
@@ -290,7 +288,7 @@ class BatchedCounts {
     }
 
     std::vector<Sums> entries_;
-    std::vector<Sums> before_;  // what they were when the phase began; empty in the first one
+    std::vector<Sums> before_;        // what they were when the phase began; empty in the first one
     std::vector<ClosedSums> closed_;  // empty as long as no stratum has ended
     std::vector<Entry> touched_;
 };

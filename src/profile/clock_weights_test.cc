@@ -66,8 +66,7 @@ TEST_CASE("samples that began in the kernel keep their weights") {
 
 TEST_CASE("code without a function is code like any other") {
     const auto samples = join(samples_of(Function{}, 8), samples_of(b, 2));
-    CHECK(factors(samples, {{Function{}, 50}, {b, 50}}, period_ns)[9] ==
-          doctest::Approx(2.5));
+    CHECK(factors(samples, {{Function{}, 50}, {b, 50}}, period_ns)[9] == doctest::Approx(2.5));
 }
 
 TEST_CASE("a function that chance met, or missed, counts no more than four times") {
@@ -105,8 +104,7 @@ TEST_CASE("the clock is not used where it says too little") {
     const Ticks ticks = {{a, 50}, {b, 50}};
     REQUIRE(factors(samples, ticks, period_ns) != same);
     // Too few samples or ticks.
-    CHECK(factors(std::span(samples).first(7), ticks, period_ns) ==
-          std::vector<double>(7, 1.0));
+    CHECK(factors(std::span(samples).first(7), ticks, period_ns) == std::vector<double>(7, 1.0));
     CHECK(factors(samples, {{a, 20}, {b, 19}}, 1e9 / 39) == same);
     CHECK(factors(samples, {}, 0) == same);
     CHECK(factors({}, ticks, period_ns).empty());

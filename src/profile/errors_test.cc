@@ -271,7 +271,8 @@ TEST_CASE("intervals hold where one phase is ten times as fast as the other") {
 TEST_CASE("intervals hold where the kernel's clock says how long each phase is") {
     check_coverage({.samples = 32, .profiles = 600, .phase_share = 0.3, .ticks = 400});
     check_coverage({.samples = 100, .profiles = 300, .phase_share = 0.5, .ticks = 600});
-    check_coverage({.samples = 100, .profiles = 300, .phase_share = 0.3, .faster = 10, .ticks = 900});
+    check_coverage(
+        {.samples = 100, .profiles = 300, .phase_share = 0.3, .faster = 10, .ticks = 900});
     check_coverage(
         {.samples = 60, .profiles = 400, .phase_share = 0.5, .ticks = 600, .in_kernel = 0.3});
     check_coverage({.samples = 100, .profiles = 300, .phase_share = 0.03, .ticks = 900});

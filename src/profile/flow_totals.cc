@@ -93,7 +93,8 @@ FlowRecord FlowTotals::end_record(std::uint64_t weight) {
 }
 
 void FlowTotals::add(const FlowRecord& record, std::uint64_t weight, double time_ns) {
-    record.executions.for_each([&](auto id, auto count) { block(id).executions += weight * count; });
+    record.executions.for_each(
+        [&](auto id, auto count) { block(id).executions += weight * count; });
     record.starts.for_each([&](auto id, auto count) { block(id).starts += weight * count; });
     record.ends.for_each([&](auto id, auto count) { block(id).ends += weight * count; });
     record.steps.for_each([&](auto id, auto count) { steps_.add(id, weight * count); });

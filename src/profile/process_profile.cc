@@ -99,14 +99,16 @@ void ProcessProfile::fill_with_held(Profile& profile) const {
     const auto function_at = [&](CodeLocation at) {
         SampleOrigin::Function function;
         if (options_.functions == nullptr) return function;
-        if (const auto found = options_.functions->find(at, modules_)) function.start = found->start;
+        if (const auto found = options_.functions->find(at, modules_))
+            function.start = found->start;
         return function;
     };
     std::vector<SampleOrigin> origins;
     for (const HeldPart& part : totals_.held()) {
-        origins.push_back(
-            {.function = {}, .time_ns = part.size.time_ns, .has_one_thread = part.has_one_thread,
-             .is_first_part = part.begins_sample});
+        origins.push_back({.function = {},
+                           .time_ns = part.size.time_ns,
+                           .has_one_thread = part.has_one_thread,
+                           .is_first_part = part.begins_sample});
         if (part.began_at) origins.back().function = function_at(*part.began_at);
     }
     std::map<SampleOrigin::Function, std::uint64_t> ticks;
@@ -119,8 +121,7 @@ void ProcessProfile::fill_with_held(Profile& profile) const {
     const double ns_per_tick = all_ticks == 0 ? 0 : all_ns / all_ticks;
     const auto weights = weigh_by_clock(origins, ticks, ns_per_tick);
     totals_.with_held(weights).fill(profile);
-    if (weights.known_strata != 0)
-        profile.sampling.counters["clock_strata"] = weights.known_strata;
+    if (weights.known_strata != 0) profile.sampling.counters["clock_strata"] = weights.known_strata;
 }
 
 BurstCounts ProcessProfile::burst_counts() {

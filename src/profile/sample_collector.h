@@ -127,7 +127,6 @@ class SampleCollector {
         std::vector<ProbeRecord> probed = {};  // before the record that comes next
     };
 
-
     void count_events(EventKinds kinds);
     void start_thread(std::uint32_t thread, std::span<const GuestAddress> stack);
     void turn_to(std::uint32_t thread);
@@ -169,11 +168,11 @@ class SampleCollector {
     std::vector<Thread> threads_;
     std::uint32_t current_ = 0;  // of which reader and follower know
     AddressResolver* resolver_ = nullptr;
-    std::uint64_t skip_instructions_ = 0;   // that each thread begins with
-    std::uint32_t weight_ = 1;              // of this sample
-    std::uint64_t instructions_ = 0;        // of this sample
-    std::uint64_t noted_instructions_ = 0;  // of these, in unfolded_
-    FlowTotals::Batch unfolded_;  // of samples, maybe several
+    std::uint64_t skip_instructions_ = 0;      // that each thread begins with
+    std::uint32_t weight_ = 1;                 // of this sample
+    std::uint64_t instructions_ = 0;           // of this sample
+    std::uint64_t noted_instructions_ = 0;     // of these, in unfolded_
+    FlowTotals::Batch unfolded_;               // of samples, maybe several
     std::uint64_t expected_instructions_ = 0;  // of this sample
     std::optional<CodeLocation> began_at_;     // the same: SampleStart::began_at
     bool is_first_part_ = true;                // that is folded next

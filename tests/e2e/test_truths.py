@@ -228,6 +228,25 @@ class Speeds(Truth):
         counters = self.profile_of[self.program, self.options]["sampling"]["counters"]
         self.assertEqual(counters["clock_ticks"], sum(each["ticks"] for each in self.seen["clock"]))
 
+    def test_samples_weigh_by_the_clock(self):
+        """A phase's samples have together the time that the clock has of it."""
+        if "clock_strata" not in self.profile_of[self.program, self.options]["sampling"]["counters"]:
+            self.skipTest("the clock says too little, or there is none")
+        by_clock, by_samples = (dict.fromkeys(self.times(), 0) for _ in range(2))
+        for method in self.seen["methods"]:
+            name = (self.seen.name(method["entry"]) or "").removeprefix("speeds_")
+            if name in by_clock:
+                by_clock[name] += method["time_ns"]
+        for stack in self.seen["stacks"]:
+            name = (self.seen.name(stack["frames"][-1]) or "").removeprefix("speeds_")
+            if name in by_samples:
+                by_samples[name] += stack["time_ns"]
+        met = {name for name, time in by_samples.items() if time != 0}
+        for name in met:
+            self.assertAlmostEqual(by_samples[name] / sum(by_samples.values()),
+                                   by_clock[name] / sum(by_clock[other] for other in met),
+                                   delta=0.08, msg=f"{name}: {by_samples}, {by_clock}")
+
     def test_without_the_clock_times_are_those_of_samples(self):
         done, profile = self.profile(victim(self.program), "60", module=victim(self.program),
                                      options=(*self.options, "--task-clock=no"))
