@@ -50,9 +50,9 @@ inline double tenths_upwards(double error) {
 // Which batches errors are known from: all, or those of the phase that is under way.
 enum class ErrorsOf : std::uint8_t { all, phase };
 
-// Of a batch or of several.
+// Of a batch.
 struct BatchSize {
-    double size = 0;
+    double size = 0;  // in instructions, each times its weight
     double time_ns = 0;
 };
 

@@ -13,7 +13,10 @@ constexpr std::uint64_t fewest_samples = 8;
 constexpr double fewest_ticks_per_sample = 4;
 // The time of the samples that began in the program's code, as part of the clock's. Both are of
 // the same code: but some samples began in the kernel by chance.
-constexpr double least_of_clock = 2.0 / 3, most_of_clock = 1.5;
+constexpr double least_of_clock = 0.75, most_of_clock = 1.2;
+// A function whose samples stand for so many ticks, and has none, is one that the clock does not
+// see, as that of a process that lives for a few milliseconds: chance leaves out one in 3,000.
+constexpr double ticks_of_the_seen = 8;
 // A factor beyond says that a function with hardly any time was met by chance, or one with much
 // time hardly ever: what its samples have is then no good measure for it.
 constexpr double least_factor = 0.25, most_factor = 4;
@@ -29,20 +32,22 @@ struct OfFunction {
 };
 using Functions = std::map<Function, OfFunction>;
 
-bool is_weighed(const SampleOrigin& sample) {
-    return sample.function && sample.time_ns > 0;
-}
-
-Functions functions_of(std::span<const SampleOrigin> samples, const Ticks& ticks) {
+Functions functions_of(std::span<const SampleOrigin> samples, const Ticks& ticks,
+                       double ns_per_tick) {
     Functions functions;
     for (const SampleOrigin& sample : samples) {
-        if (!is_weighed(sample)) continue;
+        if (!sample.function) continue;
         auto& function = functions[*sample.function];
         function.samples_ns += sample.time_ns;
         function.samples += sample.is_first_part;
     }
     for (auto& [function, of] : functions)
         if (const auto known = ticks.find(function); known != ticks.end()) of.ticks = known->second;
+    std::erase_if(functions, [&](const auto& each) {
+        const OfFunction& of = each.second;
+        const bool is_seen = of.ticks != 0 || of.samples_ns < ticks_of_the_seen * ns_per_tick;
+        return of.samples_ns <= 0 || !is_seen;
+    });
     return functions;
 }
 
@@ -67,13 +72,10 @@ bool says_more(const Functions& functions, const Ticks& ticks, double ns_per_tic
 void set_factors(Functions& functions) {
     const auto all_ticks = static_cast<double>(sum_of(functions, &OfFunction::ticks));
     const double all_ns = sum_of(functions, &OfFunction::samples_ns);
-    double weighed_ns = 0;
     for (auto& [function, of] : functions) {
         const double by_clock = static_cast<double>(of.ticks) / all_ticks;
         of.factor = std::clamp(by_clock * all_ns / of.samples_ns, least_factor, most_factor);
-        weighed_ns += of.factor * of.samples_ns;
     }
-    for (auto& [function, of] : functions) of.factor *= all_ns / weighed_ns;
 }
 
 // Their number. What has few samples is the first.
@@ -94,7 +96,7 @@ ClockWeights weigh_by_clock(std::span<const SampleOrigin> samples, const Ticks& 
                             double ns_per_tick) {
     ClockWeights weights{.factors = std::vector(samples.size(), 1.0),
                          .strata = std::vector<std::uint32_t>(samples.size(), 0)};
-    auto functions = functions_of(samples, ticks);
+    auto functions = functions_of(samples, ticks, ns_per_tick);
     if (!std::ranges::all_of(samples, &SampleOrigin::has_one_thread) ||
         !says_more(functions, ticks, ns_per_tick))
         return weights;
@@ -102,13 +104,11 @@ ClockWeights weigh_by_clock(std::span<const SampleOrigin> samples, const Ticks& 
     weights.known_strata = set_strata(functions);
     weights.ticks = sum_of(functions, &OfFunction::ticks);
     for (std::size_t i = 0; i < samples.size(); ++i) {
-        if (!is_weighed(samples[i])) {
-            weights.strata[i] = weights.known_strata;
-            continue;
-        }
-        const auto& of = functions.at(*samples[i].function);
-        weights.factors[i] = of.factor;
-        weights.strata[i] = of.stratum;
+        const auto of =
+            samples[i].function ? functions.find(*samples[i].function) : functions.end();
+        const bool is_known = of != functions.end();
+        weights.strata[i] = is_known ? of->second.stratum : weights.known_strata;
+        if (is_known) weights.factors[i] = of->second.factor;
     }
     return weights;
 }

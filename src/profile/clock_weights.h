@@ -18,8 +18,8 @@
 
 namespace shadowprof {
 
-// Where a sample began. In the kernel's code: nothing. In code of which no function is known: one
-// without a start.
+// Where a sample, or a part of one, began. In the kernel's code, or if the sample counts nothing:
+// no function. In code of which none is known: one without a start.
 struct SampleOrigin {
     struct Function {
         std::optional<CodeLocation> start;
@@ -32,9 +32,9 @@ struct SampleOrigin {
 };
 
 struct ClockWeights {
-    // By how much each sample's weight is to be multiplied.
+    // By how much the weight of each part is to be multiplied.
     std::vector<double> factors;
-    // For errors: which stratum each sample is of. Functions with few samples are one, as nothing
+    // For errors: which stratum each is of. Functions with few samples are one, as nothing
     // can be said of how much two samples differ. What the clock does not know is the last one.
     std::vector<std::uint32_t> strata;
     std::uint32_t known_strata = 0;

@@ -72,10 +72,29 @@ TEST_CASE("code without a function is code like any other") {
 TEST_CASE("a function that chance met, or missed, counts no more than four times") {
     const auto samples = join(samples_of(a, 19), samples_of(b, 1));
     const auto found = factors(samples, {{a, 100}, {b, 100}}, period_ns);
-    CHECK(found[19] / found[0] == doctest::Approx(4 / (10.0 / 19)));
-    double sum = 0;
-    for (const double factor : found) sum += factor;
-    CHECK(sum == doctest::Approx(20));
+    CHECK(found[19] == 4);
+    CHECK(found[0] == doctest::Approx(10.0 / 19));
+}
+
+TEST_CASE("functions that the clock does not see keep their samples' weights") {
+    const auto samples = join(join(samples_of(a, 8), samples_of(b, 2)), samples_of(c, 2));
+    const auto weights = weigh_by_clock(samples, Ticks{{a, 50}, {b, 50}}, period_ns);
+    CHECK(weights.factors[0] == doctest::Approx(0.625));
+    CHECK(weights.factors[10] == 1);
+    CHECK(weights.strata[10] == weights.known_strata);
+    // One sample of half of its time may be there by chance.
+    auto chance = join(join(samples_of(a, 8), samples_of(b, 2)), samples_of(c, 1));
+    chance.back().time_ns /= 2;
+    CHECK(factors(chance, {{a, 50}, {b, 50}}, period_ns)[10] == 0.25);
+}
+
+TEST_CASE("parts of a sample weigh alike, also those that stand for no time") {
+    auto samples = join(samples_of(a, 8), samples_of(b, 3));
+    samples.back().time_ns = 0;
+    samples.back().is_first_part = false;
+    const auto weights = weigh_by_clock(samples, Ticks{{a, 50}, {b, 50}}, period_ns);
+    CHECK(weights.factors[10] == doctest::Approx(2.5));
+    CHECK(weights.strata[10] == weights.strata[9]);
 }
 
 TEST_CASE("functions with few samples are one stratum for errors, and the kernel is the last") {
@@ -109,8 +128,8 @@ TEST_CASE("the clock is not used where it says too little") {
     CHECK(factors(samples, {}, 0) == same);
     CHECK(factors({}, ticks, period_ns).empty());
     // It has not seen the whole time, or more than there was; or nothing where samples are.
-    CHECK(factors(samples, ticks, period_ns * 0.6) == same);
-    CHECK(factors(samples, ticks, period_ns * 1.6) == same);
+    CHECK(factors(samples, ticks, period_ns * 0.8) == same);
+    CHECK(factors(samples, ticks, period_ns * 1.4) == same);
     CHECK(factors(samples, {{c, 100}}, period_ns) == same);
     // Several threads.
     auto of_threads = samples;
@@ -136,14 +155,14 @@ struct Loops {
         ids.push_back(program.add(0x2000, Terminator::conditional, 0x2000));
     }
     void sample(SampleCollector& collector, AddressResolver& resolver, std::size_t loop,
-                std::uint32_t weight) const {
+                std::uint32_t weight, std::size_t turns) const {
         const std::vector<GuestAddress> stack = {{loop == 0 ? 0x1000u : 0x2000u}};
         collector.begin({.resolver = resolver,
                          .stack = stack,
                          .weight = weight,
                          .time_ns = 1e8,
                          .began_at = stack[0]});
-        collector.add(batch(Words(10 + loop, ids[loop])), program.table());
+        if (turns != 0) collector.add(batch(Words(turns, ids[loop])), program.table());
         collector.end();
     }
 };
@@ -154,9 +173,14 @@ std::map<std::uint64_t, std::uint64_t> executions(const Profile& profile) {
     return counts;
 }
 
+struct Variation {
+    std::uint32_t first_weight = 64;  // of the first loop's samples
+    int empty = 0;                    // samples of the first loop that count nothing
+};
+
 // Eight samples of one loop and two of the other.
 Profile profile_of_loops(bool weighs_by_clock, std::vector<ClockTicks> clock,
-                         std::uint32_t first_weight = 64) {
+                         Variation variation = {}) {
     const Loops loops;
     EvenFunctions functions;
     ModuleTable modules;
@@ -165,7 +189,12 @@ Profile profile_of_loops(bool weighs_by_clock, std::vector<ClockTicks> clock,
         {.values = false, .weighs_by_clock = weighs_by_clock, .functions = &functions}, modules);
     auto& collector = collected.add_collector();
     for (int i = 0; i < 10; ++i)
-        loops.sample(collector, resolver, i % 5 == 4 ? 1 : 0, i % 5 == 4 ? 64 : first_weight);
+        if (i % 5 == 4)
+            loops.sample(collector, resolver, 1, 64, 11);
+        else
+            loops.sample(collector, resolver, 0, variation.first_weight, 10);
+    for (int i = 0; i < variation.empty; ++i)
+        loops.sample(collector, resolver, 0, variation.first_weight, 0);
     Profile profile;
     profile.clock = std::move(clock);
     collected.fill(profile);
@@ -204,11 +233,18 @@ TEST_CASE("a profile's counts and times follow the clock") {
     CHECK(time_ns.at(0x2000) == 500'000'000);
 }
 
+TEST_CASE("samples that count nothing take no part") {
+    const std::vector<ClockTicks> clock = {{{0, 0x1008}, 50, 500'000'000},
+                                           {{0, 0x2010}, 50, 500'000'000}};
+    CHECK(executions(profile_of_loops(true, clock, {.empty = 3})) ==
+          executions(profile_of_loops(true, clock)));
+}
+
 TEST_CASE("weights that samples have by themselves stay between those of a function") {
     const std::vector<ClockTicks> clock = {{{0, 0x1008}, 80, 800'000'000},
                                            {{0, 0x2010}, 20, 200'000'000}};
-    CHECK(executions(profile_of_loops(true, clock, 320)) ==
-          executions(profile_of_loops(false, {}, 320)));
+    CHECK(executions(profile_of_loops(true, clock, {.first_weight = 320})) ==
+          executions(profile_of_loops(false, {}, {.first_weight = 320})));
 }
 
 }  // namespace

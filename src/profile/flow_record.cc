@@ -8,6 +8,7 @@ PackedCounts FlowRecorder::pack(Sums& sums, std::uint64_t weight) {
     PackedCounts packed;
     for (const auto id : sums.touched()) packed.add(id, sums[id] / weight);
     sums.clear();
+    packed.shrink();
     return packed;
 }
 

@@ -21,6 +21,8 @@ class PackedCounts {
             visit(id, get(at));
         }
     }
+    // Nothing more is added.
+    void shrink() { bytes_.shrink_to_fit(); }
     std::size_t bytes() const { return bytes_.size(); }
 
   private:

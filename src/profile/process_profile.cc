@@ -1,7 +1,5 @@
 #include "profile/process_profile.h"
 
-#include "profile/clock_weights.h"
-
 namespace shadowprof {
 namespace {
 
@@ -65,6 +63,7 @@ void ProcessProfile::fill_at_end_of_phase(Profile& profile) {
 }
 
 void ProcessProfile::fill(Profile& profile, ErrorsOf errors) {
+    const auto clock = clock_time(profile);
     auto gathered = gather();
     profile.values = gathered.values.profiles(registry_);
     for (std::string& note : probe_notes(gathered.probes)) profile.notes.push_back(std::move(note));
@@ -79,7 +78,7 @@ void ProcessProfile::fill(Profile& profile, ErrorsOf errors) {
         if (scale) totals_.flow.fix_scale(*scale);
         totals_.flow.fill(profile, errors);
     } else {
-        fill_with_held(profile);
+        fill_with_held(profile, clock);
     }
     if (options_.references || options_.streams)
         gathered.references.fill(profile, scale.value_or(totals_.scale));
@@ -94,32 +93,37 @@ void ProcessProfile::fill(Profile& profile, ErrorsOf errors) {
                                             totals_.damaged_samples));
 }
 
-// Of a profile with the clock's ticks, if there are any.
-void ProcessProfile::fill_with_held(Profile& profile) const {
-    const auto function_at = [&](CodeLocation at) {
-        SampleOrigin::Function function;
-        if (options_.functions == nullptr) return function;
-        if (const auto found = options_.functions->find(at, modules_))
-            function.start = found->start;
-        return function;
-    };
+SampleOrigin::Function ProcessProfile::function_at(CodeLocation at) const {
+    if (options_.functions == nullptr) return {};
+    const auto found = options_.functions->find(at, modules_);
+    return {found ? std::optional(found->start) : std::nullopt};
+}
+
+// May read symbols, for which no collector is to wait.
+ProcessProfile::ClockTime ProcessProfile::clock_time(const Profile& profile) const {
+    ClockTime clock;
+    if (!options_.weighs_by_clock) return clock;
+    double ticks = 0, time_ns = 0;
+    for (const ClockTicks& of_place : profile.clock) {
+        clock.ticks[function_at(of_place.at)] += of_place.ticks;
+        ticks += static_cast<double>(of_place.ticks);
+        time_ns += static_cast<double>(of_place.time_ns);
+    }
+    if (ticks != 0) clock.ns_per_tick = time_ns / ticks;
+    return clock;
+}
+
+void ProcessProfile::fill_with_held(Profile& profile, const ClockTime& clock) const {
     std::vector<SampleOrigin> origins;
     for (const HeldPart& part : totals_.held()) {
         origins.push_back({.function = {},
                            .time_ns = part.size.time_ns,
                            .has_one_thread = part.has_one_thread,
                            .is_first_part = part.begins_sample});
-        if (part.began_at) origins.back().function = function_at(*part.began_at);
+        const bool is_empty = part.begins_sample && part.size.instructions == 0;
+        if (part.began_at && !is_empty) origins.back().function = function_at(*part.began_at);
     }
-    std::map<SampleOrigin::Function, std::uint64_t> ticks;
-    double all_ticks = 0, all_ns = 0;
-    for (const ClockTicks& of_place : profile.clock) {
-        ticks[function_at(of_place.at)] += of_place.ticks;
-        all_ticks += static_cast<double>(of_place.ticks);
-        all_ns += static_cast<double>(of_place.time_ns);
-    }
-    const double ns_per_tick = all_ticks == 0 ? 0 : all_ns / all_ticks;
-    const auto weights = weigh_by_clock(origins, ticks, ns_per_tick);
+    const auto weights = weigh_by_clock(origins, clock.ticks, clock.ns_per_tick);
     totals_.with_held(weights).fill(profile);
     if (weights.known_strata != 0) profile.sampling.counters["clock_strata"] = weights.known_strata;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -9,6 +10,7 @@
 
 #include "base/result.h"
 #include "profile/block_registry.h"
+#include "profile/clock_weights.h"
 #include "profile/module_table.h"
 #include "profile/profile.h"
 #include "profile/sample_collector.h"
@@ -42,8 +44,8 @@ class ProcessProfile {
     // The largest error, relative to its edge's count, of the hottest edges: those that together
     // make up half of all counts, but no more than 100; in bursts, if samples have them. Of the
     // samples that were folded so far. Nothing if there are fewer batches than these, or too few to
-    // know, or while a profile is being filled. Takes time that grows with the number of edges. May
-    // be called while samples are taken.
+    // know, while a profile is being filled, or where samples are held (weighs_by_clock). Takes
+    // time that grows with the number of edges. May be called while samples are taken.
     std::optional<double> edge_errors(std::uint64_t least_batches) const;
 
     // Proves the invariants of FlowTotals, and that bursts hold no more than there was.
@@ -52,6 +54,11 @@ class ProcessProfile {
     Result<void> check();
 
   private:
+    // By the kernel's clock.
+    struct ClockTime {
+        std::map<SampleOrigin::Function, std::uint64_t> ticks;
+        double ns_per_tick = 0;
+    };
     // What is not among the totals.
     struct Gathered {
         ValueTotals values;
@@ -59,9 +66,11 @@ class ProcessProfile {
         std::vector<ProbeProfile> probes;
     };
     Gathered gather();
+    ClockTime clock_time(const Profile& profile) const;
     std::vector<SampleCollector*> collectors();
     void fill(Profile& profile, ErrorsOf errors);
-    void fill_with_held(Profile& profile) const;
+    SampleOrigin::Function function_at(CodeLocation at) const;
+    void fill_with_held(Profile& profile, const ClockTime& clock) const;
 
     const CollectorOptions options_;
     ModuleTable& modules_;

@@ -349,7 +349,7 @@ double SampleCollector::time_of_part_ns() const {
 // what it counted.
 void SampleCollector::fold(double time_ns, Part part) {
     note_executed();
-    if (part == Part::goes_on && unfolded_.instructions == 0) return;
+    if (are_samples_ && part == Part::goes_on && unfolded_.instructions == 0) return;
     follower_.flush();
     time_left_ns_ -= time_ns;
     unfolded_.time_ns = time_ns;

@@ -78,7 +78,11 @@ FlowTotals SharedTotals::with_held(const ClockWeights& weights) const {
         all.end_batch(in_stratum.take_batch());
         if (stratum != weights.known_strata) all.end_stratum();
     }
-    if (weights.known_strata != 0) all.set_numbers(weights.ticks, samples);
+    const auto counting = std::ranges::count_if(held_, [](const HeldPart& part) {
+        return part.begins_sample && part.size.instructions != 0;
+    });
+    if (weights.known_strata != 0)
+        all.set_numbers(weights.ticks, static_cast<std::uint64_t>(counting));
     return all;
 }
 

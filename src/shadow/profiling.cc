@@ -94,10 +94,10 @@ std::uint64_t seed_from_clock() {
     return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
 }
 
-// Who waits for convergence asks for errors all the time.
+// The clock is of all threads. Who waits for convergence asks for errors all the time.
 bool weighs_by_clock(const RunOptions& options) {
     return options.mode != SamplingMode::exact && options.task_clock && !options.windows &&
-           !options.until_converged_percent;
+           options.threads == ThreadScope::all && !options.until_converged_percent;
 }
 
 }  // namespace
