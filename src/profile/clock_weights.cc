@@ -14,9 +14,9 @@ constexpr double fewest_ticks_per_sample = 4;
 // The time of the samples that began in the program's code, as part of the clock's. Both are of
 // the same code: but some samples began in the kernel by chance.
 constexpr double least_of_clock = 0.75, most_of_clock = 1.2;
-// A function whose samples stand for so many ticks, and has none, is one that the clock does not
-// see, as that of a process that lives for a few milliseconds: chance leaves out one in 3,000.
-constexpr double ticks_of_the_seen = 8;
+// A function in which so many samples began, and no tick was, is one that the clock does not see,
+// as that of a process that lives for a few milliseconds. Fewer may have begun there by chance.
+constexpr std::uint64_t fewest_unseen = 4;
 // A factor beyond says that a function with hardly any time was met by chance, or one with much
 // time hardly ever: what its samples have is then no good measure for it.
 constexpr double least_factor = 0.25, most_factor = 4;
@@ -32,8 +32,7 @@ struct OfFunction {
 };
 using Functions = std::map<Function, OfFunction>;
 
-Functions functions_of(std::span<const SampleOrigin> samples, const Ticks& ticks,
-                       double ns_per_tick) {
+Functions functions_of(std::span<const SampleOrigin> samples, const Ticks& ticks) {
     Functions functions;
     for (const SampleOrigin& sample : samples) {
         if (!sample.function) continue;
@@ -45,7 +44,7 @@ Functions functions_of(std::span<const SampleOrigin> samples, const Ticks& ticks
         if (const auto known = ticks.find(function); known != ticks.end()) of.ticks = known->second;
     std::erase_if(functions, [&](const auto& each) {
         const OfFunction& of = each.second;
-        const bool is_seen = of.ticks != 0 || of.samples_ns < ticks_of_the_seen * ns_per_tick;
+        const bool is_seen = of.ticks != 0 || of.samples < fewest_unseen;
         return of.samples_ns <= 0 || !is_seen;
     });
     return functions;
@@ -96,7 +95,7 @@ ClockWeights weigh_by_clock(std::span<const SampleOrigin> samples, const Ticks& 
                             double ns_per_tick) {
     ClockWeights weights{.factors = std::vector(samples.size(), 1.0),
                          .strata = std::vector<std::uint32_t>(samples.size(), 0)};
-    auto functions = functions_of(samples, ticks, ns_per_tick);
+    auto functions = functions_of(samples, ticks);
     if (!std::ranges::all_of(samples, &SampleOrigin::has_one_thread) ||
         !says_more(functions, ticks, ns_per_tick))
         return weights;
