@@ -50,7 +50,7 @@ inline double tenths_upwards(double error) {
 // Which batches errors are known from: all, or those of the phase that is under way.
 enum class ErrorsOf : std::uint8_t { all, phase };
 
-// Of a batch.
+// How large a batch is.
 struct BatchSize {
     double size = 0;  // in instructions, each times its weight
     double time_ns = 0;
@@ -72,9 +72,10 @@ struct StratumSums {
 // An entry's, over the strata that have ended.
 struct ClosedSums {
     double count = 0;
-    // Of x_b and x_b n_b, less what their strata have in the same time: sums over batches.
+    // Sums over batches. From x_b is taken what its stratum has in the time t_b, and from n_b, too:
+    // the squares of what is left of x_b, and its products with what is left of n_b.
     double squares = 0, products = 0;
-    // The same of x_s and x_s n_s over strata, by T_s.
+    // Sums over strata: of x_s^2 / T_s, and of x_s n_s / T_s.
     double strata_squares = 0, strata_products = 0;
 };
 
@@ -105,8 +106,8 @@ class BatchSizes {
     }
     bool of_phase() const { return of_phase_; }
 
-    // What came since the last call is a stratum that the clock knows. Before that, each entry is
-    // told by close().
+    // Ends a stratum that the clock knows: all batches since the last call. Needs that each entry
+    // was closed.
     void end_stratum() {
         close(open_, closed_);
         closed_times_ += times_;
@@ -114,7 +115,7 @@ class BatchSizes {
         open_ = {};
         times_ = time_squares_ = 0;
     }
-    // To `closed` what the entry has in the stratum that ends now.
+    // Adds to `closed` what the entry has in the stratum that ends now.
     void close(const StratumSums& entry, ClosedSums& closed) const {
         closed.count += entry.count;
         if (times_ <= 0) return;

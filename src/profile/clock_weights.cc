@@ -67,7 +67,7 @@ bool says_more(const Functions& functions, const Ticks& ticks, double ns_per_tic
            seen >= least_of_clock && seen <= most_of_clock;
 }
 
-// What the clock has of functions in which no sample began is shared out among the others.
+// In some functions no sample began. Their ticks are left out, so that the others share their time.
 void set_factors(Functions& functions) {
     const auto all_ticks = static_cast<double>(sum_of(functions, &OfFunction::ticks));
     const double all_ns = sum_of(functions, &OfFunction::samples_ns);

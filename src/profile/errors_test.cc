@@ -142,9 +142,9 @@ struct Experiment {
     std::uint32_t denser = 1;
     // The same time has so many times as many instructions in phase 0 as in phase 1.
     std::uint32_t faster = 1;
-    // Of the kernel's clock, which tells the phases apart.
+    // The kernel's clock ticks so often in a run, and tells the phases apart.
     std::size_t ticks = 0;
-    // Of samples begin in the kernel.
+    // This share of the samples begins in the kernel.
     double in_kernel = 0;
 
     // Of all calls.
