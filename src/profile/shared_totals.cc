@@ -28,17 +28,15 @@ struct Weighing {
     double unit = 1;
 };
 
-// Calls end_batch(batch) whenever one is complete.
-template <typename EndBatch>
-void add_part(const HeldPart& part, Weighing by, FlowTotals& flow, BatchProgress& progress,
-              EndBatch end_batch) {
+// True: a batch has ended.
+bool add_part(const HeldPart& part, Weighing by, FlowTotals& flow, BatchProgress& progress) {
     const auto weight = times(part.weight, by.factor * by.unit);
     const double time_ns = part.size.time_ns * by.factor;
     flow.add(part.counts, weight, time_ns);
     progress.add({.instructions = part.size.instructions,
                   .weighted = part.size.instructions * weight,
                   .time_ns = time_ns});
-    if (part.ends_sample && progress.end_sample()) end_batch(progress.take_batch());
+    return part.ends_sample && progress.end_sample();
 }
 
 }  // namespace
@@ -59,10 +57,7 @@ void SharedTotals::hold(HeldPart part) {
 void SharedTotals::stop_holding() {
     holds_ = false;
     for (const HeldPart& part : std::exchange(held_, {}))
-        add_part(part, {}, flow, progress, [&](const FlowTotals::Batch& batch) {
-            flow.end_batch(batch);
-            bursts.end_batch(batch.weighted);
-        });
+        if (add_part(part, {}, flow, progress)) end_batch();
     held_bytes_ = 0;
 }
 
@@ -71,10 +66,10 @@ FlowTotals SharedTotals::with_held(const ClockWeights& weights) const {
     const double unit = finer_unit(held_);
     for (std::uint32_t stratum = 0; stratum <= weights.known_strata; ++stratum) {
         BatchProgress in_stratum;
-        const auto end_batch = [&](const FlowTotals::Batch& batch) { all.end_batch(batch); };
         for (std::size_t i = 0; i < held_.size(); ++i)
-            if (weights.strata[i] == stratum)
-                add_part(held_[i], {weights.factors[i], unit}, all, in_stratum, end_batch);
+            if (weights.strata[i] == stratum &&
+                add_part(held_[i], {weights.factors[i], unit}, all, in_stratum))
+                all.end_batch(in_stratum.take_batch());
         all.end_batch(in_stratum.take_batch());
         if (stratum != weights.known_strata) all.end_stratum();
     }
