@@ -89,8 +89,9 @@ class GuestMemory final : public GuestSpace {
     Result<void> begin(MemoryMap map, PageSource& source, PageUse use = PageUse::once);
     // Before the guest runs, with PageUse::again: reads at once the pages that the last runs have
     // touched. That takes a fraction of what a first touch does for each of them. Where the source
-    // is_over(), the guest must not run.
-    void read_ahead();
+    // is_over(), the guest must not run. A repeated run leaves the choice of these pages as it is.
+    enum class Run : std::uint8_t { once, repeated };
+    void read_ahead(Run run = Run::once);
     // Ends the sample. Pages are dropped, or stay for the next one. Whatever the guest may have
     // written to is read anew then; code that is mapped from a file, and cannot be written to, is
     // taken to be the same where the mappings are.
@@ -245,7 +246,7 @@ class GuestMemory final : public GuestSpace {
     GuestMemoryCounters counters_;
     bool layout_changed_ = false;
     PageUse use_ = PageUse::once;
-    bool has_run_ = false;    // in this sample, with PageUse::again
+    bool has_run_ = false;    // in this sample, with PageUse::again, and for the first time
     bool keeps_ = false;      // between two samples: pages are kept
     std::uint64_t runs_ = 0;  // with PageUse::again
     std::uint64_t comparisons_ = 0;

@@ -44,9 +44,9 @@ bool GuestMemory::use_kept(const Mapping& mapping, GuestAddress first, std::uint
     return true;
 }
 
-void GuestMemory::read_ahead() {
+void GuestMemory::read_ahead(Run run) {
     if (use_ != PageUse::again) return;
-    has_run_ = true;
+    has_run_ = run == Run::once;
     for (auto& [number, chunk] : chunks_) {
         if (source_->is_over()) return;
         if (chunk.hot & chunk.kept) read_ahead({number * chunk_bytes}, chunk);

@@ -28,7 +28,8 @@ Result<SharedArea> SharedArea::map_for_worker(int fd) {
     void* base = mmap(nullptr, file_bytes, PROT_NONE, MAP_SHARED, fd, 0);
     if (base == MAP_FAILED) return errno_error("worker: cannot map the shared memory");
     SharedArea area(base);
-    if (mprotect(area.base_ + segments_offset, segments * segment_bytes, PROT_READ | PROT_WRITE))
+    if (mprotect(area.base_ + segments_offset, file_bytes - segments_offset,
+                 PROT_READ | PROT_WRITE))
         return errno_error("worker: cannot map the shared memory");
     area.growing_mailbox_ = {area.mailbox(), PROT_READ | PROT_WRITE, mailbox_step_bytes};
     return area;

@@ -1,6 +1,6 @@
 // The memory that a worker process and its supervisor share: trace segments, the tables that give
-// trace words a meaning, and a mailbox for long messages. The worker writes; the supervisor trusts
-// nothing of it.
+// trace words a meaning, pages of a snapshot, and a mailbox for long messages. The worker writes;
+// the supervisor trusts nothing of it.
 #pragma once
 
 #include <cstddef>
@@ -11,6 +11,7 @@
 #include "base/fd.h"
 #include "base/result.h"
 #include "emu/growing_memory.h"
+#include "emu/page_recording.h"
 #include "emu/trace.h"
 
 namespace shadowprof {
@@ -55,6 +56,9 @@ class SharedArea {
     std::span<ReferenceSlot> references() const {
         return {reinterpret_cast<ReferenceSlot*>(base_ + references_offset), max_references};
     }
+    RecordedPages& recorded_pages() const {
+        return *reinterpret_cast<RecordedPages*>(base_ + recording_offset);
+    }
     std::span<std::byte> mailbox() const { return {base_ + mailbox_offset, mailbox_bytes}; }
     // The worker's first so many bytes of the mailbox; nothing if there are less.
     std::optional<std::span<std::byte>> reach_mailbox(std::size_t bytes) {
@@ -70,7 +74,8 @@ class SharedArea {
         references_offset + max_references * sizeof(ReferenceSlot);
     static constexpr std::size_t segments_offset = mailbox_offset + mailbox_bytes;
     static constexpr std::size_t mailbox_step_bytes = std::size_t{64} << 10;
-    static constexpr std::size_t file_bytes = segments_offset + segments * segment_bytes;
+    static constexpr std::size_t recording_offset = segments_offset + segments * segment_bytes;
+    static constexpr std::size_t file_bytes = recording_offset + sizeof(RecordedPages);
 
     explicit SharedArea(void* base) : base_(static_cast<std::byte*>(base)) {}
 

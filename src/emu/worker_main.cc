@@ -207,7 +207,8 @@ class Worker {
           syscalls_(syscalls),
           tables_(area_.blocks(), area_.slots(), area_.parts(), area_.references(),
                   BlockTables::Access::nowhere),
-          conversation_(socket_, area_) {}
+          conversation_(socket_, area_),
+          recording_(area_.recorded_pages()) {}
 
     Result<void> prepare() {
         TRY_ASSIGN(emulator_, Emulator::create(tables_));
@@ -250,6 +251,7 @@ class Worker {
     std::optional<GuestThreads> threads_in_mailbox(const StartMessage& start);
     bool take_awaited(const StartMessage& start);
     bool run_sample(WorkerSocket::Message& message);
+    std::unique_ptr<PageSource> pages_of(const StartMessage& start, UniqueFd memory);
     std::optional<SampleEnd> begin(const StartMessage& start, WorkerSocket::Message& message);
     bool compare(WorkerSocket::Message& message);
     bool translate_ahead(WorkerSocket::Message& message);
@@ -265,7 +267,8 @@ class Worker {
     std::unique_ptr<ProbeWatch> probes_, load_probes_;
     std::unique_ptr<Emulator> emulator_;
     DroppedTrace dropped_;
-    std::unique_ptr<DescriptorPages> pages_;  // of the last exact run
+    PageRecording recording_;            // of the last sample that was to have one
+    std::unique_ptr<PageSource> pages_;  // of the sample under way, or of the last exact run
     std::uint64_t emulation_ns_ = 0;
     std::optional<AwaitedState> awaited_;  // of the run
     WorkerCounters reported_ = {};
@@ -301,10 +304,23 @@ std::optional<std::vector<MemoryRange>> ranges_of(std::span<const std::byte> pay
     return ranges;
 }
 
+// Of a run that does not go on from the last one.
+std::unique_ptr<PageSource> Worker::pages_of(const StartMessage& start, UniqueFd memory) {
+    if (start.kind == RunKind::sample_again)
+        return std::make_unique<RecordedSource>(recording_.pages());
+    auto pages = std::make_unique<DescriptorPages>(std::move(memory), conversation_.deadline(),
+                                                   start.flipped);
+    if (start.recording == 0) return pages;
+    recording_.begin(start.recording);
+    return std::make_unique<RecordingSource>(std::move(pages), recording_);
+}
+
 // Shows the emulator what the run is to see, or says why it cannot.
 std::optional<SampleEnd> Worker::begin(const StartMessage& start, WorkerSocket::Message& message) {
     const bool goes_on = start.kind == RunKind::exact_onward || start.kind == RunKind::exact_next;
-    if (goes_on ? !pages_ : !message.fd || start.maps_bytes == 0) return SampleEnd::worker_lost;
+    const bool again = start.kind == RunKind::sample_again;
+    if (goes_on ? !pages_ : start.maps_bytes == 0 || (!message.fd && !again))
+        return SampleEnd::worker_lost;
     if (start.kind == RunKind::exact_onward) return std::nullopt;
     emulator_->memory().set_stack_limit(start.stack_limit_bytes);
     std::optional<MemoryMap> map;
@@ -319,15 +335,14 @@ std::optional<SampleEnd> Worker::begin(const StartMessage& start, WorkerSocket::
         if (!ranges) return SampleEnd::worker_lost;
         placed = emulator_->next_interval(*ranges, std::move(map));
     } else {
-        auto pages = std::make_unique<DescriptorPages>(std::move(message.fd),
-                                                       conversation_.deadline(), start.flipped);
+        pages_ = pages_of(start, std::move(message.fd));
         const bool exact = start.kind == RunKind::exact;
         const auto manner = exact ? Nondeterminism::single_stepped : Nondeterminism::native;
         auto use = start.uses_pages_again ? PageUse::again : PageUse::once;
         if (exact) use = PageUse::tracked;
-        placed = emulator_->begin_sample(std::move(*map), *pages, manner, use).has_value();
-        if (placed) emulator_->memory().read_ahead();
-        pages_ = std::move(pages);
+        placed = emulator_->begin_sample(std::move(*map), *pages_, manner, use).has_value();
+        using enum GuestMemory::Run;
+        if (placed) emulator_->memory().read_ahead(again ? repeated : once);
     }
     if (!placed) return SampleEnd::no_room;
     // Code may not have been compared.
@@ -375,7 +390,7 @@ bool Worker::run_sample(WorkerSocket::Message& message) {
     if (!start) return false;
     auto threads = threads_in_mailbox(*start);
     if (!threads || !take_awaited(*start)) return false;
-    const bool exact = start->kind != RunKind::sample;
+    const bool exact = is_exact(start->kind);
     exact ? conversation_.begin_exact()
           : conversation_.begin_sample(Deadline(start->stands_still_until_ns),
                                        start->more_threads != 0);
@@ -408,10 +423,10 @@ bool Worker::run_sample(WorkerSocket::Message& message) {
     const auto report = handler ? syscalls_.report(*handler) : std::vector<std::byte>{};
     const bool sent = socket_.send(MessageKind::done, done, report).has_value();
     // Nobody waits for this any more; the next sample's counters have it.
-    if (!exact) {
-        emulator_->end_sample();
-        pages_.reset();
-    }
+    if (exact) return sent;
+    emulator_->end_sample();
+    pages_.reset();
+    if (start->recording != 0) recording_.make_room();
     return sent;
 }
 

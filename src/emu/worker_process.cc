@@ -50,6 +50,18 @@ Result<std::vector<TracePart>> parts_of(const WorkerSocket::Message& message) {
     return parts;
 }
 
+class NobodyListens final : public SampleListener {
+  public:
+    void on_thread(GuestThreads::Index) override {}
+    void on_trace(GuestThreads::Index, std::span<const std::uint64_t>, const BlockTable&) override {
+    }
+    void on_emulated() override {}
+    std::vector<std::byte> on_request(std::span<const std::byte>) override { return {}; }
+    std::optional<SampleEnd> on_step(CpuState&, std::span<const StepPage>) override {
+        return SampleEnd::unsupported_instruction;
+    }
+};
+
 }  // namespace
 
 Result<WorkerProcess> WorkerProcess::start(std::span<const char* const> arguments) {
@@ -90,6 +102,10 @@ Result<WorkerProcess> WorkerProcess::start(std::span<const char* const> argument
 }
 
 Result<void> WorkerProcess::begin_sample(const SampleRequest& request) {
+    return start_sample(request, RunKind::sample);
+}
+
+Result<void> WorkerProcess::start_sample(const SampleRequest& request, RunKind kind) {
     inbox_.clear();
     emulated_ = false;
     in_haste_ = request.stands_still_until_ns != 0;
@@ -108,13 +124,28 @@ Result<void> WorkerProcess::begin_sample(const SampleRequest& request) {
                              .maps_bytes = request.maps_text.size(),
                              .more_threads = request.more_threads.size(),
                              .awaits = request.awaited != nullptr,
-                             .kind = RunKind::sample,
+                             .kind = kind,
                              .flipped = {},
                              .stands_still_until_ns = request.stands_still_until_ns,
                              .forget_code = request.forget_code,
                              .uses_pages_again = request.uses_pages_again,
+                             .recording = request.records_pages ? ++recording_ : 0,
                              .stack_limit_bytes = request.stack_limit_bytes};
     return socket_.send(MessageKind::start, start, request.facts, request.memory_fd);
+}
+
+std::optional<RecordedPagesView> WorkerProcess::recorded_pages() const {
+    return RecordedPagesView::of(area_.recorded_pages(), recording_);
+}
+
+Result<SampleOutcome> WorkerProcess::run_again(const SampleRequest& request) {
+    auto again = request;
+    again.memory_fd = -1;
+    again.stands_still_until_ns = 0;
+    again.forget_code = again.records_pages = false;
+    TRY(start_sample(again, RunKind::sample_again));
+    NobodyListens nobody;
+    return finish_sample(nobody);
 }
 
 Result<WorkerProcess::Followed> WorkerProcess::follow_sample(

@@ -33,6 +33,7 @@ struct SampleRequest {
     std::int64_t stands_still_until_ns = 0;  // see StartMessage
     bool forget_code = false;                // the same
     bool uses_pages_again = false;           // the same
+    bool records_pages = false;              // the same
     std::uint64_t stack_limit_bytes = usual_stack_limit_bytes;
 };
 
@@ -151,6 +152,13 @@ class WorkerProcess {
     // Listens to the sample that was begun until its end; blocks. Of one whose snapshot stands
     // still for a short time no trace is consumed before the emulation is over, if that can be.
     Result<SampleOutcome> finish_sample(SampleListener& listener);
+    // Right after a sample that `records_pages`: runs it once more, without its snapshot, until it
+    // comes by `request.awaited` or wants a page that it did not want before. Nobody sees its
+    // trace, and it ends where it has a question; blocks.
+    Result<SampleOutcome> run_again(const SampleRequest& request);
+    // What the last such sample has read of its snapshot, as it is now; nothing if not all of that
+    // is there, or it is another sample's. Refers to shared memory.
+    std::optional<RecordedPagesView> recorded_pages() const;
     // Both.
     Result<SampleOutcome> run_sample(const SampleRequest& request, SampleListener& listener) {
         TRY(begin_sample(request));
@@ -189,6 +197,7 @@ class WorkerProcess {
     WorkerProcess(pid_t pid, WorkerSocket socket, SharedArea area)
         : pid_(pid), socket_(std::move(socket)), area_(std::move(area)) {}
     Result<SampleOutcome> conclude(const WorkerSocket::Message& message) const;
+    Result<void> start_sample(const SampleRequest& request, RunKind kind);
     using OnThread = std::function<void(GuestThreads::Index)>;
     Result<void> put(WorkerSocket::Message message, const OnThread& on_thread);
     bool has_all() const;
@@ -204,7 +213,8 @@ class WorkerProcess {
     // What was said in the sample under way and is not yet dealt with.
     std::deque<WorkerSocket::Message> inbox_;
     bool in_haste_ = false;
-    bool emulated_ = false;  // and the listener knows
+    bool emulated_ = false;        // and the listener knows
+    std::uint64_t recording_ = 0;  // the number of the last one
 };
 
 }  // namespace shadowprof

@@ -26,7 +26,7 @@ namespace shadowprof {
 
 enum class MessageKind : std::uint32_t {
     // supervisor to worker
-    start,         // StartMessage, payload: facts for the system calls; carries a descriptor
+    start,         // StartMessage, payload: facts for the system calls; may carry a descriptor
     segment_free,  // SegmentMessage
     answer,        // payload: the answer to a request
     stepped,       // StepMessage
@@ -49,12 +49,16 @@ enum class MessageKind : std::uint32_t {
 // What a run begins with.
 enum class RunKind : std::uint32_t {
     sample,
+    sample_again,  // the last sample, whose pages were recorded
     // Exact runs end at every system call, vDSO call and nondeterministic instruction, and their
     // memory is kept to be compared, and for the next run:
     exact,         // on a new snapshot
     exact_next,    // on the memory of the last run, but for the ranges that the payload lists
     exact_onward,  // where the last run stopped
 };
+constexpr bool is_exact(RunKind kind) {
+    return kind != RunKind::sample && kind != RunKind::sample_again;
+}
 
 struct StartMessage {
     CpuState cpu;  // of the first thread, which runs
@@ -76,6 +80,8 @@ struct StartMessage {
     std::uint64_t forget_code = 0;
     // Only samples: the pages have PageUse::again.
     std::uint64_t uses_pages_again = 0;
+    // The same: what is read of the snapshot is recorded, with this number; 0: it is not.
+    std::uint64_t recording = 0;
     std::uint64_t stack_limit_bytes = usual_stack_limit_bytes;
 };
 

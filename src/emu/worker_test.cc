@@ -110,6 +110,54 @@ TEST_CASE("what a snapshot shows when it stands still no longer is not taken") {
     }
 }
 
+TEST_CASE("a sample is run again without its snapshot, to a state that it came by") {
+    // loop: inc qword [data] ; inc rax ; jmp loop
+    constexpr std::array<std::uint8_t, 12> code = {0x48, 0xff, 0x05, 0xf9, 0xff, 0x00,
+                                                   0x00, 0x48, 0xff, 0xc0, 0xeb, 0xf4};
+    constexpr std::uint64_t turns = 1000;
+    TestWorker worker;
+    std::optional<Snapshot> snapshot(std::in_place, code);
+    auto request = snapshot->request(9000);
+    const std::string maps(request.maps_text);
+    request.maps_text = maps;
+    request.uses_pages_again = request.records_pages = true;
+    // There is no room for its pages at first.
+    for (const bool is_whole : {false, true}) {
+        Collecting listener;
+        REQUIRE(worker->run_sample(request, listener));
+        CHECK(worker->recorded_pages().has_value() == is_whole);
+    }
+    std::array<std::byte, page_bytes> page;
+    const auto recorded = worker->recorded_pages();
+    REQUIRE(recorded);
+    REQUIRE(recorded->read({Snapshot::code_at}, page));
+    CHECK(std::memcmp(page.data(), code.data(), code.size()) == 0);
+    CHECK_FALSE(recorded->has({Snapshot::stack_top}));
+    CHECK_FALSE(recorded->read({Snapshot::stack_top}, page));
+    snapshot.reset();
+
+    const auto run_again = [&](std::uint64_t rax, std::uint64_t in_memory) {
+        AwaitedState awaited;
+        awaited.cpu = request.cpu;
+        awaited.cpu[Gpr::rax] = rax;
+        REQUIRE(awaited.add_memory({Snapshot::data_at}, std::as_bytes(std::span(&in_memory, 1))));
+        request.awaited = &awaited;
+        const auto result = worker->run_again(request);
+        REQUIRE(result);
+        return result->result;
+    };
+    // As often as asked: it begins with the memory that the sample began with.
+    for (int i = 0; i < 3; ++i) {
+        const auto met = run_again(turns, turns);
+        CHECK(met.end == SampleEnd::met);
+        CHECK(met.instructions == 3 * turns);
+    }
+    const auto other_memory = run_again(turns, turns + 1);
+    CHECK(other_memory.end == SampleEnd::size);
+    CHECK(other_memory.nearly_met);
+    CHECK(run_again(1, turns).end == SampleEnd::size);
+}
+
 TEST_CASE("an answer that comes when the snapshot stands still no longer ends the sample") {
     constexpr std::array<std::uint8_t, 4> code = {0x0f, 0x05, 0xeb,
                                                   0xfe};  // syscall; jmp to itself

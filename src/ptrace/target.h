@@ -161,6 +161,8 @@ class Target {
 
     // Threads were late for the last one, and have not stopped since.
     bool has_late() const { return !late_.empty(); }
+    // In a stop: while it is held, the calling thread stays as urgent as it is in the stop.
+    std::shared_ptr<const Urgency> urgency() const { return urgency_; }
     // Since when a thread stood still that would have run, at the last stop(): see StopCourse.
     std::chrono::steady_clock::time_point stop_began() const { return stop_began_; }
     // At the last stop(), none of the threads that would run had a processor, and some came late.
@@ -275,7 +277,8 @@ class Target {
     bool leader_seized_ = true;
     bool held_ = false;  // a ScopedStop lives
     // While one does, and until those have stopped and gone on that were late for it.
-    std::optional<Urgency> urgency_;
+    std::shared_ptr<const Urgency> urgency_;
+    std::weak_ptr<const Urgency> last_urgency_;  // which somebody may hold on to
     std::set<pid_t> late_;
     bool detached_ = false;
     std::uint64_t exec_count_ = 0;

@@ -36,7 +36,8 @@ void Target::interrupt(pid_t tid) {
 Result<ScopedStop> Target::stop(Sleepers sleepers, StopLimits limits) {
     for (auto& [tid, thread] : threads_)
         thread.left_out = thread.dead || (!thread.stop && is_left_asleep(tid, sleepers));
-    if (!urgency_) urgency_.emplace();
+    if (!urgency_) urgency_ = last_urgency_.lock();
+    if (!urgency_) last_urgency_ = urgency_ = std::make_shared<const Urgency>();
     StopCourse course(limits, urgency_->is_granted(), Clock::now());
     interrupt_all(sleepers);
     course.note_interrupted(Clock::now());

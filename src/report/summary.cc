@@ -242,8 +242,8 @@ class Summary {
         const auto all = met + counter("windows_missed") + counter("windows_not_reached");
         if (all == 0) return;
         line(
-            fmt::format("         {} of {} by time ended in the very state that the program was in",
-                        met, counted(all, "sample")));
+            fmt::format("         {} of {} came by the very state that the program was in later",
+                        met, counted(profile_.sampling.samples, "sample")));
     }
 
     void clock() {

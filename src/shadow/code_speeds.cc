@@ -37,37 +37,49 @@ void CodeSpeeds::note_trial(GuestAddress pc) {
     if (known != starts_.end()) ++known->second.trials;
 }
 
+void CodeSpeeds::note_rough_trial(GuestAddress pc) {
+    const auto known = starts_.find(pc.value / region_bytes[0]);
+    if (known != starts_.end()) ++known->second.rough_trials;
+}
+
 void CodeSpeeds::add(GuestAddress pc, std::uint64_t instructions, double seconds) {
     misses_ = 0;
     if (instructions >= fewest_timed)
         fastest_ = std::max(fastest_, static_cast<double>(instructions) / seconds);
-    const auto add_to = [&](Speed& speed) {
-        speed.instructions += static_cast<double>(instructions);
-        speed.seconds += seconds;
-    };
-    add_to(all_);
-    for (std::size_t i = 0; i < speeds_.size(); ++i) {
+    exact_.add(pc, instructions, seconds);
+}
+
+void CodeSpeeds::add_rough(GuestAddress pc, std::uint64_t instructions, double seconds) {
+    rough_.add(pc, instructions, seconds);
+}
+
+void CodeSpeeds::Speeds::add(GuestAddress pc, std::uint64_t instructions, double seconds) {
+    all.add(instructions, seconds);
+    for (std::size_t i = 0; i < regions.size(); ++i) {
         const auto region = pc.value / region_bytes[i];
-        if (speeds_[i].size() < most_regions || speeds_[i].contains(region))
-            add_to(speeds_[i][region]);
+        if (regions[i].size() < most_regions || regions[i].contains(region))
+            regions[i][region].add(instructions, seconds);
     }
 }
 
-const CodeSpeeds::Speed* CodeSpeeds::near(GuestAddress pc) const {
-    for (std::size_t i = 0; i < speeds_.size(); ++i) {
-        const auto known = speeds_[i].find(pc.value / region_bytes[i]);
-        if (known != speeds_[i].end()) return &known->second;
+const CodeSpeeds::Speed* CodeSpeeds::Speeds::near(GuestAddress pc) const {
+    for (std::size_t i = 0; i < regions.size(); ++i) {
+        const auto known = regions[i].find(pc.value / region_bytes[i]);
+        if (known != regions[i].end()) return &known->second;
     }
     return nullptr;
 }
 
 double CodeSpeeds::instructions_per_second(GuestAddress pc) const {
-    const auto* known = near(pc);
-    return known ? known->instructions / known->seconds : instructions_per_second();
+    for (const Speeds* speeds : {&exact_, &rough_})
+        if (const auto* known = speeds->near(pc)) return known->per_second();
+    return instructions_per_second();
 }
 
 double CodeSpeeds::instructions_per_second() const {
-    return all_.seconds == 0 ? unknown_speed : all_.instructions / all_.seconds;
+    for (const Speeds* speeds : {&exact_, &rough_})
+        if (speeds->all.seconds > 0) return speeds->all.per_second();
+    return unknown_speed;
 }
 
 void CodeSpeeds::add_missed() {
@@ -88,6 +100,12 @@ bool CodeSpeeds::may_have_window() {
     return false;
 }
 
+bool CodeSpeeds::wants_guess(GuestAddress pc) const {
+    const auto known = starts_.find(pc.value / region_bytes[0]);
+    return known != starts_.end() && known->second.rough_trials < most_trials && !knows(pc) &&
+           rough_.near(pc) == nullptr;
+}
+
 bool CodeSpeeds::wants_window(GuestAddress pc) const {
     const auto known = starts_.find(pc.value / region_bytes[0]);
     return known != starts_.end() && wants_window(known->first, known->second);
@@ -101,7 +119,7 @@ bool CodeSpeeds::wants_window() const {
 bool CodeSpeeds::wants_window(std::uint64_t region, const Starts& starts) const {
     return starts.samples >= fewest_samples && starts.trials < most_trials &&
            static_cast<double>(starts.samples) >= least_share * static_cast<double>(samples_) &&
-           !speeds_[0].contains(region);
+           !exact_.regions[0].contains(region);
 }
 
 }  // namespace shadowprof

@@ -16,18 +16,25 @@ class CodeSpeeds {
     void note_start(GuestAddress pc);
     // There will be a window of one that did, unless something comes in between.
     void note_trial(GuestAddress pc);
+    // The same of a rough one.
+    void note_rough_trial(GuestAddress pc);
     // A window that begins at `pc`: the program needed so long for so many instructions.
     void add(GuestAddress pc, std::uint64_t instructions, double seconds);
+    // The same of a window that is so short that it says little. It counts for code that no other
+    // window begins near to.
+    void add_rough(GuestAddress pc, std::uint64_t instructions, double seconds);
 
     // A window had an end that the emulation did not come by, within
     // most_instructions_per_second().
     void add_missed();
 
-    // Of code at `pc`: as windows say that begin near, or else of all code. As long as there is no
-    // window, all code is alike.
+    // Of code at `pc`: as windows say that begin near, or else rough ones, or else of all code. As
+    // long as there is no window, all code is alike.
     double instructions_per_second(GuestAddress pc) const;
-    // A window has begun near `pc`.
-    bool knows(GuestAddress pc) const { return near(pc) != nullptr; }
+    // A window has begun near `pc`, and was no rough one.
+    bool knows(GuestAddress pc) const { return exact_.near(pc) != nullptr; }
+    // No window has begun near `pc`, not even a rough one, and few were tried.
+    bool wants_guess(GuestAddress pc) const;
     // Of all code.
     double instructions_per_second() const;
     // More than the process is likely to execute. The more after each miss, until there is an end
@@ -44,6 +51,12 @@ class CodeSpeeds {
   private:
     struct Speed {
         double instructions = 0, seconds = 0;
+
+        void add(std::uint64_t more, double in_seconds) {
+            instructions += static_cast<double>(more);
+            seconds += in_seconds;
+        }
+        double per_second() const { return instructions / seconds; }
     };
     // Code that is so near is taken to be alike: a cache line, or what is likely to be one
     // function. The first that has a window counts.
@@ -51,16 +64,21 @@ class CodeSpeeds {
     // More code is not told apart.
     static constexpr std::size_t most_regions = 4096;
 
+    struct Speeds {
+        Speed all;
+        std::array<std::map<std::uint64_t, Speed>, region_bytes.size()> regions;
+
+        void add(GuestAddress pc, std::uint64_t instructions, double seconds);
+        // Null: no window has begun near it.
+        const Speed* near(GuestAddress pc) const;
+    };
     struct Starts {
         std::uint64_t samples = 0;
-        std::uint64_t trials = 0;
+        std::uint64_t trials = 0, rough_trials = 0;
     };
     bool wants_window(std::uint64_t region, const Starts& starts) const;
-    // Null: no window has begun near it.
-    const Speed* near(GuestAddress pc) const;
 
-    Speed all_;
-    std::array<std::map<std::uint64_t, Speed>, region_bytes.size()> speeds_;
+    Speeds exact_, rough_;
     std::map<std::uint64_t, Starts> starts_;  // by the smallest regions
     std::uint64_t samples_ = 0;
     double fastest_ = 0;         // instructions a second

@@ -26,6 +26,26 @@ TEST_CASE("code has the speed of the windows that begin nearest to it") {
     CHECK(speeds.instructions_per_second({0x500000}) == doctest::Approx(120'000 / 6e-5));
 }
 
+TEST_CASE("rough windows count where there are no others") {
+    CodeSpeeds speeds;
+    CHECK_FALSE(speeds.wants_guess(slow));
+    for (const auto pc : {slow, elsewhere}) speeds.note_start(pc);
+    CHECK(speeds.wants_guess(slow));
+    speeds.add_rough(slow, 1'000, 1e-5);
+    CHECK(speeds.instructions_per_second(slow) == doctest::Approx(1e8));
+    CHECK(speeds.instructions_per_second(elsewhere) == doctest::Approx(1e8));
+    CHECK_FALSE(speeds.knows(slow));
+    CHECK_FALSE(speeds.wants_guess(slow));
+    CHECK(speeds.wants_guess(elsewhere));
+    for (int i = 0; i < 3; ++i) speeds.note_rough_trial(elsewhere);
+    CHECK_FALSE(speeds.wants_guess(elsewhere));
+    speeds.add(elsewhere, 30'000, 1e-5);
+    CHECK(speeds.instructions_per_second(slow) == doctest::Approx(1e8));
+    CHECK(speeds.instructions_per_second({0x500000}) == doctest::Approx(3e9));
+    speeds.add(slow + 1, 2'000, 1e-5);
+    CHECK(speeds.instructions_per_second(slow) == doctest::Approx(2e8));
+}
+
 TEST_CASE("code is known where a window has begun near it") {
     CodeSpeeds speeds;
     CHECK(!speeds.knows(slow));

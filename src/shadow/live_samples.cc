@@ -4,6 +4,7 @@
 #include <sys/prctl.h>
 
 #include <algorithm>
+#include <thread>
 
 #include "base/urgency.h"
 #include "ptrace/proc.h"
@@ -17,6 +18,13 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
 constexpr std::uint64_t most_instructions = 200'000;
+// The end of a window is sought among so many times as many.
+constexpr std::uint64_t most_sizes = 16;
+constexpr milliseconds longest_window{1};
+// Before a stop for its end is given up.
+constexpr microseconds longest_window_stop{500};
+// So no fault was induced, and none costs anything.
+constexpr double nothing_forked = 0;
 // How long to wait for the places of probes until they are asked for again.
 constexpr milliseconds place_search{5};
 // Of translating ahead: before the first sample, and so much at most after each.
@@ -117,7 +125,7 @@ Result<LiveShot> LiveSamples::take_in_time(SampledProcess& process, LivePlan& pl
     TRY_ASSIGN(plan.job.captured, CapturedProcess::take(target.pid(), tids_of(threads),
                                                         CapturedProcess::Flags::none_but_clocks));
     design_.expect(plan.job, process);
-    return take_in(stop, std::move(plan.runner), std::move(plan.job));
+    return take_in(stop, process, std::move(plan.runner), std::move(plan.job));
 }
 
 // When the target must be let go, after its stop began.
@@ -136,11 +144,13 @@ LiveShot LiveSamples::observe(ScopedStop& stop, LivePlan& plan) {
     return {.runner = std::move(plan.runner), .observed = true, .later = true};
 }
 
-LiveShot LiveSamples::take_in(ScopedStop& stop, SampleRunner::Lease runner, SampleJob job) {
+LiveShot LiveSamples::take_in(ScopedStop& stop, SampledProcess& process, SampleRunner::Lease runner,
+                              SampleJob job) {
     const auto until = stop.target().stop_began() + usable_time(stop.threads().size());
     const bool is_planned = !job.maps_text.empty();
     auto completed = complete(stop, std::move(job), until);
     if (!completed) return {.refusal = std::move(completed).error()};
+    completed->may_have_window = wants_window(process, *completed);
     const pid_t thread = completed->pid();
     const Urgency urgent_worker(runner.worker_pid());
     auto run = std::move(runner).begin_live(*this, std::move(*completed));
@@ -148,13 +158,45 @@ LiveShot LiveSamples::take_in(ScopedStop& stop, SampleRunner::Lease runner, Samp
     if (is_planned) {
         // The worker is on its way already.
         auto now = read_maps_text(thread, until);
-        shot.valid = now && *now == run.maps_text();
+        shot.valid = now && *now == run.job().maps_text;
         if (!shot.valid && now) shot.maps_now = std::move(*now);
+    }
+    if (shot.valid && run.job().may_have_window) {
+        shot.window = begin_window(process, run);
+        // A window is short, so nothing is to come between the stop and its end.
+        shot.urgency = stop.target().urgency();
     }
     const PunctualWaits punctual;
     shot.cut = shot.valid && !run.follow();
     shot.run.emplace(std::move(run));
     return shot;
+}
+
+// A window is of a single thread, as in ShadowSamples::watch_window(). Where the times of stops are
+// asked for, no others are made. Where samples have a size, it does not matter how fast code is.
+bool LiveSamples::wants_window(SampledProcess& process, const SampleJob& job) const {
+    if (job.threads.size() != 1 || options_.live_timing || process.target->has_late()) return false;
+    const auto pc = job.threads[0].cpu.rip;
+    const bool wants_speed = options_.sample_time && process.speeds.wants_guess(pc);
+    if (!process.live_windows.wants_one(wants_speed)) return false;
+    process.speeds.note_rough_trial(pc);
+    return true;
+}
+
+std::optional<WindowWatch> LiveSamples::begin_window(SampledProcess& process,
+                                                     const SampleRunner::LiveRun& run) {
+    const auto& thread = run.job().threads[0];
+    const WindowLimits limits{
+        .length = process.live_windows.length(),
+        .longest = longest_window,
+        .most_instructions_per_second = process.speeds.most_instructions_per_second(),
+        .most_instructions = most_sizes * most_instructions,
+        .stop_seconds = process.live_windows.stop_seconds(),
+        .most_retries = 0,
+        .stop = live_stop_limits(longest_window_stop, longest_window_stop)};
+    auto watch = WindowWatch::begin(process.target->pid(), thread.tid, thread.cpu, limits,
+                                    nothing_forked, {}, room_);
+    return watch ? std::optional(*std::move(watch)) : std::nullopt;
 }
 
 // Reads what was not planned.
@@ -199,10 +241,30 @@ Result<SampleTaken> LiveSamples::finish(SampledProcess& process, LiveShot shot) 
         costs_.live_samples().add_discarded();
         return SampleTaken{.kind = SampleTaken::Kind::later};
     }
+    auto pause = process.target->last_pause();
+    pause += find_end(process, shot);
     std::move(*shot.run).end();
     policy_.count_live_sample();
-    costs_.on_sample(process, SampleKind::live, process.target->last_pause());
+    costs_.on_sample(process, SampleKind::live, pause);
     return SampleTaken{};
+}
+
+// The program executes what was emulated, and is stopped again for a moment amid that. Returns for
+// how long.
+std::chrono::nanoseconds LiveSamples::find_end(SampledProcess& process, LiveShot& shot) {
+    auto recorded = shot.window ? shot.run->recorded_pages() : std::nullopt;
+    if (!recorded) return {};
+    auto& watch = *shot.window;
+    const PunctualWaits punctual;
+    watch.start(Clock::now(), *std::move(recorded));
+    const auto execs = process.target->exec_count();
+    std::this_thread::sleep_until(watch.next_look());
+    const auto pause = watch.look(*process.target, Clock::now()).pause;
+    if (pause) costs_.add_pause(*pause);
+    auto window = watch.take();
+    if (window && process.target->exec_count() == execs)
+        shot.run->set_window(std::move(*window), watch.most_instructions());
+    return pause.value_or(std::chrono::nanoseconds{});
 }
 
 // Later.
@@ -214,12 +276,20 @@ void LiveSamples::on_step(SampleRunner& runner) {
 std::chrono::nanoseconds LiveSamples::on_finished(SampleRunner&, const SampleReport& report,
                                                   SampledProcess* process) {
     if (report.is_void) return {};
+    if (process) note_window(*process, report);
     costs_.live_samples().add_emulation(report.counters.emulation_ns,
                                         report.counters.translation_ns);
     if (!process || !process->theft.is_contended()) return later_preparation;
     return std::min<std::chrono::nanoseconds>(
         later_preparation,
         preparation_for_translation * std::chrono::nanoseconds(report.counters.translation_ns));
+}
+
+void LiveSamples::note_window(SampledProcess& process, const SampleReport& report) {
+    process.live_windows.observe(report);
+    if (report.window == WindowEnd::met && report.of_window->seconds)
+        process.speeds.add_rough(report.began_at, report.window_instructions,
+                                 *report.of_window->seconds);
 }
 
 }  // namespace shadowprof

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -23,6 +24,8 @@ struct LivePlan {
 struct LiveShot {
     std::optional<SampleRunner::Lease> runner = {};  // no emulation was begun
     std::optional<SampleRunner::LiveRun> run = {};
+    std::optional<WindowWatch> window = {};       // that began with it
+    std::shared_ptr<const Urgency> urgency = {};  // until the window's end
     bool was_stopped = true;
     bool observed = false;                                  // where the threads are, and no more
     bool later = false;                                     // SampleTaken::Kind::later
@@ -49,7 +52,8 @@ class LiveSamples final : public SampleInSteps<LivePlan, LiveShot> {
 
     // In place of a shadow sample whose fork was refused in its stop: emulates in the same stop.
     // `job` has its threads and no snapshot.
-    LiveShot take_in(ScopedStop& stop, SampleRunner::Lease runner, SampleJob job);
+    LiveShot take_in(ScopedStop& stop, SampledProcess& process, SampleRunner::Lease runner,
+                     SampleJob job);
     // After that stop, whose cost is accounted for.
     Result<SampleTaken> finish(SampledProcess& process, LiveShot shot);
 
@@ -66,6 +70,11 @@ class LiveSamples final : public SampleInSteps<LivePlan, LiveShot> {
     Result<LiveShot> take_in_time(SampledProcess& process, LivePlan& plan, bool& was_stopped);
     LiveShot observe(ScopedStop& stop, LivePlan& plan);
     Result<SampleJob> complete(ScopedStop& stop, SampleJob job, Clock::time_point until);
+    bool wants_window(SampledProcess& process, const SampleJob& job) const;
+    std::optional<WindowWatch> begin_window(SampledProcess& process,
+                                            const SampleRunner::LiveRun& run);
+    static void note_window(SampledProcess& process, const SampleReport& report);
+    std::chrono::nanoseconds find_end(SampledProcess& process, LiveShot& shot);
     std::chrono::nanoseconds usable_time(std::size_t threads) const;
 
     const RunOptions& options_;
@@ -74,6 +83,7 @@ class LiveSamples final : public SampleInSteps<LivePlan, LiveShot> {
     ShadowPolicy& policy_;
     const ProbeRequest* probes_;
     const std::chrono::nanoseconds limit_;  // of a stop
+    StateRoom room_;                        // of the window
     bool has_looked_ = false;               // where the threads are, before the first sample
 };
 

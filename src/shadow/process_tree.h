@@ -25,6 +25,7 @@
 #include "shadow/budget/standing_cost.h"
 #include "shadow/code_speeds.h"
 #include "shadow/fault_price.h"
+#include "shadow/live_windows.h"
 #include "shadow/process_log.h"
 #include "shadow/sample_pace.h"
 #include "shadow/sample_window.h"
@@ -56,6 +57,7 @@ struct SampledProcess {
     KindChoice kinds;
     CodeSpeeds speeds;
     FaultStorms storms;
+    LiveWindows live_windows;
     FaultPrice fault_price;
     std::optional<UnsettledSample> unsettled;
     unsigned idle_in_a_row = 0;  // nothing executed when samples were due

@@ -56,7 +56,9 @@ void SampleDesign::expect(SampleJob& job, SampledProcess& process) const {
     }
     if (running == 0) return;
     job.processors = std::min<double>(running, processors_of(process.target->pid()));
-    if (options_.sample_time) job.expected_speed = speed / running * job.processors;
+    if (!options_.sample_time) return;
+    job.expected_speed = speed / running * job.processors;
+    job.speed_is_known = process.speeds.knows(job.threads[0].cpu.rip);
 }
 
 RunLimits SampleDesign::limits(std::uint64_t instructions, const Target& target) {

@@ -41,6 +41,12 @@ MissReason miss_reason(const RunResult& result) {
     return result.nearly_met ? MissReason::memory : MissReason::registers;
 }
 
+SampleRules rules_of(const SampleJob& job) {
+    return {.random_seed = job.seed,
+            .has_recorded_input = job.replica() && job.replica()->input != nullptr,
+            .follows_new_threads = job.follows_new_threads};
+}
+
 // SampleStart::began_at.
 std::optional<GuestAddress> began_at(const SampleJob& job) {
     const auto& first = job.threads[0];
@@ -152,28 +158,51 @@ Result<void> SampleEmulation::begin_replica(SampleJob& job) {
 }
 
 Result<void> SampleEmulation::begin_worker(const SampleJob& job) {
-    const SampleRules facts{.random_seed = job.seed,
-                            .has_recorded_input = job.replica() && job.replica()->input != nullptr,
-                            .follows_new_threads = job.follows_new_threads};
+    const auto facts = rules_of(job);
+    auto request = request_of(job, std::as_bytes(std::span(&facts, 1)));
     std::vector<StartThread> more;
     for (const auto& thread : std::span(job.threads).subspan(1))
         more.push_back({thread.cpu, thread.runs});
-    return worker_->begin_sample({.cpu = job.threads[0].cpu,
-                                  .more_threads = more,
-                                  .awaited = job.window ? &job.window->end : nullptr,
-                                  .limits = job.limits,
-                                  .maps_text = job.maps_text,
-                                  .facts = std::as_bytes(std::span(&facts, 1)),
-                                  .memory_fd = job.memory_fd(),
-                                  .stands_still_until_ns = stands_still_until_ns(job),
-                                  .forget_code = std::exchange(forget_code_, false),
-                                  .uses_pages_again = job.live() != nullptr,
-                                  .stack_limit_bytes = stack_limit_bytes(job.captured.pid)});
+    request.more_threads = more;
+    request.stands_still_until_ns = stands_still_until_ns(job);
+    request.forget_code = std::exchange(forget_code_, false);
+    return worker_->begin_sample(request);
+}
+
+// The request of the sample for any of its runs: without other threads, and without what holds for
+// the first run alone.
+SampleRequest SampleEmulation::request_of(const SampleJob& job,
+                                          std::span<const std::byte> facts) const {
+    return {.cpu = job.threads[0].cpu,
+            .more_threads = {},
+            .awaited = job.window ? &job.window->end : nullptr,
+            .limits = job.limits,
+            .maps_text = job.maps_text,
+            .facts = facts,
+            .memory_fd = job.memory_fd(),
+            .uses_pages_again = job.live() != nullptr,
+            .records_pages = job.may_have_window,
+            .stack_limit_bytes = stack_limit_bytes(job.captured.pid)};
+}
+
+std::optional<EarlierPages> SampleEmulation::recorded_pages() const {
+    const auto recorded = begun_ ? worker_->recorded_pages() : std::nullopt;
+    if (!recorded) return std::nullopt;
+    const auto pages = std::make_shared<const RecordedPagesView>(*recorded);
+    const auto read = [pages](std::span<const GuestAddress> addresses, std::span<std::byte> to) {
+        std::vector<bool> is_read;
+        for (std::size_t i = 0; i < addresses.size(); ++i)
+            is_read.push_back(
+                pages->read(addresses[i], to.subspan(i * page_bytes).first<page_bytes>()));
+        return is_read;
+    };
+    return EarlierPages{.read = read, .has = [pages](auto page) { return pages->has(page); }};
 }
 
 void SampleEmulation::follow(SampleJob& job, EmulationHooks& hooks, SampleReport& report) {
     report.wiped = is_wiped(job);
     seen_at_.clear();
+    again_.reset();
     const auto view =
         job.process == 0 ? std::nullopt : std::optional(CodeView::of(job.captured.pid));
     MapResolver resolver(*job.map, modules_, view ? &*view : nullptr);
@@ -198,7 +227,7 @@ void SampleEmulation::follow(SampleJob& job, EmulationHooks& hooks, SampleReport
     expected_instructions_ = job.limits.instructions;
     skip_instructions_ = job.skip_instructions;
     weight_ = weigh(job, job.limits.instructions, std::nullopt);
-    const auto outcome = listen(job, *listener);
+    const auto outcome = listen(job, *listener, report);
     report.weight = weight_;
     report.blocks = collector_.block_vector();
     report.trace_damaged = listener->is_trace_damaged();
@@ -216,7 +245,8 @@ void SampleEmulation::follow(SampleJob& job, EmulationHooks& hooks, SampleReport
     report.replace_worker = true;
 }
 
-Result<SampleOutcome> SampleEmulation::listen(const SampleJob& job, CollectingListener& listener) {
+Result<SampleOutcome> SampleEmulation::listen(const SampleJob& job, CollectingListener& listener,
+                                              SampleReport& report) {
     // The worker is under way already: a replica lives for as long as it takes.
     if (job.replica()) {
         keep_stack(job, 0);
@@ -224,6 +254,7 @@ Result<SampleOutcome> SampleEmulation::listen(const SampleJob& job, CollectingLi
     }
     auto outcome = worker_->finish_sample(listener);
     if (outcome) {
+        find_window(job, *outcome, report);
         expected_instructions_ = outcome->result.instructions;
         skip_instructions_ = skip_when_known(job, outcome->result.instructions);
         weight_ = weigh(job, outcome->result.instructions, outcome->result.end);
@@ -233,33 +264,65 @@ Result<SampleOutcome> SampleEmulation::listen(const SampleJob& job, CollectingLi
     return outcome;
 }
 
+// A live sample's window ends amid what was emulated. To find out where, that is emulated again.
+void SampleEmulation::find_window(const SampleJob& job, const SampleOutcome& outcome,
+                                  SampleReport& report) {
+    report.tried_window = job.may_have_window;
+    if (!job.live() || !job.window || !worker_->recorded_pages()) return;
+    // What it was told then, it is not told again.
+    if (outcome.result.syscalls != 0 || outcome.result.single_stepped != 0) return;
+    const auto facts = rules_of(job);
+    auto request = request_of(job, std::as_bytes(std::span(&facts, 1)));
+    request.limits.instructions = job.window_instructions;
+    auto again = worker_->run_again(request);
+    if (again) {
+        again_ = std::move(*again);
+        return;
+    }
+    report.error = again.error().message;
+    report.replace_worker = true;
+}
+
+// Where the speed of the code is a guess, a live sample's window knows better.
+double SampleEmulation::speed_of(const SampleJob& job) const {
+    if (job.speed_is_known || !again_ || !job.window || !job.window->time.seconds)
+        return *job.expected_speed;
+    const RunResult& again = again_->result;
+    if (again.end != SampleEnd::met || again.instructions == 0) return *job.expected_speed;
+    return static_cast<double>(again.instructions) / *job.window->time.seconds;
+}
+
 // Of a sample that is to have, or has had, so many instructions.
 std::uint32_t SampleEmulation::weigh(const SampleJob& job, std::uint64_t instructions,
                                      std::optional<SampleEnd> end) const {
     if (!job.expected_speed) return sample_weight(job.stands_for_seconds);
     const auto counted = instructions - std::min(instructions, skip_instructions_);
-    const bool fills_window = job.window && (!end || *end == SampleEnd::met);
+    const bool fills_window = job.window && !job.live() && (!end || *end == SampleEnd::met);
     if (fills_window && job.window->time.seconds)
         return sample_weight(job.stands_for_seconds, *job.window->time.seconds);
     // What ended it says that the program does something else there, unless that was the time.
     const bool is_cut = end && (*end == SampleEnd::time || *end == SampleEnd::met);
-    const auto likely = static_cast<double>(is_cut ? counted : std::max(counted, fewest_counted)) /
-                        *job.expected_speed;
+    const auto likely =
+        static_cast<double>(is_cut ? counted : std::max(counted, fewest_counted)) / speed_of(job);
     const auto least = fills_window ? least_share_of_window * job.window->time.passed_seconds : 0.0;
     return sample_weight(job.stands_for_seconds, std::max(likely, least));
 }
 
 void SampleEmulation::note_window(const SampleJob& job, const SampleOutcome& outcome,
-                                  SampleReport& report) {
-    if (!job.window) return;
-    switch (outcome.result.end) {
+                                  SampleReport& report) const {
+    if (!job.window || (job.live() && !again_)) return;
+    const auto& result = job.live() ? again_->result : outcome.result;
+    report.window_was_empty = result.end == SampleEnd::met && result.instructions == 0;
+    if (report.window_was_empty) return;
+    switch (result.end) {
         case SampleEnd::met:
             report.window = WindowEnd::met;
             report.of_window = job.window->time;
+            report.window_instructions = job.live() ? result.instructions : report.instructions;
             break;
         case SampleEnd::size:
             report.window = WindowEnd::missed;
-            report.missed_by = miss_reason(outcome.result);
+            report.missed_by = miss_reason(result);
             break;
         default:
             report.window = WindowEnd::before;
@@ -337,12 +400,14 @@ void SampleEmulation::conclude(const SampleJob& job, const SampleOutcome& outcom
     report.stopped_threads = outcome.result.stopped_threads;
     report.single_stepped = outcome.result.single_stepped;
     report.counters = outcome.counters;
+    if (again_) report.counters.cpu_ns += again_->counters.cpu_ns;
     report.syscalls = SyscallReport::parse(outcome.syscall_report);
     if (report.syscalls && report.end == SampleEnd::time) report.syscalls->end_reason.clear();
     // Another worker lies elsewhere.
     const bool misplaced =
         report.end == SampleEnd::no_room && misplaced_workers_++ < most_misplaced_workers;
-    report.replace_worker = outcome.worker_exhausted || report.trace_damaged || misplaced;
+    const bool exhausted = outcome.worker_exhausted || (again_ && again_->worker_exhausted);
+    report.replace_worker |= exhausted || report.trace_damaged || misplaced;
 }
 
 std::vector<GuestAddress> SampleEmulation::take_seen_addresses(const SampleJob& job) {

@@ -49,24 +49,31 @@ class SampleEmulation {
     Result<bool> prepare(Preparation& preparation, PreparationTotals& totals) {
         return preparation.work(*worker_, forget_code_, totals);
     }
+    // What the worker has read of a live sample's process, until the next one begins; nothing if
+    // not all of that was recorded.
+    std::optional<EarlierPages> recorded_pages() const;
     // What the worker knows of the program's code is not to be used any more.
     void forget_code() { forget_code_ = true; }
 
   private:
     Result<void> begin_worker(const SampleJob& job);
+    SampleRequest request_of(const SampleJob& job, std::span<const std::byte> facts) const;
+    void find_window(const SampleJob& job, const SampleOutcome& outcome, SampleReport& report);
     Result<void> begin_replica(SampleJob& job);
     std::optional<std::vector<GuestAddress>> stack_of(const SampleJob& job,
                                                       GuestThreads::Index thread);
     void copy_stack(const SampleJob& job, GuestThreads::Index thread);
     void keep_stack(const SampleJob& job, GuestThreads::Index thread);
+    double speed_of(const SampleJob& job) const;
     std::uint32_t weigh(const SampleJob& job, std::uint64_t instructions,
                         std::optional<SampleEnd> end) const;
-    static void note_window(const SampleJob& job, const SampleOutcome& outcome,
-                            SampleReport& report);
+    void note_window(const SampleJob& job, const SampleOutcome& outcome,
+                     SampleReport& report) const;
     bool begin_collecting(const SampleJob& job, MapResolver& resolver, GuestThreads::Index thread);
     bool is_wiped(const SampleJob& job);
     void follow(SampleJob& job, EmulationHooks& hooks, SampleReport& report);
-    Result<SampleOutcome> listen(const SampleJob& job, CollectingListener& listener);
+    Result<SampleOutcome> listen(const SampleJob& job, CollectingListener& listener,
+                                 SampleReport& report);
     void conclude(const SampleJob& job, const SampleOutcome& outcome, SampleReport& report);
 
     SampleCollector& collector_;
@@ -84,6 +91,7 @@ class SampleEmulation {
     std::uint32_t weight_ = 1;
     std::uint64_t expected_instructions_ = 0;  // SampleStart
     std::uint64_t skip_instructions_ = 0;      // the same
+    std::optional<SampleOutcome> again_;       // of a live sample with a window
     std::uint64_t last_process_ = 0;
     LiveSnapshot::Clock::time_point next_wiped_check_;
     Result<void> begun_ = {};  // whether the worker has the job

@@ -62,17 +62,20 @@ struct SampleJob {
     std::optional<MemoryMap> map;
     RunLimits limits;
     std::uint64_t seed = 0;
-    bool follows_new_threads = true;      // SampleRules::follows_new_threads
-    std::optional<BurstPlan> windows;     // what is counted; nothing: everything
-    std::uint64_t skip_instructions = 0;  // SampleStart::skip_instructions
-    std::uint64_t process = 0;            // SampledProcess::number
-    double stands_for_seconds = 0;        // of the program's time
-    double processors = 1;                // that the threads use at the same time
-    std::optional<SampleWindow> window;   // of a sample of one thread; nothing: none was found
-    bool lost_window = false;             // WindowWatch::is_lost()
+    bool follows_new_threads = true;        // SampleRules::follows_new_threads
+    std::optional<BurstPlan> windows;       // what is counted; nothing: everything
+    std::uint64_t skip_instructions = 0;    // SampleStart::skip_instructions
+    std::uint64_t process = 0;              // SampledProcess::number
+    double stands_for_seconds = 0;          // of the program's time
+    double processors = 1;                  // that the threads use at the same time
+    std::optional<SampleWindow> window;     // of a sample of one thread; nothing: none was found
+    bool may_have_window = false;           // of a live sample
+    std::uint64_t window_instructions = 0;  // the same, at most
+    bool lost_window = false;               // WindowWatch::is_lost()
     // Of samples by time (RunOptions::sample_time): instructions a second, where there is no
     // window.
     std::optional<double> expected_speed;
+    bool speed_is_known = false;  // CodeSpeeds::knows()
 
     const ReplicaSnapshot* replica() const { return std::get_if<ReplicaSnapshot>(&snapshot); }
     const LiveSnapshot* live() const { return std::get_if<LiveSnapshot>(&snapshot); }
@@ -114,8 +117,11 @@ struct SampleReport {
     SampleKind kind = SampleKind::shadow;
     std::uint32_t weight = 1;  // sample_weight()
     WindowEnd window = WindowEnd::none;
+    bool tried_window = false;                     // SampleJob::may_have_window
+    bool window_was_empty = false;                 // the program executed nothing in it
     MissReason missed_by = MissReason::registers;  // where it was missed
     std::optional<WindowTime> of_window;           // where its end was met
+    std::uint64_t window_instructions = 0;         // the same; of a live sample, about
     GuestAddress began_at;                         // where the first thread was
     pid_t pid = 0;                                 // of the process
     SampleEnd end = SampleEnd::worker_lost;

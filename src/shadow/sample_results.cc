@@ -76,13 +76,17 @@ void SampleResults::add_window(const SampleReport& report) {
             return;
         case WindowEnd::met:
             ++stats_.counters["windows_met"];
+            if (report.kind == SampleKind::live) {
+                ++stats_.counters["windows_met_after_bursts"];
+                return;
+            }
             if (!report.of_window->seconds) {
                 ++stats_.counters["windows_met_in_faults"];
                 return;
             }
             stats_.counters["window_ns"] +=
                 static_cast<std::uint64_t>(*report.of_window->seconds * 1e9);
-            stats_.counters["window_instructions"] += report.instructions;
+            stats_.counters["window_instructions"] += report.window_instructions;
             return;
         case WindowEnd::before:
             ++stats_.counters["windows_not_reached"];
@@ -135,7 +139,7 @@ void SampleResults::fill_notes(Profile& profile, std::uint64_t taken) const {
     for (const MissRow& row : miss_rows)
         if (const auto missed = stats_.counters.find(row.counter); missed != stats_.counters.end())
             profile.notes.push_back(
-                fmt::format("{} samples missed the state that the program was in at their end: {}",
+                fmt::format("{} samples missed the state that the program was in later: {}",
                             missed->second, row.text));
     for (const auto& [reason, times] : refusals_)
         profile.notes.push_back(fmt::format("{} samples were not taken: {}", times, reason));

@@ -163,11 +163,22 @@ class [[nodiscard]] SampleRunner::LiveRun {
             std::move(*this).discard(std::nullopt);
     }
 
-    // The mappings that it began with. Before follow().
-    const std::string& maps_text() const { return job_->maps_text; }
+    // Before follow().
+    const SampleJob& job() const { return *job_; }
     // In the stop: waits until the emulation needs the process no longer, or until
     // LiveSnapshot::until; from then on it does without. False: it was not at its end.
     bool follow();
+    // Behind follow(): what the emulation has read of the process, until end(). With that it can be
+    // emulated again, to find out where a window ends. Nothing if it cannot.
+    std::optional<EarlierPages> recorded_pages() const {
+        const bool is_wanted = job_ && job_->may_have_window;
+        return is_wanted ? runner_->emulation_.recorded_pages() : std::nullopt;
+    }
+    // Needs that. The window has so many instructions at most.
+    void set_window(SampleWindow window, std::uint64_t instructions) {
+        job_->window = std::move(window);
+        job_->window_instructions = instructions;
+    }
     // The process's mappings were as the job said.
     void end() &&;
     // They were others, or could not be read: the sample is void. Not after follow().

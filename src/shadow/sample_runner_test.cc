@@ -5,6 +5,9 @@
 #include <doctest/doctest.h>
 #include <fcntl.h>
 
+#include <algorithm>
+#include <array>
+#include <cmath>
 #include <csignal>
 #include <cstring>
 
@@ -29,9 +32,23 @@ int spin() {
     return 0;
 }
 
+// Three instructions a turn.
+int count() {
+    asm volatile("1: inc %%rbx\n add $3, %%r14\n jmp 1b" : : : "rbx", "r14", "cc");
+    return 0;
+}
+
+// The first two bytes of each.
+constexpr std::array<std::array<std::byte, 2>, 4> instructions_of_loops = {{
+    {std::byte{0xeb}, std::byte{0xfe}},
+    {std::byte{0x48}, std::byte{0xff}},
+    {std::byte{0x49}, std::byte{0x83}},
+    {std::byte{0xeb}, std::byte{0xf7}},
+}};
+
 class Scene {
   public:
-    Scene() : child_(hub_, spin) {
+    explicit Scene(int (*body)() = spin) : child_(hub_, body) {
         auto attached = Target::attach(hub_, child_.pid());
         target_ = std::move(need(attached));
         auto events = RunnerEvents::create();
@@ -69,7 +86,7 @@ class Scene {
     }
     SampleReport discarded_sample(const std::string& mapped_since) {
         std::string maps_now;
-        return sample([&](const LiveRun& run) { maps_now = mapped_since + run.maps_text(); },
+        return sample([&](const LiveRun& run) { maps_now = mapped_since + run.job().maps_text; },
                       [&](LiveRun run) { std::move(run).discard(maps_now); });
     }
 
@@ -89,13 +106,13 @@ class Scene {
     bool target_is_in_its_loop() {
         auto stop = target_->stop();
         const auto threads = choose_threads(need(stop), ThreadScope::all, random_);
-        return !threads.empty() && is_spinning_at(threads[0].cpu.rip);
+        return !threads.empty() && is_in_loop_at(threads[0].cpu.rip);
     }
-    bool is_spinning_at(GuestAddress at) const {
+    bool is_in_loop_at(GuestAddress at) const {
         std::array<std::byte, 2> code{};
         const auto memory = open_process_memory(child_.pid(), O_RDONLY);
         return memory && pread(memory->get(), code.data(), 2, static_cast<off_t>(at.value)) == 2 &&
-               code[0] == std::byte{0xeb} && code[1] == std::byte{0xfe};
+               std::ranges::count(instructions_of_loops, code) == 1;
     }
     SampleJob job(ScopedStop& stop) {
         SampleJob job;
@@ -110,6 +127,7 @@ class Scene {
                                     .memory = std::move(need(memory)),
                                     .until = LiveSnapshot::Clock::now() + 60s};
         job.limits.instructions = 200'000;
+        job.may_have_window = true;
         return job;
     }
 
@@ -159,6 +177,38 @@ TEST_CASE("a discarded sample counts nothing, and forgets code only where code w
     const auto code = scene.discarded_sample("00010000-00011000 r-xp 00000000 00:00 0\n");
     CHECK(code.is_void);
     CHECK(scene.sample().counters.translated_instructions > 0);
+}
+
+TEST_CASE("a live sample is emulated again up to a state that the program came to") {
+    Scene scene(count);
+    CHECK(scene.sample().window == WindowEnd::none);  // room is made for its pages
+    constexpr std::uint64_t turns = 1000;
+    const auto sample_to = [&](std::uint64_t rbx_turns, std::uint64_t r14_turns) {
+        return scene.sample([](LiveRun& run) { CHECK(run.follow()); },
+                            [&](LiveRun run) {
+                                REQUIRE(run.recorded_pages());
+                                SampleWindow window;
+                                window.time.passed_seconds = 1e-3;
+                                window.end.cpu = run.job().threads[0].cpu;
+                                window.end.cpu[Gpr::rbx] += rbx_turns;
+                                window.end.cpu[Gpr::r14] += 3 * r14_turns;
+                                run.set_window(std::move(window), 100'000);
+                                std::move(run).end();
+                            });
+    };
+    const auto met = sample_to(turns, turns);
+    CHECK(met.window == WindowEnd::met);
+    CHECK(std::abs(static_cast<double>(met.window_instructions) / (3 * turns) - 1) < 0.05);
+    CHECK(met.of_window->passed_seconds == 1e-3);
+    CHECK(met.instructions > 100'000);
+    CHECK(met.end == SampleEnd::size);
+    const auto missed = sample_to(turns, turns + 1);
+    CHECK(missed.window == WindowEnd::missed);
+    CHECK(missed.missed_by == MissReason::registers);
+    CHECK(missed.instructions > 100'000);
+    // It proves nothing.
+    CHECK(sample_to(0, 0).window == WindowEnd::none);
+    CHECK(scene.sample().window == WindowEnd::none);
 }
 
 TEST_CASE("a live sample that is dropped before it was followed is discarded") {

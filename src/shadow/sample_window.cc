@@ -14,7 +14,7 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
-// The price of a fault is not known well enough to take off more than this part of a window.
+// What is taken off a window is not known well enough for more than this part of it.
 constexpr double most_taken_share = 0.5;
 // Windows have so many times the time that faults take in them.
 constexpr double storm_margin = 3;
@@ -22,9 +22,6 @@ constexpr double longest_storm_seconds = 10e-3;
 constexpr double storm_smoothing = 0.25;
 // A replica that lives for longer costs more than its window is worth.
 constexpr milliseconds longest_wait{30};
-// Stops for an end that turned out to be none.
-constexpr unsigned most_retries = 3;
-
 // Of a window that ends soon after the snapshot.
 constexpr std::uint64_t fewest_instructions = 100'000;
 
@@ -43,8 +40,8 @@ void FaultStorms::observe(double fault_seconds) {
 
 Result<WindowWatch> WindowWatch::begin(pid_t pid, pid_t tid, const CpuState& cpu,
                                        const WindowLimits& limits, double fault_seconds,
-                                       pid_t replica_pid) {
-    WindowWatch watch(pid, tid, cpu, limits, fault_seconds, replica_pid);
+                                       EarlierPages earlier, StateRoom& room) {
+    WindowWatch watch(pid, tid, cpu, limits, fault_seconds, std::move(earlier), room);
     const auto usage = watch.usage();
     if (!usage) return Error{ErrorCode::gone, 0, "the thread has ended"};
     watch.begin_ = *usage;
@@ -54,22 +51,36 @@ Result<WindowWatch> WindowWatch::begin(pid_t pid, pid_t tid, const CpuState& cpu
 }
 
 WindowWatch::WindowWatch(pid_t pid, pid_t tid, const CpuState& cpu, const WindowLimits& limits,
-                         double fault_seconds, pid_t replica_pid)
+                         double fault_seconds, EarlierPages earlier, StateRoom& room)
     : pid_(pid),
       tid_(tid),
       limits_(limits),
       fault_seconds_(fault_seconds),
-      replica_pid_(replica_pid),
-      snapshot_(cpu),
-      give_up_(Clock::now() + longest_wait + 2 * limits.length),
-      next_look_(Clock::now() + limits.length) {}
+      earlier_(std::move(earlier)),
+      room_(&room),
+      snapshot_(cpu) {
+    start(Clock::now());
+}
+
+void WindowWatch::start(Clock::time_point now, EarlierPages earlier) {
+    earlier_ = std::move(earlier);
+    start(now);
+}
+
+void WindowWatch::start(Clock::time_point now) {
+    give_up_ = now + longest_wait + 2 * limits_.length;
+    next_look_ = now + limits_.length;
+}
 
 std::optional<WindowWatch::Usage> WindowWatch::usage() const {
-    const auto stat = read_thread_stat(pid_, tid_);
     const auto runs = read_thread_runs(pid_, tid_);
-    const auto cpu_ns = runs ? runs->run_ns : read_cpu_ns(pid_);
-    if (!stat || cpu_ns == 0) return std::nullopt;
-    return Usage{cpu_ns, stat->minor_faults};
+    Usage usage{.cpu_ns = runs ? runs->run_ns : read_cpu_ns(pid_), .minor_faults = 0};
+    if (usage.cpu_ns == 0) return std::nullopt;
+    if (fault_seconds_ == 0) return usage;
+    const auto stat = read_thread_stat(pid_, tid_);
+    if (!stat) return std::nullopt;
+    usage.minor_faults = stat->minor_faults;
+    return usage;
 }
 
 WindowWatch::Looked WindowWatch::look(Target& target, Clock::time_point now) {
@@ -92,7 +103,7 @@ WindowWatch::Looked WindowWatch::mark_end(Target& target, Clock::time_point now)
     const auto passed = since_begin(end_->usage);
     is_late_ = passed > limits_.longest;
     if (is_late_ || passed >= limits_.length / 2) return looked;
-    looked.goes_on = ++retries_ <= most_retries;
+    looked.goes_on = ++retries_ <= limits_.most_retries;
     is_late_ = !looked.goes_on;
     next_look_ = now + limits_.length;
     end_.reset();
@@ -102,12 +113,11 @@ WindowWatch::Looked WindowWatch::mark_end(Target& target, Clock::time_point now)
 // Nothing: the thread sleeps, or has ended.
 std::optional<WindowWatch::Mark> WindowWatch::mark(Target& target,
                                                    std::optional<nanoseconds>& pause) {
-    Mark made{.copy = StateCopy(tid_, replica_pid_), .usage = {}};
+    Mark made{.copy = StateCopy(tid_, earlier_, *room_), .usage = {}};
     bool is_made = false;
     {
-        auto stop = target.stop(Target::Sleepers::leave_alone);
-        if (!stop) return std::nullopt;
-        is_made = copy_state(*stop, made);
+        auto stop = target.stop(Target::Sleepers::leave_alone, limits_.stop);
+        is_made = stop && copy_state(*stop, made);
     }
     pause = target.last_pause();
     if (!is_made) return std::nullopt;
@@ -141,7 +151,7 @@ std::optional<SampleWindow> WindowWatch::take() {
     SampleWindow window{
         .end = end_->copy.state(snapshot_),
         .time = {.seconds = {}, .passed_seconds = passed.count(), .faults = induced}};
-    const auto taken = induced * fault_seconds_;
+    const auto taken = induced * fault_seconds_ + limits_.stop_seconds;
     if (passed.count() > 0 && taken <= most_taken_share * passed.count())
         window.time.seconds = passed.count() - taken;
     return window;

@@ -21,8 +21,8 @@ namespace shadowprof {
 
 // Of the thread's processor time.
 struct WindowTime {
-    // Without what faults are likely to have taken; nothing: these took so much that nobody knows
-    // what is left.
+    // Without what faults and stops are likely to have taken; nothing: these took so much that
+    // nobody knows what is left.
     std::optional<double> seconds;
     double passed_seconds = 0;  // with that
     double faults = 0;          // that the fork induced
@@ -40,6 +40,11 @@ struct WindowLimits {
     // More than the program is likely to execute, in a second and in all.
     double most_instructions_per_second = 0;
     std::uint64_t most_instructions = 0;
+    // What the stops at its begin and its end take of the thread's time.
+    double stop_seconds = 0;
+    // Stops for an end that may turn out to be none.
+    unsigned most_retries = 3;
+    StopLimits stop = {};
 };
 
 // How long windows of a process must be at least. Behind a fork each page that the program writes
@@ -64,10 +69,14 @@ class WindowWatch {
     using Clock = std::chrono::steady_clock;
 
     // In the stop of the snapshot, at its end. `fault_seconds`: what a fault costs that the fork
-    // induced, by FaultPrice. The replica must outlive it.
+    // induced, by FaultPrice; 0 where nothing was forked. `earlier`: the program's pages as they
+    // are in this stop, for as long as the window is watched, unless start() has them. `room` must
+    // outlive the watch, and nobody else may use it.
     static Result<WindowWatch> begin(pid_t pid, pid_t tid, const CpuState& cpu,
                                      const WindowLimits& limits, double fault_seconds,
-                                     pid_t replica_pid);
+                                     EarlierPages earlier, StateRoom& room);
+    // The program goes on now, not when it was begun, and these are the earlier pages.
+    void start(Clock::time_point now, EarlierPages earlier);
 
     Clock::time_point next_look() const { return next_look_; }
     struct Looked {
@@ -97,17 +106,19 @@ class WindowWatch {
     };
 
     WindowWatch(pid_t pid, pid_t tid, const CpuState& cpu, const WindowLimits& limits,
-                double fault_seconds, pid_t replica_pid);
+                double fault_seconds, EarlierPages earlier, StateRoom& room);
     std::optional<Usage> usage() const;
     std::optional<Mark> mark(Target& target, std::optional<std::chrono::nanoseconds>& pause);
     bool copy_state(ScopedStop& stop, Mark& made) const;
+    void start(Clock::time_point now);
     Looked mark_end(Target& target, Clock::time_point now);
     std::chrono::nanoseconds since_begin(const Usage& now) const;
 
     pid_t pid_, tid_;
     WindowLimits limits_;
     double fault_seconds_;
-    pid_t replica_pid_;
+    EarlierPages earlier_;
+    StateRoom* room_;
     CpuState snapshot_;
     Usage begin_;
     double own_faults_per_second_ = 0;  // until then, in the thread's time

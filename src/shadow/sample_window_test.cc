@@ -41,8 +41,9 @@ class Scene {
             auto stop = target_->stop();
             const auto snapshot = need(stop).threads()[0].snapshot();
             REQUIRE(snapshot);
-            auto begun = WindowWatch::begin(child_.pid(), child_.pid(), snapshot->cpu, allowed,
-                                            price, child_.pid());  // in place of a replica
+            auto begun =
+                WindowWatch::begin(child_.pid(), child_.pid(), snapshot->cpu, allowed, price,
+                                   pages_of(child_.pid()), room_);  // in place of a replica
             watch.emplace(std::move(need(begun)));
         }
         pauses_ = 0;
@@ -64,6 +65,7 @@ class Scene {
     pid_t pid() const { return child_.pid(); }
 
   private:
+    StateRoom room_;
     TestHub hub_;
     Child child_;
     std::unique_ptr<Target> target_;
@@ -163,12 +165,13 @@ TEST_CASE("a program that ends has no window") {
     auto target = Target::attach(hub, child.pid());
     need(target);
     std::optional<WindowWatch> watch;
+    StateRoom room;
     {
         auto stop = (*target)->stop();
         const auto snapshot = need(stop).threads()[0].snapshot();
         REQUIRE(snapshot);
         auto begun = WindowWatch::begin(child.pid(), child.pid(), snapshot->cpu, limits,
-                                        fault_seconds, child.pid());
+                                        fault_seconds, pages_of(child.pid()), room);
         watch.emplace(std::move(need(begun)));
     }
     *end = true;

@@ -98,7 +98,7 @@ Result<void> ShadowSamples::fork_in_stop(SampledProcess& process, ShadowShot& sh
                                  !process.speeds.wants_window(job.threads[0].cpu.rip);
     if (!seeks_elsewhere) TRY(try_fork(stop, process, shot));
     if (!shot.replica)
-        shot.live.emplace(live_.take_in(stop, std::move(*shot.runner), std::move(job)));
+        shot.live.emplace(live_.take_in(stop, process, std::move(*shot.runner), std::move(job)));
     else if (options_.record_input)
         shot.input.emplace(recorder_.record(tids));
     if (shot.replica) watch_window(process, shot);
@@ -114,7 +114,7 @@ void ShadowSamples::watch_window(SampledProcess& process, ShadowShot& shot) {
     auto watch = WindowWatch::begin(process.target->pid(), threads[0].tid, threads[0].cpu,
                                     window_limits(options_, process.speeds, length),
                                     process.fault_price.seconds(costs_.fault_seconds()),
-                                    shot.replica->pid());
+                                    pages_of(shot.replica->pid()), room_);
     if (!watch) return;
     process.speeds.note_trial(threads[0].cpu.rip);
     shot.window.emplace(*std::move(watch));

@@ -99,6 +99,7 @@ class ShadowSamples final : public SampleInSteps<ShadowPlan, ShadowShot> {
     InputRecorder& recorder_;
     LiveSamples& live_;
     std::list<Active> active_;
+    StateRoom room_;  // of its window
     std::optional<Open> open_;
     unsigned lost_ = 0;  // windows, in a row
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <utility>
 
 #include "ptrace/process_memory.h"
 
@@ -11,8 +12,6 @@ namespace {
 
 // Each takes half a microsecond of the stop.
 constexpr std::size_t most_pages = 48;
-// Of words that may be pointers, some are not.
-constexpr std::size_t most_wanted_pages = 2 * most_pages;
 // Where a register points to: words there may be pointers, too.
 constexpr std::size_t pointed_bytes = 64;
 // Callers' frames tell turns of a recursion apart.
@@ -43,40 +42,42 @@ void choose_telling_registers(AwaitedState& state, const CpuState& before) {
 
 }  // namespace
 
-StateCopy::StateCopy(pid_t pid, pid_t replica_pid)
-    : pid_(pid),
-      replica_pid_(replica_pid),
-      now_(most_wanted_pages * page_bytes),
-      earlier_(most_wanted_pages * page_bytes) {
-    pages_.reserve(most_wanted_pages);
+EarlierPages pages_of(pid_t pid) {
+    return {.read = [pid](auto pages, auto to) { return read_pages(pid, pages, to); }};
+}
+
+StateCopy::StateCopy(pid_t pid, EarlierPages earlier, StateRoom& room)
+    : pid_(pid), earlier_pages_(std::move(earlier)), room_(&room) {
+    pages_.reserve(StateRoom::most_pages);
 }
 
 bool StateCopy::take(const CpuState& cpu) {
     cpu_ = cpu;
     pages_.clear();
-    want(cpu[Gpr::rsp]);
+    pages_.push_back(GuestAddress{cpu[Gpr::rsp]}.page());
     for (const auto value : cpu.gpr) want(value);
-    keep_readable(read(pid_, now_, 0), 0);
+    keep_readable(read_now(0), 0);
     const bool has_stack = !copied_at({cpu[Gpr::rsp]}, 1).empty();
-    keep_readable(read(replica_pid_, earlier_, 0), 0);
+    keep_readable(read_earlier(0), 0);
     compared_ = pages_.size();
     want_changed_pointers();
     for (const auto value : cpu.gpr) want_pointers_at({value});
-    keep_readable(read(pid_, now_, compared_), compared_);
+    keep_readable(read_now(compared_), compared_);
     pages_.resize(std::min(pages_.size(), most_pages));
     return has_stack;
 }
 
 void StateCopy::finish() {
-    keep_readable(read(replica_pid_, earlier_, compared_), compared_);
+    keep_readable(read_earlier(compared_), compared_);
     compared_ = pages_.size();
 }
 
 // The page that a pointer leads to, if it is one.
 void StateCopy::want(std::uint64_t pointer) {
     const auto page = GuestAddress{pointer}.page();
-    if (!may_be_pointer(pointer) || pages_.size() == most_wanted_pages ||
-        std::ranges::find(pages_, page) != pages_.end())
+    if (!may_be_pointer(pointer) || pages_.size() == StateRoom::most_pages ||
+        std::ranges::find(pages_, page) != pages_.end() ||
+        (earlier_pages_.has && !earlier_pages_.has(page)))
         return;
     pages_.push_back(page);
 }
@@ -85,7 +86,7 @@ void StateCopy::want(std::uint64_t pointer) {
 void StateCopy::want_changed_pointers() {
     for (std::size_t page = 0; page < compared_; ++page)
         for (std::size_t offset = 0; offset < page_bytes; offset += 8)
-            if (differs(page, offset)) want(word_at(now_, page * page_bytes + offset));
+            if (differs(page, offset)) want(word_at(room_->now, page * page_bytes + offset));
 }
 
 void StateCopy::want_pointers_at(GuestAddress address) {
@@ -96,9 +97,14 @@ void StateCopy::want_pointers_at(GuestAddress address) {
 }
 
 // The pages from `first` on, each to its place.
-std::vector<bool> StateCopy::read(pid_t pid, std::vector<std::byte>& to, std::size_t first) const {
-    return read_pages(pid, std::span(pages_).subspan(first),
-                      std::span(to).subspan(first * page_bytes));
+std::vector<bool> StateCopy::read_now(std::size_t first) {
+    return read_pages(pid_, std::span(pages_).subspan(first),
+                      std::span(room_->now).subspan(first * page_bytes));
+}
+
+std::vector<bool> StateCopy::read_earlier(std::size_t first) {
+    return earlier_pages_.read(std::span(pages_).subspan(first),
+                               std::span(room_->earlier).subspan(first * page_bytes));
 }
 
 // Pages from `first` on that cannot be read are left out.
@@ -109,7 +115,7 @@ void StateCopy::keep_readable(const std::vector<bool>& is_readable, std::size_t 
         const auto from = first + i;
         if (from != kept) {
             pages_[kept] = pages_[from];
-            for (auto* bytes : {&now_, &earlier_})
+            for (auto* bytes : {&room_->now, &room_->earlier})
                 std::memcpy(bytes->data() + kept * page_bytes, bytes->data() + from * page_bytes,
                             page_bytes);
         }
@@ -120,7 +126,7 @@ void StateCopy::keep_readable(const std::vector<bool>& is_readable, std::size_t 
 
 bool StateCopy::differs(std::size_t page, std::size_t offset) const {
     const auto at = page * page_bytes + offset;
-    return word_at(now_, at) != word_at(earlier_, at);
+    return word_at(room_->now, at) != word_at(room_->earlier, at);
 }
 
 // What is known of memory from there on, to the end of the page.
@@ -129,8 +135,8 @@ std::span<const std::byte> StateCopy::copied_at(GuestAddress address, std::size_
     if (page == pages_.end()) return {};
     const auto index = static_cast<std::size_t>(page - pages_.begin());
     const auto offset = address.value - page->value;
-    return std::span(now_).subspan(index * page_bytes + offset,
-                                   std::min(page_bytes - offset, most));
+    return std::span(room_->now)
+        .subspan(index * page_bytes + offset, std::min(page_bytes - offset, most));
 }
 
 AwaitedState StateCopy::state(const CpuState& before) const {
@@ -157,7 +163,7 @@ void StateCopy::add_changed(std::size_t page, AwaitedState& state) const {
         if (room == 0 || state.pieces() >= most_changed_pieces) return;
         state.add_memory(
             pages_[page] + begin,
-            std::span(now_).subspan(page * page_bytes + begin, std::min(end - begin, room)));
+            std::span(room_->now).subspan(page * page_bytes + begin, std::min(end - begin, room)));
         begin = end;
     }
 }

@@ -26,7 +26,7 @@ class Scene {
     Scene() : replica_(hub_, [] { return ::pause(); }) {}
 
     StateCopy copy(const CpuState& cpu, bool has_stack = true) const {
-        StateCopy copy(::getpid(), replica_.pid());
+        StateCopy copy(::getpid(), pages_of(replica_.pid()), room_);
         CHECK(copy.take(cpu) == has_stack);
         copy.finish();
         return copy;
@@ -43,6 +43,7 @@ class Scene {
     }
 
   private:
+    mutable StateRoom room_;
     TestHub hub_;
     Child replica_;
 };

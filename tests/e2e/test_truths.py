@@ -307,6 +307,20 @@ class Interpreter(TestCase):
                         f"{seen:.3g} instructions a second in {counters['windows_met']} windows, "
                         f"{per_second:.3g} in the run")
 
+    def test_live_samples_come_by_states_of_the_program(self):
+        """What they have emulated, the program executes a moment later."""
+        done, profile = self.profile_until(
+            lambda profile: profile["sampling"]["counters"].get("windows_met_after_bursts", 0) >= 10,
+            lambda factor: self.command(factor * 200_000),
+            options=("--mode=live", "--load=0.3", "--profiles=edge"))
+        counters = profile["sampling"]["counters"]
+        met = counters.get("windows_met_after_bursts", 0)
+        if met < 10:
+            self.skipTest(f"on this machine few second stops come soon enough: {counters}")
+        self.assertEqual(met, counters["windows_met"], done.stderr)
+        self.assertEqual(counters.get("windows_missed_memory", 0), 0)
+        self.assertLessEqual(counters.get("windows_missed", 0), met / 10)
+
 
 class Paths(Truth):
     program = "paths"
