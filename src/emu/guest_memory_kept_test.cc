@@ -141,6 +141,23 @@ TEST_CASE("a page that nobody touches any more is not read for ever") {
     CHECK(s.touch(5) == s.source.version);
 }
 
+TEST_CASE("a repeated run does not change what is read ahead") {
+    Samples s;
+    s.begin({data(0, 64)});
+    CHECK(s.touch(5) == 1);
+    for (int i = 0; i < 40; ++i) {
+        s.memory.end_sample();
+        REQUIRE(s.memory.begin(MemoryMap({data(0, 64)}), s.source, PageUse::again));
+        s.memory.read_ahead(GuestMemory::Run::repeated);
+        CHECK(std::to_integer<unsigned>(*s.memory.host(page(5))) == 1);
+        CHECK(s.touch(20) == 1);
+    }
+    const auto reread = s.reread();
+    s.next({data(0, 64)});
+    CHECK(s.reread() == reread + 1);
+    CHECK(std::to_integer<unsigned>(*s.memory.host(page(5))) == 2);
+}
+
 TEST_CASE("code is translated ahead, between two samples, without a look at data") {
     Samples s;
     s.begin({data(0, 8), file_code(16, 4)});

@@ -241,9 +241,8 @@ class Summary {
         const auto met = counter("windows_met");
         const auto all = met + counter("windows_missed") + counter("windows_not_reached");
         if (all == 0) return;
-        line(
-            fmt::format("         {} of {} came by the very state that the program was in later",
-                        met, counted(profile_.sampling.samples, "sample")));
+        line(fmt::format("         {} of {} came by the very state that the program was in later",
+                         met, counted(profile_.sampling.samples, "sample")));
     }
 
     void clock() {

@@ -19,7 +19,7 @@ using std::chrono::milliseconds;
 
 constexpr std::uint64_t most_instructions = 200'000;
 // The end of a window is sought among so many times as many.
-constexpr std::uint64_t most_sizes = 16;
+constexpr std::uint64_t most_window_sizes = 16;
 constexpr milliseconds longest_window{1};
 // Before a stop for its end is given up.
 constexpr microseconds longest_window_stop{500};
@@ -190,7 +190,7 @@ std::optional<WindowWatch> LiveSamples::begin_window(SampledProcess& process,
         .length = process.live_windows.length(),
         .longest = longest_window,
         .most_instructions_per_second = process.speeds.most_instructions_per_second(),
-        .most_instructions = most_sizes * most_instructions,
+        .most_instructions = most_window_sizes * most_instructions,
         .stop_seconds = process.live_windows.stop_seconds(),
         .most_retries = 0,
         .stop = live_stop_limits(longest_window_stop, longest_window_stop)};
@@ -263,7 +263,7 @@ std::chrono::nanoseconds LiveSamples::find_end(SampledProcess& process, LiveShot
     if (pause) costs_.add_pause(*pause);
     auto window = watch.take();
     if (window && process.target->exec_count() == execs)
-        shot.run->set_window(std::move(*window), watch.most_instructions());
+        shot.run->set_window(*window, watch.most_instructions());
     return pause.value_or(std::chrono::nanoseconds{});
 }
 

@@ -270,7 +270,8 @@ void SampleEmulation::find_window(const SampleJob& job, const SampleOutcome& out
     report.tried_window = job.may_have_window;
     if (!job.live() || !job.window || !worker_->recorded_pages()) return;
     // What it was told then, it is not told again.
-    if (outcome.result.syscalls != 0 || outcome.result.single_stepped != 0) return;
+    const auto& result = outcome.result;
+    if (result.syscalls != 0 || result.single_stepped != 0 || result.instructions == 0) return;
     const auto facts = rules_of(job);
     auto request = request_of(job, std::as_bytes(std::span(&facts, 1)));
     request.limits.instructions = job.window_instructions;

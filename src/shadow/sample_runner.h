@@ -175,8 +175,8 @@ class [[nodiscard]] SampleRunner::LiveRun {
         return is_wanted ? runner_->emulation_.recorded_pages() : std::nullopt;
     }
     // Needs that. The window has so many instructions at most.
-    void set_window(SampleWindow window, std::uint64_t instructions) {
-        job_->window = std::move(window);
+    void set_window(const SampleWindow& window, std::uint64_t instructions) {
+        job_->window = window;
         job_->window_instructions = instructions;
     }
     // The process's mappings were as the job said.

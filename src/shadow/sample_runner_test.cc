@@ -192,7 +192,7 @@ TEST_CASE("a live sample is emulated again up to a state that the program came t
                                 window.end.cpu = run.job().threads[0].cpu;
                                 window.end.cpu[Gpr::rbx] += rbx_turns;
                                 window.end.cpu[Gpr::r14] += 3 * r14_turns;
-                                run.set_window(std::move(window), 100'000);
+                                run.set_window(window, 100'000);
                                 std::move(run).end();
                             });
     };

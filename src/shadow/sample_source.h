@@ -46,7 +46,8 @@ class SampleSource {
     virtual bool may_sample(const SampledProcess&) const { return true; }
     // A load of RunOptions keeps such samples apart: they live on beside the target.
     virtual bool follows_load() const { return false; }
-    // Takes one: stops the process for it, and maybe for a moment behind it. An error says why that cannot be done.
+    // Takes one: stops the process for it, and maybe for a moment behind it. An error says why that
+    // cannot be done.
     virtual Result<SampleTaken> sample(SampledProcess& process, SampleOrder order) = 0;
 
     // When the process of the last sample is to be looked at again, to know what the sample stands

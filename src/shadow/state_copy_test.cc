@@ -25,8 +25,11 @@ class Scene {
   public:
     Scene() : replica_(hub_, [] { return ::pause(); }) {}
 
-    StateCopy copy(const CpuState& cpu, bool has_stack = true) const {
-        StateCopy copy(::getpid(), pages_of(replica_.pid()), room_);
+    StateCopy copy(const CpuState& cpu, bool has_stack = true,
+                   std::function<bool(GuestAddress)> has_page = {}) const {
+        auto earlier = pages_of(replica_.pid());
+        earlier.has = std::move(has_page);
+        StateCopy copy(::getpid(), std::move(earlier), room_);
         CHECK(copy.take(cpu) == has_stack);
         copy.finish();
         return copy;
@@ -79,6 +82,26 @@ TEST_CASE("what has changed behind a register is part of the state, and what tha
     CHECK_FALSE(has(far.words[0]));
     CHECK_FALSE(has(first.words[200]));
     CHECK_FALSE(has(second.words[399]));
+}
+
+TEST_CASE("pages that were not there earlier are no part of the state") {
+    clear_pages();
+    const Scene scene;
+    first.words[300] = address_of(&second.words[1]);
+    third.words[1] = 1;
+    second.words[2] = 2;
+    CpuState cpu;
+    cpu[Gpr::rdi] = address_of(&first);
+    cpu[Gpr::rsi] = address_of(&third);
+    cpu[Gpr::rsp] = address_of(&stack);
+    for (const auto* missing : {&second, &third}) {
+        const auto words = Scene::words(
+            scene.copy(cpu, true, [&](auto page) { return page.value != address_of(missing); })
+                .state(CpuState{}));
+        CHECK(words.contains(address_of(&first.words[300])));
+        CHECK(words.contains(address_of(&second.words[2])) == (missing != &second));
+        CHECK(words.contains(address_of(&third.words[1])) == (missing != &third));
+    }
 }
 
 TEST_CASE("registers that differ from an earlier state's are looked at first") {
