@@ -1,5 +1,5 @@
-// What a run has read of its snapshot: with that it can be run again when the snapshot has gone on,
-// and its supervisor can see what has changed since.
+// The pages that a run has read of its snapshot. They are enough to repeat the run when the
+// snapshot has gone on, and its supervisor sees from them what has changed since.
 #pragma once
 
 #include <array>
@@ -27,7 +27,8 @@ struct RecordedPages {
     alignas(page_bytes) std::array<std::array<std::byte, page_bytes>, most_pages> contents;
 };
 
-// What is recorded at one moment. What the pages have is looked up when it is asked for.
+// Knows which pages were recorded when it was made. Their contents are read only when somebody
+// asks.
 class RecordedPagesView {
   public:
     // `pages` must outlive it.

@@ -304,7 +304,7 @@ std::optional<std::vector<MemoryRange>> ranges_of(std::span<const std::byte> pay
     return ranges;
 }
 
-// Of a run that does not go on from the last one.
+// The pages of a run that does not go on from the last one.
 std::unique_ptr<PageSource> Worker::pages_of(const StartMessage& start, UniqueFd memory) {
     if (start.kind == RunKind::sample_again)
         return std::make_unique<RecordedSource>(recording_.pages());

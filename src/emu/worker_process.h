@@ -156,8 +156,8 @@ class WorkerProcess {
     // comes by `request.awaited` or wants a page that it did not want before. Nobody sees its
     // trace, and it ends where it has a question; blocks.
     Result<SampleOutcome> run_again(const SampleRequest& request);
-    // What the last such sample has read of its snapshot, as it is now; nothing if not all of that
-    // is there, or it is another sample's. Refers to shared memory.
+    // The pages that the last such sample has read of its snapshot. Nothing if some are missing, or
+    // if another sample has recorded them. The view refers to shared memory.
     std::optional<RecordedPagesView> recorded_pages() const;
     // Both.
     Result<SampleOutcome> run_sample(const SampleRequest& request, SampleListener& listener) {

@@ -28,8 +28,8 @@ class CodeSpeeds {
     // most_instructions_per_second().
     void add_missed();
 
-    // Of code at `pc`: as windows say that begin near, or else rough ones, or else of all code. As
-    // long as there is no window, all code is alike.
+    // Of code at `pc`. Windows that begin near it say so; where there are none, rough ones do; else
+    // it is the speed of all code. As long as there is no window, all code is alike.
     double instructions_per_second(GuestAddress pc) const;
     // A window has begun near `pc`, and was no rough one.
     bool knows(GuestAddress pc) const { return exact_.near(pc) != nullptr; }

@@ -8,7 +8,7 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::nanoseconds;
 
-// Of what was emulated, a window is to have about so much.
+// A window is to have about this share of what was emulated.
 constexpr double wanted_share = 0.6;
 // Instructions a second that no program executes.
 constexpr double fastest = 1e10;

@@ -268,7 +268,7 @@ Result<SampleOutcome> SampleEmulation::listen(const SampleJob& job, CollectingLi
 void SampleEmulation::find_window(const SampleJob& job, const SampleOutcome& outcome,
                                   SampleReport& report) {
     report.tried_window = job.may_have_window;
-    if (!job.live() || !job.window || !worker_->recorded_pages()) return;
+    if (!job.live() || !job.window) return;
     // What it was told then, it is not told again.
     const auto& result = outcome.result;
     if (result.syscalls != 0 || result.single_stepped != 0 || result.instructions == 0) return;
