@@ -56,7 +56,9 @@ class Stepper {
 
 struct RunResult {
     SampleEnd end = SampleEnd::size;
-    std::uint64_t instructions = 0;  // an estimate: exact counts are the collectors'
+    std::uint64_t instructions = 0;   // an estimate: exact counts are the collectors'
+    GuestThreads::Done of_lead = {};  // about
+    bool other_ended_it = false;      // a thread whose run it is not
     std::uint64_t single_stepped = 0;
     std::uint64_t syscalls = 0;
     std::uint64_t vdso_calls = 0;       // most ask for the time
@@ -108,8 +110,8 @@ class Emulator {
         probes_ = probes;
         translator_.announce_probed(probes);
     }
-    // The next run of a guest of one thread ends with SampleEnd::met where it comes by this state;
-    // null: nowhere. It must live as long. In a sample, and not while a run is under way.
+    // The next run ends with SampleEnd::met where the first thread comes by this state; null:
+    // nowhere. It must live as long. In a sample, and not while a run is under way.
     void await(const AwaitedState* state) {
         awaited_ = state;
         translator_.await(state);

@@ -77,15 +77,22 @@ RunResult Emulator::run(GuestThreads& threads, const RunLimits& limits, SyscallH
     return Run(*this, threads, limits, syscalls, sink, stepper).execute();
 }
 
+// At the most: it is the threads' time that ends the run.
 RunLimits Emulator::Run::of_all_processors(RunLimits limits) {
-    if (limits.instructions < RunLimits::unlimited / std::max(1u, limits.processors))
-        limits.instructions *= std::max(1u, limits.processors);
+    const std::uint64_t most_at_once = std::max(1u, limits.processors) + limits.first_leads;
+    const auto factor = most_at_once * (GuestThreads::usual_pace / GuestThreads::fastest_pace);
+    if (limits.instructions < RunLimits::unlimited / factor) limits.instructions *= factor;
     return limits;
 }
 
 RunResult Emulator::Run::execute() {
     if (limits_.blocks != 0) e_.translator_.drop_superblocks();
-    threads_.begin(limits_.instructions, limits_.processors, limits_.seed);
+    using enum GuestThreads::Lead;
+    threads_.begin({.instructions = limits_.instructions,
+                    .processors = limits_.processors,
+                    .seed = limits_.seed,
+                    .lead = limits_.first_leads ? first : all,
+                    .mean_turn = limits_.mean_turn});
     {
         SignalScope signals(*e_.cache_);
         while (begin_turn()) {
@@ -98,6 +105,8 @@ RunResult Emulator::Run::execute() {
     }
     result_.end = end_.value_or(threads_.end());
     result_.instructions = pacer_.instructions();
+    result_.of_lead = threads_.of_lead();
+    result_.other_ended_it = limits_.first_leads && end_ && threads_.current() != 0;
     return result_;
 }
 
@@ -354,7 +363,7 @@ bool Emulator::Run::is_met(const AwaitedState& state) {
         const auto now = std::span(bytes).first(content.size());
         return e_.memory_.read(at, now) && std::ranges::equal(now, content);
     };
-    if (cpu().gpr != state.cpu.gpr) return false;
+    if (threads_.current() != 0 || cpu().gpr != state.cpu.gpr) return false;
     const bool met = state.all_memory(holds);
     result_.nearly_met = !met;
     return met;

@@ -56,7 +56,7 @@ class PartsSink final : public TraceSink {
 
 TEST_CASE("threads come equally far, for as long as a processor takes") {
     auto threads = some_threads(4);
-    threads.begin(1'000'000, 4, 1);
+    threads.begin({.instructions = 1'000'000, .processors = 4, .seed = 1});
     const auto executed = run(threads, 1'000'000);
     CHECK(threads.end() == SampleEnd::size);
     REQUIRE(executed.size() == 4);
@@ -69,14 +69,14 @@ TEST_CASE("threads come equally far, for as long as a processor takes") {
 
 TEST_CASE("threads share processors") {
     auto threads = some_threads(4);
-    threads.begin(1'000'000, 2, 1);
+    threads.begin({.instructions = 1'000'000, .processors = 2, .seed = 1});
     for (const auto& [thread, count] : run(threads, 10'000)) CHECK(count < 580'000);
     CHECK(threads.end() == SampleEnd::size);
 }
 
 TEST_CASE("who stops has executed beside the others until then") {
     auto threads = some_threads(2);
-    threads.begin(1'000'000, 2, 1);
+    threads.begin({.instructions = 1'000'000, .processors = 2, .seed = 1});
     REQUIRE(threads.next());
     threads.wait();
     threads.ran(1000);
@@ -85,7 +85,7 @@ TEST_CASE("who stops has executed beside the others until then") {
 
 TEST_CASE("a thread alone has one long turn") {
     auto threads = some_threads(1);
-    threads.begin(1'000'000, 8, 1);
+    threads.begin({.instructions = 1'000'000, .processors = 8, .seed = 1});
     REQUIRE(threads.next());
     CHECK(threads.turn_left() == 1'000'000);
     threads.ran(500'000);
@@ -97,7 +97,7 @@ TEST_CASE("who waits takes part from the time that it is woken") {
     auto threads = some_threads(1);
     const auto sleeper = threads.add({}, false);
     REQUIRE(sleeper);
-    threads.begin(1'000'000, 2, 1);
+    threads.begin({.instructions = 1'000'000, .processors = 2, .seed = 1});
     REQUIRE(threads.next());
     threads.ran(600'000);
     CHECK(threads.waits(*sleeper));
@@ -108,9 +108,60 @@ TEST_CASE("who waits takes part from the time that it is woken") {
     CHECK(executed.at(*sleeper) < 450'000);
 }
 
+TEST_CASE("a slow thread executes less in the same time") {
+    auto threads = some_threads(1);
+    threads.add({}, true, 4 * GuestThreads::usual_pace);
+    threads.begin({.instructions = 1'000'000, .processors = 2, .seed = 1});
+    const auto executed = run(threads, 1'000);
+    CHECK(executed.at(0) > 920'000);
+    CHECK(executed.at(0) < 1'080'000);
+    CHECK(executed.at(1) > 230'000);
+    CHECK(executed.at(1) < 270'000);
+    CHECK(threads.of_lead().instructions == executed.at(0) + executed.at(1));
+    CHECK(threads.of_lead().time == executed.at(0) + 4 * executed.at(1));
+}
+
+TEST_CASE("a run of the first thread is as long as that takes") {
+    auto threads = some_threads(3);
+    threads.begin(
+        {.instructions = 1'000'000, .processors = 2, .seed = 1, .lead = GuestThreads::Lead::first});
+    REQUIRE(threads.next());
+    CHECK(threads.current() == 0);
+    const auto executed = run(threads, 10'000);
+    CHECK(threads.end() == SampleEnd::size);
+    CHECK(executed.at(0) > 990'000);
+    CHECK(executed.at(0) <= 1'000'000);
+    CHECK(threads.of_lead().instructions == executed.at(0));
+    // The others come further by a quarter of that, together.
+    const auto others = executed.at(1) + executed.at(2);
+    CHECK(others > 200'000);
+    CHECK(others < 300'000);
+}
+
+TEST_CASE("while the first thread waits, time passes for the others") {
+    auto threads = some_threads(2);
+    threads.begin(
+        {.instructions = 1'000'000, .processors = 2, .seed = 1, .lead = GuestThreads::Lead::first});
+    REQUIRE(threads.next());
+    threads.ran(100'000);
+    threads.wait();
+    REQUIRE(threads.next());
+    CHECK(threads.current() == 1);
+    threads.ran(50'000);
+    CHECK(threads.time() == 150'000);
+    threads.wake(0, 0);
+    threads.ran(50'000);
+    CHECK(threads.time() == 150'000);
+    REQUIRE(threads.next());
+    CHECK(threads.current() == 0);
+    threads.stop(SampleEnd::exit);
+    CHECK_FALSE(threads.next());
+    CHECK(threads.end() == SampleEnd::exit);
+}
+
 TEST_CASE("why no thread goes on") {
     auto threads = some_threads(2);
-    threads.begin(1'000'000, 2, 1);
+    threads.begin({.instructions = 1'000'000, .processors = 2, .seed = 1});
     REQUIRE(threads.next());
     const auto first = threads.current();
     threads.wait();
@@ -122,7 +173,7 @@ TEST_CASE("why no thread goes on") {
     CHECK(threads.end() == SampleEnd::input);
 
     auto one = some_threads(1);
-    one.begin(1'000'000, 1, 1);
+    one.begin({.instructions = 1'000'000, .processors = 1, .seed = 1});
     REQUIRE(one.next());
     one.stop(SampleEnd::exit);
     CHECK(one.end() == SampleEnd::exit);
@@ -132,7 +183,7 @@ TEST_CASE("why no thread goes on") {
 
 TEST_CASE("who yields lets others go first") {
     auto threads = some_threads(2);
-    threads.begin(1'000'000, 2, 1);
+    threads.begin({.instructions = 1'000'000, .processors = 2, .seed = 1});
     REQUIRE(threads.next());
     for (int i = 0; i < 10; ++i) {
         const auto before = threads.current();

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "emu/block_tables.h"
+#include "emu/guest_threads.h"
 
 namespace shadowprof {
 
@@ -16,9 +17,13 @@ struct RunLimits {
     static constexpr std::uint64_t unlimited = std::uint64_t{1} << 62;
 
     // The run ends at the first block boundary where about this many instructions have run; of
-    // several threads, where that is what one processor of `processors` has executed.
+    // several threads, where that is what one processor of `processors` has executed, in usual
+    // instructions (GuestThreads::Pace).
     std::uint64_t instructions = 0;
     std::uint32_t processors = 1;
+    // GuestThreads::Lead::first: the run ends where the first thread has executed that.
+    bool first_leads = false;
+    std::uint64_t mean_turn = GuestThreads::mean_turn_instructions;  // of one of several threads
     // At TraceLevel::blocks: the run ends behind exactly so many blocks; 0: whenever it does.
     std::uint64_t blocks = 0;
     // The first instruction is a block of its own.

@@ -365,10 +365,10 @@ std::optional<GuestThreads> Worker::threads_in_mailbox(const StartMessage& start
     const auto offset = threads_offset(start.maps_bytes);
     const auto mailbox = area_.reach_mailbox(offset + start.more_threads * sizeof(StartThread));
     if (!mailbox) return std::nullopt;
-    GuestThreads threads(start.cpu);
+    GuestThreads threads(start.cpu, start.pace);
     const auto* more = reinterpret_cast<const StartThread*>(mailbox->data() + offset);
     for (const auto& thread : std::span(more, start.more_threads))
-        threads.add(thread.cpu, thread.runs != 0);
+        threads.add(thread.cpu, thread.runs != 0, thread.pace);
     return threads;
 }
 
@@ -376,7 +376,6 @@ std::optional<GuestThreads> Worker::threads_in_mailbox(const StartMessage& start
 bool Worker::take_awaited(const StartMessage& start) {
     awaited_.reset();
     if (!start.awaits) return true;
-    if (start.more_threads != 0) return false;
     const auto offset = awaited_offset(start.maps_bytes, start.more_threads);
     const auto mailbox = area_.reach_mailbox(offset + sizeof(AwaitedState));
     if (!mailbox) return false;

@@ -120,6 +120,7 @@ Result<void> WorkerProcess::start_sample(const SampleRequest& request, RunKind k
     std::ranges::copy(
         awaited, area_.mailbox().begin() + static_cast<std::ptrdiff_t>(offset + threads.size()));
     const StartMessage start{.cpu = request.cpu,
+                             .pace = request.pace,
                              .limits = request.limits,
                              .maps_bytes = request.maps_text.size(),
                              .more_threads = request.more_threads.size(),

@@ -23,9 +23,10 @@
 namespace shadowprof {
 
 struct SampleRequest {
-    CpuState cpu;                               // of the first thread, which runs
-    std::span<const StartThread> more_threads;  // others, by GuestThreads::Index from 1 on
-    const AwaitedState* awaited = nullptr;      // Emulator::await()
+    CpuState cpu;                                        // of the first thread, which runs
+    GuestThreads::Pace pace = GuestThreads::usual_pace;  // the same
+    std::span<const StartThread> more_threads;           // others, by GuestThreads::Index from 1 on
+    const AwaitedState* awaited = nullptr;               // Emulator::await()
     RunLimits limits;
     std::string_view maps_text;              // /proc/PID/maps of the snapshot
     std::span<const std::byte> facts;        // for SampleSyscalls::begin()

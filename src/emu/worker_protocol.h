@@ -62,13 +62,14 @@ constexpr bool is_exact(RunKind kind) {
 
 struct StartMessage {
     CpuState cpu;  // of the first thread, which runs
+    GuestThreads::Pace pace = GuestThreads::usual_pace;
     RunLimits limits;
     // Of /proc/PID/maps text in the mailbox; 0: the mappings are as before. Behind it, at a
     // multiple of 64 bytes, the other threads: a StartThread each. Only samples have some.
     std::uint64_t maps_bytes;
     std::uint64_t more_threads;
-    // Behind these, at a multiple of 64 bytes, is the AwaitedState that ends the run. Only samples
-    // of one thread have one.
+    // Behind these, at a multiple of 64 bytes, is the AwaitedState that ends the run, of the first
+    // thread. Only samples have one.
     bool awaits = false;
     RunKind kind;
     // For tests: if not 0, the run sees the lowest bit of this byte of its snapshot inverted.
@@ -180,7 +181,8 @@ struct LoadsDone {
 
 struct StartThread {
     CpuState cpu;
-    std::uint64_t runs;  // or waits
+    std::uint32_t runs;  // or waits
+    GuestThreads::Pace pace;
 };
 
 // Where StartThreads begin in the mailbox.

@@ -19,7 +19,7 @@ constexpr std::uint64_t thread_flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE
 class Threads {
   public:
     explicit Threads(const SampleRules& rules = {}) : guest(outside, rules) {
-        guest.threads.begin(1'000'000, 4, 1);
+        guest.threads.begin({.instructions = 1'000'000, .processors = 4, .seed = 1});
     }
 
     // A thread that waits on the futex at `address` since before the snapshot.

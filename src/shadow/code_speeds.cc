@@ -88,6 +88,10 @@ void CodeSpeeds::add_missed() {
         without_ = std::uint64_t{1} << std::min(misses_ - first_misses, most_doublings);
 }
 
+bool CodeSpeeds::misses_often() const {
+    return misses_ >= first_misses;
+}
+
 double CodeSpeeds::most_instructions_per_second() const {
     const auto limit = std::max(speed_margin * fastest_, least_limit);
     return std::min(std::ldexp(limit, static_cast<int>(std::min(misses_, most_doublings))),

@@ -37,6 +37,8 @@ class CodeSpeeds {
     bool wants_guess(GuestAddress pc) const;
     // Of all code.
     double instructions_per_second() const;
+    // Several were missed in a row.
+    bool misses_often() const;
     // More than the process is likely to execute. The more after each miss, until there is an end
     // that is met again.
     double most_instructions_per_second() const;

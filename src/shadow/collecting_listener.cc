@@ -10,13 +10,14 @@ namespace shadowprof {
 void CollectingListener::on_trace(GuestThreads::Index thread, std::span<const std::uint64_t> words,
                                   const BlockTable& table) {
     table_ = table;
+    if (!counts(thread)) return;
     if (holds_ && held_.add(thread, words)) return;
     release();
     collect(thread, words);
 }
 
 void CollectingListener::on_probe(const ProbeRecord& record) {
-    if (record.thread >= GuestThreads::max_threads) return;
+    if (record.thread >= GuestThreads::max_threads || !counts(record.thread)) return;
     if (holds_ && held_.add(record)) return;
     release();
     collect(record);
@@ -41,6 +42,12 @@ void CollectingListener::collect(const ProbeRecord& record) {
     begin(record.thread);
     if (!collects_) return;
     collector_.add_probed(record);
+}
+
+void CollectingListener::drop() {
+    begin(0);
+    holds_ = collects_ = false;
+    held_ = {};
 }
 
 std::vector<std::byte> CollectingListener::on_request(std::span<const std::byte> request) {

@@ -30,17 +30,25 @@ class CollectingListener : public SampleListener {
     // Keeps the thread's call stack, as long as the snapshot is there. May be called again.
     using KeepStack = std::function<void(GuestThreads::Index)>;
 
-    // All must outlive it. `holds`: the trace is kept until release().
+    struct Options {
+        bool holds = false;        // the trace is kept until release()
+        bool first_alone = false;  // what other threads do is dropped
+    };
+
+    // All must outlive it.
     CollectingListener(SampleCollector& collector, SampleEnvironment& environment,
-                       EmulationHooks& hooks, KeepStack keep_stack, Begin begin, bool holds)
+                       EmulationHooks& hooks, KeepStack keep_stack, Begin begin, Options options)
         : collector_(collector),
           environment_(environment),
           hooks_(hooks),
           keep_stack_(std::move(keep_stack)),
           begin_(std::move(begin)),
-          holds_(holds) {}
+          first_alone_(options.first_alone),
+          holds_(options.holds) {}
 
-    void on_thread(GuestThreads::Index thread) override { keep_stack_(thread); }
+    void on_thread(GuestThreads::Index thread) override {
+        if (counts(thread)) keep_stack_(thread);
+    }
 
     void on_trace(GuestThreads::Index thread, std::span<const std::uint64_t> words,
                   const BlockTable& table) override;
@@ -50,6 +58,10 @@ class CollectingListener : public SampleListener {
 
     // The weight is known: what was held goes to the collector, and what comes is not held.
     void release();
+    // Nothing of the sample has gone to the collector.
+    bool holds() const { return holds_; }
+    // Instead of release(): what is held does not count.
+    void drop();
 
     // By thread: what was counted.
     const std::vector<std::uint64_t>& instructions() const { return instructions_; }
@@ -59,6 +71,7 @@ class CollectingListener : public SampleListener {
     EmulationHooks& hooks() { return hooks_; }
 
   private:
+    bool counts(GuestThreads::Index thread) const { return thread == 0 || !first_alone_; }
     void begin(GuestThreads::Index thread);
     void collect(GuestThreads::Index thread, std::span<const std::uint64_t> words);
     void collect(const ProbeRecord& record);
@@ -68,6 +81,7 @@ class CollectingListener : public SampleListener {
     EmulationHooks& hooks_;
     const KeepStack keep_stack_;
     const Begin begin_;
+    const bool first_alone_;
     bool holds_;
     HeldTrace held_;
     BlockTable table_;

@@ -18,6 +18,8 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
 constexpr std::uint64_t most_instructions = 200'000;
+// Of several threads. Its time may cut a sample short, and each is to have as much of it.
+constexpr std::uint64_t mean_turn = 5'000;
 // The end of a window is sought among so many times as many.
 constexpr std::uint64_t most_window_sizes = 16;
 constexpr milliseconds longest_window{1};
@@ -71,7 +73,7 @@ LiveSamples::LiveSamples(const RunOptions& options, SampleDesign& design, Sampli
 
 Result<LiveSamples::Planned> LiveSamples::plan(SampledProcess& process, SampleOrder order) {
     if (process.sleeps_on()) return Planned(SampleTaken{.kind = SampleTaken::Kind::idle});
-    TRY_ASSIGN(auto job, plan_job(process, order.weight));
+    TRY_ASSIGN(auto job, plan_job(process, order));
     if (probes_ && job.map) {
         TRY_ASSIGN(const bool prepared, order.runner.prepare_probes(*job.map));
         if (!prepared)
@@ -82,8 +84,8 @@ Result<LiveSamples::Planned> LiveSamples::plan(SampledProcess& process, SampleOr
     return Planned(LivePlan{std::move(order.runner), std::move(job)});
 }
 
-Result<SampleJob> LiveSamples::plan_job(SampledProcess& process, std::uint64_t weight) {
-    auto job = design_.job(process, SampleKind::live, weight);
+Result<SampleJob> LiveSamples::plan_job(SampledProcess& process, const SampleOrder& order) {
+    auto job = design_.job(process, SampleKind::live, order);
     LiveSnapshot live{.thread = process.target->live_thread_id()};
     TRY_ASSIGN(live.memory, open_process_memory(live.thread, O_RDONLY));
     if (!process.maps_changed) {
@@ -108,6 +110,8 @@ LiveShot LiveSamples::take(SampledProcess& process, LivePlan plan) {
 Result<LiveShot> LiveSamples::take_in_time(SampledProcess& process, LivePlan& plan,
                                            bool& was_stopped) {
     Target& target = *process.target;
+    const RunsBeforeStop before(target);
+    if (waits_for_us(process, before)) return LiveShot{.was_stopped = false, .later = true};
     TRY_ASSIGN(auto stop,
                target.stop(Target::Sleepers::leave_alone,
                            live_stop_limits(usable_time(target.thread_count()), processor_wait)));
@@ -118,7 +122,8 @@ Result<LiveShot> LiveSamples::take_in_time(SampledProcess& process, LivePlan& pl
     if (Clock::now() + reading > target.stop_began() + usable_time(stop.threads().size()))
         return too_slow();
     auto& threads = plan.job.threads;
-    if (!stop.in_group_stop()) threads = choose_threads(stop, options_.threads, design_.random());
+    if (!stop.in_group_stop())
+        threads = choose_threads(stop, options_.threads, design_.random(), before);
     const bool later = !process.vdso.leave_out(target, threads);
     if (threads.empty() || later) return LiveShot{.later = later};
     if (!has_looked_ && plan.job.map) return observe(stop, plan);
@@ -151,6 +156,7 @@ LiveShot LiveSamples::take_in(ScopedStop& stop, SampledProcess& process, SampleR
     auto completed = complete(stop, std::move(job), until);
     if (!completed) return {.refusal = std::move(completed).error()};
     completed->may_have_window = wants_window(process, *completed);
+    if (completed->may_have_window && completed->threads.size() > 1) completed->lead_with_first();
     const pid_t thread = completed->pid();
     const Urgency urgent_worker(runner.worker_pid());
     auto run = std::move(runner).begin_live(*this, std::move(*completed));
@@ -172,12 +178,15 @@ LiveShot LiveSamples::take_in(ScopedStop& stop, SampledProcess& process, SampleR
     return shot;
 }
 
-// A window is of a single thread, as in ShadowSamples::watch_window(). Where the times of stops are
-// asked for, no others are made. Where samples have a size, it does not matter how fast code is.
+// Where the times of stops are asked for, no others are made. Where samples have a size, all
+// threads count, and it does not matter how fast code is.
 bool LiveSamples::wants_window(SampledProcess& process, const SampleJob& job) const {
-    if (job.threads.size() != 1 || options_.live_timing || process.target->has_late()) return false;
+    if (options_.live_timing || process.target->has_late()) return false;
+    if (!options_.sample_time && job.threads.size() != 1) return false;
     const auto pc = job.threads[0].cpu.rip;
-    const bool wants_speed = options_.sample_time && process.speeds.wants_guess(pc);
+    // Of several threads the first counts alone then, which must not depend on where it is.
+    const bool wants_speed =
+        options_.sample_time && job.threads.size() == 1 && process.speeds.wants_guess(pc);
     if (!process.live_windows.wants_one(wants_speed)) return false;
     process.speeds.note_rough_trial(pc);
     return true;
@@ -193,7 +202,8 @@ std::optional<WindowWatch> LiveSamples::begin_window(SampledProcess& process,
         .most_instructions = most_window_sizes * most_instructions,
         .stop_seconds = process.live_windows.stop_seconds(),
         .most_retries = 0,
-        .stop = live_stop_limits(longest_window_stop, longest_window_stop)};
+        .stop = live_stop_limits(longest_window_stop, longest_window_stop),
+        .has_other_threads = process.target->thread_count() > 1};
     auto watch = WindowWatch::begin(process.target->pid(), thread.tid, thread.cpu, limits,
                                     nothing_forked, {}, room_);
     return watch ? std::optional(*std::move(watch)) : std::nullopt;
@@ -213,6 +223,7 @@ Result<SampleJob> LiveSamples::complete(ScopedStop& stop, SampleJob job, Clock::
     const auto size = options_.sample_size_is_asked_for ? options_.sample_size : most_instructions;
     job.limits = design_.limits(job.skip_instructions + size, stop.target());
     job.limits.defers_superblocks = true;
+    job.limits.mean_turn = mean_turn;
     return job;
 }
 
@@ -256,7 +267,7 @@ std::chrono::nanoseconds LiveSamples::find_end(SampledProcess& process, LiveShot
     if (!recorded) return {};
     auto& watch = *shot.window;
     const PunctualWaits punctual;
-    watch.start(Clock::now(), *std::move(recorded));
+    watch.start(Clock::now(), without_other_stacks(*std::move(recorded), shot.run->job().threads));
     const auto execs = process.target->exec_count();
     std::this_thread::sleep_until(watch.next_look());
     const auto pause = watch.look(*process.target, Clock::now()).pause;

@@ -61,6 +61,7 @@ struct SampledProcess {
     FaultPrice fault_price;
     std::optional<UnsettledSample> unsettled;
     unsigned idle_in_a_row = 0;  // nothing executed when samples were due
+    unsigned waits_for_us = 0;   // the same, in a row: RunsBeforeStop::all_wait_for_us()
     // It was idle for so long that it is looked at before it is stopped, and it sleeps. One that
     // sleeps now and then is stopped: threads that run for shorter than a stop takes would be
     // sampled too seldom.

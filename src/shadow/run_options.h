@@ -100,9 +100,8 @@ struct RunOptions {
     bool follow_forks = false;              // sample the processes that the target starts as well
     std::uint64_t sample_size = 1'000'000;  // instructions per sample, at least 1000
     bool sample_size_is_asked_for = false;  // else live samples have fewer
-    // Instead of that, where a replica is sampled and one thread executes: what the program
-    // executes in so much of its time, so that counts are of what it executes, however fast it does
-    // so.
+    // Instead of that, where a replica is sampled: what a thread of the program executes in so much
+    // of its time, so that counts are of what it executes, however fast it does so.
     std::optional<std::chrono::nanoseconds> sample_time;
     // Else that is the shortest (shadow/budget/window_length.h).
     bool sample_time_is_asked_for = false;

@@ -16,6 +16,8 @@ namespace {
 // may come to an end after few instructions.
 constexpr std::uint64_t mean_skip_range = 16'384;
 constexpr std::uint64_t least_skip_range = 256;
+// Instructions a second. What is known to be slower executes next to nothing.
+constexpr double least_known_speed = 1e5;
 
 std::uint64_t skip_range(SampleKind kind, std::uint64_t sample_size, double yield) {
     if (kind == SampleKind::shadow)
@@ -33,7 +35,8 @@ unsigned processors_of(pid_t pid) {
 
 }  // namespace
 
-SampleJob SampleDesign::job(const SampledProcess& process, SampleKind kind, std::uint64_t weight) {
+SampleJob SampleDesign::job(const SampledProcess& process, SampleKind kind,
+                            const SampleOrder& order) {
     SampleJob job;
     job.process = process.number;
     job.seed = random_();
@@ -41,23 +44,27 @@ SampleJob SampleDesign::job(const SampledProcess& process, SampleKind kind, std:
     if (const auto windows = settings_.windows()) job.windows = windows->plan;
     job.skip_instructions =
         random_() % skip_range(kind, options_.sample_size, process.kinds.expected_yield(kind));
-    job.stands_for_seconds = static_cast<double>(weight) * SampleSchedule::weight_unit.count();
+    job.scheduled_seconds = static_cast<double>(order.weight) * SampleSchedule::weight_unit.count();
+    job.stands_for_seconds = job.scheduled_seconds * static_cast<double>(order.processes);
     return job;
 }
 
-// Threads that have no processor wait for one.
 void SampleDesign::expect(SampleJob& job, SampledProcess& process) const {
-    double speed = 0, running = 0;
-    for (const auto& thread : job.threads) {
-        if (!thread.runs) continue;
-        speed += process.speeds.instructions_per_second(thread.cpu.rip);
-        ++running;
-        if (options_.sample_time) process.speeds.note_start(thread.cpu.rip);
-    }
-    if (running == 0) return;
-    job.processors = std::min<double>(running, processors_of(process.target->pid()));
+    if (job.threads.empty()) return;
+    const auto running = std::ranges::count_if(job.threads, &SampleThread::had_processor);
+    job.processors =
+        std::clamp<double>(static_cast<double>(running), 1, processors_of(process.target->pid()));
     if (!options_.sample_time) return;
-    job.expected_speed = speed / running * job.processors;
+    double sum = 0;
+    for (auto& thread : job.threads) {
+        thread.relative_speed =
+            std::max(process.speeds.instructions_per_second(thread.cpu.rip), least_known_speed);
+        sum += thread.relative_speed;
+        if (thread.had_processor) process.speeds.note_start(thread.cpu.rip);
+    }
+    const double mean = sum / static_cast<double>(job.threads.size());
+    for (auto& thread : job.threads) thread.relative_speed /= mean;
+    job.expected_speed = mean;
     job.speed_is_known = process.speeds.knows(job.threads[0].cpu.rip);
 }
 

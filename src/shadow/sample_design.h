@@ -7,6 +7,7 @@
 #include "shadow/process_tree.h"
 #include "shadow/run_options.h"
 #include "shadow/sample_job.h"
+#include "shadow/sample_source.h"
 #include "shadow/sampling_settings.h"
 
 namespace shadowprof {
@@ -21,9 +22,8 @@ class SampleDesign {
     SampleDesign(const RunOptions& options, const SamplingSettings& settings, std::uint64_t seed)
         : options_(options), settings_(settings), random_(seed) {}
 
-    // A sample of the process that begins now, without its snapshot, threads and limits. `weight`:
-    // how much of the time it stands for, in SampleSchedule::weight_unit.
-    SampleJob job(const SampledProcess& process, SampleKind kind, std::uint64_t weight);
+    // A sample of the process that begins now, without its snapshot, threads and limits.
+    SampleJob job(const SampledProcess& process, SampleKind kind, const SampleOrder& order);
     // The threads of the job begin a sample of the process: how many processors they use, and
     // where samples are weighed by time, how fast they are likely to be.
     void expect(SampleJob& job, SampledProcess& process) const;

@@ -1,5 +1,6 @@
 #include "shadow/sample_emulation.h"
 
+#include <algorithm>
 #include <csignal>
 #include <utility>
 
@@ -35,9 +36,15 @@ std::uint64_t skip_when_known(const SampleJob& job, std::uint64_t instructions) 
     return is_short ? job.skip_instructions % range : job.skip_instructions;
 }
 
+// Of a run that the first thread leads.
+bool others_took_part(const RunResult& result) {
+    return result.instructions > result.of_lead.instructions;
+}
+
 MissReason miss_reason(const RunResult& result) {
     if (result.vdso_calls != 0) return MissReason::asked_time;
     if (result.syscalls != 0) return MissReason::asked_kernel;
+    if (others_took_part(result)) return MissReason::other_threads;
     return result.nearly_met ? MissReason::memory : MissReason::registers;
 }
 
@@ -45,6 +52,12 @@ SampleRules rules_of(const SampleJob& job) {
     return {.random_seed = job.seed,
             .has_recorded_input = job.replica() && job.replica()->input != nullptr,
             .follows_new_threads = job.follows_new_threads};
+}
+
+GuestThreads::Pace pace_of(const SampleThread& thread) {
+    const double pace = GuestThreads::usual_pace / thread.relative_speed;
+    return static_cast<GuestThreads::Pace>(
+        std::clamp<double>(pace, GuestThreads::fastest_pace, GuestThreads::slowest_pace));
 }
 
 // SampleStart::began_at.
@@ -130,6 +143,7 @@ SampleReport SampleEmulation::run(SampleJob& job, EmulationHooks& hooks) {
     SampleReport report;
     report.is_void = job.is_void();
     report.process = job.process;
+    report.scheduled_seconds = job.scheduled_seconds;
     report.kind = job.kind();
     report.pid = job.captured.pid;
     report.began_at = job.threads[0].cpu.rip;
@@ -162,18 +176,19 @@ Result<void> SampleEmulation::begin_worker(const SampleJob& job) {
     auto request = request_of(job, std::as_bytes(std::span(&facts, 1)));
     std::vector<StartThread> more;
     for (const auto& thread : std::span(job.threads).subspan(1))
-        more.push_back({thread.cpu, thread.runs});
+        more.push_back({thread.cpu, thread.runs, pace_of(thread)});
     request.more_threads = more;
     request.stands_still_until_ns = stands_still_until_ns(job);
     request.forget_code = std::exchange(forget_code_, false);
     return worker_->begin_sample(request);
 }
 
-// The request of the sample for any of its runs: without other threads, and without what holds for
-// the first run alone.
+// The request of the sample for any of its runs: without what holds for the first run alone, as the
+// other threads do.
 SampleRequest SampleEmulation::request_of(const SampleJob& job,
                                           std::span<const std::byte> facts) const {
     return {.cpu = job.threads[0].cpu,
+            .pace = pace_of(job.threads[0]),
             .more_threads = {},
             .awaited = job.window ? &job.window->end : nullptr,
             .limits = job.limits,
@@ -215,18 +230,22 @@ void SampleEmulation::follow(SampleJob& job, EmulationHooks& hooks, SampleReport
         return begin_collecting(job, resolver, thread) && counts;
     };
     const auto keep = [&](GuestThreads::Index thread) { keep_stack(job, thread); };
-    const bool holds = job.expected_speed.has_value();
+    const CollectingListener::Options options{.holds = job.expected_speed.has_value(),
+                                              .first_alone = job.limits.first_leads};
     unwound_.clear();
     std::unique_ptr<CollectingListener> listener;
     if (job.live())
         listener =
-            std::make_unique<LiveListener>(collector_, environment, hooks, keep, begin, holds);
+            std::make_unique<LiveListener>(collector_, environment, hooks, keep, begin, options);
     else
         listener =
-            std::make_unique<ReplicaListener>(collector_, environment, hooks, keep, begin, holds);
+            std::make_unique<ReplicaListener>(collector_, environment, hooks, keep, begin, options);
     expected_instructions_ = job.limits.instructions;
     skip_instructions_ = job.skip_instructions;
-    weight_ = weigh(job, job.limits.instructions, std::nullopt);
+    comes_to_nothing_ = job.is_void();
+    const auto likely = static_cast<std::uint64_t>(static_cast<double>(job.limits.instructions) *
+                                                   (job.limits.first_leads ? 1 : job.processors));
+    weight_ = weigh(job, {.of_lead = {likely, likely}, .end = {}, .other_ended_it = false});
     const auto outcome = listen(job, *listener, report);
     report.weight = weight_;
     report.blocks = collector_.block_vector();
@@ -255,9 +274,17 @@ Result<SampleOutcome> SampleEmulation::listen(const SampleJob& job, CollectingLi
     auto outcome = worker_->finish_sample(listener);
     if (outcome) {
         find_window(job, *outcome, report);
-        expected_instructions_ = outcome->result.instructions;
-        skip_instructions_ = skip_when_known(job, outcome->result.instructions);
-        weight_ = weigh(job, outcome->result.instructions, outcome->result.end);
+        const auto& result = outcome->result;
+        expected_instructions_ = result.of_lead.instructions;
+        skip_instructions_ = skip_when_known(job, expected_instructions_);
+        weight_ = weigh(job, {.of_lead = result.of_lead,
+                              .end = result.end,
+                              .other_ended_it = result.other_ended_it});
+        const bool is_vain =
+            job.needs_window && others_took_part(result) && result.end == SampleEnd::size;
+        comes_to_nothing_ |= is_vain && listener.holds();
+        if (comes_to_nothing_) listener.drop();
+        report.is_void |= comes_to_nothing_;
     }
     listener.release();
     collector_.end();
@@ -286,27 +313,30 @@ void SampleEmulation::find_window(const SampleJob& job, const SampleOutcome& out
 
 // Where the speed of the code is a guess, a live sample's window knows better.
 double SampleEmulation::speed_of(const SampleJob& job) const {
-    if (job.speed_is_known || !again_ || !job.window || !job.window->time.seconds)
-        return *job.expected_speed;
+    const bool is_measured = again_ && job.window && job.window->time.seconds;
+    if (job.speed_is_known || !is_measured) return *job.expected_speed;
     const RunResult& again = again_->result;
     if (again.end != SampleEnd::met || again.instructions == 0) return *job.expected_speed;
     return static_cast<double>(again.instructions) / *job.window->time.seconds;
 }
 
-// Of a sample that is to have, or has had, so many instructions.
-std::uint32_t SampleEmulation::weigh(const SampleJob& job, std::uint64_t instructions,
-                                     std::optional<SampleEnd> end) const {
+std::uint32_t SampleEmulation::weigh(const SampleJob& job, const Emulated& emulated) const {
     if (!job.expected_speed) return sample_weight(job.stands_for_seconds);
-    const auto counted = instructions - std::min(instructions, skip_instructions_);
+    const auto& end = emulated.end;
     const bool fills_window = job.window && !job.live() && (!end || *end == SampleEnd::met);
     if (fills_window && job.window->time.seconds)
-        return sample_weight(job.stands_for_seconds, *job.window->time.seconds);
+        return sample_weight(job.thread_seconds(), *job.window->time.seconds);
+    const auto [instructions, time] = emulated.of_lead;
+    auto counted = instructions - std::min(instructions, skip_instructions_);
     // What ended it says that the program does something else there, unless that was the time.
-    const bool is_cut = end && (*end == SampleEnd::time || *end == SampleEnd::met);
-    const auto likely =
-        static_cast<double>(is_cut ? counted : std::max(counted, fewest_counted)) / speed_of(job);
+    const bool is_cut =
+        end && (*end == SampleEnd::time || *end == SampleEnd::met || emulated.other_ended_it);
+    if (!is_cut) counted = std::max(counted, fewest_counted);
+    const double slowness =
+        instructions == 0 ? 1 : static_cast<double>(time) / static_cast<double>(instructions);
+    const auto likely = static_cast<double>(counted) * slowness / speed_of(job);
     const auto least = fills_window ? least_share_of_window * job.window->time.passed_seconds : 0.0;
-    return sample_weight(job.stands_for_seconds, std::max(likely, least));
+    return sample_weight(job.thread_seconds(), std::max(likely, least));
 }
 
 void SampleEmulation::note_window(const SampleJob& job, const SampleOutcome& outcome,
@@ -351,7 +381,7 @@ bool SampleEmulation::begin_collecting(const SampleJob& job, MapResolver& resolv
                       .stack = first_stack_,
                       .skip_instructions = skip_instructions_,
                       .weight = weight_,
-                      .time_ns = job.thread_seconds() * 1e9,
+                      .time_ns = comes_to_nothing_ ? 0 : job.thread_seconds() * 1e9,
                       .began_at = began_at(job),
                       .expected_instructions = expected_instructions_,
                       .bursts = job.windows ? &*job.windows : nullptr,

@@ -65,8 +65,13 @@ class SampleEmulation {
     void copy_stack(const SampleJob& job, GuestThreads::Index thread);
     void keep_stack(const SampleJob& job, GuestThreads::Index thread);
     double speed_of(const SampleJob& job) const;
-    std::uint32_t weigh(const SampleJob& job, std::uint64_t instructions,
-                        std::optional<SampleEnd> end) const;
+    // What a sample has done, or is likely to do.
+    struct Emulated {
+        GuestThreads::Done of_lead;
+        std::optional<SampleEnd> end;  // nothing: it is not over
+        bool other_ended_it = false;   // RunResult::other_ended_it
+    };
+    std::uint32_t weigh(const SampleJob& job, const Emulated& emulated) const;
     void note_window(const SampleJob& job, const SampleOutcome& outcome,
                      SampleReport& report) const;
     bool begin_collecting(const SampleJob& job, MapResolver& resolver, GuestThreads::Index thread);
@@ -92,6 +97,7 @@ class SampleEmulation {
     std::uint64_t expected_instructions_ = 0;  // SampleStart
     std::uint64_t skip_instructions_ = 0;      // the same
     std::optional<SampleOutcome> again_;       // of a live sample with a window
+    bool comes_to_nothing_ = false;            // the sample that goes on
     std::uint64_t last_process_ = 0;
     LiveSnapshot::Clock::time_point next_wiped_check_;
     Result<void> begun_ = {};  // whether the worker has the job

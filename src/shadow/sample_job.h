@@ -29,8 +29,10 @@ class InputRecording;
 // A thread of a snapshot.
 struct SampleThread {
     pid_t tid = 0;
-    bool runs = true;         // or waits on a futex
-    bool in_syscall = false;  // it was in the kernel for one
+    bool runs = true;           // or waits on a futex
+    bool had_processor = true;  // when the stop began
+    bool in_syscall = false;    // it was in the kernel for one
+    double relative_speed = 1;  // of its code, to the others'
     CpuState cpu;
 };
 
@@ -53,7 +55,8 @@ struct LiveSnapshot {
 };
 
 struct SampleJob {
-    std::vector<SampleThread> threads;  // the first one runs
+    // The first one runs.
+    std::vector<SampleThread> threads;
     std::variant<ReplicaSnapshot, LiveSnapshot> snapshot;
     CapturedProcess captured;
     // The mappings. A live sample has them from before its stop, parsed where there was time; a
@@ -66,17 +69,26 @@ struct SampleJob {
     std::optional<BurstPlan> windows;       // what is counted; nothing: everything
     std::uint64_t skip_instructions = 0;    // SampleStart::skip_instructions
     std::uint64_t process = 0;              // SampledProcess::number
-    double stands_for_seconds = 0;          // of the program's time
+    double scheduled_seconds = 0;           // of the schedule's time, that it stands for
+    double stands_for_seconds = 0;          // the same, of the program's time
     double processors = 1;                  // that the threads use at the same time
-    std::optional<SampleWindow> window;     // of a sample of one thread; nothing: none was found
+    std::optional<SampleWindow> window;     // of the first thread; nothing: none was found
     bool may_have_window = false;           // of a live sample
     std::uint64_t window_instructions = 0;  // the same, at most
     bool lost_window = false;               // WindowWatch::is_lost()
-    // Of samples by time (RunOptions::sample_time): instructions a second, where there is no
-    // window.
+    bool needs_window = false;              // without one it comes to nothing
+    // Of samples by time (RunOptions::sample_time): instructions a second of a thread of relative
+    // speed 1, where there is no window.
     std::optional<double> expected_speed;
     bool speed_is_known = false;  // CodeSpeeds::knows()
 
+    // The first thread alone counts, and stands for all that run; it is the measure of speeds.
+    void lead_with_first() {
+        limits.first_leads = true;
+        const double speed = threads[0].relative_speed;
+        for (auto& thread : threads) thread.relative_speed /= speed;
+        if (expected_speed) *expected_speed *= speed;
+    }
     const ReplicaSnapshot* replica() const { return std::get_if<ReplicaSnapshot>(&snapshot); }
     const LiveSnapshot* live() const { return std::get_if<LiveSnapshot>(&snapshot); }
     SampleKind kind() const { return live() ? SampleKind::live : SampleKind::shadow; }
@@ -107,13 +119,15 @@ enum class WindowEnd : std::uint8_t {
 enum class MissReason : std::uint8_t {
     asked_time,  // what it asked the kernel or the vDSO for need not be what the program was told:
     asked_kernel,
-    memory,     // the registers agreed, but not the memory
-    registers,  // they never did
+    other_threads,  // they did something else
+    memory,         // the registers agreed, but not the memory
+    registers,      // they never did
 };
 
 struct SampleReport {
-    bool is_void = false;       // no sample: SampleJob::is_void()
-    std::uint64_t process = 0;  // SampleJob::process
+    bool is_void = false;          // no sample: SampleJob::is_void(), or it missed its window
+    double scheduled_seconds = 0;  // SampleJob
+    std::uint64_t process = 0;     // SampleJob::process
     SampleKind kind = SampleKind::shadow;
     std::uint32_t weight = 1;  // sample_weight()
     WindowEnd window = WindowEnd::none;

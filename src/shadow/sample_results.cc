@@ -22,6 +22,8 @@ struct MissRow {
 constexpr MissRow miss_rows[] = {
     {MissReason::asked_time, "windows_missed_asked_time", "they asked for the time"},
     {MissReason::asked_kernel, "windows_missed_asked_kernel", "they made system calls"},
+    {MissReason::other_threads, "windows_missed_other_threads",
+     "other threads may have done something else meanwhile"},
     {MissReason::memory, "windows_missed_memory",
      "its registers came, with other memory (something else writes to it, or the emulation is "
      "wrong)"},
@@ -96,6 +98,13 @@ void SampleResults::add_window(const SampleReport& report) {
             ++stats_.counters[row_of(report.missed_by).counter];
             return;
     }
+}
+
+void SampleResults::add_void(const SampleReport& report) {
+    ++stats_.counters["samples_void"];
+    stats_.emulation_seconds +=
+        static_cast<double>(report.counters.cpu_ns + report.collector_cpu_ns) / 1e9;
+    add_window(report);
 }
 
 void SampleResults::add_idle() {

@@ -27,7 +27,7 @@ class SampleResults {
     // A sample has finished.
     void add(const SampleReport& report);
     // A sample came to nothing.
-    void add_void() { ++stats_.counters["samples_void"]; }
+    void add_void(const SampleReport& report);
     // A sample was due, and nothing ran.
     void add_idle();
     // A sample was due, and could not be taken. The end of a process is no refusal.

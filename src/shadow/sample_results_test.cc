@@ -8,7 +8,7 @@ TEST_CASE("counts are scaled by the first sample, or at the end if none has coun
     ModuleTable modules;
     const ProcessProfile profile({}, modules);
     SampleResults results(profile, std::nullopt);
-    results.add_void();
+    results.add_void({});
     results.fix_scale(false);
     CHECK_FALSE(results.fixed_scale());
     SUBCASE("the first sample") {

@@ -104,8 +104,9 @@ class Scene {
         return event && event->kind == RunnerEvent::Kind::finished;
     }
     bool target_is_in_its_loop() {
+        const RunsBeforeStop before(*target_);
         auto stop = target_->stop();
-        const auto threads = choose_threads(need(stop), ThreadScope::all, random_);
+        const auto threads = choose_threads(need(stop), ThreadScope::all, random_, before);
         return !threads.empty() && is_in_loop_at(threads[0].cpu.rip);
     }
     bool is_in_loop_at(GuestAddress at) const {
@@ -116,7 +117,7 @@ class Scene {
     }
     SampleJob job(ScopedStop& stop) {
         SampleJob job;
-        job.threads = choose_threads(stop, ThreadScope::all, random_);
+        job.threads = choose_threads(stop, ThreadScope::all, random_, RunsBeforeStop(*target_));
         auto captured = CapturedProcess::take(child_.pid(), tids_of(job.threads),
                                               CapturedProcess::Flags::none_but_clocks);
         job.captured = std::move(need(captured));

@@ -17,7 +17,10 @@ namespace shadowprof {
 // What the sampler gives for one sample.
 struct SampleOrder {
     SampleRunner::Lease runner;
-    std::uint64_t weight = 1;  // how much of the time it stands for: SampleSchedule::weight_unit
+    // How much of the schedule's time it stands for, in SampleSchedule::weight_unit, and as which
+    // of how many processes that run.
+    std::uint64_t weight = 1;
+    std::uint64_t processes = 1;
 };
 
 // What became of it.

@@ -6,6 +6,7 @@
 
 #include "ptrace/proc.h"
 #include "ptrace/process_memory.h"
+#include "ptrace/rseq_area.h"
 
 namespace shadowprof {
 namespace {
@@ -74,6 +75,7 @@ void WindowWatch::start(Clock::time_point now) {
 
 std::optional<WindowWatch::Usage> WindowWatch::usage() const {
     const auto runs = read_thread_runs(pid_, tid_);
+    if (!runs && limits_.has_other_threads) return std::nullopt;
     Usage usage{.cpu_ns = runs ? runs->run_ns : read_cpu_ns(pid_), .minor_faults = 0};
     if (usage.cpu_ns == 0) return std::nullopt;
     if (fault_seconds_ == 0) return usage;
@@ -133,7 +135,9 @@ bool WindowWatch::copy_state(ScopedStop& stop, Mark& made) const {
     const auto used = usage();
     if (!snapshot || !used || snapshot->blocked_syscall) return false;
     made.usage = *used;
-    return made.copy.take(snapshot->cpu);
+    const auto area = read_rseq_area(*thread);
+    return made.copy.take(snapshot->cpu,
+                          area ? MemoryRange{area->start, area->end} : MemoryRange{});
 }
 
 std::uint64_t WindowWatch::most_instructions() const {

@@ -45,6 +45,7 @@ struct WindowLimits {
     // Stops for an end that may turn out to be none.
     unsigned most_retries = 3;
     StopLimits stop = {};
+    bool has_other_threads = false;  // whose time is not its
 };
 
 // How long windows of a process must be at least. Behind a fork each page that the program writes

@@ -53,8 +53,8 @@ void Sampler::sample(SampleRunner::Lease runner, Clock::time_point now) {
     keep_off_processors_of(*process);
     const auto number = process->number;
     const auto cost_before = costs_.total_seconds();
-    const auto weight = std::uint64_t{schedule_.weight()} * processes_->running();
-    const auto taken = source.sample(*process, {std::move(runner), weight});
+    const auto taken =
+        source.sample(*process, {std::move(runner), schedule_.weight(), processes_->running()});
     choice_.on_tried(source, costs_.total_seconds() - cost_before);
     if (!taken) {
         results_.add_refusal(taken.error());
@@ -179,9 +179,11 @@ void Sampler::on_finished(SampleRunner& runner) {
         results_.add(report);
     } else {
         processes_->log().cancel_sample(report.process);
-        results_.add_void();
+        results_.add_void(report);
         if (process) process->kinds.on_lost(report.kind);
         taken_ -= report.kind == SampleKind::shadow;
+        // Another one may take its place. What else ends sampling does so again.
+        if (may_take_more(Clock::now())) give_up_.reset();
     }
     if (!report.replace_worker) return;
     if (const auto replaced = runners_->replace_worker(runner); !replaced)

@@ -64,8 +64,8 @@ Result<ShadowSamples::Planned> ShadowSamples::plan(SampledProcess& process, Samp
     if (process.unforked.is_needed() && !process.unforked.read(process.target->pid()))
         return Planned(SampleTaken{.kind = SampleTaken::Kind::later});
     if (!process.target->companion()) process.target->prepare_borrowing();
-    return Planned(ShadowPlan{std::move(order.runner),
-                              design_.job(process, SampleKind::shadow, order.weight)});
+    return Planned(
+        ShadowPlan{std::move(order.runner), design_.job(process, SampleKind::shadow, order)});
 }
 
 // The stop.
@@ -80,10 +80,13 @@ ShadowShot ShadowSamples::take(SampledProcess& process, ShadowPlan plan) {
 Result<void> ShadowSamples::fork_in_stop(SampledProcess& process, ShadowShot& shot) {
     Target& target = *process.target;
     auto& job = shot.job;
+    const RunsBeforeStop before(target);
+    shot.later = waits_for_us(process, before);
+    if (shot.later) return {};
     TRY_ASSIGN(auto stop, target.stop(Target::Sleepers::leave_alone));
     shot.was_stopped = true;
     if (!stop.in_group_stop())
-        job.threads = choose_threads(stop, options_.threads, design_.random());
+        job.threads = choose_threads(stop, options_.threads, design_.random(), before);
     shot.later = (process.unforked.is_needed() && !process.unforked.check(target)) ||
                  !process.vdso.leave_out(target, job.threads);
     if (job.threads.empty() || shot.later) return {};
@@ -105,16 +108,16 @@ Result<void> ShadowSamples::fork_in_stop(SampledProcess& process, ShadowShot& sh
     return {};
 }
 
-// A window is of a single thread: of several, none knows what the others did in it.
 void ShadowSamples::watch_window(SampledProcess& process, ShadowShot& shot) {
     const auto& threads = shot.job.threads;
-    if (threads.size() != 1) return;
     if (!options_.sample_time || !process.speeds.may_have_window()) return;
     const auto length = std::max(costs_.window_length(), process.storms.least_window());
-    auto watch = WindowWatch::begin(process.target->pid(), threads[0].tid, threads[0].cpu,
-                                    window_limits(options_, process.speeds, length),
-                                    process.fault_price.seconds(costs_.fault_seconds()),
-                                    pages_of(shot.replica->pid()), room_);
+    auto limits = window_limits(options_, process.speeds, length);
+    limits.has_other_threads = process.target->thread_count() > 1;
+    auto watch =
+        WindowWatch::begin(process.target->pid(), threads[0].tid, threads[0].cpu, limits,
+                           process.fault_price.seconds(costs_.fault_seconds()),
+                           without_other_stacks(pages_of(shot.replica->pid()), threads), room_);
     if (!watch) return;
     process.speeds.note_trial(threads[0].cpu.rip);
     shot.window.emplace(*std::move(watch));
@@ -173,30 +176,38 @@ std::optional<ShadowSamples::Clock::time_point> ShadowSamples::next_look() const
 
 void ShadowSamples::look(Clock::time_point now, const FindProcess& find) {
     auto* process = find(open_->active->process);
-    if (!process) return close();
+    if (!process) return close(nullptr);
     const auto looked = open_->window.look(*process->target, now);
     if (looked.pause) costs_.add_pause(*looked.pause);
-    if (!looked.goes_on) close();
+    if (!looked.goes_on) close(process);
 }
 
 void ShadowSamples::stop_looking() {
-    if (open_) close();
+    if (open_) close(nullptr);
 }
 
-// The emulation begins, with a window or without.
-void ShadowSamples::close() {
+// The emulation begins, with a window or without. `process` is null if it has ended, or if sampling
+// ends.
+void ShadowSamples::close(SampledProcess* process) {
     auto open = std::move(*open_);
     open_.reset();
+    // Whether the first thread counts alone must not depend on what it does in the window.
+    const bool has_company = open.job.threads.size() > 1;
+    if (has_company) open.job.lead_with_first();
+    open.job.needs_window = has_company && process && process->speeds.misses_often();
     open.job.window = open.window.take();
-    lost_ = open.window.is_lost() ? lost_ + 1 : 0;
+    const bool is_late = open.window.is_lost();
+    lost_ = is_late ? lost_ + 1 : 0;
+    const bool is_missed = has_company && process && !open.job.window && !is_late;
     if (open.job.window) {
         open.job.skip_instructions = 0;
         open.job.limits.instructions = open.window.most_instructions();
-    } else if (lost_ != 0 && lost_ <= most_lost) {
+    } else if ((lost_ != 0 && lost_ <= most_lost) || (is_missed && open.job.needs_window)) {
         open.job.lost_window = true;
         open.job.limits.instructions = 1;
-        schedule_.on_loss(open.job.stands_for_seconds);
+        schedule_.on_loss(open.job.scheduled_seconds);
     }
+    if (is_missed) process->speeds.add_missed();
     open.active->runner = &std::move(open.runner).begin(*this, std::move(open.job));
 }
 
@@ -256,11 +267,14 @@ std::chrono::nanoseconds ShadowSamples::on_finished(SampleRunner& runner,
     if (process) process->unforked.note(report, process->target->pid());
     if (process && report.window == WindowEnd::met) note_window(*process, report);
     if (process && report.window == WindowEnd::missed) process->speeds.add_missed();
+    if (report.is_void && report.window == WindowEnd::missed)
+        schedule_.on_loss(report.scheduled_seconds);
     return {};
 }
 
 void ShadowSamples::note_window(SampledProcess& process, const SampleReport& report) {
     const auto& window = *report.of_window;
+    if (report.instructions == 0) return;
     process.fault_price.add({window.passed_seconds, window.faults, report.instructions});
     process.storms.observe(window.faults * process.fault_price.seconds(costs_.fault_seconds()));
     if (window.seconds) process.speeds.add(report.began_at, report.instructions, *window.seconds);

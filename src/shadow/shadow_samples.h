@@ -84,7 +84,7 @@ class ShadowSamples final : public SampleInSteps<ShadowPlan, ShadowShot> {
     void watch_window(SampledProcess& process, ShadowShot& shot);
     Result<void> try_fork(ScopedStop& stop, SampledProcess& process, ShadowShot& shot);
     void begin(SampledProcess& process, ShadowShot shot);
-    void close();
+    void close(SampledProcess* process);
     void note_window(SampledProcess& process, const SampleReport& report);
     std::list<Active>::iterator find(const SampleRunner& runner);
     void end_replica(std::list<Active>::iterator sample, SampledProcess* process);

@@ -51,8 +51,9 @@ StateCopy::StateCopy(pid_t pid, EarlierPages earlier, StateRoom& room)
     pages_.reserve(StateRoom::most_pages);
 }
 
-bool StateCopy::take(const CpuState& cpu) {
+bool StateCopy::take(const CpuState& cpu, MemoryRange foreign) {
     cpu_ = cpu;
+    foreign_ = foreign;
     pages_.clear();
     pages_.push_back(GuestAddress{cpu[Gpr::rsp]}.page());
     for (const auto value : cpu.gpr) want(value);
@@ -126,6 +127,8 @@ void StateCopy::keep_readable(const std::vector<bool>& is_readable, std::size_t 
 
 bool StateCopy::differs(std::size_t page, std::size_t offset) const {
     const auto at = page * page_bytes + offset;
+    const auto address = pages_[page] + offset;
+    if (address >= foreign_.start && address < foreign_.end) return false;
     return word_at(room_->now, at) != word_at(room_->earlier, at);
 }
 
@@ -145,7 +148,10 @@ AwaitedState StateCopy::state(const CpuState& before) const {
     choose_telling_registers(state, before);
     for (std::size_t page = 0; page < pages_.size(); ++page) add_changed(page, state);
     const auto add = [&](std::uint64_t pointer, std::size_t bytes) {
-        const auto pointed = copied_at({pointer}, bytes);
+        auto pointed = copied_at({pointer}, bytes);
+        const auto before_foreign = foreign_.start.value - std::min(foreign_.start.value, pointer);
+        if (pointer < foreign_.end.value)
+            pointed = pointed.first(std::min(pointed.size(), before_foreign));
         if (!pointed.empty()) state.add_memory({pointer}, pointed);
     };
     add(cpu_[Gpr::rsp], stack_bytes);

@@ -11,6 +11,7 @@
 
 #include "base/cpu_state.h"
 #include "base/guest_address.h"
+#include "base/memory_range.h"
 #include "emu/awaited_state.h"
 
 namespace shadowprof {
@@ -43,8 +44,9 @@ class StateCopy {
   public:
     // `room` must outlive it, and is used by no other.
     StateCopy(pid_t pid, EarlierPages earlier, StateRoom& room);
-    // In a stop of the program. False: its stack cannot be read.
-    bool take(const CpuState& cpu);
+    // In a stop of the program. False: its stack cannot be read. `foreign`: what the kernel writes
+    // to, which says nothing of the program.
+    bool take(const CpuState& cpu, MemoryRange foreign = {});
     // After the stop, as long as earlier pages can be read: reads what take() has left for later.
     void finish();
 
@@ -65,6 +67,7 @@ class StateCopy {
     pid_t pid_;
     EarlierPages earlier_pages_;
     CpuState cpu_;
+    MemoryRange foreign_;
     std::vector<GuestAddress> pages_;  // that were copied
     std::size_t compared_ = 0;         // of them, those whose earlier bytes are read, too
     StateRoom* room_;                  // what they have, and had

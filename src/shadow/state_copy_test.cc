@@ -26,11 +26,12 @@ class Scene {
     Scene() : replica_(hub_, [] { return ::pause(); }) {}
 
     StateCopy copy(const CpuState& cpu, bool has_stack = true,
-                   std::function<bool(GuestAddress)> has_page = {}) const {
+                   std::function<bool(GuestAddress)> has_page = {},
+                   MemoryRange foreign = {}) const {
         auto earlier = pages_of(replica_.pid());
         earlier.has = std::move(has_page);
         StateCopy copy(::getpid(), std::move(earlier), room_);
-        CHECK(copy.take(cpu) == has_stack);
+        CHECK(copy.take(cpu, foreign) == has_stack);
         copy.finish();
         return copy;
     }
@@ -56,6 +57,20 @@ void clear_pages() {
 }
 
 }  // namespace
+
+TEST_CASE("what the kernel writes to is no part of the state") {
+    clear_pages();
+    const Scene scene;
+    for (const auto i : {1, 9, 10, 11, 300}) first.words[i] = 7;
+    CpuState cpu;
+    cpu[Gpr::rdi] = address_of(&first.words[8]);
+    cpu[Gpr::rsp] = address_of(&stack);
+    const MemoryRange foreign{{address_of(&first.words[9])}, {address_of(&first.words[11])}};
+    const auto words = Scene::words(scene.copy(cpu, true, {}, foreign).state(CpuState{}));
+    const auto has = [&](int i) { return words.contains(address_of(&first.words[i])); };
+    for (const auto i : {1, 8, 11, 300}) CHECK(has(i));
+    for (const auto i : {9, 10}) CHECK_FALSE(has(i));
+}
 
 TEST_CASE("what has changed behind a register is part of the state, and what that points to") {
     clear_pages();

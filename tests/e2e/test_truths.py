@@ -16,6 +16,7 @@ class Truth(TestCase):
 
     program = None
     work = None  # its argument
+    more = ()    # arguments behind it
     # Short samples weigh more than long ones, and so do the paths that are cut at their ends. A bound of so
     # much a sample needs samples of one size.
     options = ("--sample-size=1M",)
@@ -26,13 +27,14 @@ class Truth(TestCase):
 
     def setUp(self):
         super().setUp()
-        if (self.program, self.options) not in self.profile_of:
+        key = self.program, self.more, self.options
+        if key not in self.profile_of:
             done, profile = self.profile_until(
-                self.is_enough, lambda factor: (victim(self.program), str(factor * self.work)),
+                self.is_enough, lambda factor: (victim(self.program), str(factor * self.work), *self.more),
                 module=victim(self.program), options=self.options)
             self.assertEqual(done.code, 0, done.stderr)
-            self.profile_of[self.program, self.options] = profile
-        self.seen = self.profile_of[self.program, self.options]
+            self.profile_of[key] = profile
+        self.seen = self.profile_of[key]
 
     def assert_periodic(self, counts, per_period):
         """`counts`: [(what, count, how often it happens per period)]."""
@@ -154,7 +156,7 @@ class SlowPlaces(TestCase):
         self.assertLess(allowed, 0.25 * quick / 399, "too few samples for a test")
 
 
-class Speeds(Truth):
+class SpeedsOf(Truth):
     """Phases that take about as long as each other, and have from 1 to 80% of the turns of loops."""
 
     program = "speeds"
@@ -198,13 +200,18 @@ class Speeds(Truth):
                                 math.log(bounds.odds(self.windows, share, of_main)),
                                 f"{amounts}, {truth}, {self.windows} windows")
 
-    def test_slow_phases_do_not_count_too_often(self):
+    def assert_turns(self):
         turns = dict.fromkeys(self.TURNS, 0)
         for (_, target), count in self.seen.edge_counts().items():
             name = target.removeprefix("speeds_").removesuffix("_turn")
             if name in turns:
                 turns[name] += count
         self.assert_odds(turns, self.TURNS)
+
+
+class Speeds(SpeedsOf):
+    def test_slow_phases_do_not_count_too_often(self):
+        self.assert_turns()
 
     def test_time_is_that_of_the_program(self):
         times = self.times()
@@ -225,12 +232,12 @@ class Speeds(Truth):
         of_functions = sum(method.get("time_ns", 0) for method in self.seen["methods"])
         self.assertLessEqual(of_functions, time)
         self.assertGreater(of_functions, 0.9 * time)
-        counters = self.profile_of[self.program, self.options]["sampling"]["counters"]
+        counters = self.seen["sampling"]["counters"]
         self.assertEqual(counters["clock_ticks"], sum(each["ticks"] for each in self.seen["clock"]))
 
     def test_samples_weigh_by_the_clock(self):
         """A phase's samples have together the time that the clock has of it."""
-        if "clock_strata" not in self.profile_of[self.program, self.options]["sampling"]["counters"]:
+        if "clock_strata" not in self.seen["sampling"]["counters"]:
             self.skipTest("the clock says too little, or there is none")
         by_clock, by_samples = (dict.fromkeys(self.times(), 0) for _ in range(2))
         for method in self.seen["methods"]:
@@ -257,11 +264,26 @@ class Speeds(Truth):
         self.assertGreater(sum(method.get("time_ns", 0) for method in profile["methods"]), 0)
 
     def test_samples_end_in_states_of_the_program(self):
-        counters = self.profile_of[self.program, self.options]["sampling"]["counters"]
+        counters = self.seen["sampling"]["counters"]
         # Of a window in which the program became much faster, the emulation does not see the end.
         self.assertLessEqual(counters.get("windows_missed", 0), counters["windows_met"] / 20)
         self.assertEqual(counters.get("windows_missed_memory", 0), 0)
         self.assertGreater(counters["window_instructions"], 0)
+
+
+class SpeedsOfThreads(SpeedsOf):
+    """Two threads do so at the same time, and are in other phases then."""
+
+    more = ("threads",)
+
+    def test_slow_phases_do_not_count_too_often(self):
+        self.assert_turns()
+
+    def test_samples_end_in_states_of_the_program(self):
+        if self.windows < self.WINDOWS:
+            self.skipTest(f"only {self.windows} windows in all of the work")
+        counters = self.seen["sampling"]["counters"]
+        self.assertLessEqual(counters.get("windows_missed", 0), counters["windows_met"] / 4)
 
 
 class Interpreter(TestCase):

@@ -162,7 +162,7 @@ Result<void> LatencySessions::time_in_stop(Target& target, LatencyShot& shot) {
     TRY_ASSIGN(const auto maps_now, read_maps_text(target.live_thread_id(), until));
     shot.later = maps_now != shot.plan.maps_text;
     if (shot.later) return {};
-    auto threads = choose_threads(stop, options_.threads, random_);
+    auto threads = choose_threads(stop, options_.threads, random_, {});
     if (threads.empty()) return {};
     std::erase_if(threads, [&](const SampleThread& thread) {
         const auto* mapping = shot.plan.map.find(thread.cpu.rip);
