@@ -73,7 +73,7 @@ LiveSamples::LiveSamples(const RunOptions& options, SampleDesign& design, Sampli
 
 Result<LiveSamples::Planned> LiveSamples::plan(SampledProcess& process, SampleOrder order) {
     if (process.sleeps_on()) return Planned(SampleTaken{.kind = SampleTaken::Kind::idle});
-    TRY_ASSIGN(auto job, plan_job(process, order));
+    TRY_ASSIGN(auto job, plan_job(process, order.share));
     if (probes_ && job.map) {
         TRY_ASSIGN(const bool prepared, order.runner.prepare_probes(*job.map));
         if (!prepared)
@@ -84,8 +84,8 @@ Result<LiveSamples::Planned> LiveSamples::plan(SampledProcess& process, SampleOr
     return Planned(LivePlan{std::move(order.runner), std::move(job)});
 }
 
-Result<SampleJob> LiveSamples::plan_job(SampledProcess& process, const SampleOrder& order) {
-    auto job = design_.job(process, SampleKind::live, order);
+Result<SampleJob> LiveSamples::plan_job(SampledProcess& process, const SampleShare& share) {
+    auto job = design_.job(process, SampleKind::live, share);
     LiveSnapshot live{.thread = process.target->live_thread_id()};
     TRY_ASSIGN(live.memory, open_process_memory(live.thread, O_RDONLY));
     if (!process.maps_changed) {

@@ -66,7 +66,7 @@ class LiveSamples final : public SampleInSteps<LivePlan, LiveShot> {
     Result<Planned> plan(SampledProcess& process, SampleOrder order) override;
     LiveShot take(SampledProcess& process, LivePlan plan) override;
     Result<SampleTaken> settle(SampledProcess& process, LiveShot shot) override;
-    Result<SampleJob> plan_job(SampledProcess& process, const SampleOrder& order);
+    Result<SampleJob> plan_job(SampledProcess& process, const SampleShare& share);
     Result<LiveShot> take_in_time(SampledProcess& process, LivePlan& plan, bool& was_stopped);
     LiveShot observe(ScopedStop& stop, LivePlan& plan);
     Result<SampleJob> complete(ScopedStop& stop, SampleJob job, Clock::time_point until);

@@ -36,7 +36,7 @@ unsigned processors_of(pid_t pid) {
 }  // namespace
 
 SampleJob SampleDesign::job(const SampledProcess& process, SampleKind kind,
-                            const SampleOrder& order) {
+                            const SampleShare& share) {
     SampleJob job;
     job.process = process.number;
     job.seed = random_();
@@ -44,8 +44,8 @@ SampleJob SampleDesign::job(const SampledProcess& process, SampleKind kind,
     if (const auto windows = settings_.windows()) job.windows = windows->plan;
     job.skip_instructions =
         random_() % skip_range(kind, options_.sample_size, process.kinds.expected_yield(kind));
-    job.scheduled_seconds = static_cast<double>(order.weight) * SampleSchedule::weight_unit.count();
-    job.stands_for_seconds = job.scheduled_seconds * static_cast<double>(order.processes);
+    job.scheduled_seconds = static_cast<double>(share.weight) * SampleSchedule::weight_unit.count();
+    job.stands_for_seconds = job.scheduled_seconds * static_cast<double>(share.processes);
     return job;
 }
 

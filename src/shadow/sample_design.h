@@ -7,7 +7,6 @@
 #include "shadow/process_tree.h"
 #include "shadow/run_options.h"
 #include "shadow/sample_job.h"
-#include "shadow/sample_source.h"
 #include "shadow/sampling_settings.h"
 
 namespace shadowprof {
@@ -23,7 +22,7 @@ class SampleDesign {
         : options_(options), settings_(settings), random_(seed) {}
 
     // A sample of the process that begins now, without its snapshot, threads and limits.
-    SampleJob job(const SampledProcess& process, SampleKind kind, const SampleOrder& order);
+    SampleJob job(const SampledProcess& process, SampleKind kind, const SampleShare& share);
     // The threads of the job begin a sample of the process: how many processors they use, and
     // where samples are weighed by time, how fast they are likely to be.
     void expect(SampleJob& job, SampledProcess& process) const;

@@ -26,6 +26,12 @@ namespace shadowprof {
 
 class InputRecording;
 
+// What a sample stands for.
+struct SampleShare {
+    std::uint64_t weight = 1;     // of the schedule's time, in SampleSchedule::weight_unit
+    std::uint64_t processes = 1;  // that run: the sample is of one of them
+};
+
 // A thread of a snapshot.
 struct SampleThread {
     pid_t tid = 0;

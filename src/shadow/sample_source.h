@@ -17,10 +17,7 @@ namespace shadowprof {
 // What the sampler gives for one sample.
 struct SampleOrder {
     SampleRunner::Lease runner;
-    // How much of the schedule's time it stands for, in SampleSchedule::weight_unit, and as which
-    // of how many processes that run.
-    std::uint64_t weight = 1;
-    std::uint64_t processes = 1;
+    SampleShare share;
 };
 
 // What became of it.

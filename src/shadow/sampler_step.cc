@@ -53,8 +53,8 @@ void Sampler::sample(SampleRunner::Lease runner, Clock::time_point now) {
     keep_off_processors_of(*process);
     const auto number = process->number;
     const auto cost_before = costs_.total_seconds();
-    const auto taken =
-        source.sample(*process, {std::move(runner), schedule_.weight(), processes_->running()});
+    const SampleShare share{schedule_.weight(), processes_->running()};
+    const auto taken = source.sample(*process, {std::move(runner), share});
     choice_.on_tried(source, costs_.total_seconds() - cost_before);
     if (!taken) {
         results_.add_refusal(taken.error());

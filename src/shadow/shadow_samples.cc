@@ -65,7 +65,7 @@ Result<ShadowSamples::Planned> ShadowSamples::plan(SampledProcess& process, Samp
         return Planned(SampleTaken{.kind = SampleTaken::Kind::later});
     if (!process.target->companion()) process.target->prepare_borrowing();
     return Planned(
-        ShadowPlan{std::move(order.runner), design_.job(process, SampleKind::shadow, order)});
+        ShadowPlan{std::move(order.runner), design_.job(process, SampleKind::shadow, order.share)});
 }
 
 // The stop.
