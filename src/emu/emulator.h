@@ -58,7 +58,7 @@ struct RunResult {
     SampleEnd end = SampleEnd::size;
     std::uint64_t instructions = 0;   // an estimate: exact counts are the collectors'
     GuestThreads::Done of_lead = {};  // about
-    bool other_ended_it = false;      // a thread whose run it is not
+    bool other_ended_it = false;      // the first thread leads, and another one ended the run
     std::uint64_t single_stepped = 0;
     std::uint64_t syscalls = 0;
     std::uint64_t vdso_calls = 0;       // most ask for the time

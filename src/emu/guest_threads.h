@@ -92,7 +92,7 @@ class GuestThreads {
     bool is_time_over() const;
     // Why none can go on: SampleEnd::size if the time is over.
     SampleEnd end() const;
-    // What those have done whose run it is.
+    // The work of the threads that the run belongs to: of all, or of the first.
     struct Done {
         std::uint64_t instructions = 0;
         std::uint64_t time = 0;  // in usual instructions, of all of them together
@@ -100,8 +100,8 @@ class GuestThreads {
     const Done& of_lead() const { return of_lead_; }
 
   private:
-    // What is emulated of others beside the first thread does not count, and is to be little. But
-    // the first may wait for one of them without a system call, as for a spin lock.
+    // The work of the other threads does not count, so their turns are short. They need some: the
+    // first thread may wait for one of them without a system call, as for a spin lock.
     static constexpr std::uint64_t turns_of_others = 4;  // so many are as long as one of the first
 
     enum class State : std::uint8_t { runs, waits, stopped };

@@ -28,8 +28,8 @@ class CodeSpeeds {
     // most_instructions_per_second().
     void add_missed();
 
-    // Of code at `pc`. Windows that begin near it say so; where there are none, rough ones do; else
-    // it is the speed of all code. As long as there is no window, all code is alike.
+    // The speed of code at `pc`. It is that of the windows that begin near it. Without these it is
+    // that of the rough windows there, and without any it is the speed of all code.
     double instructions_per_second(GuestAddress pc) const;
     // A window has begun near `pc`, and was no rough one.
     bool knows(GuestAddress pc) const { return exact_.near(pc) != nullptr; }

@@ -18,7 +18,8 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
 constexpr std::uint64_t most_instructions = 200'000;
-// Of several threads. Its time may cut a sample short, and each is to have as much of it.
+// Several threads take turns of about so many instructions. The turns are short because the time
+// limit may cut a sample short: each thread is to have an equal part of it.
 constexpr std::uint64_t mean_turn = 5'000;
 // The end of a window is sought among so many times as many.
 constexpr std::uint64_t most_window_sizes = 16;
@@ -184,7 +185,8 @@ bool LiveSamples::wants_window(SampledProcess& process, const SampleJob& job) co
     if (options_.live_timing || process.target->has_late()) return false;
     if (!options_.sample_time && job.threads.size() != 1) return false;
     const auto pc = job.threads[0].cpu.rip;
-    // Of several threads the first counts alone then, which must not depend on where it is.
+    // With a window, the first of several threads counts alone. So whether there is one must not
+    // depend on the code that this thread is in.
     const bool wants_speed =
         options_.sample_time && job.threads.size() == 1 && process.speeds.wants_guess(pc);
     if (!process.live_windows.wants_one(wants_speed)) return false;

@@ -36,7 +36,7 @@ std::uint64_t skip_when_known(const SampleJob& job, std::uint64_t instructions) 
     return is_short ? job.skip_instructions % range : job.skip_instructions;
 }
 
-// Of a run that the first thread leads.
+// True if threads beside the leading one were emulated, too. Always false where none leads.
 bool others_took_part(const RunResult& result) {
     return result.instructions > result.of_lead.instructions;
 }
