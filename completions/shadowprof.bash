@@ -16,7 +16,7 @@ _shadowprof_values() {
         --engine) echo emulator ;;
         --profiles) echo all edge path value call method latency hazard stream ;;
         --threads) echo all main ;;
-        --follow-forks|--task-clock) echo yes no ;;
+        --follow-forks|--task-clock|--translate-ahead) echo yes no ;;
         --weight) echo instructions time ;;
         --format)
             shadowprof "${COMP_WORDS[1]}" --help 2>/dev/null | grep -oE '^ {20,}[a-z-]+ \(' | tr -d ' (' ;;

@@ -19,4 +19,5 @@ complete -c shadowprof -n '__fish_seen_subcommand_from run attach' -l profiles -
 complete -c shadowprof -n '__fish_seen_subcommand_from run attach' -l threads -x -a 'all main'
 complete -c shadowprof -n '__fish_seen_subcommand_from run attach' -l follow-forks -x -a 'yes no'
 complete -c shadowprof -n '__fish_seen_subcommand_from run attach' -l task-clock -x -a 'yes no'
+complete -c shadowprof -n '__fish_seen_subcommand_from run attach' -l translate-ahead -x -a 'yes no'
 complete -c shadowprof -n '__fish_seen_subcommand_from attach' -f -a '(__fish_complete_pids)'

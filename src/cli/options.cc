@@ -144,6 +144,12 @@ Result<void> set_task_clock(RunRequest& request, string_view value) {
     return {};
 }
 
+Result<void> set_translate_ahead(RunRequest& request, string_view value) {
+    TRY_ASSIGN(const std::size_t choice, parse_choice(value, {"yes", "no"}));
+    request.options.translate_ahead = choice == 0;
+    return {};
+}
+
 Result<void> set_follow_forks(RunRequest& request, string_view value) {
     TRY_ASSIGN(const std::size_t choice, parse_choice(value, {"yes", "no"}));
     request.follow_forks = choice == 0;
@@ -304,6 +310,8 @@ constexpr OptionRow option_rows[] = {
      set_value_callers},
     {"--task-clock", "yes|no",
      "read the kernel's clock of processor time, where that can be had [yes]", set_task_clock},
+    {"--translate-ahead", "yes|no", "translate code before live samples come by it [yes]",
+     set_translate_ahead},
     {"--seed", "N", "of every random choice [from the clock, written to the profile]", set_seed},
     {"-q,--quiet", nullptr, "say nothing but errors", set_quiet},
     {"-v,--verbose", nullptr, "also keep TNV tables of values, to compare with", set_verbose},
@@ -444,8 +452,7 @@ Result<void> fit_sample_time(RunRequest& request) {
     RunOptions& options = request.options;
     const bool is_known = options.mode != SamplingMode::live && options.mode != SamplingMode::exact;
     if (!options.sample_time) {
-        // Probed instructions are emulated so slowly that a window would take seconds.
-        if (is_known && !options.sample_size_is_asked_for && options.probes.empty())
+        if (is_known && !options.sample_size_is_asked_for)
             options.sample_time = RunOptions::shortest_sample_time;
         return {};
     }
@@ -625,6 +632,7 @@ std::map<std::string, std::string> describe(const RunRequest& request) {
         {"follow-forks", options.follow_forks ? "yes" : "no"},
         {"record-input", options.record_input ? "yes" : "no"},
         {"task-clock", options.task_clock ? "yes" : "no"},
+        {"translate-ahead", options.translate_ahead ? "yes" : "no"},
     };
     if (options.sample_time)
         text["sample-time"] = options.sample_time_is_asked_for

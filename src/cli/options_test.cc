@@ -60,6 +60,7 @@ TEST_CASE("every option of this version reaches its field") {
                                 "--record-input",
                                 "--seed=0x2a",
                                 "--value-callers=3",
+                                "--translate-ahead=no",
                                 "--probe=reads { count() }",
                                 "--probe=b: writes { count() }",
                                 "-q",
@@ -83,6 +84,7 @@ TEST_CASE("every option of this version reaches its field") {
     CHECK(options.record_input);
     CHECK(options.seed == 42);
     CHECK(options.value_callers == 3);
+    CHECK_FALSE(options.translate_ahead);
     CHECK(options.probes == std::vector<std::string>{"reads { count() }", "b: writes { count() }"});
     CHECK(options.verbose);
     CHECK(request->progress == Progress::always);
@@ -391,7 +393,7 @@ TEST_CASE("a sample has a size or a time, and a time only behind a fork") {
           RunOptions::shortest_sample_time);
     for (const char* option : {"--sample-size=1M", "--mode=live", "--burst=2ms/1s", "--mode=exact"})
         CHECK_FALSE(parse({option, "prog"})->options.sample_time);
-    CHECK_FALSE(parse({"--probe=all: entry { count() }", "prog"})->options.sample_time);
+    CHECK(parse({"--probe=all: entry { count() }", "prog"})->options.sample_time);
     CHECK(mentions(failure_of({"--sample-time=1ms", "--sample-size=10k", "prog"}),
                    {"--sample-time", "--sample-size"}));
     for (const char* mode : {"live", "exact"})

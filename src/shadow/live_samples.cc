@@ -127,7 +127,7 @@ Result<LiveShot> LiveSamples::take_in_time(SampledProcess& process, LivePlan& pl
         threads = choose_threads(stop, options_.threads, design_.random(), before);
     const bool later = !process.vdso.leave_out(target, threads);
     if (threads.empty() || later) return LiveShot{.later = later};
-    if (!has_looked_ && plan.job.map) return observe(stop, plan);
+    if (options_.translate_ahead && !has_looked_ && plan.job.map) return observe(stop, plan);
     TRY_ASSIGN(plan.job.captured, CapturedProcess::take(target.pid(), tids_of(threads),
                                                         CapturedProcess::Flags::none_but_clocks));
     design_.expect(plan.job, process);
@@ -292,6 +292,7 @@ std::chrono::nanoseconds LiveSamples::on_finished(SampleRunner&, const SampleRep
     if (process) note_window(*process, report);
     costs_.live_samples().add_emulation(report.counters.emulation_ns,
                                         report.counters.translation_ns);
+    if (!options_.translate_ahead) return {};
     if (!process || !process->theft.is_contended()) return later_preparation;
     return std::min<std::chrono::nanoseconds>(
         later_preparation,

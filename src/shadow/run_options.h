@@ -126,6 +126,7 @@ struct RunOptions {
     std::optional<double> until_converged_percent;
     std::optional<std::uint64_t> seed;  // of every random choice; else from the clock
     bool task_clock = true;             // the kernel's, where it lets us (shadow/program_clock.h)
+    bool translate_ahead = true;        // between live samples (emu/translator.h)
     std::vector<std::string> probes;    // see probe/probe.h; they can be parsed
     std::size_t value_callers = 1;      // values are kept by so many callers, too
     bool verbose = false;               // also keep TNV tables of values, to compare with
