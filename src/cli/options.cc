@@ -138,21 +138,23 @@ Result<void> set_until_converged(RunRequest& request, string_view value) {
     return {};
 }
 
-Result<void> set_task_clock(RunRequest& request, string_view value) {
+Result<bool> parse_yes_no(string_view value) {
     TRY_ASSIGN(const std::size_t choice, parse_choice(value, {"yes", "no"}));
-    request.options.task_clock = choice == 0;
+    return choice == 0;
+}
+
+Result<void> set_task_clock(RunRequest& request, string_view value) {
+    TRY_ASSIGN(request.options.task_clock, parse_yes_no(value));
     return {};
 }
 
 Result<void> set_translate_ahead(RunRequest& request, string_view value) {
-    TRY_ASSIGN(const std::size_t choice, parse_choice(value, {"yes", "no"}));
-    request.options.translate_ahead = choice == 0;
+    TRY_ASSIGN(request.options.translate_ahead, parse_yes_no(value));
     return {};
 }
 
 Result<void> set_follow_forks(RunRequest& request, string_view value) {
-    TRY_ASSIGN(const std::size_t choice, parse_choice(value, {"yes", "no"}));
-    request.follow_forks = choice == 0;
+    TRY_ASSIGN(request.follow_forks, parse_yes_no(value));
     return {};
 }
 
