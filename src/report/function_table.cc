@@ -9,17 +9,19 @@
 namespace shadowprof {
 namespace {
 
-// A function symbol before aliases are decided.
+// A function symbol before aliases are decided. Large programs have hundreds of thousands: the name
+// is the file's.
 struct Candidate {
-    FunctionRange range;
+    std::uint64_t start = 0, end = 0;
+    std::string_view name;
     bool local = false;
     std::size_t leading_underscores = 0;
 };
 
 // Of several names for one address: the one that a programmer would say.
 bool better_name(const Candidate& a, const Candidate& b) {
-    return std::tie(a.leading_underscores, a.local, a.range.name) <
-           std::tie(b.leading_underscores, b.local, b.range.name);
+    return std::tie(a.leading_underscores, a.local, a.name) <
+           std::tie(b.leading_underscores, b.local, b.name);
 }
 
 // The name without the version that linkers append: memcpy@@GLIBC_2.14.
@@ -55,7 +57,7 @@ std::vector<Candidate> symbol_candidates(const ElfFile& file) {
         if (name.empty() || section == nullptr) continue;
         std::uint64_t room = section->size_bytes - (address - section->address);
         std::uint64_t size = std::min<std::uint64_t>(symbol.st_size, room);
-        candidates.push_back({{address, address + size, std::string(name)},
+        candidates.push_back({address, address + size, name,
                               GELF_ST_BIND(symbol.st_info) == STB_LOCAL,
                               std::min(name.find_first_not_of('_'), name.size())});
     }
@@ -66,17 +68,18 @@ std::vector<Candidate> symbol_candidates(const ElfFile& file) {
 // no functions.
 std::vector<FunctionRange> without_aliases(std::vector<Candidate> candidates) {
     std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
-        if (a.range.start != b.range.start) return a.range.start < b.range.start;
-        if (a.range.end != b.range.end) return a.range.end > b.range.end;
+        if (a.start != b.start) return a.start < b.start;
+        if (a.end != b.end) return a.end > b.end;
         return better_name(a, b);
     });
     std::vector<FunctionRange> functions;
     std::uint64_t covered_until = 0;
-    for (Candidate& c : candidates) {
-        if (!functions.empty() && functions.back().start == c.range.start) continue;
-        if (c.range.start == c.range.end && c.range.start < covered_until) continue;
-        covered_until = std::max(covered_until, c.range.end);
-        functions.push_back(std::move(c.range));
+    functions.reserve(candidates.size());
+    for (const Candidate& c : candidates) {
+        if (!functions.empty() && functions.back().start == c.start) continue;
+        if (c.start == c.end && c.start < covered_until) continue;
+        covered_until = std::max(covered_until, c.end);
+        functions.push_back({c.start, c.end, std::string(c.name)});
     }
     return functions;
 }
@@ -101,8 +104,8 @@ void complete_sizes(std::vector<FunctionRange>& functions, std::span<const Addre
     }
 }
 
-bool starts_before(std::uint64_t address, const FunctionRange& f) {
-    return address < f.start;
+bool is_before(const FunctionRange& a, const FunctionRange& b) {
+    return a.start < b.start;
 }
 
 }  // namespace
@@ -110,14 +113,13 @@ bool starts_before(std::uint64_t address, const FunctionRange& f) {
 FunctionTable::FunctionTable(std::vector<FunctionRange> named,
                              std::span<const AddressRange> unnamed)
     : functions_(std::move(named)) {
-    std::sort(functions_.begin(), functions_.end(),
-              [](const FunctionRange& a, const FunctionRange& b) { return a.start < b.start; });
+    if (!std::ranges::is_sorted(functions_, is_before)) std::ranges::sort(functions_, is_before);
     build_index();
     std::vector<FunctionRange> extra;
+    auto next = functions_.begin();
     for (const AddressRange& range : unnamed) {
-        auto next =
-            std::upper_bound(functions_.begin(), functions_.end(), range.start, starts_before);
-        bool begins_inside = next != functions_.end() && next->start < range.end;
+        while (next != functions_.end() && next->start <= range.start) ++next;
+        const bool begins_inside = next != functions_.end() && next->start < range.end;
         if (!begins_inside && find(range.start) == nullptr)
             extra.push_back({range.start, range.end, {}});
     }
@@ -152,8 +154,11 @@ FunctionTable read_functions(const ElfFile& file) {
     auto functions = without_aliases(symbol_candidates(file));
     complete_sizes(functions, unwind, file.executable_sections());
     auto plt = plt_functions(file, functions);
+    std::ranges::sort(plt, is_before);
+    const auto symbols = static_cast<std::ptrdiff_t>(functions.size());
     functions.insert(functions.end(), std::make_move_iterator(plt.begin()),
                      std::make_move_iterator(plt.end()));
+    std::inplace_merge(functions.begin(), functions.begin() + symbols, functions.end(), is_before);
     return FunctionTable(std::move(functions), unwind);
 }
 

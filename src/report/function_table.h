@@ -16,8 +16,9 @@ namespace shadowprof {
 class FunctionTable {
   public:
     FunctionTable() = default;
-    // `named` may overlap: of nested functions the inner one owns its bytes. `unnamed` ranges count
-    // only where no named function begins inside them or covers their start.
+    // `named` may overlap: of nested functions the inner one owns its bytes. `unnamed` ranges,
+    // which are sorted, count only where no named function begins inside them or covers their
+    // start.
     FunctionTable(std::vector<FunctionRange> named, std::span<const AddressRange> unnamed);
 
     // The function that contains `address`, or null.

@@ -1,18 +1,43 @@
 #include "report/module_functions.h"
 
+#include <sys/resource.h>
+
+#include <system_error>
+#include <thread>
+
 #include "report/module_file.h"
 #include "report/plt.h"
 #include "report/vdso_image.h"
 
 namespace shadowprof {
+namespace {
+
+// A large file takes a hundred milliseconds: the program comes first. Only a thread that ends soon
+// can be nice, as its priority cannot be raised again without a privilege.
+constexpr int reading_niceness = 5;
+
+}  // namespace
 
 std::optional<FoundFunction> ModuleFunctions::find(CodeLocation at, const ModuleTable& modules) {
     const std::lock_guard lock(mutex_);
     const auto [table, is_new] = tables_.try_emplace(at.module);
-    if (is_new) table->second = read(at.module, modules);
+    if (is_new) table->second = read_nicely(at.module, modules);
     const FunctionRange* function = table->second.find(at.address);
     if (function == nullptr) return std::nullopt;
     return FoundFunction{{at.module, function->start}, function->name.ends_with(plt_suffix)};
+}
+
+FunctionTable ModuleFunctions::read_nicely(std::uint32_t number, const ModuleTable& modules) {
+    FunctionTable table;
+    try {
+        std::jthread([&] {
+            (void)setpriority(PRIO_PROCESS, 0, reading_niceness);
+            table = read(number, modules);
+        }).join();
+    } catch (const std::system_error&) {  // there are too many threads
+        return read(number, modules);
+    }
+    return table;
 }
 
 // Of a file that cannot be used nothing is known.

@@ -16,6 +16,7 @@ class ModuleFunctions final : public FunctionFinder {
     std::optional<FoundFunction> find(CodeLocation at, const ModuleTable& modules) override;
 
   private:
+    static FunctionTable read_nicely(std::uint32_t module, const ModuleTable& modules);
     static FunctionTable read(std::uint32_t module, const ModuleTable& modules);
 
     std::mutex mutex_;
