@@ -110,8 +110,17 @@ Result<void> set_burst(RunRequest& request, string_view value) {
     return {};
 }
 
-Result<void> set_record_input(RunRequest& request, string_view) {
-    request.options.record_input = true;
+constexpr RecordInput input_choices[] = {RecordInput::as_needed, RecordInput::always,
+                                         RecordInput::never};
+constexpr const char* input_names[] = {"auto", "yes", "no"};
+
+Result<void> set_record_input(RunRequest& request, string_view value) {
+    if (value == no_value) {
+        request.options.record_input = RecordInput::always;
+        return {};
+    }
+    TRY_ASSIGN(const std::size_t choice, parse_choice(value, {"auto", "yes", "no"}));
+    request.options.record_input = input_choices[choice];
     return {};
 }
 
@@ -283,8 +292,10 @@ constexpr OptionRow option_rows[] = {
     {"--load", "X",
      "average number of active shadows, at least 0.0625 [up to 0.25, as the budget allows]",
      set_load},
-    {"--record-input", nullptr,
-     "samples go on at what the program reads from pipes, sockets and terminals; costs more",
+    {"--record-input", "[=WHEN]",
+     "samples go on at what the program reads from pipes, sockets and terminals, which costs a "
+     "stop "
+     "at each system call: yes, no, or auto, where samples would end there [auto]",
      set_record_input},
     {"--every", "N[,KIND:N]",
      "count only in bursts, N calls and back-edges apart, inside samples [off]", set_every},
@@ -480,7 +491,7 @@ Result<void> fit_exact_mode(RunRequest& request) {
         return Error{ErrorCode::unsupported, 0,
                      "--follow-forks=yes: --mode=exact follows one process alone; the processes "
                      "that it starts can be sampled (--mode=shadow)"};
-    if (options.record_input)
+    if (options.record_input == RecordInput::always)
         return Error{ErrorCode::usage, 0,
                      "--mode=exact follows the program through what it reads: --record-input is "
                      "for samples"};
@@ -632,7 +643,7 @@ std::map<std::string, std::string> describe(const RunRequest& request) {
         {"value-callers", std::to_string(options.value_callers)},
         {"threads", options.threads == ThreadScope::all ? "all" : "main"},
         {"follow-forks", options.follow_forks ? "yes" : "no"},
-        {"record-input", options.record_input ? "yes" : "no"},
+        {"record-input", input_names[static_cast<std::size_t>(options.record_input)]},
         {"task-clock", options.task_clock ? "yes" : "no"},
         {"translate-ahead", options.translate_ahead ? "yes" : "no"},
     };

@@ -36,7 +36,7 @@ TEST_CASE("a bare program gets the documented defaults") {
     CHECK_FALSE(request->options.duration);
     CHECK_FALSE(request->options.max_samples);
     CHECK_FALSE(request->options.seed);
-    CHECK_FALSE(request->options.record_input);
+    CHECK(request->options.record_input == RecordInput::as_needed);
     CHECK_FALSE(request->options.windows);
     CHECK(request->control.empty());
 }
@@ -81,13 +81,26 @@ TEST_CASE("every option of this version reaches its field") {
     CHECK(options.until_converged_percent == 2.5);
     CHECK(options.threads == ThreadScope::main);
     CHECK_FALSE(options.follow_forks);
-    CHECK(options.record_input);
+    CHECK(options.record_input == RecordInput::always);
     CHECK(options.seed == 42);
     CHECK(options.value_callers == 3);
     CHECK_FALSE(options.translate_ahead);
     CHECK(options.probes == std::vector<std::string>{"reads { count() }", "b: writes { count() }"});
     CHECK(options.verbose);
     CHECK(request->progress == Progress::always);
+}
+
+TEST_CASE("input is recorded always, never, or as needed") {
+    const auto choice = [](const std::string& word) {
+        const auto request = parse({word, "prog"});
+        REQUIRE(request);
+        return request->options.record_input;
+    };
+    CHECK(choice("--record-input") == RecordInput::always);
+    CHECK(choice("--record-input=yes") == RecordInput::always);
+    CHECK(choice("--record-input=no") == RecordInput::never);
+    CHECK(choice("--record-input=auto") == RecordInput::as_needed);
+    CHECK_FALSE(parse({"--record-input=maybe", "prog"}));
 }
 
 TEST_CASE("bursts have the lengths that are asked for, and usual ones for other kinds") {

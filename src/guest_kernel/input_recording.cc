@@ -29,6 +29,7 @@ void InputRecording::add(pid_t tid, const std::shared_ptr<const RecordedInput>& 
         if (bytes_ + input->size_bytes() > max_bytes) {
             cut_all_locked();
         } else {
+            has_input_ = true;
             bytes_ += input->size_bytes();
             found->second.inputs.push_back(input);
         }
@@ -52,6 +53,11 @@ void InputRecording::cut_all() {
         cut_all_locked();
     }
     changed_.notify_all();
+}
+
+bool InputRecording::has_input() const {
+    const std::lock_guard lock(mutex_);
+    return has_input_;
 }
 
 void InputRecording::cut_all_locked() {

@@ -38,6 +38,8 @@ class InputRecording {
     void cut(pid_t tid);
     // For all threads. Nobody waits for them any more.
     void cut_all();
+    // Something was added.
+    bool has_input() const;
 
     // The sample's side: the thread's next one. Errors: unsupported, when `call` is another one
     // than the program made, or that is not known; interrupted, when it did not make one in time.
@@ -55,6 +57,7 @@ class InputRecording {
     std::condition_variable changed_;
     std::map<pid_t, Queue> queues_;
     std::size_t bytes_ = 0;
+    bool has_input_ = false;
     std::chrono::nanoseconds patience_ = longest_waits;
 };
 

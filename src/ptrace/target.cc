@@ -211,6 +211,13 @@ bool Target::is_asleep() const {
     });
 }
 
+bool Target::is_ready_on(int processor) const {
+    return std::ranges::any_of(threads_, [&](const auto& entry) {
+        const auto stat = read_thread_stat(pid_, entry.first);
+        return stat && stat->state == 'R' && stat->cpu == processor;
+    });
+}
+
 pid_t Target::live_thread_id() const {
     const auto live = std::find_if(threads_.begin(), threads_.end(),
                                    [](const auto& entry) { return !entry.second.dead; });

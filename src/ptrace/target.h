@@ -146,6 +146,8 @@ class Target {
     std::vector<pid_t> thread_ids() const;
     // No thread was on a processor or waited for one just now. Disturbs nobody.
     bool is_asleep() const;
+    // One of them runs on this processor, or waits for it.
+    bool is_ready_on(int processor) const;
 
     // What to do about threads asleep in a system call (sleep_state.h).
     enum class Sleepers : std::uint8_t {

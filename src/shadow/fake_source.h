@@ -10,7 +10,7 @@ class FakeSource final : public SampleSource {
     explicit FakeSource(double cost_seconds = 0) : cost_seconds_(cost_seconds) {}
     double expected_cost_seconds(const SampledProcess&) const override { return cost_seconds_; }
     bool may_sample(const SampledProcess&) const override { return allowed; }
-    Result<SampleTaken> sample(SampledProcess&, SampleOrder) override { return SampleTaken{}; }
+    Result<Plan> plan(SampledProcess&, SampleOrder) override { return Plan(SampleTaken{}); }
     void on_step(SampleRunner&) override {}
     std::chrono::nanoseconds on_finished(SampleRunner&, const SampleReport&,
                                          SampledProcess*) override {

@@ -72,8 +72,7 @@ LiveSamples::LiveSamples(const RunOptions& options, SampleDesign& design, Sampli
 
 // Before the stop.
 
-Result<LiveSamples::Planned> LiveSamples::plan(SampledProcess& process, SampleOrder order) {
-    if (process.sleeps_on()) return Planned(SampleTaken{.kind = SampleTaken::Kind::idle});
+Result<LiveSamples::Planned> LiveSamples::plan_steps(SampledProcess& process, SampleOrder order) {
     TRY_ASSIGN(auto job, plan_job(process, order.share));
     if (probes_ && job.map) {
         TRY_ASSIGN(const bool prepared, order.runner.prepare_probes(*job.map));

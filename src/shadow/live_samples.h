@@ -63,7 +63,7 @@ class LiveSamples final : public SampleInSteps<LivePlan, LiveShot> {
   private:
     using Clock = std::chrono::steady_clock;
 
-    Result<Planned> plan(SampledProcess& process, SampleOrder order) override;
+    Result<Planned> plan_steps(SampledProcess& process, SampleOrder order) override;
     LiveShot take(SampledProcess& process, LivePlan plan) override;
     Result<SampleTaken> settle(SampledProcess& process, LiveShot shot) override;
     Result<SampleJob> plan_job(SampledProcess& process, const SampleShare& share);

@@ -16,6 +16,11 @@ constexpr unsigned most_idle_stops = 8;
 // As many different programs are named in a note.
 constexpr std::size_t most_unprivileged = 8;
 
+SampledProcess* any_of(const std::vector<SampledProcess*>& processes, std::mt19937_64& random) {
+    if (processes.empty()) return nullptr;
+    return processes[std::uniform_int_distribution<std::size_t>(0, processes.size() - 1)(random)];
+}
+
 }  // namespace
 
 ProcessTree::ProcessTree(WaitHub& hub, Target& first, Clock::time_point start)
@@ -70,6 +75,9 @@ void ProcessTree::note_exec(SampledProcess& process) {
     const pid_t pid = process.target->pid();
     process.known_exec_count = process.target->exec_count();
     process.speeds = {};
+    process.input_need = {};
+    process.meeting = {};
+    process.idle_in_a_row = 0;
     log_.set_command(process.number, process.target->executed_command());
     if (credentials_.may_trace_privileged || process.number == 0) return;
     if (check_program(fmt::format("/proc/{}/exe", pid), credentials_)) return;
@@ -125,14 +133,14 @@ bool ProcessTree::has_nothing_to_sample() const {
     });
 }
 
-std::vector<SampledProcess*> ProcessTree::candidates() {
-    std::vector<SampledProcess*> candidates;
-    for (auto& [number, process] : processes_) {
-        const Target& target = *process.target;
-        if (!target.end() && !target.is_detached() && !target.shares_memory())
-            candidates.push_back(&process);
-    }
-    return candidates;
+bool ProcessTree::is_candidate(const SampledProcess& process) {
+    const Target& target = *process.target;
+    return !target.end() && !target.is_detached() && !target.shares_memory();
+}
+
+std::size_t ProcessTree::candidates() const {
+    return static_cast<std::size_t>(std::ranges::count_if(
+        processes_, [](const auto& entry) { return is_candidate(entry.second); }));
 }
 
 // What has not run since then does not run now either. Dear questions are only asked of the rest.
@@ -141,8 +149,20 @@ bool ProcessTree::ran_since_last_look(SampledProcess& process) {
     return process.cpu_ns != before;
 }
 
-SampledProcess* ProcessTree::choose(std::mt19937_64& random, Clock::time_point now) {
-    auto processes = candidates();
+std::vector<SampledProcess*> ProcessTree::candidate_list() {
+    std::vector<SampledProcess*> list;
+    for (auto& [number, process] : processes_)
+        if (is_candidate(process)) list.push_back(&process);
+    return list;
+}
+
+SampledProcess* ProcessTree::choose_any(std::mt19937_64& random) {
+    return any_of(candidate_list(), random);
+}
+
+SampledProcess* ProcessTree::choose(std::mt19937_64& random, Clock::time_point now,
+                                    std::optional<int> processor) {
+    auto processes = candidate_list();
     if (processes.size() == 1) {
         running_ = 1;
         pace_ = sample_pace_.note(1, now);
@@ -153,8 +173,12 @@ SampledProcess* ProcessTree::choose(std::mt19937_64& random, Clock::time_point n
     });
     running_ = processes.size();
     pace_ = sample_pace_.note(running_, now);
-    if (processes.empty()) return nullptr;
-    return processes[std::uniform_int_distribution<std::size_t>(0, processes.size() - 1)(random)];
+    if (!processor) return any_of(processes, random);
+    auto ready = processes;
+    std::erase_if(ready, [&](const SampledProcess* process) {
+        return !process->target->is_ready_on(*processor);
+    });
+    return any_of(ready.empty() ? processes : ready, random);
 }
 
 void ProcessTree::fill(Profile& profile, Clock::time_point now) const {

@@ -25,7 +25,9 @@
 #include "shadow/budget/standing_cost.h"
 #include "shadow/code_speeds.h"
 #include "shadow/fault_price.h"
+#include "shadow/input/input_need.h"
 #include "shadow/live_windows.h"
+#include "shadow/meeting_place.h"
 #include "shadow/process_log.h"
 #include "shadow/sample_pace.h"
 #include "shadow/sample_window.h"
@@ -59,13 +61,22 @@ struct SampledProcess {
     FaultStorms storms;
     LiveWindows live_windows;
     FaultPrice fault_price;
+    InputNeed input_need;
     std::optional<UnsettledSample> unsettled;
+    double unsettled_waiting_seconds = 0;  // for us, until the last sample had finished
+    MeetingPlace meeting;
     unsigned idle_in_a_row = 0;  // nothing executed when samples were due
     unsigned waits_for_us = 0;   // the same, in a row: RunsBeforeStop::all_wait_for_us()
     // It was idle for so long that it is looked at before it is stopped, and it sleeps. One that
     // sleeps now and then is stopped: threads that run for shorter than a stop takes would be
     // sampled too seldom.
     bool sleeps_on() const;
+
+    // InputNeed::observe(). With recorded input a shadow is worth something else, and costs
+    // something else.
+    void note_input_need(bool is_needed) {
+        if (input_need.observe(is_needed)) kinds.forget(SampleKind::shadow);
+    }
 
     std::uint64_t known_exec_count = 0;  // ProcessTree's own
     std::uint64_t cpu_ns = 0;            // when it was last looked at
@@ -102,8 +113,14 @@ class ProcessTree {
     bool has_nothing_to_sample() const;
 
     // The process to sample now. Null if none runs; where there is only one, that one, running or
-    // not.
-    SampledProcess* choose(std::mt19937_64& random, Clock::time_point now);
+    // not. With a processor, which the caller has taken: one that would run there, if
+    // there is one.
+    SampledProcess* choose(std::mt19937_64& random, Clock::time_point now,
+                           std::optional<int> processor = std::nullopt);
+    // Any of those that it would choose among, whether it runs or not; null if there is none.
+    SampledProcess* choose_any(std::mt19937_64& random);
+    // Among how many processes it would choose, whether they run or not.
+    std::size_t candidates() const;
     // By how much the interval to the next sample is to be stretched, after the last choice, and
     // among how many processes that was.
     double pace() const { return pace_; }
@@ -118,7 +135,8 @@ class ProcessTree {
   private:
     void note_births(Clock::time_point now);
     void note_exec(SampledProcess& process);
-    std::vector<SampledProcess*> candidates();
+    static bool is_candidate(const SampledProcess& process);
+    std::vector<SampledProcess*> candidate_list();
     bool ran_since_last_look(SampledProcess& process);
 
     TargetFamily family_;

@@ -93,6 +93,21 @@ TEST_CASE("those that run have the same chance, those that sleep have none") {
     CHECK(chosen[1] > choices / 4);
     CHECK(chosen[2] > choices / 4);
     CHECK(chosen[3] == 0);
+    // With a processor it is one of those that would run there, if there is one.
+    constexpr int no_processor = 1 << 20;
+    const auto run_again = [&] {
+        const auto before = read_cpu_ns(facts->workers[0]);
+        return wait_until([&] { return read_cpu_ns(facts->workers[0]) != before; });
+    };
+    REQUIRE(run_again());
+    CHECK(tree.choose(random, ProcessTree::Clock::now(), no_processor) != nullptr);
+    CHECK(tree.candidates() == 4);
+    REQUIRE(run_again());
+    const auto stat = read_proc_stat(facts->workers[0]);
+    REQUIRE(stat);
+    const auto* met = tree.choose(random, ProcessTree::Clock::now(), stat->cpu);
+    REQUIRE(met != nullptr);
+    CHECK((met->number == 1 || met->number == 2));
     stop_all(*facts);
     REQUIRE(pump([&] { return (*target)->end().has_value(); }));
     Profile profile;

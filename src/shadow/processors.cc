@@ -32,6 +32,20 @@ cpu_set_t without(const cpu_set_t& all, const cpu_set_t& some) {
     return rest;
 }
 
+// Where one of its threads runs, or ran last.
+std::optional<int> processor_of(pid_t pid) {
+    const auto threads = read_thread_ids(pid);
+    if (!threads || threads->size() > most_threads_to_look_at) return std::nullopt;
+    std::optional<int> processor;
+    for (const pid_t tid : *threads) {
+        const auto stat = read_thread_stat(pid, tid);
+        if (!stat || stat->cpu < 0 || stat->cpu >= CPU_SETSIZE) continue;
+        if (stat->state == 'R') return stat->cpu;
+        if (!processor) processor = stat->cpu;
+    }
+    return processor;
+}
+
 }  // namespace
 
 cpu_set_t listed_processors(std::string_view list) {
@@ -78,6 +92,7 @@ cpu_set_t processors_left(const cpu_set_t& allowed, const cpu_set_t& busy,
 
 OwnProcessors::OwnProcessors() : is_known_(sched_getaffinity(0, sizeof allowed_, &allowed_) == 0) {
     CPU_ZERO(&avoided_);
+    used_ = allowed_;
 }
 
 OwnProcessors::~OwnProcessors() {
@@ -109,7 +124,24 @@ void OwnProcessors::keep_off(pid_t pid, std::span<const pid_t> workers) {
     if (CPU_COUNT(&busy) != 0) avoid(busy, workers);
 }
 
+OwnProcessors::Meeting::Meeting(const OwnProcessors& processors, pid_t pid)
+    : processors_(processors) {
+    const auto processor = processor_of(pid);
+    if (!processors.is_known_ || !processor) return;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(static_cast<std::size_t>(*processor), &one);
+    has_moved_ = sched_setaffinity(0, sizeof one, &one) == 0;
+}
+
+OwnProcessors::Meeting::~Meeting() {
+    const auto& used = processors_.used_;
+    if (has_moved_) (void)sched_setaffinity(0, sizeof used, &used);
+}
+
 void OwnProcessors::use(const cpu_set_t& set, std::span<const pid_t> workers) {
+    if (!is_known_) return;
+    used_ = set;
     if (const auto threads = read_thread_ids(getpid()))
         for (const pid_t tid : *threads) (void)sched_setaffinity(tid, sizeof set, &set);
     for (const pid_t worker : workers) (void)sched_setaffinity(worker, sizeof set, &set);

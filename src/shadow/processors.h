@@ -8,6 +8,8 @@
 #include <span>
 #include <string_view>
 
+#include "base/urgency.h"
+
 namespace shadowprof {
 
 // Of a list as in thread_siblings_list, "0,4" or "0-1": as far as it is one.
@@ -42,10 +44,31 @@ class OwnProcessors {
     // that sleeps will wake up where it was: nothing changes.
     void keep_off(pid_t pid, std::span<const pid_t> workers);
 
-  private:
-    static void use(const cpu_set_t& set, std::span<const pid_t> workers);
+    // While it lives, the calling thread is on the processor that a process runs on, or ran on
+    // last, and is given it at once when it wakes up, if the kernel lets it. The processors must
+    // outlive it.
+    class Meeting {
+      public:
+        Meeting(const OwnProcessors& processors, pid_t pid);
+        ~Meeting();
+        Meeting(const Meeting&) = delete;
+        Meeting& operator=(const Meeting&) = delete;
 
-    cpu_set_t allowed_, avoided_;
+        bool has_moved() const { return has_moved_; }
+
+      private:
+        const OwnProcessors& processors_;
+        bool has_moved_ = false;
+        Urgency urgency_;
+    };
+    // All threads of this process, and the workers, are where they were before a meeting. Those
+    // that were born in it inherited its processor.
+    void go_back(std::span<const pid_t> workers) { use(used_, workers); }
+
+  private:
+    void use(const cpu_set_t& set, std::span<const pid_t> workers);
+
+    cpu_set_t allowed_, avoided_, used_;
     bool is_known_ = false;
 };
 

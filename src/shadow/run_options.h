@@ -49,6 +49,14 @@ struct ProfileKinds {
     friend bool operator==(const ProfileKinds&, const ProfileKinds&) = default;
 };
 
+// Whether what the program reads from pipes, sockets and terminals while a sample lives is recorded
+// for it, at the price of stops at its system calls.
+enum class RecordInput : std::uint8_t {
+    as_needed,  // where samples would end at that, within the budget; where there is none, never
+    always,
+    never,
+};
+
 // Of RunOptions::load and budget_percent.
 inline constexpr double default_load = 0.25;
 inline constexpr double default_budget_percent = 1;
@@ -114,9 +122,7 @@ struct RunOptions {
     // Most slowdown of the target, in percent; without a load or times of live samples it has a
     // default.
     std::optional<double> budget_percent;
-    // What the program reads from pipes, sockets and terminals while a sample lives is recorded for
-    // it, at the price of a stop at each system call.
-    bool record_input = false;
+    RecordInput record_input = RecordInput::as_needed;
     std::optional<WindowOptions> windows;              // nothing: samples count everything
     std::chrono::nanoseconds delay{0};                 // from the start to the first sample
     std::optional<std::chrono::nanoseconds> duration;  // of sampling, after `delay`

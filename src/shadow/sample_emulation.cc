@@ -145,6 +145,7 @@ SampleReport SampleEmulation::run(SampleJob& job, EmulationHooks& hooks) {
     report.process = job.process;
     report.scheduled_seconds = job.scheduled_seconds;
     report.kind = job.kind();
+    report.has_recorded_input = job.replica() && job.replica()->input;
     report.pid = job.captured.pid;
     report.began_at = job.threads[0].cpu.rip;
     const auto cpu_before = thread_cpu_ns();

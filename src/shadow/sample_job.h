@@ -137,6 +137,7 @@ struct SampleReport {
     SampleKind kind = SampleKind::shadow;
     std::uint32_t weight = 1;  // sample_weight()
     WindowEnd window = WindowEnd::none;
+    bool has_recorded_input = false;               // ReplicaSnapshot::input
     bool tried_window = false;                     // SampleJob::may_have_window
     bool window_was_empty = false;                 // the program executed nothing in it
     MissReason missed_by = MissReason::registers;  // where it was missed

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <variant>
 
@@ -33,6 +34,18 @@ struct SampleTaken {
     std::chrono::steady_clock::time_point not_before = {};
 };
 
+// One that was planned while its process ran. What it holds is given back if it is not taken.
+class PlannedSample {
+  public:
+    PlannedSample() = default;
+    virtual ~PlannedSample() = default;
+    PlannedSample(const PlannedSample&) = delete;
+    PlannedSample& operator=(const PlannedSample&) = delete;
+    // Stops the process for it, and maybe for a moment behind it. Needs: the process of the plan,
+    // which has executed no other program since. Once. An error says why that cannot be done.
+    virtual Result<SampleTaken> take(SampledProcess& process) = 0;
+};
+
 class SampleSource {
   public:
     SampleSource() = default;
@@ -46,9 +59,10 @@ class SampleSource {
     virtual bool may_sample(const SampledProcess&) const { return true; }
     // A load of RunOptions keeps such samples apart: they live on beside the target.
     virtual bool follows_load() const { return false; }
-    // Takes one: stops the process for it, and maybe for a moment behind it. An error says why that
-    // cannot be done.
-    virtual Result<SampleTaken> sample(SampledProcess& process, SampleOrder order) = 0;
+    // While the process runs: all of a sample that can be known before its moment, or what became
+    // of it already. An error says why none can be taken.
+    using Plan = std::variant<std::unique_ptr<PlannedSample>, SampleTaken>;
+    virtual Result<Plan> plan(SampledProcess& process, SampleOrder order) = 0;
 
     // When the process of the last sample is to be looked at again, to know what the sample stands
     // for; nothing: never. No other sample is taken before.
@@ -78,23 +92,36 @@ class SampleSource {
 };
 
 // The order of events of every sample. Each step needs what the one before has returned.
-template <typename Plan, typename Shot>
+template <typename Steps, typename Shot>
 class SampleInSteps : public SampleSource {
   public:
-    Result<SampleTaken> sample(SampledProcess& process, SampleOrder order) override {
-        TRY_ASSIGN(Planned planned, plan(process, std::move(order)));
-        if (const auto* missed = std::get_if<SampleTaken>(&planned)) return *missed;
-        return settle(process, take(process, std::move(std::get<Plan>(planned))));
+    Result<Plan> plan(SampledProcess& process, SampleOrder order) override {
+        TRY_ASSIGN(Planned planned, plan_steps(process, std::move(order)));
+        if (const auto* missed = std::get_if<SampleTaken>(&planned)) return Plan(*missed);
+        return Plan(std::make_unique<Sample>(*this, std::move(std::get<Steps>(planned))));
     }
 
   protected:
-    using Planned = std::variant<Plan, SampleTaken>;
+    using Planned = std::variant<Steps, SampleTaken>;
     // While the process runs: what can be known without a stop, or why there is to be none.
-    virtual Result<Planned> plan(SampledProcess& process, SampleOrder order) = 0;
+    virtual Result<Planned> plan_steps(SampledProcess& process, SampleOrder order) = 0;
     // The stop, from its first moment to its last.
-    virtual Shot take(SampledProcess& process, Plan plan) = 0;
+    virtual Shot take(SampledProcess& process, Steps plan) = 0;
     // While the process runs again: notes what the stop has cost, and lets the rest go its way.
     virtual Result<SampleTaken> settle(SampledProcess& process, Shot shot) = 0;
+
+  private:
+    class Sample final : public PlannedSample {
+      public:
+        Sample(SampleInSteps& source, Steps plan) : source_(source), plan_(std::move(plan)) {}
+        Result<SampleTaken> take(SampledProcess& process) override {
+            return source_.settle(process, source_.take(process, std::move(plan_)));
+        }
+
+      private:
+        SampleInSteps& source_;
+        Steps plan_;
+    };
 };
 
 }  // namespace shadowprof

@@ -88,8 +88,9 @@ Result<void> Sampler::run(Target& target, const ProgressListener& on_progress,
     schedule_.begin(begin_ + options_.delay);
     costs_.begin(begin_ + options_.delay);
     results_.begin(begin_);
-    if (options_.record_input) processes_->watch_syscalls(&recorder_);
+    processes_->watch_syscalls(&recorder_);
     auto result = loop(target, on_progress, end);
+    drop_plan();
     stop_looking();
     runners_->stop_preparing();
     processes_->watch_syscalls(nullptr);
@@ -115,10 +116,7 @@ Result<void> Sampler::loop(Target& target, const ProgressListener& on_progress,
         if (give_up_) stop_looking();
         if (give_up_ && (!runners_->is_busy() || nothing_to_sample_ || now >= *give_up_)) return {};
         if (look(now)) continue;
-        if (wants_sample(now)) {
-            try_sample(now);
-            continue;
-        }
+        if (plan_or_take(now)) continue;
         if (on_progress && now >= next_progress) {
             next_progress = now + progress_period;
             on_progress({duration<double>(now - begin_).count(), results_.samples(),
@@ -161,7 +159,8 @@ Sampler::Clock::duration Sampler::sleep_time(Clock::time_point now) const {
     if (const auto* source = looking())
         return std::clamp(*source->next_look() - now, Clock::duration{}, longest);
     if (nothing_to_sample_ || give_up_ || !settings_.is_on() || !may_take_more(now)) return longest;
-    return std::clamp<Clock::duration>(next_start() - now, least_sleep, longest);
+    const auto shortest = next_ ? Clock::duration{} : Clock::duration(least_sleep);
+    return std::clamp<Clock::duration>(next_step() - now, shortest, longest);
 }
 
 // True if these were all.
@@ -199,11 +198,14 @@ Result<void> Sampler::detach(Target::Sleepers sleepers) {
 void Sampler::take_commands(Clock::time_point now) {
     if (!control_) return;
     const double seconds = duration<double>(now - begin_).count();
-    for (const auto& command : control_->take())
+    for (const auto& command : control_->take()) {
+        // What is planned is not what is asked for now.
+        drop_plan();
         if (command.kind == SamplingCommand::Kind::dump)
             take_dump_(command.dump, so_far(command.dump.part));
         else if (settings_.apply(command, seconds, taken_))
             obey(command, now);
+    }
 }
 
 // What is not asked of the settings when a sample begins.

@@ -80,6 +80,15 @@ class Sampler {
     SampledSoFar so_far(DumpPart part);
 
   private:
+    // A sample that was planned ahead of its moment.
+    struct NextSample {
+        SampleSource* source = nullptr;
+        std::optional<std::uint64_t> process = {};  // its number; none: whichever is met
+        std::uint64_t exec_count = 0;
+        double cost_seconds = 0;
+        std::unique_ptr<PlannedSample> planned = {};  // null: no process was awake at the time
+    };
+
     Sampler(const RunOptions& options, std::uint64_t seed, WaitHub& hub, ModuleTable& modules,
             const ProcessProfile& profile, const ProbeRequest* probes);
     // Gives up samples whose replicas live.
@@ -102,10 +111,23 @@ class Sampler {
 
     // What happens to one sample: sampler_step.cc.
     bool may_take_more(Clock::time_point now) const;
-    bool wants_sample(Clock::time_point now) const;
+    bool may_sample(Clock::time_point now) const;
+    bool plan_or_take(Clock::time_point now);
     Clock::time_point next_start() const { return std::max(not_before_, schedule_.next_start()); }
-    void try_sample(Clock::time_point now);
-    void sample(SampleRunner::Lease runner, Clock::time_point now);
+    Clock::time_point next_step() const;
+    bool plans_ahead() const;
+    void drop_plan();
+    bool meet(const SampledProcess& process);
+    void end_meeting();
+    void plan_or_meet(Clock::time_point now);
+    void try_plan(Clock::time_point now);
+    void plan(SampleRunner::Lease runner, Clock::time_point now);
+    void plan(SampledProcess& process, SampleRunner::Lease runner, Clock::time_point now);
+    void wait_for_moment(SampledProcess& process, NextSample next);
+    void take(NextSample next, Clock::time_point now);
+    void on_tried(SampledProcess& process, const NextSample& next,
+                  const Result<SampleTaken>& taken);
+    void on_idle(SampledProcess& process);
     void note(SampledProcess& process, const SampleTaken& taken);
     SampleSource* looking() const;
     SampleSource::FindProcess finder();
@@ -115,6 +137,7 @@ class Sampler {
     void schedule_next(const SampledProcess* process);
     void take_runner_events();
     bool is_timed(const SampledProcess& process, const SampleReport& report) const;
+    void on_counted(SampledProcess& process, const SampleReport& report);
     void on_finished(SampleRunner& runner);
 
     // In this order they depend on each other: what is behind ends first.
@@ -143,7 +166,11 @@ class Sampler {
     Clock::time_point begin_;
     std::optional<Clock::time_point> end_;
     Clock::time_point not_before_;  // the next sample
-    std::uint64_t taken_ = 0;       // samples, as RunOptions::max_samples counts
+    std::optional<NextSample> next_;
+    Clock::time_point plan_not_before_;
+    std::optional<OwnProcessors::Meeting> meeting_;  // for it
+    MeetingPlace meeting_of_several_;                // where there are several processes
+    std::uint64_t taken_ = 0;                        // samples, as RunOptions::max_samples counts
     bool nothing_to_sample_ = false;
     bool detached_ = false;
     // Set when sampling ends: how long samples that are under way may go on.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "base/clock.h"
@@ -20,6 +21,13 @@ constexpr double unmeasured_share = 0.15;
 // Of a fork: a pause, and a part that grows with the pages whose tables are copied.
 constexpr double fork_seconds = 200e-6;
 constexpr double fork_seconds_per_page = 13e-3 / (1 << 18);
+// What the stops at system calls may cost in one sample. More is better spent on another one: what
+// a server does next is much like what it does now.
+constexpr double most_input_seconds = 0.003;
+// Of a stop, beside its round trip, before one is known.
+constexpr double handling_ns = 5e3;
+// Of a replica. Faults take no more of the target's time than passes while it lives.
+constexpr double usual_lifetime_seconds = 0.015;
 // A note tells of costs beyond the budget from this percentage on.
 constexpr double least_percent_told = 0.05;
 // Samples are taken ahead of the budget's time as long as it has room for so many more.
@@ -47,10 +55,10 @@ double measured(double percent) {
 
 SamplingCosts::SamplingCosts(const RunOptions& options, WaitHub& hub)
     : options_(options),
+      hub_(hub),
       costs_(measure_fault_prices(hub)),
       window_length_(window_lengths_of(options)),
-      budget_percent_(budget_percent_of(options)),
-      syscall_stop_price_ns_(options.record_input ? measure_syscall_stop_price_ns(hub) : 0) {
+      budget_percent_(budget_percent_of(options)) {
     if (budget_percent_ != 0) budget_.emplace(measured(budget_percent_));
 }
 
@@ -98,12 +106,26 @@ void SamplingCosts::add_fork(nanoseconds time) {
     costs_.add_fork(to_ns(time));
 }
 
+// Who has asked for it alone has asked for all of it.
+std::uint64_t SamplingCosts::most_input_stops(const SampledProcess& process) {
+    recorded_process_ = process.number;
+    if (!syscall_stop_price_ns_) syscall_stop_price_ns_ = measure_syscall_stop_price_ns(hub_);
+    if (options_.record_input == RecordInput::always)
+        return std::numeric_limits<std::uint64_t>::max();
+    const double known_ns = recorded_.stops != 0 ? static_cast<double>(costs_.syscall_stops_ns()) /
+                                                       static_cast<double>(recorded_.stops)
+                                                 : *syscall_stop_price_ns_ + handling_ns;
+    return std::max(static_cast<std::uint64_t>(most_input_seconds * 1e9 / std::max(known_ns, 1e3)),
+                    std::uint64_t{1});
+}
+
 void SamplingCosts::take_syscall_stops(const InputRecorder::Totals& totals) {
     const auto stops = static_cast<double>(totals.stops - recorded_.stops);
-    const auto cost_ns = static_cast<std::uint64_t>(stops * syscall_stop_price_ns_) +
+    const auto cost_ns = static_cast<std::uint64_t>(stops * syscall_stop_price_ns_.value_or(0)) +
                          totals.handling_ns - recorded_.handling_ns;
     recorded_ = totals;
     costs_.add_syscall_stops(cost_ns);
+    unsettled_syscall_seconds_ += static_cast<double>(cost_ns) / 1e9;
 }
 
 void SamplingCosts::on_sample(SampledProcess& process, SampleKind kind, nanoseconds pause) {
@@ -117,21 +139,38 @@ void SamplingCosts::on_observed(SampledProcess& process) {
     process.unsettled.emplace();
 }
 
+// The shorter a stretch in which we run, the closer it is known what of the waiting in it is usual.
+void SamplingCosts::on_finished(SampledProcess& process, Clock::time_point now,
+                                std::uint64_t own_cpu_ns) {
+    if (process.theft.is_contended())
+        process.unsettled_waiting_seconds += observe_theft(process, now, own_cpu_ns).value_or(0);
+}
+
+std::optional<double> SamplingCosts::observe_theft(SampledProcess& process, Clock::time_point now,
+                                                   std::uint64_t own_cpu_ns) {
+    const auto times = read_run_times(process.target->pid());
+    if (!times) return std::nullopt;
+    const double waited = process.theft.observe(now, *times, own_cpu_ns, costs_.stopped_ns());
+    costs_.add_theft(waited);
+    return waited;
+}
+
 void SamplingCosts::settle(SampledProcess& process, Clock::time_point now, std::uint64_t own_cpu_ns,
                            bool is_sampling) {
     const pid_t pid = process.target->pid();
-    double seconds = 0, waited = 0;
+    double seconds =
+        process.number == recorded_process_ ? std::exchange(unsettled_syscall_seconds_, 0) : 0;
+    double waited = std::exchange(process.unsettled_waiting_seconds, 0);
     if (const auto stat = read_proc_stat(pid)) {
         const auto induced = process.faults.observe(now, stat->minor_faults);
         costs_.add_faults(induced);
         seconds += costs_.fault_prices().seconds(induced);
     }
-    if (const auto times = read_run_times(pid)) {
-        waited = process.theft.observe(now, *times, own_cpu_ns, costs_.stopped_ns());
-        costs_.add_theft(waited);
+    if (const auto more = observe_theft(process, now, own_cpu_ns)) {
+        waited += *more;
         window_length_.observe(now, own_cpu_ns, waited);
-        seconds += waited;
     }
+    seconds += waited;
     const auto last = std::exchange(process.unsettled, {});
     const auto standing = process.standing.observe(now, waited, last.has_value(), is_sampling);
     if (budget_) {
@@ -147,11 +186,12 @@ void SamplingCosts::settle(SampledProcess& process, Clock::time_point now, std::
 double SamplingCosts::most_shadow_seconds(const SampledProcess& process) const {
     const auto pages = process.kinds.pages();
     return fork_seconds + fork_seconds_per_page * static_cast<double>(pages) +
-           costs_.fault_prices().seconds({.copied = pages});
+           std::min(costs_.fault_prices().seconds({.copied = pages}), usual_lifetime_seconds) +
+           (process.input_need.is_there() ? most_input_seconds : 0);
 }
 
 void SamplingCosts::fill(Profile& profile, double seconds) const {
-    if (options_.record_input) {
+    if (syscall_stop_price_ns_) {
         auto& counters = profile.sampling.counters;
         counters["input_stops"] = recorded_.stops;
         counters["input_stops_ns"] = costs_.syscall_stops_ns();

@@ -21,8 +21,7 @@ class SamplingCosts {
   public:
     using Clock = std::chrono::steady_clock;
 
-    // Measures what page faults cost on this machine, and where input is recorded, a stop at a
-    // system call.
+    // Measures what page faults cost on this machine. The arguments must outlive it.
     SamplingCosts(const RunOptions& options, WaitHub& hub);
 
     // The share of the target's time that samples may cost; nothing: they cost what they cost.
@@ -44,6 +43,9 @@ class SamplingCosts {
     void add_limited_pause(std::chrono::nanoseconds pause, std::chrono::nanoseconds limit);
     // The part of a pause in which a replica was forked.
     void add_fork(std::chrono::nanoseconds time);
+    // Input is to be recorded for a sample of the process: at how many stops at most. Outside of a
+    // stop, as what one costs is measured first.
+    std::uint64_t most_input_stops(const SampledProcess& process);
     // All system call stops until now.
     void take_syscall_stops(const InputRecorder::Totals& totals);
     LiveAccount& live_samples() { return live_samples_; }
@@ -55,8 +57,11 @@ class SamplingCosts {
     // Where the process's threads are was taken down in a stop, and their code is translated ahead:
     // what that costs is not the price of asking whether a sample is due.
     void on_observed(SampledProcess& process);
-    // Before a sample: what the process has paid since the last one goes to that. `own_cpu_ns`:
-    // processor time of this process and the workers; `is_sampling`: samples go on.
+    // A sample of the process has finished. `own_cpu_ns`: processor time of this process and the
+    // workers.
+    void on_finished(SampledProcess& process, Clock::time_point now, std::uint64_t own_cpu_ns);
+    // Before a sample: what the process has paid since the last one goes to that. `own_cpu_ns`: as
+    // above; `is_sampling`: samples go on.
     void settle(SampledProcess& process, Clock::time_point now, std::uint64_t own_cpu_ns,
                 bool is_sampling);
 
@@ -65,22 +70,31 @@ class SamplingCosts {
     double fault_seconds() const { return costs_.fault_prices().seconds({.copied = 1}); }
     // How long the window of the next sample by time is to be.
     std::chrono::nanoseconds window_length() const { return window_length_.value(); }
-    // What a shadow sample of the process costs it at most.
+    // What a shadow sample of the process costs it at most, if its replica lives no longer than
+    // usual.
     double most_shadow_seconds(const SampledProcess& process) const;
 
     // Sets the overhead, `seconds` of the target's time; adds counters of recorded input.
     void fill(Profile& profile, double seconds) const;
 
   private:
+    // What the process has waited for us since the last call, which is added to the costs. Nothing
+    // where that cannot be known.
+    std::optional<double> observe_theft(SampledProcess& process, Clock::time_point now,
+                                        std::uint64_t own_cpu_ns);
+
     const RunOptions& options_;
+    WaitHub& hub_;
     CostAccount costs_;
     LiveAccount live_samples_;
     WindowLength window_length_;
     double budget_percent_;  // that the run began with; 0: none
     std::optional<Budget> budget_;
     double written_off_seconds_ = 0;  // of the budget: Budget::write_off()
-    double syscall_stop_price_ns_ = 0;
-    InputRecorder::Totals recorded_;  // the part of it that is accounted for
+    std::optional<double> syscall_stop_price_ns_;
+    InputRecorder::Totals recorded_;        // the part of it that is accounted for
+    double unsettled_syscall_seconds_ = 0;  // that no sample has paid yet
+    std::uint64_t recorded_process_ = 0;    // whose samples they are for: the last one's number
 };
 
 }  // namespace shadowprof

@@ -50,28 +50,32 @@ ShadowSamples::ShadowSamples(const RunOptions& options, SampleDesign& design, Sa
       recorder_(recorder),
       live_(live) {}
 
-Result<SampleTaken> ShadowSamples::sample(SampledProcess& process, SampleOrder order) {
-    if (process.sleeps_on()) return SampleTaken{.kind = SampleTaken::Kind::idle};
+Result<SampleSource::Plan> ShadowSamples::plan(SampledProcess& process, SampleOrder order) {
     TRY_ASSIGN(const bool forks,
                policy_.wants_shadow(*process.target, process.fork_history, active_.size()));
-    if (!forks) return live_.sample(process, std::move(order));
-    return SampleInSteps::sample(process, std::move(order));
+    if (!forks) return live_.plan(process, std::move(order));
+    return SampleInSteps::plan(process, std::move(order));
 }
 
 // Before the stop.
 
-Result<ShadowSamples::Planned> ShadowSamples::plan(SampledProcess& process, SampleOrder order) {
+Result<ShadowSamples::Planned> ShadowSamples::plan_steps(SampledProcess& process,
+                                                         SampleOrder order) {
     if (process.unforked.is_needed() && !process.unforked.read(process.target->pid()))
         return Planned(SampleTaken{.kind = SampleTaken::Kind::later});
     if (!process.target->companion()) process.target->prepare_borrowing();
-    return Planned(
-        ShadowPlan{std::move(order.runner), design_.job(process, SampleKind::shadow, order.share)});
+    ShadowPlan plan{std::move(order.runner), design_.job(process, SampleKind::shadow, order.share)};
+    if (records_input(options_, costs_, process))
+        plan.most_input_stops = costs_.most_input_stops(process);
+    return Planned(std::move(plan));
 }
 
 // The stop.
 
 ShadowShot ShadowSamples::take(SampledProcess& process, ShadowPlan plan) {
-    ShadowShot shot{.runner = std::move(plan.runner), .job = std::move(plan.job)};
+    ShadowShot shot{.runner = std::move(plan.runner),
+                    .job = std::move(plan.job),
+                    .most_input_stops = plan.most_input_stops};
     auto taken = fork_in_stop(process, shot);
     if (!taken) shot.refusal = std::move(taken).error();
     return shot;
@@ -95,15 +99,15 @@ Result<void> ShadowSamples::fork_in_stop(SampledProcess& process, ShadowShot& sh
     TRY_ASSIGN(job.captured,
                CapturedProcess::take(
                    target.pid(), tids,
-                   options_.record_input ? Flags::of_all : Flags::of_files_and_standard_streams));
+                   shot.most_input_stops ? Flags::of_all : Flags::of_files_and_standard_streams));
     design_.expect(job, process);
     const bool seeks_elsewhere = seeks_speed(options_, costs_, process) &&
                                  !process.speeds.wants_window(job.threads[0].cpu.rip);
     if (!seeks_elsewhere) TRY(try_fork(stop, process, shot));
     if (!shot.replica)
         shot.live.emplace(live_.take_in(stop, process, std::move(*shot.runner), std::move(job)));
-    else if (options_.record_input)
-        shot.input.emplace(recorder_.record(tids));
+    else if (shot.most_input_stops)
+        shot.input.emplace(recorder_.record(tids, *shot.most_input_stops));
     if (shot.replica) watch_window(process, shot);
     return {};
 }
@@ -254,8 +258,11 @@ void ShadowSamples::end_replica(std::list<Active>::iterator sample, SampledProce
     const auto lifetime = Clock::now() - sample->start;
     schedule_.on_end(lifetime);
     results_.add_replica_lifetime(lifetime);
+    const bool has_input = sample->input && sample->input->recording()->has_input();
+    const bool is_recorded = sample->input.has_value();
     active_.erase(sample);
     if (!process) return;
+    if (is_recorded) process->note_input_need(has_input);
     if (const auto stat = read_proc_stat(process->target->pid()))
         process->faults.on_replica_end(Clock::now(), stat->minor_faults);
 }

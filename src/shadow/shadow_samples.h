@@ -22,12 +22,14 @@ namespace shadowprof {
 struct ShadowPlan {
     SampleRunner::Lease runner;
     SampleJob job;
+    std::optional<std::uint64_t> most_input_stops = {};  // nothing: input is not recorded
 };
 
 // What is left after the stop.
 struct ShadowShot {
     std::optional<SampleRunner::Lease> runner;  // unless `live` has it
     SampleJob job;
+    std::optional<std::uint64_t> most_input_stops = {};  // ShadowPlan
     bool was_stopped = false;
     bool later = false;  // SampleTaken::Kind::later
     std::optional<Replica> replica = {};
@@ -39,7 +41,7 @@ struct ShadowShot {
 
 class ShadowSamples final : public SampleInSteps<ShadowPlan, ShadowShot> {
   public:
-    // All must outlive it. `recorder` records where options.record_input says so.
+    // All must outlive it.
     ShadowSamples(const RunOptions& options, SampleDesign& design, SamplingCosts& costs,
                   SampleResults& results, SampleSchedule& schedule, ShadowPolicy& policy,
                   InputRecorder& recorder, LiveSamples& live);
@@ -48,8 +50,8 @@ class ShadowSamples final : public SampleInSteps<ShadowPlan, ShadowShot> {
         return process.kinds.expected_cost_seconds(SampleKind::shadow);
     }
     bool follows_load() const override { return true; }
-    // Takes a live sample where the process cannot be forked, or a fork might harm it.
-    Result<SampleTaken> sample(SampledProcess& process, SampleOrder order) override;
+    // Of a live sample where the process cannot be forked, or a fork might harm it.
+    Result<Plan> plan(SampledProcess& process, SampleOrder order) override;
     std::optional<Clock::time_point> next_look() const override;
     void look(Clock::time_point now, const FindProcess& find) override;
     void stop_looking() override;
@@ -77,7 +79,7 @@ class ShadowSamples final : public SampleInSteps<ShadowPlan, ShadowShot> {
         std::list<Active>::iterator active;
     };
 
-    Result<Planned> plan(SampledProcess& process, SampleOrder order) override;
+    Result<Planned> plan_steps(SampledProcess& process, SampleOrder order) override;
     ShadowShot take(SampledProcess& process, ShadowPlan plan) override;
     Result<SampleTaken> settle(SampledProcess& process, ShadowShot shot) override;
     Result<void> fork_in_stop(SampledProcess& process, ShadowShot& shot);

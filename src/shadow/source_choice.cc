@@ -16,10 +16,17 @@ constexpr double share_of_seeks = 0.25;
 bool chooses_by_worth(const RunOptions& options, const SamplingCosts& costs) {
     // A load is one of replicas, and what is recorded is for them.
     return options.mode == SamplingMode::automatic && costs.share() && !options.load &&
-           !options.record_input;
+           options.record_input != RecordInput::always;
 }
 
 }  // namespace
+
+bool records_input(const RunOptions& options, const SamplingCosts& costs,
+                   const SampledProcess& process) {
+    if (options.record_input != RecordInput::as_needed)
+        return options.record_input == RecordInput::always;
+    return costs.share() && process.input_need.is_there();
+}
 
 bool seeks_speed(const RunOptions& options, const SamplingCosts& costs,
                  const SampledProcess& process) {

@@ -7,6 +7,10 @@
 
 namespace shadowprof {
 
+// Whether what the process reads is recorded for a shadow sample of it.
+bool records_input(const RunOptions& options, const SamplingCosts& costs,
+                   const SampledProcess& process);
+
 // Shadow samples of the process are worth less than live ones, but for the windows that they have:
 // how fast some of its code is, is not known.
 bool seeks_speed(const RunOptions& options, const SamplingCosts& costs,

@@ -44,7 +44,7 @@ class Input(TestCase):
 
 
 class Run(Input):
-    def record(self, way, *options, size="1M"):
+    def record(self, way, *options, size="1M", record="--record-input"):
         """Until samples go on over what is read: where the program is not quick they do not wait
         for it, and some are of the victim's check, which reads nothing. How many it is that do is
         the machine's choice."""
@@ -53,7 +53,7 @@ class Run(Input):
             return victim("input"), way, self.mebibytes
 
         done, profile = self.profile_until(self.go_on_over_reads, command, module=victim("input"),
-                                           options=("--record-input", f"--sample-size={size}", *options))
+                                           options=(record, f"--sample-size={size}", *options))
         self.assertEqual((done.code, done.stderr), (0, ""), done.stdout)
         self.assert_right_bytes(profile, self.least_of_going_on(profile))
         self.assertGreater(whole(profile), 0)
@@ -72,7 +72,7 @@ class Run(Input):
 
     def test_without_it_they_end(self):
         done, profile = self.profile(victim("input"), "read", MEBIBYTES, module=victim("input"),
-                                     options=["--follow-forks=no", "--sample-size=1M"])
+                                     options=["--record-input=no", "--follow-forks=no", "--sample-size=1M"])
         self.assertEqual(done.code, 0, done.stdout)
         sampling = profile["sampling"]
         ended = sampling["ended"].get("input", 0)
@@ -81,6 +81,18 @@ class Run(Input):
         self.assertLess(executions, 2 * BUFFER_BYTES * ended)
         self.assertFalse([name for name in sampling["counters"] if name.startswith("input")])
         self.assertEqual(profile["run"]["options"]["record-input"], "no")
+
+    def test_it_is_recorded_where_samples_would_end(self):
+        for way in ("read", "epoll"):
+            with self.subTest(way=way):
+                _, profile = self.record(way, "--follow-forks=no", "--budget=50%", record="--record-input=auto")
+                self.assertGreater(profile["sampling"]["counters"]["input_calls"], 0)
+                self.assertEqual(profile["run"]["options"]["record-input"], "auto")
+
+    def test_without_a_budget_it_is_not_recorded_unless_asked_for(self):
+        _, profile = self.profile(victim("input"), "read", MEBIBYTES, module=victim("input"),
+                                  options=["--follow-forks=no", "--load=2", "--sample-size=100k"])
+        self.assertFalse([name for name in profile["sampling"]["counters"] if name.startswith("input")])
 
     def test_what_it_costs_is_in_the_profile(self):
         _, profile = self.record("read", "--follow-forks=no")

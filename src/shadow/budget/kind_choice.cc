@@ -89,7 +89,7 @@ SampleKind KindChoice::choose(double shadow_bound_seconds) const {
 
 void KindChoice::on_pages(std::uint64_t pages) {
     pages_ = pages;
-    if (pages > page_growth * pages_at_shadow_ + few_pages) of(SampleKind::shadow) = {};
+    if (pages > page_growth * pages_at_shadow_ + few_pages) forget(SampleKind::shadow);
 }
 
 void KindChoice::on_sample(SampleKind kind) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <utility>
 
 #include "ptrace/proc.h"
@@ -15,6 +16,10 @@ namespace {
 constexpr std::size_t most_threads = 256;
 // From one look to the next, of what is remembered of the earlier ones.
 constexpr double remembered = 0.75;
+// How long what is usual holds, and from how much time it is known.
+constexpr double usual_for_ns = 2e9, least_quiet_ns = 50e6;
+// What was waited less than usual makes up for so much of what we run later, at most.
+constexpr double most_spared = 2;
 
 }  // namespace
 
@@ -46,23 +51,53 @@ Result<RunTimes> read_run_times(pid_t pid) {
     return times;
 }
 
-double ProcessorTheft::observe(Clock::time_point now, const RunTimes& times, std::uint64_t ours_ns,
-                               std::uint64_t stopped_ns) {
-    const auto before = std::exchange(last_, Look{now, times, ours_ns, stopped_ns});
-    if (!before || now <= before->time) return 0;
+ProcessorTheft::Stretch ProcessorTheft::since_last(const Look& before, const Look& now) const {
     const auto since = [](std::uint64_t after, std::uint64_t earlier) {
         return static_cast<double>(after - std::min(after, earlier));  // threads end
     };
-    const auto run_ns = since(times.run_ns, before->times.run_ns);
-    const auto delay_ns = since(times.delay_ns, before->times.delay_ns);
-    const std::chrono::duration<double, std::nano> passed = now - before->time;
-    const auto beside_ns =
-        std::max(since(ours_ns, before->ours_ns) - since(stopped_ns, before->stopped_ns), 0.0);
-    const auto taken_ns = std::min(delay_ns, beside_ns);
-    beside_ns_ = remembered * beside_ns_ + beside_ns;
-    taken_ns_ = remembered * taken_ns_ + taken_ns;
-    const auto threads = std::max(1.0, (run_ns + delay_ns) / passed.count());
-    return std::min(taken_ns / threads, passed.count()) / 1e9;
+    const double ours_ns = since(now.ours_ns, before.ours_ns);
+    const double stopped_ns = since(now.stopped_ns, before.stopped_ns);
+    const std::chrono::duration<double, std::nano> passed = now.time - before.time;
+    return {.passed_ns = passed.count(),
+            .run_ns = since(now.times.run_ns, before.times.run_ns),
+            .delay_ns = since(now.times.delay_ns, before.times.delay_ns),
+            .beside_ns = std::max(ours_ns - stopped_ns, 0.0)};
+}
+
+void ProcessorTheft::forget(const Stretch& stretch) {
+    const double left = std::exp(-stretch.passed_ns / usual_for_ns);
+    quiet_ns_ *= left;
+    quiet_delay_ns_ *= left;
+}
+
+void ProcessorTheft::learn(const Stretch& quiet) {
+    quiet_ns_ += quiet.passed_ns;
+    quiet_delay_ns_ += quiet.delay_ns - quiet.most_ns();
+}
+
+double ProcessorTheft::taken_ns(const Stretch& stretch) {
+    const bool is_usual_known = quiet_ns_ >= least_quiet_ns;
+    if (stretch.is_quiet() || !is_usual_known) return stretch.most_ns();
+    const double usual_ns = quiet_delay_ns_ / quiet_ns_ * stretch.passed_ns;
+    const double beyond_ns = stretch.delay_ns - usual_ns - spared_ns_;
+    const double taken_ns = std::clamp(beyond_ns, 0.0, stretch.most_ns());
+    spared_ns_ = remembered * std::clamp(-beyond_ns, 0.0, most_spared * stretch.most_ns());
+    return taken_ns;
+}
+
+double ProcessorTheft::observe(Clock::time_point now, const RunTimes& times, std::uint64_t ours_ns,
+                               std::uint64_t stopped_ns) {
+    const Look look{now, times, ours_ns, stopped_ns};
+    const auto before = std::exchange(last_, look);
+    if (!before || now <= before->time) return 0;
+    const Stretch stretch = since_last(*before, look);
+    beside_ns_ = remembered * beside_ns_ + stretch.beside_ns;
+    waited_ns_ = remembered * waited_ns_ + stretch.most_ns();
+    const double taken = taken_ns(stretch);
+    forget(stretch);
+    if (stretch.is_quiet()) learn(stretch);
+    const auto threads = std::max(1.0, (stretch.run_ns + stretch.delay_ns) / stretch.passed_ns);
+    return std::min(taken / threads, stretch.passed_ns) / 1e9;
 }
 
 }  // namespace shadowprof

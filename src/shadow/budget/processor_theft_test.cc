@@ -92,6 +92,56 @@ TEST_CASE("processors are contended where what we ran was mostly waited for, of 
     CHECK_FALSE(theft.is_contended());
 }
 
+namespace {
+
+// A target, looked at after each stretch of 100 ms.
+struct Watched {
+    ProcessorTheft theft;
+    ProcessorTheft::Clock::time_point now = start;
+    RunTimes times;
+    std::uint64_t ours_ns = 0;
+
+    Watched() { theft.observe(now, times, ours_ns); }
+    // In which we ran, and it waited, for so long. What it waited for us, in seconds.
+    double pass(std::uint64_t ran_ns, std::uint64_t waited_ns) {
+        now += milliseconds(100);
+        ours_ns += ran_ns;
+        times.delay_ns += waited_ns;
+        times.run_ns += 100 * ms - waited_ns;
+        return theft.observe(now, times, ours_ns);
+    }
+};
+
+}  // namespace
+
+TEST_CASE("what is waited while we hardly run is for others, also when we run") {
+    Watched target;
+    CHECK(target.pass(10 * ms, 60 * ms) == doctest::Approx(0.010));  // nothing is known yet
+    CHECK(target.pass(0, 50 * ms) == 0);
+    CHECK(target.pass(0, 50 * ms) == 0);
+    CHECK(target.pass(10 * ms, 50 * ms) == doctest::Approx(0).epsilon(0.001));
+    CHECK(target.pass(10 * ms, 54 * ms) == doctest::Approx(0.004));
+    CHECK(target.pass(10 * ms, 90 * ms) == doctest::Approx(0.010));
+    CHECK(target.theft.is_contended());
+}
+
+TEST_CASE("what is waited beyond the usual once, and less than that before, is chance") {
+    Watched target;
+    for (int i = 0; i < 10; ++i) target.pass(0, 20 * ms);
+    CHECK(target.pass(10 * ms, 15 * ms) == 0);
+    CHECK(target.pass(10 * ms, 27 * ms) == doctest::Approx(0.007 - 0.75 * 0.005));
+    // But no long time without waiting makes up for what we take.
+    for (int i = 0; i < 10; ++i) CHECK(target.pass(10 * ms, 0) == 0);
+    CHECK(target.pass(40 * ms, 60 * ms) == doctest::Approx(0.040));
+}
+
+TEST_CASE("what is usual changes") {
+    Watched target;
+    for (int i = 0; i < 10; ++i) target.pass(0, 50 * ms);
+    for (int i = 0; i < 100; ++i) target.pass(0, 0);
+    CHECK(target.pass(10 * ms, 10 * ms) == doctest::Approx(0.010).epsilon(0.05));
+}
+
 TEST_CASE("threads that wait at the same time lose it once") {
     ProcessorTheft theft;
     theft.observe(start, {}, 0);

@@ -67,31 +67,32 @@ InputRecorder::Lease::~Lease() {
     if (recording_) recorder_->end(*recording_);
 }
 
-InputRecorder::Lease InputRecorder::record(std::span<const pid_t> tids) {
+InputRecorder::Lease InputRecorder::record(std::span<const pid_t> tids, std::uint64_t most_stops) {
     // Of a thread that was not watched nothing is known, and it is in no call.
     for (const pid_t tid : tids)
         if (!watches(tid)) threads_[tid] = {};
-    live_.push_back(std::make_shared<InputRecording>(tids));
-    return {*this, live_.back()};
+    live_.push_back({std::make_shared<InputRecording>(tids), most_stops});
+    return {*this, live_.back().recording};
 }
 
 void InputRecorder::end(const InputRecording& recording) {
-    const auto found = std::find_if(live_.begin(), live_.end(),
-                                    [&](const auto& each) { return each.get() == &recording; });
+    const auto found = std::ranges::find_if(
+        live_, [&](const auto& each) { return each.recording.get() == &recording; });
     if (found == live_.end()) return;
-    (*found)->cut_all();
+    found->recording->cut_all();
     live_.erase(found);
     std::erase_if(threads_, [this](const auto& entry) { return !watches(entry.first); });
 }
 
 bool InputRecorder::watches(pid_t tid) const {
-    return std::any_of(live_.begin(), live_.end(),
-                       [tid](const auto& recording) { return recording->wants(tid); });
+    return std::ranges::any_of(live_,
+                               [tid](const auto& each) { return each.recording->wants(tid); });
 }
 
 void InputRecorder::on_syscall_stop(const StoppedThread& thread) {
     const auto start = Clock::now();
     ++totals_.stops;
+    count_stop(thread.tid());
     const auto found = threads_.find(thread.tid());
     if (found != threads_.end()) {
         const auto stop = read_syscall_stop(thread);
@@ -104,6 +105,12 @@ void InputRecorder::on_syscall_stop(const StoppedThread& thread) {
     }
     totals_.handling_ns += static_cast<std::uint64_t>(
         std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count());
+}
+
+// What was recorded until then can still be taken.
+void InputRecorder::count_stop(pid_t tid) {
+    for (auto& each : live_)
+        if (each.recording->wants(tid) && --each.stops_left == 0) each.recording->cut_all();
 }
 
 // A handler's input is none of the thread's own: the sample runs no handler. It must not be
@@ -190,12 +197,12 @@ void InputRecorder::on_thread_end(pid_t tid) {
 void InputRecorder::add(pid_t tid, const std::shared_ptr<const RecordedInput>& input) {
     ++totals_.calls;
     totals_.bytes += input->size_bytes();
-    for (const auto& recording : live_) recording->add(tid, input);
+    for (const auto& each : live_) each.recording->add(tid, input);
 }
 
 // Those that are begun later may still know.
 void InputRecorder::cut(pid_t tid) {
-    for (const auto& recording : live_) recording->cut(tid);
+    for (const auto& each : live_) each.recording->cut(tid);
 }
 
 }  // namespace shadowprof

@@ -39,9 +39,9 @@ class InputRecorder final : public SyscallWatcher {
         std::shared_ptr<InputRecording> recording_;
     };
 
-    // From now on. The threads must stand still, in no system call but one that restarts when they
-    // go on. The recorder must outlive the lease.
-    Lease record(std::span<const pid_t> tids);
+    // From now on, until they have stopped `most_stops` times for it. The threads must stand still,
+    // in no system call but one that restarts when they go on. The recorder must outlive the lease.
+    Lease record(std::span<const pid_t> tids, std::uint64_t most_stops);
 
     bool watches(pid_t tid) const override;
     void on_syscall_stop(const StoppedThread& thread) override;
@@ -59,6 +59,10 @@ class InputRecorder final : public SyscallWatcher {
   private:
     using Clock = std::chrono::steady_clock;
 
+    struct LiveRecording {
+        std::shared_ptr<InputRecording> recording;
+        std::uint64_t stops_left = 0;
+    };
     // An input call between its entry and its exit.
     struct OpenCall {
         InputCall call;
@@ -79,8 +83,9 @@ class InputRecorder final : public SyscallWatcher {
     void add(pid_t tid, const std::shared_ptr<const RecordedInput>& input);
     void cut(pid_t tid);
     void end(const InputRecording& recording);
+    void count_stop(pid_t tid);
 
-    std::vector<std::shared_ptr<InputRecording>> live_;
+    std::vector<LiveRecording> live_;
     std::map<pid_t, ThreadState> threads_;  // those that are watched
     Totals totals_;
 };

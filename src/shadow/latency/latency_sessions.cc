@@ -93,7 +93,8 @@ LatencyPlace& LatencySessions::place_of(const SampledProcess& process) {
 
 // Before the stop.
 
-Result<LatencySessions::Planned> LatencySessions::plan(SampledProcess& process, SampleOrder order) {
+Result<LatencySessions::Planned> LatencySessions::plan_steps(SampledProcess& process,
+                                                             SampleOrder order) {
     if (!may_sample(process))
         return Error{ErrorCode::permission, 0, "no latency session is possible in this program"};
     const auto in_vain = [] {

@@ -79,7 +79,7 @@ class LatencySessions final : public SampleInSteps<LatencyPlan, LatencyShot> {
     void fill_counters(Profile& profile) const;
     using Clock = std::chrono::steady_clock;
 
-    Result<Planned> plan(SampledProcess& process, SampleOrder order) override;
+    Result<Planned> plan_steps(SampledProcess& process, SampleOrder order) override;
     LatencyShot take(SampledProcess& process, LatencyPlan plan) override;
     Result<SampleTaken> settle(SampledProcess& process, LatencyShot shot) override;
     Result<void> have_worker();
