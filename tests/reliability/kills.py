@@ -22,8 +22,8 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
+import loaded_servers  # noqa: E402
 import processes  # noqa: E402
-import servers  # noqa: E402
 
 # Busy programs that check their own results until SIGTERM: name, arguments, threads.
 TARGETS = {
@@ -95,11 +95,11 @@ class Victim:
         return self.process.returncode == 0 and b": unharmed" in output
 
 
-class ServerUnderLoad(servers.Server):
+class ServerUnderLoad(loaded_servers.Server):
     """A server with threads, and the clients that keep it busy."""
 
     def __init__(self):
-        port = servers.free_port()
+        port = loaded_servers.free_port()
         super().__init__(["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "",
                           "--appendonly", "no", "--io-threads", "4", "--io-threads-do-reads", "yes"],
                          port)
