@@ -110,8 +110,7 @@ Result<void> set_burst(RunRequest& request, string_view value) {
     return {};
 }
 
-constexpr RecordInput input_choices[] = {RecordInput::as_needed, RecordInput::always,
-                                         RecordInput::never};
+// By RecordInput.
 constexpr const char* input_names[] = {"auto", "yes", "no"};
 
 Result<void> set_record_input(RunRequest& request, string_view value) {
@@ -120,7 +119,7 @@ Result<void> set_record_input(RunRequest& request, string_view value) {
         return {};
     }
     TRY_ASSIGN(const std::size_t choice, parse_choice(value, {"auto", "yes", "no"}));
-    request.options.record_input = input_choices[choice];
+    request.options.record_input = static_cast<RecordInput>(choice);
     return {};
 }
 
@@ -294,8 +293,7 @@ constexpr OptionRow option_rows[] = {
      set_load},
     {"--record-input", "[=WHEN]",
      "samples go on at what the program reads from pipes, sockets and terminals, which costs a "
-     "stop "
-     "at each system call: yes, no, or auto, where samples would end there [auto]",
+     "stop at each system call: yes, no, or auto, where samples would end there [auto]",
      set_record_input},
     {"--every", "N[,KIND:N]",
      "count only in bursts, N calls and back-edges apart, inside samples [off]", set_every},

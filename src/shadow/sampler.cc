@@ -158,7 +158,7 @@ Sampler::Clock::duration Sampler::sleep_time(Clock::time_point now) const {
                : longest_sleep;
     if (const auto* source = looking())
         return std::clamp(*source->next_look() - now, Clock::duration{}, longest);
-    if (nothing_to_sample_ || give_up_ || !settings_.is_on() || !may_take_more(now)) return longest;
+    if (!may_sample(now)) return longest;
     const auto shortest = next_ ? Clock::duration{} : Clock::duration(least_sleep);
     return std::clamp<Clock::duration>(next_step() - now, shortest, longest);
 }

@@ -167,7 +167,7 @@ class Sampler {
     std::optional<Clock::time_point> end_;
     Clock::time_point not_before_;  // the next sample
     std::optional<NextSample> next_;
-    Clock::time_point plan_not_before_;
+    Clock::time_point plan_not_before_;              // that one: something it needs was not there
     std::optional<OwnProcessors::Meeting> meeting_;  // for it
     MeetingPlace meeting_of_several_;                // where there are several processes
     std::uint64_t taken_ = 0;                        // samples, as RunOptions::max_samples counts

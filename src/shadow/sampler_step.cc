@@ -44,8 +44,11 @@ Sampler::Clock::time_point Sampler::next_step() const {
 
 // False: nothing is due.
 bool Sampler::plan_or_take(Clock::time_point now) {
-    if (!may_sample(now)) drop_plan();
-    if (!may_sample(now) || now < next_step()) return false;
+    if (!may_sample(now)) {
+        drop_plan();
+        return false;
+    }
+    if (now < next_step()) return false;
     if (!next_) {
         plan_or_meet(now);
         return true;

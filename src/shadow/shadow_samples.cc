@@ -73,15 +73,14 @@ Result<ShadowSamples::Planned> ShadowSamples::plan_steps(SampledProcess& process
 // The stop.
 
 ShadowShot ShadowSamples::take(SampledProcess& process, ShadowPlan plan) {
-    ShadowShot shot{.runner = std::move(plan.runner),
-                    .job = std::move(plan.job),
-                    .most_input_stops = plan.most_input_stops};
-    auto taken = fork_in_stop(process, shot);
+    ShadowShot shot{.runner = std::move(plan.runner), .job = std::move(plan.job)};
+    auto taken = fork_in_stop(process, shot, plan.most_input_stops);
     if (!taken) shot.refusal = std::move(taken).error();
     return shot;
 }
 
-Result<void> ShadowSamples::fork_in_stop(SampledProcess& process, ShadowShot& shot) {
+Result<void> ShadowSamples::fork_in_stop(SampledProcess& process, ShadowShot& shot,
+                                         std::optional<std::uint64_t> most_input_stops) {
     Target& target = *process.target;
     auto& job = shot.job;
     const RunsBeforeStop before(target);
@@ -99,15 +98,15 @@ Result<void> ShadowSamples::fork_in_stop(SampledProcess& process, ShadowShot& sh
     TRY_ASSIGN(job.captured,
                CapturedProcess::take(
                    target.pid(), tids,
-                   shot.most_input_stops ? Flags::of_all : Flags::of_files_and_standard_streams));
+                   most_input_stops ? Flags::of_all : Flags::of_files_and_standard_streams));
     design_.expect(job, process);
     const bool seeks_elsewhere = seeks_speed(options_, costs_, process) &&
                                  !process.speeds.wants_window(job.threads[0].cpu.rip);
     if (!seeks_elsewhere) TRY(try_fork(stop, process, shot));
     if (!shot.replica)
         shot.live.emplace(live_.take_in(stop, process, std::move(*shot.runner), std::move(job)));
-    else if (shot.most_input_stops)
-        shot.input.emplace(recorder_.record(tids, *shot.most_input_stops));
+    else if (most_input_stops)
+        shot.input.emplace(recorder_.record(tids, *most_input_stops));
     if (shot.replica) watch_window(process, shot);
     return {};
 }
@@ -258,11 +257,9 @@ void ShadowSamples::end_replica(std::list<Active>::iterator sample, SampledProce
     const auto lifetime = Clock::now() - sample->start;
     schedule_.on_end(lifetime);
     results_.add_replica_lifetime(lifetime);
-    const bool has_input = sample->input && sample->input->recording()->has_input();
-    const bool is_recorded = sample->input.has_value();
+    if (process && sample->input) process->note_input_need(sample->input->recording()->has_input());
     active_.erase(sample);
     if (!process) return;
-    if (is_recorded) process->note_input_need(has_input);
     if (const auto stat = read_proc_stat(process->target->pid()))
         process->faults.on_replica_end(Clock::now(), stat->minor_faults);
 }

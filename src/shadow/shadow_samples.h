@@ -29,7 +29,6 @@ struct ShadowPlan {
 struct ShadowShot {
     std::optional<SampleRunner::Lease> runner;  // unless `live` has it
     SampleJob job;
-    std::optional<std::uint64_t> most_input_stops = {};  // ShadowPlan
     bool was_stopped = false;
     bool later = false;  // SampleTaken::Kind::later
     std::optional<Replica> replica = {};
@@ -82,7 +81,8 @@ class ShadowSamples final : public SampleInSteps<ShadowPlan, ShadowShot> {
     Result<Planned> plan_steps(SampledProcess& process, SampleOrder order) override;
     ShadowShot take(SampledProcess& process, ShadowPlan plan) override;
     Result<SampleTaken> settle(SampledProcess& process, ShadowShot shot) override;
-    Result<void> fork_in_stop(SampledProcess& process, ShadowShot& shot);
+    Result<void> fork_in_stop(SampledProcess& process, ShadowShot& shot,
+                              std::optional<std::uint64_t> most_input_stops);
     void watch_window(SampledProcess& process, ShadowShot& shot);
     Result<void> try_fork(ScopedStop& stop, SampledProcess& process, ShadowShot& shot);
     void begin(SampledProcess& process, ShadowShot shot);

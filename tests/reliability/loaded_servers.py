@@ -6,6 +6,7 @@ import os
 import pathlib
 import pwd
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -209,7 +210,7 @@ class Postgres(Server):
         return float(rate.group(1)), int(failed.group(1)) if failed else 0, times[len(times) * 99 // 100] / 1000
 
     def stop(self):
-        self.process.send_signal(2)  # fast: a plain one waits for clients
+        self.process.send_signal(signal.SIGINT)  # it does not wait for clients
         self.process.wait(20)
 
 

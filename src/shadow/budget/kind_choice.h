@@ -26,7 +26,7 @@ class KindChoice {
     // The process has so many pages of its own. When they are many more than at the last shadow
     // sample, what those have cost says nothing any more.
     void on_pages(std::uint64_t pages);
-    // What is known of the kind no longer holds.
+    // As if no sample of the kind had been taken.
     void forget(SampleKind kind) { of(kind) = {}; }
     std::uint64_t pages() const { return pages_; }
     void on_sample(SampleKind kind);

@@ -18,7 +18,8 @@ constexpr std::size_t most_threads = 256;
 constexpr double remembered = 0.75;
 // How long what is usual holds, and from how much time it is known.
 constexpr double usual_for_ns = 2e9, least_quiet_ns = 50e6;
-// What was waited less than usual makes up for so much of what we run later, at most.
+// A stretch with less waiting than usual excuses some in the next one: this many times what may
+// have been waited for us, at most.
 constexpr double most_spared = 2;
 
 }  // namespace

@@ -55,7 +55,7 @@ class ProcessorTheft {
         double passed_ns, run_ns, delay_ns;
         double beside_ns;  // that we ran while the target did not stand still
 
-        // Of the time that we ran, no more than this was waited for.
+        // The target cannot have waited longer for us.
         double most_ns() const { return std::min(delay_ns, beside_ns); }
         // We hardly ran, so that what the target waited was for others.
         bool is_quiet() const { return beside_ns <= quiet_share * passed_ns; }
