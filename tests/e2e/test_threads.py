@@ -1,44 +1,58 @@
 """Samples of several threads: tests/victims/threads.c, whose shares are known."""
 
+import math
+
+import bounds
 from harness import TestCase, main, victim, whole
 
 WORKERS = 4
-# Fewer say little of shares, and beside other tests a run may have a few only.
+# Beside other tests a run may have a few only.
 ENOUGH_SAMPLES = 40
+# How far shares may be off that are known well enough. Where threads have processors of their own
+# a sample is of one of them, and it takes hundreds of samples to know that much.
+MOST_DEVIATION = 0.1
 # Of the steps of a round: each worker's, and those of the thread that is started and joined in it.
 STEPS = {"thread_odd": WORKERS / 2, "thread_even": WORKERS / 2, "thread_short": 1}
 
 
-class Threads(TestCase):
-    def shares(self, profile):
-        """Each kind's part of the instructions of all three."""
-        counts = dict.fromkeys(STEPS, 0)
-        for stack in profile["stacks"]:
-            function = profile.locations[stack["frames"][-1]]["function"]
-            if function in counts:
-                counts[function] += stack["instructions"]
-        total = sum(counts.values())
-        self.assertGreater(total, 1_000_000)
-        return {name: count / total for name, count in counts.items()}
+def shares(profile):
+    """Each kind's part of the instructions of all three, and how far it may be off."""
+    counts = dict.fromkeys(STEPS, 0)
+    variances = dict.fromkeys(STEPS, 0)
+    for stack in profile["stacks"]:
+        function = profile.locations[stack["frames"][-1]]["function"]
+        if function in counts:
+            counts[function] += stack["instructions"]
+            variances[function] += stack["error"] ** 2
+    total = max(sum(counts.values()), 1)
+    return {name: (count / total, bounds.hotlist(math.sqrt(variances[name])) / total)
+            for name, count in counts.items()}
 
-    def profile_threads(self, *options, workers=WORKERS, rounds=1500):
+
+def shares_are_known(profile):
+    return profile.samples >= ENOUGH_SAMPLES and all(
+        share != 0 and off <= MOST_DEVIATION for share, off in shares(profile).values())
+
+
+class Threads(TestCase):
+    def profile_threads(self, *options, workers=WORKERS, rounds=1500,
+                        enough=lambda profile: profile.samples >= ENOUGH_SAMPLES):
         program = victim("threads")
 
         def command(factor):
             return program, str(workers), str(rounds * factor)
 
-        done, profile = self.profile_until(
-            lambda profile: profile.samples >= ENOUGH_SAMPLES, command, module=program,
-            options=["--load=1", *options])
+        done, profile = self.profile_until(enough, command, module=program,
+                                           options=["--load=1", *options])
         native = self.run_command(profile["run"]["command"])
         self.assertEqual((done.code, done.stdout), (0, native.stdout), done.stderr)
         return profile
 
     def test_all_kinds_of_threads_have_their_share(self):
-        profile = self.profile_threads()
-        shares = self.shares(profile)
-        for name, steps in STEPS.items():
-            self.assertAlmostEqual(shares[name], steps / sum(STEPS.values()), delta=0.08, msg=name)
+        profile = self.profile_threads(enough=shares_are_known)
+        for name, (share, off) in shares(profile).items():
+            self.assertAlmostEqual(share, STEPS[name] / sum(STEPS.values()),
+                                   delta=max(MOST_DEVIATION, off), msg=name)
 
     def test_samples_go_on_where_threads_wait_for_each_other(self):
         profile = self.profile_threads()
@@ -48,7 +62,7 @@ class Threads(TestCase):
         self.assertEqual(profile["sampling"]["counters"]["samples_damaged"], 0)
 
     def test_each_worker_is_named(self):
-        profile = self.profile_threads()
+        profile = self.profile_threads(enough=shares_are_known)
         threads = profile["threads"]
         self.assertTrue(all(thread["pid"] == profile["run"]["pid"] for thread in threads))
         self.assertTrue(all(thread["name"] == "threads" for thread in threads
@@ -65,11 +79,13 @@ class Threads(TestCase):
         profile = self.profile_threads(workers=64, rounds=100)
         self.assertGreater(sum(1 for thread in profile["threads"]
                                if thread["instructions"] > 0), 32)
-        shares = self.shares(profile)
-        self.assertAlmostEqual(shares["thread_odd"], 0.5, delta=0.15)
+        seen = shares(profile)
+        share, off = seen["thread_odd"]
+        self.assertAlmostEqual(share, 0.5, delta=max(0.15, off))
         # A sample of a part of them comes to an end when these have all met, and is about what
         # happens there.
-        self.assertLess(shares["thread_short"], 0.15)
+        share, off = seen["thread_short"]
+        self.assertLess(share, max(0.15, 0.05 + off))
 
     def test_main_thread_alone(self):
         profile = self.profile_threads("--threads=main")
