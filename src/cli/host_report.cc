@@ -63,7 +63,9 @@ std::string host_report(const HostCalibration& calibration) {
         text += fmt::format("{:<12}{:<8}{:<8}{:>6}{:>8}{:>8}{}\n", size_text(row.bytes),
                             row.huge_pages ? "huge" : "4 KiB", row.level, row.p10, row.p50, row.p90,
                             kind_text(row.kind));
-    text += fmt::format("\nevicted by a stop: {} of L1, {} of L2\n", share_text(host.evicted_l1),
+    text += fmt::format("\nother programs used {:.0f}% of the processors meanwhile\n",
+                        100 * calibration.others_share);
+    text += fmt::format("evicted by a stop: {} of L1, {} of L2\n", share_text(host.evicted_l1),
                         share_text(host.evicted_l2));
     if (host.page_walk_cycles)
         text += fmt::format("a page that is in no TLB: {:.0f} cycles more{}\n",

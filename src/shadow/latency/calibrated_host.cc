@@ -1,16 +1,28 @@
 #include "shadow/latency/calibrated_host.h"
 
 #include "shadow/latency/calibration_cache.h"
+#include "shadow/latency/processor_use.h"
 
 namespace shadowprof {
+namespace {
+
+// Other programs used more of the processors than it is likely that they do now.
+bool may_be_bettered(const HostCalibration& known) {
+    constexpr double quiet = 0.25, much_less = 0.5;
+    return known.others_share > quiet && share_wanted_now() < much_less * known.others_share;
+}
+
+}  // namespace
 
 Result<HostCalibration> calibrated_host(WaitHub& hub) {
     const auto key = calibration_key();
-    if (auto known = read_calibration(key)) return *std::move(known);
-    TRY_ASSIGN(auto measured, calibrate(hub));
-    // Where it cannot be kept, it will be measured again; and where it told nothing apart, as on a
-    // machine that is busy.
-    if (measured.host.levels.size() > 1) (void)write_calibration(key, measured);
+    auto known = read_calibration(key);
+    if (known && !may_be_bettered(*known)) return *std::move(known);
+    auto measured = calibrate(hub);
+    if (known && !(measured && measured->others_share < known->others_share))
+        return *std::move(known);
+    // Where it cannot be kept, it will be measured again.
+    if (measured) (void)write_calibration(key, *measured);
     return measured;
 }
 

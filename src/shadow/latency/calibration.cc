@@ -1,43 +1,29 @@
 #include "shadow/latency/calibration.h"
 
 #include <sys/sysinfo.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
 #include <chrono>
-#include <csignal>
 #include <fstream>
 #include <numeric>
-#include <thread>
 
-#include "base/clock.h"
 #include "emu/worker_protocol.h"
-#include "ptrace/proc.h"
-#include "ptrace/target.h"
-#include "shadow/latency/answer_time.h"
-#include "shadow/latency/load_timer.h"
+#include "shadow/latency/chase_measurement.h"
 #include "shadow/latency/pointer_chase.h"
-#include "shadow/latency/session_processors.h"
-#include "shadow/latency/timer_layout.h"
+#include "shadow/latency/processor_use.h"
 
 namespace shadowprof {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using std::chrono::milliseconds;
 
-constexpr int stops_per_chase = 40;
-constexpr int loads_per_stop = 32;
-// The process is our own: nobody waits for it. What takes longer waits for processors.
-constexpr milliseconds stop_limit{100};
-// Fewer tell too little about a level.
-constexpr std::uint64_t least_loads = 256;
-// What a load of a chase takes at most, so that all of it can be visited before it is measured.
-constexpr std::chrono::nanoseconds slowest_visit{150};
-constexpr milliseconds longest_visit{200};
-constexpr milliseconds between_stops{2};
-constexpr std::uint64_t largest_chase = std::uint64_t{256} << 20;
+// Beyond what any TLB reaches. No cache needs to be smaller: each line is flushed.
+constexpr std::uint64_t memory_chase = std::uint64_t{64} << 20;
+// Of all chases, made again while they tell too little. An idle machine takes half a second, a busy
+// one two seconds.
+constexpr std::chrono::seconds longest_calibration{5};
+constexpr std::chrono::milliseconds longest_pass{1500};
 
 // A chase, and which level it is to be of.
 struct ChasePlan {
@@ -45,6 +31,11 @@ struct ChasePlan {
     std::uint64_t bytes;
     ChaseKind kind = ChaseKind::plain;
 };
+
+// That the third level is so much larger than the second that a chase can be in it alone.
+bool has_level_of_its_own(const CacheSizes& sizes) {
+    return sizes.l3 > 2 * sizes.l2;
+}
 
 std::vector<ChasePlan> plans(const CacheSizes& sizes) {
     std::vector<ChasePlan> list;
@@ -57,107 +48,13 @@ std::vector<ChasePlan> plans(const CacheSizes& sizes) {
         list.push_back(
             {"", std::bit_floor(sizes.l2 / 2) * (page_bytes / line_bytes), ChaseKind::one_a_page});
     // No more than it takes: of what the whole machine shares, others may have most.
-    if (sizes.l3 > 2 * sizes.l2) add("L3", 2 * sizes.l2);
+    if (has_level_of_its_own(sizes)) add("L3", 2 * sizes.l2);
     struct sysinfo memory = {};
     sysinfo(&memory);
     const auto free = static_cast<std::uint64_t>(memory.freeram) * memory.mem_unit;
-    const auto last = std::bit_floor(std::min(largest_chase, free / 4));
+    const auto last = std::bit_floor(std::min(memory_chase, free / 4));
     list.push_back({"memory", last, ChaseKind::flushed});
-    list.push_back({"", last});
     return list;
-}
-
-// A chase that is stopped and measured again and again.
-class Measurement {
-  public:
-    Measurement(WaitHub& hub, const ChaseMemory& memory, bool flushed)
-        : hub_(hub), memory_(memory), flushed_(flushed) {}
-
-    Result<void> run();
-    const CycleHistogram& cycles() const { return cycles_; }
-    // Of the same loads, made again at once.
-    const CycleHistogram& repeated() const { return repeated_; }
-    double load_us() const {
-        return loads_ ? static_cast<double>(nanoseconds_) / 1e3 / static_cast<double>(loads_) : 0;
-    }
-
-  private:
-    Result<void> measure(Target& target);
-    Result<void> time_loads(Target& target, StoppedThread& thread);
-
-    WaitHub& hub_;
-    const ChaseMemory& memory_;
-    const bool flushed_;
-    std::optional<ScratchMemory> scratch_;
-    CycleHistogram cycles_, repeated_;
-    std::uint64_t loads_ = 0, nanoseconds_ = 0;
-};
-
-Result<void> Measurement::run() {
-    TRY_ASSIGN(const pid_t child, fork_chaser(memory_));
-    Result<void> measured;
-    {
-        auto target = Target::attach(hub_, child);
-        measured = target ? measure(**target) : Result<void>(target.error());
-        kill(child, SIGKILL);
-        (void)hub_.reap(child);
-        if (target) (*target)->handle({child, WaitStatus::decode(SIGKILL)});
-    }
-    return measured;
-}
-
-Result<void> Measurement::measure(Target& target) {
-    const auto lines = static_cast<std::int64_t>(memory_.lines());
-    const auto visit = std::min<std::chrono::nanoseconds>(2 * lines * slowest_visit, longest_visit);
-    std::this_thread::sleep_for(visit);
-    for (int i = 0; i < stops_per_chase; ++i) {
-        const auto stat = read_proc_stat(target.pid());
-        const SessionProcessors processors(stat ? stat->cpu : -1, 0);
-        std::this_thread::sleep_for(between_stops);
-        TRY_ASSIGN(auto stop, target.stop(Target::Sleepers::stop));
-        if (stop.threads().empty()) continue;
-        if (!scratch_) {
-            TRY_ASSIGN(auto scratch, ScratchMemory::inject(stop, timer_code(), timer_data_bytes));
-            scratch_.emplace(std::move(scratch));
-            continue;
-        }
-        TRY(time_loads(target, stop.threads().front()));
-    }
-    if (loads_ < least_loads)
-        return Error{ErrorCode::unsupported, 0, "the machine is too busy to be calibrated"};
-    return {};
-}
-
-Result<void> Measurement::time_loads(Target& target, StoppedThread& thread) {
-    TRY_ASSIGN(const auto registers, thread.registers());
-    GuestAddress address{registers.rax};
-    if (!memory_.contains(address)) return {};
-    const auto stat = read_thread_stat(thread.tid(), thread.tid());
-    if (flushed_)
-        for (auto [line, i] = std::pair(address, 0); i < loads_per_stop; ++i) {
-            memory_.flush(line);
-            line = memory_.next(line);
-        }
-    TRY_ASSIGN(auto session, LoadTimer::begin(thread, *scratch_, stop_limit));
-    const auto until = target.stop_began() + stop_limit;
-    const GuestAddress own = scratch_->data() + TIMER_ANSWER;
-    const auto first = session.time(own, own, until);
-    const auto now = read_thread_stat(thread.tid(), thread.tid());
-    const bool stayed = first && *first && stat && now && now->cpu == stat->cpu;
-    for (int i = 0; stayed && i < loads_per_stop; ++i) {
-        const auto start = Clock::now();
-        const auto timed = session.time(address, address, until);
-        const auto taken = Clock::now() - start;
-        if (!timed || !*timed || taken > longest_answer) break;
-        const auto again = session.time(address, address, until);
-        if (!again || !*again) break;
-        ++cycles_[(*timed)->cycles];
-        ++repeated_[(*again)->cycles];
-        ++loads_;
-        nanoseconds_ += to_ns(taken);
-        address = memory_.next(address);
-    }
-    return session.finish();
 }
 
 std::uint64_t counter_step(const CycleHistogram& cycles) {
@@ -185,7 +82,8 @@ std::optional<double> evicted(const CycleHistogram& stopped, const CycleHistogra
 // All that the chases told.
 class Findings {
   public:
-    Result<void> measure(WaitHub& hub, const ChasePlan& plan, PageKind pages);
+    Result<void> measure(WaitHub& hub, const ChasePlan& plan, PageKind pages,
+                         Clock::time_point until);
     HostCalibration result() &&;
 
   private:
@@ -198,20 +96,21 @@ class Findings {
     double load_us_ = 0;
 };
 
-Result<void> Findings::measure(WaitHub& hub, const ChasePlan& plan, PageKind pages) {
+Result<void> Findings::measure(WaitHub& hub, const ChasePlan& plan, PageKind pages,
+                               Clock::time_point until) {
     const bool sparse = plan.kind == ChaseKind::one_a_page;
     const bool huge = pages == PageKind::huge;
     if (sparse && huge) return {};
     const auto memory =
         ChaseMemory::create(plan.bytes, pages, sparse ? ChaseLines::one_a_page : ChaseLines::all);
     if (!memory) return {};
-    Measurement measurement(hub, *memory, plan.kind == ChaseKind::flushed);
-    TRY(measurement.run());
-    const auto& cycles = measurement.cycles();
-    load_us_ = std::max(load_us_, measurement.load_us());
+    TRY_ASSIGN(const auto loads,
+               measure_chase(hub, *memory, plan.kind == ChaseKind::flushed, until));
+    const auto& cycles = loads.cycles;
+    load_us_ = std::max(load_us_, loads.load_us);
     if (plan.level == "L1") {
-        add_row(plan, huge, ChaseKind::repeated, measurement.repeated());
-        add(hits_, measurement.repeated());
+        add_row(plan, huge, ChaseKind::repeated, loads.repeated);
+        add(hits_, loads.repeated);
     }
     add_row(plan, huge, plan.kind, cycles);
     add(all_, cycles);
@@ -252,7 +151,70 @@ HostCalibration Findings::result() && {
     return result;
 }
 
+const CalibrationRow* row_of(const HostCalibration& calibration, std::string_view level,
+                             bool huge_pages) {
+    const auto found = std::ranges::find_if(calibration.rows, [&](const CalibrationRow& row) {
+        return row.level == level && row.huge_pages == huge_pages &&
+               row.kind != ChaseKind::repeated;
+    });
+    return found == calibration.rows.end() ? nullptr : &*found;
+}
+
+// Loads of the two levels differ by less than what the counter can show of one of them, in the
+// middle. A load's time is off by up to two steps: one where it begins and one where it ends.
+bool is_too_near(const HostCalibration& calibration, std::string_view fast, std::string_view slow) {
+    for (const bool huge : {false, true}) {
+        const auto* a = row_of(calibration, fast, huge);
+        const auto* b = row_of(calibration, slow, huge);
+        if (a && b && b->p50 > a->p50 + 2 * calibration.host.step_cycles) return false;
+    }
+    return true;
+}
+
+Result<HostCalibration> measure_once(WaitHub& hub, Clock::time_point until) {
+    const auto sizes = read_cache_sizes();
+    const ProcessorUse use;
+    Findings findings;
+    for (const auto& plan : plans(sizes))
+        for (const auto pages : {PageKind::small, PageKind::huge})
+            TRY(findings.measure(hub, plan, pages, until));
+    auto result = std::move(findings).result();
+    TRY(check_levels(result, sizes));
+    result.others_share = use.others_share();
+    return result;
+}
+
+bool is_of(const LatencyLevel& level, std::string_view name) {
+    return ("/" + level.name + "/").find(fmt::format("/{}/", name)) != std::string::npos;
+}
+
+Result<void> check_parted(const HostCalibration& calibration, std::string_view fast,
+                          std::string_view slow) {
+    const auto joined = std::ranges::any_of(calibration.host.levels, [&](const auto& level) {
+        return is_of(level, fast) && is_of(level, slow);
+    });
+    if (!joined) return {};
+    std::string medians;
+    const auto* a = row_of(calibration, fast, false);
+    const auto* b = row_of(calibration, slow, false);
+    if (a && b) medians = fmt::format(" ({} and {} cycles)", a->p50, b->p50);
+    return Error{
+        ErrorCode::unsupported, 0,
+        fmt::format("loads of {} and of {} could not be told apart{} while the machine was "
+                    "busy; shadowprof tries again in its next run",
+                    fast, slow, medians)};
+}
+
 }  // namespace
+
+Result<void> check_levels(const HostCalibration& calibration, const CacheSizes& sizes) {
+    const bool promises_l3 = has_level_of_its_own(sizes);
+    const auto last_cache = promises_l3 ? "L3" : sizes.l2 != 0 ? "L2" : "L1";
+    TRY(check_parted(calibration, last_cache, "memory"));
+    if (promises_l3 && !is_too_near(calibration, "L2", "L3"))
+        TRY(check_parted(calibration, "L2", "L3"));
+    return {};
+}
 
 CacheSizes read_cache_sizes() {
     CacheSizes sizes;
@@ -273,11 +235,12 @@ CacheSizes read_cache_sizes() {
 }
 
 Result<HostCalibration> calibrate(WaitHub& hub) {
-    Findings findings;
-    for (const auto& plan : plans(read_cache_sizes()))
-        for (const auto pages : {PageKind::small, PageKind::huge})
-            TRY(findings.measure(hub, plan, pages));
-    return std::move(findings).result();
+    const auto until = Clock::now() + longest_calibration;
+    while (true) {
+        auto result = measure_once(hub, until);
+        const bool is_last = Clock::now() + longest_pass > until;
+        if (result || is_last || result.error().code != ErrorCode::unsupported) return result;
+    }
 }
 
 }  // namespace shadowprof

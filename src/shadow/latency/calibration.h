@@ -32,6 +32,7 @@ struct CalibrationRow {
 struct HostCalibration {
     LatencyHost host;
     std::vector<CalibrationRow> rows;
+    double others_share = 0;  // of the processors, which other programs used meanwhile
 
     friend bool operator==(const HostCalibration&, const HostCalibration&) = default;
 };
@@ -42,7 +43,12 @@ struct CacheSizes {
 };
 CacheSizes read_cache_sizes();
 
-// Measures: takes one to two seconds, and as much memory as the largest chase.
+// The levels that the sizes of the caches promise are told apart. L1 and L2 may be one, as a stop
+// evicts lines of L1, and L2 and L3 where the counter's steps are too large. Error: unsupported.
+Result<void> check_levels(const HostCalibration& calibration, const CacheSizes& sizes);
+
+// Measures, and checks the levels. Takes a second, and five where the machine is busy, and as much
+// memory as the largest chase, of 64 MiB. Error: unsupported: the machine is too busy.
 Result<HostCalibration> calibrate(WaitHub& hub);
 
 }  // namespace shadowprof

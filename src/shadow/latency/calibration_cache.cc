@@ -16,7 +16,7 @@
 namespace shadowprof {
 namespace {
 
-constexpr std::string_view first_line = "shadowprof load latencies 2";
+constexpr std::string_view first_line = "shadowprof load latencies 3";
 constexpr std::size_t most_bytes = 64 * 1024;
 constexpr std::size_t most_levels = 8, most_rows = 64;
 constexpr auto most_kind = static_cast<unsigned>(ChaseKind::one_a_page);
@@ -88,6 +88,10 @@ bool read_line(const std::string& line, HostCalibration& to) {
         host.page_walk_cycles = words.next<double>();
         return words.is_done() && is_time(*host.page_walk_cycles);
     }
+    if (words.kind() == "others_share") {
+        to.others_share = words.next<double>();
+        return words.is_done() && is_share(to.others_share);
+    }
     if (words.kind() == "evicted_l1" || words.kind() == "evicted_l2") {
         auto& share = words.kind() == "evicted_l1" ? host.evicted_l1 : host.evicted_l2;
         share = words.next<double>();
@@ -145,8 +149,9 @@ std::string calibration_key() {
 
 std::string calibration_text(std::string_view key, const HostCalibration& calibration) {
     const auto& host = calibration.host;
-    auto text = fmt::format("{}\n{}\nstep {}\nload_us {}\nhit_cycles {}\n", first_line, key,
-                            host.step_cycles, host.load_us, host.hit_cycles);
+    auto text =
+        fmt::format("{}\n{}\nothers_share {}\nstep {}\nload_us {}\nhit_cycles {}\n", first_line,
+                    key, calibration.others_share, host.step_cycles, host.load_us, host.hit_cycles);
     if (host.evicted_l1) text += fmt::format("evicted_l1 {}\n", *host.evicted_l1);
     if (host.evicted_l2) text += fmt::format("evicted_l2 {}\n", *host.evicted_l2);
     if (host.page_walk_cycles) text += fmt::format("page_walk_cycles {}\n", *host.page_walk_cycles);

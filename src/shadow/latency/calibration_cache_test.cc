@@ -14,6 +14,7 @@ namespace {
 HostCalibration some_calibration() {
     HostCalibration c;
     c.host.levels = {{"L1/L2", 0, 78, 0.99}, {"L3", 91, 130.5, 0.97}, {"memory", 260, 390, 1}};
+    c.others_share = 0.75;
     c.host.step_cycles = 26;
     c.host.load_us = 2.25;
     c.host.hit_cycles = 52.5;
@@ -77,8 +78,9 @@ TEST_CASE("a damaged file of a calibration is none") {
         {"evicted_l2 0.125", "evicted_l2 -0.1"},
         {"row L1", "row"},
         {"16384 0 0", "16384 0 4"},  // there are four kinds
+        {"others_share 0.75", "others_share 1.5"},
         {"hit_cycles 52.5", "hit_cycles -1"},
-        {"latencies 2", "latencies 3"},
+        {"latencies 3", "latencies 2"},
     };
     for (const auto& damage : damages) {
         CAPTURE(damage.second);
