@@ -96,7 +96,12 @@ OwnProcessors::OwnProcessors() : is_known_(sched_getaffinity(0, sizeof allowed_,
 }
 
 OwnProcessors::~OwnProcessors() {
-    if (is_known_) use(allowed_, {});
+    release();
+}
+
+void OwnProcessors::release() {
+    CPU_ZERO(&avoided_);
+    use(allowed_, {});
 }
 
 void OwnProcessors::avoid(const cpu_set_t& busy, std::span<const pid_t> workers) {

@@ -32,7 +32,7 @@ cpu_set_t processors_left(const cpu_set_t& allowed, const cpu_set_t& busy,
 class OwnProcessors {
   public:
     OwnProcessors();
-    // All threads may run again where they could before.
+    // Releases them.
     ~OwnProcessors();
     OwnProcessors(const OwnProcessors&) = delete;
     OwnProcessors& operator=(const OwnProcessors&) = delete;
@@ -61,6 +61,9 @@ class OwnProcessors {
         bool has_moved_ = false;
         Urgency urgency_;
     };
+    // All threads of this process may run again where they could before. It may be told what to
+    // avoid again.
+    void release();
     // All threads of this process, and the workers, are where they were before a meeting. Those
     // that were born in it inherited its processor.
     void go_back(std::span<const pid_t> workers) { use(used_, workers); }

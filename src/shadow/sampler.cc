@@ -244,6 +244,9 @@ void Sampler::finish() {
     // before.
     for (auto* source : sources_) source->end();
     runners_->end();
+    // Sources may measure the machine when they fill the profile.
+    meeting_.reset();
+    own_processors_.release();
 }
 
 SampledSoFar Sampler::so_far(DumpPart part) {
