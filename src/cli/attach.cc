@@ -49,7 +49,7 @@ Result<void> attach(const RunRequest& request, const Shielded& shielded) {
                }));
     if (shielded.is_orphaned()) return {};
     std::optional<std::string> why_nothing;
-    if (outcome.profile.sampling.instructions == 0)
+    if (outcome.profile.sampling.instructions == 0 && outcome.profile.latency.empty())
         why_nothing = why_nothing_was_seen(outcome.profile);
     TRY(deliver(std::move(outcome), request, perf_map_of(*request.options.attach_to),
                 std::move(output)));

@@ -95,6 +95,14 @@ bool wants_progress(const RunRequest& request) {
     return !request.quiet && isatty(STDERR_FILENO) && process && !shares_terminal(*process);
 }
 
+// Nothing if none were asked for.
+std::string loads_timed(const Profile& profile) {
+    if (profile.latency.empty()) return "";
+    std::uint64_t timed = 0;
+    for (const auto& load : profile.latency) timed += load.timed;
+    return fmt::format(", {} loads timed", timed);
+}
+
 }  // namespace
 
 Result<RunOutcome> with_progress(
@@ -128,8 +136,8 @@ Result<void> deliver(RunOutcome outcome, const RunRequest& request, const std::s
     if (request.quiet) return {};
     // A log gets one line; `shadowprof report` shows it the rest.
     if (isatty(STDERR_FILENO)) print_summary(profile, symbols, text_options(STDERR_FILENO), stderr);
-    say("{}, {:.1f} million instructions; profile in {}", amount_followed(profile.sampling),
-        static_cast<double>(profile.sampling.instructions) / 1e6,
+    say("{}, {:.1f} million instructions{}; profile in {}", amount_followed(profile.sampling),
+        static_cast<double>(profile.sampling.instructions) / 1e6, loads_timed(profile),
         name == "-" ? "standard output" : name);
     warn_of_gaps(profile.sampling);
     return {};

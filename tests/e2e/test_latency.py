@@ -64,6 +64,9 @@ class Latency(TestCase):
             done = self.run_command([str(SHADOWPROF), "attach", *MANY, "--duration=2s", "-o",
                                      "attached.json", str(target.pid)])
             self.assertEqual(done.code, 0, done.stderr)
+            # No sample is asked for, so none is missing.
+            self.assertRegex(done.stderr, r", \d+ loads timed; profile in ")
+            self.assertNotIn("no instructions were seen", done.stderr)
             self.assertEqual(processes.facts(target.pid), before)
             cpu = time.process_time_ns()
             self.assertEqual(processes.state(target.pid), "R", cpu)
