@@ -202,6 +202,11 @@ Result<void> set_budget(RunRequest& request, string_view value) {
     return {};
 }
 
+Result<void> set_cpu_budget(RunRequest& request, string_view value) {
+    TRY_ASSIGN(request.options.cpu_budget_percent, parse_percent(value));
+    return {};
+}
+
 Result<void> set_every(RunRequest& request, string_view value) {
     TRY_ASSIGN(const EveryValue every, parse_every(value));
     if (!request.every) request.every.emplace();
@@ -285,6 +290,10 @@ constexpr OptionRow option_rows[] = {
      "[1M]",
      set_sample_size},
     {"--budget", "PERCENT", "most slowdown of the program, as measured meanwhile [1%]", set_budget},
+    {"--cpu-budget", "PERCENT",
+     "most processor time of shadowprof itself, of one processor [25%; with --load or --burst: "
+     "none]",
+     set_cpu_budget},
     {"--burst", "TIME/TIME",
      "live samples alone: the longest stop, and how often on average, as 2ms/1s [by the budget]",
      set_burst},
@@ -481,10 +490,10 @@ Result<void> fit_sample_time(RunRequest& request) {
 Result<void> fit_exact_mode(RunRequest& request) {
     RunOptions& options = request.options;
     if (options.duration || options.max_samples || options.load || options.budget_percent ||
-        options.until_converged_percent || options.delay.count() != 0)
+        options.cpu_budget_percent || options.until_converged_percent || options.delay.count() != 0)
         return Error{ErrorCode::usage, 0,
-                     "--mode=exact follows the whole run: --load, --budget, --delay, --duration, "
-                     "--max-samples and --until-converged are for samples"};
+                     "--mode=exact follows the whole run: --load, --budget, --cpu-budget, --delay, "
+                     "--duration, --max-samples and --until-converged are for samples"};
     if (request.follow_forks.value_or(false))
         return Error{ErrorCode::unsupported, 0,
                      "--follow-forks=yes: --mode=exact follows one process alone; the processes "
@@ -660,6 +669,9 @@ std::map<std::string, std::string> describe(const RunRequest& request) {
     if (options.budget_percent || !(options.load || options.live_timing))
         text["budget"] =
             fmt::format("{}%", options.budget_percent.value_or(default_budget_percent));
+    if (options.cpu_budget_percent || !(options.load || options.live_timing))
+        text["cpu-budget"] =
+            fmt::format("{}%", options.cpu_budget_percent.value_or(default_cpu_budget_percent));
     if (options.windows) {
         text["every"] = every_text(*options.windows, options.profiles);
         text["burst-length"] = lengths_text(*options.windows, options.profiles);

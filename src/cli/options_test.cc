@@ -263,6 +263,11 @@ TEST_CASE("a budget is a percentage, and is told as it was understood") {
     CHECK(describe(*parse({"--budget=2", "prog"})).at("budget") == "2%");
     CHECK(describe(*parse({"prog"})).at("budget") == "1%");
     CHECK_FALSE(describe(*parse({"--load=1", "prog"})).contains("budget"));
+    CHECK(describe(*parse({"prog"})).at("cpu-budget") == "25%");
+    CHECK(describe(*parse({"--cpu-budget=5%", "--load=1", "prog"})).at("cpu-budget") == "5%");
+    CHECK_FALSE(describe(*parse({"--load=1", "prog"})).contains("cpu-budget"));
+    CHECK_FALSE(parse({"--cpu-budget=0", "prog"}));
+    CHECK_FALSE(parse({"--cpu-budget=5%", "--mode=exact", "prog"}));
 }
 
 TEST_CASE("data streams are asked for by length and heat") {

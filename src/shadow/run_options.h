@@ -60,6 +60,7 @@ enum class RecordInput : std::uint8_t {
 // Of RunOptions::load and budget_percent.
 inline constexpr double default_load = 0.25;
 inline constexpr double default_budget_percent = 1;
+inline constexpr double default_cpu_budget_percent = 25;
 // How long the target may stand still for a live sample, and how far apart these begin on average.
 struct LiveTiming {
     std::chrono::nanoseconds longest_stop{0};
@@ -122,6 +123,9 @@ struct RunOptions {
     // Most slowdown of the target, in percent; without a load or times of live samples it has a
     // default.
     std::optional<double> budget_percent;
+    // Most processor time of shadowprof itself, in percent of one processor; without a load or
+    // times of live samples it has a default.
+    std::optional<double> cpu_budget_percent;
     RecordInput record_input = RecordInput::as_needed;
     std::optional<WindowOptions> windows;              // nothing: samples count everything
     std::chrono::nanoseconds delay{0};                 // from the start to the first sample

@@ -39,6 +39,13 @@ double budget_percent_of(const RunOptions& options) {
     return options.budget_percent.value_or(default_budget_percent);
 }
 
+// Nothing: none. Who says how many samples there are to be has asked for what they take.
+std::optional<double> cpu_budget_percent_of(const RunOptions& options) {
+    if (options.cpu_budget_percent) return options.cpu_budget_percent;
+    if (options.load || options.live_timing) return std::nullopt;
+    return default_cpu_budget_percent;
+}
+
 // Who asks for a load has asked for how long replicas live.
 WindowLength::Limits window_lengths_of(const RunOptions& options) {
     const auto shortest = options.sample_time.value_or(RunOptions::shortest_sample_time);
@@ -57,9 +64,11 @@ SamplingCosts::SamplingCosts(const RunOptions& options, WaitHub& hub)
     : options_(options),
       hub_(hub),
       costs_(measure_fault_prices(hub)),
-      window_length_(window_lengths_of(options)),
+      window_length_(window_lengths_of(options),
+                     cpu_budget_percent_of(options).value_or(default_cpu_budget_percent) / 100),
       budget_percent_(budget_percent_of(options)) {
     if (budget_percent_ != 0) budget_.emplace(measured(budget_percent_));
+    if (const auto percent = cpu_budget_percent_of(options)) cpu_budget_.emplace(*percent);
 }
 
 std::optional<double> SamplingCosts::share() const {
@@ -85,8 +94,11 @@ void SamplingCosts::pass(Clock::time_point now, double processes) {
 
 std::optional<SamplingCosts::Clock::time_point> SamplingCosts::too_dear_until(
     double cost_seconds, Clock::time_point now) const {
-    if (!budget_) return std::nullopt;
-    return budget_->too_dear_until(costs_.total_seconds(), cost_seconds, now);
+    const auto spent_until = cpu_budget_ ? cpu_budget_->spent_until() : std::nullopt;
+    if (!budget_) return spent_until;
+    const auto too_dear_until = budget_->too_dear_until(costs_.total_seconds(), cost_seconds, now);
+    // An empty one is before all others.
+    return std::max(spent_until, too_dear_until);
 }
 
 bool SamplingCosts::has_much_room(double cost_seconds, Clock::time_point now) const {
@@ -158,6 +170,7 @@ std::optional<double> SamplingCosts::observe_theft(SampledProcess& process, Cloc
 void SamplingCosts::settle(SampledProcess& process, Clock::time_point now, std::uint64_t own_cpu_ns,
                            bool is_sampling) {
     const pid_t pid = process.target->pid();
+    if (cpu_budget_) cpu_budget_->observe(now, own_cpu_ns);
     double seconds =
         process.number == recorded_process_ ? std::exchange(unsettled_syscall_seconds_, 0) : 0;
     double waited = std::exchange(process.unsettled_waiting_seconds, 0);

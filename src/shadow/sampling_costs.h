@@ -9,6 +9,7 @@
 #include "ptrace/wait_hub.h"
 #include "shadow/budget/budget.h"
 #include "shadow/budget/cost_account.h"
+#include "shadow/budget/cpu_budget.h"
 #include "shadow/budget/live_account.h"
 #include "shadow/budget/window_length.h"
 #include "shadow/input/input_recorder.h"
@@ -31,7 +32,7 @@ class SamplingCosts {
     void set_budget(double percent, Clock::time_point now, double processes);
     // Time has passed in which so many processes ran.
     void pass(Clock::time_point now, double processes);
-    // When a sample that costs so much will be within the budget; nothing: it is.
+    // When a sample that costs so much will be within both budgets; nothing: it is.
     std::optional<Clock::time_point> too_dear_until(double cost_seconds,
                                                     Clock::time_point now) const;
     // There is a budget, and room for several such samples in it.
@@ -90,6 +91,7 @@ class SamplingCosts {
     WindowLength window_length_;
     double budget_percent_;  // that the run began with; 0: none
     std::optional<Budget> budget_;
+    std::optional<CpuBudget> cpu_budget_;
     double written_off_seconds_ = 0;  // of the budget: Budget::write_off()
     std::optional<double> syscall_stop_price_ns_;
     InputRecorder::Totals recorded_;        // the part of it that is accounted for

@@ -9,9 +9,7 @@ namespace {
 using std::chrono::duration;
 using std::chrono::nanoseconds;
 
-// Of a processor, for samples.
-constexpr double most_processors = 0.25;
-// Below this share of that, windows become longer.
+// Below this share of what samples may take, windows become longer.
 constexpr double roomy_share = 0.6;
 // Where the program waits for a larger part of our processor time, it needs that processor.
 constexpr double most_waited = 0.1;
@@ -27,7 +25,8 @@ nanoseconds within(const WindowLength::Limits& limits, double ns) {
 
 }  // namespace
 
-WindowLength::WindowLength(const Limits& limits) : limits_(limits), value_(limits.shortest) {}
+WindowLength::WindowLength(const Limits& limits, double most_processors)
+    : limits_(limits), most_processors_(most_processors), value_(limits.shortest) {}
 
 void WindowLength::observe(Clock::time_point now, std::uint64_t ours_ns, double waited_seconds) {
     if (!last_) grows_from_ = now + length_of_start;
@@ -42,9 +41,9 @@ void WindowLength::observe(Clock::time_point now, std::uint64_t ours_ns, double 
     waited_seconds_ += part * (waited_seconds / passed - waited_seconds_);
     const bool is_needed = waited_seconds_ > most_waited * ours_seconds_;
     double factor = 1;
-    if (is_needed || ours_seconds_ > most_processors)
+    if (is_needed || ours_seconds_ > most_processors_)
         factor = shrinkage;
-    else if (now >= grows_from_ && ours_seconds_ < roomy_share * most_processors)
+    else if (now >= grows_from_ && ours_seconds_ < roomy_share * most_processors_)
         factor = growth;
     value_ = within(limits_, static_cast<double>(value_.count()) * factor);
 }

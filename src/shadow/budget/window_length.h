@@ -19,7 +19,8 @@ class WindowLength {
         std::chrono::nanoseconds shortest{0}, longest{0};
     };
     // The shortest in the first second after the first observe(). The limits may be the same.
-    explicit WindowLength(const Limits& limits);
+    // `most_processors`: that samples may take.
+    WindowLength(const Limits& limits, double most_processors);
 
     std::chrono::nanoseconds value() const { return value_; }
     // `ours_ns`: processor time of this process and the workers until now. `waited_seconds`: what a
@@ -33,6 +34,7 @@ class WindowLength {
     };
 
     Limits limits_;
+    double most_processors_;
     std::chrono::nanoseconds value_;
     std::optional<Look> last_;
     Clock::time_point grows_from_;

@@ -7,6 +7,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
+constexpr double a_quarter = 0.25;  // of a processor
 constexpr WindowLength::Limits limits = {300us, 3ms};
 
 // After so many looks, a tenth of a second apart, at each of which so much more was used up.
@@ -25,28 +26,28 @@ std::chrono::nanoseconds after(WindowLength& length, int looks, double ours_seco
 }  // namespace
 
 TEST_CASE("windows are long where processors idle") {
-    WindowLength length(limits);
+    WindowLength length(limits, a_quarter);
     CHECK(length.value() == limits.shortest);
     CHECK(after(length, 30, 0.005, 0.0001) == limits.longest);
 }
 
 TEST_CASE("windows are short in the first second") {
-    WindowLength length(limits);
+    WindowLength length(limits, a_quarter);
     CHECK(after(length, 10, 0.005, 0.0001) == limits.shortest);
 }
 
 TEST_CASE("windows are short where the program waits for our processors") {
-    WindowLength length(limits);
+    WindowLength length(limits, a_quarter);
     CHECK(after(length, 20, 0.005, 0.004) == limits.shortest);
 }
 
 TEST_CASE("windows are short where emulation takes more than a quarter of a processor") {
-    WindowLength length(limits);
+    WindowLength length(limits, a_quarter);
     CHECK(after(length, 40, 0.05, 0) == limits.shortest);
 }
 
 TEST_CASE("processor time that went with a worker is none") {
-    WindowLength length(limits);
+    WindowLength length(limits, a_quarter);
     const WindowLength::Clock::time_point begin;
     length.observe(begin, 5'000'000'000, 0);
     length.observe(begin + 100ms, 1'000'000, 0);
@@ -54,7 +55,7 @@ TEST_CASE("processor time that went with a worker is none") {
 }
 
 TEST_CASE("a length that was asked for stays") {
-    WindowLength length({1ms, 1ms});
+    WindowLength length({1ms, 1ms}, a_quarter);
     CHECK(length.value() == 1ms);
     CHECK(after(length, 20, 0.005, 0) == 1ms);
     CHECK(after(length, 20, 0.05, 0.05) == 1ms);

@@ -1,0 +1,25 @@
+#include "shadow/budget/cpu_budget.h"
+
+#include <algorithm>
+
+namespace shadowprof {
+
+using std::chrono::duration;
+
+void CpuBudget::observe(Clock::time_point now, std::uint64_t own_cpu_ns) {
+    const auto before = last_.value_or(Look{now, own_cpu_ns});
+    last_ = Look{now, own_cpu_ns};
+    const auto passed = duration<double>(now - before.time).count();
+    // A worker that has died takes its time with it.
+    const auto taken = own_cpu_ns - std::min(own_cpu_ns, before.own_cpu_ns);
+    left_seconds_ += processors_ * passed - static_cast<double>(taken) / 1e9;
+    left_seconds_ = std::min(left_seconds_, most_saved_seconds);
+}
+
+std::optional<CpuBudget::Clock::time_point> CpuBudget::spent_until() const {
+    if (!last_ || left_seconds_ >= 0) return std::nullopt;
+    return last_->time + std::chrono::duration_cast<Clock::duration>(
+                             duration<double>(-left_seconds_ / processors_));
+}
+
+}  // namespace shadowprof

@@ -1,0 +1,40 @@
+// What processor time shadowprof itself may take: a share of a processor, earned as time passes.
+// Emulation takes other processors than the program's where there are any, so it is no part of what
+// the program is slowed by (budget.h).
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+
+namespace shadowprof {
+
+class CpuBudget {
+  public:
+    using Clock = std::chrono::steady_clock;
+
+    // `percent` of one processor; more than 0.
+    explicit CpuBudget(double percent) : processors_(percent / 100) {}
+
+    // `own_cpu_ns`: processor time of this process and its workers until now. The first call begins
+    // it.
+    void observe(Clock::time_point now, std::uint64_t own_cpu_ns);
+    // When more may be taken; nothing: it may, or nothing has been observed.
+    std::optional<Clock::time_point> spent_until() const;
+
+  private:
+    struct Look {
+        Clock::time_point time;
+        std::uint64_t own_cpu_ns = 0;
+    };
+
+    // What may be taken before it is earned, and be saved: modules are read and code is translated
+    // when a program begins, and again when it turns to something else.
+    static constexpr double most_saved_seconds = 0.5;
+
+    double processors_;
+    std::optional<Look> last_;
+    double left_seconds_ = most_saved_seconds;
+};
+
+}  // namespace shadowprof
