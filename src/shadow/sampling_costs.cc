@@ -196,6 +196,11 @@ void SamplingCosts::settle(SampledProcess& process, Clock::time_point now, std::
     process.kinds.on_pages(read_anonymous_pages(pid).value_or(0));
 }
 
+nanoseconds SamplingCosts::window_length(const SampledProcess& process) const {
+    const auto known = process.kinds.known_cost_seconds(SampleKind::shadow);
+    return window_length_.worth(known ? *known : most_shadow_seconds(process));
+}
+
 double SamplingCosts::most_shadow_seconds(const SampledProcess& process) const {
     const auto pages = process.kinds.pages();
     return fork_seconds + fork_seconds_per_page * static_cast<double>(pages) +

@@ -69,8 +69,8 @@ class SamplingCosts {
     double total_seconds() const { return costs_.total_seconds(); }
     // The price of a fault that a fork has induced, by itself, while the replica lives.
     double fault_seconds() const { return costs_.fault_prices().seconds({.copied = 1}); }
-    // How long the window of the next sample by time is to be.
-    std::chrono::nanoseconds window_length() const { return window_length_.value(); }
+    // How long the window of the process's next shadow sample is to be.
+    std::chrono::nanoseconds window_length(const SampledProcess& process) const;
     // What a shadow sample of the process costs it at most, if its replica lives no longer than
     // usual.
     double most_shadow_seconds(const SampledProcess& process) const;

@@ -114,7 +114,7 @@ Result<void> ShadowSamples::fork_in_stop(SampledProcess& process, ShadowShot& sh
 void ShadowSamples::watch_window(SampledProcess& process, ShadowShot& shot) {
     const auto& threads = shot.job.threads;
     if (!options_.sample_time || !process.speeds.may_have_window()) return;
-    const auto length = std::max(costs_.window_length(), process.storms.least_window());
+    const auto length = std::max(costs_.window_length(process), process.storms.least_window());
     auto limits = window_limits(options_, process.speeds, length);
     limits.has_other_threads = process.target->thread_count() > 1;
     auto watch =

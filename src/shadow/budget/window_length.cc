@@ -14,6 +14,9 @@ constexpr double roomy_share = 0.6;
 // Where the program waits for a larger part of our processor time, it needs that processor.
 constexpr double most_waited = 0.1;
 constexpr double growth = 1.3;
+// What a window is worth of what it costs, and how many longest windows that may be.
+constexpr double share_of_cost = 0.25;
+constexpr int most_longest = 2;
 constexpr double shrinkage = 0.7;
 constexpr std::chrono::seconds length_of_start{1};
 // The smoothed rates are those of about the last second.
@@ -28,6 +31,12 @@ nanoseconds within(const WindowLength::Limits& limits, double ns) {
 WindowLength::WindowLength(const Limits& limits, double most_processors)
     : limits_(limits), most_processors_(most_processors), value_(limits.shortest) {}
 
+nanoseconds WindowLength::worth(double cost_seconds) const {
+    if (is_needed_ || limits_.shortest == limits_.longest) return value_;
+    const auto wanted = nanoseconds(static_cast<std::int64_t>(share_of_cost * cost_seconds * 1e9));
+    return std::max(value_, std::min(wanted, most_longest * limits_.longest));
+}
+
 void WindowLength::observe(Clock::time_point now, std::uint64_t ours_ns, double waited_seconds) {
     if (!last_) grows_from_ = now + length_of_start;
     const auto before = last_.value_or(Look{now, ours_ns});
@@ -39,9 +48,9 @@ void WindowLength::observe(Clock::time_point now, std::uint64_t ours_ns, double 
     const auto ours = static_cast<double>(ours_ns - std::min(ours_ns, before.ours_ns)) / 1e9;
     ours_seconds_ += part * (ours / passed - ours_seconds_);
     waited_seconds_ += part * (waited_seconds / passed - waited_seconds_);
-    const bool is_needed = waited_seconds_ > most_waited * ours_seconds_;
+    is_needed_ = waited_seconds_ > most_waited * ours_seconds_ || ours_seconds_ > most_processors_;
     double factor = 1;
-    if (is_needed || ours_seconds_ > most_processors_)
+    if (is_needed_)
         factor = shrinkage;
     else if (now >= grows_from_ && ours_seconds_ < roomy_share * most_processors_)
         factor = growth;

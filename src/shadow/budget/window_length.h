@@ -22,7 +22,11 @@ class WindowLength {
     // `most_processors`: that samples may take.
     WindowLength(const Limits& limits, double most_processors);
 
+    // Of samples that cost the program next to nothing.
     std::chrono::nanoseconds value() const { return value_; }
+    // Of those that cost it so much, wherever they end: a quarter of that at least, up to twice the
+    // longest, unless the processors are needed. With so few of them, their emulation takes little.
+    std::chrono::nanoseconds worth(double cost_seconds) const;
     // `ours_ns`: processor time of this process and the workers until now. `waited_seconds`: what a
     // process has waited for it since the last call, at most (ProcessorTheft).
     void observe(Clock::time_point now, std::uint64_t ours_ns, double waited_seconds);
@@ -40,6 +44,7 @@ class WindowLength {
     Clock::time_point grows_from_;
     // Smoothed, in a second of time.
     double ours_seconds_ = 0, waited_seconds_ = 0;
+    bool is_needed_ = false;  // a processor that we take, or more of it than we may take
 };
 
 }  // namespace shadowprof

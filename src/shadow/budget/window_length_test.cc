@@ -46,6 +46,19 @@ TEST_CASE("windows are short where emulation takes more than a quarter of a proc
     CHECK(after(length, 40, 0.05, 0) == limits.shortest);
 }
 
+TEST_CASE("windows of dear samples are long, but where processors are needed") {
+    WindowLength idle(limits, a_quarter);
+    CHECK(idle.worth(0.001) == limits.shortest);
+    CHECK(idle.worth(0.008) == 2ms);
+    CHECK(idle.worth(1) == 6ms);
+    CHECK(after(idle, 30, 0.005, 0.0001) == limits.longest);
+    CHECK(idle.worth(0.008) == limits.longest);
+    WindowLength busy(limits, a_quarter);
+    after(busy, 20, 0.005, 0.004);
+    CHECK(busy.worth(0.02) == limits.shortest);
+    CHECK(WindowLength({1ms, 1ms}, a_quarter).worth(0.02) == 1ms);
+}
+
 TEST_CASE("processor time that went with a worker is none") {
     WindowLength length(limits, a_quarter);
     const WindowLength::Clock::time_point begin;
