@@ -15,13 +15,15 @@ namespace {
 // A stack does not grow nearer to what lies below it (stack_guard_gap of Linux).
 constexpr std::uint64_t stack_gap_bytes = 256 * page_bytes;
 
+// That come along with the first one of a chunk; a power of two.
+constexpr unsigned few_pages = 4;
+
 bool is_accessible(const Mapping& m) {
     return m.readable || m.writable || m.executable;
 }
 
-// A few pages of its chunk around an address.
-std::uint16_t first_touch_pages(GuestAddress address) {
-    constexpr unsigned pages = 4;
+// So many pages of its chunk around an address.
+std::uint16_t pages_around(GuestAddress address, unsigned pages) {
     const auto place = address.value / page_bytes % 16 / pages * pages;
     return static_cast<std::uint16_t>(((1u << pages) - 1) << place);
 }
@@ -125,8 +127,10 @@ GuestMemory::Fault GuestMemory::on_fault(GuestAddress address, bool is_write) {
 
 bool GuestMemory::fetch(const Mapping& mapping, GuestAddress address) {
     ++counters_.fetches;
-    if (const auto* known = chunk_of(address); known && (known->kept & page_bit(address)))
+    if (auto* known = chunk_of(address); known && (known->kept & page_bit(address))) {
+        known->again = static_cast<std::uint16_t>(known->again | page_bit(address));
         return use_kept(mapping, address.page(), 1);
+    }
     const GuestAddress chunk_start{address.value & ~(chunk_bytes - 1)};
     const auto first = std::max(chunk_start, mapping.start);
     const auto last = std::min(chunk_start + chunk_bytes, mapping.end);
@@ -136,8 +140,11 @@ bool GuestMemory::fetch(const Mapping& mapping, GuestAddress address) {
     for (auto page = first; page < last; page = page + page_bytes)
         if (fresh_.contains(page) == fresh)
             wanted = static_cast<std::uint16_t>(wanted | page_bit(page));
-    // The first touch of a chunk may well be the only one.
-    if (!chunk.in_place()) wanted = static_cast<std::uint16_t>(wanted & first_touch_pages(address));
+    // The first touch of a chunk may well be the only one. Where pages stay, those that are needed
+    // are soon there, and others take time of a stop.
+    const bool is_first = use_ == PageUse::again ? chunk.touched == 0 : !chunk.in_place();
+    const auto around = pages_around(address, use_ == PageUse::again ? 1 : few_pages);
+    if (is_first) wanted = static_cast<std::uint16_t>(wanted & around);
     wanted = static_cast<std::uint16_t>(wanted & ~chunk.in_place());
     if (is_aliased(mapping)) return place_alias(mapping, address.page());
     for_each_run(wanted, [&](unsigned start, unsigned count) {

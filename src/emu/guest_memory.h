@@ -187,7 +187,9 @@ class GuestMemory final : public GuestSpace {
         // ones are read before the guest runs, and can be written to here; no other can be reached.
         std::uint16_t kept = 0;
         std::uint16_t hot = 0;
-        std::uint16_t touched = 0;  // in this run, for the first time
+        std::uint16_t touched = 0;   // in this run, for the first time
+        std::uint16_t again = 0;     // of these, what an earlier run had touched or come by
+        std::uint16_t on_trial = 0;  // not read ahead, to see whether it is touched again
         // Where writes are tracked, counted in comparisons: how long dirty pages stay so, since
         // when they are, and when they became clean.
         std::uint16_t patience = 1;
@@ -249,6 +251,9 @@ class GuestMemory final : public GuestSpace {
     bool has_run_ = false;    // in this sample, with PageUse::again, and for the first time
     bool keeps_ = false;      // between two samples: pages are kept
     std::uint64_t runs_ = 0;  // with PageUse::again
+    // Pages that were touched in one run and not read ahead in the next one, and how many of them
+    // were touched again. A program that is not known yet is taken to come back to its pages.
+    std::uint64_t trials_ = 4, returns_ = 4;
     std::uint64_t comparisons_ = 0;
     bool compared_ = false;  // in this interval
     std::vector<MemoryDifference> replaced_differences_;

@@ -16,6 +16,17 @@ constexpr std::size_t most_kept_pages = 2048;
 // Nobody sees whether a page that was read ahead is touched. In turns, one in so many has to be
 // touched again to be read ahead further.
 constexpr std::uint64_t runs_between_trials = 8;
+// Of the pages that a run touches for the first time, one in four is on trial in the next one.
+// Where fewer than a quarter of those are touched again, as in large tables that are read at
+// random, pages are read ahead only when a second run has touched them.
+constexpr std::uint64_t least_returns = 4;
+constexpr std::uint64_t most_trials = 256;  // after which they count half
+
+// One page in four, without a pattern (Fibonacci hashing: Knuth, The Art of Computer Programming,
+// volume 3, 6.4).
+bool may_be_on_trial(GuestAddress page) {
+    return page.value / page_bytes * 0x9e3779b97f4a7c15 >> 62 == 0;
+}
 
 bool is_file_code(const Mapping& m) {
     return m.is_file() && !m.shared && m.executable && !m.writable;
@@ -91,6 +102,10 @@ void GuestMemory::keep_pages() {
     }
     keep_within_limit();
     runs_ += has_run_;
+    if (trials_ > most_trials) {
+        trials_ /= 2;
+        returns_ /= 2;
+    }
 }
 
 void GuestMemory::keep_pages(GuestAddress chunk_start, Chunk& chunk, std::size_t& hot) {
@@ -99,6 +114,14 @@ void GuestMemory::keep_pages(GuestAddress chunk_start, Chunk& chunk, std::size_t
     };
     std::uint16_t dropped = 0, closed = 0, opened = 0;
     Chunk now;
+    if (has_run_) {
+        trials_ += static_cast<std::uint64_t>(std::popcount(chunk.on_trial));
+        returns_ += static_cast<std::uint64_t>(
+            std::popcount(static_cast<std::uint16_t>(chunk.on_trial & chunk.touched)));
+    } else {
+        now.on_trial = chunk.on_trial;
+    }
+    const bool come_back = least_returns * returns_ >= trials_;
     const Mapping* mapping = nullptr;
     for_each_run(chunk.in_place(), [&](unsigned first, unsigned count) {
         for (unsigned i = first; i < first + count; ++i) {
@@ -117,8 +140,11 @@ void GuestMemory::keep_pages(GuestAddress chunk_start, Chunk& chunk, std::size_t
             set(now.kept, bit);
             const bool is_due = (page.value / page_bytes + runs_) % runs_between_trials == 0;
             const bool was_hot = chunk.hot & bit;
-            const bool is_wanted =
-                has_run_ ? (chunk.touched & bit) || (was_hot && !is_due) : was_hot;
+            const bool is_first = (chunk.touched & bit) && !(chunk.again & bit);
+            const bool is_on_trial = has_run_ && is_first && may_be_on_trial(page);
+            if (is_on_trial) set(now.on_trial, bit);
+            const bool is_worth_it = (chunk.again & bit) || (is_first && come_back && !is_on_trial);
+            const bool is_wanted = has_run_ ? is_worth_it || (was_hot && !is_due) : was_hot;
             if (is_wanted && hot < most_hot_pages) {
                 ++hot;
                 set(now.hot, bit);
