@@ -15,7 +15,7 @@ namespace {
 // A stack does not grow nearer to what lies below it (stack_guard_gap of Linux).
 constexpr std::uint64_t stack_gap_bytes = 256 * page_bytes;
 
-// That come along with the first one of a chunk; a power of two.
+// So many pages are fetched when one of a chunk is touched for the first time; a power of two.
 constexpr unsigned few_pages = 4;
 
 bool is_accessible(const Mapping& m) {
@@ -128,8 +128,9 @@ GuestMemory::Fault GuestMemory::on_fault(GuestAddress address, bool is_write) {
 bool GuestMemory::fetch(const Mapping& mapping, GuestAddress address) {
     ++counters_.fetches;
     if (auto* known = chunk_of(address); known && (known->kept & page_bit(address))) {
+        if (!use_kept(mapping, address.page(), 1)) return false;
         known->again = static_cast<std::uint16_t>(known->again | page_bit(address));
-        return use_kept(mapping, address.page(), 1);
+        return true;
     }
     const GuestAddress chunk_start{address.value & ~(chunk_bytes - 1)};
     const auto first = std::max(chunk_start, mapping.start);
@@ -140,8 +141,8 @@ bool GuestMemory::fetch(const Mapping& mapping, GuestAddress address) {
     for (auto page = first; page < last; page = page + page_bytes)
         if (fresh_.contains(page) == fresh)
             wanted = static_cast<std::uint16_t>(wanted | page_bit(page));
-    // The first touch of a chunk may well be the only one. Where pages stay, those that are needed
-    // are soon there, and others take time of a stop.
+    // The first touch of a chunk may well be the only one. Where pages stay, the needed ones are
+    // there soon, and to read others would lengthen the stop.
     const bool is_first = use_ == PageUse::again ? chunk.touched == 0 : !chunk.in_place();
     const auto around = pages_around(address, use_ == PageUse::again ? 1 : few_pages);
     if (is_first) wanted = static_cast<std::uint16_t>(wanted & around);
@@ -398,10 +399,9 @@ void GuestMemory::drop_range(GuestAddress start, GuestAddress end) {
                      [&](unsigned first, unsigned count) {
                          munmap(host(base + first * page_bytes), count * page_bytes);
                      });
-        chunk.resident = static_cast<std::uint16_t>(chunk.resident & ~inside);
-        chunk.kept = static_cast<std::uint16_t>(chunk.kept & ~inside);
-        chunk.dirty = static_cast<std::uint16_t>(chunk.dirty & ~inside);
-        chunk.watched = static_cast<std::uint16_t>(chunk.watched & ~inside);
+        for (auto* bits : {&chunk.resident, &chunk.kept, &chunk.hot, &chunk.touched, &chunk.again,
+                           &chunk.on_trial, &chunk.dirty, &chunk.watched})
+            *bits = static_cast<std::uint16_t>(*bits & ~inside);
         it = chunk.in_place() ? std::next(it) : chunks_.erase(it);
     }
 }

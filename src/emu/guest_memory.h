@@ -188,7 +188,7 @@ class GuestMemory final : public GuestSpace {
         std::uint16_t kept = 0;
         std::uint16_t hot = 0;
         std::uint16_t touched = 0;   // in this run, for the first time
-        std::uint16_t again = 0;     // of these, what an earlier run had touched or come by
+        std::uint16_t again = 0;     // of these, what was in place from an earlier run
         std::uint16_t on_trial = 0;  // not read ahead, to see whether it is touched again
         // Where writes are tracked, counted in comparisons: how long dirty pages stay so, since
         // when they are, and when they became clean.
@@ -207,6 +207,7 @@ class GuestMemory final : public GuestSpace {
     bool use_kept(const Mapping& mapping, GuestAddress first, std::uint64_t pages);
     void read_ahead(GuestAddress chunk_start, Chunk& chunk);
     void give_back(GuestAddress first, std::uint64_t pages);
+    void count_trials();
     void keep_pages();
     void keep_pages(GuestAddress chunk_start, Chunk& chunk, std::size_t& hot);
     void keep_within_limit();
@@ -252,7 +253,8 @@ class GuestMemory final : public GuestSpace {
     bool keeps_ = false;      // between two samples: pages are kept
     std::uint64_t runs_ = 0;  // with PageUse::again
     // Pages that were touched in one run and not read ahead in the next one, and how many of them
-    // were touched again. A program that is not known yet is taken to come back to its pages.
+    // were touched again, in all runs so far, the last ones more than others. At first programs are
+    // taken to come back to their pages.
     std::uint64_t trials_ = 4, returns_ = 4;
     std::uint64_t comparisons_ = 0;
     bool compared_ = false;  // in this interval

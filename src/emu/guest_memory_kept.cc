@@ -18,7 +18,8 @@ constexpr std::size_t most_kept_pages = 2048;
 constexpr std::uint64_t runs_between_trials = 8;
 // Of the pages that a run touches for the first time, one in four is on trial in the next one.
 // Where fewer than a quarter of those are touched again, as in large tables that are read at
-// random, pages are read ahead only when a second run has touched them.
+// random, pages are read
+// ahead only when a run has touched them that found them in place.
 constexpr std::uint64_t least_returns = 4;
 constexpr std::uint64_t most_trials = 256;  // after which they count half
 
@@ -86,8 +87,8 @@ void GuestMemory::give_back(GuestAddress first, std::uint64_t pages) {
     auto& chunk = *chunk_of(first);
     for (std::uint64_t i = 0; i < pages; ++i) {
         const auto others = ~page_bit(first + i * page_bytes);
-        chunk.kept = static_cast<std::uint16_t>(chunk.kept & others);
-        chunk.hot = static_cast<std::uint16_t>(chunk.hot & others);
+        for (auto* bits : {&chunk.kept, &chunk.hot, &chunk.on_trial})
+            *bits = static_cast<std::uint16_t>(*bits & others);
     }
 }
 
@@ -95,6 +96,7 @@ void GuestMemory::keep_pages() {
     fresh_.for_each([&](GuestAddress start, GuestAddress end) { drop_range(start, end); });
     fresh_.clear();
     aliased_code_.clear();
+    if (has_run_) count_trials();
     std::size_t hot = 0;
     for (auto it = chunks_.begin(); it != chunks_.end();) {
         keep_pages({it->first * chunk_bytes}, it->second, hot);
@@ -102,10 +104,25 @@ void GuestMemory::keep_pages() {
     }
     keep_within_limit();
     runs_ += has_run_;
-    if (trials_ > most_trials) {
-        trials_ /= 2;
-        returns_ /= 2;
+}
+
+// A run that touched nothing had no time to.
+void GuestMemory::count_trials() {
+    std::uint64_t trials = 0, returns = 0, touched = 0;
+    const auto count = [](int bits) {
+        return static_cast<std::uint64_t>(std::popcount(static_cast<std::uint16_t>(bits)));
+    };
+    for (const auto& [number, chunk] : chunks_) {
+        trials += count(chunk.on_trial);
+        returns += count(chunk.on_trial & chunk.touched);
+        touched += count(chunk.touched);
     }
+    if (touched == 0) return;
+    trials_ += trials;
+    returns_ += returns;
+    if (trials_ <= most_trials) return;
+    trials_ /= 2;
+    returns_ /= 2;
 }
 
 void GuestMemory::keep_pages(GuestAddress chunk_start, Chunk& chunk, std::size_t& hot) {
@@ -114,13 +131,6 @@ void GuestMemory::keep_pages(GuestAddress chunk_start, Chunk& chunk, std::size_t
     };
     std::uint16_t dropped = 0, closed = 0, opened = 0;
     Chunk now;
-    if (has_run_) {
-        trials_ += static_cast<std::uint64_t>(std::popcount(chunk.on_trial));
-        returns_ += static_cast<std::uint64_t>(
-            std::popcount(static_cast<std::uint16_t>(chunk.on_trial & chunk.touched)));
-    } else {
-        now.on_trial = chunk.on_trial;
-    }
     const bool come_back = least_returns * returns_ >= trials_;
     const Mapping* mapping = nullptr;
     for_each_run(chunk.in_place(), [&](unsigned first, unsigned count) {
@@ -144,7 +154,8 @@ void GuestMemory::keep_pages(GuestAddress chunk_start, Chunk& chunk, std::size_t
             const bool is_on_trial = has_run_ && is_first && may_be_on_trial(page);
             if (is_on_trial) set(now.on_trial, bit);
             const bool is_worth_it = (chunk.again & bit) || (is_first && come_back && !is_on_trial);
-            const bool is_wanted = has_run_ ? is_worth_it || (was_hot && !is_due) : was_hot;
+            const bool stays_hot = was_hot && !is_due && !is_on_trial;
+            const bool is_wanted = has_run_ ? is_worth_it || stays_hot : was_hot;
             if (is_wanted && hot < most_hot_pages) {
                 ++hot;
                 set(now.hot, bit);
@@ -164,6 +175,7 @@ void GuestMemory::keep_pages(GuestAddress chunk_start, Chunk& chunk, std::size_t
     });
     protect(closed, PROT_NONE);
     protect(opened, PROT_READ | PROT_WRITE);
+    if (!has_run_) now.on_trial = static_cast<std::uint16_t>(chunk.on_trial & now.in_place());
     chunk = now;
 }
 
@@ -182,6 +194,7 @@ void GuestMemory::keep_within_limit() {
         });
         chunk.resident = 0;
         chunk.kept = chunk.hot;
+        chunk.on_trial = static_cast<std::uint16_t>(chunk.on_trial & ~cold);
         it = chunk.in_place() ? std::next(it) : chunks_.erase(it);
     }
 }

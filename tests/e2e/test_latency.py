@@ -9,7 +9,7 @@ from harness import SHADOWPROF, TestCase, cannot_time_loads, main, victim
 
 CHASE = victim("chase")
 # As often as they can be had: nothing here is about what they cost.
-MANY = ("--profiles=latency", "--budget=50%")
+MANY = ("--profiles=latency", "--budget=50%", "--cpu-budget=100")
 
 
 class Latency(TestCase):

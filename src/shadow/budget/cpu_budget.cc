@@ -18,8 +18,8 @@ void CpuBudget::observe(Clock::time_point now, std::uint64_t own_cpu_ns) {
 
 std::optional<CpuBudget::Clock::time_point> CpuBudget::spent_until() const {
     if (!last_ || left_seconds_ >= 0) return std::nullopt;
-    return last_->time +
-           std::chrono::round<Clock::duration>(duration<double>(-left_seconds_ / processors_));
+    return last_->time + std::chrono::round<Clock::duration>(duration<double>(
+                             std::min(-left_seconds_ / processors_, longest_wait_seconds)));
 }
 
 }  // namespace shadowprof

@@ -32,6 +32,8 @@ class CpuBudget {
     // when a program begins, and again when it turns to something else.
     static constexpr double most_saved_seconds = 0.5;
 
+    static constexpr double longest_wait_seconds = 3600;
+
     double processors_;
     std::optional<Look> last_;
     double left_seconds_ = most_saved_seconds;

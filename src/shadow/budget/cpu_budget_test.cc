@@ -39,6 +39,13 @@ TEST_CASE("what is not taken is saved, but not for long") {
     CHECK(budget.spent_until() == at(1h + 100ms));
 }
 
+TEST_CASE("a tiny budget makes samples wait, and not for ever") {
+    CpuBudget budget(1e-12);
+    budget.observe(at(0ms), 0);
+    budget.observe(at(0ms), 600 * ms);
+    CHECK(budget.spent_until() == at(1h));
+}
+
 TEST_CASE("a worker that dies takes its time with it") {
     CpuBudget budget(50);
     budget.observe(at(0ms), 2000 * ms);

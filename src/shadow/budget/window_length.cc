@@ -32,7 +32,7 @@ WindowLength::WindowLength(const Limits& limits, double most_processors)
     : limits_(limits), most_processors_(most_processors), value_(limits.shortest) {}
 
 nanoseconds WindowLength::worth(double cost_seconds) const {
-    if (is_needed_ || limits_.shortest == limits_.longest) return value_;
+    if (!last_ || is_needed_ || limits_.shortest == limits_.longest) return value_;
     const auto wanted = nanoseconds(static_cast<std::int64_t>(share_of_cost * cost_seconds * 1e9));
     return std::max(value_, std::min(wanted, most_longest * limits_.longest));
 }

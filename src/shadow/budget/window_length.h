@@ -25,7 +25,8 @@ class WindowLength {
     // Of samples that cost the program next to nothing.
     std::chrono::nanoseconds value() const { return value_; }
     // Of those that cost it so much, wherever they end: a quarter of that at least, up to twice the
-    // longest, unless the processors are needed. With so few of them, their emulation takes little.
+    // longest, unless the processors are needed, or nothing was observed. With so few of them,
+    // their emulation takes little.
     std::chrono::nanoseconds worth(double cost_seconds) const;
     // `ours_ns`: processor time of this process and the workers until now. `waited_seconds`: what a
     // process has waited for it since the last call, at most (ProcessorTheft).

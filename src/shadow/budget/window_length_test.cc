@@ -48,6 +48,8 @@ TEST_CASE("windows are short where emulation takes more than a quarter of a proc
 
 TEST_CASE("windows of dear samples are long, but where processors are needed") {
     WindowLength idle(limits, a_quarter);
+    CHECK(idle.worth(0.008) == limits.shortest);
+    idle.observe({}, 0, 0);
     CHECK(idle.worth(0.001) == limits.shortest);
     CHECK(idle.worth(0.008) == 2ms);
     CHECK(idle.worth(1) == 6ms);

@@ -7,7 +7,7 @@ namespace shadowprof {
 namespace {
 
 // Other programs used more of the processors than it is likely that they do now.
-bool may_be_bettered(const HostCalibration& known) {
+bool is_worth_repeating(const HostCalibration& known) {
     constexpr double quiet = 0.25, much_less = 0.5;
     return known.others_share > quiet && share_wanted_now() < much_less * known.others_share;
 }
@@ -17,7 +17,7 @@ bool may_be_bettered(const HostCalibration& known) {
 Result<HostCalibration> calibrated_host(WaitHub& hub) {
     const auto key = calibration_key();
     auto known = read_calibration(key);
-    if (known && !may_be_bettered(*known)) return *std::move(known);
+    if (known && !is_worth_repeating(*known)) return *std::move(known);
     auto measured = calibrate(hub);
     if (known && !(measured && measured->others_share < known->others_share))
         return *std::move(known);

@@ -24,6 +24,7 @@ constexpr std::uint64_t memory_chase = std::uint64_t{64} << 20;
 // one two seconds.
 constexpr std::chrono::seconds longest_calibration{5};
 constexpr std::chrono::milliseconds longest_pass{1500};
+constexpr double quiet_share = 0.05;  // of the processors, that others use
 
 // A chase, and which level it is to be of.
 struct ChasePlan {
@@ -46,7 +47,8 @@ std::vector<ChasePlan> plans(const CacheSizes& sizes) {
     add("L2", sizes.l2 / 2);
     if (sizes.l2 != 0)
         list.push_back(
-            {"", std::bit_floor(sizes.l2 / 2) * (page_bytes / line_bytes), ChaseKind::one_a_page});
+            {"", std::min(std::bit_floor(sizes.l2 / 2) * (page_bytes / line_bytes), memory_chase),
+             ChaseKind::one_a_page});
     // No more than it takes: of what the whole machine shares, others may have most.
     if (has_level_of_its_own(sizes)) add("L3", 2 * sizes.l2);
     struct sysinfo memory = {};
@@ -190,24 +192,30 @@ bool is_of(const LatencyLevel& level, std::string_view name) {
 
 Result<void> check_parted(const HostCalibration& calibration, std::string_view fast,
                           std::string_view slow) {
-    const auto joined = std::ranges::any_of(calibration.host.levels, [&](const auto& level) {
-        return is_of(level, fast) && is_of(level, slow);
-    });
-    if (!joined) return {};
+    const auto level_of_name = [&](std::string_view name) {
+        return std::ranges::find_if(calibration.host.levels,
+                                    [&](const auto& level) { return is_of(level, name); });
+    };
+    for (const auto name : {fast, slow})
+        if (level_of_name(name) == calibration.host.levels.end())
+            return Error{ErrorCode::unsupported, 0,
+                         fmt::format("loads of {} could not be measured", name)};
+    if (level_of_name(fast) != level_of_name(slow)) return {};
     std::string medians;
     const auto* a = row_of(calibration, fast, false);
     const auto* b = row_of(calibration, slow, false);
     if (a && b) medians = fmt::format(" ({} and {} cycles)", a->p50, b->p50);
-    return Error{
-        ErrorCode::unsupported, 0,
-        fmt::format("loads of {} and of {} could not be told apart{} while the machine was "
-                    "busy; shadowprof tries again in its next run",
-                    fast, slow, medians)};
+    return Error{ErrorCode::unsupported, 0,
+                 fmt::format("loads of {} and of {} could not be told apart{}, as on a busy "
+                             "machine; shadowprof tries again in its next run",
+                             fast, slow, medians)};
 }
 
 }  // namespace
 
 Result<void> check_levels(const HostCalibration& calibration, const CacheSizes& sizes) {
+    if (sizes.l1 == 0)
+        return Error{ErrorCode::unsupported, 0, "the kernel does not say how large the caches are"};
     const bool promises_l3 = has_level_of_its_own(sizes);
     const auto last_cache = promises_l3 ? "L3" : sizes.l2 != 0 ? "L2" : "L1";
     TRY(check_parted(calibration, last_cache, "memory"));
@@ -237,8 +245,11 @@ CacheSizes read_cache_sizes() {
 Result<HostCalibration> calibrate(WaitHub& hub) {
     const auto until = Clock::now() + longest_calibration;
     while (true) {
+        const ProcessorUse use;
         auto result = measure_once(hub, until);
-        const bool is_last = Clock::now() + longest_pass > until;
+        // On a quiet machine it would come out as it has.
+        const bool is_last =
+            Clock::now() + longest_pass > until || use.others_share() < quiet_share;
         if (result || is_last || result.error().code != ErrorCode::unsupported) return result;
     }
 }

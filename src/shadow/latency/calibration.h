@@ -47,8 +47,9 @@ CacheSizes read_cache_sizes();
 // evicts lines of L1, and L2 and L3 where the counter's steps are too large. Error: unsupported.
 Result<void> check_levels(const HostCalibration& calibration, const CacheSizes& sizes);
 
-// Measures, and checks the levels. Takes a second, and five where the machine is busy, and as much
-// memory as the largest chase, of 64 MiB. Error: unsupported: the machine is too busy.
+// Measures, and checks the levels. Takes half a second, and five where the machine is busy, and 64
+// MiB of memory. Error: unsupported: the machine is too busy, or does not tell enough of its
+// caches.
 Result<HostCalibration> calibrate(WaitHub& hub);
 
 }  // namespace shadowprof

@@ -59,6 +59,13 @@ TEST_CASE("L2 and L3 may be one level only where the counter cannot show how the
     CHECK(check_levels(mixed, three_levels));
 }
 
+TEST_CASE("what was not measured is not told apart") {
+    CHECK_FALSE(check_levels(calibration_of({{"memory", 294}}), {}));
+    CHECK_FALSE(check_levels(calibration_of({{"L1", 54}, {"L2", 62}, {"L3", 124}}), three_levels));
+    CHECK_FALSE(
+        check_levels(calibration_of({{"L1", 54}, {"L2", 62}, {"memory", 294}}), three_levels));
+}
+
 TEST_CASE("where there is no L3, L2 and memory must be told apart") {
     CHECK(check_levels(calibration_of({{"L1", 54}, {"L2", 62}, {"memory", 294}}), without_l3));
     CHECK_FALSE(

@@ -29,7 +29,8 @@ constexpr int loads_per_stop = 32;
 // The process is our own: nobody waits for it. What takes longer waits for processors.
 constexpr milliseconds stop_limit{100};
 // Fewer tell too little about a level.
-constexpr std::size_t least_stops = 8;
+constexpr std::size_t least_stops = 16;
+constexpr std::size_t least_quiet_stops = 8;
 // What a load of a chase that fits a cache takes at most.
 constexpr nanoseconds slowest_load{40};
 // Before a stop, so that what the last one left in the caches is gone.
@@ -93,6 +94,9 @@ Result<void> ChaseMeasurement::measure(Target& target) {
     while (stops_.size() < stops_per_chase && Clock::now() < until_) {
         const auto stat = read_proc_stat(target.pid());
         const SessionProcessors processors(stat ? stat->cpu : -1, 0);
+        if (!processors.has_moved())
+            return Error{ErrorCode::unsupported, 0,
+                         "loads can be timed only where shadowprof may use two processors"};
         if (const auto runs = runs_behind_visit(target.pid())) TRY(time_in_stop(target, *runs));
     }
     return {};
@@ -163,7 +167,7 @@ Result<void> ChaseMeasurement::time_loads(Target& target, StoppedThread& thread)
 ChaseLoads ChaseMeasurement::loads() {
     std::ranges::sort(stops_, {}, [](const StopLoads& stop) { return median(stop.cycles); });
     ChaseLoads result;
-    for (std::size_t i = 0; i < (stops_.size() + 3) / 4; ++i) {
+    for (std::size_t i = 0; i < std::max(stops_.size() / 4, least_quiet_stops); ++i) {
         for (const auto& [cycles, count] : stops_[i].cycles) result.cycles[cycles] += count;
         for (const auto& [cycles, count] : stops_[i].repeated) result.repeated[cycles] += count;
     }

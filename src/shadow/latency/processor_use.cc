@@ -48,7 +48,8 @@ double ProcessorUse::others_share() const {
     return all > 0 ? std::clamp(others / all, 0.0, 1.0) : 0;
 }
 
-// The fourth word of proc_loadavg(5) begins with the threads that run or would; one is ours.
+// The first word of proc_loadavg(5) is the mean of a minute. The fourth begins with the threads
+// that run or would now; one is ours.
 double share_wanted_now() {
     std::ifstream in("/proc/loadavg");
     double minute = 0, five_minutes = 0, quarter = 0;
@@ -56,7 +57,8 @@ double share_wanted_now() {
     in >> minute >> five_minutes >> quarter >> running;
     if (!in) return 0;
     const auto processors = std::max(sysconf(_SC_NPROCESSORS_ONLN), 1L);
-    return std::clamp(static_cast<double>(running - 1) / static_cast<double>(processors), 0.0, 1.0);
+    const auto wanted = std::max(minute, static_cast<double>(running - 1));
+    return std::clamp(wanted / static_cast<double>(processors), 0.0, 1.0);
 }
 
 }  // namespace shadowprof

@@ -6,7 +6,8 @@
 
 namespace shadowprof {
 
-// What they use from its construction on. The kernel counts ticks, of some milliseconds.
+// What they, the target among them, use from its construction on. The kernel counts ticks, of some
+// milliseconds.
 class ProcessorUse {
   public:
     ProcessorUse();
@@ -23,7 +24,8 @@ class ProcessorUse {
     Seconds begun_;
 };
 
-// A share of all processors that others want at this moment; 0 where the kernel does not say.
+// A share of all processors that others, the target among them, want now or did in the last minute;
+// 0 where the kernel does not say.
 double share_wanted_now();
 
 }  // namespace shadowprof

@@ -14,6 +14,7 @@ class SessionProcessors {
     // `worker` 0: there is none.
     SessionProcessors(int busy, pid_t worker);
     ~SessionProcessors();
+    bool has_moved() const { return moved_; }
     SessionProcessors(const SessionProcessors&) = delete;
     SessionProcessors& operator=(const SessionProcessors&) = delete;
 
