@@ -18,8 +18,7 @@ constexpr std::size_t most_kept_pages = 2048;
 constexpr std::uint64_t runs_between_trials = 8;
 // Of the pages that a run touches for the first time, one in four is on trial in the next one.
 // Where fewer than a quarter of those are touched again, as in large tables that are read at
-// random, pages are read
-// ahead only when a run has touched them that found them in place.
+// random, pages are read ahead only when a run has touched them that found them in place.
 constexpr std::uint64_t least_returns = 4;
 constexpr std::uint64_t most_trials = 256;  // after which they count half
 
