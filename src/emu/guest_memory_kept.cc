@@ -16,9 +16,9 @@ constexpr std::size_t most_kept_pages = 2048;
 // Nobody sees whether a page that was read ahead is touched. In turns, one in so many has to be
 // touched again to be read ahead further.
 constexpr std::uint64_t runs_between_trials = 8;
-// Of the pages that a run touches for the first time, one in four is on trial in the next one.
-// Where fewer than a quarter of those are touched again, as in large tables that are read at
-// random, pages are read ahead only when a run has touched them that found them in place.
+// One in four of the pages that a run touches first is on trial: the next run does not read it
+// ahead. Fewer than a quarter of these may be touched again, as in large tables that are read at
+// random. Then a page is read ahead only when a run touches it that has found it in place.
 constexpr std::uint64_t least_returns = 4;
 constexpr std::uint64_t most_trials = 256;  // after which they count half
 

@@ -1,25 +1,15 @@
 #include "shadow/profiling.h"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <chrono>
 #include <utility>
 
+#include "base/cpu_time.h"
 #include "profile/invariance.h"
 #include "shadow/host.h"
 
 namespace shadowprof {
 namespace {
-
-double cpu_seconds(int who) {
-    rusage usage = {};
-    getrusage(who, &usage);
-    const auto seconds = [](const timeval& t) {
-        return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
-    };
-    return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
 
 // Of this process and its workers.
 double profiler_cpu_seconds(const Profile& profile) {

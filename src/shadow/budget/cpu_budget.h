@@ -1,4 +1,5 @@
-// What processor time shadowprof itself may take: a share of a processor, earned as time passes.
+// Limits the processor time of shadowprof itself to a share of a processor. It is earned as time
+// passes.
 // Emulation takes other processors than the program's where there are any, so it is no part of what
 // the program is slowed by (budget.h).
 #pragma once
@@ -28,8 +29,8 @@ class CpuBudget {
         std::uint64_t own_cpu_ns = 0;
     };
 
-    // What may be taken before it is earned, and be saved: modules are read and code is translated
-    // when a program begins, and again when it turns to something else.
+    // So much may be taken in advance, and so much may be saved. A program that begins, or turns to
+    // something else, has its modules read and its code translated.
     static constexpr double most_saved_seconds = 0.5;
 
     static constexpr double longest_wait_seconds = 3600;

@@ -14,8 +14,9 @@ constexpr double roomy_share = 0.6;
 // Where the program waits for a larger part of our processor time, it needs that processor.
 constexpr double most_waited = 0.1;
 constexpr double growth = 1.3;
-// What a window is worth of what it costs, and how many longest windows that may be.
+// A dear sample's window is this share of its cost, ...
 constexpr double share_of_cost = 0.25;
+// ... and no more than so many of the longest.
 constexpr int most_longest = 2;
 constexpr double shrinkage = 0.7;
 constexpr std::chrono::seconds length_of_start{1};

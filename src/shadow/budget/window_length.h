@@ -22,11 +22,11 @@ class WindowLength {
     // `most_processors`: that samples may take.
     WindowLength(const Limits& limits, double most_processors);
 
-    // Of samples that cost the program next to nothing.
+    // The least window of any sample.
     std::chrono::nanoseconds value() const { return value_; }
-    // Of those that cost it so much, wherever they end: a quarter of that at least, up to twice the
-    // longest, unless the processors are needed, or nothing was observed. With so few of them,
-    // their emulation takes little.
+    // The window of a sample that costs the program so much: at least a quarter of the cost, and at
+    // most twice the longest. Dear samples are few, so their emulation takes little. Where
+    // processors are needed, or nothing was observed, it is value().
     std::chrono::nanoseconds worth(double cost_seconds) const;
     // `ours_ns`: processor time of this process and the workers until now. `waited_seconds`: what a
     // process has waited for it since the last call, at most (ProcessorTheft).

@@ -175,14 +175,12 @@ bool is_too_near(const HostCalibration& calibration, std::string_view fast, std:
 
 Result<HostCalibration> measure_once(WaitHub& hub, Clock::time_point until) {
     const auto sizes = read_cache_sizes();
-    const ProcessorUse use;
     Findings findings;
     for (const auto& plan : plans(sizes))
         for (const auto pages : {PageKind::small, PageKind::huge})
             TRY(findings.measure(hub, plan, pages, until));
     auto result = std::move(findings).result();
     TRY(check_levels(result, sizes));
-    result.others_share = use.others_share();
     return result;
 }
 
@@ -247,9 +245,10 @@ Result<HostCalibration> calibrate(WaitHub& hub) {
     while (true) {
         const ProcessorUse use;
         auto result = measure_once(hub, until);
+        const auto others_share = use.others_share();
+        if (result) result->others_share = others_share;
         // On a quiet machine it would come out as it has.
-        const bool is_last =
-            Clock::now() + longest_pass > until || use.others_share() < quiet_share;
+        const bool is_last = Clock::now() + longest_pass > until || others_share < quiet_share;
         if (result || is_last || result.error().code != ErrorCode::unsupported) return result;
     }
 }

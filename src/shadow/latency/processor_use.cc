@@ -1,6 +1,5 @@
 #include "shadow/latency/processor_use.h"
 
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,20 +8,9 @@
 #include <numeric>
 #include <string>
 
+#include "base/cpu_time.h"
+
 namespace shadowprof {
-namespace {
-
-double seconds_of(int who) {
-    struct rusage usage = {};
-    getrusage(who, &usage);
-    const auto seconds = [](const timeval& time) {
-        return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
-    };
-    return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
-
-}  // namespace
-
 ProcessorUse::ProcessorUse() : begun_(read()) {}
 
 // The first line of proc_stat(5): user, nice, system, idle, iowait, irq, softirq and steal.
@@ -38,7 +26,7 @@ ProcessorUse::Seconds ProcessorUse::read() {
     const auto all = std::accumulate(ticks.begin(), ticks.end(), 0.0);
     return {.all = all / per_second,
             .busy = (all - ticks[idle] - ticks[io_wait]) / per_second,
-            .own = seconds_of(RUSAGE_SELF) + seconds_of(RUSAGE_CHILDREN)};
+            .own = cpu_seconds(RUSAGE_SELF) + cpu_seconds(RUSAGE_CHILDREN)};
 }
 
 double ProcessorUse::others_share() const {
