@@ -666,12 +666,10 @@ std::map<std::string, std::string> describe(const RunRequest& request) {
         text["stream-heat"] = fmt::format("{}%", options.streams.least_heat_percent);
     }
     if (options.load) text["load"] = fmt::format("{}", *options.load);
-    if (options.budget_percent || !(options.load || options.live_timing))
-        text["budget"] =
-            fmt::format("{}%", options.budget_percent.value_or(default_budget_percent));
-    if (options.cpu_budget_percent || !(options.load || options.live_timing))
-        text["cpu-budget"] =
-            fmt::format("{}%", options.cpu_budget_percent.value_or(default_cpu_budget_percent));
+    if (const auto percent = options.budget_in_force())
+        text["budget"] = fmt::format("{}%", *percent);
+    if (const auto percent = options.cpu_budget_in_force())
+        text["cpu-budget"] = fmt::format("{}%", *percent);
     if (options.windows) {
         text["every"] = every_text(*options.windows, options.profiles);
         text["burst-length"] = lengths_text(*options.windows, options.profiles);

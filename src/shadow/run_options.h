@@ -126,6 +126,19 @@ struct RunOptions {
     // Most processor time of shadowprof itself, in percent of one processor; without a load or
     // times of live samples it has a default.
     std::optional<double> cpu_budget_percent;
+    // The two that hold, by default or as asked for; nothing: none does.
+    std::optional<double> budget_in_force() const {
+        return has_default_budgets() || budget_percent
+                   ? std::optional(budget_percent.value_or(default_budget_percent))
+                   : std::nullopt;
+    }
+    std::optional<double> cpu_budget_in_force() const {
+        return has_default_budgets() || cpu_budget_percent
+                   ? std::optional(cpu_budget_percent.value_or(default_cpu_budget_percent))
+                   : std::nullopt;
+    }
+    // Who says how many samples there are to be has asked for what they take.
+    bool has_default_budgets() const { return !load && !live_timing; }
     RecordInput record_input = RecordInput::as_needed;
     std::optional<WindowOptions> windows;              // nothing: samples count everything
     std::chrono::nanoseconds delay{0};                 // from the start to the first sample

@@ -33,19 +33,6 @@ constexpr double least_percent_told = 0.05;
 // Samples are taken ahead of the budget's time as long as it has room for so many more.
 constexpr double samples_ahead = 3;
 
-// 0: none.
-double budget_percent_of(const RunOptions& options) {
-    if (!options.budget_percent && (options.load || options.live_timing)) return 0;
-    return options.budget_percent.value_or(default_budget_percent);
-}
-
-// Nothing: none. Who says how many samples there are to be has asked for what they take.
-std::optional<double> cpu_budget_percent_of(const RunOptions& options) {
-    if (options.cpu_budget_percent) return options.cpu_budget_percent;
-    if (options.load || options.live_timing) return std::nullopt;
-    return default_cpu_budget_percent;
-}
-
 // Who asks for a load has asked for how long replicas live.
 WindowLength::Limits window_lengths_of(const RunOptions& options) {
     const auto shortest = options.sample_time.value_or(RunOptions::shortest_sample_time);
@@ -65,10 +52,10 @@ SamplingCosts::SamplingCosts(const RunOptions& options, WaitHub& hub)
       hub_(hub),
       costs_(measure_fault_prices(hub)),
       window_length_(window_lengths_of(options),
-                     cpu_budget_percent_of(options).value_or(default_cpu_budget_percent) / 100),
-      budget_percent_(budget_percent_of(options)) {
+                     options.cpu_budget_in_force().value_or(default_cpu_budget_percent) / 100),
+      budget_percent_(options.budget_in_force().value_or(0)) {
     if (budget_percent_ != 0) budget_.emplace(measured(budget_percent_));
-    if (const auto percent = cpu_budget_percent_of(options)) cpu_budget_.emplace(*percent);
+    if (const auto percent = options.cpu_budget_in_force()) cpu_budget_.emplace(*percent);
 }
 
 std::optional<double> SamplingCosts::share() const {
