@@ -270,6 +270,27 @@ TEST_CASE("a stop of a sleeper whose stop is said to be invisible changes nothin
     }
 }
 
+TEST_CASE("a thread that waits for a futex is left asleep once it is known to wake up seldom") {
+    const auto own = read_thread_runs(::getpid(), ::gettid());
+    if (!own || own->runs == 0) return;  // the kernel does not count
+    Shared<Scene> scene;
+    const SceneEnd end{*scene};
+    TestHub hub;
+    Child child(hub, [&] {
+        ::syscall(SYS_futex, &scene->word, FUTEX_WAIT, 0, nullptr);
+        return 0;
+    });
+    auto target = Target::attach(hub, child.pid());
+    need(target);
+    REQUIRE(pump_until(hub, **target, [&] { return is_asleep(child.pid()); }));
+    CHECK(pump_until(hub, **target, [&] {
+        auto stop = (*target)->stop(Target::Sleepers::leave_seldom);
+        return need(stop).threads().empty();
+    }));
+    auto stop = (*target)->stop(Target::Sleepers::leave_alone);
+    CHECK(need(stop).threads().size() == 1);
+}
+
 TEST_CASE("a nanosleep that wants to know the rest is not stopped, and its rest stays as it was") {
     Shared<Scene> scene;
     const SceneEnd end{*scene};

@@ -28,6 +28,7 @@
 #include "ptrace/syscall_site.h"
 #include "ptrace/syscall_watcher.h"
 #include "ptrace/wait_hub.h"
+#include "ptrace/wake_rate.h"
 #include "ptrace/zombies.h"
 
 namespace shadowprof {
@@ -151,9 +152,10 @@ class Target {
 
     // What to do about threads asleep in a system call (sleep_state.h).
     enum class Sleepers : std::uint8_t {
-        leave_alone,  // all sleep on, but for futex waits
-        stop_unseen,  // only those are stopped that cannot notice
-        stop,         // all are stopped
+        leave_seldom,  // as leave_alone, and futex waits of threads that seldom wake up, too
+        leave_alone,   // all sleep on, but for futex waits
+        stop_unseen,   // only those are stopped that cannot notice
+        stop,          // all are stopped
     };
 
     // Stops all threads. Not while another ScopedStop lives.
@@ -233,6 +235,7 @@ class Target {
         bool left_out = false;           // of the current stop
         bool dead = false;               // a leader that ended before its other threads
         std::optional<RestartedCall> restarted;
+        WakeRate wakes;
     };
 
     Target(WaitHub& hub, pid_t pid, Forks forks);
@@ -241,7 +244,7 @@ class Target {
     Result<bool> seize_new();
     Result<void> seize(pid_t tid);
     bool has_uninterruptible() const;
-    bool is_left_asleep(pid_t tid, Sleepers sleepers) const;
+    bool is_left_asleep(pid_t tid, Thread& thread, Sleepers sleepers) const;
     static void interrupt(pid_t tid);
     void interrupt_all(Sleepers sleepers);
     void take_status(pid_t tid, const WaitStatus& status, bool stopping);

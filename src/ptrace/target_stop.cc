@@ -35,7 +35,7 @@ void Target::interrupt(pid_t tid) {
 
 Result<ScopedStop> Target::stop(Sleepers sleepers, StopLimits limits) {
     for (auto& [tid, thread] : threads_)
-        thread.left_out = thread.dead || (!thread.stop && is_left_asleep(tid, sleepers));
+        thread.left_out = thread.dead || (!thread.stop && is_left_asleep(tid, thread, sleepers));
     if (!urgency_) urgency_ = last_urgency_.lock();
     if (!urgency_) last_urgency_ = urgency_ = std::make_shared<const Urgency>();
     StopCourse course(limits, urgency_->is_granted(), Clock::now());
@@ -51,16 +51,22 @@ Result<ScopedStop> Target::stop(Sleepers sleepers, StopLimits limits) {
     for (const auto& [tid, thread] : threads_) {
         if (thread.stop) stopped.emplace_back(*hub_, tid, *thread.stop);
     }
+    for (const StoppedThread& thread : stopped) threads_[thread.tid()].wakes.note_stop();
     ScopedStop stop(*this, std::move(stopped));
     if (!result) return std::move(result).error();
     return stop;
 }
 
-bool Target::is_left_asleep(pid_t tid, Sleepers sleepers) const {
+bool Target::is_left_asleep(pid_t tid, Thread& thread, Sleepers sleepers) const {
     if (sleepers == Sleepers::stop) return false;
     const auto call = read_sleeping_call(pid_, tid);
-    if (!call || call->is_futex_wait() || call->bears_child()) return false;
-    if (sleepers != Sleepers::leave_alone && !is_stop_visible(pid_, *call)) return false;
+    if (!call || call->bears_child()) return false;
+    if (call->is_futex_wait()) {
+        if (const auto runs = read_thread_runs(pid_, tid))
+            thread.wakes.look(Clock::now(), runs->runs);
+        if (sleepers != Sleepers::leave_seldom || !thread.wakes.is_seldom()) return false;
+    }
+    if (sleepers == Sleepers::stop_unseen && !is_stop_visible(pid_, *call)) return false;
     // A thread that is uninterruptible, as one that waits for the lock of its mappings, is back in
     // a moment; so it is stopped there.
     if (read_thread_state(pid_, tid).value_or('X') != 'S') return false;
@@ -74,7 +80,7 @@ void Target::interrupt_all(Sleepers sleepers) {
     const bool look_again = threads_.size() > 1;
     for (auto& [tid, thread] : threads_) {
         if (thread.left_out || thread.stop) continue;
-        if (look_again && is_left_asleep(tid, sleepers))
+        if (look_again && is_left_asleep(tid, thread, sleepers))
             thread.left_out = true;
         else
             interrupt(tid);

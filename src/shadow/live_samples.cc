@@ -113,7 +113,7 @@ Result<LiveShot> LiveSamples::take_in_time(SampledProcess& process, LivePlan& pl
     const RunsBeforeStop before(target);
     if (waits_for_us(process, before)) return LiveShot{.was_stopped = false, .later = true};
     TRY_ASSIGN(auto stop,
-               target.stop(Target::Sleepers::leave_alone,
+               target.stop(Target::Sleepers::leave_seldom,
                            live_stop_limits(usable_time(target.thread_count()), processor_wait)));
     was_stopped = true;
     if (const auto moment = another_moment(target, design_.random()))

@@ -1,0 +1,56 @@
+// How often a thread wakes up. One that seldom does is not worth waking for a sample.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+
+namespace shadowprof {
+
+class WakeRate {
+  public:
+    using Clock = std::chrono::steady_clock;
+
+    // `runs`: how often it was given a processor until `now` (ThreadRuns::runs).
+    void look(Clock::time_point now, std::uint64_t runs) {
+        if (!begin_) {
+            begin(now, runs);
+            return;
+        }
+        const auto watched = now - begin_->time;
+        if (watched < shortest_watch) return;
+        const std::chrono::duration<double> seconds = watched;
+        const auto by_itself = std::max(runs, begin_->runs + by_stops_) - begin_->runs - by_stops_;
+        rate_ = static_cast<double>(by_itself) / seconds.count();
+        if (watched >= watch) begin(now, runs);
+    }
+
+    // It was stopped: one that sleeps is given a processor to stop on, and another to fall asleep.
+    void note_stop() { by_stops_ += 2; }
+
+    // Few of its wake-ups fall within a sample: into one in seven of 6 ms, the longest window.
+    // False until it was watched for 0.1 s.
+    bool is_seldom() const { return rate_ && *rate_ <= most_a_second; }
+
+  private:
+    static constexpr auto shortest_watch = std::chrono::milliseconds(100);
+    static constexpr auto watch = std::chrono::seconds(1);
+    static constexpr double most_a_second = 25;
+
+    struct Look {
+        Clock::time_point time;
+        std::uint64_t runs;
+    };
+
+    void begin(Clock::time_point now, std::uint64_t runs) {
+        begin_ = Look{now, runs};
+        by_stops_ = 0;
+    }
+
+    std::optional<Look> begin_;
+    std::uint64_t by_stops_ = 0;  // since then
+    std::optional<double> rate_;  // wake-ups a second
+};
+
+}  // namespace shadowprof
