@@ -142,10 +142,10 @@ bool GuestMemory::fetch(const Mapping& mapping, GuestAddress address) {
         if (fresh_.contains(page) == fresh)
             wanted = static_cast<std::uint16_t>(wanted | page_bit(page));
     // The first touch of a chunk may well be the only one. Where pages stay, the needed ones are
-    // there soon, and to read others would lengthen the stop.
-    const bool is_first = use_ == PageUse::again ? chunk.touched == 0 : !chunk.in_place();
-    const auto around = pages_around(address, use_ == PageUse::again ? 1 : few_pages);
-    if (is_first) wanted = static_cast<std::uint16_t>(wanted & around);
+    // there soon, and to read others would lengthen the stop: each touch doubles what is read.
+    unsigned pages = chunk.in_place() ? chunk_pages : few_pages;
+    if (use_ == PageUse::again) pages = std::min(1u << std::popcount(chunk.touched), 16u);
+    wanted = static_cast<std::uint16_t>(wanted & pages_around(address, pages));
     wanted = static_cast<std::uint16_t>(wanted & ~chunk.in_place());
     if (is_aliased(mapping)) return place_alias(mapping, address.page());
     for_each_run(wanted, [&](unsigned start, unsigned count) {

@@ -110,17 +110,32 @@ TEST_CASE("what came along with a page and was not touched is out of reach until
     Samples s;
     s.begin({data(0, 64)});
     CHECK(s.touch(5) == 1);
-    CHECK(faults_at(s.memory.host(page(6))));
-    CHECK(s.touch(9) == 1);  // the second one brings the rest of their 16
-    CHECK(!faults_at(s.memory.host(page(6))));
+    CHECK(s.touch(9) == 1);  // the second one of 16 brings a neighbour
+    CHECK(!faults_at(s.memory.host(page(8))));
     s.next({data(0, 64)});
-    CHECK(faults_at(s.memory.host(page(6))));
+    CHECK(faults_at(s.memory.host(page(8))));
     const auto placed = s.placed();
-    CHECK(s.touch(6) == 2);
+    CHECK(s.touch(8) == 2);
     CHECK(s.placed() == placed);
     s.next({data(0, 64)});
-    CHECK(!faults_at(s.memory.host(page(6))));
-    CHECK(std::to_integer<unsigned>(*s.memory.host(page(6))) == 3);
+    CHECK(!faults_at(s.memory.host(page(8))));
+    CHECK(std::to_integer<unsigned>(*s.memory.host(page(8))) == 3);
+}
+
+TEST_CASE("each first touch in 16 pages brings twice as many of them as the last one") {
+    Samples s;
+    s.begin({data(0, 64)});
+    std::uint64_t placed = 0;
+    struct Touch {
+        std::uint64_t page, pages;
+    };
+    for (const auto& [number, pages] : {Touch{0, 1}, {2, 2}, {4, 4}, {8, 8}, {1, 1}}) {
+        s.touch(number);
+        CHECK(s.placed() - placed == pages);
+        placed = s.placed();
+    }
+    s.touch(16);  // others
+    CHECK(s.placed() - placed == 1);
 }
 
 TEST_CASE("what a sample writes is gone in the next one") {

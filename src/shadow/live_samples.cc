@@ -33,8 +33,8 @@ constexpr milliseconds place_search{5};
 // Of translating ahead: before the first sample, and so much at most after each.
 constexpr milliseconds first_preparation{20};
 constexpr milliseconds later_preparation{10};
-// Where that is at the target's expense, no more than so many times what samples translate in their
-// stops: code that is not translated by now is hardly executed.
+// No more than so many times what the last sample translated in its stop: code that is not
+// translated by now is hardly executed.
 constexpr int preparation_for_translation = 4;
 // How long a stop waits for the first thread, which is given no processor. Statuses of other
 // processes wait as long.
@@ -292,7 +292,6 @@ std::chrono::nanoseconds LiveSamples::on_finished(SampleRunner&, const SampleRep
     costs_.live_samples().add_emulation(report.counters.emulation_ns,
                                         report.counters.translation_ns);
     if (!options_.translate_ahead) return {};
-    if (!process || !process->theft.is_contended()) return later_preparation;
     return std::min<std::chrono::nanoseconds>(
         later_preparation,
         preparation_for_translation * std::chrono::nanoseconds(report.counters.translation_ns));
