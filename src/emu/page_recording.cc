@@ -38,9 +38,11 @@ void PageRecording::begin(std::uint64_t number) {
     pages_.count = 0;
     pages_.whole = number;
     wanted_ = 0;
+    is_open_ = true;
 }
 
 void PageRecording::add(GuestAddress from, std::span<const std::byte> bytes) {
+    if (!is_open_) return;
     for (; bytes.size() >= page_bytes;
          bytes = bytes.subspan(page_bytes), from = from + page_bytes) {
         if (wanted_++ >= room_) {

@@ -55,12 +55,15 @@ class PageRecording {
     // A run begins, of which all is recorded that there is room for. `number` is not 0.
     void begin(std::uint64_t number);
     void add(GuestAddress from, std::span<const std::byte> bytes);
+    // What is read from now on is not recorded.
+    void close() { is_open_ = false; }
     // When no program waits: makes room for more than the last run has read.
     void make_room();
     const RecordedPages& pages() const { return pages_; }
 
   private:
     RecordedPages& pages_;
+    bool is_open_ = false;
     std::size_t room_ = 0;    // in pages
     std::size_t wanted_ = 0;  // by the run
 };

@@ -191,11 +191,18 @@ class Conversation final : public TraceSink, public OutsideChannel, public Stepp
 // A trace that nobody wants.
 class DroppedTrace final : public TraceSink {
   public:
-    TraceBuffer acquire() override { return memory_.buffer(); }
+    // Until `deadline` passes, which must outlive this; null: for ever.
+    explicit DroppedTrace(Deadline* deadline = nullptr) : deadline_(deadline) {}
+
+    TraceBuffer acquire() override {
+        if (deadline_ && deadline_->passed()) return {};
+        return memory_.buffer();
+    }
     void submit(std::span<const std::uint64_t>, GuestThreads::Index) override {}
 
   private:
     static constexpr std::size_t words = 4096;
+    Deadline* deadline_;
     TraceMemory memory_{words};
 };
 
@@ -253,6 +260,7 @@ class Worker {
     bool run_sample(WorkerSocket::Message& message);
     std::unique_ptr<PageSource> pages_of(const StartMessage& start, UniqueFd memory);
     std::optional<SampleEnd> begin(const StartMessage& start, WorkerSocket::Message& message);
+    RehearsedMessage rehearse(GuestThreads& threads, const StartMessage& start, std::uint64_t done);
     bool compare(WorkerSocket::Message& message);
     bool translate_ahead(WorkerSocket::Message& message);
     bool time_loads(WorkerSocket::Message& message);
@@ -398,7 +406,9 @@ bool Worker::run_sample(WorkerSocket::Message& message) {
     DoneMessage done = {};
     emulator_->watch_accesses(nullptr);
     if (start->forget_code) emulator_->forget_code();
-    if (const auto refused = handler ? begin(*start, message) : SampleEnd::worker_lost) {
+    const auto refused = handler ? begin(*start, message) : SampleEnd::worker_lost;
+    const bool is_placed = !refused || *refused == SampleEnd::time;
+    if (refused) {
         done.result.end = *refused;
     } else {
         PunctualSyscalls punctual(*handler, conversation_.deadline());
@@ -423,10 +433,33 @@ bool Worker::run_sample(WorkerSocket::Message& message) {
     const bool sent = socket_.send(MessageKind::done, done, report).has_value();
     // Nobody waits for this any more; the next sample's counters have it.
     if (exact) return sent;
+    const bool rehearses = sent && start->rehearsal_ns != 0 && done.result.end == SampleEnd::time;
+    RehearsedMessage rehearsed = {};
+    if (rehearses && is_placed) rehearsed = rehearse(*threads, *start, done.result.instructions);
     emulator_->end_sample();
     pages_.reset();
     if (start->recording != 0) recording_.make_room();
-    return sent;
+    return rehearses ? socket_.send(MessageKind::rehearsed, rehearsed).has_value() : sent;
+}
+
+// What the sample would have done with more time. Of its process only what it has not read yet is
+// newer than the rest. What it translates and reads is counted for no sample.
+RehearsedMessage Worker::rehearse(GuestThreads& threads, const StartMessage& start,
+                                  std::uint64_t done) {
+    std::uint64_t spent = 0;
+    std::optional<Stopwatch> stopwatch(spent);
+    recording_.close();
+    const auto until =
+        read_clock_ns(CLOCK_MONOTONIC) + static_cast<std::int64_t>(start.rehearsal_ns);
+    conversation_.deadline() = Deadline(until);
+    RunLimits limits = start.limits;
+    limits.instructions -= std::min(limits.instructions, done);
+    EndAtCalls calls(SampleEnd::unsafe_syscall);
+    DroppedTrace dropped(&conversation_.deadline());
+    const auto result = emulator_->run(threads, limits, calls, dropped);
+    reported_ = counters();
+    stopwatch.reset();
+    return {.instructions = result.instructions, .nanoseconds = spent};
 }
 
 bool Worker::translate_ahead(WorkerSocket::Message& message) {

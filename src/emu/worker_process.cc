@@ -106,6 +106,8 @@ Result<void> WorkerProcess::begin_sample(const SampleRequest& request) {
 }
 
 Result<void> WorkerProcess::start_sample(const SampleRequest& request, RunKind kind) {
+    TRY(finish_rehearsal());
+    may_rehearse_ = request.rehearsal.count() != 0;
     inbox_.clear();
     emulated_ = false;
     in_haste_ = request.stands_still_until_ns != 0;
@@ -131,7 +133,8 @@ Result<void> WorkerProcess::start_sample(const SampleRequest& request, RunKind k
                              .forget_code = request.forget_code,
                              .uses_pages_again = request.uses_pages_again,
                              .recording = request.records_pages ? ++recording_ : 0,
-                             .stack_limit_bytes = request.stack_limit_bytes};
+                             .stack_limit_bytes = request.stack_limit_bytes,
+                             .rehearsal_ns = static_cast<std::uint64_t>(request.rehearsal.count())};
     return socket_.send(MessageKind::start, start, request.facts, request.memory_fd);
 }
 
@@ -144,6 +147,7 @@ Result<SampleOutcome> WorkerProcess::run_again(const SampleRequest& request) {
     again.memory_fd = -1;
     again.stands_still_until_ns = 0;
     again.forget_code = again.records_pages = false;
+    again.rehearsal = {};
     TRY(start_sample(again, RunKind::sample_again));
     NobodyListens nobody;
     return finish_sample(nobody);
@@ -233,9 +237,18 @@ Result<void> WorkerProcess::fetch_messages(SampleListener& listener) {
     return {};
 }
 
-Result<SampleOutcome> WorkerProcess::conclude(const WorkerSocket::Message& message) const {
+Result<RehearsedMessage> WorkerProcess::finish_rehearsal() {
+    if (!std::exchange(rehearses_, false)) return RehearsedMessage{};
+    TRY_ASSIGN(const auto message, socket_.receive(silence_limit_ms));
+    const auto rehearsed = body_of<RehearsedMessage>(message);
+    if (message.kind != MessageKind::rehearsed || !rehearsed) return nonsense();
+    return *rehearsed;
+}
+
+Result<SampleOutcome> WorkerProcess::conclude(const WorkerSocket::Message& message) {
     const auto done = body_of<DoneMessage>(message);
     if (!done || done->result.end >= SampleEnd::count) return nonsense();
+    rehearses_ = may_rehearse_ && done->result.end == SampleEnd::time;
     return SampleOutcome{done->result,
                          done->cpu,
                          done->counters,
@@ -245,6 +258,7 @@ Result<SampleOutcome> WorkerProcess::conclude(const WorkerSocket::Message& messa
 
 Result<void> WorkerProcess::set_probes(std::span<const std::string> texts,
                                        std::span<const PlaceRange> places) {
+    TRY(finish_rehearsal());
     const auto mailbox = area_.mailbox();
     std::string text;
     for (const std::string& each : texts) text.append(each).push_back('\0');
@@ -261,6 +275,7 @@ Result<void> WorkerProcess::set_probes(std::span<const std::string> texts,
 }
 
 Result<PreparedMessage> WorkerProcess::prepare(const PrepareRequest& request) {
+    TRY(finish_rehearsal());
     if (request.maps_text.size() > area_.mailbox().size())
         return Error{ErrorCode::unsupported, 0, "the program has too many memory mappings"};
     std::memcpy(area_.mailbox().data(), request.maps_text.data(), request.maps_text.size());
@@ -278,6 +293,7 @@ Result<PreparedMessage> WorkerProcess::prepare(const PrepareRequest& request) {
 }
 
 Result<void> WorkerProcess::begin_loads(const LoadsRequest& request) {
+    TRY(finish_rehearsal());
     if (request.maps_text.size() > area_.mailbox().size())
         return Error{ErrorCode::unsupported, 0, "the program has too many memory mappings"};
     std::memcpy(area_.mailbox().data(), request.maps_text.data(), request.maps_text.size());
@@ -315,6 +331,7 @@ Result<std::variant<LoadQuestion, LoadsOutcome>> WorkerProcess::next_of_loads(
 }
 
 Result<void> WorkerProcess::begin_exact(const ExactRequest& request) {
+    TRY(finish_rehearsal());
     if (request.maps_text.size() > area_.mailbox().size())
         return Error{ErrorCode::unsupported, 0, "the program has too many memory mappings"};
     std::memcpy(area_.mailbox().data(), request.maps_text.data(), request.maps_text.size());

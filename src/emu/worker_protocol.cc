@@ -12,7 +12,7 @@ namespace shadowprof {
 namespace {
 
 constexpr std::size_t max_packet_bytes = OutsideChannel::max_bytes + 16 * 1024;
-constexpr auto last_kind = MessageKind::loads_done;
+constexpr auto last_kind = MessageKind::rehearsed;
 
 union DescriptorControl {
     cmsghdr header;

@@ -44,6 +44,7 @@ enum class MessageKind : std::uint32_t {
     prepared,      // PreparedMessage
     probes_set,    // ProbesSetMessage
     loads_done,    // LoadsDone, payload: its ProbeRecords, then a LoadTally each
+    rehearsed,     // RehearsedMessage, behind done: see StartMessage::rehearsal_ns
 };
 
 // What a run begins with.
@@ -84,6 +85,14 @@ struct StartMessage {
     // The same: what is read of the snapshot is recorded, with this number; 0: it is not.
     std::uint64_t recording = 0;
     std::uint64_t stack_limit_bytes = usual_stack_limit_bytes;
+    // The same: where the run ends by its time, it goes on for as long at most when that was told,
+    // from memory that does not stand still any more, and nobody sees what it does.
+    std::uint64_t rehearsal_ns = 0;
+};
+
+struct RehearsedMessage {
+    std::uint64_t instructions;  // about
+    std::uint64_t nanoseconds;
 };
 
 // Code is to be translated ahead, from that of a process that may run.

@@ -110,6 +110,58 @@ TEST_CASE("what a snapshot shows when it stands still no longer is not taken") {
     }
 }
 
+TEST_CASE("a sample that was cut by its time is gone on with, for the next one") {
+    // mov eax, [data]; mov ebx, [data + 0x8000]; jmp to itself
+    constexpr std::array<std::uint8_t, 20> code = {0x8b, 0x05, 0xfa, 0xff, 0x00, 0x00, 0x8b,
+                                                   0x1d, 0xf4, 0x7f, 0x01, 0x00, 0xeb, 0xfe};
+    const Snapshot snapshot(code);
+    TestWorker worker;
+    auto request = snapshot.request(5000);
+    request.uses_pages_again = true;
+    request.stands_still_until_ns = 1;
+    request.rehearsal = std::chrono::hours(1);
+    Collecting cut;
+    const auto outcome = worker->run_sample(request, cut);
+    REQUIRE(outcome);
+    CHECK(outcome->result.end == SampleEnd::time);
+    CHECK(cut.instructions == 0);
+    const auto rehearsed = worker->finish_rehearsal();
+    REQUIRE(rehearsed);
+    CHECK(rehearsed->instructions > 4000);
+    CHECK(rehearsed->nanoseconds > 0);
+    const auto again = worker->finish_rehearsal();
+    REQUIRE(again);
+    CHECK(again->instructions == 0);
+
+    request.stands_still_until_ns = INT64_MAX;
+    Collecting whole;
+    const auto next = worker->run_sample(request, whole);
+    REQUIRE(next);
+    CHECK(next->result.end == SampleEnd::size);
+    CHECK(whole.instructions > 4000);
+    CHECK(next->counters.translated_blocks == 0);
+    CHECK(next->counters.pages_reread == 2);  // those with data
+    CHECK(worker->finish_rehearsal()->nanoseconds == 0);  // it was not cut
+}
+
+TEST_CASE("a rehearsal ends in time, and need not be waited for") {
+    const Snapshot snapshot(endless);
+    TestWorker worker;
+    auto request = snapshot.request(RunLimits::unlimited);
+    request.uses_pages_again = true;
+    request.stands_still_until_ns = 1;
+    request.rehearsal = std::chrono::milliseconds(1);
+    for (int i = 0; i < 3; ++i) {
+        Collecting cut;
+        const auto outcome = worker->run_sample(request, cut);
+        REQUIRE(outcome);
+        CHECK(outcome->result.end == SampleEnd::time);
+    }
+    const auto rehearsed = worker->finish_rehearsal();
+    REQUIRE(rehearsed);
+    CHECK(rehearsed->nanoseconds >= 1'000'000);
+}
+
 TEST_CASE("a sample is run again without its snapshot, to a state that it came by") {
     // loop: inc qword [data] ; inc rax ; jmp loop
     constexpr std::array<std::uint8_t, 12> code = {0x48, 0xff, 0x05, 0xf9, 0xff, 0x00,

@@ -52,13 +52,17 @@ TEST_CASE("what live samples came to") {
     account.add_emulation(100, 30);
     account.add_emulation(200, 0);
     account.add_discarded();
+    account.add_rehearsal(5000, 70);
+    account.add_rehearsal(1000, 20);
     std::map<std::string, std::uint64_t> counters;
     account.fill(counters);
     CHECK(counters == std::map<std::string, std::uint64_t>{{"bursts_cut_by_time", 2},
                                                            {"bursts_discarded", 1},
                                                            {"burst_excess_max_us", 30},
                                                            {"burst_emulation_ns", 300},
-                                                           {"burst_translation_ns", 30}});
+                                                           {"burst_translation_ns", 30},
+                                                           {"rehearsed_instructions", 6000},
+                                                           {"rehearsal_ns", 90}});
 }
 
 TEST_CASE("a copied stack is as it was, up to where it ends") {

@@ -36,6 +36,8 @@ constexpr milliseconds later_preparation{10};
 // No more than so many times what the last sample translated in its stop: code that is not
 // translated by now is hardly executed.
 constexpr int preparation_for_translation = 4;
+// How long a sample that was cut by its time is gone on with, to learn.
+constexpr milliseconds rehearsal{10};
 // How long a stop waits for the first thread, which is given no processor. Statuses of other
 // processes wait as long.
 constexpr milliseconds processor_wait{20};
@@ -156,6 +158,8 @@ LiveShot LiveSamples::take_in(ScopedStop& stop, SampledProcess& process, SampleR
     auto completed = complete(stop, std::move(job), until);
     if (!completed) return {.refusal = std::move(completed).error()};
     completed->may_have_window = wants_window(process, *completed);
+    // Where processors are short, it would be at the target's expense.
+    if (options_.translate_ahead && !process.theft.is_contended()) completed->rehearsal = rehearsal;
     if (completed->may_have_window && completed->threads.size() > 1) completed->lead_with_first();
     const pid_t thread = completed->pid();
     const Urgency urgent_worker(runner.worker_pid());
@@ -291,6 +295,8 @@ std::chrono::nanoseconds LiveSamples::on_finished(SampleRunner&, const SampleRep
     if (process) note_window(*process, report);
     costs_.live_samples().add_emulation(report.counters.emulation_ns,
                                         report.counters.translation_ns);
+    costs_.live_samples().add_rehearsal(report.rehearsed.instructions,
+                                        report.rehearsed.nanoseconds);
     if (!options_.translate_ahead) return {};
     return std::min<std::chrono::nanoseconds>(
         later_preparation,

@@ -163,6 +163,21 @@ SampleReport SampleEmulation::run(SampleJob& job, EmulationHooks& hooks) {
     return report;
 }
 
+void SampleEmulation::finish_rehearsal(const SampleJob& job, SampleReport& report) {
+    if (!begun_ || report.replace_worker) return;
+    auto rehearsed = worker_->finish_rehearsal();
+    if (!rehearsed) {
+        report.error = rehearsed.error().message;
+        report.replace_worker = true;
+        return;
+    }
+    report.rehearsed = *rehearsed;
+    if (rehearsed->nanoseconds == 0) return;
+    // The process ran meanwhile. Code that it has replaced may have been translated.
+    const auto now = read_maps_text(job.pid());
+    forget_code_ |= !now || (*now != job.maps_text && has_other_code(job.maps_text, *now));
+}
+
 // Reads the mappings of a replica, and lets the worker begin.
 Result<void> SampleEmulation::begin_replica(SampleJob& job) {
     TRY_ASSIGN(job.maps_text, read_maps_text(job.pid()));
@@ -198,7 +213,8 @@ SampleRequest SampleEmulation::request_of(const SampleJob& job,
             .memory_fd = job.memory_fd(),
             .uses_pages_again = job.live() != nullptr,
             .records_pages = job.may_have_window,
-            .stack_limit_bytes = stack_limit_bytes(job.captured.pid)};
+            .stack_limit_bytes = stack_limit_bytes(job.captured.pid),
+            .rehearsal = job.rehearsal};
 }
 
 std::optional<EarlierPages> SampleEmulation::recorded_pages() const {

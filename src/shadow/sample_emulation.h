@@ -44,6 +44,9 @@ class SampleEmulation {
     // To the end of the sample; of a live one, what is left of it.
     SampleReport run(SampleJob& job, EmulationHooks& hooks);
 
+    // Of the live sample that was run: waits for the end of its rehearsal.
+    void finish_rehearsal(const SampleJob& job, SampleReport& report);
+
     // The program counters of the stacks that the last live sample, `job`, or observe() saw.
     std::vector<GuestAddress> take_seen_addresses(const SampleJob& job);
     Result<bool> prepare(Preparation& preparation, PreparationTotals& totals) {

@@ -83,6 +83,7 @@ struct SampleJob {
     std::uint64_t window_instructions = 0;  // the same, at most
     bool lost_window = false;               // WindowWatch::is_lost()
     bool needs_window = false;              // without one it comes to nothing
+    std::chrono::nanoseconds rehearsal{0};  // SampleRequest::rehearsal, of a live sample
     // Of samples by time (RunOptions::sample_time): instructions a second of a thread of relative
     // speed 1, where there is no window.
     std::optional<double> expected_speed;
@@ -152,6 +153,7 @@ struct SampleReport {
     std::uint64_t single_stepped = 0;
     WorkerCounters counters = {};
     std::uint64_t collector_cpu_ns = 0;
+    RehearsedMessage rehearsed = {};
     BlockVector blocks;
     std::optional<SyscallReport> syscalls;
     std::optional<GuestAddress> missing;  // the replica had nothing where the sample faulted

@@ -29,12 +29,20 @@ class LiveAccount {
         translation_ns_ += translation_ns;
     }
 
+    // What was emulated behind one, for the next one (SampleRequest::rehearsal).
+    void add_rehearsal(std::uint64_t instructions, std::uint64_t ns) {
+        rehearsed_instructions_ += instructions;
+        rehearsal_ns_ += ns;
+    }
+
     void fill(std::map<std::string, std::uint64_t>& counters) const {
         counters["bursts_cut_by_time"] = cut_;
         counters["bursts_discarded"] = discarded_;
         counters["burst_excess_max_us"] = (to_ns(excess_max_) + 999) / 1000;
         counters["burst_emulation_ns"] = emulation_ns_;
         counters["burst_translation_ns"] = translation_ns_;
+        counters["rehearsed_instructions"] = rehearsed_instructions_;
+        counters["rehearsal_ns"] = rehearsal_ns_;
     }
 
   private:
@@ -42,6 +50,7 @@ class LiveAccount {
     std::uint64_t discarded_ = 0;
     std::chrono::nanoseconds excess_max_{0};
     std::uint64_t emulation_ns_ = 0, translation_ns_ = 0;
+    std::uint64_t rehearsed_instructions_ = 0, rehearsal_ns_ = 0;
 };
 
 }  // namespace shadowprof
