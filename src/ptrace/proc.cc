@@ -138,12 +138,22 @@ Result<ProcStat> ProcStat::parse(std::string_view text) {
                     *user * tick_ns,       *system * tick_ns, *cpu};
 }
 
+namespace {
+
+// A process that ends has no memory any more before its files in /proc go.
+Result<std::string> unless_empty(Result<std::string> maps_text, pid_t pid) {
+    if (!maps_text || !maps_text->empty()) return maps_text;
+    return Error{ErrorCode::gone, ESRCH, fmt::format("process {} has no memory any more", pid)};
+}
+
+}  // namespace
+
 Result<std::string> read_maps_text(pid_t pid) {
-    return read_proc_text(fmt::format("/proc/{}/maps", pid));
+    return unless_empty(read_proc_text(fmt::format("/proc/{}/maps", pid)), pid);
 }
 
 Result<std::string> read_maps_text(pid_t pid, std::chrono::steady_clock::time_point until) {
-    return read_proc_text(fmt::format("/proc/{}/maps", pid), until);
+    return unless_empty(read_proc_text(fmt::format("/proc/{}/maps", pid), until), pid);
 }
 
 Result<std::string> read_smaps_text(pid_t pid) {

@@ -58,7 +58,8 @@ struct AuxiliaryEntry {
 Result<std::string> read_proc_text(
     const std::string& path,
     std::optional<std::chrono::steady_clock::time_point> until = std::nullopt);
-// What MemoryMap::parse() reads.
+// What MemoryMap::parse() reads, not empty. Error `gone` also where the process has no memory any
+// more.
 Result<std::string> read_maps_text(pid_t pid);
 // The same; ErrorCode::interrupted if it takes longer than `until`.
 Result<std::string> read_maps_text(pid_t pid, std::chrono::steady_clock::time_point until);

@@ -2,6 +2,7 @@
 
 #include <elf.h>
 #include <sys/auxv.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -72,6 +73,17 @@ TEST_CASE("a process that is gone is ErrorCode::gone") {
     CHECK(read_thread_ids(nobody).error().code == ErrorCode::gone);
     ProcessMemory memory(nobody);
     CHECK(!read_value<int>(memory, {0x1000}));
+}
+
+TEST_CASE("a process that has ended has no mappings, which is no empty list of them") {
+    const pid_t child = ::fork();
+    if (child == 0) ::_exit(0);
+    REQUIRE(child > 0);
+    siginfo_t info;
+    REQUIRE(::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT) == 0);
+    const auto maps = read_maps_text(child);
+    CHECK_FALSE(maps);
+    ::waitpid(child, nullptr, 0);
 }
 
 TEST_CASE("each sleep of a thread is followed by one more run, where the kernel counts them") {
