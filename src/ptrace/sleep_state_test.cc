@@ -284,7 +284,8 @@ TEST_CASE("a thread that waits for a futex is left asleep once it is known to wa
     need(target);
     REQUIRE(pump_until(hub, **target, [&] { return is_asleep(child.pid()); }));
     CHECK(pump_until(hub, **target, [&] {
-        auto stop = (*target)->stop(Target::Sleepers::leave_seldom);
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        auto stop = (*target)->stop(Target::Sleepers::leave_rarely_woken);
         return need(stop).threads().empty();
     }));
     auto stop = (*target)->stop(Target::Sleepers::leave_alone);

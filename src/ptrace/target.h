@@ -152,10 +152,10 @@ class Target {
 
     // What to do about threads asleep in a system call (sleep_state.h).
     enum class Sleepers : std::uint8_t {
-        leave_seldom,  // as leave_alone, and futex waits of threads that seldom wake up, too
-        leave_alone,   // all sleep on, but for futex waits
-        stop_unseen,   // only those are stopped that cannot notice
-        stop,          // all are stopped
+        leave_rarely_woken,  // as leave_alone, and futex waits of threads that seldom wake up, too
+        leave_alone,         // all sleep on, but for futex waits
+        stop_unseen,         // only those are stopped that cannot notice
+        stop,                // all are stopped
     };
 
     // Stops all threads. Not while another ScopedStop lives.
@@ -236,6 +236,7 @@ class Target {
         bool dead = false;               // a leader that ended before its other threads
         std::optional<RestartedCall> restarted;
         WakeRate wakes;
+        bool waits_for_futex = false;  // before the last stop
     };
 
     Target(WaitHub& hub, pid_t pid, Forks forks);
@@ -244,7 +245,9 @@ class Target {
     Result<bool> seize_new();
     Result<void> seize(pid_t tid);
     bool has_uninterruptible() const;
-    bool is_left_asleep(pid_t tid, Thread& thread, Sleepers sleepers) const;
+    std::optional<SleepingCall> look_at(pid_t tid, Thread& thread) const;
+    bool is_left_asleep(pid_t tid, const std::optional<SleepingCall>& call,
+                        Sleepers sleepers) const;
     static void interrupt(pid_t tid);
     void interrupt_all(Sleepers sleepers);
     void take_status(pid_t tid, const WaitStatus& status, bool stopping);

@@ -35,7 +35,8 @@ void Target::interrupt(pid_t tid) {
 
 Result<ScopedStop> Target::stop(Sleepers sleepers, StopLimits limits) {
     for (auto& [tid, thread] : threads_)
-        thread.left_out = thread.dead || (!thread.stop && is_left_asleep(tid, thread, sleepers));
+        thread.left_out = thread.dead || (!thread.stop && sleepers != Sleepers::stop &&
+                                          is_left_asleep(tid, look_at(tid, thread), sleepers));
     if (!urgency_) urgency_ = last_urgency_.lock();
     if (!urgency_) last_urgency_ = urgency_ = std::make_shared<const Urgency>();
     StopCourse course(limits, urgency_->is_granted(), Clock::now());
@@ -51,21 +52,30 @@ Result<ScopedStop> Target::stop(Sleepers sleepers, StopLimits limits) {
     for (const auto& [tid, thread] : threads_) {
         if (thread.stop) stopped.emplace_back(*hub_, tid, *thread.stop);
     }
-    for (const StoppedThread& thread : stopped) threads_[thread.tid()].wakes.note_stop();
+    for (const StoppedThread& each : stopped) {
+        Thread& thread = threads_[each.tid()];
+        thread.wakes.note_stop(thread.waits_for_futex);
+    }
     ScopedStop stop(*this, std::move(stopped));
     if (!result) return std::move(result).error();
     return stop;
 }
 
-bool Target::is_left_asleep(pid_t tid, Thread& thread, Sleepers sleepers) const {
-    if (sleepers == Sleepers::stop) return false;
+// What a thread is asleep in before a stop.
+std::optional<SleepingCall> Target::look_at(pid_t tid, Thread& thread) const {
     const auto call = read_sleeping_call(pid_, tid);
+    thread.waits_for_futex = call && call->is_futex_wait();
+    if (!thread.waits_for_futex) return call;
+    if (const auto runs = read_thread_runs(pid_, tid)) thread.wakes.look(Clock::now(), runs->runs);
+    return call;
+}
+
+bool Target::is_left_asleep(pid_t tid, const std::optional<SleepingCall>& call,
+                            Sleepers sleepers) const {
     if (!call || call->bears_child()) return false;
-    if (call->is_futex_wait()) {
-        if (const auto runs = read_thread_runs(pid_, tid))
-            thread.wakes.look(Clock::now(), runs->runs);
-        if (sleepers != Sleepers::leave_seldom || !thread.wakes.is_seldom()) return false;
-    }
+    const bool leaves_waiters =
+        sleepers == Sleepers::leave_rarely_woken && threads_.at(tid).wakes.is_seldom();
+    if (call->is_futex_wait() && !leaves_waiters) return false;
     if (sleepers == Sleepers::stop_unseen && !is_stop_visible(pid_, *call)) return false;
     // A thread that is uninterruptible, as one that waits for the lock of its mappings, is back in
     // a moment; so it is stopped there.
@@ -77,10 +87,10 @@ bool Target::is_left_asleep(pid_t tid, Thread& thread, Sleepers sleepers) const 
 // A thread may fall asleep after the first look, so it is looked at again right before it is
 // interrupted. With one thread that was a moment ago.
 void Target::interrupt_all(Sleepers sleepers) {
-    const bool look_again = threads_.size() > 1;
+    const bool look_again = threads_.size() > 1 && sleepers != Sleepers::stop;
     for (auto& [tid, thread] : threads_) {
         if (thread.left_out || thread.stop) continue;
-        if (look_again && is_left_asleep(tid, thread, sleepers))
+        if (look_again && is_left_asleep(tid, read_sleeping_call(pid_, tid), sleepers))
             thread.left_out = true;
         else
             interrupt(tid);

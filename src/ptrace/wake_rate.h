@@ -14,7 +14,8 @@ class WakeRate {
 
     // `runs`: how often it was given a processor until `now` (ThreadRuns::runs).
     void look(Clock::time_point now, std::uint64_t runs) {
-        if (!begin_) {
+        if (!begin_ || now - begin_->time > longest_watch) {
+            rate_.reset();
             begin(now, runs);
             return;
         }
@@ -26,16 +27,17 @@ class WakeRate {
         if (watched >= watch) begin(now, runs);
     }
 
-    // It was stopped: one that sleeps is given a processor to stop on, and another to fall asleep.
-    void note_stop() { by_stops_ += 2; }
+    // It was stopped: one that slept is given a processor to stop on, and then to fall asleep.
+    void note_stop(bool slept) { by_stops_ += slept ? 2 : 1; }
 
     // Few of its wake-ups fall within a sample: into one in seven of 6 ms, the longest window.
-    // False until it was watched for 0.1 s.
+    // False until it was watched for 0.1 s, and after more than 5 s without a look.
     bool is_seldom() const { return rate_ && *rate_ <= most_a_second; }
 
   private:
     static constexpr auto shortest_watch = std::chrono::milliseconds(100);
     static constexpr auto watch = std::chrono::seconds(1);
+    static constexpr auto longest_watch = std::chrono::seconds(5);  // it may have changed since
     static constexpr double most_a_second = 25;
 
     struct Look {

@@ -36,21 +36,30 @@ TEST_CASE("what counts is how often it woke up of late") {
 TEST_CASE("our own stops are no wake-ups of its own") {
     WakeRate rate;
     rate.look(start, 0);
-    for (int i = 0; i < 50; ++i) rate.note_stop();
+    for (int i = 0; i < 50; ++i) rate.note_stop(true);
     rate.look(start + 500ms, 105);
     CHECK(rate.is_seldom());
     rate.look(start + 1s, 130);
     CHECK(!rate.is_seldom());
 }
 
-TEST_CASE("of a thread that ran when it was stopped, wake-ups are hidden once") {
+TEST_CASE("a stop of a thread that ran hides no wake-up but that behind it") {
     WakeRate rate;
-    rate.look(start, 10);
-    rate.note_stop();
-    rate.look(start + 1s, 11);
-    CHECK(rate.is_seldom());
-    rate.look(start + 2s, 100);
+    rate.look(start, 0);
+    for (int i = 0; i < 50; ++i) rate.note_stop(false);
+    rate.look(start + 1s, 76);
     CHECK(!rate.is_seldom());
+}
+
+TEST_CASE("what was seen long ago tells nothing") {
+    WakeRate rate;
+    rate.look(start, 0);
+    rate.look(start + 1s, 0);
+    CHECK(rate.is_seldom());
+    rate.look(start + 7s, 20);
+    CHECK(!rate.is_seldom());
+    rate.look(start + 8s, 21);
+    CHECK(rate.is_seldom());
 }
 
 }  // namespace
