@@ -144,7 +144,8 @@ bool GuestMemory::fetch(const Mapping& mapping, GuestAddress address) {
     // The first touch of a chunk may well be the only one. Where pages stay, the needed ones are
     // there soon, and to read others would lengthen the stop: each touch doubles what is read.
     unsigned pages = chunk.in_place() ? chunk_pages : few_pages;
-    if (use_ == PageUse::again) pages = std::min(1u << std::popcount(chunk.touched), 16u);
+    if (use_ == PageUse::again)
+        pages = std::min(1u << std::popcount(chunk.touched), unsigned{chunk_pages});
     wanted = static_cast<std::uint16_t>(wanted & pages_around(address, pages));
     wanted = static_cast<std::uint16_t>(wanted & ~chunk.in_place());
     if (is_aliased(mapping)) return place_alias(mapping, address.page());

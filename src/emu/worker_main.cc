@@ -79,7 +79,8 @@ class Conversation final : public TraceSink, public OutsideChannel, public Stepp
     Result<std::vector<std::byte>> call(std::span<const std::byte> request) override {
         TRY(socket_.send(MessageKind::request, {}, request));
         auto answer = wait_for(MessageKind::answer);
-        if (deadline_.passed()) return Error{ErrorCode::gone, 0, "the snapshot is gone"};
+        missed_call_ = deadline_.passed();
+        if (missed_call_) return Error{ErrorCode::gone, 0, "the snapshot is gone"};
         if (!answer) return Error{ErrorCode::gone, 0, "the supervisor is gone"};
         return std::move(answer->bytes);
     }
@@ -117,7 +118,7 @@ class Conversation final : public TraceSink, public OutsideChannel, public Stepp
         parts_.clear();
         notes_.clear();
         for (std::size_t i = 0; i < SharedArea::segments; ++i) free_.push_back(i);
-        look_for_stop_ = stopped_ = false;
+        look_for_stop_ = stopped_ = missed_call_ = false;
     }
     // Segments may still be the supervisor's.
     void begin_exact() {
@@ -127,6 +128,8 @@ class Conversation final : public TraceSink, public OutsideChannel, public Stepp
         stopped_ = false;
     }
     bool stopped() const { return stopped_; }
+    // An answer came too late.
+    bool has_missed_call() const { return missed_call_; }
     // Of this run, for all that comes from outside.
     Deadline& deadline() { return deadline_; }
     // The segment that came back last is used first: it is in the caches.
@@ -183,6 +186,7 @@ class Conversation final : public TraceSink, public OutsideChannel, public Stepp
     std::vector<ProbeRecord> notes_;      // of what is filled, and of the buffer
     bool has_turns_ = false;              // there are several threads
     bool lost_ = false;
+    bool missed_call_ = false;
     bool look_for_stop_ = false;
     bool stopped_ = false;
     Deadline deadline_;
@@ -233,8 +237,18 @@ class Worker {
     }
 
   private:
+    // A sample that was cut by its time, and may be gone on with.
+    struct Held {
+        GuestThreads threads;
+        RunLimits limits;  // what is left of them
+    };
+
     bool serve(WorkerSocket::Message& message) {
-        switch (message.kind) {
+        const auto kind = message.kind;
+        const bool is_about_sample = kind == MessageKind::segment_free ||
+                                     kind == MessageKind::stop || kind == MessageKind::rehearse;
+        if (held_ && !is_about_sample) end_sample();
+        switch (kind) {
             case MessageKind::segment_free:
                 conversation_.take_back(message);
                 return true;
@@ -242,6 +256,8 @@ class Worker {
                 return true;
             case MessageKind::start:
                 return run_sample(message);
+            case MessageKind::rehearse:
+                return rehearse(message);
             case MessageKind::compare:
                 return compare(message);
             case MessageKind::prepare:
@@ -260,7 +276,9 @@ class Worker {
     bool run_sample(WorkerSocket::Message& message);
     std::unique_ptr<PageSource> pages_of(const StartMessage& start, UniqueFd memory);
     std::optional<SampleEnd> begin(const StartMessage& start, WorkerSocket::Message& message);
-    RehearsedMessage rehearse(GuestThreads& threads, const StartMessage& start, std::uint64_t done);
+    bool rehearse(const WorkerSocket::Message& message);
+    RehearsedMessage rehearse(Held& held, std::uint64_t time_ns);
+    void end_sample();
     bool compare(WorkerSocket::Message& message);
     bool translate_ahead(WorkerSocket::Message& message);
     bool time_loads(WorkerSocket::Message& message);
@@ -279,6 +297,7 @@ class Worker {
     std::unique_ptr<PageSource> pages_;  // of the sample under way, or of the last exact run
     std::uint64_t emulation_ns_ = 0;
     std::optional<AwaitedState> awaited_;  // of the run
+    std::optional<Held> held_;
     WorkerCounters reported_ = {};
 };
 
@@ -407,7 +426,6 @@ bool Worker::run_sample(WorkerSocket::Message& message) {
     emulator_->watch_accesses(nullptr);
     if (start->forget_code) emulator_->forget_code();
     const auto refused = handler ? begin(*start, message) : SampleEnd::worker_lost;
-    const bool is_placed = !refused || *refused == SampleEnd::time;
     if (refused) {
         done.result.end = *refused;
     } else {
@@ -433,33 +451,52 @@ bool Worker::run_sample(WorkerSocket::Message& message) {
     const bool sent = socket_.send(MessageKind::done, done, report).has_value();
     // Nobody waits for this any more; the next sample's counters have it.
     if (exact) return sent;
-    const bool rehearses = sent && start->rehearsal_ns != 0 && done.result.end == SampleEnd::time;
-    RehearsedMessage rehearsed = {};
-    if (rehearses && is_placed) rehearsed = rehearse(*threads, *start, done.result.instructions);
-    emulator_->end_sample();
-    pages_.reset();
-    if (start->recording != 0) recording_.make_room();
-    return rehearses ? socket_.send(MessageKind::rehearsed, rehearsed).has_value() : sent;
+    const bool is_cut =
+        !refused && done.result.end == SampleEnd::time && !conversation_.has_missed_call();
+    if (start->may_be_rehearsed != 0 && is_cut) {
+        RunLimits left = start->limits;
+        left.instructions -= std::min(left.instructions, done.result.of_lead.instructions);
+        held_.emplace(std::move(*threads), left);
+    } else {
+        end_sample();
+    }
+    return sent;
 }
 
-// What the sample would have done with more time. Of its process only what it has not read yet is
-// newer than the rest. What it translates and reads is counted for no sample.
-RehearsedMessage Worker::rehearse(GuestThreads& threads, const StartMessage& start,
-                                  std::uint64_t done) {
-    std::uint64_t spent = 0;
-    std::optional<Stopwatch> stopwatch(spent);
+void Worker::end_sample() {
+    held_.reset();
+    emulator_->end_sample();
+    pages_.reset();
+    recording_.make_room();
+}
+
+bool Worker::rehearse(const WorkerSocket::Message& message) {
+    const auto request = body_of<RehearseMessage>(message);
+    if (!request) return false;
+    RehearsedMessage rehearsed = {};
+    if (held_) {
+        if (request->time_ns != 0) rehearsed = rehearse(*held_, request->time_ns);
+        end_sample();
+    }
+    rehearsed.exhausted = emulator_->exhausted();
+    return socket_.send(MessageKind::rehearsed, rehearsed).has_value();
+}
+
+// What it translates and reads is counted for no sample; its processor time is for the next one.
+RehearsedMessage Worker::rehearse(Held& held, std::uint64_t time_ns) {
+    std::uint64_t spent_ns = 0;
+    std::optional<Stopwatch> stopwatch(spent_ns);
     recording_.close();
-    const auto until =
-        read_clock_ns(CLOCK_MONOTONIC) + static_cast<std::int64_t>(start.rehearsal_ns);
-    conversation_.deadline() = Deadline(until);
-    RunLimits limits = start.limits;
-    limits.instructions -= std::min(limits.instructions, done);
+    const auto until_ns = read_clock_ns(CLOCK_MONOTONIC) + static_cast<std::int64_t>(time_ns);
+    conversation_.deadline() = Deadline(until_ns);
     EndAtCalls calls(SampleEnd::unsafe_syscall);
     DroppedTrace dropped(&conversation_.deadline());
-    const auto result = emulator_->run(threads, limits, calls, dropped);
+    const auto result = emulator_->run(held.threads, held.limits, calls, dropped);
+    const auto cpu_ns = reported_.cpu_ns;
     reported_ = counters();
+    reported_.cpu_ns = cpu_ns;
     stopwatch.reset();
-    return {.instructions = result.instructions, .nanoseconds = spent};
+    return {.instructions = result.instructions, .nanoseconds = spent_ns};
 }
 
 bool Worker::translate_ahead(WorkerSocket::Message& message) {

@@ -106,8 +106,6 @@ Result<void> WorkerProcess::begin_sample(const SampleRequest& request) {
 }
 
 Result<void> WorkerProcess::start_sample(const SampleRequest& request, RunKind kind) {
-    TRY(finish_rehearsal());
-    may_rehearse_ = request.rehearsal.count() != 0;
     inbox_.clear();
     emulated_ = false;
     in_haste_ = request.stands_still_until_ns != 0;
@@ -134,7 +132,7 @@ Result<void> WorkerProcess::start_sample(const SampleRequest& request, RunKind k
                              .uses_pages_again = request.uses_pages_again,
                              .recording = request.records_pages ? ++recording_ : 0,
                              .stack_limit_bytes = request.stack_limit_bytes,
-                             .rehearsal_ns = static_cast<std::uint64_t>(request.rehearsal.count())};
+                             .may_be_rehearsed = request.may_be_rehearsed};
     return socket_.send(MessageKind::start, start, request.facts, request.memory_fd);
 }
 
@@ -146,8 +144,7 @@ Result<SampleOutcome> WorkerProcess::run_again(const SampleRequest& request) {
     auto again = request;
     again.memory_fd = -1;
     again.stands_still_until_ns = 0;
-    again.forget_code = again.records_pages = false;
-    again.rehearsal = {};
+    again.forget_code = again.records_pages = again.may_be_rehearsed = false;
     TRY(start_sample(again, RunKind::sample_again));
     NobodyListens nobody;
     return finish_sample(nobody);
@@ -237,18 +234,18 @@ Result<void> WorkerProcess::fetch_messages(SampleListener& listener) {
     return {};
 }
 
-Result<RehearsedMessage> WorkerProcess::finish_rehearsal() {
-    if (!std::exchange(rehearses_, false)) return RehearsedMessage{};
-    TRY_ASSIGN(const auto message, socket_.receive(silence_limit_ms));
-    const auto rehearsed = body_of<RehearsedMessage>(message);
-    if (message.kind != MessageKind::rehearsed || !rehearsed) return nonsense();
+Result<RehearsedMessage> WorkerProcess::rehearse(std::chrono::nanoseconds time) {
+    const RehearseMessage request{.time_ns = static_cast<std::uint64_t>(time.count())};
+    TRY(socket_.send(MessageKind::rehearse, request));
+    TRY_ASSIGN(const auto answer, socket_.receive(silence_limit_ms));
+    const auto rehearsed = body_of<RehearsedMessage>(answer);
+    if (answer.kind != MessageKind::rehearsed || !rehearsed) return nonsense();
     return *rehearsed;
 }
 
-Result<SampleOutcome> WorkerProcess::conclude(const WorkerSocket::Message& message) {
+Result<SampleOutcome> WorkerProcess::conclude(const WorkerSocket::Message& message) const {
     const auto done = body_of<DoneMessage>(message);
     if (!done || done->result.end >= SampleEnd::count) return nonsense();
-    rehearses_ = may_rehearse_ && done->result.end == SampleEnd::time;
     return SampleOutcome{done->result,
                          done->cpu,
                          done->counters,
@@ -258,7 +255,6 @@ Result<SampleOutcome> WorkerProcess::conclude(const WorkerSocket::Message& messa
 
 Result<void> WorkerProcess::set_probes(std::span<const std::string> texts,
                                        std::span<const PlaceRange> places) {
-    TRY(finish_rehearsal());
     const auto mailbox = area_.mailbox();
     std::string text;
     for (const std::string& each : texts) text.append(each).push_back('\0');
@@ -275,7 +271,6 @@ Result<void> WorkerProcess::set_probes(std::span<const std::string> texts,
 }
 
 Result<PreparedMessage> WorkerProcess::prepare(const PrepareRequest& request) {
-    TRY(finish_rehearsal());
     if (request.maps_text.size() > area_.mailbox().size())
         return Error{ErrorCode::unsupported, 0, "the program has too many memory mappings"};
     std::memcpy(area_.mailbox().data(), request.maps_text.data(), request.maps_text.size());
@@ -293,7 +288,6 @@ Result<PreparedMessage> WorkerProcess::prepare(const PrepareRequest& request) {
 }
 
 Result<void> WorkerProcess::begin_loads(const LoadsRequest& request) {
-    TRY(finish_rehearsal());
     if (request.maps_text.size() > area_.mailbox().size())
         return Error{ErrorCode::unsupported, 0, "the program has too many memory mappings"};
     std::memcpy(area_.mailbox().data(), request.maps_text.data(), request.maps_text.size());
@@ -331,7 +325,6 @@ Result<std::variant<LoadQuestion, LoadsOutcome>> WorkerProcess::next_of_loads(
 }
 
 Result<void> WorkerProcess::begin_exact(const ExactRequest& request) {
-    TRY(finish_rehearsal());
     if (request.maps_text.size() > area_.mailbox().size())
         return Error{ErrorCode::unsupported, 0, "the program has too many memory mappings"};
     std::memcpy(area_.mailbox().data(), request.maps_text.data(), request.maps_text.size());

@@ -36,9 +36,7 @@ struct SampleRequest {
     bool uses_pages_again = false;           // the same
     bool records_pages = false;              // the same
     std::uint64_t stack_limit_bytes = usual_stack_limit_bytes;
-    // A sample that was cut by its time is gone on with for as long, without its process, so that
-    // the next one finds its code translated and its pages in place.
-    std::chrono::nanoseconds rehearsal{0};
+    bool may_be_rehearsed = false;  // see StartMessage; then rehearse() is to follow
 };
 
 struct PrepareRequest {
@@ -156,9 +154,11 @@ class WorkerProcess {
     // Listens to the sample that was begun until its end; blocks. Of one whose snapshot stands
     // still for a short time no trace is consumed before the emulation is over, if that can be.
     Result<SampleOutcome> finish_sample(SampleListener& listener);
-    // Right after finish_sample(): what came of SampleRequest::rehearsal, of zeros if there is
-    // none; blocks until it is over. It is waited for before anything else is begun.
-    Result<RehearsedMessage> finish_rehearsal();
+    // Right after a sample that `may_be_rehearsed`. If its time has cut it, it is gone on with
+    // while its process runs, so that the next one finds code translated and pages in place;
+    // blocks. With no time, or after another end, it only ends, which takes time that no stop
+    // should wait for.
+    Result<RehearsedMessage> rehearse(std::chrono::nanoseconds time);
     // Right after a sample that `records_pages`: runs it once more, without its snapshot, until it
     // comes by `request.awaited` or wants a page that it did not want before. Nobody sees its
     // trace, and it ends where it has a question; blocks.
@@ -203,7 +203,7 @@ class WorkerProcess {
   private:
     WorkerProcess(pid_t pid, WorkerSocket socket, SharedArea area)
         : pid_(pid), socket_(std::move(socket)), area_(std::move(area)) {}
-    Result<SampleOutcome> conclude(const WorkerSocket::Message& message);
+    Result<SampleOutcome> conclude(const WorkerSocket::Message& message) const;
     Result<void> start_sample(const SampleRequest& request, RunKind kind);
     using OnThread = std::function<void(GuestThreads::Index)>;
     Result<void> put(WorkerSocket::Message message, const OnThread& on_thread);
@@ -222,8 +222,6 @@ class WorkerProcess {
     bool in_haste_ = false;
     bool emulated_ = false;        // and the listener knows
     std::uint64_t recording_ = 0;  // the number of the last one
-    bool may_rehearse_ = false;    // the sample under way
-    bool rehearses_ = false;       // and its RehearsedMessage has not come yet
 };
 
 }  // namespace shadowprof

@@ -34,6 +34,7 @@ enum class MessageKind : std::uint32_t {
     prepare,       // PrepareMessage, payload: program counters; carries a descriptor
     probes,        // ProbesMessage: from now on; answered by probes_set
     time_loads,    // LoadsMessage; carries a descriptor. Until loads_done, requests are questions.
+    rehearse,      // RehearseMessage, behind done; answered by rehearsed
     stop,          // the run is to end with SampleEnd::size as soon as a segment is full
     // worker to supervisor
     segment_full,  // SegmentMessage, payload: TraceParts
@@ -44,7 +45,7 @@ enum class MessageKind : std::uint32_t {
     prepared,      // PreparedMessage
     probes_set,    // ProbesSetMessage
     loads_done,    // LoadsDone, payload: its ProbeRecords, then a LoadTally each
-    rehearsed,     // RehearsedMessage, behind done: see StartMessage::rehearsal_ns
+    rehearsed,     // RehearsedMessage
 };
 
 // What a run begins with.
@@ -85,14 +86,21 @@ struct StartMessage {
     // The same: what is read of the snapshot is recorded, with this number; 0: it is not.
     std::uint64_t recording = 0;
     std::uint64_t stack_limit_bytes = usual_stack_limit_bytes;
-    // The same: where the run ends by its time, it goes on for as long at most when that was told,
-    // from memory that does not stand still any more, and nobody sees what it does.
-    std::uint64_t rehearsal_ns = 0;
+    // The same: where the run ends by its time, the worker keeps it until the next message that is
+    // not about its segments.
+    std::uint64_t may_be_rehearsed = 0;
+};
+
+// The kept run goes on, from memory that does not stand still any more, and nobody sees what it
+// does; then its sample ends.
+struct RehearseMessage {
+    std::uint64_t time_ns;  // at most; 0: it does not go on
 };
 
 struct RehearsedMessage {
     std::uint64_t instructions;  // about
-    std::uint64_t nanoseconds;
+    std::uint64_t nanoseconds;   // 0: nothing was kept
+    std::uint64_t exhausted;     // the worker wants to be replaced
 };
 
 // Code is to be translated ahead, from that of a process that may run.

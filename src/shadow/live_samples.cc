@@ -9,6 +9,7 @@
 #include "base/urgency.h"
 #include "ptrace/proc.h"
 #include "ptrace/process_memory.h"
+#include "shadow/preparation.h"
 #include "shadow/sample_threads.h"
 
 namespace shadowprof {
@@ -115,7 +116,7 @@ Result<LiveShot> LiveSamples::take_in_time(SampledProcess& process, LivePlan& pl
     const RunsBeforeStop before(target);
     if (waits_for_us(process, before)) return LiveShot{.was_stopped = false, .later = true};
     TRY_ASSIGN(auto stop,
-               target.stop(Target::Sleepers::leave_seldom,
+               target.stop(Target::Sleepers::leave_rarely_woken,
                            live_stop_limits(usable_time(target.thread_count()), processor_wait)));
     was_stopped = true;
     if (const auto moment = another_moment(target, design_.random()))
@@ -158,7 +159,7 @@ LiveShot LiveSamples::take_in(ScopedStop& stop, SampledProcess& process, SampleR
     auto completed = complete(stop, std::move(job), until);
     if (!completed) return {.refusal = std::move(completed).error()};
     completed->may_have_window = wants_window(process, *completed);
-    // Where processors are short, it would be at the target's expense.
+    // A rehearsal takes a processor.
     if (options_.translate_ahead && !process.theft.is_contended()) completed->rehearsal = rehearsal;
     if (completed->may_have_window && completed->threads.size() > 1) completed->lead_with_first();
     const pid_t thread = completed->pid();
@@ -298,9 +299,10 @@ std::chrono::nanoseconds LiveSamples::on_finished(SampleRunner&, const SampleRep
     costs_.live_samples().add_rehearsal(report.rehearsed.instructions,
                                         report.rehearsed.nanoseconds);
     if (!options_.translate_ahead) return {};
-    return std::min<std::chrono::nanoseconds>(
-        later_preparation,
-        preparation_for_translation * std::chrono::nanoseconds(report.counters.translation_ns));
+    // One slice makes the superblocks that were put off in the stop.
+    return std::clamp<std::chrono::nanoseconds>(
+        preparation_for_translation * std::chrono::nanoseconds(report.counters.translation_ns),
+        Preparation::slice, later_preparation);
 }
 
 void LiveSamples::note_window(SampledProcess& process, const SampleReport& report) {

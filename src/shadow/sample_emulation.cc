@@ -9,6 +9,7 @@
 #include "ptrace/process_memory.h"
 #include "ptrace/unforked_memory.h"
 #include "shadow/emulation_worker.h"
+#include "shadow/preparation.h"
 #include "shadow/sample_design.h"
 #include "shadow/sample_weight.h"
 
@@ -163,21 +164,6 @@ SampleReport SampleEmulation::run(SampleJob& job, EmulationHooks& hooks) {
     return report;
 }
 
-void SampleEmulation::finish_rehearsal(const SampleJob& job, SampleReport& report) {
-    if (!begun_ || report.replace_worker) return;
-    auto rehearsed = worker_->finish_rehearsal();
-    if (!rehearsed) {
-        report.error = rehearsed.error().message;
-        report.replace_worker = true;
-        return;
-    }
-    report.rehearsed = *rehearsed;
-    if (rehearsed->nanoseconds == 0) return;
-    // The process ran meanwhile. Code that it has replaced may have been translated.
-    const auto now = read_maps_text(job.pid());
-    forget_code_ |= !now || (*now != job.maps_text && has_other_code(job.maps_text, *now));
-}
-
 // Reads the mappings of a replica, and lets the worker begin.
 Result<void> SampleEmulation::begin_replica(SampleJob& job) {
     TRY_ASSIGN(job.maps_text, read_maps_text(job.pid()));
@@ -214,7 +200,7 @@ SampleRequest SampleEmulation::request_of(const SampleJob& job,
             .uses_pages_again = job.live() != nullptr,
             .records_pages = job.may_have_window,
             .stack_limit_bytes = stack_limit_bytes(job.captured.pid),
-            .rehearsal = job.rehearsal};
+            .may_be_rehearsed = job.live() != nullptr};
 }
 
 std::optional<EarlierPages> SampleEmulation::recorded_pages() const {
@@ -290,7 +276,8 @@ Result<SampleOutcome> SampleEmulation::listen(const SampleJob& job, CollectingLi
     }
     auto outcome = worker_->finish_sample(listener);
     if (outcome) {
-        find_window(job, *outcome, report);
+        if (job.live() && outcome->result.end == SampleEnd::time) rehearse(job, report);
+        if (!report.replace_worker) find_window(job, *outcome, report);
         const auto& result = outcome->result;
         expected_instructions_ = result.of_lead.instructions;
         skip_instructions_ = skip_when_known(job, expected_instructions_);
@@ -306,6 +293,18 @@ Result<SampleOutcome> SampleEmulation::listen(const SampleJob& job, CollectingLi
     listener.release();
     collector_.end();
     return outcome;
+}
+
+// Outside of a stop, so the worker takes leave of the sample here in any case.
+void SampleEmulation::rehearse(const SampleJob& job, SampleReport& report) {
+    const auto time = job.is_void() ? std::chrono::nanoseconds{0} : job.rehearsal;
+    const auto rehearsed = worker_->rehearse(time);
+    report.replace_worker |= !rehearsed || rehearsed->exhausted != 0;
+    if (!rehearsed || rehearsed->nanoseconds == 0) return;
+    report.rehearsed = *rehearsed;
+    // The process ran meanwhile. Code that it has replaced may have been translated.
+    const auto now = read_maps_text(job.pid());
+    forget_code_ |= !now || (*now != job.maps_text && has_other_code(job.maps_text, *now));
 }
 
 // A live sample's window ends amid what was emulated. To find out where, that is emulated again.

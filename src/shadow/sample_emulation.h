@@ -44,9 +44,6 @@ class SampleEmulation {
     // To the end of the sample; of a live one, what is left of it.
     SampleReport run(SampleJob& job, EmulationHooks& hooks);
 
-    // Of the live sample that was run: waits for the end of its rehearsal.
-    void finish_rehearsal(const SampleJob& job, SampleReport& report);
-
     // The program counters of the stacks that the last live sample, `job`, or observe() saw.
     std::vector<GuestAddress> take_seen_addresses(const SampleJob& job);
     Result<bool> prepare(Preparation& preparation, PreparationTotals& totals) {
@@ -61,6 +58,7 @@ class SampleEmulation {
   private:
     Result<void> begin_worker(const SampleJob& job);
     SampleRequest request_of(const SampleJob& job, std::span<const std::byte> facts) const;
+    void rehearse(const SampleJob& job, SampleReport& report);
     void find_window(const SampleJob& job, const SampleOutcome& outcome, SampleReport& report);
     Result<void> begin_replica(SampleJob& job);
     std::optional<std::vector<GuestAddress>> stack_of(const SampleJob& job,

@@ -83,7 +83,8 @@ struct SampleJob {
     std::uint64_t window_instructions = 0;  // the same, at most
     bool lost_window = false;               // WindowWatch::is_lost()
     bool needs_window = false;              // without one it comes to nothing
-    std::chrono::nanoseconds rehearsal{0};  // SampleRequest::rehearsal, of a live sample
+    // How long a live sample is gone on with if its time cuts it (WorkerProcess::rehearse).
+    std::chrono::nanoseconds rehearsal{0};
     // Of samples by time (RunOptions::sample_time): instructions a second of a thread of relative
     // speed 1, where there is no window.
     std::optional<double> expected_speed;

@@ -167,7 +167,6 @@ SampleReport SampleRunner::run(SampleJob& job) {
     auto report = emulation_.run(job, *this);
     if (!job.live()) return report;
     on_emulated();
-    emulation_.finish_rehearsal(job, report);
     seen_ = std::move(job);
     return report;
 }

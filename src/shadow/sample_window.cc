@@ -118,7 +118,7 @@ std::optional<WindowWatch::Mark> WindowWatch::mark(Target& target,
     Mark made{.copy = StateCopy(tid_, earlier_, *room_), .usage = {}};
     bool is_made = false;
     {
-        auto stop = target.stop(Target::Sleepers::leave_seldom, limits_.stop);
+        auto stop = target.stop(Target::Sleepers::leave_rarely_woken, limits_.stop);
         is_made = stop && copy_state(*stop, made);
     }
     pause = target.last_pause();

@@ -86,7 +86,7 @@ Result<void> ShadowSamples::fork_in_stop(SampledProcess& process, ShadowShot& sh
     const RunsBeforeStop before(target);
     shot.later = waits_for_us(process, before);
     if (shot.later) return {};
-    TRY_ASSIGN(auto stop, target.stop(Target::Sleepers::leave_seldom));
+    TRY_ASSIGN(auto stop, target.stop(Target::Sleepers::leave_rarely_woken));
     shot.was_stopped = true;
     if (!stop.in_group_stop())
         job.threads = choose_threads(stop, options_.threads, design_.random(), before);

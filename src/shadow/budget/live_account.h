@@ -29,7 +29,7 @@ class LiveAccount {
         translation_ns_ += translation_ns;
     }
 
-    // What was emulated behind one, for the next one (SampleRequest::rehearsal).
+    // What was emulated behind one, for the next one (WorkerProcess::rehearse).
     void add_rehearsal(std::uint64_t instructions, std::uint64_t ns) {
         rehearsed_instructions_ += instructions;
         rehearsal_ns_ += ns;

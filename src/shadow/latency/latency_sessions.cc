@@ -151,7 +151,7 @@ LatencyShot LatencySessions::take(SampledProcess& process, LatencyPlan plan) {
 }
 
 Result<void> LatencySessions::time_in_stop(Target& target, LatencyShot& shot) {
-    TRY_ASSIGN(auto stop, target.stop(Target::Sleepers::leave_seldom, {.longest = limit_}));
+    TRY_ASSIGN(auto stop, target.stop(Target::Sleepers::leave_rarely_woken, {.longest = limit_}));
     const auto resuming = end_time + end_time_of_thread * static_cast<int>(stop.threads().size());
     const auto until = target.stop_began() + std::max(limit_ - resuming, limit_ / 2);
     if (stop.in_group_stop()) return {};
