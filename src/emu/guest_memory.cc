@@ -61,6 +61,7 @@ Result<void> GuestMemory::begin(MemoryMap map, PageSource& source, PageUse use) 
     source_ = &source;
     use_ = use;
     layout_changed_ = compared_ = has_run_ = false;
+    learns_ = true;
     replaced_differences_.clear();
     if (goes_on) {
         if (change_layout(std::move(map))) return {};
@@ -115,7 +116,8 @@ GuestMemory::Fault GuestMemory::on_fault(GuestAddress address, bool is_write) {
     if (!chunk || !(chunk->resident & page_bit(address))) {
         if (!fetch(*mapping, address)) return mapping->is_file() ? Fault::unreadable : Fault::guest;
         chunk = chunk_of(address);
-        chunk->touched = static_cast<std::uint16_t>(chunk->touched | page_bit(address));
+        if (learns_)
+            chunk->touched = static_cast<std::uint16_t>(chunk->touched | page_bit(address));
         if (is_write && use_ == PageUse::tracked) make_dirty(*chunk, address.page());
         return Fault::resolved;
     }
@@ -129,7 +131,7 @@ bool GuestMemory::fetch(const Mapping& mapping, GuestAddress address) {
     ++counters_.fetches;
     if (auto* known = chunk_of(address); known && (known->kept & page_bit(address))) {
         if (!use_kept(mapping, address.page(), 1)) return false;
-        known->again = static_cast<std::uint16_t>(known->again | page_bit(address));
+        if (learns_) known->again = static_cast<std::uint16_t>(known->again | page_bit(address));
         return true;
     }
     const GuestAddress chunk_start{address.value & ~(chunk_bytes - 1)};

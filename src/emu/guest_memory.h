@@ -92,6 +92,8 @@ class GuestMemory final : public GuestSpace {
     // is_over(), the guest must not run. A repeated run leaves the choice of these pages as it is.
     enum class Run : std::uint8_t { once, repeated };
     void read_ahead(Run run = Run::once);
+    // What is touched from now on until the sample's end is no reason to read it ahead.
+    void stop_learning() { learns_ = false; }
     // Ends the sample. Pages are dropped, or stay for the next one. Whatever the guest may have
     // written to is read anew then; code that is mapped from a file, and cannot be written to, is
     // taken to be the same where the mappings are.
@@ -250,6 +252,7 @@ class GuestMemory final : public GuestSpace {
     bool layout_changed_ = false;
     PageUse use_ = PageUse::once;
     bool has_run_ = false;    // in this sample, with PageUse::again, and for the first time
+    bool learns_ = true;      // what this sample touches
     bool keeps_ = false;      // between two samples: pages are kept
     std::uint64_t runs_ = 0;  // with PageUse::again
     // Pages that were touched in one run and not read ahead in the next one, and how many of them

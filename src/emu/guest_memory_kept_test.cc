@@ -138,6 +138,23 @@ TEST_CASE("each first touch in 16 pages brings twice as many of them as the last
     CHECK(s.placed() - placed == 1);
 }
 
+TEST_CASE("what is touched when nothing is learnt any more is in place, and not read ahead") {
+    Samples s;
+    s.begin({data(0, 64)});
+    s.touch(5);
+    s.memory.stop_learning();
+    s.touch(37);
+    s.next({data(0, 64)});
+    CHECK(s.reread() == 1);
+    CHECK(!faults_at(s.memory.host(page(5))));
+    CHECK(faults_at(s.memory.host(page(37))));
+    const auto placed = s.placed();
+    s.touch(37);  // learnt again
+    CHECK(s.placed() == placed);
+    s.next({data(0, 64)});
+    CHECK(!faults_at(s.memory.host(page(37))));
+}
+
 TEST_CASE("what a sample writes is gone in the next one") {
     Samples s;
     s.begin({data(0, 8)});

@@ -487,6 +487,7 @@ RehearsedMessage Worker::rehearse(Held& held, std::uint64_t time_ns) {
     std::uint64_t spent_ns = 0;
     std::optional<Stopwatch> stopwatch(spent_ns);
     recording_.close();
+    emulator_->memory().stop_learning();
     const auto until_ns = read_clock_ns(CLOCK_MONOTONIC) + static_cast<std::int64_t>(time_ns);
     conversation_.deadline() = Deadline(until_ns);
     EndAtCalls calls(SampleEnd::unsafe_syscall);
