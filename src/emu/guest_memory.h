@@ -92,7 +92,7 @@ class GuestMemory final : public GuestSpace {
     // is_over(), the guest must not run. A repeated run leaves the choice of these pages as it is.
     enum class Run : std::uint8_t { once, repeated };
     void read_ahead(Run run = Run::once);
-    // What is touched from now on until the sample's end is no reason to read it ahead.
+    // Pages that this sample touches later are not read ahead for that.
     void stop_learning() { learns_ = false; }
     // Ends the sample. Pages are dropped, or stay for the next one. Whatever the guest may have
     // written to is read anew then; code that is mapped from a file, and cannot be written to, is

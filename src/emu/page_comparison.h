@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstring>
 #include <span>
+#include <utility>
 
 #include "emu/guest_memory.h"
 #include "emu/worker_protocol.h"
@@ -22,7 +23,7 @@ class PageComparison {
         if (count_ == 0) first_ = page;
         emulated_[count_++] = emulated.data();
     }
-    // What was found to differ before.
+    // Differences that were found before.
     void add(std::span<const MemoryDifference> differences) {
         for (const auto& difference : differences) note(difference);
     }

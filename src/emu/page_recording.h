@@ -55,7 +55,7 @@ class PageRecording {
     // A run begins, of which all is recorded that there is room for. `number` is not 0.
     void begin(std::uint64_t number);
     void add(GuestAddress from, std::span<const std::byte> bytes);
-    // What is read from now on is not recorded.
+    // The recording ends: later reads are not in it.
     void close() { is_open_ = false; }
     // When no program waits: makes room for more than the last run has read.
     void make_room();

@@ -482,7 +482,7 @@ bool Worker::rehearse(const WorkerSocket::Message& message) {
     return socket_.send(MessageKind::rehearsed, rehearsed).has_value();
 }
 
-// What it translates and reads is counted for no sample; its processor time is for the next one.
+// Its code and its pages are counted for no sample, its processor time is counted for the next one.
 RehearsedMessage Worker::rehearse(Held& held, std::uint64_t time_ns) {
     std::uint64_t spent_ns = 0;
     std::optional<Stopwatch> stopwatch(spent_ns);

@@ -115,6 +115,12 @@ constexpr std::array<std::uint8_t, 23> slow_to_its_data = {
     0xb8, 0x00, 0x00, 0x00, 0x04, 0xff, 0xc8, 0x75, 0xfc, 0x8b, 0x0d, 0xf1,
     0xff, 0x00, 0x00, 0x8b, 0x0d, 0xeb, 0x7f, 0x01, 0x00, 0xeb, 0xfe};
 
+SampleRequest live_request(const Snapshot& snapshot) {
+    auto request = snapshot.request(200'000'000);
+    request.uses_pages_again = request.may_be_rehearsed = true;
+    return request;
+}
+
 // Has the worker run a sample that its time cuts before the data: the loop in front of that takes
 // any processor longer than 5 ms. On a busy machine the time may be over before it begins.
 void cut_amid(TestWorker& worker, SampleRequest request) {
@@ -131,8 +137,7 @@ void cut_amid(TestWorker& worker, SampleRequest request) {
 TEST_CASE("a sample that was cut by its time is gone on with, for the next one") {
     const Snapshot snapshot(slow_to_its_data);
     TestWorker worker;
-    auto request = snapshot.request(200'000'000);
-    request.uses_pages_again = request.may_be_rehearsed = true;
+    auto request = live_request(snapshot);
     cut_amid(worker, request);
     const auto rehearsed = worker->rehearse(std::chrono::hours(1));
     REQUIRE(rehearsed);
@@ -155,8 +160,7 @@ TEST_CASE("a sample that was cut by its time is gone on with, for the next one")
 TEST_CASE("a sample that was cut need not be gone on with") {
     const Snapshot snapshot(slow_to_its_data);
     TestWorker worker;
-    auto request = snapshot.request(200'000'000);
-    request.uses_pages_again = request.may_be_rehearsed = true;
+    auto request = live_request(snapshot);
     cut_amid(worker, request);
     const auto none = worker->rehearse(std::chrono::nanoseconds(0));
     REQUIRE(none);
