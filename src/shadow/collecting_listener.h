@@ -19,6 +19,8 @@ class EmulationHooks {
     virtual void on_emulated() = 0;
     // SampleListener::on_step(), for a replica.
     virtual std::optional<SampleEnd> on_step(CpuState& cpu, std::span<const StepPage> pages) = 0;
+    // Nobody waits for the sample any more, and its worker was killed.
+    virtual bool is_given_up() = 0;
 };
 
 class CollectingListener : public SampleListener {
@@ -60,8 +62,9 @@ class CollectingListener : public SampleListener {
     void release();
     // Nothing of the sample has gone to the collector.
     bool holds() const { return holds_; }
-    // Instead of release(): what is held does not count.
+    // Instead of release(): what is held does not count, nor does what comes.
     void drop();
+    bool is_given_up() { return hooks_.is_given_up(); }
 
     // By thread: what was counted.
     const std::vector<std::uint64_t>& instructions() const { return instructions_; }

@@ -13,8 +13,11 @@ namespace shadowprof {
 
 class HeldTrace {
   public:
-    // 64 MiB; a sample of more is collected while it goes on.
-    static constexpr std::size_t most_words = std::size_t{8} << 20;
+    // 64 MiB each; a sample of more is collected while it goes on.
+    static constexpr std::size_t most_bytes = std::size_t{64} << 20;
+    static constexpr std::size_t most_words = most_bytes / sizeof(std::uint64_t);
+    static constexpr std::size_t most_probes =
+        most_bytes / (sizeof(ProbeRecord) + sizeof(std::uint64_t));
 
     // False: there is no room for them.
     bool add(GuestThreads::Index thread, std::span<const std::uint64_t> words) {
@@ -24,7 +27,7 @@ class HeldTrace {
         return true;
     }
     bool add(const ProbeRecord& record) {
-        if (probes_.size() == most_words) return false;
+        if (probes_.size() == most_probes) return false;
         probes_.push_back({parts_.size(), record});
         return true;
     }
@@ -57,6 +60,7 @@ class HeldTrace {
         std::size_t part;  // in front of it
         ProbeRecord record;
     };
+    static_assert(most_probes * sizeof(Probed) <= most_bytes);
 
     std::vector<std::uint64_t> words_;
     std::vector<Part> parts_;

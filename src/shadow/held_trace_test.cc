@@ -43,4 +43,10 @@ TEST_CASE("there is room for so many words") {
     CHECK_FALSE(trace.add(0, std::span(words).first(1)));
 }
 
+TEST_CASE("there is room for so many probe records") {
+    HeldTrace trace;
+    for (std::size_t i = 0; i < HeldTrace::most_probes; ++i) REQUIRE(trace.add({.probe = 1}));
+    CHECK_FALSE(trace.add({.probe = 1}));
+}
+
 }  // namespace shadowprof::held_trace_test

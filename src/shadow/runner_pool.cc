@@ -28,12 +28,13 @@ Result<std::unique_ptr<RunnerPool>> RunnerPool::create(WaitHub& hub, ModuleTable
     return pool;
 }
 
+// A runner's thread may go on for a while with what it collects. The workers are reaped before.
 void RunnerPool::end() {
     prepared_ = prepared();
-    for (auto& runner : std::exchange(runners_, {})) {
-        const pid_t worker = runner->worker_pid();
-        runner.reset();
-        hub_.discard(worker);
+    const auto ending = std::exchange(runners_, {});
+    for (const auto& runner : ending) {
+        runner->give_up();
+        hub_.discard(runner->worker_pid());
     }
     const auto limit = std::chrono::steady_clock::now() + reaping_limit;
     while (hub_.discarded() && std::chrono::steady_clock::now() < limit) {

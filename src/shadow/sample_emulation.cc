@@ -287,9 +287,11 @@ Result<SampleOutcome> SampleEmulation::listen(const SampleJob& job, CollectingLi
         const bool is_vain =
             job.needs_window && others_took_part(result) && result.end == SampleEnd::size;
         comes_to_nothing_ |= is_vain && listener.holds();
-        if (comes_to_nothing_) listener.drop();
-        report.is_void |= comes_to_nothing_;
+    } else if (listener.is_given_up()) {
+        comes_to_nothing_ = true;
     }
+    if (comes_to_nothing_) listener.drop();
+    report.is_void |= comes_to_nothing_;
     listener.release();
     collector_.end();
     return outcome;

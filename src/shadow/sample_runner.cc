@@ -21,6 +21,11 @@ Result<std::unique_ptr<SampleRunner>> SampleRunner::start(RunnerEvents& events,
 }
 
 SampleRunner::~SampleRunner() {
+    if (!is_given_up()) give_up();
+    if (thread_.joinable()) thread_.join();
+}
+
+void SampleRunner::give_up() {
     {
         const std::lock_guard lock(mutex_);
         quit_ = true;
@@ -28,7 +33,6 @@ SampleRunner::~SampleRunner() {
     changed_.notify_all();
     steps_.quit();
     if (emulation_.has_worker()) kill(worker_pid(), SIGKILL);
-    if (thread_.joinable()) thread_.join();
 }
 
 // The main thread.
@@ -182,6 +186,11 @@ void SampleRunner::on_emulated() {
 
 std::optional<SampleEnd> SampleRunner::on_step(CpuState& cpu, std::span<const StepPage> pages) {
     return steps_.ask(cpu, pages, [&] { events_.post({this, RunnerEvent::Kind::step}); });
+}
+
+bool SampleRunner::is_given_up() {
+    const std::lock_guard lock(mutex_);
+    return quit_;
 }
 
 // One slice, without the lock.

@@ -42,8 +42,7 @@ class SampleRunner final : private EmulationHooks {
                                                        SampleCollector& collector,
                                                        ModuleTable& modules,
                                                        const ProbeRequest* probes);
-    // Ends the thread; a sample under way is given up. The worker process is killed: the caller
-    // discards or reaps worker_pid().
+    // give_up(), unless that was called; waits for the thread.
     ~SampleRunner() override;
     SampleRunner(const SampleRunner&) = delete;
     SampleRunner& operator=(const SampleRunner&) = delete;
@@ -70,6 +69,9 @@ class SampleRunner final : private EmulationHooks {
     // Begins no slice of that any more.
     void stop_preparing();
     PreparationTotals prepared();
+    // A sample under way is given up: what is not yet in the collector does not count. The worker
+    // process is killed: the caller discards or reaps worker_pid(). Only the destructor may follow.
+    void give_up();
     // Starts a new worker process in place of a lost one. Needs: it is idle.
     Result<void> replace_worker() { return emulation_.start_worker(); }
 
@@ -79,6 +81,7 @@ class SampleRunner final : private EmulationHooks {
         : events_(events), emulation_(collector, modules, probes) {}
     void on_emulated() override;
     std::optional<SampleEnd> on_step(CpuState& cpu, std::span<const StepPage> pages) override;
+    bool is_given_up() override;
     void release();
     void begin(SampleSource& source);
     void post(SampleJob job);

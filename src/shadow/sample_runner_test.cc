@@ -84,6 +84,22 @@ class Scene {
         return sample([](LiveRun& run) { CHECK(run.follow()); },
                       [](LiveRun run) { std::move(run).end(); });
     }
+    // A sample without an end that is given up, while its trace is held.
+    SampleReport given_up_sample() {
+        {
+            auto stop = target_->stop();
+            need(stop);
+            auto endless = job(*stop);
+            endless.limits.instructions = std::uint64_t{1} << 40;
+            endless.expected_speed = 1e9;
+            std::move(lease().begin_live(source_, std::move(endless))).end();
+        }
+        runner_->give_up();
+        auto worker = hub_.reap(runner_->worker_pid());
+        CHECK(need(worker).signal() == SIGKILL);
+        REQUIRE(wait_until([&] { return is_finished(); }));
+        return runner_->take_report();
+    }
     SampleReport discarded_sample(const std::string& mapped_since) {
         std::string maps_now;
         return sample([&](const LiveRun& run) { maps_now = mapped_since + run.job().maps_text; },
@@ -210,6 +226,13 @@ TEST_CASE("a live sample is emulated again up to a state that the program came t
     // It proves nothing.
     CHECK(sample_to(0, 0).window == WindowEnd::none);
     CHECK(scene.sample().window == WindowEnd::none);
+}
+
+TEST_CASE("a sample that is given up counts nothing, and its worker is dead by then") {
+    Scene scene;
+    const auto report = scene.given_up_sample();
+    CHECK(report.is_void);
+    CHECK(report.instructions == 0);
 }
 
 TEST_CASE("a live sample that is dropped before it was followed is discarded") {
