@@ -21,6 +21,10 @@ constexpr double usual_for_ns = 2e9, least_quiet_ns = 50e6;
 // A stretch with less waiting than usual excuses some in the next one: this many times what may
 // have been waited for us, at most.
 constexpr double most_spared = 2;
+// How much of that remains from one such stretch to the next, and from how much of our time it is
+// known how much of it is waited for.
+constexpr double compared_remembered = 0.9;
+constexpr double least_compared_ns = 5e6;
 
 }  // namespace
 
@@ -71,18 +75,25 @@ void ProcessorTheft::forget(const Stretch& stretch) {
     quiet_delay_ns_ *= left;
 }
 
-void ProcessorTheft::learn(const Stretch& quiet) {
+void ProcessorTheft::learn(const Stretch& quiet, double taken_ns) {
     quiet_ns_ += quiet.passed_ns;
-    quiet_delay_ns_ += quiet.delay_ns - quiet.most_ns();
+    quiet_delay_ns_ += quiet.delay_ns - taken_ns;
+}
+
+double ProcessorTheft::taken_in_quiet_ns(const Stretch& quiet) const {
+    if (compared_ns_ < least_compared_ns) return quiet.most_ns();
+    return std::min(quiet.most_ns(), quiet.beside_ns * taken_of_compared_ns_ / compared_ns_);
 }
 
 double ProcessorTheft::taken_ns(const Stretch& stretch) {
-    const bool is_usual_known = quiet_ns_ >= least_quiet_ns;
-    if (stretch.is_quiet() || !is_usual_known) return stretch.most_ns();
+    if (stretch.is_quiet()) return taken_in_quiet_ns(stretch);
+    if (quiet_ns_ < least_quiet_ns) return stretch.most_ns();
     const double usual_ns = quiet_delay_ns_ / quiet_ns_ * stretch.passed_ns;
     const double beyond_ns = stretch.delay_ns - usual_ns - spared_ns_;
     const double taken_ns = std::clamp(beyond_ns, 0.0, stretch.most_ns());
     spared_ns_ = remembered * std::clamp(-beyond_ns, 0.0, most_spared * stretch.most_ns());
+    compared_ns_ = compared_remembered * compared_ns_ + stretch.beside_ns;
+    taken_of_compared_ns_ = compared_remembered * taken_of_compared_ns_ + taken_ns;
     return taken_ns;
 }
 
@@ -96,7 +107,7 @@ double ProcessorTheft::observe(Clock::time_point now, const RunTimes& times, std
     waited_ns_ = remembered * waited_ns_ + stretch.most_ns();
     const double taken = taken_ns(stretch);
     forget(stretch);
-    if (stretch.is_quiet()) learn(stretch);
+    if (stretch.is_quiet()) learn(stretch, taken);
     const auto threads = std::max(1.0, (stretch.run_ns + stretch.delay_ns) / stretch.passed_ns);
     return std::min(taken / threads, stretch.passed_ns) / 1e9;
 }

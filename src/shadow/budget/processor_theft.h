@@ -2,7 +2,8 @@
 //
 // The kernel counts how long threads wait for a processor, and not for whom. In stretches in which
 // we hardly ran, they waited for others: that is what is usual. In a stretch in which we ran, what
-// they waited beyond that was for us, and never more than we ran.
+// they waited beyond that was for us, and never more than we ran. The little that we run in other
+// stretches is waited for as much as that.
 #pragma once
 
 #include <sys/types.h>
@@ -65,9 +66,10 @@ class ProcessorTheft {
     Stretch since_last(const Look& before, const Look& now) const;
     // What is usual fades as time passes, and is learnt in quiet stretches.
     void forget(const Stretch& stretch);
-    void learn(const Stretch& quiet);
+    void learn(const Stretch& quiet, double taken_ns);
     // What the target waited for us in a stretch.
     double taken_ns(const Stretch& stretch);
+    double taken_in_quiet_ns(const Stretch& quiet) const;
 
     std::optional<Look> last_;
     // All fade from look to look.
@@ -77,6 +79,9 @@ class ProcessorTheft {
     // By how much less than usual was waited in stretches before: of two that we ran in, one may
     // have more than usual by chance, and another less.
     double spared_ns_ = 0;
+    // Of the stretches that were held against what is usual: how long we ran beside the target, and
+    // how long it waited for that.
+    double compared_ns_ = 0, taken_of_compared_ns_ = 0;
 };
 
 }  // namespace shadowprof

@@ -135,6 +135,24 @@ TEST_CASE("what is waited beyond the usual once, and less than that before, is c
     CHECK(target.pass(40 * ms, 60 * ms) == doctest::Approx(0.040));
 }
 
+TEST_CASE("what we hardly run is waited for as much as what we run at other times") {
+    Watched idle, full;
+    // As long as nothing is known, all that can have been for us was.
+    CHECK(idle.pass(1 * ms, 20 * ms) == doctest::Approx(0.001));
+    CHECK(full.pass(1 * ms, 20 * ms) == doctest::Approx(0.001));
+    for (int i = 0; i < 4; ++i) {
+        CHECK(idle.pass(10 * ms, 19 * ms) == 0);
+        CHECK(full.pass(10 * ms, 40 * ms) == doctest::Approx(0.010));
+    }
+    CHECK(idle.pass(1 * ms, 20 * ms) == 0);
+    CHECK(full.pass(1 * ms, 20 * ms) == doctest::Approx(0.001));
+    for (int i = 0; i < 40; ++i) {
+        idle.pass(0, 20 * ms);
+        idle.pass(10 * ms, 25 * ms);
+    }
+    CHECK(idle.pass(1 * ms, 20 * ms) == doctest::Approx(0.0005).epsilon(0.05));
+}
+
 TEST_CASE("what is usual changes") {
     Watched target;
     for (int i = 0; i < 10; ++i) target.pass(0, 50 * ms);
