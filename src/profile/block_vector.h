@@ -15,11 +15,14 @@ struct BlockVector {
     static constexpr std::size_t buckets = 64;
 
     std::array<std::uint64_t, buckets> instructions{};  // by bucket, of the records looked at
+    std::array<std::uint64_t, buckets> at_odd_looks{};  // of these, in every other record
     std::uint32_t looks = 0;                            // so many
 
     // The same for a block in all collectors of a run.
     void add(BlockToken block, std::uint64_t executed) {
-        instructions[mix64(block) >> 58] += executed;
+        const auto bucket = mix64(block) >> 58;
+        instructions[bucket] += executed;
+        if (looks % 2 == 1) at_odd_looks[bucket] += executed;
         ++looks;
     }
     static_assert(buckets == std::size_t{1} << (64 - 58));

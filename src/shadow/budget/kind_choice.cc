@@ -26,8 +26,14 @@ constexpr double most_patience = 32;
 constexpr double smoothing = 0.25;
 // Of costs that rise: those of a process that grows do, from one shadow to the next.
 constexpr double smoothing_upwards = 0.5;
-// Instructions next to each other are much alike: so many are worth half of what any number is.
-constexpr double half_worth_instructions = 100'000;
+// As long as nothing is known: samples of fewer instructions than the first number differ the more,
+// the fewer they have, as these are much alike. Most programs go on with what they do for about the
+// second number, so samples of more differ the less, the more they have.
+constexpr double alike_instructions = 100'000, going_on_instructions = 5e6;
+// That guess is worth so many samples. What is measured may say that samples differ by this much
+// less, at most: a few may be alike by chance.
+constexpr double samples_of_guess = 8;
+constexpr double least_of_guess = 0.05;
 // Of a sample that has not what is asked of it, beside one that has.
 constexpr double worth_of_unwanted = 0.25;
 constexpr std::uint64_t page_growth = 2;
@@ -43,11 +49,33 @@ void smooth(double& average, bool& known, double value, double upwards = smoothi
 
 }  // namespace
 
+// How much samples of a kind differ (SampleSpread), up to a factor that is the same for both.
+double KindChoice::expected_spread(SampleKind kind) const {
+    const auto by_length = [&](SampleKind each) {
+        const auto instructions = std::max(of(each).yield, 1.0);
+        return (1 + alike_instructions / instructions) / (1 + instructions / going_on_instructions);
+    };
+    double measured = 0, guessed = 0;
+    for (const auto each : {SampleKind::shadow, SampleKind::live}) {
+        const auto spread = spread_.of(each);
+        if (!spread) continue;
+        measured += spread_.samples(each) * std::max(*spread, 0.0);
+        guessed += spread_.samples(each) * by_length(each);
+    }
+    const auto scale = measured != 0 ? measured / guessed : 1;
+    const auto guess = scale * by_length(kind);
+    const auto spread = spread_.of(kind);
+    if (!spread || measured == 0) return guess;
+    const auto samples = spread_.samples(kind);
+    return std::max((samples_of_guess * guess + samples * *spread) / (samples_of_guess + samples),
+                    least_of_guess * guess);
+}
+
+// By how much of the error of a profile a sample takes away.
 double KindChoice::worth_per_second(SampleKind kind) const {
     const auto& known = of(kind);
     const auto share = worth_of_unwanted + (1 - worth_of_unwanted) * known.wanted;
-    const auto worth = share * known.yield / (known.yield + half_worth_instructions);
-    return worth / std::max(known.cost_seconds, 1e-6);
+    return share / (expected_spread(kind) * std::max(known.cost_seconds, 1e-6));
 }
 
 std::uint64_t KindChoice::shadows_before_live() const {

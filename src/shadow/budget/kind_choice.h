@@ -7,9 +7,10 @@
 #include <cstdint>
 #include <optional>
 
-namespace shadowprof {
+#include "shadow/budget/sample_kind.h"
+#include "shadow/budget/sample_spread.h"
 
-enum class SampleKind : std::uint8_t { shadow, live };
+namespace shadowprof {
 
 // Of one process, from what its samples have cost and yielded.
 class KindChoice {
@@ -37,6 +38,9 @@ class KindChoice {
     // `is_wanted`: it has what samples are to have (of samples by time: how fast the program is
     // there is known), or nothing is asked of them. One that has not is worth less.
     void on_yield(SampleKind kind, std::uint64_t instructions, bool is_wanted = true);
+
+    // What the last one had executed, by which it is known how much samples of the kind differ.
+    void on_blocks(SampleKind kind, const BlockVector& blocks) { spread_.add(kind, blocks); }
 
     // What one more costs, as far as that is known.
     double expected_cost_seconds(SampleKind kind) const;
@@ -66,9 +70,11 @@ class KindChoice {
     double spent_seconds(SampleKind kind) const {
         return spent_seconds_[static_cast<std::size_t>(kind)];
     }
+    double expected_spread(SampleKind kind) const;
     double worth_per_second(SampleKind kind) const;
 
     std::array<Experience, 2> kinds_;
+    SampleSpread spread_;
     std::array<double, 2> spent_seconds_{};
     std::uint64_t samples_ = 0;
     std::uint64_t pages_ = 0;

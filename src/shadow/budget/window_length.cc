@@ -14,9 +14,7 @@ constexpr double roomy_share = 0.6;
 // Where the program waits for a larger part of our processor time, it needs that processor.
 constexpr double most_waited = 0.1;
 constexpr double growth = 1.3;
-// A dear sample's window is this share of its cost, ...
-constexpr double share_of_cost = 0.25;
-// ... and no more than so many of the longest.
+// A dear sample's window is as long as what it costs, but no more than so many of the longest.
 constexpr int most_longest = 2;
 constexpr double shrinkage = 0.7;
 constexpr std::chrono::seconds length_of_start{1};
@@ -34,7 +32,7 @@ WindowLength::WindowLength(const Limits& limits, double most_processors)
 
 nanoseconds WindowLength::worth(double cost_seconds) const {
     if (!last_ || is_needed_ || limits_.shortest == limits_.longest) return value_;
-    const auto wanted = nanoseconds(static_cast<std::int64_t>(share_of_cost * cost_seconds * 1e9));
+    const auto wanted = nanoseconds(static_cast<std::int64_t>(cost_seconds * 1e9));
     return std::max(value_, std::min(wanted, most_longest * limits_.longest));
 }
 

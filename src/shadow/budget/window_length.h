@@ -24,7 +24,7 @@ class WindowLength {
 
     // The least window of any sample.
     std::chrono::nanoseconds value() const { return value_; }
-    // The window of a sample that costs the program so much: at least a quarter of the cost, and at
+    // The window of a sample that costs the program so much: at least as long as that, and at
     // most twice the longest. Dear samples are few, so their emulation takes little. Where
     // processors are needed, or nothing was observed, it is value().
     std::chrono::nanoseconds worth(double cost_seconds) const;

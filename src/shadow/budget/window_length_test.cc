@@ -50,11 +50,11 @@ TEST_CASE("windows of dear samples are long, but where processors are needed") {
     WindowLength idle(limits, a_quarter);
     CHECK(idle.worth(0.008) == limits.shortest);
     idle.observe({}, 0, 0);
-    CHECK(idle.worth(0.001) == limits.shortest);
-    CHECK(idle.worth(0.008) == 2ms);
+    CHECK(idle.worth(0.0002) == limits.shortest);
+    CHECK(idle.worth(0.002) == 2ms);
     CHECK(idle.worth(1) == 6ms);
     CHECK(after(idle, 30, 0.005, 0.0001) == limits.longest);
-    CHECK(idle.worth(0.008) == limits.longest);
+    CHECK(idle.worth(0.002) == limits.longest);
     WindowLength busy(limits, a_quarter);
     after(busy, 20, 0.005, 0.004);
     CHECK(busy.worth(0.02) == limits.shortest);
