@@ -10,7 +10,8 @@ using std::chrono::nanoseconds;
 
 // A window is to have about this share of what was emulated.
 constexpr double wanted_share = 0.6;
-// Few programs execute more instructions in a second. Of one that does, the stops count as its time.
+// Few programs execute more instructions in a second. Of one that does, the stops count as its
+// time.
 constexpr double fastest = 1e10;
 constexpr nanoseconds shortest_length = microseconds(15), longest_length = microseconds(300);
 // How fast the length follows.
