@@ -16,7 +16,7 @@ struct BlockVector {
 
     std::array<std::uint64_t, buckets> instructions{};  // by bucket, of the records looked at
     std::array<std::uint64_t, buckets> at_odd_looks{};  // of these, in every other record
-    std::uint32_t looks = 0;                            // so many
+    std::uint32_t looks = 0;                            // records looked at
 
     // The same for a block in all collectors of a run.
     void add(BlockToken block, std::uint64_t executed) {

@@ -20,7 +20,7 @@ constexpr double speed_margin = 2;
 constexpr double least_limit = 30e9;
 // Too short a window says little: its ends are a page fault or an interrupt apart from the truth.
 constexpr std::uint64_t fewest_timed = 100'000;
-// So many misses can have come of a limit that was too low: each doubles it.
+// So many misses can have come of a limit that was too low: each doubles it, up to the highest.
 constexpr unsigned first_misses = 3;
 constexpr unsigned most_doublings = 6;
 

@@ -19,7 +19,7 @@ class EmulationHooks {
     virtual void on_emulated() = 0;
     // SampleListener::on_step(), for a replica.
     virtual std::optional<SampleEnd> on_step(CpuState& cpu, std::span<const StepPage> pages) = 0;
-    // Nobody waits for the sample any more, and its worker was killed.
+    // Nobody waits for the sample any more, and its worker is killed.
     virtual bool is_given_up() = 0;
 };
 

@@ -13,7 +13,7 @@ namespace shadowprof {
 
 class HeldTrace {
   public:
-    // 64 MiB each; a sample of more is collected while it goes on.
+    // 64 MiB of words, and of probe records; a sample of more is collected while it goes on.
     static constexpr std::size_t most_bytes = std::size_t{64} << 20;
     static constexpr std::size_t most_words = most_bytes / sizeof(std::uint64_t);
     static constexpr std::size_t most_probes =

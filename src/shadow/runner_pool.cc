@@ -73,8 +73,10 @@ void RunnerPool::stop_preparing() {
 }
 
 Result<void> RunnerPool::replace_worker(SampleRunner& runner) {
-    hub_.discard(runner.worker_pid());
-    return runner.replace_worker();
+    const pid_t lost = runner.worker_pid();
+    auto replaced = runner.replace_worker();
+    hub_.discard(lost);
+    return replaced;
 }
 
 std::vector<pid_t> RunnerPool::worker_pids() const {

@@ -287,9 +287,8 @@ Result<SampleOutcome> SampleEmulation::listen(const SampleJob& job, CollectingLi
         const bool is_vain =
             job.needs_window && others_took_part(result) && result.end == SampleEnd::size;
         comes_to_nothing_ |= is_vain && listener.holds();
-    } else if (listener.is_given_up()) {
-        comes_to_nothing_ = true;
     }
+    comes_to_nothing_ |= listener.is_given_up() && (!outcome || listener.holds());
     if (comes_to_nothing_) listener.drop();
     report.is_void |= comes_to_nothing_;
     listener.release();

@@ -70,7 +70,8 @@ class SampleRunner final : private EmulationHooks {
     void stop_preparing();
     PreparationTotals prepared();
     // A sample under way is given up: what is not yet in the collector does not count. The worker
-    // process is killed: the caller discards or reaps worker_pid(). Only the destructor may follow.
+    // process is killed: the caller discards or reaps worker_pid(). Only that and the destructor
+    // may follow.
     void give_up();
     // Starts a new worker process in place of a lost one. Needs: it is idle.
     Result<void> replace_worker() { return emulation_.start_worker(); }

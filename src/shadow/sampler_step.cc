@@ -301,7 +301,7 @@ void Sampler::take_runner_events() {
 
 void Sampler::on_counted(SampledProcess& process, const SampleReport& report) {
     process.kinds.on_yield(report.kind, report.instructions, is_timed(process, report));
-    process.kinds.on_blocks(report.kind, report.blocks);
+    process.kinds.on_blocks(report.kind, report.blocks, report.instructions);
     if (!report.has_recorded_input && InputNeed::tells(report.end))
         process.note_input_need(report.end == SampleEnd::input);
 }

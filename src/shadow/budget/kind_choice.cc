@@ -41,6 +41,11 @@ constexpr std::uint64_t few_pages = 1024;
 // Of a sample that was not taken yet.
 constexpr double first_cost_seconds = 0.0005;
 
+double spread_by_length(double instructions) {
+    const auto some = std::max(instructions, 1.0);
+    return (1 + alike_instructions / some) / (1 + some / going_on_instructions);
+}
+
 void smooth(double& average, bool& known, double value, double upwards = smoothing) {
     const auto part = value > average ? upwards : smoothing;
     average = known ? average + part * (value - average) : value;
@@ -51,23 +56,17 @@ void smooth(double& average, bool& known, double value, double upwards = smoothi
 
 // How much samples of a kind differ (SampleSpread), up to a factor that is the same for both.
 double KindChoice::expected_spread(SampleKind kind) const {
-    const auto by_length = [&](SampleKind each) {
-        const auto instructions = std::max(of(each).yield, 1.0);
-        return (1 + alike_instructions / instructions) / (1 + instructions / going_on_instructions);
-    };
     double measured = 0, guessed = 0;
     for (const auto each : {SampleKind::shadow, SampleKind::live}) {
         const auto spread = spread_.of(each);
-        if (!spread) continue;
-        measured += spread_.samples(each) * std::max(*spread, 0.0);
-        guessed += spread_.samples(each) * by_length(each);
+        measured += spread ? spread->sum : 0;
+        guessed += spread ? spread->guesses : 0;
     }
-    const auto scale = measured != 0 ? measured / guessed : 1;
-    const auto guess = scale * by_length(kind);
+    const bool is_known = measured > 0 && guessed > 0;
+    const auto guess = (is_known ? measured / guessed : 1) * spread_by_length(of(kind).yield);
     const auto spread = spread_.of(kind);
-    if (!spread || measured == 0) return guess;
-    const auto samples = spread_.samples(kind);
-    return std::max((samples_of_guess * guess + samples * *spread) / (samples_of_guess + samples),
+    if (!spread || !is_known) return guess;
+    return std::max((samples_of_guess * guess + spread->sum) / (samples_of_guess + spread->samples),
                     least_of_guess * guess);
 }
 
@@ -147,6 +146,10 @@ double KindChoice::share_of_costs_with(SampleKind kind, double seconds) const {
 void KindChoice::on_yield(SampleKind kind, std::uint64_t instructions, bool is_wanted) {
     smooth(of(kind).yield, of(kind).has_yield, static_cast<double>(instructions));
     smooth(of(kind).wanted, of(kind).has_wanted, is_wanted ? 1 : 0);
+}
+
+void KindChoice::on_blocks(SampleKind kind, const BlockVector& blocks, std::uint64_t instructions) {
+    spread_.add(kind, blocks, spread_by_length(static_cast<double>(instructions)));
 }
 
 double KindChoice::expected_cost_seconds(SampleKind kind) const {

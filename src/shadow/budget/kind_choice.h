@@ -39,8 +39,9 @@ class KindChoice {
     // there is known), or nothing is asked of them. One that has not is worth less.
     void on_yield(SampleKind kind, std::uint64_t instructions, bool is_wanted = true);
 
-    // What the last one had executed, by which it is known how much samples of the kind differ.
-    void on_blocks(SampleKind kind, const BlockVector& blocks) { spread_.add(kind, blocks); }
+    // What a sample of so many instructions had executed, by which it is known how much those of
+    // the kind differ. This is known of a program for good: forget() leaves it.
+    void on_blocks(SampleKind kind, const BlockVector& blocks, std::uint64_t instructions);
 
     // What one more costs, as far as that is known.
     double expected_cost_seconds(SampleKind kind) const;

@@ -50,6 +50,49 @@ TEST_CASE("the kind that yields more for its cost is taken, and the other one tr
     CHECK(of_large > 2);
 }
 
+namespace {
+
+// Of some blocks out of sixteen: all of these, or always the same two, or ever others.
+BlockVector blocks_of(std::uint64_t first, std::uint64_t count) {
+    BlockVector blocks;
+    for (std::uint64_t i = 0; i < 1600; ++i)
+        blocks.add(static_cast<BlockToken>((first + i / 2 % count) % 16), 1);
+    return blocks;
+}
+
+// How many of 200 samples are shadows, of a process whose samples cost the same and are as long,
+// but have these blocks.
+template <typename OfShadow, typename OfLive>
+int shadows_by_blocks(OfShadow of_shadow, OfLive of_live) {
+    const Process process{.shadow_cost_seconds = 1e-3,
+                          .live_cost_seconds = 1e-3,
+                          .shadow_bound_seconds = 1e-3,
+                          .shadow_yield = 500'000,
+                          .live_yield = 500'000};
+    KindChoice choice;
+    int shadows = 0;
+    for (std::uint64_t i = 0; i < 200; ++i) {
+        const bool is_shadow = process.take_one(choice) == SampleKind::shadow;
+        shadows += is_shadow;
+        choice.on_blocks(is_shadow ? SampleKind::shadow : SampleKind::live,
+                         is_shadow ? of_shadow(i) : of_live(i), 500'000);
+    }
+    return shadows;
+}
+
+}  // namespace
+
+TEST_CASE("the kind whose samples differ less is taken") {
+    const auto whole = [](std::uint64_t) { return blocks_of(0, 16); };
+    const auto a_part = [](std::uint64_t i) { return blocks_of(5 * i, 2); };
+    CHECK(shadows_by_blocks(whole, a_part) > 180);
+    CHECK(shadows_by_blocks(a_part, whole) < 40);
+    // Where all are alike, either will do.
+    const auto either = shadows_by_blocks(whole, whole);
+    CHECK(either > 0);
+    CHECK(either < 200);
+}
+
 TEST_CASE("samples that have what is asked of them are taken, though they cost somewhat more") {
     const Process dearer{
         .shadow_cost_seconds = 1.2e-3, .live_cost_seconds = 4e-4, .shadow_bound_seconds = 2e-3};

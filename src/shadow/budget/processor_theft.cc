@@ -25,6 +25,8 @@ constexpr double most_spared = 2;
 // known how much of it is waited for.
 constexpr double compared_remembered = 0.9;
 constexpr double least_compared_ns = 5e6;
+// That fades in time, too: a machine becomes busy.
+constexpr double compared_for_ns = 10e9;
 
 }  // namespace
 
@@ -73,6 +75,9 @@ void ProcessorTheft::forget(const Stretch& stretch) {
     const double left = std::exp(-stretch.passed_ns / usual_for_ns);
     quiet_ns_ *= left;
     quiet_delay_ns_ *= left;
+    const double compared_left = std::exp(-stretch.passed_ns / compared_for_ns);
+    compared_ns_ *= compared_left;
+    taken_of_compared_ns_ *= compared_left;
 }
 
 void ProcessorTheft::learn(const Stretch& quiet, double taken_ns) {

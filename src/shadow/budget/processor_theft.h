@@ -2,8 +2,8 @@
 //
 // The kernel counts how long threads wait for a processor, and not for whom. In stretches in which
 // we hardly ran, they waited for others: that is what is usual. In a stretch in which we ran, what
-// they waited beyond that was for us, and never more than we ran. The little that we run in other
-// stretches is waited for as much as that.
+// they waited beyond that was for us, and never more than we ran. What we run in quiet stretches is
+// taken to be waited for in the same proportion.
 #pragma once
 
 #include <sys/types.h>
@@ -37,8 +37,9 @@ class ProcessorTheft {
     // `times`: of the target until now; `ours_ns`: processor time of shadowprof until now;
     // `stopped_ns`: how long the target stood still until now, while one of our processes ran. By
     // how much the target came later for what we ran beside it since the last call, in seconds. As
-    // long as it is not known what is usual, that is the upper bound: as long as threads waited and
-    // we ran. Threads that wait at the same time lose that time once.
+    // long as it is not known what is usual, and lately was not known of other stretches, that is
+    // the upper bound: as long as threads waited and we ran. Threads that wait at the same time
+    // lose that time once.
     double observe(Clock::time_point now, const RunTimes& times, std::uint64_t ours_ns,
                    std::uint64_t stopped_ns = 0);
     // The target's threads waited for a processor, for whomever, for more than half of the time

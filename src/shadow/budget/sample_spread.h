@@ -1,7 +1,7 @@
 // How much the samples of each kind differ from each other: the more, the more of them a profile
 // needs.
 //
-// The shares of blocks in a sample are a draw x, whose mean µ is the program's own. A profile of n
+// The shares of blocks in a sample are a draw x. Let µ be the program's own. A profile of n
 // samples has an error of E|x - µ|² / n. Most of it is how much the program does now this and now
 // that, so it depends on how long samples are, and on the program.
 #pragma once
@@ -17,30 +17,31 @@ namespace shadowprof {
 
 class SampleSpread {
   public:
-    // Samples with few looks are left out.
-    void add(SampleKind kind, const BlockVector& blocks);
+    // Samples with few looks are left out. `guess`: of what this sample contributes, up to a
+    // factor.
+    void add(SampleKind kind, const BlockVector& blocks, double guess);
 
-    // E|x - µ|² of the kind: an estimate without bias, which may be negative. Nothing without two
-    // samples of it.
-    std::optional<double> of(SampleKind kind) const;
-    // From about so many samples, as older ones fade.
-    double samples(SampleKind kind) const { return kinds_[static_cast<std::size_t>(kind)].samples; }
+    struct Measured {
+        double samples = 0;  // from about so many, as older ones fade
+        // E|x - µ|², and what was guessed of it; their sums over the samples. By chance the first
+        // may be negative.
+        double sum = 0, guesses = 0;
+
+        double mean() const { return sum / samples; }
+    };
+    // Nothing without a sample of the kind behind another one of any kind.
+    std::optional<Measured> of(SampleKind kind) const;
 
   private:
     using Shares = std::array<double, BlockVector::buckets>;
-    struct Kind {
-        double samples = 0;
-        double squares = 0;  // of |x|², without what few looks add to it
-    };
 
-    void fade();
-    double square_of_mean() const;
+    double product_of_deviations(const Shares& a, const Shares& b) const;
+    void add_to_mean(const Shares& shares);
 
-    std::array<Kind, 2> kinds_;
-    // Of all samples: the sums of weights, of their squares, of vectors, and of |x|².
+    std::array<Measured, 2> kinds_;
+    // Of all samples: the sums of weights, of their squares, and of vectors.
     double weights_ = 0, squared_weights_ = 0;
     Shares sum_ = {};
-    double squares_ = 0;
 };
 
 }  // namespace shadowprof

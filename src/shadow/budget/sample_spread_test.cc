@@ -3,38 +3,55 @@
 #include <doctest/doctest.h>
 
 #include <random>
+#include <vector>
 
 namespace shadowprof::sample_spread_test {
 namespace {
 
 using enum SampleKind;
 
-// A program that does one of two things for a while, with the same blocks or with others, and then
-// one of them again. A sample sees some of the blocks that were executed meanwhile.
+// A program that does one of two things for a while, with blocks of its own, and then one of them
+// again. A sample sees some of the blocks that were executed meanwhile.
 class Program {
   public:
-    explicit Program(int stretches_of_sample) : stretches_(stretches_of_sample) {}
+    explicit Program(int stretches_of_sample) : stretches_(stretches_of_sample) {
+        // So many tokens that each has a bucket of its own.
+        for (BlockToken token = 0; tokens_.size() < 8; ++token) {
+            BlockVector with;
+            for (const auto known : tokens_) with.add(known, 1);
+            const auto before = with.instructions;
+            with.add(token, 1);
+            bool is_new = true;
+            for (std::size_t i = 0; i < before.size(); ++i)
+                is_new &= before[i] == 0 || before[i] == with.instructions[i];
+            if (is_new) tokens_.push_back(token);
+        }
+    }
 
     BlockVector sample(std::uint32_t looks) {
         BlockVector blocks;
-        std::vector<std::uint64_t> things;
+        std::vector<std::size_t> things;
         for (int i = 0; i < stretches_; ++i) things.push_back(random_() % 2);
         for (std::uint32_t i = 0; i < looks; ++i)
-            blocks.add(
-                static_cast<BlockToken>(8 * things[random_() % things.size()] + random_() % 4), 1);
+            blocks.add(tokens_[4 * things[random_() % things.size()] + random_() % 4], 1);
         return blocks;
     }
 
   private:
     int stretches_;
+    std::vector<BlockToken> tokens_;
     std::mt19937_64 random_{1};
 };
 
 double spread_of(int stretches, std::uint32_t looks, int samples) {
     Program program(stretches);
     SampleSpread spread;
-    for (int i = 0; i < samples; ++i) spread.add(live, program.sample(looks));
-    return spread.of(live).value();
+    for (int i = 0; i < samples; ++i) spread.add(live, program.sample(looks), 1);
+    return spread.of(live).value().mean();
+}
+
+bool is_about(double value, double expected, double share) {
+    return value > (1 - share) * expected && value < (1 + share) * expected;
 }
 
 }  // namespace
@@ -42,31 +59,42 @@ double spread_of(int stretches, std::uint32_t looks, int samples) {
 // Four blocks of a quarter each, or four others: the mean has eight of an eighth, so |x - µ|² is
 // 8 · (1/8)² where a sample sees one of both.
 TEST_CASE("samples of one of two things differ, and those of several of them differ less") {
-    CHECK(spread_of(1, 10'000, 200) == doctest::Approx(1.0 / 8).epsilon(0.05));
-    CHECK(spread_of(4, 10'000, 400) == doctest::Approx(1.0 / 32).epsilon(0.3));
+    CHECK(is_about(spread_of(1, 10'000, 200), 1.0 / 8, 0.05));
+    CHECK(is_about(spread_of(4, 10'000, 400), 1.0 / 32, 0.3));
 }
 
 TEST_CASE("what few looks add to the differences is left out") {
-    CHECK(spread_of(1, 16, 1000) == doctest::Approx(1.0 / 8).epsilon(0.3));
-    CHECK(spread_of(1000, 16, 1000) == doctest::Approx(0).epsilon(0.02));
+    CHECK(is_about(spread_of(1, 16, 1000), 1.0 / 8, 0.15));
+    CHECK(std::abs(spread_of(1000, 16, 1000)) < 0.01);
 }
 
 TEST_CASE("each kind has its own spread, around what all of them have in common") {
     Program program(1), calm(1000);
     SampleSpread spread;
     CHECK_FALSE(spread.of(live));
+    spread.add(live, program.sample(1000), 1);
+    CHECK_FALSE(spread.of(live));
     for (int i = 0; i < 200; ++i) {
-        spread.add(live, program.sample(1000));
-        spread.add(shadow, calm.sample(1000));
+        spread.add(live, program.sample(1000), 2);
+        spread.add(shadow, calm.sample(1000), 3);
     }
-    CHECK(spread.of(live).value() > 0.08);
-    CHECK(spread.of(shadow).value() < 0.01);
-    CHECK(spread.samples(live) == doctest::Approx(64).epsilon(0.1));
+    CHECK(is_about(spread.of(live)->mean(), 1.0 / 8, 0.1));
+    CHECK(spread.of(shadow)->mean() < 0.01);
+    CHECK(is_about(spread.of(live)->samples, 128 * (1 - 0.208), 0.02));
+    CHECK(is_about(spread.of(live)->guesses, 2 * spread.of(live)->samples, 1e-9));
+}
+
+TEST_CASE("a kind that is seldom tried is known") {
+    Program program(1);
+    SampleSpread spread;
+    for (int i = 0; i < 1000; ++i)
+        spread.add(i % 200 == 1 ? live : shadow, program.sample(1000), 1);
+    CHECK(spread.of(live)->samples > 4.9);
 }
 
 TEST_CASE("a sample with few looks says nothing") {
     SampleSpread spread;
-    for (int i = 0; i < 10; ++i) spread.add(live, Program(1).sample(8));
+    for (int i = 0; i < 10; ++i) spread.add(live, Program(1).sample(8), 1);
     CHECK_FALSE(spread.of(live));
 }
 
