@@ -15,7 +15,7 @@ constexpr std::uint64_t most_trials = 3;
 // What processors may do: eight instructions in each cycle of 6 GHz.
 constexpr double highest_speed = 48e9;
 // There is faster code than the fastest so far, which may have been slow. A limit that is too low
-// would leave out the fastest code. Intel's Granite Rapids runs loops of Lua at 25e9.
+// would leave out the fastest code. A Xeon with AMX runs loops of Lua at 25e9.
 constexpr double speed_margin = 2;
 constexpr double least_limit = 30e9;
 // Too short a window says little: its ends are a page fault or an interrupt apart from the truth.
