@@ -7,8 +7,8 @@ namespace shadowprof {
 namespace {
 
 constexpr std::uint32_t fewest_looks = 16;
-// What is left of the weight of a sample when another one comes: programs change.
-constexpr double left = 1 - 1.0 / 128;
+// Of the weight of a sample when another one comes: programs change.
+constexpr double remaining_weight = 1 - 1.0 / 128;
 
 }  // namespace
 
@@ -28,9 +28,9 @@ void SampleSpread::add(SampleKind kind, const BlockVector& blocks, double guess)
     }
     if (weights_ != 0) {
         auto& measured = kinds_[static_cast<std::size_t>(kind)];
-        measured.samples = left * measured.samples + 1;
-        measured.sum = left * measured.sum + product_of_deviations(of_odd, of_even);
-        measured.guesses = left * measured.guesses + guess;
+        measured.samples = remaining_weight * measured.samples + 1;
+        measured.sum = remaining_weight * measured.sum + product_of_deviations(of_odd, of_even);
+        measured.guesses = remaining_weight * measured.guesses + guess;
     }
     add_to_mean(shares);
 }
@@ -47,10 +47,10 @@ double SampleSpread::product_of_deviations(const Shares& a, const Shares& b) con
 }
 
 void SampleSpread::add_to_mean(const Shares& shares) {
-    weights_ = left * weights_ + 1;
-    squared_weights_ = left * left * squared_weights_ + 1;
+    weights_ = remaining_weight * weights_ + 1;
+    squared_weights_ = remaining_weight * remaining_weight * squared_weights_ + 1;
     std::ranges::transform(sum_, shares, sum_.begin(),
-                           [](double sum, double share) { return left * sum + share; });
+                           [](double sum, double share) { return remaining_weight * sum + share; });
 }
 
 std::optional<SampleSpread::Measured> SampleSpread::of(SampleKind kind) const {
