@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <numeric>
 
 #include "profile/block_registry.h"
 #include "profile/random.h"
@@ -13,10 +14,24 @@ namespace shadowprof {
 
 struct BlockVector {
     static constexpr std::size_t buckets = 64;
+    // Both by bucket.
+    using Counts = std::array<std::uint64_t, buckets>;
+    using Shares = std::array<double, buckets>;  // their sum is 1
 
-    std::array<std::uint64_t, buckets> instructions{};  // by bucket, of the records looked at
-    std::array<std::uint64_t, buckets> at_odd_looks{};  // of these, in every other record
-    std::uint32_t looks = 0;                            // records looked at
+    Counts instructions{};    // of the records looked at
+    Counts at_odd_looks{};    // of these, in every other record
+    std::uint32_t looks = 0;  // records looked at
+
+    static std::uint64_t sum(const Counts& counts) {
+        return std::reduce(counts.begin(), counts.end());
+    }
+    // Needs a sum that is not 0.
+    static Shares shares_of(const Counts& counts) {
+        const auto all = static_cast<double>(sum(counts));
+        Shares shares;
+        for (std::size_t i = 0; i < buckets; ++i) shares[i] = static_cast<double>(counts[i]) / all;
+        return shares;
+    }
 
     // The same for a block in all collectors of a run.
     void add(BlockToken block, std::uint64_t executed) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
-#include <numeric>
 
 namespace shadowprof {
 namespace {
@@ -25,13 +24,6 @@ constexpr std::uint64_t samples_of_change = 2;
 constexpr std::uint64_t stable_after = 32, stablest_after = 128;
 
 }  // namespace
-
-PhaseDetector::Shares PhaseDetector::shares_of(const BlockVector& blocks, std::uint64_t all) {
-    Shares shares;
-    for (std::size_t i = 0; i < shares.size(); ++i)
-        shares[i] = static_cast<double>(blocks.instructions[i]) / static_cast<double>(all);
-    return shares;
-}
 
 // By how much they are farther apart than samples of one phase would be: of n looks, the share of a
 // bucket has a variance of p (1 - p) / n, and the absolute value of what is normal has a mean of
@@ -110,11 +102,11 @@ PhaseState PhaseDetector::state() const {
 }
 
 double PhaseDetector::on_sample(const BlockVector& blocks) {
-    const auto all =
-        std::accumulate(blocks.instructions.begin(), blocks.instructions.end(), std::uint64_t{0});
-    if (all == 0 || blocks.looks < least_looks) return density_;
+    const auto& instructions = blocks.instructions;
+    if (BlockVector::sum(instructions) == 0 || blocks.looks < least_looks) return density_;
     ++samples_;
-    const auto phase = find_phase(shares_of(blocks, all), static_cast<double>(blocks.looks));
+    const auto phase =
+        find_phase(BlockVector::shares_of(instructions), static_cast<double>(blocks.looks));
     note(phase);
     return density_ = density_in(phases_[phase]);
 }

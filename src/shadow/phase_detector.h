@@ -34,7 +34,7 @@ class PhaseDetector {
     PhaseState state() const;
 
   private:
-    using Shares = std::array<double, BlockVector::buckets>;  // their sum is 1
+    using Shares = BlockVector::Shares;
     struct Phase {
         Shares shares{};  // the mean of its samples
         double looks = 0;
@@ -42,7 +42,6 @@ class PhaseDetector {
         std::uint64_t last_sample = 0;  // its number
     };
 
-    static Shares shares_of(const BlockVector& blocks, std::uint64_t all);
     static double excess_distance(const Phase& phase, const Shares& shares, double looks);
     std::size_t find_phase(const Shares& shares, double looks);
     void note(std::size_t phase);

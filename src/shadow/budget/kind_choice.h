@@ -39,8 +39,8 @@ class KindChoice {
     // there is known), or nothing is asked of them. One that has not is worth less.
     void on_yield(SampleKind kind, std::uint64_t instructions, bool is_wanted = true);
 
-    // What a sample of so many instructions had executed, by which it is known how much those of
-    // the kind differ. This is known of a program for good: forget() leaves it.
+    // A sample of so many instructions had executed these blocks. They tell how much samples of the
+    // kind differ. forget() leaves that, as it holds for the program.
     void on_blocks(SampleKind kind, const BlockVector& blocks, std::uint64_t instructions);
 
     // What one more costs, as far as that is known.

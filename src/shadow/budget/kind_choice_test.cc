@@ -52,7 +52,7 @@ TEST_CASE("the kind that yields more for its cost is taken, and the other one tr
 
 namespace {
 
-// Of some blocks out of sixteen: all of these, or always the same two, or ever others.
+// A sample that executed `count` of sixteen blocks, from the number `first` on.
 BlockVector blocks_of(std::uint64_t first, std::uint64_t count) {
     BlockVector blocks;
     for (std::uint64_t i = 0; i < 1600; ++i)

@@ -21,8 +21,8 @@ constexpr double usual_for_ns = 2e9, least_quiet_ns = 50e6;
 // A stretch with less waiting than usual excuses some in the next one: this many times what may
 // have been waited for us, at most.
 constexpr double most_spared = 2;
-// How much of that remains from one such stretch to the next, and from how much of our time it is
-// known how much of it is waited for.
+// A stretch that is compared with what is usual leaves the older ones this much of their weight.
+// From so much of our time in them it is known how much of it is waited for.
 constexpr double compared_remembered = 0.9;
 constexpr double least_compared_ns = 5e6;
 // That fades in time, too: a machine becomes busy.

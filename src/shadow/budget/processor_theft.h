@@ -80,8 +80,8 @@ class ProcessorTheft {
     // By how much less than usual was waited in stretches before: of two that we ran in, one may
     // have more than usual by chance, and another less.
     double spared_ns_ = 0;
-    // Of the stretches that were held against what is usual: how long we ran beside the target, and
-    // how long it waited for that.
+    // Other stretches are compared with what is usual. In these we ran beside the target for so
+    // long, and it waited so long for us.
     double compared_ns_ = 0, taken_of_compared_ns_ = 0;
 };
 

@@ -5,7 +5,8 @@
 
 namespace shadowprof {
 
-// Of a copy-on-write replica of the program, or of the program itself while it stands still.
+// A shadow sample emulates a copy-on-write replica. A live sample emulates the program itself,
+// which stands still meanwhile.
 enum class SampleKind : std::uint8_t { shadow, live };
 
 }  // namespace shadowprof

@@ -1,13 +1,13 @@
 #include "shadow/budget/sample_spread.h"
 
 #include <algorithm>
-#include <numeric>
+#include <functional>
 
 namespace shadowprof {
 namespace {
 
 constexpr std::uint32_t fewest_looks = 16;
-// Of the weight of a sample when another one comes: programs change.
+// Each new sample leaves the older ones this much of their weight, as programs change.
 constexpr double remaining_weight = 1 - 1.0 / 128;
 
 }  // namespace
@@ -16,23 +16,20 @@ constexpr double remaining_weight = 1 - 1.0 / 128;
 // from the whole, and the other half differs by another chance. The mean of the earlier samples
 // stands for µ.
 void SampleSpread::add(SampleKind kind, const BlockVector& blocks, double guess) {
-    const auto all = std::reduce(blocks.instructions.begin(), blocks.instructions.end());
-    const auto odd = std::reduce(blocks.at_odd_looks.begin(), blocks.at_odd_looks.end());
-    if (blocks.looks < fewest_looks || odd == 0 || odd == all) return;
-    Shares shares, of_odd, of_even;
-    for (std::size_t i = 0; i < shares.size(); ++i) {
-        const auto here = blocks.instructions[i], odd_here = blocks.at_odd_looks[i];
-        shares[i] = static_cast<double>(here) / static_cast<double>(all);
-        of_odd[i] = static_cast<double>(odd_here) / static_cast<double>(odd);
-        of_even[i] = static_cast<double>(here - odd_here) / static_cast<double>(all - odd);
-    }
+    const auto& odd = blocks.at_odd_looks;
+    auto even = blocks.instructions;
+    std::ranges::transform(even, odd, even.begin(), std::minus<>{});
+    if (blocks.looks < fewest_looks || BlockVector::sum(odd) == 0 || BlockVector::sum(even) == 0)
+        return;
     if (weights_ != 0) {
         auto& measured = kinds_[static_cast<std::size_t>(kind)];
         measured.samples = remaining_weight * measured.samples + 1;
-        measured.sum = remaining_weight * measured.sum + product_of_deviations(of_odd, of_even);
+        measured.sum =
+            remaining_weight * measured.sum +
+            product_of_deviations(BlockVector::shares_of(odd), BlockVector::shares_of(even));
         measured.guesses = remaining_weight * measured.guesses + guess;
     }
-    add_to_mean(shares);
+    add_to_mean(BlockVector::shares_of(blocks.instructions));
 }
 
 // The mean of n samples deviates, too: by an n-th of what one does.

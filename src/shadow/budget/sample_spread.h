@@ -26,14 +26,12 @@ class SampleSpread {
         // E|x - µ|², and what was guessed of it; their sums over the samples. By chance the first
         // may be negative.
         double sum = 0, guesses = 0;
-
-        double mean() const { return sum / samples; }
     };
     // Nothing without a sample of the kind behind another one of any kind.
     std::optional<Measured> of(SampleKind kind) const;
 
   private:
-    using Shares = std::array<double, BlockVector::buckets>;
+    using Shares = BlockVector::Shares;
 
     double product_of_deviations(const Shares& a, const Shares& b) const;
     void add_to_mean(const Shares& shares);

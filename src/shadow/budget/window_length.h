@@ -25,9 +25,9 @@ class WindowLength {
     // The least window of any sample.
     std::chrono::nanoseconds value() const { return value_; }
     // The window of a sample that costs the program so much: at least as long as that, and at
-    // most twice the longest, also in the first second. Dear samples are few, so their emulation
-    // takes no more than that of others. Where processors are needed, or nothing was observed, it
-    // is value().
+    // most twice the longest, also in the first second. Dear samples are few, and CpuBudget limits
+    // what their emulation takes. Where processors are needed, or nothing was observed, it is
+    // value().
     std::chrono::nanoseconds worth(double cost_seconds) const;
     // `ours_ns`: processor time of this process and the workers until now. `waited_seconds`: what a
     // process has waited for it since the last call, at most (ProcessorTheft).
