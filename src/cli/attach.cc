@@ -38,11 +38,13 @@ std::string why_nothing_was_seen(const Profile& profile) {
 
 Result<void> attach(const RunRequest& request, const Shielded& shielded) {
     TRY_ASSIGN(auto output, SafeOutput::open(request.output));
-    TRY_ASSIGN(auto control, open_control(request, shielded, output, [](std::int64_t pid) {
-                   return perf_map_of(static_cast<pid_t>(pid));
-               }));
+    FunctionTables tables;
+    const auto perf_map_of_pid = [](std::int64_t pid) {
+        return perf_map_of(static_cast<pid_t>(pid));
+    };
+    TRY_ASSIGN(auto control, open_control(request, shielded, output, perf_map_of_pid, tables));
     MappedPlaces places;
-    ModuleFunctions functions;
+    ModuleFunctions functions(tables);
     TRY_ASSIGN(auto outcome, with_progress(request, [&](const ProgressListener& on_progress) {
                    return attach_target(request.options, shielded.end_request(), on_progress,
                                         &control, {&places, &functions});
@@ -51,7 +53,7 @@ Result<void> attach(const RunRequest& request, const Shielded& shielded) {
     std::optional<std::string> why_nothing;
     if (outcome.profile.sampling.instructions == 0 && outcome.profile.latency.empty())
         why_nothing = why_nothing_was_seen(outcome.profile);
-    TRY(deliver(std::move(outcome), request, perf_map_of(*request.options.attach_to),
+    TRY(deliver(std::move(outcome), request, perf_map_of(*request.options.attach_to), tables,
                 std::move(output)));
     if (why_nothing && !request.quiet) say("no instructions were seen: {}", *why_nothing);
     return {};

@@ -32,7 +32,7 @@ const std::vector<ModulePlaces>& MappedPlaces::places_of(const ProbeSet& probes,
     const Module module = modules.modules()[number];
     StringPool strings;
     auto symbols = ModuleSymbols::open(modules.path_to(number), module.build_id, strings);
-    if (!symbols) symbols = std::make_unique<ModuleSymbols>(std::vector<FunctionRange>{}, strings);
+    if (!symbols) symbols = std::make_unique<ModuleSymbols>(NamedFunctions(), strings);
     return at->second = find_places(probes, module.path, **symbols);
 }
 

@@ -26,15 +26,20 @@ void add_request(const RunRequest& request, Profile& profile) {
 
 class SafeDumpFile final : public DumpFile {
   public:
-    SafeDumpFile(const RunRequest& request, PerfMapOf perf_map_of, SafeOutput output)
-        : request_(request), perf_map_of_(std::move(perf_map_of)), output_(std::move(output)) {}
+    SafeDumpFile(const RunRequest& request, PerfMapOf perf_map_of, FunctionTables& tables,
+                 SafeOutput output)
+        : request_(request),
+          perf_map_of_(std::move(perf_map_of)),
+          tables_(tables),
+          output_(std::move(output)) {}
 
     Result<void> write(RunOutcome outcome) override {
         Profile& profile = outcome.profile;
         add_request(request_, profile);
-        Symbolizer symbols(
-            profile.modules,
-            {.root = "", .perf_map = perf_map_of_(profile.run.pid), .files = outcome.files});
+        Symbolizer symbols(profile.modules, {.root = "",
+                                             .perf_map = perf_map_of_(profile.run.pid),
+                                             .files = outcome.files,
+                                             .tables = &tables_});
         TRY(save(profile, symbols, output_));
         return {};
     }
@@ -42,13 +47,15 @@ class SafeDumpFile final : public DumpFile {
   private:
     const RunRequest& request_;
     const PerfMapOf perf_map_of_;
+    FunctionTables& tables_;
     SafeOutput output_;
 };
 
 // Who is killed writes nothing. Nothing but files: the reader of a pipe could make us wait.
 Result<std::unique_ptr<DumpFile>> open_dump_file(const std::string& name, const RunRequest& request,
                                                  const Shielded& shielded,
-                                                 const PerfMapOf& perf_map_of) {
+                                                 const PerfMapOf& perf_map_of,
+                                                 FunctionTables& tables) {
     if (shielded.is_orphaned())
         return Error{ErrorCode::interrupted, 0,
                      fmt::format("'{}' is not written: shadowprof was killed", name)};
@@ -59,7 +66,7 @@ Result<std::unique_ptr<DumpFile>> open_dump_file(const std::string& name, const 
             fmt::format("cannot write '{}': it is no regular file (name another file)", name)};
     TRY_ASSIGN(auto output, SafeOutput::open(name, NamedBy::command));
     return std::unique_ptr<DumpFile>(
-        std::make_unique<SafeDumpFile>(request, perf_map_of, std::move(output)));
+        std::make_unique<SafeDumpFile>(request, perf_map_of, tables, std::move(output)));
 }
 
 std::string amount_followed(const SamplingStats& sampling) {
@@ -114,7 +121,8 @@ Result<RunOutcome> with_progress(
 }
 
 Result<ControlChannel> open_control(const RunRequest& request, const Shielded& shielded,
-                                    const SafeOutput& output, PerfMapOf perf_map_of) {
+                                    const SafeOutput& output, PerfMapOf perf_map_of,
+                                    FunctionTables& tables) {
     if (request.dump_every && !output.is_file())
         return Error{ErrorCode::usage, 0,
                      fmt::format("--dump-every: profiles of intervals are files beside that of the "
@@ -122,16 +130,19 @@ Result<ControlChannel> open_control(const RunRequest& request, const Shielded& s
                                  request.output)};
     return ControlChannel::open(
         request, shielded.toggles(), [](const std::string& complaint) { say("{}", complaint); },
-        [&request, &shielded, perf_map_of = std::move(perf_map_of)](const std::string& name) {
-            return open_dump_file(name, request, shielded, perf_map_of);
+        [&request, &shielded, &tables,
+         perf_map_of = std::move(perf_map_of)](const std::string& name) {
+            return open_dump_file(name, request, shielded, perf_map_of, tables);
         });
 }
 
 Result<void> deliver(RunOutcome outcome, const RunRequest& request, const std::string& perf_map,
-                     SafeOutput output) {
+                     FunctionTables& tables, SafeOutput output) {
     Profile& profile = outcome.profile;
     add_request(request, profile);
-    Symbolizer symbols(profile.modules, {.root = "", .perf_map = perf_map, .files = outcome.files});
+    Symbolizer symbols(
+        profile.modules,
+        {.root = "", .perf_map = perf_map, .files = outcome.files, .tables = &tables});
     TRY_ASSIGN(const std::string name, save(profile, symbols, output));
     if (request.quiet) return {};
     // A log gets one line; `shadowprof report` shows it the rest.

@@ -10,6 +10,7 @@
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/shield.h"
+#include "report/function_tables.h"
 #include "report/safe_output.h"
 #include "shadow/run_outcome.h"
 
@@ -27,11 +28,13 @@ using PerfMapOf = std::function<std::string(std::int64_t pid)>;
 // of. `request` and `shielded` must outlive it. Errors: usage too, where profiles of intervals
 // would have to lie beside an output that is no file.
 Result<ControlChannel> open_control(const RunRequest& request, const Shielded& shielded,
-                                    const SafeOutput& output, PerfMapOf perf_map_of);
+                                    const SafeOutput& output, PerfMapOf perf_map_of,
+                                    FunctionTables& tables);
 
 // Writes the profile with what was asked for in it, and says what it is and where, unless the user
-// wants it quiet. `perf_map` is the file with the names of just-in-time compiled code.
+// wants it quiet. `perf_map` is the file with the names of just-in-time compiled code, `tables` has
+// the functions that were read while the target ran.
 Result<void> deliver(RunOutcome outcome, const RunRequest& request, const std::string& perf_map,
-                     SafeOutput output);
+                     FunctionTables& tables, SafeOutput output);
 
 }  // namespace shadowprof

@@ -42,10 +42,11 @@ Result<void> check_command(const std::string& name) {
 int run(const RunRequest& request, const Shielded& shielded) {
     auto output = SafeOutput::open(request.output);
     if (!output) return failed(output.error());
-    auto control = open_control(request, shielded, *output, perf_map_path);
+    FunctionTables tables;
+    auto control = open_control(request, shielded, *output, perf_map_path, tables);
     if (!control) return failed(control.error());
     MappedPlaces places;
-    ModuleFunctions functions;
+    ModuleFunctions functions(tables);
     auto outcome = with_progress(request, [&](const ProgressListener& on_progress) {
         return run_target(request.options,
                           {.end_request = shielded.end_request(),
@@ -56,7 +57,7 @@ int run(const RunRequest& request, const Shielded& shielded) {
     if (!outcome) return failed(outcome.error());
     if (shielded.is_orphaned()) return exit_own_failure;
     const RunInfo ended = outcome->profile.run;
-    auto delivered = deliver(std::move(outcome).value(), request, perf_map_path(ended.pid),
+    auto delivered = deliver(std::move(outcome).value(), request, perf_map_path(ended.pid), tables,
                              std::move(output).value());
     if (!delivered) return failed(delivered.error());
     if (ended.exit_signal) die_by_signal(*ended.exit_signal);

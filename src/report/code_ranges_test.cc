@@ -170,8 +170,8 @@ TEST_CASE("range look-up agrees with its definition on random ranges") {
 }
 
 TEST_CASE("unwind ranges name no function that symbols already know") {
-    std::vector<AddressRange> unwind{{0x100, 0x200}, {0x300, 0x400}, {0x120, 0x130}};
-    FunctionTable table({{0x100, 0x180, "known"}}, unwind);
+    std::vector<AddressRange> unwind{{0x100, 0x200}, {0x120, 0x130}, {0x300, 0x400}};
+    FunctionTable table({.functions = {{0x100, 0x180, "known"}}, .names = {}}, unwind);
     CHECK(table.find(0x110)->name == "known");
     CHECK(table.find(0x125)->name == "known");
     CHECK(table.find(0x190) == nullptr);

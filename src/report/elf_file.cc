@@ -25,14 +25,22 @@ Error dwfl_error(std::string_view what) {
     return {ErrorCode::invalid, 0, fmt::format("{}: {}", what, dwfl_errmsg(-1))};
 }
 
-Result<UniqueFd> open_regular(const std::string& path) {
+struct OpenedFile {
+    UniqueFd fd;
+    FileVersion version;
+};
+
+Result<OpenedFile> open_regular(const std::string& path) {
     // Non-blocking, for a path that names a pipe must not hang us.
     UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
     if (!fd) return errno_error("open");
     struct stat status;
     if (::fstat(fd.get(), &status) != 0) return errno_error("fstat");
     if (!S_ISREG(status.st_mode)) return Error{ErrorCode::invalid, 0, "not a regular file"};
-    return fd;
+    const FileVersion version{
+        path, status.st_dev, status.st_ino, static_cast<std::uint64_t>(status.st_size),
+        std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec};
+    return OpenedFile{std::move(fd), version};
 }
 
 bool is_x86_64_code(Elf* elf) {
@@ -60,7 +68,9 @@ Result<std::unique_ptr<ElfFile>> ElfFile::open(const std::string& path) {
 }
 
 Result<void> ElfFile::load(const std::string& path) {
-    TRY_ASSIGN(fd_, open_regular(path));
+    TRY_ASSIGN(auto opened, open_regular(path));
+    fd_ = std::move(opened.fd);
+    version_ = std::move(opened.version);
     UniqueFd for_dwfl(::fcntl(fd_.get(), F_DUPFD_CLOEXEC, 0));
     if (!for_dwfl) return errno_error("dup");
     dwfl_.reset(dwfl_begin(&callbacks));

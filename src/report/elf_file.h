@@ -5,6 +5,7 @@
 #include <elfutils/libdwfl.h>
 #include <gelf.h>
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -34,12 +35,22 @@ struct ElfSegment {
     bool executable = false;
 };
 
+// Which file was opened, as it was then.
+struct FileVersion {
+    std::string path;
+    std::uint64_t device = 0, inode = 0, size_bytes = 0;
+    std::int64_t modified_ns = 0;  // since the epoch
+
+    friend auto operator<=>(const FileVersion&, const FileVersion&) = default;
+};
+
 // An x86-64 program or shared object. Every address here is an ELF virtual address.
 class ElfFile {
   public:
     // Errors: the file cannot be opened, is not a regular file, is not ELF for x86-64.
     static Result<std::unique_ptr<ElfFile>> open(const std::string& path);
 
+    const FileVersion& version() const { return version_; }
     // Lower-case hexadecimal; empty if the file has none.
     std::string build_id() const;
     // The section of that name; nothing for absent ones and for those the file does not back.
@@ -65,6 +76,7 @@ class ElfFile {
     Result<void> load(const std::string& path);
     void read_segments();
 
+    FileVersion version_;
     UniqueFd fd_;
     std::unique_ptr<Dwfl, DwflEnd> dwfl_;
     Dwfl_Module* module_ = nullptr;  // owned by dwfl_

@@ -1,15 +1,52 @@
-// The bytes of a function.
+// The bytes of functions, and their names.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
-#include <string>
+#include <cstring>
+#include <memory>
+#include <string_view>
+#include <vector>
 
 namespace shadowprof {
 
 struct FunctionRange {
     std::uint64_t start = 0;
     std::uint64_t end = 0;  // one past the last byte
-    std::string name;       // as the linker knows it; empty if only its bounds are known
+    std::string_view name;  // as the linker knows it; empty if only its bounds are known
+};
+
+// Copies of names, in few pieces of memory: large programs have a hundred thousand functions.
+class NameStore {
+  public:
+    // A view that lives as long as the store, also when that is moved.
+    std::string_view add(std::string_view name) {
+        if (name.size() > left_bytes_) add_block(std::max(name.size(), usual_block_bytes));
+        char* const copy = next_;
+        if (!name.empty()) std::memcpy(copy, name.data(), name.size());
+        next_ += name.size();
+        left_bytes_ -= name.size();
+        return {copy, name.size()};
+    }
+
+  private:
+    static constexpr std::size_t usual_block_bytes = 1 << 16;
+
+    void add_block(std::size_t bytes) {
+        blocks_.push_back(std::make_unique_for_overwrite<char[]>(bytes));
+        next_ = blocks_.back().get();
+        left_bytes_ = bytes;
+    }
+
+    std::vector<std::unique_ptr<char[]>> blocks_;
+    char* next_ = nullptr;
+    std::size_t left_bytes_ = 0;
+};
+
+struct NamedFunctions {
+    std::vector<FunctionRange> functions;
+    NameStore names;  // of the functions; those of string literals need not be in it
 };
 
 }  // namespace shadowprof

@@ -1,7 +1,6 @@
 #include "report/function_table.h"
 
 #include <algorithm>
-#include <cstring>
 #include <tuple>
 
 #include "report/plt.h"
@@ -15,13 +14,17 @@ struct Candidate {
     std::uint64_t start = 0, end = 0;
     std::string_view name;
     bool local = false;
-    std::size_t leading_underscores = 0;
 };
+
+std::size_t leading_underscores(std::string_view name) {
+    return std::min(name.find_first_not_of('_'), name.size());
+}
 
 // Of several names for one address: the one that a programmer would say.
 bool better_name(const Candidate& a, const Candidate& b) {
-    return std::tie(a.leading_underscores, a.local, a.name) <
-           std::tie(b.leading_underscores, b.local, b.name);
+    const auto underscores_a = leading_underscores(a.name);
+    const auto underscores_b = leading_underscores(b.name);
+    return std::tie(underscores_a, a.local, a.name) < std::tie(underscores_b, b.local, b.name);
 }
 
 // The name without the version that linkers append: memcpy@@GLIBC_2.14.
@@ -44,7 +47,8 @@ const ElfSection* section_of(const std::vector<ElfSection>& sections, std::uint6
 std::vector<Candidate> symbol_candidates(const ElfFile& file) {
     std::vector<Candidate> candidates;
     auto sections = file.executable_sections();
-    int count = dwfl_module_getsymtab(file.module());
+    const int count = dwfl_module_getsymtab(file.module());
+    candidates.reserve(static_cast<std::size_t>(std::max(count, 0)));
     for (int i = 1; i < count; ++i) {
         GElf_Sym symbol;
         GElf_Addr address = 0;
@@ -57,31 +61,31 @@ std::vector<Candidate> symbol_candidates(const ElfFile& file) {
         if (name.empty() || section == nullptr) continue;
         std::uint64_t room = section->size_bytes - (address - section->address);
         std::uint64_t size = std::min<std::uint64_t>(symbol.st_size, room);
-        candidates.push_back({address, address + size, name,
-                              GELF_ST_BIND(symbol.st_info) == STB_LOCAL,
-                              std::min(name.find_first_not_of('_'), name.size())});
+        candidates.push_back(
+            {address, address + size, name, GELF_ST_BIND(symbol.st_info) == STB_LOCAL});
     }
     return candidates;
 }
 
 // One function per address: the largest, under the best of its names. Labels inside a function are
 // no functions.
-std::vector<FunctionRange> without_aliases(std::vector<Candidate> candidates) {
+NamedFunctions without_aliases(std::vector<Candidate> candidates) {
     std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
         if (a.start != b.start) return a.start < b.start;
         if (a.end != b.end) return a.end > b.end;
         return better_name(a, b);
     });
-    std::vector<FunctionRange> functions;
+    NamedFunctions list;
+    auto& functions = list.functions;
     std::uint64_t covered_until = 0;
     functions.reserve(candidates.size());
     for (const Candidate& c : candidates) {
         if (!functions.empty() && functions.back().start == c.start) continue;
         if (c.start == c.end && c.start < covered_until) continue;
         covered_until = std::max(covered_until, c.end);
-        functions.push_back({c.start, c.end, std::string(c.name)});
+        functions.push_back({c.start, c.end, list.names.add(c.name)});
     }
-    return functions;
+    return list;
 }
 
 // Gives functions without a size, as assembly writers leave them, the extent that their unwind
@@ -110,18 +114,24 @@ bool is_before(const FunctionRange& a, const FunctionRange& b) {
 
 }  // namespace
 
-FunctionTable::FunctionTable(std::vector<FunctionRange> named,
-                             std::span<const AddressRange> unnamed)
-    : functions_(std::move(named)) {
+FunctionTable::FunctionTable(NamedFunctions named, std::span<const AddressRange> unnamed)
+    : functions_(std::move(named.functions)), names_(std::move(named.names)) {
     if (!std::ranges::is_sorted(functions_, is_before)) std::ranges::sort(functions_, is_before);
     build_index();
+    add_unnamed(unnamed);
+}
+
+void FunctionTable::add_unnamed(std::span<const AddressRange> unnamed) {
+    const auto& pieces = index_.pieces();
     std::vector<FunctionRange> extra;
     auto next = functions_.begin();
+    auto piece = pieces.begin();
     for (const AddressRange& range : unnamed) {
         while (next != functions_.end() && next->start <= range.start) ++next;
+        while (piece != pieces.end() && piece->end <= range.start) ++piece;
         const bool begins_inside = next != functions_.end() && next->start < range.end;
-        if (!begins_inside && find(range.start) == nullptr)
-            extra.push_back({range.start, range.end, {}});
+        const bool is_covered = piece != pieces.end() && piece->start <= range.start;
+        if (!begins_inside && !is_covered) extra.push_back({range.start, range.end, {}});
     }
     if (extra.empty()) return;
     functions_.insert(functions_.end(), extra.begin(), extra.end());
@@ -130,6 +140,7 @@ FunctionTable::FunctionTable(std::vector<FunctionRange> named,
 
 void FunctionTable::build_index() {
     std::vector<OwnedRange> ranges;
+    ranges.reserve(functions_.size());
     for (std::uint32_t i = 0; i < functions_.size(); ++i)
         ranges.push_back({functions_[i].start, functions_[i].end, i});
     index_ = RangeIndex(std::move(ranges));
@@ -150,16 +161,16 @@ FunctionTable read_functions(const ElfFile& file) {
     std::vector<AddressRange> unwind;
     if (auto section = file.section(".eh_frame"))
         unwind = eh_frame_ranges(section->bytes, section->address);
-    std::sort(unwind.begin(), unwind.end());
-    auto functions = without_aliases(symbol_candidates(file));
+    if (!std::ranges::is_sorted(unwind)) std::ranges::sort(unwind);
+    auto list = without_aliases(symbol_candidates(file));
+    auto& functions = list.functions;
     complete_sizes(functions, unwind, file.executable_sections());
-    auto plt = plt_functions(file, functions);
+    auto plt = plt_functions(file, functions, list.names);
     std::ranges::sort(plt, is_before);
     const auto symbols = static_cast<std::ptrdiff_t>(functions.size());
-    functions.insert(functions.end(), std::make_move_iterator(plt.begin()),
-                     std::make_move_iterator(plt.end()));
+    functions.insert(functions.end(), plt.begin(), plt.end());
     std::inplace_merge(functions.begin(), functions.begin() + symbols, functions.end(), is_before);
-    return FunctionTable(std::move(functions), unwind);
+    return FunctionTable(std::move(list), unwind);
 }
 
 }  // namespace shadowprof

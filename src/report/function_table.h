@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "report/eh_frame.h"
@@ -19,7 +18,7 @@ class FunctionTable {
     // `named` may overlap: of nested functions the inner one owns its bytes. `unnamed` ranges,
     // which are sorted, count only where no named function begins inside them or covers their
     // start.
-    FunctionTable(std::vector<FunctionRange> named, std::span<const AddressRange> unnamed);
+    FunctionTable(NamedFunctions named, std::span<const AddressRange> unnamed);
 
     // The function that contains `address`, or null.
     const FunctionRange* find(std::uint64_t address) const;
@@ -33,9 +32,11 @@ class FunctionTable {
     bool has_names() const;
 
   private:
+    void add_unnamed(std::span<const AddressRange> unnamed);
     void build_index();
 
     std::vector<FunctionRange> functions_;
+    NameStore names_;
     RangeIndex index_;  // owners are indices into functions_
 };
 

@@ -20,15 +20,17 @@ constexpr int reading_niceness = 5;
 
 std::optional<FoundFunction> ModuleFunctions::find(CodeLocation at, const ModuleTable& modules) {
     const std::lock_guard lock(mutex_);
-    const auto [table, is_new] = tables_.try_emplace(at.module);
-    if (is_new) table->second = read_nicely(at.module, modules);
-    const FunctionRange* function = table->second.find(at.address);
+    const auto [known, is_new] = by_module_.try_emplace(at.module);
+    if (is_new) known->second = read_nicely(at.module, modules);
+    const FunctionTable* const table = known->second.get();
+    const FunctionRange* const function = table != nullptr ? table->find(at.address) : nullptr;
     if (function == nullptr) return std::nullopt;
     return FoundFunction{{at.module, function->start}, function->name.ends_with(plt_suffix)};
 }
 
-FunctionTable ModuleFunctions::read_nicely(std::uint32_t number, const ModuleTable& modules) {
-    FunctionTable table;
+ModuleFunctions::Table ModuleFunctions::read_nicely(std::uint32_t number,
+                                                    const ModuleTable& modules) {
+    Table table;
     try {
         std::jthread([&] {
             (void)setpriority(PRIO_PROCESS, 0, reading_niceness);
@@ -41,7 +43,7 @@ FunctionTable ModuleFunctions::read_nicely(std::uint32_t number, const ModuleTab
 }
 
 // Of a file that cannot be used nothing is known.
-FunctionTable ModuleFunctions::read(std::uint32_t number, const ModuleTable& modules) {
+ModuleFunctions::Table ModuleFunctions::read(std::uint32_t number, const ModuleTable& modules) {
     const Module module = modules.modules().at(number);
     UniqueFd image;
     std::string path;
@@ -57,7 +59,7 @@ FunctionTable ModuleFunctions::read(std::uint32_t number, const ModuleTable& mod
     }
     auto file = ElfFile::open(path);
     const bool usable = file && (module.build_id.empty() || (*file)->build_id() == module.build_id);
-    return usable ? read_functions(**file) : FunctionTable();
+    return usable ? tables_.of(**file) : nullptr;
 }
 
 }  // namespace shadowprof

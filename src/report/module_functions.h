@@ -2,10 +2,12 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <mutex>
+#include <optional>
 
 #include "profile/function_finder.h"
-#include "report/function_table.h"
+#include "report/function_tables.h"
 
 namespace shadowprof {
 
@@ -13,14 +15,20 @@ namespace shadowprof {
 // Thread-safe: the first call of a module reads its file under a lock.
 class ModuleFunctions final : public FunctionFinder {
   public:
+    // `tables`, which must outlive this, keeps what is read.
+    explicit ModuleFunctions(FunctionTables& tables) : tables_(tables) {}
+
     std::optional<FoundFunction> find(CodeLocation at, const ModuleTable& modules) override;
 
   private:
-    static FunctionTable read_nicely(std::uint32_t module, const ModuleTable& modules);
-    static FunctionTable read(std::uint32_t module, const ModuleTable& modules);
+    using Table = std::shared_ptr<const FunctionTable>;  // null: nothing is known
 
+    Table read_nicely(std::uint32_t module, const ModuleTable& modules);
+    Table read(std::uint32_t module, const ModuleTable& modules);
+
+    FunctionTables& tables_;
     std::mutex mutex_;
-    std::map<std::uint32_t, FunctionTable> tables_;  // by module
+    std::map<std::uint32_t, Table> by_module_;
 };
 
 }  // namespace shadowprof

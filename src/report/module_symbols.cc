@@ -6,22 +6,30 @@ namespace shadowprof {
 
 Result<std::unique_ptr<ModuleSymbols>> ModuleSymbols::open(const std::string& path,
                                                            const std::string& build_id,
-                                                           StringPool& strings) {
+                                                           StringPool& strings,
+                                                           FunctionTables* tables) {
     TRY_ASSIGN(auto file, ElfFile::open(path));
     if (!build_id.empty() && file->build_id() != build_id)
         return Error{ErrorCode::invalid, 0, "the file is another build than the one profiled"};
-    return std::make_unique<ModuleSymbols>(std::move(file), strings);
+    auto functions = tables != nullptr
+                         ? tables->of(*file)
+                         : std::make_shared<const FunctionTable>(read_functions(*file));
+    return std::make_unique<ModuleSymbols>(std::move(file), std::move(functions), strings);
 }
 
-ModuleSymbols::ModuleSymbols(std::unique_ptr<ElfFile> file, StringPool& strings)
-    : strings_(strings), file_(std::move(file)), functions_(read_functions(*file_)) {}
+ModuleSymbols::ModuleSymbols(std::unique_ptr<ElfFile> file,
+                             std::shared_ptr<const FunctionTable> functions, StringPool& strings)
+    : strings_(strings), file_(std::move(file)), functions_(std::move(functions)) {}
 
-ModuleSymbols::ModuleSymbols(std::vector<FunctionRange> functions, StringPool& strings)
-    : strings_(strings), functions_(std::move(functions), {}) {}
+ModuleSymbols::ModuleSymbols(NamedFunctions functions, StringPool& strings)
+    : ModuleSymbols(nullptr,
+                    std::make_shared<const FunctionTable>(std::move(functions),
+                                                          std::span<const AddressRange>()),
+                    strings) {}
 
 CodeSymbol ModuleSymbols::describe(std::uint64_t address) {
     CodeSymbol symbol;
-    if (const FunctionRange* function = functions_.find(address)) {
+    if (const FunctionRange* function = functions_->find(address)) {
         symbol.function_start = function->start;
         symbol.function = demangled(*function);
     }
@@ -31,7 +39,7 @@ CodeSymbol ModuleSymbols::describe(std::uint64_t address) {
 
 std::string_view ModuleSymbols::demangled(const FunctionRange& function) {
     auto [it, added] = demangled_.try_emplace(function.start);
-    if (added) it->second = strings_.intern(demangle(function.name));
+    if (added) it->second = strings_.intern(demangle(std::string(function.name)));
     return it->second;
 }
 

@@ -8,7 +8,7 @@
 
 #include "report/debug_info.h"
 #include "report/elf_file.h"
-#include "report/function_table.h"
+#include "report/function_tables.h"
 
 namespace shadowprof {
 
@@ -16,13 +16,16 @@ namespace shadowprof {
 class ModuleSymbols {
   public:
     // Opens the file at `path`. `build_id` is the one that the profiled module had; empty if it had
-    // none, and then any file will do. Errors: unusable, or a different build.
+    // none, and then any file will do. Its functions are read anew if they are not in `tables`;
+    // null: nobody shares them. Errors: unusable, or a different build.
     static Result<std::unique_ptr<ModuleSymbols>> open(const std::string& path,
                                                        const std::string& build_id,
-                                                       StringPool& strings);
-    ModuleSymbols(std::unique_ptr<ElfFile> file, StringPool& strings);
+                                                       StringPool& strings,
+                                                       FunctionTables* tables = nullptr);
+    ModuleSymbols(std::unique_ptr<ElfFile> file, std::shared_ptr<const FunctionTable> functions,
+                  StringPool& strings);
     // Code without a file.
-    ModuleSymbols(std::vector<FunctionRange> functions, StringPool& strings);
+    ModuleSymbols(NamedFunctions functions, StringPool& strings);
 
     CodeSymbol describe(std::uint64_t address);
     // ElfFile::read(); 0 without a file.
@@ -30,7 +33,7 @@ class ModuleSymbols {
     // Calls visit(start, end, name, entry) for what belongs to a function, by rising address.
     template <typename Visit>
     void for_each_function(Visit visit) {
-        functions_.for_each_piece(
+        functions_->for_each_piece(
             [&](std::uint64_t start, std::uint64_t end, const FunctionRange& function) {
                 visit(start, end, demangled(function), function.start);
             });
@@ -47,27 +50,27 @@ class ModuleSymbols {
     }
     // The function that contains `address` as the linker knows it; empty if it has no name.
     std::string_view linkage_name(std::uint64_t address) const {
-        const FunctionRange* function = functions_.find(address);
+        const FunctionRange* function = functions_->find(address);
         return function ? std::string_view(function->name) : std::string_view{};
     }
     // Whether a function begins at `address`.
     bool is_entry(std::uint64_t address) const {
-        const FunctionRange* function = functions_.find(address);
+        const FunctionRange* function = functions_->find(address);
         return function != nullptr && function->start == address;
     }
     // ElfFile::is_constant(); false without a file.
     bool is_constant(std::uint64_t address) const {
         return file_ != nullptr && file_->is_constant(address);
     }
-    bool has_function_names() const { return functions_.has_names(); }
+    bool has_function_names() const { return functions_->has_names(); }
 
   private:
     std::string_view demangled(const FunctionRange& function);
     DebugInfo* debug_info();
 
     StringPool& strings_;
-    std::unique_ptr<ElfFile> file_;  // null for code without a file
-    FunctionTable functions_;
+    std::unique_ptr<ElfFile> file_;                   // null for code without a file
+    std::shared_ptr<const FunctionTable> functions_;  // not null
     std::unique_ptr<DebugInfo> debug_info_;
     bool debug_info_tried_ = false;
     std::unordered_map<std::uint64_t, std::string_view> demangled_;  // by start of the function

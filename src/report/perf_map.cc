@@ -23,13 +23,14 @@ std::optional<FunctionRange> parse_line(std::string_view line) {
     auto start = take_hex(line);
     auto size = start ? take_hex(line) : std::nullopt;
     if (!size || *size == 0 || *start + *size < *start || line.empty()) return std::nullopt;
-    return FunctionRange{*start, *start + *size, std::string(line)};
+    return FunctionRange{*start, *start + *size, line};
 }
 
-// Entries by start; adding one cuts or removes those that it overlaps.
+// Entries by start, with names in the text of the map; adding one cuts or removes those that it
+// overlaps.
 class FunctionRanges {
   public:
-    void add(FunctionRange entry) {
+    void add(const FunctionRange& entry) {
         auto it = entries_.lower_bound(entry.start);
         if (it != entries_.begin()) {
             FunctionRange& before = std::prev(it)->second;
@@ -38,17 +39,18 @@ class FunctionRanges {
             before.end = std::min(before.end, entry.start);
         }
         while (it != entries_.end() && it->second.start < entry.end) {
-            FunctionRange old = std::move(it->second);
+            const FunctionRange old = it->second;
             it = entries_.erase(it);
             if (old.end > entry.end)
                 entries_.emplace(entry.end, FunctionRange{entry.end, old.end, old.name});
         }
-        entries_.insert_or_assign(entry.start, std::move(entry));
+        entries_.insert_or_assign(entry.start, entry);
     }
-    std::vector<FunctionRange> take() {
-        std::vector<FunctionRange> out;
-        for (auto& [start, entry] : entries_) out.push_back(std::move(entry));
-        return out;
+    NamedFunctions list() const {
+        NamedFunctions list;
+        for (const auto& [start, entry] : entries_)
+            list.functions.push_back({entry.start, entry.end, list.names.add(entry.name)});
+        return list;
     }
 
   private:
@@ -57,17 +59,17 @@ class FunctionRanges {
 
 }  // namespace
 
-std::vector<FunctionRange> parse_perf_map(std::string_view text) {
+NamedFunctions parse_perf_map(std::string_view text) {
     FunctionRanges entries;
     while (!text.empty()) {
         auto line = text.substr(0, text.find('\n'));
         text.remove_prefix(std::min(text.size(), line.size() + 1));
-        if (auto entry = parse_line(line)) entries.add(std::move(*entry));
+        if (const auto entry = parse_line(line)) entries.add(*entry);
     }
-    return entries.take();
+    return entries.list();
 }
 
-Result<std::vector<FunctionRange>> read_perf_map(const std::string& path) {
+Result<NamedFunctions> read_perf_map(const std::string& path) {
     constexpr std::uint64_t most_bytes = std::uint64_t{1} << 30;
     TRY_ASSIGN(std::string text, read_file_text(path, most_bytes));
     return parse_perf_map(text);

@@ -4,19 +4,18 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/result.h"
-#include "report/function_table.h"
+#include "report/function_range.h"
 
 namespace shadowprof {
 
 // Reads the text of a perf-PID.map: lines of `START SIZE name`, numbers in hexadecimal. Lines that
 // do not parse are passed over. Of two entries that overlap the later one counts, for the compiler
 // has reused the memory.
-std::vector<FunctionRange> parse_perf_map(std::string_view text);
+NamedFunctions parse_perf_map(std::string_view text);
 
 // The same of a file. Errors: it cannot be read, or is larger than 1 GiB.
-Result<std::vector<FunctionRange>> read_perf_map(const std::string& path);
+Result<NamedFunctions> read_perf_map(const std::string& path);
 
 }  // namespace shadowprof

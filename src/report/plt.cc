@@ -32,7 +32,7 @@ std::string chooser_name(std::span<const FunctionRange> named, std::uint64_t add
         named.begin(), named.end(), address,
         [](const FunctionRange& each, std::uint64_t wanted) { return each.start < wanted; });
     const bool known = found != named.end() && found->start == address && !found->name.empty();
-    return known ? found->name : fmt::format("*ABS*+{:#x}", address);
+    return known ? std::string(found->name) : fmt::format("*ABS*+{:#x}", address);
 }
 
 void read_relocations(Elf* elf, Elf_Scn* scn, const GElf_Shdr& header,
@@ -91,11 +91,11 @@ std::optional<std::uint64_t> jump_slot(const ZydisDecoder& decoder, std::span<co
 
 }  // namespace
 
-std::vector<FunctionRange> plt_functions(const ElfFile& file,
-                                         std::span<const FunctionRange> named) {
+std::vector<FunctionRange> plt_functions(const ElfFile& file, std::span<const FunctionRange> named,
+                                         NameStore& names) {
     ZydisDecoder decoder;
     ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-    SlotNames names = slot_names(file.elf(), named);
+    const SlotNames slots = slot_names(file.elf(), named);
     std::vector<FunctionRange> functions;
     for (const char* section_name : plt_sections) {
         auto section = file.section(section_name);
@@ -105,9 +105,10 @@ std::vector<FunctionRange> plt_functions(const ElfFile& file,
         for (std::uint64_t at = 0; at + step <= code.size(); at += step) {
             std::uint64_t address = section->address + at;
             auto slot = jump_slot(decoder, code.subspan(at, step), address);
-            auto name = slot ? names.find(*slot) : names.end();
-            if (name == names.end()) continue;
-            functions.push_back({address, address + step, name->second + std::string(plt_suffix)});
+            const auto name = slot ? slots.find(*slot) : slots.end();
+            if (name == slots.end()) continue;
+            functions.push_back(
+                {address, address + step, names.add(name->second + std::string(plt_suffix))});
         }
     }
     return functions;

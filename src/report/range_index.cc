@@ -8,6 +8,8 @@ namespace {
 // Cuts ranges into disjoint pieces while sweeping over them by start.
 class Sweep {
   public:
+    // Ranges that lie apart make a piece each.
+    explicit Sweep(std::size_t ranges) { pieces_.reserve(ranges); }
     void enter(const OwnedRange& range) {
         emit_until(range.start);
         if (range.start < range.end) open_.push_back(range);
@@ -38,10 +40,12 @@ class Sweep {
 }  // namespace
 
 RangeIndex::RangeIndex(std::vector<OwnedRange> ranges) {
-    std::stable_sort(ranges.begin(), ranges.end(), [](const OwnedRange& a, const OwnedRange& b) {
+    const auto comes_before = [](const OwnedRange& a, const OwnedRange& b) {
         return a.start != b.start ? a.start < b.start : a.end > b.end;
-    });
-    Sweep sweep;
+    };
+    if (!std::ranges::is_sorted(ranges, comes_before))
+        std::ranges::stable_sort(ranges, comes_before);
+    Sweep sweep(ranges.size());
     for (const OwnedRange& range : ranges) sweep.enter(range);
     pieces_ = sweep.finish();
 }

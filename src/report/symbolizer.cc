@@ -70,7 +70,7 @@ Result<std::string> Symbolizer::file_of(std::uint32_t index) const {
 
 Result<std::unique_ptr<ModuleSymbols>> Symbolizer::open_file_module(std::uint32_t index) {
     TRY_ASSIGN(const std::string file, file_of(index));
-    return ModuleSymbols::open(file, modules_[index].build_id, strings_);
+    return ModuleSymbols::open(file, modules_[index].build_id, strings_, options_.tables);
 }
 
 std::unique_ptr<ModuleSymbols> Symbolizer::open_module(std::uint32_t index) {

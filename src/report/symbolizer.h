@@ -24,6 +24,8 @@ struct SymbolizerOptions {
     // another file by now. A module of size 0 without a file was never had, and what has its path
     // is not asked. Must outlive the symbolizer.
     std::span<const UniqueFd> files;
+    // Null: nobody shares the functions of its modules. Must outlive the symbolizer.
+    FunctionTables* tables = nullptr;
 };
 
 // Where a compiler in process `pid` writes its map.

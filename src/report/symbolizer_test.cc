@@ -291,7 +291,7 @@ TEST_CASE("a perf map's later entries take the place of older ones") {
     auto functions = parse_perf_map(
         "1000 100 old\nnonsense\n1040 20 new\n0 0 empty\nffffffffffffffff 10 wraps\n10f0 20 "
         "last\n");
-    FunctionTable table(functions, {});
+    FunctionTable table(std::move(functions), {});
     CHECK(table.find(0x1000)->name == "old");
     CHECK(table.find(0x1040)->name == "new");
     CHECK(table.find(0x1060)->name == "old");

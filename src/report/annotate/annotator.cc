@@ -86,7 +86,9 @@ Annotator::ModuleCode& Annotator::module(std::uint32_t index) {
         code.reason = file.error().message;
         return code;
     }
-    code.file = std::make_unique<ModuleSymbols>(std::move(file).value(), strings_);
+    auto functions = std::make_shared<const FunctionTable>(read_functions(**file));
+    code.file =
+        std::make_unique<ModuleSymbols>(std::move(file).value(), std::move(functions), strings_);
     const auto reader = [&](std::uint64_t address, std::span<std::byte> to) {
         return code.file->read(address, to);
     };
