@@ -38,8 +38,9 @@ Result<OpenedFile> open_regular(const std::string& path) {
     if (::fstat(fd.get(), &status) != 0) return errno_error("fstat");
     if (!S_ISREG(status.st_mode)) return Error{ErrorCode::invalid, 0, "not a regular file"};
     const FileVersion version{
-        path, status.st_dev, status.st_ino, static_cast<std::uint64_t>(status.st_size),
-        std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec};
+        path.starts_with("/proc/self/fd/") ? std::string() : path, status.st_dev, status.st_ino,
+        static_cast<std::uint64_t>(status.st_size),
+        std::int64_t{status.st_ctim.tv_sec} * 1'000'000'000 + status.st_ctim.tv_nsec};
     return OpenedFile{std::move(fd), version};
 }
 

@@ -37,9 +37,9 @@ struct ElfSegment {
 
 // Which file was opened, as it was then.
 struct FileVersion {
-    std::string path;
+    std::string path;  // empty if it was opened by a descriptor, /proc/self/fd/N
     std::uint64_t device = 0, inode = 0, size_bytes = 0;
-    std::int64_t modified_ns = 0;  // since the epoch
+    std::int64_t changed_ns = 0;  // since the epoch: st_ctim
 
     friend auto operator<=>(const FileVersion&, const FileVersion&) = default;
 };

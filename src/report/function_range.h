@@ -7,6 +7,7 @@
 #include <cstring>
 #include <memory>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace shadowprof {
@@ -20,6 +21,13 @@ struct FunctionRange {
 // Copies of names, in few pieces of memory: large programs have a hundred thousand functions.
 class NameStore {
   public:
+    NameStore() = default;
+    NameStore(NameStore&& other) noexcept { swap(other); }
+    NameStore& operator=(NameStore&& other) noexcept {
+        swap(other);
+        return *this;
+    }
+
     // A view that lives as long as the store, also when that is moved.
     std::string_view add(std::string_view name) {
         if (name.size() > left_bytes_) add_block(std::max(name.size(), usual_block_bytes));
@@ -33,6 +41,11 @@ class NameStore {
   private:
     static constexpr std::size_t usual_block_bytes = 1 << 16;
 
+    void swap(NameStore& other) noexcept {
+        std::swap(blocks_, other.blocks_);
+        std::swap(next_, other.next_);
+        std::swap(left_bytes_, other.left_bytes_);
+    }
     void add_block(std::size_t bytes) {
         blocks_.push_back(std::make_unique_for_overwrite<char[]>(bytes));
         next_ = blocks_.back().get();
