@@ -13,7 +13,7 @@ import time
 
 # Tells its process id, then becomes the program.
 BECOME = 'echo $$ >&"$1"; eval "exec $1>&-"; shift; exec "$@"'
-FAULTS_PERIOD_SECONDS = 0.02
+POLL_SECONDS = 0.02
 MINOR_FAULTS = 9  # among the fields of /proc/PID/stat
 
 
@@ -21,6 +21,7 @@ MINOR_FAULTS = 9  # among the fields of /proc/PID/stat
 class Run:
     seconds: float          # from the program's exec to its end, or what it says itself
     whole_seconds: float    # of the command
+    off_seconds: float      # of the first thread, until shortly before its end: not on a processor
     minor_faults: int       # of the program, shortly before its end
     cpu_seconds: float      # of the command and all that it started
     profile: dict | None
@@ -33,14 +34,23 @@ def minor_faults(pid):
     return None
 
 
-def watch(pid):
-    """The moment at which a process ends, and its faults shortly before."""
-    faults = minor_faults(pid) or 0
+def off_seconds(pid, began):
+    """How long the first thread was not on a processor since then, if it has just begun then."""
+    with contextlib.suppress(OSError):
+        on_ns = int(pathlib.Path(f"/proc/{pid}/schedstat").read_text().split()[0])
+        return time.perf_counter() - began - on_ns / 1e9
+    return None
+
+
+def watch(pid, began):
+    """The moment at which a process ends, and its faults and off_seconds() shortly before."""
+    faults, off = 0, 0.0
     descriptor = os.pidfd_open(pid)
     try:
-        while not select.select([descriptor], [], [], FAULTS_PERIOD_SECONDS)[0]:
+        while not select.select([descriptor], [], [], POLL_SECONDS)[0]:
             faults = minor_faults(pid) or faults
-        return time.perf_counter(), minor_faults(pid) or faults
+            off = off_seconds(pid, began) or off
+        return time.perf_counter(), minor_faults(pid) or faults, off
     finally:
         os.close(descriptor)
 
@@ -67,10 +77,10 @@ def run(command, folder, profiler=(), profile_path=None, seconds_path=None, envi
     with open(reader, encoding="ascii") as line:
         pid = int(line.readline())
     began = time.perf_counter()
-    ended, faults = watch(pid)
+    ended, faults, off = watch(pid, began)
     if process.wait() != 0:
         raise RuntimeError(f"{words} ended with {process.returncode}")
     profile = read_profile(profile_path) if profile_path else None
     seconds = float(pathlib.Path(seconds_path).read_text()) if seconds_path else ended - began
-    return Run(seconds, time.perf_counter() - start, faults,
+    return Run(seconds, time.perf_counter() - start, off, faults,
                children_cpu_seconds() - cpu_before, profile)
