@@ -12,9 +12,9 @@ namespace shadowprof {
 // Thread-safe. The functions of a file with many take tens of milliseconds to read.
 class FunctionTables {
   public:
-    // What read_functions() says of `file`. Read once, until the file itself changes or is opened
-    // by another path: debug information is looked for beside it. Nobody waits for another thread
-    // that reads: two that ask for a new file at once both read it.
+    // What read_functions() says of `file`. The table is shared by all who open the same version of
+    // the file by the same path; the path counts, as debug information is looked for beside it.
+    // Nobody waits for a thread that reads: two that ask for a new file at once both read it.
     std::shared_ptr<const FunctionTable> of(const ElfFile& file);
 
   private:
