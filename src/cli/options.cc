@@ -298,8 +298,7 @@ constexpr OptionRow option_rows[] = {
      "live samples alone: the longest stop, and how often on average, as 2ms/1s [by the budget]",
      set_burst},
     {"--load", "X",
-     "average number of active shadows, at least 0.0625 [up to 0.25, as the budget allows]",
-     set_load},
+     "average number of active shadows, at least 0.0625 [up to 1, as the budgets allow]", set_load},
     {"--record-input", "[=WHEN]",
      "samples go on at what the program reads from pipes, sockets and terminals, which costs a "
      "stop at each system call: yes, no, or auto, where samples would end there [auto]",

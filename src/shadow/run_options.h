@@ -58,7 +58,7 @@ enum class RecordInput : std::uint8_t {
 };
 
 // Of RunOptions::load and budget_percent.
-inline constexpr double default_load = 0.25;
+inline constexpr double default_load = 1;
 inline constexpr double default_budget_percent = 1;
 inline constexpr double default_cpu_budget_percent = 25;
 // How long the target may stand still for a live sample, and how far apart these begin on average.

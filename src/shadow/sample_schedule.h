@@ -17,7 +17,7 @@ class SampleSchedule {
     using Clock = std::chrono::steady_clock;
 
     struct Pace {
-        double load = 0.25;  // average number of replicas that live
+        double load = 1;  // average number of replicas that live
         // Of the time that the target takes, for what samples cost it; none: the load alone counts.
         std::optional<double> cost_share;
         // One sample in each, whatever it costs.
