@@ -18,26 +18,41 @@ constexpr rlim_t room_above_bytes = 0x1800'0000'0000;
 constexpr rlim_t usual_stack_bytes = 0x80'0000;
 constexpr unsigned long current_personality = 0xffff'ffff;
 
-void randomize_addresses() {
-    const int now = personality(current_personality);
-    if (now != -1 && (now & ADDR_NO_RANDOMIZE))
-        (void)personality(static_cast<unsigned long>(now & ~ADDR_NO_RANDOMIZE));
+// True if programs are placed with this limit.
+bool set_stack_limit(rlim_t bytes) {
+    rlimit limit;
+    if (getrlimit(RLIMIT_STACK, &limit) != 0) return false;
+    limit.rlim_cur = std::min(limit.rlim_max, bytes);
+    return limit.rlim_cur == bytes && setrlimit(RLIMIT_STACK, &limit) == 0;
 }
 
 }  // namespace
 
+OutOfTheWay::OutOfTheWay() {
+    rlimit limit;
+    if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur == room_above_bytes) return;
+    if (!set_stack_limit(room_above_bytes)) return;
+    stack_bytes_ = limit.rlim_cur;
+    const int now = personality(current_personality);
+    if (now == -1 || !(now & ADDR_NO_RANDOMIZE)) return;
+    personality_ = static_cast<unsigned long>(now);
+    (void)personality(*personality_ & ~static_cast<unsigned long>(ADDR_NO_RANDOMIZE));
+}
+
+OutOfTheWay::~OutOfTheWay() {
+    if (stack_bytes_) set_stack_limit(*stack_bytes_);
+    if (personality_) (void)personality(*personality_);
+}
+
 void move_out_of_the_way(char* const* arguments) {
-    rlimit stack;
-    if (getrlimit(RLIMIT_STACK, &stack) != 0) return;
-    if (stack.rlim_cur != room_above_bytes) {
-        auto roomy = stack;
-        roomy.rlim_cur = room_above_bytes;
-        if (setrlimit(RLIMIT_STACK, &roomy) != 0) return;
-        randomize_addresses();
+    rlimit limit;
+    if (getrlimit(RLIMIT_STACK, &limit) != 0) return;
+    if (limit.rlim_cur != room_above_bytes) {
+        const OutOfTheWay place;
+        if (!place.is_taken()) return;
         execv("/proc/self/exe", arguments);
     }
-    stack.rlim_cur = std::min(stack.rlim_max, usual_stack_bytes);
-    setrlimit(RLIMIT_STACK, &stack);
+    set_stack_limit(std::min(limit.rlim_max, usual_stack_bytes));
 }
 
 }  // namespace shadowprof

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include "emu/own_place.h"
 #include "emu/worker_main.h"
 
 extern char** environ;
@@ -93,6 +94,7 @@ Result<WorkerProcess> WorkerProcess::start(std::span<const char* const> argument
     for (const char* argument : arguments) argv.push_back(const_cast<char*>(argument));
     argv.push_back(nullptr);
     pid_t pid = -1;
+    const OutOfTheWay place;
     const int error = posix_spawn(&pid, "/proc/self/exe", &actions, &attributes, argv.data(),
                                   worker_environment().data());
     posix_spawn_file_actions_destroy(&actions);
