@@ -26,13 +26,26 @@ Result<bool> ask(StoppedThread& thread, Target& target) {
     return *answer != 0;
 }
 
+Result<bool> ask_ancestor(Target& ancestor) {
+    {
+        TRY_ASSIGN(auto stop, ancestor.stop(Target::Sleepers::stop_unseen));
+        if (!stop.threads().empty()) return inherits_orphans(stop);
+    }
+    if (const auto last_answer = ancestor.inherits_orphans()) return *last_answer;
+    TRY_ASSIGN(auto stop, ancestor.stop(Target::Sleepers::stop));
+    return inherits_orphans(stop);
+}
+
 }  // namespace
 
 Result<bool> inherits_orphans(ScopedStop& stop) {
     Error refusal = unknown("no thread of the process can be asked");
     for (StoppedThread* thread : RemoteSyscall::threads_to_borrow(stop.threads())) {
         auto answer = ask(*thread, stop.target());
-        if (answer) return answer;
+        if (answer) {
+            stop.target().note_inherits_orphans(*answer);
+            return answer;
+        }
         refusal = std::move(answer).error();
     }
     return refusal;
@@ -51,8 +64,7 @@ Result<bool> has_orphan_heir(ScopedStop& stop) {
         pid = stat.parent_pid;
         Target* const ancestor = relatives->find_process(pid);
         if (!ancestor) break;
-        TRY_ASSIGN(auto stopped, ancestor->stop());
-        TRY_ASSIGN(inherits, known(inherits_orphans(stopped)));
+        TRY_ASSIGN(inherits, known(ask_ancestor(*ancestor)));
     }
     return inherits;
 }

@@ -11,9 +11,10 @@ namespace shadowprof {
 // system; unsupported or permission: no thread can be asked.
 Result<bool> inherits_orphans(ScopedStop& stop);
 
-// Whether `target`, which stands still in `stop`, or one of its traced ancestors inherits the
-// orphans of its children. The ancestors are stopped for a moment. Errors: gone; system: it cannot
-// be known now.
+// Whether the process that stands still in `stop`, or one of its traced ancestors, inherits the
+// orphans of its children. The ancestors are stopped for a moment. One that sleeps where it would
+// notice that is woken up once; later its last answer counts, as programs begin to inherit orphans
+// before they have descendants. Errors: gone; system: it cannot be known now.
 Result<bool> has_orphan_heir(ScopedStop& stop);
 
 }  // namespace shadowprof

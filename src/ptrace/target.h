@@ -203,6 +203,11 @@ class Target {
     void set_relatives(const Relatives* relatives) { relatives_ = relatives; }
     const Relatives* relatives() const { return relatives_; }
 
+    // Whether it inherits orphans: what it answered last (orphan_heir.h). Not set: it was not
+    // asked.
+    std::optional<bool> inherits_orphans() const { return inherits_orphans_; }
+    void note_inherits_orphans(bool inherits) { inherits_orphans_ = inherits; }
+
     // PTRACE_O_... of its threads, with PTRACE_O_TRACEEXIT while there is a companion.
     std::uint64_t ptrace_options() const;
 
@@ -295,6 +300,7 @@ class Target {
     bool had_no_processor_ = false;
     SyscallWatcher* watcher_ = nullptr;
     const Relatives* relatives_ = nullptr;
+    std::optional<bool> inherits_orphans_;
     std::optional<WaitStatus> end_;
     std::optional<GuestAddress> syscall_instruction_;
     std::optional<ReturnCode> return_code_;

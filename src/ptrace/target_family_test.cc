@@ -1,19 +1,26 @@
 #include "ptrace/target_family.h"
 
+#include <fmt/format.h>
 #include <sched.h>
 #include <spawn.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <iterator>
 #include <optional>
+#include <string_view>
 #include <vector>
 
+#include "base/fd.h"
 #include "ptrace/proc.h"
 #include "ptrace/replica.h"
+#include "ptrace/sleep_state.h"
 #include "ptrace/test_support.h"
 
 namespace shadowprof::target_family_test {
@@ -95,6 +102,15 @@ class Followed {
     std::unique_ptr<Target> first_;
     std::optional<TargetFamily> family_;
 };
+
+// How often a process with one thread gave up its processor by itself.
+long switches_of(pid_t pid) {
+    auto text = read_proc_text(fmt::format("/proc/{}/status", pid));
+    constexpr std::string_view name = "\nvoluntary_ctxt_switches:";
+    const auto at = need(text).find(name);
+    REQUIRE(at != std::string::npos);
+    return std::atol(text->c_str() + at + name.size());
+}
 
 int exit_code_of(pid_t pid) {
     int status = 0;
@@ -334,6 +350,45 @@ TEST_CASE(
         REQUIRE(target.pump_to_end());
         CHECK(target.first().end()->exit_code() == 20);
     }
+}
+
+TEST_CASE("a parent that sleeps is woken up once, and then its children have replicas") {
+    const UniqueFd wake(::eventfd(0, 0));
+    TestHub hub;
+    Shared<Facts> facts;
+    Followed target(hub, [&] {
+        const int waiting = ::epoll_create1(0);
+        epoll_event event{.events = EPOLLIN, .data = {}};
+        ::epoll_ctl(waiting, EPOLL_CTL_ADD, wake.get(), &event);
+        std::array<pid_t, 2> children{};
+        for (pid_t& child : children) {
+            child = ::fork();
+            if (child != 0) continue;
+            ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+            while (!facts->stop) ++facts->ticks;
+            ::_exit(0);
+        }
+        ::epoll_wait(waiting, &event, 1, 60'000);
+        return exit_code_of(children[0]) + exit_code_of(children[1]) + 20;
+    });
+    const pid_t parent = target.first().pid();
+    REQUIRE(target.pump_until([&] {
+        const auto call = read_sleeping_call(parent, parent);
+        return target.family().members().size() == 3 && call && call->number == SYS_epoll_wait;
+    }));
+    std::vector<long> switches;
+    for (const auto& [number, member] : target.family().members()) {
+        if (number == 0) continue;
+        auto stop = member.target->stop();
+        auto replica = Replica::fork(need(stop));
+        need(replica);
+        switches.push_back(switches_of(parent));
+    }
+    CHECK(switches[0] == switches[1]);
+    facts->stop = true;
+    CHECK(::eventfd_write(wake.get(), 1) == 0);
+    REQUIRE(target.pump_to_end());
+    CHECK(target.first().end()->exit_code() == 20);
 }
 
 TEST_CASE("a family that is detached runs on untraced, with what it bears afterwards") {
