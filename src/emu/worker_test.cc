@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/clock.h"
+#include "emu/own_place.h"
 #include "emu/test_worker.h"
 #include "emu/worker_main.h"
 
@@ -77,6 +78,21 @@ TEST_CASE("a worker's stack does not grow over guest memory") {
     rlimit stack;
     REQUIRE(prlimit(worker->pid(), RLIMIT_STACK, nullptr, &stack) == 0);
     CHECK(stack.rlim_cur <= most_bytes);
+}
+
+TEST_CASE("a worker's place is lent by this process, and given back") {
+    rlimit before, after;
+    REQUIRE(getrlimit(RLIMIT_STACK, &before) == 0);
+    {
+        const OutOfTheWay place;
+        if (before.rlim_max == RLIM_INFINITY) CHECK(place.is_taken());
+        const OutOfTheWay second;
+        CHECK(!second.is_taken());
+    }
+    TestWorker worker;
+    REQUIRE(getrlimit(RLIMIT_STACK, &after) == 0);
+    CHECK(after.rlim_cur == before.rlim_cur);
+    CHECK(after.rlim_max == before.rlim_max);
 }
 
 TEST_CASE("more trace than all segments hold goes through") {
