@@ -48,32 +48,6 @@ class AddressPatterns {
     bool loads_now_ = false;    // the instruction has loaded
 };
 
-// The patterns as profiles name them, and what counts for each.
-struct PatternRow {
-    std::string_view name;
-    std::uint64_t (*count)(const AddressMoves&);
-};
-inline constexpr std::array<PatternRow, 4> pattern_rows = {{
-    {"constant", [](const AddressMoves& moves) { return moves.constant; }},
-    {"stride", [](const AddressMoves& moves) { return moves.strided(); }},
-    {"chase", [](const AddressMoves& moves) { return moves.chased; }},
-    {"irregular", [](const AddressMoves& moves) { return moves.irregular; }},
-}};
-
-// The pattern that most executions have, and their share of all.
-struct MainPattern {
-    const PatternRow* row = nullptr;
-    double share = 0;
-};
-inline MainPattern main_pattern(const AddressMoves& moves) {
-    const PatternRow* most = pattern_rows.data();
-    for (const PatternRow& row : pattern_rows)
-        if (row.count(moves) > most->count(moves)) most = &row;
-    const auto all = moves.count();
-    const auto count = static_cast<double>(most->count(moves));
-    return {most, all == 0 ? 0 : count / static_cast<double>(all)};
-}
-
 // What all collectors say of one load. The stride is the most frequent one.
 AddressMoves address_moves(std::uint64_t constant, std::uint64_t moved, std::uint64_t chased,
                            const StrideCounts::Entry& stride);

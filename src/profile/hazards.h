@@ -34,10 +34,6 @@
 
 namespace shadowprof {
 
-// Names of HazardKind in a profile, indexed by it.
-inline constexpr std::string_view hazard_kind_names[hazard_kinds] = {
-    "store-forward-blocked", "4k-aliasing", "line-split", "page-split"};
-
 class HazardFinder {
   public:
     struct Pair {

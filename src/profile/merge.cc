@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <string_view>
 #include <tuple>
+#include <utility>
 
 #include "profile/invariance.h"
 #include "profile/join.h"
 #include "profile/joint_modules.h"
+#include "profile/kinds/registry.h"
 #include "profile/process_list.h"
 
 namespace shadowprof {
@@ -30,60 +32,35 @@ class Relocation {
   public:
     explicit Relocation(std::vector<std::uint32_t> numbers) : numbers_(std::move(numbers)) {}
 
-    bool move(CodeLocation& location) const { return renumber(location, numbers_); }
-    bool move(std::vector<CodeLocation>& locations) const {
-        return std::all_of(locations.begin(), locations.end(),
-                           [&](CodeLocation& location) { return move(location); });
-    }
-    bool move(Edge& e) const { return move(e.from) && move(e.to); }
-    bool move(Path& p) const { return move(p.blocks); }
-    bool move(Stack& s) const { return move(s.frames); }
-    bool move(CallPair& c) const { return move(c.site) && move(c.callee); }
-    bool move(Method& m) const { return move(m.entry); }
-    // Callers that cannot be moved are left out of their site: it counts what they led to.
-    bool move(ValueProfile& v) const {
-        move_all(v.by_caller);
-        return move(v.at);
-    }
-    bool move(CallerValues& v) const { return move(v.callers); }
-    bool move(Hazard& h) const { return move(h.first) && move(h.second); }
-    bool move(AddressPattern& a) const { return move(a.at); }
-    bool move(DataStream& s) const {
-        return std::all_of(s.references.begin(), s.references.end(),
-                           [&](DataReference& reference) { return move(reference.at); });
-    }
-    bool move(LoadLatency& l) const { return move(l.at); }
-    bool move(ClockTicks& c) const { return move(c.at); }
-    bool move(ProbeDatum& datum) const {
-        auto* location = std::get_if<CodeLocation>(&datum);
-        return location == nullptr || move(*location);
-    }
-    bool move(ProbeEntry& e) const {
-        return move(e.key) && std::all_of(e.top.begin(), e.top.end(),
-                                          [&](ProbeTop& top) { return move(top.value); });
-    }
-    // Modules that were two may be one now, and others may come first.
-    bool move(ProbeProfile& p) const {
-        const bool moved = std::all_of(p.entries.begin(), p.entries.end(),
-                                       [&](ProbeEntry& entry) { return move(entry); });
-        if (moved) settle(p);
-        return moved;
+    // Takes away records that cannot be moved. Returns how many.
+    template <typename Kind>
+    std::size_t move_all(std::vector<typename Kind::Record>& records) {
+        return std::erase_if(records, [&](auto& record) {
+            moved_ = true;
+            LocationVisitor visitor(*this);
+            fields(visitor, record);
+            if constexpr (requires { Kind::settle_moved(record); })
+                if (moved_) Kind::settle_moved(record);
+            return !moved_;
+        });
     }
 
-    // Takes away items that cannot be moved. Returns how many.
-    template <typename T>
-    std::size_t move_all(std::vector<T>& items) const {
-        std::vector<T> moved;
-        moved.reserve(items.size());
-        for (T& item : items)
-            if (move(item)) moved.push_back(std::move(item));
-        const std::size_t left_out = items.size() - moved.size();
-        items = std::move(moved);
-        return left_out;
+    // For LocationVisitor.
+    void operator()(CodeLocation& location) { moved_ = renumber(location, numbers_) && moved_; }
+    // Parts that cannot be moved are left out of their record, which counts what they led to.
+    void take_parts(auto& parts, auto visit_part) {
+        const bool moved = std::exchange(moved_, true);
+        std::erase_if(parts, [&](auto& part) {
+            moved_ = true;
+            visit_part(part);
+            return !moved_;
+        });
+        moved_ = moved;
     }
 
   private:
     std::vector<std::uint32_t> numbers_;
+    bool moved_ = true;  // all locations of the record, so far
 };
 
 class Relocations {
@@ -100,9 +77,10 @@ class Relocations {
         sum.modules = joint.list();
     }
 
-    template <typename T>
-    LeftOut append(std::vector<T>& sum, std::vector<T> more) const {
-        const LeftOut left_out{of_sum_.move_all(sum), of_more_.move_all(more)};
+    template <typename Kind>
+    LeftOut append(std::vector<typename Kind::Record>& sum,
+                   std::vector<typename Kind::Record> more) {
+        const LeftOut left_out{of_sum_.move_all<Kind>(sum), of_more_.move_all<Kind>(more)};
         sum.insert(sum.end(), std::make_move_iterator(more.begin()),
                    std::make_move_iterator(more.end()));
         join_and_sort(sum);
@@ -309,23 +287,13 @@ void drop_clock(Profile& profile) {
 
 void merge_into(Profile& sum, const Profile& more) {
     const bool clocked = is_clocked(sum) && is_clocked(more);
-    const Relocations relocation(sum, more);
-    LeftOut left_out = relocation.append(sum.edges, more.edges);
-    left_out += relocation.append(sum.paths, more.paths);
-    left_out += relocation.append(sum.stacks, more.stacks);
-    left_out += relocation.append(sum.calls, more.calls);
+    Relocations relocations(sum, more);
+    LeftOut left_out;
+    for_each_kind([&]<typename Kind>() {
+        left_out += relocations.append<Kind>(Kind::of(sum), Kind::of(more));
+    });
     sum.function_batches = {};
-    left_out += relocation.append(sum.methods, more.methods);
-    left_out += relocation.append(sum.values, more.values);
-    left_out += relocation.append(sum.hazards, more.hazards);
-    left_out += relocation.append(sum.addresses, more.addresses);
-    left_out += relocation.append(sum.streams, more.streams);
-    left_out += relocation.append(sum.latency, more.latency);
-    left_out += relocation.append(sum.probes, more.probes);
-    left_out += relocation.append(sum.clock, more.clock);
     add_latency_host(sum, more);
-    sum.threads.insert(sum.threads.end(), more.threads.begin(), more.threads.end());
-    join_and_sort(sum.threads);
     add_processes(sum, more);
     note_unequal_runs(sum, more);
     add_sampling(sum.sampling, more.sampling);

@@ -11,7 +11,7 @@
 #include "probe/probe.h"
 #include "profile/counting_sample.h"
 #include "profile/index_table.h"
-#include "profile/probe_profile.h"
+#include "profile/kinds/probes/probe_profile.h"
 
 namespace shadowprof {
 
@@ -42,7 +42,7 @@ class ProbeTotals {
     bool uses_callers() const;
 
     // In the order of the probes; one without events has no entries. What several of these say is
-    // added up by add(ProbeProfile&, ...) of profile/probe_profile.h.
+    // added up by add(ProbeProfile&, ...) of profile/kinds/probes/probe_profile.h.
     std::vector<ProbeProfile> profiles() const;
     // What a reader must know: a probe that had events left out.
     std::vector<std::string> notes() const;

@@ -2,20 +2,26 @@
 // in it depends on the addresses at which a run happened to load its modules.
 #pragma once
 
-#include <array>
-#include <compare>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "base/memory_map.h"
-#include "base/value_type.h"
 #include "profile/code_location.h"
-#include "profile/cycle_histogram.h"
-#include "profile/probe_profile.h"
+#include "profile/kinds/addresses/address_pattern.h"
+#include "profile/kinds/calls/call_pair.h"
+#include "profile/kinds/clock/clock_ticks.h"
+#include "profile/kinds/edges/edge.h"
+#include "profile/kinds/hazards/hazard.h"
+#include "profile/kinds/latency/load_latency.h"
+#include "profile/kinds/methods/method.h"
+#include "profile/kinds/paths/path.h"
+#include "profile/kinds/probes/probe_profile.h"
+#include "profile/kinds/stacks/stack.h"
+#include "profile/kinds/streams/data_stream.h"
+#include "profile/kinds/threads/thread_profile.h"
+#include "profile/kinds/values/value_profile.h"
 
 namespace shadowprof {
 
@@ -24,69 +30,6 @@ struct Module {
     std::string path;
     std::string build_id;          // lower-case hexadecimal, empty if it has none
     std::uint64_t size_bytes = 0;  // of the file, 0 for pseudo-modules
-};
-
-enum class EdgeKind : std::uint8_t { taken, fall_through, jump, indirect, call, ret };
-inline constexpr std::array<std::string_view, 6> edge_kind_names = {
-    "taken", "fall-through", "jump", "indirect", "call", "return"};
-inline std::string_view name(EdgeKind kind) {
-    return edge_kind_names.at(static_cast<std::size_t>(kind));
-}
-
-struct Edge {
-    CodeLocation from;  // the branch instruction
-    CodeLocation to;    // the first instruction executed after it
-    EdgeKind kind = EdgeKind::jump;
-    std::uint64_t count = 0;
-    // Here and below: half the width of the 95% confidence interval of `count`, of a stack's and a
-    // method's `instructions` (profile/batch_means.h). Nothing where it is not known, and where
-    // counts are exact.
-    std::optional<double> error = {};
-
-    friend bool operator==(const Edge&, const Edge&) = default;
-};
-
-struct Path {
-    std::vector<CodeLocation> blocks;  // starts of blocks, in the order of execution
-    std::uint64_t instructions = 0;    // of one execution of the path
-    std::uint64_t count = 0;
-    std::optional<double> error = {};
-
-    friend bool operator==(const Path&, const Path&) = default;
-};
-
-struct Stack {
-    std::vector<CodeLocation> frames;  // outermost first; call sites, then the innermost function
-    std::uint64_t instructions = 0;
-    std::uint64_t samples = 0;  // threads of samples that began here, weighted like counts
-    std::optional<double> error = {};
-    // Of the program's processor time: each sample's, divided evenly among its instructions. 0 in
-    // exact mode, which does not measure time.
-    std::uint64_t time_ns = 0;
-    std::optional<double> time_error_ns = {};
-
-    friend bool operator==(const Stack&, const Stack&) = default;
-};
-
-struct CallPair {
-    CodeLocation site;
-    CodeLocation callee;
-    std::uint64_t count = 0;
-    std::optional<double> error = {};
-
-    friend bool operator==(const CallPair&, const CallPair&) = default;
-};
-
-// A function's entries and loops. Known only where function bounds are: derived from the other
-// lists when a report is made (report/methods.h).
-struct Method {
-    CodeLocation entry;
-    std::uint64_t entries = 0;                  // calls of it
-    std::uint64_t back_edges = 0;               // taken backward branches within it
-    std::optional<std::uint64_t> instructions;  // executed in it, if stacks were collected
-    std::optional<double> error = {};
-    std::optional<std::uint64_t> time_ns = {};  // see Stack
-    std::optional<double> time_error_ns = {};
 };
 
 // Instructions and time by where they were executed (the last of Stack::frames) and by batch of
@@ -109,185 +52,6 @@ struct FunctionBatches {
     // Of the strata that the kernel's clock knows (batch_means.h), the batch behind each.
     std::vector<std::uint32_t> stratum_ends = {};
     Numbers numbers = {};
-};
-
-struct TopValue {
-    std::vector<std::byte> value;  // little-endian, as wide as the operand
-    std::uint64_t count = 0;       // estimated executions that produced it
-    double error = 0;              // half width of the 95% confidence interval of `count`
-};
-
-// The share of executions that produced the most frequent value (profile/invariance.h).
-struct Invariance {
-    double share = 0;        // as estimated
-    double lower_bound = 0;  // of that share, with a probability of 95%
-
-    friend bool operator==(const Invariance&, const Invariance&) = default;
-};
-inline double share_of(const std::optional<Invariance>& invariance) {
-    return invariance ? invariance->share : 0;
-}
-
-// The values of executions that one stack of callers led to. Fields are as in ValueProfile.
-struct CallerValues {
-    std::vector<CodeLocation> callers;  // call sites, innermost first
-    std::uint64_t count = 0;
-    std::optional<Invariance> invariance = {};
-    std::vector<TopValue> top;
-    std::optional<double> absent_error = {};
-    std::optional<double> compensation = {};
-};
-
-// The results of one instruction's destination operand.
-struct ValueProfile {
-    CodeLocation at;
-    std::string operand;  // register name as the instruction writes it: "eax", "xmm3"
-    std::uint32_t width_bytes = 8;
-    ValueType type = {};      // canonical for the width, where shadowprof made it
-    std::uint64_t count = 0;  // executions whose value was recorded
-    // Nothing: which value is the most frequent one is not known.
-    std::optional<Invariance> invariance = {};
-    std::vector<TopValue> top;      // by counting samples, most frequent first
-    std::vector<TopValue> top_tnv;  // by a TNV table, for comparison; error 0
-    // 95% bound on the count of a value that `top` does not name. Nothing: it follows from the
-    // errors of `top`, as in all profiles but merged ones.
-    std::optional<double> absent_error = {};
-    // Of each count in `top`, what was supposed and not counted, at most. Nothing: no more than the
-    // largest error.
-    std::optional<double> compensation = {};
-    // By calling context, where the calls in progress are known; hottest first.
-    std::vector<CallerValues> by_caller = {};
-};
-
-// See profile/hazards.h.
-enum class HazardKind : std::uint8_t { blocked, aliased, line_split, page_split };
-inline constexpr std::size_t hazard_kinds = 4;
-// A load behind a store, or else one access.
-constexpr bool is_pair(HazardKind kind) {
-    return kind == HazardKind::blocked || kind == HazardKind::aliased;
-}
-
-struct Hazard {
-    HazardKind kind = HazardKind::blocked;
-    CodeLocation first;            // the store of a pair; of a split, the same as `second`
-    CodeLocation second;           // the load of a pair, or the access that splits
-    std::uint64_t count = 0;       // executions of `second` with this hazard
-    std::uint64_t executions = 0;  // of `second` where references were traced
-
-    friend bool operator==(const Hazard&, const Hazard&) = default;
-};
-
-// How the addresses of a load follow each other (profile/address_patterns.h): executions, by how
-// their address came from the one before.
-struct AddressMoves {
-    std::uint64_t constant = 0;   // the same
-    std::uint64_t chased = 0;     // elsewhere: it was loaded
-    std::uint64_t irregular = 0;  // elsewhere
-    // So many bytes further, by the distance: a run's most frequent one. Of merged runs those of
-    // all.
-    std::map<std::int64_t, std::uint64_t> strides;
-
-    std::uint64_t strided() const;
-    // The most frequent one; 0 if there is none.
-    std::int64_t stride() const;
-    std::uint64_t count() const { return constant + strided() + chased + irregular; }
-    friend bool operator==(const AddressMoves&, const AddressMoves&) = default;
-};
-
-// Where references were traced.
-struct AddressPattern {
-    CodeLocation at;
-    AddressMoves moves;
-
-    friend bool operator==(const AddressPattern&, const AddressPattern&) = default;
-};
-
-// One access to memory.
-struct DataReference {
-    CodeLocation at;
-    std::uint64_t address = 0;
-
-    friend constexpr auto operator<=>(const DataReference&, const DataReference&) = default;
-};
-
-// A sequence of references that repeats (profile/data_streams.h).
-struct DataStream {
-    std::vector<DataReference> references;
-    std::uint64_t occurrences = 0;
-
-    // References that it makes up.
-    std::uint64_t heat() const { return references.size() * occurrences; }
-    friend bool operator==(const DataStream&, const DataStream&) = default;
-};
-
-// One level of the machine's memory, as far as its loads can be told from those of other levels.
-struct LatencyLevel {
-    std::string name;               // "L1", "L2", "L3", "memory"; "L1/L2" where these are one
-    std::uint64_t from_cycles = 0;  // loads that take so long, up to the next level's
-    double median_cycles = 0;       // when it was calibrated
-    double right_share = 0;         // of loads known to be of this level that are taken for it
-
-    friend bool operator==(const LatencyLevel&, const LatencyLevel&) = default;
-};
-
-// What the machine's load latencies are, by calibration. Cycles are those of the time-stamp
-// counter, and include the fences around the load.
-struct LatencyHost {
-    std::vector<LatencyLevel> levels;  // the fastest first; empty: it could not be calibrated
-    std::uint64_t step_cycles = 0;     // that the counter goes by
-    double load_us = 0;                // what timing one load takes
-    double hit_cycles = 0;             // of a load whose line is in L1: the one just loaded
-    // Share of lines known to be in the level that are no longer there when they are timed in a
-    // stop; nothing where that cannot be told.
-    std::optional<double> evicted_l1, evicted_l2;
-    // By how much a load of L2 takes longer if no TLB has its page; nothing where that cannot be
-    // told.
-    std::optional<double> page_walk_cycles;
-
-    friend bool operator==(const LatencyHost&, const LatencyHost&) = default;
-};
-
-// The loads of one instruction, in latency bursts.
-struct LoadLatency {
-    CodeLocation at;
-    std::uint64_t timed = 0;
-    // From cache lines that were accessed before in the same burst: hits of the first level, which
-    // are not timed.
-    std::uint64_t reused = 0;
-    std::uint64_t line_crossings = 0, page_crossings = 0;  // of both; a page's is a line's as well
-    CycleHistogram histogram;                              // of timed loads
-    std::map<std::string, std::uint64_t> levels;           // of both, by LatencyLevel::name
-    // Beyond LatencyHost::hit_cycles, of timed loads beyond the first level: of those within it, a
-    // stop may have evicted the line.
-    std::uint64_t lost_cycles = 0;
-    AddressMoves moves;  // within bursts
-
-    std::uint64_t count() const { return timed + reused; }
-    // Of those that were timed; 0 if none was.
-    double median_cycles() const { return median(histogram); }
-    friend bool operator==(const LoadLatency&, const LoadLatency&) = default;
-};
-
-// A thread's part in the samples.
-struct ThreadProfile {
-    std::int64_t pid = 0;
-    std::int64_t tid = 0;  // 0: all that began within samples
-    std::string name;      // as the program set it; may be empty
-    std::uint64_t samples = 0;
-    std::uint64_t instructions = 0;
-    std::uint64_t time_ns = 0;  // in its own code, see ClockTicks; 0 where there was no clock
-
-    friend bool operator==(const ThreadProfile&, const ThreadProfile&) = default;
-};
-
-// Where threads were when the kernel's clock of their processor time ticked (ptrace/task_clock.h).
-// The kernel's own time is not in it.
-struct ClockTicks {
-    CodeLocation at;  // the instruction that would have been next
-    std::uint64_t ticks = 0;
-    std::uint64_t time_ns = 0;  // that they stand for
-
-    friend bool operator==(const ClockTicks&, const ClockTicks&) = default;
 };
 
 // Distribution of a duration, in microseconds.

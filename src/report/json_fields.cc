@@ -1,7 +1,8 @@
 #include "report/json_fields.h"
 
-#include <charconv>
 #include <limits>
+
+#include "base/hex_text.h"
 
 namespace shadowprof {
 namespace {
@@ -32,7 +33,7 @@ JsonFields::JsonFields(const Json& object) : object_(object) {
     if (!object.is_object()) error_ = " is not an object";
 }
 
-const JsonFields::Json* JsonFields::find(const char* name) const {
+const JsonFields::Json* JsonFields::find(std::string_view name) const {
     if (!object_.is_object()) return nullptr;
     auto it = object_.find(name);
     return it == object_.end() ? nullptr : &*it;
@@ -42,20 +43,20 @@ void JsonFields::fail(std::string_view name, std::string_view expected) {
     if (!error_) error_ = fmt::format("{} is not {}", pointer(name), expected);
 }
 
-std::uint64_t JsonFields::count(const char* name) {
+std::uint64_t JsonFields::count(std::string_view name) {
     const Json* field = find(name);
     if (field != nullptr && field->is_number_unsigned()) return field->get<std::uint64_t>();
     fail(name, "a whole number");
     return 0;
 }
 
-std::optional<std::uint64_t> JsonFields::optional_count(const char* name) {
+std::optional<std::uint64_t> JsonFields::optional_count(std::string_view name) {
     const Json* field = find(name);
     if (field == nullptr || field->is_null()) return std::nullopt;
     return count(name);
 }
 
-std::int64_t JsonFields::integer(const char* name) {
+std::int64_t JsonFields::integer(std::string_view name) {
     const Json* field = find(name);
     bool fits = field != nullptr && field->is_number_integer() &&
                 !(field->is_number_unsigned() &&
@@ -65,13 +66,13 @@ std::int64_t JsonFields::integer(const char* name) {
     return 0;
 }
 
-std::optional<std::int64_t> JsonFields::optional_integer(const char* name) {
+std::optional<std::int64_t> JsonFields::optional_integer(std::string_view name) {
     const Json* field = find(name);
     if (field == nullptr || field->is_null()) return std::nullopt;
     return integer(name);
 }
 
-std::optional<int> JsonFields::optional_int(const char* name) {
+std::optional<int> JsonFields::optional_int(std::string_view name) {
     if (find(name) == nullptr) return std::nullopt;
     std::int64_t value = integer(name);
     if (value < std::numeric_limits<int>::min() || value > std::numeric_limits<int>::max()) {
@@ -81,46 +82,46 @@ std::optional<int> JsonFields::optional_int(const char* name) {
     return static_cast<int>(value);
 }
 
-double JsonFields::number(const char* name) {
+double JsonFields::number(std::string_view name) {
     const Json* field = find(name);
     if (field != nullptr && field->is_number()) return field->get<double>();
     fail(name, "a number");
     return 0;
 }
 
-std::optional<double> JsonFields::optional_number(const char* name) {
+std::optional<double> JsonFields::optional_number(std::string_view name) {
     const Json* field = find(name);
     if (field == nullptr || field->is_null()) return std::nullopt;
     return number(name);
 }
 
-bool JsonFields::flag(const char* name) {
+bool JsonFields::flag(std::string_view name) {
     const Json* field = find(name);
     if (field != nullptr && field->is_boolean()) return field->get<bool>();
     fail(name, "true or false");
     return false;
 }
 
-const std::string& JsonFields::text(const char* name) {
+const std::string& JsonFields::text(std::string_view name) {
     const Json* field = find(name);
     if (field != nullptr && field->is_string()) return field->get_ref<const std::string&>();
     fail(name, "a string");
     return empty_text();
 }
 
-std::string_view JsonFields::optional_text(const char* name) {
+std::string_view JsonFields::optional_text(std::string_view name) {
     const Json* field = find(name);
     if (field == nullptr || field->is_null()) return {};
     return text(name);
 }
 
-std::uint64_t JsonFields::hex(const char* name) {
+std::uint64_t JsonFields::hex(std::string_view name) {
     auto value = parse_hex(text(name));
     if (!value) fail(name, "a hexadecimal number");
     return value.value_or(0);
 }
 
-const JsonFields::Json& JsonFields::array(const char* name) {
+const JsonFields::Json& JsonFields::array(std::string_view name) {
     const Json* field = find(name);
     if (field == nullptr) return empty_array();
     if (field->is_array()) return *field;
@@ -128,7 +129,7 @@ const JsonFields::Json& JsonFields::array(const char* name) {
     return empty_array();
 }
 
-std::vector<std::uint64_t> JsonFields::counts(const char* name) {
+std::vector<std::uint64_t> JsonFields::counts(std::string_view name) {
     std::vector<std::uint64_t> values;
     for (const Json& element : array(name)) {
         if (!element.is_number_unsigned()) return fail(name, "a list of whole numbers"), values;
@@ -137,29 +138,20 @@ std::vector<std::uint64_t> JsonFields::counts(const char* name) {
     return values;
 }
 
-JsonFields JsonFields::object(const char* name) {
+JsonFields JsonFields::object(std::string_view name) {
     const Json* field = find(name);
     if (field != nullptr && field->is_object()) return JsonFields(*field);
     fail(name, "an object");
     return JsonFields(empty_object());
 }
 
-void JsonFields::take(const JsonFields& child, const char* name) {
+void JsonFields::take(const JsonFields& child, std::string_view name) {
     if (!error_ && child.error_) error_ = pointer(name) + *child.error_;
 }
 
-void JsonFields::take(const JsonFields& child, const char* name, std::size_t index) {
+void JsonFields::take(const JsonFields& child, std::string_view name, std::size_t index) {
     if (!error_ && child.error_)
         error_ = fmt::format("{}/{}{}", pointer(name), index, *child.error_);
-}
-
-std::optional<std::uint64_t> parse_hex(std::string_view text) {
-    if (!text.starts_with("0x")) return std::nullopt;
-    std::uint64_t value = 0;
-    const char* end = text.data() + text.size();
-    auto [last, error] = std::from_chars(text.data() + 2, end, value, 16);
-    if (error != std::errc{} || last != end) return std::nullopt;
-    return value;
 }
 
 }  // namespace shadowprof

@@ -21,41 +21,39 @@ class JsonFields {
 
     explicit JsonFields(const Json& object);
 
-    std::uint64_t count(const char* name);
-    std::optional<std::uint64_t> optional_count(const char* name);  // absent or null: nothing
-    std::int64_t integer(const char* name);
-    std::optional<std::int64_t> optional_integer(const char* name);  // absent or null: nothing
-    std::optional<int> optional_int(const char* name);
-    double number(const char* name);
-    std::optional<double> optional_number(const char* name);  // absent or null: nothing
-    bool flag(const char* name);
-    const std::string& text(const char* name);
-    std::string_view optional_text(const char* name);  // absent or null: empty
-    std::uint64_t hex(const char* name);
+    std::uint64_t count(std::string_view name);
+    std::optional<std::uint64_t> optional_count(std::string_view name);  // absent or null: nothing
+    std::int64_t integer(std::string_view name);
+    std::optional<std::int64_t> optional_integer(std::string_view name);  // absent or null: nothing
+    std::optional<int> optional_int(std::string_view name);
+    double number(std::string_view name);
+    std::optional<double> optional_number(std::string_view name);  // absent or null: nothing
+    bool flag(std::string_view name);
+    const std::string& text(std::string_view name);
+    std::string_view optional_text(std::string_view name);  // absent or null: empty
+    std::uint64_t hex(std::string_view name);
     // An array; an empty one if the member is absent.
-    const Json& array(const char* name);
+    const Json& array(std::string_view name);
     // The array's members, each of which must be a count.
-    std::vector<std::uint64_t> counts(const char* name);
+    std::vector<std::uint64_t> counts(std::string_view name);
     // An object's fields; errors in them are the child's own until take() is given it.
-    JsonFields object(const char* name);
-    void take(const JsonFields& child, const char* name);
+    JsonFields object(std::string_view name);
+    void take(const JsonFields& child, std::string_view name);
     // Of an element of the array `name`.
-    void take(const JsonFields& child, const char* name, std::size_t index);
+    void take(const JsonFields& child, std::string_view name, std::size_t index);
 
     // What is wrong with the first member that is: "/name is not a number", where the name is a
     // JSON pointer (RFC 6901) from this object on.
     void fail(std::string_view name, std::string_view expected);
+    bool has(std::string_view name) const { return find(name) != nullptr; }
     const std::optional<std::string>& error() const { return error_; }
     const Json& json() const { return object_; }
 
   private:
-    const Json* find(const char* name) const;
+    const Json* find(std::string_view name) const;
 
     const Json& object_;
     std::optional<std::string> error_;
 };
-
-// "0x1f"; nothing if it is not that, or does not fit.
-std::optional<std::uint64_t> parse_hex(std::string_view text);
 
 }  // namespace shadowprof

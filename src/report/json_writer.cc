@@ -108,8 +108,4 @@ Result<void> JsonWriter::finish() {
     return {};
 }
 
-std::string hex_text(std::uint64_t number) {
-    return fmt::format("{:#x}", number);
-}
-
 }  // namespace shadowprof

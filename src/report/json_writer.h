@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/hex_text.h"
 #include "report/byte_sink.h"
 
 namespace shadowprof {
@@ -70,8 +71,5 @@ class JsonWriter {
     bool after_key_ = false;
     std::optional<Error> error_;
 };
-
-// 0x and lower-case digits: how addresses and values stand in a profile.
-std::string hex_text(std::uint64_t number);
 
 }  // namespace shadowprof

@@ -48,14 +48,14 @@ class ProbeLines {
             case Reducer::count:
                 return "";
             case Reducer::sum:
-                return fmt::format("sum {}, mean {:.6g}", entry.sum, mean_of(entry));
+                return fmt::format("sum {}, mean {:.6g}", entry.sum, entry.mean());
             case Reducer::hotlist:
                 return values(entry);
             case Reducer::histogram:
                 break;
         }
         return fmt::format("{} to {}, mean {:.4g}: {}", number(entry.least), number(entry.most),
-                           mean_of(entry), histogram_text(entry.histogram, most_buckets));
+                           entry.mean(), histogram_text(entry.histogram, most_buckets));
     }
 
     // "7 80%, 9 18%"

@@ -4,14 +4,11 @@
 
 #include <algorithm>
 
-#include "report/json_fields.h"
 #include "report/location_name.h"
 #include "report/text_format.h"
 
 namespace shadowprof {
 namespace {
-
-__extension__ using Bits = unsigned __int128;
 
 constexpr std::uint64_t first_of(unsigned bits) {
     return bits == 0 ? 0 : std::uint64_t{1} << (bits - 1);
@@ -21,10 +18,6 @@ constexpr std::uint64_t last_of(unsigned bits) {
 }
 
 }  // namespace
-
-std::string probe_number(std::uint64_t number, bool is_signed) {
-    return is_signed ? std::to_string(static_cast<std::int64_t>(number)) : std::to_string(number);
-}
 
 std::string short_probe_number(std::uint64_t number, bool is_signed) {
     constexpr std::uint64_t large = 0x1'0000'0000;
@@ -69,31 +62,6 @@ std::string histogram_text(const ProbeHistogram& histogram, std::size_t most) {
     }
     const auto left = buckets.size() - static_cast<std::size_t>(shown);
     return left == 0 ? text : fmt::format("{}, {} more {}", text, left, share(rest));
-}
-
-std::string sum_hex(ProbeSum sum) {
-    const auto bits = static_cast<Bits>(sum);
-    return sum < 0 ? fmt::format("-{:#x}", 0 - bits) : fmt::format("{:#x}", bits);
-}
-
-std::optional<ProbeSum> parse_sum_hex(std::string_view text) {
-    const bool negative = text.starts_with('-');
-    if (negative) text.remove_prefix(1);
-    // Both halves by themselves; of 31 digits the sign bit stays free.
-    constexpr std::size_t most_digits = 31, low_digits = 16;
-    if (!text.starts_with("0x") || text.size() > 2 + most_digits) return std::nullopt;
-    const std::string digits(text.substr(2));
-    const auto split = digits.size() > low_digits ? digits.size() - low_digits : 0;
-    const auto low = parse_hex("0x" + digits.substr(split));
-    const auto high =
-        split == 0 ? std::optional<std::uint64_t>(0) : parse_hex("0x" + digits.substr(0, split));
-    if (!low || !high) return std::nullopt;
-    const auto bits = Bits{*high} << 64 | *low;
-    return static_cast<ProbeSum>(negative ? 0 - bits : bits);
-}
-
-double mean_of(const ProbeEntry& entry) {
-    return entry.count == 0 ? 0 : static_cast<double>(entry.sum) / static_cast<double>(entry.count);
 }
 
 }  // namespace shadowprof

@@ -2,38 +2,21 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
+#include <type_traits>
 
-#include "profile/address_patterns.h"
-#include "profile/count_limits.h"
-#include "profile/hazards.h"
 #include "profile/invariance.h"
-#include "profile/stream_limits.h"
+#include "profile/kinds/registry.h"
 #include "report/file_text.h"
 #include "report/json_fields.h"
 #include "report/json_splitter.h"
-#include "report/location_lists.h"
-#include "report/probe_text.h"
 #include "report/profile_writer.h"
+#include "report/record_reader.h"
 #include "report/text_format.h"
-#include "report/value_text.h"
 
 namespace shadowprof {
 namespace {
 
 using Json = nlohmann::json;
-
-// Until the whole file is read, a CodeLocation holds the number of a location instead, for the list
-// of locations may come last.
-CodeLocation unresolved(std::uint64_t number) {
-    return {0, number};
-}
-
-std::vector<CodeLocation> unresolved_list(JsonFields& in, const char* name) {
-    std::vector<CodeLocation> list;
-    for (std::uint64_t number : in.counts(name)) list.push_back(unresolved(number));
-    return list;
-}
 
 // Takes a profile apart while it is parsed: each element of a list is converted and dropped as soon
 // as it is complete, so that a large file is never in memory as text or as a tree.
@@ -44,10 +27,10 @@ class ProfileParser {
   private:
     using Element = void (ProfileParser::*)(JsonFields&);
     struct List {
-        const char* name;
+        std::string_view name;
         Element read;
     };
-    static const std::array<List, 16> lists;
+    static const std::array<List, 3 + std::tuple_size_v<Kinds>> lists;
 
     JsonSplitter::Use use_of(std::string_view member);
     void read_element(const Json& element);
@@ -59,20 +42,10 @@ class ProfileParser {
     void read_process(JsonFields& in);
     void read_module(JsonFields& in);
     void read_location(JsonFields& in);
-    void read_edge(JsonFields& in);
-    void read_path(JsonFields& in);
-    void read_stack(JsonFields& in);
-    void read_call(JsonFields& in);
-    void read_method(JsonFields& in);
-    void read_value(JsonFields& in);
-    void read_hazard(JsonFields& in);
-    void read_address(JsonFields& in);
-    void read_stream(JsonFields& in);
-    void read_latency(JsonFields& in);
-    void read_latency_host(JsonFields in);
-    void read_probe(JsonFields& in);
-    void read_thread(JsonFields& in);
-    void read_ticks(JsonFields& in);
+    template <typename Kind>
+    void read_record(JsonFields& in);
+    template <typename Kind>
+    void read_host(const Json& root);
     void read_other_processes(JsonFields in);
     void read_run(JsonFields in);
     void read_sampling(JsonFields in);
@@ -91,30 +64,31 @@ class ProfileParser {
     std::optional<std::string> error_;  // the first, behind its place
 };
 
-const std::array<ProfileParser::List, 16> ProfileParser::lists{{
-    {"processes", &ProfileParser::read_process},
-    {"modules", &ProfileParser::read_module},
-    {"locations", &ProfileParser::read_location},
-    {"edges", &ProfileParser::read_edge},
-    {"paths", &ProfileParser::read_path},
-    {"stacks", &ProfileParser::read_stack},
-    {"calls", &ProfileParser::read_call},
-    {"methods", &ProfileParser::read_method},
-    {"values", &ProfileParser::read_value},
-    {"hazards", &ProfileParser::read_hazard},
-    {"addresses", &ProfileParser::read_address},
-    {"streams", &ProfileParser::read_stream},
-    {"latency", &ProfileParser::read_latency},
-    {"probes", &ProfileParser::read_probe},
-    {"threads", &ProfileParser::read_thread},
-    {"clock", &ProfileParser::read_ticks},
-}};
+constexpr decltype(ProfileParser::lists) ProfileParser::lists = [] {
+    std::remove_const_t<decltype(ProfileParser::lists)> all{
+        {{"processes", &ProfileParser::read_process},
+         {"modules", &ProfileParser::read_module},
+         {"locations", &ProfileParser::read_location}}};
+    std::size_t at = 3;
+    for_each_kind([&]<typename Kind>() {
+        all[at++] = {Kind::name, &ProfileParser::read_record<Kind>};
+    });
+    return all;
+}();
 
 constexpr std::size_t most_error_columns = 400;
 
-constexpr std::array<std::string_view, 8> kept_members{
-    "schema",   "run",      "other_processes", "sampling",
-    "overhead", "syscalls", "latency_host",    "notes"};
+// Beside those of kinds.
+constexpr std::array<std::string_view, 7> kept_members{
+    "schema", "run", "other_processes", "sampling", "overhead", "syscalls", "notes"};
+
+bool is_kept(std::string_view member) {
+    bool kept = std::ranges::count(kept_members, member) != 0;
+    for_each_kind([&]<typename Kind>() {
+        if constexpr (requires { Kind::host_name; }) kept |= member == Kind::host_name;
+    });
+    return kept;
+}
 
 Error invalid(std::string message) {
     return {ErrorCode::invalid, 0, std::move(message)};
@@ -126,9 +100,7 @@ JsonSplitter::Use ProfileParser::use_of(std::string_view member) {
     list_ = list == lists.end() ? nullptr : &*list;
     element_ = 0;
     if (list_ != nullptr) return JsonSplitter::Use::split;
-    const bool known =
-        std::find(kept_members.begin(), kept_members.end(), member) != kept_members.end();
-    return known ? JsonSplitter::Use::keep : JsonSplitter::Use::drop;
+    return is_kept(member) ? JsonSplitter::Use::keep : JsonSplitter::Use::drop;
 }
 
 void ProfileParser::read_element(const Json& element) {
@@ -177,7 +149,10 @@ void ProfileParser::read_rest(const Json& root) {
     read_sampling(in.object("sampling"));
     read_overhead(in.object("overhead"));
     read_syscalls(in.object("syscalls"));
-    if (root.contains("latency_host")) read_latency_host(in.object("latency_host"));
+    for_each_kind([&]<typename Kind>() {
+        if constexpr (requires { Kind::host_name; })
+            if (in.has(Kind::host_name)) read_host<Kind>(root);
+    });
     for (const Json& note : in.array("notes")) {
         if (note.is_string())
             file_.profile.notes.push_back(note.get<std::string>());
@@ -207,7 +182,7 @@ Result<void> ProfileParser::resolve() {
     return {};
 }
 
-std::vector<std::string> read_words(JsonFields& in, const char* name) {
+std::vector<std::string> read_words(JsonFields& in, std::string_view name) {
     std::vector<std::string> words;
     for (const Json& word : in.array(name)) {
         if (word.is_string())
@@ -272,277 +247,28 @@ void ProfileParser::read_location(JsonFields& in) {
     locations_.push_back(location);
 }
 
-void ProfileParser::read_edge(JsonFields& in) {
-    const std::string& kind = in.text("kind");
-    auto it = std::find(std::begin(edge_kind_names), std::end(edge_kind_names), kind);
-    if (it == std::end(edge_kind_names)) return in.fail("kind", "a kind of edge");
-    file_.profile.edges.push_back({unresolved(in.count("from")), unresolved(in.count("to")),
-                                   static_cast<EdgeKind>(it - std::begin(edge_kind_names)),
-                                   in.count("count"), in.optional_number("error")});
+template <typename Kind>
+void ProfileParser::read_record(JsonFields& in) {
+    RecordReader reader(in);
+    fields(reader, Kind::of(file_.profile).emplace_back());
+    if constexpr (std::is_same_v<Kind, ValueList>)
+        has_bare_invariance_ |= in.has("invariance") && !in.has("invariance_lower_bound");
 }
 
-void ProfileParser::read_path(JsonFields& in) {
-    file_.profile.paths.push_back({unresolved_list(in, "blocks"), in.count("instructions"),
-                                   in.count("count"), in.optional_number("error")});
+template <typename Kind>
+void ProfileParser::read_host(const Json& root) {
+    JsonFields in = JsonFields(root).object(Kind::host_name);
+    RecordReader reader(in);
+    fields(reader, Kind::host_of(file_.profile).emplace());
+    section_error(in, fmt::format("/{}", Kind::host_name));
 }
 
-void ProfileParser::read_stack(JsonFields& in) {
-    file_.profile.stacks.push_back({unresolved_list(in, "frames"), in.count("instructions"),
-                                    in.count("samples"), in.optional_number("error"),
-                                    in.optional_count("time_ns").value_or(0),
-                                    in.optional_number("time_error_ns")});
-}
-
-void ProfileParser::read_call(JsonFields& in) {
-    file_.profile.calls.push_back({unresolved(in.count("site")), unresolved(in.count("callee")),
-                                   in.count("count"), in.optional_number("error")});
-}
-
-void ProfileParser::read_method(JsonFields& in) {
-    file_.profile.methods.push_back({unresolved(in.count("entry")), in.count("entries"),
-                                     in.count("back_edges"), in.optional_count("instructions"),
-                                     in.optional_number("error"), in.optional_count("time_ns"),
-                                     in.optional_number("time_error_ns")});
-}
-
-std::vector<TopValue> read_top_values(JsonFields& in, const char* name, std::uint32_t width_bytes) {
-    std::vector<TopValue> top;
-    for (const Json& element : in.array(name)) {
-        JsonFields fields(element);
-        auto value = value_from_hex(fields.text("value"), width_bytes);
-        if (!value) fields.fail("value", "a hexadecimal number of the operand's width");
-        top.push_back({value.value_or(std::vector<std::byte>{}), fields.count("count"),
-                       fields.number("error")});
-        in.take(fields, name, top.size() - 1);
-    }
-    return top;
-}
-
-std::optional<Invariance> read_invariance(JsonFields& in) {
-    const auto share = in.optional_number("invariance");
-    const auto lower_bound = in.optional_number("invariance_lower_bound");
-    if (!share || !lower_bound) return std::nullopt;
-    return Invariance{*share, *lower_bound};
-}
-
-std::vector<CallerValues> read_caller_values(JsonFields& in, std::uint32_t width_bytes) {
-    std::vector<CallerValues> list;
-    if (!in.json().contains("by_caller")) return list;
-    for (const Json& element : in.array("by_caller")) {
-        JsonFields fields(element);
-        list.push_back({.callers = unresolved_list(fields, "callers"),
-                        .count = fields.count("count"),
-                        .invariance = read_invariance(fields),
-                        .top = read_top_values(fields, "top", width_bytes),
-                        .absent_error = fields.optional_number("absent_error"),
-                        .compensation = fields.optional_number("compensation")});
-        in.take(fields, "by_caller", list.size() - 1);
-    }
-    return list;
-}
-
-void ProfileParser::read_value(JsonFields& in) {
-    const auto wide = value_type_of(in.text("type"));
-    if (!wide) return in.fail("type", "a type of value");
-    has_bare_invariance_ |=
-        in.json().contains("invariance") && !in.json().contains("invariance_lower_bound");
-    file_.profile.values.push_back({.at = unresolved(in.count("at")),
-                                    .operand = in.text("operand"),
-                                    .width_bytes = wide->width_bytes,
-                                    .type = wide->type,
-                                    .count = in.count("count"),
-                                    .invariance = read_invariance(in),
-                                    .top = read_top_values(in, "top", wide->width_bytes),
-                                    .top_tnv = read_top_values(in, "top_tnv", wide->width_bytes),
-                                    .absent_error = in.optional_number("absent_error"),
-                                    .compensation = in.optional_number("compensation"),
-                                    .by_caller = read_caller_values(in, wide->width_bytes)});
-}
-
-void ProfileParser::read_hazard(JsonFields& in) {
-    const auto named =
-        std::find(std::begin(hazard_kind_names), std::end(hazard_kind_names), in.text("kind"));
-    if (named == std::end(hazard_kind_names)) return in.fail("kind", "a kind of hazard");
-    const auto kind = static_cast<HazardKind>(named - std::begin(hazard_kind_names));
-    file_.profile.hazards.push_back({.kind = kind,
-                                     .first = unresolved(in.count(is_pair(kind) ? "store" : "at")),
-                                     .second = unresolved(in.count(is_pair(kind) ? "load" : "at")),
-                                     .count = in.count("count"),
-                                     .executions = in.count("executions")});
-}
-
-void read_strides(JsonFields& in, AddressMoves& moves) {
-    moves.strides.clear();
-    for (const Json& pair : in.array("strides")) {
-        const bool is_pair = pair.is_array() && pair.size() == 2 && pair[0].is_number_integer() &&
-                             pair[1].is_number_unsigned() && pair[1] <= most_moves;
-        if (!is_pair) return in.fail("strides", "a list of pairs of distances and counts");
-        moves.strides[pair[0].get<std::int64_t>()] = pair[1].get<std::uint64_t>();
-    }
-}
-
-AddressMoves read_moves(JsonFields& in) {
-    JsonFields counts = in.object("counts");
-    const auto count = [&](const char* name) {
-        const auto value = counts.count(name);
-        if (value > most_moves) counts.fail(name, "a count");
-        return std::min(value, most_moves);
-    };
-    AddressMoves moves{
-        .constant = count("constant"), .chased = count("chase"), .irregular = count("irregular")};
-    const auto stride = in.integer("stride");
-    if (const auto strided = count("stride")) moves.strides[stride] = strided;
-    in.take(counts, "counts");
-    if (in.json().contains("strides")) read_strides(in, moves);
-    return moves;
-}
-
-// Heat and length follow from the rest.
-void ProfileParser::read_stream(JsonFields& in) {
-    DataStream stream;
-    stream.occurrences = in.count("occurrences");
-    if (stream.occurrences > most_moves) return in.fail("occurrences", "a count");
-    for (const Json& pair : in.array("references")) {
-        const bool is_pair = pair.is_array() && pair.size() == 2 && pair[0].is_number_unsigned() &&
-                             pair[1].is_string();
-        const auto address =
-            is_pair ? parse_hex(pair[1].get_ref<const std::string&>()) : std::nullopt;
-        if (!address || stream.references.size() == StreamLimits::longest)
-            return in.fail("references", "a list of pairs of locations and addresses");
-        stream.references.push_back({unresolved(pair[0].get<std::uint64_t>()), *address});
-    }
-    file_.profile.streams.push_back(std::move(stream));
-}
-
-void ProfileParser::read_address(JsonFields& in) {
-    const auto at = unresolved(in.count("at"));
-    file_.profile.addresses.push_back({at, read_moves(in)});
-}
-
-void ProfileParser::read_thread(JsonFields& in) {
-    file_.profile.threads.push_back(
-        {in.integer("pid"), in.integer("tid"), std::string(in.optional_text("name")),
-         in.count("samples"), in.count("instructions"), in.optional_count("time_ns").value_or(0)});
-}
-
-void ProfileParser::read_ticks(JsonFields& in) {
-    file_.profile.clock.push_back(
-        {unresolved(in.count("at")), in.count("ticks"), in.count("time_ns")});
-}
-
-std::map<std::string, std::uint64_t> count_map(JsonFields& in, const char* name) {
+std::map<std::string, std::uint64_t> count_map(JsonFields& in, std::string_view name) {
     std::map<std::string, std::uint64_t> counts;
     JsonFields object = in.object(name);
-    for (const auto& [key, value] : object.json().items())
-        counts.emplace(key, object.count(key.c_str()));
+    for (const auto& [key, value] : object.json().items()) counts.emplace(key, object.count(key));
     in.take(object, name);
     return counts;
-}
-
-void ProfileParser::read_latency(JsonFields& in) {
-    const auto count = in.count("count");
-    LoadLatency load{.at = unresolved(in.count("at")),
-                     .timed = in.optional_count("timed").value_or(count),
-                     .reused = in.optional_count("reused").value_or(0),
-                     .line_crossings = in.optional_count("line_crossings").value_or(0),
-                     .page_crossings = in.optional_count("page_crossings").value_or(0),
-                     .histogram = {},
-                     .levels = count_map(in, "levels"),
-                     .lost_cycles = in.optional_count("lost_cycles").value_or(0)};
-    if (in.json().contains("addresses")) {
-        JsonFields addresses = in.object("addresses");
-        load.moves = read_moves(addresses);
-        in.take(addresses, "addresses");
-    }
-    for (const Json& bin : in.array("histogram")) {
-        const bool is_bin = bin.is_array() && bin.size() == 2 && bin[0].is_number_unsigned() &&
-                            bin[1].is_number_unsigned();
-        if (!is_bin) return in.fail("histogram", "a list of pairs of cycles and loads");
-        load.histogram[bin[0].get<std::uint64_t>()] += bin[1].get<std::uint64_t>();
-    }
-    file_.profile.latency.push_back(std::move(load));
-}
-
-void ProfileParser::read_latency_host(JsonFields in) {
-    LatencyHost& host = file_.profile.latency_host.emplace();
-    for (const Json& element : in.array("levels")) {
-        JsonFields level(element);
-        host.levels.push_back({level.text("name"), level.count("from_cycles"),
-                               level.number("median_cycles"), level.number("right_share")});
-        in.take(level, "levels", host.levels.size() - 1);
-    }
-    host.step_cycles = in.count("step_cycles");
-    host.load_us = in.number("load_us");
-    host.hit_cycles = in.number("hit_cycles");
-    host.evicted_l1 = in.optional_number("evicted_l1");
-    host.evicted_l2 = in.optional_number("evicted_l2");
-    host.page_walk_cycles = in.optional_number("page_walk_cycles");
-    section_error(in, "/latency_host");
-}
-
-// The number of a name in a table of them; 0 if it is none.
-template <std::size_t count>
-std::size_t read_choice(JsonFields& in, const char* member,
-                        const std::array<std::string_view, count>& names) {
-    const auto found = std::find(names.begin(), names.end(), in.text(member));
-    if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
-    in.fail(member, fmt::format("one of {}", fmt::join(names, ", ")));
-    return 0;
-}
-
-ProbeDatum read_datum(JsonFields& in, const std::string& name, ProbeDatumKind kind) {
-    if (kind == ProbeDatumKind::none) return {};
-    if (kind == ProbeDatumKind::location) return unresolved(in.count((name + "_at").c_str()));
-    return in.hex(name.c_str());
-}
-
-void read_probe_histogram(JsonFields& in, ProbeEntry& entry) {
-    entry.least = in.hex("least");
-    entry.most = in.hex("most");
-    for (const Json& bucket : in.array("histogram")) {
-        const bool is_bucket = bucket.is_array() && bucket.size() == 2 &&
-                               bucket[0].is_number_integer() && bucket[0] >= -widest_bucket &&
-                               bucket[0] <= widest_bucket && bucket[1].is_number_unsigned();
-        if (!is_bucket) return in.fail("histogram", "a list of pairs of widths and counts");
-        entry.histogram[bucket[0].get<int>()] += bucket[1].get<std::uint64_t>();
-    }
-}
-
-ProbeEntry read_probe_entry(JsonFields& in, const ProbeProfile& probe) {
-    ProbeEntry entry{.key = read_datum(in, "key", probe.key), .count = in.count("count")};
-    if (probe.reducer == Reducer::sum || probe.reducer == Reducer::histogram) {
-        const auto sum = parse_sum_hex(in.text("sum"));
-        if (!sum) in.fail("sum", "a hexadecimal number");
-        entry.sum = sum.value_or(0);
-    }
-    if (probe.reducer == Reducer::histogram) read_probe_histogram(in, entry);
-    if (probe.reducer != Reducer::hotlist) return entry;
-    for (const Json& element : in.array("top")) {
-        JsonFields top(element);
-        entry.top.push_back(
-            {read_datum(top, "value", probe.value), top.count("count"), top.number("error")});
-        in.take(top, "top", entry.top.size() - 1);
-    }
-    entry.absent_error = in.number("absent_error");
-    return entry;
-}
-
-void ProfileParser::read_probe(JsonFields& in) {
-    ProbeProfile probe{
-        .name = in.text("name"),
-        .text = in.text("text"),
-        .reducer = static_cast<Reducer>(read_choice(in, "reducer", reducer_names)),
-        .value = static_cast<ProbeDatumKind>(read_choice(in, "value", probe_datum_names)),
-        .key = static_cast<ProbeDatumKind>(read_choice(in, "key", probe_datum_names)),
-        .hits = in.count("hits"),
-        .missed = in.count("missed"),
-        .left_out = in.count("left_out")};
-    for (const Json& element : in.array("entries")) {
-        JsonFields entry(element);
-        probe.entries.push_back(read_probe_entry(entry, probe));
-        in.take(entry, "entries", probe.entries.size() - 1);
-    }
-    file_.profile.probes.push_back(std::move(probe));
 }
 
 void ProfileParser::read_run(JsonFields in) {
@@ -558,7 +284,7 @@ void ProfileParser::read_run(JsonFields in) {
     run.seed = in.hex("seed");
     JsonFields options = in.object("options");
     for (const auto& [key, value] : options.json().items())
-        run.options.emplace(key, options.text(key.c_str()));
+        run.options.emplace(key, options.text(key));
     in.take(options, "options");
     run.merged_runs = in.optional_count("merged_runs").value_or(1);
     JsonFields host = in.object("host");
@@ -647,7 +373,7 @@ void ProfileParser::read_sampling(JsonFields in) {
     section_error(in, "/sampling");
 }
 
-DurationStats duration(JsonFields& in, const char* name) {
+DurationStats duration(JsonFields& in, std::string_view name) {
     JsonFields fields = in.object(name);
     DurationStats stats{fields.number("p50"), fields.number("p99"), fields.number("max")};
     in.take(fields, name);
@@ -670,8 +396,8 @@ void ProfileParser::read_overhead(JsonFields in) {
 }
 
 void ProfileParser::read_syscalls(JsonFields in) {
-    for (const char* name : {"benign", "output", "input", "misc", "unsafe"})
-        file_.profile.syscalls.by_class[name] = in.count(name);
+    for (std::string_view name : {"benign", "output", "input", "misc", "unsafe"})
+        file_.profile.syscalls.by_class[std::string(name)] = in.count(name);
     file_.profile.syscalls.by_name = count_map(in, "by_name");
     section_error(in, "/syscalls");
 }

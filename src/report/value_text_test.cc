@@ -1,4 +1,4 @@
-#include "report/value_text.h"
+#include "profile/kinds/values/value_text.h"
 
 #include <doctest/doctest.h>
 

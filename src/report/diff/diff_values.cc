@@ -5,7 +5,7 @@
 
 #include "profile/run_values.h"
 #include "report/diff/diff_tables.h"
-#include "report/value_text.h"
+#include "profile/kinds/values/value_text.h"
 
 namespace shadowprof {
 namespace {

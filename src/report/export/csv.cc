@@ -7,7 +7,7 @@
 #include "report/methods.h"
 #include "report/probe_text.h"
 #include "report/text_format.h"
-#include "report/value_text.h"
+#include "profile/kinds/values/value_text.h"
 
 namespace shadowprof {
 namespace {

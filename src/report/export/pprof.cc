@@ -6,7 +6,7 @@
 #include "report/export/protobuf.h"
 #include "report/export/writers.h"
 #include "report/text_format.h"
-#include "report/value_text.h"
+#include "profile/kinds/values/value_text.h"
 
 namespace shadowprof {
 namespace {

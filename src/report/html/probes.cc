@@ -57,12 +57,12 @@ class ProbeWriter {
 
     void sum(const ProbeEntry& entry) {
         json_.member("sum", fmt::format("{}", entry.sum));
-        json_.member("mean", mean_of(entry));
+        json_.member("mean", entry.mean());
     }
 
     void histogram(const ProbeEntry& entry) {
         const bool is_signed = probe_.value == ProbeDatumKind::signed_number;
-        json_.member("mean", mean_of(entry));
+        json_.member("mean", entry.mean());
         json_.member("least", short_probe_number(entry.least, is_signed));
         json_.member("most", short_probe_number(entry.most, is_signed));
         json_.key("buckets");

@@ -3,7 +3,7 @@
 
 #include "report/html/page_data.h"
 #include "report/text_format.h"
-#include "report/value_text.h"
+#include "profile/kinds/values/value_text.h"
 
 namespace shadowprof {
 namespace {

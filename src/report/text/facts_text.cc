@@ -9,7 +9,7 @@
 #include "profile/hazards.h"
 #include "report/location_name.h"
 #include "report/text_format.h"
-#include "report/value_text.h"
+#include "profile/kinds/values/value_text.h"
 
 namespace shadowprof {
 

@@ -1,4 +1,4 @@
-#include "report/value_text.h"
+#include "profile/kinds/values/value_text.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 namespace shadowprof {
 namespace {
 
-using Kind = ValueType::Kind;
+using LaneKind = ValueType::Kind;
 
 template <typename Number>
 Number number_in(std::span<const std::byte> lane) {
@@ -18,9 +18,9 @@ Number number_in(std::span<const std::byte> lane) {
     return number;
 }
 
-std::string lane_text(std::span<const std::byte> lane, Kind kind) {
-    if (kind == Kind::bits) return fmt::format("{:#x}", number_in<std::uint64_t>(lane));
-    if (kind == Kind::integer) return std::to_string(number_in<std::uint64_t>(lane));
+std::string lane_text(std::span<const std::byte> lane, LaneKind kind) {
+    if (kind == LaneKind::bits) return fmt::format("{:#x}", number_in<std::uint64_t>(lane));
+    if (kind == LaneKind::integer) return std::to_string(number_in<std::uint64_t>(lane));
     return lane.size() == sizeof(float) ? fmt::to_string(number_in<float>(lane))
                                         : fmt::to_string(number_in<double>(lane));
 }
@@ -34,14 +34,14 @@ std::uint32_t take_number(std::string_view& text) {
     return number;
 }
 
-std::optional<Kind> kind_of(char letter) {
+std::optional<LaneKind> kind_of(char letter) {
     switch (letter) {
         case 'u':
-            return Kind::integer;
+            return LaneKind::integer;
         case 'f':
-            return Kind::floating;
+            return LaneKind::floating;
         case 'v':
-            return Kind::bits;
+            return LaneKind::bits;
         default:
             return std::nullopt;
     }
@@ -57,9 +57,9 @@ std::optional<std::uint8_t> hex_digit(char c) {
 
 std::string value_type(ValueType type, std::uint32_t width_bytes) {
     const auto [kind, lane_bytes] = canonical(type, width_bytes);
-    if (kind == Kind::bits) return fmt::format("v{}", 8 * width_bytes);
+    if (kind == LaneKind::bits) return fmt::format("v{}", 8 * width_bytes);
     const auto lanes = width_bytes / lane_bytes;
-    return fmt::format("{}{}{}", kind == Kind::integer ? 'u' : 'f', 8 * lane_bytes,
+    return fmt::format("{}{}{}", kind == LaneKind::integer ? 'u' : 'f', 8 * lane_bytes,
                        lanes == 1 ? "" : fmt::format("x{}", lanes));
 }
 
@@ -106,7 +106,7 @@ std::optional<std::vector<std::byte>> value_from_hex(std::string_view text,
 
 std::string value_text(std::span<const std::byte> value, ValueType type) {
     const auto [kind, lane_bytes] = canonical(type, static_cast<std::uint32_t>(value.size()));
-    const std::size_t step = kind == Kind::bits ? sizeof(std::uint64_t) : lane_bytes;
+    const std::size_t step = kind == LaneKind::bits ? sizeof(std::uint64_t) : lane_bytes;
     std::string text;
     for (std::size_t at = 0; at < value.size(); at += step) {
         if (at != 0) text += ' ';

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "profile/join.h"
-#include "profile/probe_profile.h"
+#include "profile/kinds/probes/probe_profile.h"
 
 namespace shadowprof {
 namespace {

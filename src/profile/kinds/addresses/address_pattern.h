@@ -1,0 +1,117 @@
+// Address patterns: how the addresses of a load follow each other (profile/address_patterns.h).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string_view>
+#include <tuple>
+
+#include "profile/code_location.h"
+#include "profile/count_limits.h"
+#include "profile/kinds/fields.h"
+
+namespace shadowprof {
+
+// How the addresses of a load follow each other: executions, by how their address came from the one
+// before.
+struct AddressMoves {
+    std::uint64_t constant = 0;   // the same
+    std::uint64_t chased = 0;     // elsewhere: it was loaded
+    std::uint64_t irregular = 0;  // elsewhere
+    // So many bytes further, by the distance: a run's most frequent one. Of merged runs those of
+    // all.
+    std::map<std::int64_t, std::uint64_t> strides;
+
+    std::uint64_t strided() const;
+    // The most frequent one; 0 if there is none.
+    std::int64_t stride() const;
+    std::uint64_t count() const { return constant + strided() + chased + irregular; }
+    friend bool operator==(const AddressMoves&, const AddressMoves&) = default;
+};
+
+inline void add(AddressMoves& sum, const AddressMoves& a) {
+    add_moves(sum.constant, a.constant);
+    add_moves(sum.chased, a.chased);
+    add_moves(sum.irregular, a.irregular);
+    for (const auto& [distance, count] : a.strides) add_moves(sum.strides[distance], count);
+}
+
+// The patterns as profiles name them, and what counts for each.
+struct PatternRow {
+    std::string_view name;
+    std::uint64_t (*count)(const AddressMoves&);
+};
+inline constexpr std::array<PatternRow, 4> pattern_rows = {{
+    {"constant", [](const AddressMoves& moves) { return moves.constant; }},
+    {"stride", [](const AddressMoves& moves) { return moves.strided(); }},
+    {"chase", [](const AddressMoves& moves) { return moves.chased; }},
+    {"irregular", [](const AddressMoves& moves) { return moves.irregular; }},
+}};
+
+// The pattern that most executions have, and their share of all.
+struct MainPattern {
+    const PatternRow* row = nullptr;
+    double share = 0;
+};
+inline MainPattern main_pattern(const AddressMoves& moves) {
+    const PatternRow* most = pattern_rows.data();
+    for (const PatternRow& row : pattern_rows)
+        if (row.count(moves) > most->count(moves)) most = &row;
+    const auto all = moves.count();
+    const auto count = static_cast<double>(most->count(moves));
+    return {most, all == 0 ? 0 : count / static_cast<double>(all)};
+}
+
+template <typename Visitor>
+void fields(Visitor& visitor, Like<AddressMoves> auto& m) {
+    auto stride = m.stride();
+    auto strided = m.strided();
+    visitor.derived("pattern", [&] { return main_pattern(m).row->name; });
+    visitor.integer("stride", stride);
+    visitor.derived("count", [&] { return m.count(); });
+    visitor.derived("share", [&] { return main_pattern(m).share; });
+    visitor.object("counts", [&](auto& counts) {
+        counts.count_up_to("constant", m.constant, most_moves);
+        counts.count_up_to("stride", strided, most_moves);
+        counts.count_up_to("chase", m.chased, most_moves);
+        counts.count_up_to("irregular", m.irregular, most_moves);
+    });
+    if constexpr (Visitor::reads)
+        if (strided != 0) m.strides[stride] = strided;
+    visitor.pairs_of_several(
+        "strides", m.strides,
+        PairLimits<std::int64_t>{.most_count = most_moves,
+                                 .what = "a list of pairs of distances and counts"});
+}
+
+// Where references were traced.
+struct AddressPattern {
+    CodeLocation at;
+    AddressMoves moves;
+
+    friend bool operator==(const AddressPattern&, const AddressPattern&) = default;
+};
+
+inline auto identity(const AddressPattern& a) {
+    return std::tie(a.at);
+}
+inline std::uint64_t heat(const AddressPattern& a) {
+    return a.moves.count();
+}
+inline void add(AddressPattern& sum, const AddressPattern& a) {
+    add(sum.moves, a.moves);
+}
+
+void fields(auto& visitor, Like<AddressPattern> auto& a) {
+    visitor.location("at", a.at);
+    fields(visitor, a.moves);
+}
+
+struct AddressList {
+    using Record = AddressPattern;
+    static constexpr std::string_view name = "addresses";
+    static auto& of(auto& profile) { return profile.addresses; }
+};
+
+}  // namespace shadowprof

@@ -1,0 +1,46 @@
+// The kernel's clock of processor time: where threads were when it ticked.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <tuple>
+
+#include "profile/code_location.h"
+#include "profile/kinds/fields.h"
+
+namespace shadowprof {
+
+// Where threads were when the kernel's clock of their processor time ticked (ptrace/task_clock.h).
+// The kernel's own time is not in it.
+struct ClockTicks {
+    CodeLocation at;  // the instruction that would have been next
+    std::uint64_t ticks = 0;
+    std::uint64_t time_ns = 0;  // that they stand for
+
+    friend bool operator==(const ClockTicks&, const ClockTicks&) = default;
+};
+
+inline auto identity(const ClockTicks& c) {
+    return std::tie(c.at);
+}
+inline std::uint64_t heat(const ClockTicks& c) {
+    return c.time_ns;
+}
+inline void add(ClockTicks& sum, const ClockTicks& c) {
+    sum.ticks += c.ticks;
+    sum.time_ns += c.time_ns;
+}
+
+void fields(auto& visitor, Like<ClockTicks> auto& c) {
+    visitor.location("at", c.at);
+    visitor.count("ticks", c.ticks);
+    visitor.count("time_ns", c.time_ns);
+}
+
+struct ClockList {
+    using Record = ClockTicks;
+    static constexpr std::string_view name = "clock";
+    static auto& of(auto& profile) { return profile.clock; }
+};
+
+}  // namespace shadowprof

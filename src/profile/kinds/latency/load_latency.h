@@ -1,0 +1,126 @@
+// Load latencies: how long loads took, and from which level of memory they came (docs/latency.md).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "profile/code_location.h"
+#include "profile/cycle_histogram.h"
+#include "profile/kinds/addresses/address_pattern.h"
+#include "profile/kinds/fields.h"
+
+namespace shadowprof {
+
+// One level of the machine's memory, as far as its loads can be told from those of other levels.
+struct LatencyLevel {
+    std::string name;               // "L1", "L2", "L3", "memory"; "L1/L2" where these are one
+    std::uint64_t from_cycles = 0;  // loads that take so long, up to the next level's
+    double median_cycles = 0;       // when it was calibrated
+    double right_share = 0;         // of loads known to be of this level that are taken for it
+
+    friend bool operator==(const LatencyLevel&, const LatencyLevel&) = default;
+};
+
+void fields(auto& visitor, Like<LatencyLevel> auto& l) {
+    visitor.text("name", l.name);
+    visitor.count("from_cycles", l.from_cycles);
+    visitor.number("median_cycles", l.median_cycles);
+    visitor.number("right_share", l.right_share);
+}
+
+// What the machine's load latencies are, by calibration. Cycles are those of the time-stamp
+// counter, and include the fences around the load.
+struct LatencyHost {
+    std::vector<LatencyLevel> levels;  // the fastest first; empty: it could not be calibrated
+    std::uint64_t step_cycles = 0;     // that the counter goes by
+    double load_us = 0;                // what timing one load takes
+    double hit_cycles = 0;             // of a load whose line is in L1: the one just loaded
+    // Share of lines known to be in the level that are no longer there when they are timed in a
+    // stop; nothing where that cannot be told.
+    std::optional<double> evicted_l1, evicted_l2;
+    // By how much a load of L2 takes longer if no TLB has its page; nothing where that cannot be
+    // told.
+    std::optional<double> page_walk_cycles;
+
+    friend bool operator==(const LatencyHost&, const LatencyHost&) = default;
+};
+
+void fields(auto& visitor, Like<LatencyHost> auto& h) {
+    visitor.list("levels", h.levels, [](auto& level, auto& l) { fields(level, l); });
+    visitor.count("step_cycles", h.step_cycles);
+    visitor.number("load_us", h.load_us);
+    visitor.number("hit_cycles", h.hit_cycles);
+    visitor.nullable_number("evicted_l1", h.evicted_l1);
+    visitor.nullable_number("evicted_l2", h.evicted_l2);
+    visitor.nullable_number("page_walk_cycles", h.page_walk_cycles);
+}
+
+// The loads of one instruction, in latency bursts.
+struct LoadLatency {
+    CodeLocation at;
+    std::uint64_t timed = 0;
+    // From cache lines that were accessed before in the same burst: hits of the first level, which
+    // are not timed.
+    std::uint64_t reused = 0;
+    std::uint64_t line_crossings = 0, page_crossings = 0;  // of both; a page's is a line's as well
+    CycleHistogram histogram;                              // of timed loads
+    std::map<std::string, std::uint64_t> levels;           // of both, by LatencyLevel::name
+    // Beyond LatencyHost::hit_cycles, of timed loads beyond the first level: of those within it, a
+    // stop may have evicted the line.
+    std::uint64_t lost_cycles = 0;
+    AddressMoves moves;  // within bursts
+
+    std::uint64_t count() const { return timed + reused; }
+    // Of those that were timed; 0 if none was.
+    double median_cycles() const { return median(histogram); }
+    friend bool operator==(const LoadLatency&, const LoadLatency&) = default;
+};
+
+inline auto identity(const LoadLatency& l) {
+    return std::tie(l.at);
+}
+inline auto heat(const LoadLatency& l) {
+    return std::pair(l.lost_cycles, l.count());
+}
+inline void add(LoadLatency& sum, const LoadLatency& l) {
+    sum.timed += l.timed;
+    sum.reused += l.reused;
+    sum.line_crossings += l.line_crossings;
+    sum.page_crossings += l.page_crossings;
+    for (const auto& [cycles, count] : l.histogram) sum.histogram[cycles] += count;
+    for (const auto& [level, count] : l.levels) sum.levels[level] += count;
+    sum.lost_cycles += l.lost_cycles;
+    add(sum.moves, l.moves);
+}
+
+void fields(auto& visitor, Like<LoadLatency> auto& l) {
+    visitor.location("at", l.at);
+    visitor.derived("count", [&] { return l.count(); });
+    visitor.count_or("timed", l.timed, "count");
+    visitor.added_count("reused", l.reused);
+    visitor.derived("median_cycles", [&] { return l.median_cycles(); });
+    visitor.added_count("lost_cycles", l.lost_cycles);
+    visitor.added_count("line_crossings", l.line_crossings);
+    visitor.added_count("page_crossings", l.page_crossings);
+    visitor.map("levels", l.levels);
+    visitor.object_if(l.moves.count() != 0, "addresses",
+                      [&](auto& addresses) { fields(addresses, l.moves); });
+    visitor.pairs("histogram", l.histogram,
+                  PairLimits<std::uint64_t>{.what = "a list of pairs of cycles and loads"});
+}
+
+struct LatencyList {
+    using Record = LoadLatency;
+    static constexpr std::string_view name = "latency";
+    static auto& of(auto& profile) { return profile.latency; }
+    static constexpr std::string_view host_name = "latency_host";
+    static auto& host_of(auto& profile) { return profile.latency_host; }
+};
+
+}  // namespace shadowprof

@@ -1,0 +1,49 @@
+// Paths: sequences of blocks across branches and calls, and how often they were executed.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "profile/code_location.h"
+#include "profile/kinds/fields.h"
+#include "profile/kinds/sums.h"
+
+namespace shadowprof {
+
+struct Path {
+    std::vector<CodeLocation> blocks;  // starts of blocks, in the order of execution
+    std::uint64_t instructions = 0;    // of one execution of the path
+    std::uint64_t count = 0;
+    std::optional<double> error = {};
+
+    friend bool operator==(const Path&, const Path&) = default;
+};
+
+inline auto identity(const Path& p) {
+    return std::tie(p.blocks, p.instructions);
+}
+inline std::uint64_t heat(const Path& p) {
+    return p.count;
+}
+inline void add(Path& sum, const Path& p) {
+    sum.count += p.count;
+    add_error(sum.error, p.error);
+}
+
+void fields(auto& visitor, Like<Path> auto& p) {
+    visitor.count("count", p.count);
+    visitor.known_number("error", p.error);
+    visitor.count("instructions", p.instructions);
+    visitor.locations("blocks", p.blocks);
+}
+
+struct PathList {
+    using Record = Path;
+    static constexpr std::string_view name = "paths";
+    static auto& of(auto& profile) { return profile.paths; }
+};
+
+}  // namespace shadowprof

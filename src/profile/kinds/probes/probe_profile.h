@@ -1,0 +1,165 @@
+// What a probe saw (docs/probes.md), reduced as it asks for: part of a profile.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <variant>
+#include <vector>
+
+#include "probe/reducer.h"
+#include "profile/code_location.h"
+#include "profile/kinds/fields.h"
+#include "profile/kinds/probes/probe_numbers.h"
+
+namespace shadowprof {
+
+// A value or key of a probe: none, a number or a place in code.
+using ProbeDatum = std::variant<std::monostate, std::uint64_t, CodeLocation>;
+
+// What the values or keys of one probe are. Signed numbers are in two's complement.
+enum class ProbeDatumKind : std::uint8_t { none, number, signed_number, location };
+inline constexpr std::array<std::string_view, 4> probe_datum_names = {"none", "number", "signed",
+                                                                      "location"};
+
+// Whether it is what a probe with such values or keys has.
+inline bool is_of(const ProbeDatum& datum, ProbeDatumKind kind) {
+    constexpr std::array<std::size_t, 4> alternatives = {0, 1, 1, 2};
+    return datum.index() == alternatives[static_cast<std::size_t>(kind)];
+}
+
+// Values by powers of two: bucket 0 is of 0, bucket b of 2^(b-1) to 2^b - 1, bucket -b of their
+// negatives.
+using ProbeHistogram = std::map<int, std::uint64_t>;
+inline constexpr int widest_bucket = 64;
+int bucket_of(std::uint64_t value, bool is_signed);
+
+ProbeSum wrapping_sum(ProbeSum a, ProbeSum b);
+
+struct ProbeTop {
+    ProbeDatum value;
+    std::uint64_t count = 0;  // estimated, as in TopValue
+    double error = 0;         // half width of the 95% confidence interval of `count`
+
+    friend bool operator==(const ProbeTop&, const ProbeTop&) = default;
+};
+
+// The events of one key.
+struct ProbeEntry {
+    ProbeDatum key;
+    std::uint64_t count = 0;  // events with a value
+    ProbeSum sum = 0;         // of Reducer::sum and histogram
+    ProbeHistogram histogram = {};
+    std::uint64_t least = 0, most = 0;  // of histogram, where count != 0
+    std::vector<ProbeTop> top = {};     // of hotlist, most frequent first
+    double absent_error = 0;            // 95% bound on the count of a value that is not in `top`
+
+    // Of the values; 0 if there are none.
+    double mean() const {
+        return count == 0 ? 0 : static_cast<double>(sum) / static_cast<double>(count);
+    }
+    friend bool operator==(const ProbeEntry&, const ProbeEntry&) = default;
+};
+
+struct ProbeProfile {
+    std::string name;
+    std::string text;  // as it was given
+    Reducer reducer = Reducer::count;
+    ProbeDatumKind value = ProbeDatumKind::none;
+    ProbeDatumKind key = ProbeDatumKind::none;
+    std::uint64_t hits = 0;      // executions for which its condition held, but for those missed
+    std::uint64_t missed = 0;    // the value, the key or the condition could not be known
+    std::uint64_t left_out = 0;  // of `hits`: had a key beyond those that a collector has room for
+    std::vector<ProbeEntry> entries = {};  // hottest first: by sum for Reducer::sum, else by count
+
+    friend bool operator==(const ProbeProfile&, const ProbeProfile&) = default;
+};
+
+// Joins entries with one key and values of one entry that are the same, and sorts both: what is
+// needed after locations have changed.
+void settle(ProbeProfile& probe);
+
+// Needs two of the same probe, with locations in the same modules.
+void add(ProbeProfile& sum, const ProbeProfile& more);
+
+inline auto identity(const ProbeProfile& p) {
+    return std::tie(p.name, p.text, p.reducer, p.value, p.key);
+}
+inline std::uint64_t heat(const ProbeProfile& p) {
+    return p.hits;
+}
+
+struct SumText {
+    std::string text(ProbeSum sum) const { return sum_hex(sum); }
+    std::optional<ProbeSum> value(std::string_view text) const { return parse_sum_hex(text); }
+};
+
+// "value": "0x7", "value_text": "7", or "value_at": location; nothing for none.
+template <typename Visitor>
+void datum_fields(Visitor& visitor, const std::string& name, Like<ProbeDatum> auto& datum,
+                  ProbeDatumKind kind) {
+    if constexpr (Visitor::reads) {
+        if (kind == ProbeDatumKind::location) datum = CodeLocation{};
+        if (kind == ProbeDatumKind::number || kind == ProbeDatumKind::signed_number)
+            datum = std::uint64_t{0};
+    }
+    if (auto* at = std::get_if<CodeLocation>(&datum)) visitor.location(name + "_at", *at);
+    auto* number = std::get_if<std::uint64_t>(&datum);
+    if (number == nullptr) return;
+    visitor.hex(name, *number);
+    visitor.derived(name + "_text",
+                    [&] { return probe_number(*number, kind == ProbeDatumKind::signed_number); });
+}
+
+void fields(auto& visitor, Like<ProbeEntry> auto& e, const ProbeProfile& probe) {
+    datum_fields(visitor, "key", e.key, probe.key);
+    visitor.count("count", e.count);
+    if (probe.reducer == Reducer::sum || probe.reducer == Reducer::histogram) {
+        visitor.encoded("sum", e.sum, SumText{}, "a hexadecimal number");
+        visitor.derived("mean", [&] { return e.mean(); });
+    }
+    if (probe.reducer == Reducer::histogram) {
+        visitor.hex("least", e.least);
+        visitor.hex("most", e.most);
+        visitor.pairs("histogram", e.histogram,
+                      PairLimits<int>{.least_key = -widest_bucket,
+                                      .most_key = widest_bucket,
+                                      .what = "a list of pairs of widths and counts"});
+    }
+    if (probe.reducer == Reducer::hotlist) {
+        visitor.list("top", e.top, [&](auto& each, auto& top) {
+            datum_fields(each, "value", top.value, probe.value);
+            each.count("count", top.count);
+            each.number("error", top.error);
+        });
+        visitor.number("absent_error", e.absent_error);
+    }
+}
+
+void fields(auto& visitor, Like<ProbeProfile> auto& p) {
+    visitor.text("name", p.name);
+    visitor.text("text", p.text);
+    visitor.choice("reducer", p.reducer, reducer_names, "a reducer");
+    visitor.choice("value", p.value, probe_datum_names, "a kind of datum");
+    visitor.choice("key", p.key, probe_datum_names, "a kind of datum");
+    visitor.count("hits", p.hits);
+    visitor.count("missed", p.missed);
+    visitor.count("left_out", p.left_out);
+    visitor.list("entries", p.entries, [&](auto& entry, auto& e) { fields(entry, e, p); });
+}
+
+struct ProbeList {
+    using Record = ProbeProfile;
+    static constexpr std::string_view name = "probes";
+    static auto& of(auto& profile) { return profile.probes; }
+    // After its locations have changed.
+    static void settle_moved(ProbeProfile& probe) { settle(probe); }
+};
+
+}  // namespace shadowprof

@@ -1,0 +1,58 @@
+// Stacks of calls: how many instructions and how much time each was on.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "profile/code_location.h"
+#include "profile/kinds/fields.h"
+#include "profile/kinds/sums.h"
+
+namespace shadowprof {
+
+struct Stack {
+    std::vector<CodeLocation> frames;  // outermost first; call sites, then the innermost function
+    std::uint64_t instructions = 0;
+    std::uint64_t samples = 0;  // threads of samples that began here, weighted like counts
+    std::optional<double> error = {};
+    // Of the program's processor time: each sample's, divided evenly among its instructions. 0 in
+    // exact mode, which does not measure time.
+    std::uint64_t time_ns = 0;
+    std::optional<double> time_error_ns = {};
+
+    friend bool operator==(const Stack&, const Stack&) = default;
+};
+
+inline auto identity(const Stack& s) {
+    return std::tie(s.frames);
+}
+inline std::uint64_t heat(const Stack& s) {
+    return s.instructions;
+}
+inline void add(Stack& sum, const Stack& s) {
+    sum.instructions += s.instructions;
+    sum.samples += s.samples;
+    add_error(sum.error, s.error);
+    sum.time_ns += s.time_ns;
+    add_error(sum.time_error_ns, s.time_error_ns);
+}
+
+void fields(auto& visitor, Like<Stack> auto& s) {
+    visitor.locations("frames", s.frames);
+    visitor.count("instructions", s.instructions);
+    visitor.known_number("error", s.error);
+    visitor.count("samples", s.samples);
+    visitor.nonzero_count("time_ns", s.time_ns);
+    visitor.known_number("time_error_ns", s.time_error_ns);
+}
+
+struct StackList {
+    using Record = Stack;
+    static constexpr std::string_view name = "stacks";
+    static auto& of(auto& profile) { return profile.stacks; }
+};
+
+}  // namespace shadowprof

@@ -1,0 +1,53 @@
+// Threads: how many samples, instructions and how much time each had.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include "profile/kinds/fields.h"
+
+namespace shadowprof {
+
+// A thread's part in the samples.
+struct ThreadProfile {
+    std::int64_t pid = 0;
+    std::int64_t tid = 0;  // 0: all that began within samples
+    std::string name;      // as the program set it; may be empty
+    std::uint64_t samples = 0;
+    std::uint64_t instructions = 0;
+    std::uint64_t time_ns = 0;  // in its own code, see ClockTicks; 0 where there was no clock
+
+    friend bool operator==(const ThreadProfile&, const ThreadProfile&) = default;
+};
+
+inline auto identity(const ThreadProfile& t) {
+    return std::tie(t.pid, t.tid, t.name);
+}
+inline auto heat(const ThreadProfile& t) {
+    return std::pair(t.instructions, t.time_ns);
+}
+inline void add(ThreadProfile& sum, const ThreadProfile& t) {
+    sum.samples += t.samples;
+    sum.instructions += t.instructions;
+    sum.time_ns += t.time_ns;
+}
+
+void fields(auto& visitor, Like<ThreadProfile> auto& t) {
+    visitor.integer("pid", t.pid);
+    visitor.integer("tid", t.tid);
+    visitor.text_or_null("name", t.name);
+    visitor.count("samples", t.samples);
+    visitor.count("instructions", t.instructions);
+    visitor.clocked_count("time_ns", t.time_ns);
+}
+
+struct ThreadList {
+    using Record = ThreadProfile;
+    static constexpr std::string_view name = "threads";
+    static auto& of(auto& profile) { return profile.threads; }
+};
+
+}  // namespace shadowprof
