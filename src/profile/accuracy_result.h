@@ -42,10 +42,10 @@ struct Accuracy {
     // the mean difference, over instructions in both profiles and weighted by their executions in
     // the full one. Lower is better; distance: the value itself.
     // `values` is between the shares of executions that produced the full profile's top value.
-    // Where this is of the run (profile/run_values.h) and the sampled profile has another such, its
-    // own top value is taken: an address or the stack guard is no value that differs.
-    // `invariances` is between the two profiles' own invariances, whatever their values are, as the
-    // paper says. Where a profile states none: what its top value certainly has.
+    // Where this is of the run (profile/kinds/values/run_values.h) and the sampled profile has
+    // another such, its own top value is taken: an address or the stack guard is no value that
+    // differs. `invariances` is between the two profiles' own invariances, whatever their values
+    // are, as the paper says. Where a profile states none: what its top value certainly has.
     AccuracyMetric values, invariances;
     std::optional<double> values_covered;  // of the weight: that of instructions in both
     std::size_t values_of_the_run = 0;     // instructions whose own top values were taken

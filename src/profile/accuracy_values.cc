@@ -4,8 +4,8 @@
 #include <map>
 #include <tuple>
 
-#include "profile/invariance.h"
-#include "profile/run_values.h"
+#include "profile/kinds/values/invariance.h"
+#include "profile/kinds/values/run_values.h"
 
 namespace shadowprof {
 namespace {

@@ -13,8 +13,8 @@
 #include "profile/event_bursts.h"
 #include "profile/flow_totals.h"
 #include "profile/index_table.h"
-#include "profile/path_graph.h"
-#include "profile/path_store.h"
+#include "profile/kinds/paths/path_graph.h"
+#include "profile/kinds/paths/path_store.h"
 
 namespace shadowprof {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "profile/index_table.h"
-#include "profile/path_graph.h"
+#include "profile/kinds/paths/path_graph.h"
 #include "profile/record_follower.h"
 
 namespace shadowprof {

@@ -24,8 +24,8 @@
 #include <cstdint>
 #include <span>
 
-#include "profile/hot_values.h"
-#include "profile/hotlist.h"
+#include "profile/kinds/values/hot_values.h"
+#include "profile/kinds/values/hotlist.h"
 
 namespace shadowprof {
 

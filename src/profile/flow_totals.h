@@ -18,10 +18,10 @@
 #include "profile/block_registry.h"
 #include "profile/count_scale.h"
 #include "profile/flow_record.h"
-#include "profile/path_store.h"
+#include "profile/kinds/edges/step_totals.h"
+#include "profile/kinds/paths/path_store.h"
+#include "profile/kinds/stacks/stack_totals.h"
 #include "profile/profile.h"
-#include "profile/stack_totals.h"
-#include "profile/step_totals.h"
 #include "profile/touched_sums.h"
 
 namespace shadowprof {

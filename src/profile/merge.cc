@@ -7,10 +7,10 @@
 #include <tuple>
 #include <utility>
 
-#include "profile/invariance.h"
 #include "profile/join.h"
 #include "profile/joint_modules.h"
 #include "profile/kinds/registry.h"
+#include "profile/kinds/values/invariance.h"
 #include "profile/process_list.h"
 
 namespace shadowprof {

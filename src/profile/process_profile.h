@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 #include "profile/block_registry.h"
-#include "profile/clock_weights.h"
+#include "profile/kinds/clock/clock_weights.h"
 #include "profile/module_table.h"
 #include "profile/profile.h"
 #include "profile/sample_collector.h"

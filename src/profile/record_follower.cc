@@ -4,7 +4,7 @@
 #include <bit>
 #include <utility>
 
-#include "profile/path_store.h"
+#include "profile/kinds/paths/path_store.h"
 
 namespace shadowprof {
 namespace {

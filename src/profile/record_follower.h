@@ -14,7 +14,7 @@
 #include "emu/flow_events.h"
 #include "profile/block_registry.h"
 #include "profile/index_table.h"
-#include "profile/path_graph.h"
+#include "profile/kinds/paths/path_graph.h"
 
 namespace shadowprof {
 

@@ -11,9 +11,9 @@
 
 #include "emu/trace.h"
 #include "profile/block_registry.h"
-#include "profile/path_graph.h"
+#include "profile/kinds/paths/path_graph.h"
+#include "profile/kinds/values/value_bank.h"
 #include "profile/reference_sites.h"
-#include "profile/value_bank.h"
 
 namespace shadowprof {
 

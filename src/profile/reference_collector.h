@@ -8,10 +8,10 @@
 #include <tuple>
 #include <vector>
 
-#include "profile/address_patterns.h"
 #include "profile/count_scale.h"
-#include "profile/data_streams.h"
-#include "profile/hazards.h"
+#include "profile/kinds/addresses/address_patterns.h"
+#include "profile/kinds/hazards/hazards.h"
+#include "profile/kinds/streams/data_streams.h"
 #include "profile/record_plans.h"
 #include "profile/reference_sites.h"
 

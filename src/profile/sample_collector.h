@@ -12,14 +12,14 @@
 #include "profile/block_registry.h"
 #include "profile/block_vector.h"
 #include "profile/burst_follower.h"
+#include "profile/kinds/paths/path_graph.h"
+#include "profile/kinds/probes/probe_totals.h"
+#include "profile/kinds/values/value_bank.h"
 #include "profile/module_table.h"
-#include "profile/path_graph.h"
-#include "profile/probe_totals.h"
 #include "profile/record_follower.h"
 #include "profile/reference_collector.h"
 #include "profile/shared_totals.h"
 #include "profile/trace_reader.h"
-#include "profile/value_bank.h"
 
 namespace shadowprof {
 

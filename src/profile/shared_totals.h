@@ -9,8 +9,8 @@
 
 #include "profile/batch_means.h"
 #include "profile/burst_follower.h"
-#include "profile/clock_weights.h"
 #include "profile/flow_totals.h"
+#include "profile/kinds/clock/clock_weights.h"
 
 namespace shadowprof {
 

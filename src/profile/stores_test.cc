@@ -1,8 +1,8 @@
 // Stack trees, path stores and tables: limits that whole traces do not reach easily.
 #include <doctest/doctest.h>
 
-#include "profile/path_store.h"
-#include "profile/stack_tree.h"
+#include "profile/kinds/paths/path_store.h"
+#include "profile/kinds/stacks/stack_tree.h"
 #include "profile/test_traces.h"
 
 namespace shadowprof::stores_test {

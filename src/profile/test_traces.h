@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "emu/trace.h"
-#include "profile/invariance.h"
+#include "profile/kinds/values/invariance.h"
 #include "profile/process_profile.h"
 
 namespace shadowprof::testing {

@@ -20,11 +20,11 @@
 #include "emu/trace.h"
 #include "profile/block_registry.h"
 #include "profile/callers.h"
-#include "profile/path_graph.h"
+#include "profile/kinds/paths/path_graph.h"
+#include "profile/kinds/values/value_bank.h"
 #include "profile/record_follower.h"
 #include "profile/record_plans.h"
 #include "profile/reference_collector.h"
-#include "profile/value_bank.h"
 
 namespace shadowprof {
 

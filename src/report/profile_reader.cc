@@ -4,8 +4,8 @@
 #include <array>
 #include <type_traits>
 
-#include "profile/invariance.h"
 #include "profile/kinds/registry.h"
+#include "profile/kinds/values/invariance.h"
 #include "report/file_text.h"
 #include "report/json_fields.h"
 #include "report/json_splitter.h"

@@ -3,8 +3,8 @@
 
 #include <string>
 
+#include "profile/kinds/hazards/reorder_window.h"
 #include "profile/profile.h"
-#include "profile/reorder_window.h"
 
 namespace shadowprof {
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/cpu_time.h"
-#include "profile/invariance.h"
+#include "profile/kinds/values/invariance.h"
 #include "shadow/host.h"
 
 namespace shadowprof {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "profile/event_bursts.h"
-#include "profile/stream_limits.h"
+#include "profile/kinds/streams/stream_limits.h"
 
 namespace shadowprof {
 

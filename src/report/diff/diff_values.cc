@@ -3,9 +3,9 @@
 #include <cmath>
 #include <tuple>
 
-#include "profile/run_values.h"
-#include "report/diff/diff_tables.h"
+#include "profile/kinds/values/run_values.h"
 #include "profile/kinds/values/value_text.h"
+#include "report/diff/diff_tables.h"
 
 namespace shadowprof {
 namespace {

@@ -1,13 +1,13 @@
 #include <algorithm>
 #include <array>
 
+#include "profile/kinds/values/value_text.h"
 #include "report/export/frames.h"
 #include "report/export/writers.h"
 #include "report/location_name.h"
 #include "report/methods.h"
 #include "report/probe_text.h"
 #include "report/text_format.h"
-#include "profile/kinds/values/value_text.h"
 
 namespace shadowprof {
 namespace {

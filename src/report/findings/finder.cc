@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "profile/address_patterns.h"
-#include "profile/hazards.h"
 #include "profile/independent_trials.h"
+#include "profile/kinds/addresses/address_patterns.h"
+#include "profile/kinds/hazards/hazards.h"
 #include "report/findings/arguments.h"
 #include "report/location_name.h"
 #include "report/text/facts_text.h"

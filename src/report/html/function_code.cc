@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <set>
 
-#include "profile/hazards.h"
+#include "profile/kinds/hazards/hazards.h"
 #include "report/html/page_data.h"
 #include "report/profile_writer.h"
 #include "report/text_format.h"

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <bit>
 
-#include "profile/address_patterns.h"
-#include "profile/hazards.h"
+#include "profile/kinds/addresses/address_patterns.h"
+#include "profile/kinds/hazards/hazards.h"
 #include "report/html/page_data.h"
 #include "report/text_format.h"
 

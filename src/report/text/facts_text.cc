@@ -5,11 +5,11 @@
 #include <cmath>
 #include <cstring>
 
-#include "profile/address_patterns.h"
-#include "profile/hazards.h"
+#include "profile/kinds/addresses/address_patterns.h"
+#include "profile/kinds/hazards/hazards.h"
+#include "profile/kinds/values/value_text.h"
 #include "report/location_name.h"
 #include "report/text_format.h"
-#include "profile/kinds/values/value_text.h"
 
 namespace shadowprof {
 

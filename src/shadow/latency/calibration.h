@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "profile/latency_levels.h"
+#include "profile/kinds/latency/latency_levels.h"
 #include "ptrace/wait_hub.h"
 
 namespace shadowprof {

@@ -4,7 +4,7 @@
 
 #include <initializer_list>
 
-#include "profile/latency_levels.h"
+#include "profile/kinds/latency/latency_levels.h"
 
 namespace shadowprof::calibration_test {
 namespace {

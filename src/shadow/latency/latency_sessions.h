@@ -10,9 +10,9 @@
 #include <random>
 #include <string>
 
-#include "profile/load_table.h"
+#include "profile/kinds/latency/load_table.h"
+#include "profile/kinds/probes/probe_totals.h"
 #include "profile/module_table.h"
-#include "profile/probe_totals.h"
 #include "ptrace/target.h"
 #include "shadow/latency/session_loads.h"
 #include "shadow/probe_request.h"

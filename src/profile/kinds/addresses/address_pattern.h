@@ -1,4 +1,5 @@
-// Address patterns: how the addresses of a load follow each other (profile/address_patterns.h).
+// Address patterns: how the addresses of a load follow each other
+// (profile/kinds/addresses/address_patterns.h).
 #pragma once
 
 #include <array>

@@ -1,4 +1,5 @@
-// Memory hazards: accesses that take a slow path of the processor (profile/hazards.h).
+// Memory hazards: accesses that take a slow path of the processor
+// (profile/kinds/hazards/hazards.h).
 #pragma once
 
 #include <array>

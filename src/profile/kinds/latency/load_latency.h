@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "profile/code_location.h"
-#include "profile/cycle_histogram.h"
 #include "profile/kinds/addresses/address_pattern.h"
 #include "profile/kinds/fields.h"
+#include "profile/kinds/latency/cycle_histogram.h"
 
 namespace shadowprof {
 

@@ -17,7 +17,7 @@ struct JoinedTop {
 };
 
 // Estimates of disjoint streams add up, and their independent errors by squares, that of a value
-// which a list does not name among them (profile/hotlist.h, add_summary).
+// which a list does not name among them (profile/kinds/values/hotlist.h, add_summary).
 std::vector<ProbeTop> join_tops(const std::vector<ProbeTop>& a, double absent_of_a,
                                 const std::vector<ProbeTop>& b, double absent_of_b) {
     std::map<ProbeDatum, JoinedTop> joined;

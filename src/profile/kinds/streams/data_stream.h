@@ -1,4 +1,4 @@
-// Data streams: sequences of memory references that repeat (profile/data_streams.h).
+// Data streams: sequences of memory references that repeat (profile/kinds/streams/data_streams.h).
 #pragma once
 
 #include <compare>
@@ -10,7 +10,7 @@
 #include "profile/code_location.h"
 #include "profile/count_limits.h"
 #include "profile/kinds/fields.h"
-#include "profile/stream_limits.h"
+#include "profile/kinds/streams/stream_limits.h"
 
 namespace shadowprof {
 

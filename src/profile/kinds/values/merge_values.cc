@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "profile/hotlist.h"
-#include "profile/invariance.h"
 #include "profile/join.h"
+#include "profile/kinds/values/hotlist.h"
+#include "profile/kinds/values/invariance.h"
 
 namespace shadowprof {
 namespace {
@@ -25,7 +25,7 @@ struct Summand {
 };
 
 // Estimates of disjoint streams add up, and their independent errors by squares, that of a value
-// which a list does not name among them (profile/hotlist.h, add_summary).
+// which a list does not name among them (profile/kinds/values/hotlist.h, add_summary).
 std::vector<TopValue> add_tops(const std::vector<TopValue>& a, double absent_of_a,
                                const std::vector<TopValue>& b, double absent_of_b) {
     std::vector<Summand> all;

@@ -22,7 +22,8 @@ struct TopValue {
     double error = 0;              // half width of the 95% confidence interval of `count`
 };
 
-// The share of executions that produced the most frequent value (profile/invariance.h).
+// The share of executions that produced the most frequent value
+// (profile/kinds/values/invariance.h).
 struct Invariance {
     double share = 0;        // as estimated
     double lower_bound = 0;  // of that share, with a probability of 95%
@@ -76,7 +77,7 @@ inline std::uint64_t heat(const ValueProfile& v) {
 inline std::uint64_t heat(const CallerValues& v) {
     return v.count;
 }
-// Estimates add up, their errors by squares (profile/hotlist.h).
+// Estimates add up, their errors by squares (profile/kinds/values/hotlist.h).
 void add(ValueProfile& sum, const ValueProfile& v);
 void add(CallerValues& sum, const CallerValues& v);
 

@@ -1,0 +1,146 @@
+// The collector of control flow: splits the stream of executed blocks into interprocedural paths
+// and counts which path followed which, in which calling context. Edges, paths, calls and stacks
+// are derived from these counts, exactly, so that none of them costs anything per block.
+//
+// A visit is (calling context, path): its node knows in which contexts the path's instructions
+// execute and in which its last block does. A link counts how often one visit followed another.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "profile/block_view.h"
+#include "profile/flow.h"
+#include "profile/flow_totals.h"
+#include "profile/index_table.h"
+#include "profile/kinds/stacks/stack_tree.h"
+#include "profile/touched_sums.h"
+
+namespace shadowprof {
+
+class PathGraph {
+  public:
+    using NodeId = std::uint32_t;
+    using LinkId = std::uint32_t;
+
+    explicit PathGraph(const BlockView& blocks);
+
+    const BlockView& blocks() const { return blocks_; }
+    // Where a sample starts that has this stack, innermost first (program counter, return
+    // addresses).
+    NodeId start(std::span<const CodeLocation> stack);
+    // How far blocks led.
+    struct Followed {
+        NodeId node = 0;
+        std::size_t blocks = 0;
+    };
+    // Follows calls and returns for the first blocks of a sample without counting them: reduces
+    // `instructions` by those of the blocks it consumes, until it is 0. Always leaves one block.
+    Followed skip(NodeId from, std::span<const BlockToken> stream, std::uint64_t& instructions);
+    // Consumes the leading paths of `stream` that certainly end in it, and appends the links that
+    // they take. Counts nothing. All tokens must have been learned; the first `open` ones are known
+    // to end no path.
+    Followed follow(NodeId from, std::span<const BlockToken> stream, std::size_t open,
+                    std::vector<LinkId>& taken);
+    void count(LinkId link, std::uint64_t times) {
+        if (links_[link].count == 0) counted_links_.push_back(link);
+        links_[link].count += times;
+    }
+    // A sample ends, which counts so many times; `rest`, which follow() left, is its last path.
+    void finish(NodeId at, std::span<const BlockToken> rest, std::uint64_t times);
+
+    // The contexts that blocks execute in which follow `from`, one for each.
+    void contexts(NodeId from, std::span<const BlockToken> stream,
+                  std::vector<ContextId>& contexts);
+    // The call sites of the innermost `most` calls in progress, innermost first.
+    std::vector<CodeLocation> callers(ContextId context, std::size_t most) const {
+        return stacks_.callers(context, most);
+    }
+
+    // The graph has grown to its limit: fold_into() and clear() before going on.
+    bool full() const;
+    // Distinct paths; no more are added by fold_into().
+    std::size_t paths() const { return paths_.size(); }
+
+    // Adds all counts to `totals`, always the same ones, and sets them to zero. Takes time by what
+    // was counted. Stacks get `time_ns` of the program's time for what is added.
+    void fold_into(FlowTotals& totals, double time_ns = 0);
+    // Forgets everything except where the threads of a sample stand: changes these to the nodes
+    // that are that now. Needs counts that were folded.
+    void clear(std::span<NodeId> current);
+
+  private:
+    using PathId = std::uint32_t;
+    static constexpr NodeId no_node = ~NodeId{0};
+
+    struct PathInfo {
+        std::uint32_t offset = 0;  // in tokens_
+        std::uint32_t length = 0;
+    };
+    // The instructions of a path that execute in one context.
+    struct Part {
+        ContextId context;
+        std::uint32_t instructions;
+    };
+    struct Node {
+        PathId path = 0;
+        ContextId context = 0;       // of the first block
+        ContextId last_context = 0;  // of the last block
+        std::uint32_t first_part = 0;
+        std::uint32_t parts = 0;
+        std::uint32_t mismatches = 0;  // of returns inside the path
+        NodeId rest = no_node;         // see rest()
+        std::uint64_t ends = 0;        // samples that ended here
+    };
+    struct Link {
+        std::uint64_t count = 0;
+        NodeId to = 0;
+        NodeId from = 0;
+        std::uint32_t mismatch = 0;
+        StepTotals::StepId step = StepTotals::unknown;  // from block to block
+    };
+
+    void reset_tables();
+    void fold_links(FlowTotals& totals);
+    void fold_nodes(FlowTotals& totals);
+    void fold_paths(FlowTotals& totals);
+    std::size_t path_end(std::span<const BlockToken> stream, std::size_t open) const;
+    LinkId take(NodeId from, std::span<const BlockToken> path) {
+        return link_id(from, path_id(path));
+    }
+
+    PathId path_id(std::span<const BlockToken> path);
+    LinkId link_id(NodeId from, PathId path);
+    LinkId add_link(NodeId from, PathId path);
+    NodeId node_id(ContextId context, PathId path);
+    NodeId rest(NodeId node);
+    void trace_contexts(Node& node);
+    std::span<const BlockToken> tokens_of(const PathInfo& path) const;
+
+    const BlockView& blocks_;
+    StackTree stacks_;
+    std::vector<BlockToken> tokens_;
+    std::vector<PathInfo> paths_;
+    std::vector<Part> parts_;
+    std::vector<Node> nodes_;
+    std::vector<Link> links_;
+    IndexTable path_index_;
+    IndexTable node_index_;
+    IndexTable link_index_;
+
+    // Where its parts stand in the totals.
+    std::vector<StepTotals::StepId> token_steps_;  // to each of tokens_ from the one before
+    std::vector<PathStore::Place> path_places_;    // by path
+    StackTotals::Places context_places_;           // by context
+    // What has counts, each once.
+    std::vector<LinkId> counted_links_;
+    std::vector<NodeId> end_nodes_;
+    // Sums of what is folded. All are zero in between.
+    TouchedSums<NodeId> visits_;
+    TouchedSums<PathId> path_counts_;
+    TouchedSums<ContextId> context_instructions_, context_samples_;
+};
+
+}  // namespace shadowprof

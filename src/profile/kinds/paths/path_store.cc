@@ -1,0 +1,101 @@
+#include "profile/kinds/paths/path_store.h"
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+
+#include "profile/block_view.h"
+#include "profile/join.h"
+
+namespace shadowprof {
+
+std::uint64_t path_hash(std::span<const BlockToken> path) {
+    std::uint64_t hash = path.size();
+    for (BlockToken token : path) hash = (std::rotl(hash, 23) ^ token) * 0x9e3779b97f4a7c15;
+    return mix64(hash);
+}
+
+PathStore::PathStore(std::size_t max_paths) : max_paths_(std::max<std::size_t>(max_paths, 2)) {}
+
+std::span<const BlockToken> PathStore::blocks(std::size_t index) const {
+    return std::span(tokens_).subspan(paths_[index].offset, paths_[index].length);
+}
+
+std::uint64_t PathStore::count(std::span<const BlockToken> path) const {
+    const auto found = find(path, path_hash(path));
+    return found ? counts_.count(*found) : 0;
+}
+
+std::vector<Path> PathStore::paths(const BlockRegistry& registry, const CountScale& scale,
+                                   const BatchSizes* sizes) const {
+    std::vector<Path> paths;
+    paths.reserve(size());
+    BlockView view(registry);
+    for (std::uint32_t i = 0; i < size(); ++i) {
+        Path path{.blocks = {}, .count = counts_.count(i)};
+        if (sizes) path.error = scale.error(counts_.error(i, *sizes));
+        path.blocks.reserve(blocks(i).size());
+        for (const BlockToken token : blocks(i)) {
+            view.learn(token);
+            path.blocks.push_back(view[token].start);
+            path.instructions += view[token].instructions;
+        }
+        paths.push_back(std::move(path));
+    }
+    join_and_sort(paths);
+    for (Path& path : paths) path.count = scale(path.count);
+    return paths;
+}
+
+std::optional<std::uint32_t> PathStore::find(std::span<const BlockToken> path,
+                                             std::uint64_t hash) const {
+    return index_.find(hash, [&](std::uint32_t i) { return std::ranges::equal(blocks(i), path); });
+}
+
+std::uint32_t PathStore::index(std::span<const BlockToken> path, Place& place) {
+    if (place.generation != generation_) {
+        const auto index = find_or_add(path);
+        place = {index, generation_};
+    }
+    return place.index;
+}
+
+std::uint32_t PathStore::find_or_add(std::span<const BlockToken> path) {
+    const std::uint64_t hash = path_hash(path);
+    if (const auto found = find(path, hash)) return *found;
+    if (paths_.size() == max_paths_) give_up_coldest();
+    append(path, hash);
+    counts_.resize(paths_.size());
+    return static_cast<std::uint32_t>(paths_.size() - 1);
+}
+
+void PathStore::append(std::span<const BlockToken> path, std::uint64_t hash) {
+    index_.insert(hash, paths_.size());
+    paths_.push_back({tokens_.size(), path.size()});
+    tokens_.insert(tokens_.end(), path.begin(), path.end());
+}
+
+// Keeps the hotter half.
+void PathStore::give_up_coldest() {
+    ++generation_;
+    const std::vector<Entry> old = std::move(paths_);
+    const std::vector<BlockToken> old_tokens = std::move(tokens_);
+    std::vector<std::uint32_t> by_heat(old.size());
+    std::iota(by_heat.begin(), by_heat.end(), 0);
+    const auto kept = by_heat.begin() + static_cast<std::ptrdiff_t>(old.size() / 2);
+    std::nth_element(by_heat.begin(), kept, by_heat.end(), [&](std::uint32_t a, std::uint32_t b) {
+        return counts_.count(a) > counts_.count(b);
+    });
+    for (auto index = kept; index != by_heat.end(); ++index) given_up_ += counts_.count(*index);
+    by_heat.erase(kept, by_heat.end());
+    counts_.keep(by_heat);
+    paths_.clear();
+    tokens_.clear();
+    index_.clear();
+    for (const auto index : by_heat) {
+        const auto path = std::span(old_tokens).subspan(old[index].offset, old[index].length);
+        append(path, path_hash(path));
+    }
+}
+
+}  // namespace shadowprof

@@ -1,0 +1,180 @@
+#include "profile/kinds/stacks/stack_totals.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "profile/join.h"
+#include "profile/location_hash.h"
+
+namespace shadowprof {
+namespace {
+
+// 64 MiB. Programs have some thousand functions, and there are some hundred batches.
+constexpr std::size_t max_parts = 1 << 22;
+
+}  // namespace
+
+StackTotals::StackTotals(std::size_t max_contexts) : max_contexts_(max_contexts) {
+    note_contexts();
+}
+
+void StackTotals::find_places(const StackTree& tree, Places& places) {
+    for (auto c = static_cast<ContextId>(places.size()); c < tree.size(); ++c)
+        places.push_back(find_place(tree, c, places));
+    note_contexts();
+}
+
+void StackTotals::add(ContextId context, std::uint64_t instructions, double time_ns) {
+    instructions_.add(context, instructions);
+    time_ns_.add(context, static_cast<std::uint64_t>(std::llround(time_ns)));
+}
+
+StackTotals::Place StackTotals::find_place(const StackTree& tree, ContextId context,
+                                           Places& places) {
+    if (context == 0) return {};
+    const Place parent = places[tree.parent(context)];
+    const Place folded{.context = parent.context, .folded = true};
+    if (parent.folded || tree.visible(context) != context) return folded;
+    const auto caller = as_caller(tree, tree.parent(context), places);
+    if (!caller) return folded;
+    const auto child = tree_.child_within(max_contexts_, *caller, tree.frame(context));
+    return child ? Place{.context = *child} : folded;
+}
+
+std::optional<ContextId> StackTotals::as_caller(const StackTree& tree, ContextId context,
+                                                Places& places) {
+    if (context == 0) return 0;
+    auto& known = places[context].as_caller;
+    if (known) return known;
+    const auto caller = as_caller(tree, tree.parent(context), places);
+    if (!caller) return std::nullopt;
+    const StackFrame frame{tree.frame(context).return_to, StackFrame::no_return};
+    return known = tree_.child_within(max_contexts_, *caller, frame);
+}
+
+void StackTotals::note_contexts() {
+    samples_.resize(tree_.size());
+    instructions_.resize(tree_.size());
+    time_ns_.resize(tree_.size());
+    for (auto c = static_cast<ContextId>(function_of_.size()); c < tree_.size(); ++c)
+        function_of_.push_back(function_id(tree_.frame(c).function));
+}
+
+std::uint32_t StackTotals::function_id(CodeLocation location) {
+    const std::uint64_t hash = location_hash(location);
+    const auto found =
+        function_index_.find(hash, [&](std::uint32_t i) { return functions_[i] == location; });
+    if (found) return *found;
+    function_index_.insert(hash, functions_.size());
+    functions_.push_back(location);
+    part_of_.resize(functions_.size());
+    return static_cast<std::uint32_t>(functions_.size() - 1);
+}
+
+void StackTotals::end_batch(const BatchSize& size) {
+    const BatchSize time{size.time_ns, size.time_ns};
+    note_parts();
+    batches_.push_back({size.size, size.time_ns});
+    sizes_.add(size);
+    times_.add(time);
+    instructions_.end_batch(size);
+    time_ns_.end_batch(time);
+}
+
+void StackTotals::end_stratum() {
+    instructions_.end_stratum(sizes_);
+    time_ns_.end_stratum(times_);
+    sizes_.end_stratum();
+    times_.end_stratum();
+    stratum_ends_.push_back(static_cast<std::uint32_t>(batches_.size()));
+}
+
+void StackTotals::set_numbers(std::uint64_t ticks, std::uint64_t samples) {
+    sizes_.set_numbers(ticks, samples);
+    times_.set_numbers(ticks, samples);
+    numbers_ = {ticks, samples};
+}
+
+void StackTotals::begin_phase() {
+    sizes_before_ = sizes_;
+    times_before_ = times_;
+    batches_before_ = batches_.size();
+    instructions_.begin_phase();
+    time_ns_.begin_phase();
+}
+
+// Of the batch that ends.
+void StackTotals::note_parts() {
+    const auto touched = instructions_.touched();
+    has_all_parts_ = has_all_parts_ && parts_.size() + touched.size() <= max_parts;
+    if (!has_all_parts_) return;
+    const auto first = parts_.size();
+    for (const ContextId context : touched)
+        part(function_of_[context], first).instructions +=
+            static_cast<double>(instructions_.pending(context));
+    for (const ContextId context : time_ns_.touched())
+        part(function_of_[context], first).time_ns +=
+            static_cast<double>(time_ns_.pending(context));
+}
+
+// The function's part in the batch whose parts begin with `first`.
+StackTotals::Amount& StackTotals::part(std::uint32_t function, std::size_t first) {
+    auto& known = part_of_[function];
+    const bool is_known =
+        known >= first && known < parts_.size() && parts_[known].function == function;
+    if (!is_known) {
+        known = static_cast<std::uint32_t>(parts_.size());
+        parts_.push_back({function, static_cast<std::uint32_t>(batches_.size()), {}});
+    }
+    return parts_[known].amount;
+}
+
+std::uint64_t StackTotals::instructions() const {
+    std::uint64_t sum = 0;
+    for (ContextId c = 0; c < instructions_.size(); ++c) sum += instructions_.count(c);
+    return sum;
+}
+
+std::vector<Stack> StackTotals::stacks(const CountScale& scale,
+                                       std::optional<ErrorsOf> errors) const {
+    const bool of_phase = errors == ErrorsOf::phase;
+    const BatchSizes sizes = of_phase ? sizes_.since(sizes_before_) : sizes_;
+    const BatchSizes times = of_phase ? times_.since(times_before_) : times_;
+    std::vector<Stack> stacks;
+    for (ContextId c = 0; c < samples_.size(); ++c) {
+        if (instructions_.count(c) == 0 && samples_[c] == 0) continue;
+        Stack stack{.frames = tree_.frames(c),
+                    .instructions = scale(instructions_.count(c)),
+                    .samples = scale(samples_[c]),
+                    .time_ns = time_ns_.count(c)};
+        if (errors) {
+            stack.error = scale.error(instructions_.error(c, sizes));
+            if (const auto error = time_ns_.error(c, times); error && stack.time_ns != 0)
+                stack.time_error_ns = tenths_upwards(*error);
+        }
+        stacks.push_back(std::move(stack));
+    }
+    join_and_sort(stacks);
+    return stacks;
+}
+
+FunctionBatches StackTotals::function_batches(const CountScale& scale, ErrorsOf errors) const {
+    const std::size_t first = errors == ErrorsOf::phase ? batches_before_ : 0;
+    FunctionBatches batches;
+    if (!has_all_parts_) return batches;
+    batches.stratum_ends = stratum_ends_;
+    batches.numbers = numbers_;
+    const auto scaled = [&](const Amount& amount) {
+        return Amount{amount.instructions * scale.factor(), amount.time_ns};
+    };
+    for (std::size_t i = first; i < batches_.size(); ++i)
+        batches.sizes.push_back(scaled(batches_[i]));
+    for (const Part& part : parts_)
+        if (part.batch >= first)
+            batches.parts.push_back({functions_[part.function],
+                                     part.batch - static_cast<std::uint32_t>(first),
+                                     scaled(part.amount)});
+    return batches;
+}
+
+}  // namespace shadowprof

@@ -1,0 +1,161 @@
+#include "profile/kinds/stacks/stack_tree.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "profile/flow.h"
+#include "profile/location_hash.h"
+
+namespace shadowprof {
+namespace {
+
+constexpr std::size_t unlimited = std::numeric_limits<std::size_t>::max();
+
+CodeLocation call_site(CodeLocation return_to) {
+    return {return_to.module, return_to.address - 1};
+}
+
+// The function that executes a block that was called, or jumped to from another function.
+CodeLocation entered_function(const CanonicalBlock& block) {
+    return block.function ? block.function->start : block.start;
+}
+
+// Whether a jump leaves the current function for code without a known function: from a known
+// function, out of a one-jump stub (PLT), or into another module.
+bool leaves_function(const StackFrame& frame, const CanonicalBlock& from,
+                     const CanonicalBlock& to) {
+    if (to.function || !is_jump(from.terminator)) return false;
+    const bool stub = from.terminator == Terminator::indirect_jump && from.start == frame.function;
+    return from.function || stub || from.start.module != to.start.module;
+}
+
+}  // namespace
+
+StackTree::StackTree() {
+    clear();
+}
+
+void StackTree::clear() {
+    nodes_.assign(1, Node{.frame = {StackFrame::no_return, StackFrame::no_return}});
+    index_.clear();
+}
+
+std::optional<ContextId> StackTree::find_or_add(const Node& node, std::size_t max_contexts) {
+    const std::uint64_t hash =
+        mix64(location_hash(node.frame.return_to) ^ (location_hash(node.frame.function) << 1) ^
+              (static_cast<std::uint64_t>(node.folded) << 32) ^ node.parent);
+    auto found = index_.find(hash, [&](std::uint32_t i) {
+        const Node& other = nodes_[i];
+        return other.parent == node.parent && other.folded == node.folded &&
+               other.frame == node.frame;
+    });
+    if (found || nodes_.size() >= max_contexts) return found;
+    index_.insert(hash, nodes_.size());
+    nodes_.push_back(node);
+    return static_cast<ContextId>(nodes_.size() - 1);
+}
+
+std::optional<ContextId> StackTree::child_within(std::size_t max_contexts, ContextId parent,
+                                                 const StackFrame& frame) {
+    return find_or_add({parent, nodes_[parent].depth + 1, 0, frame}, max_contexts);
+}
+
+ContextId StackTree::child(ContextId parent, const StackFrame& frame) {
+    return *child_within(unlimited, parent, frame);
+}
+
+ContextId StackTree::folded(ContextId limit, std::uint32_t calls) {
+    if (calls == 0) return limit;
+    return *find_or_add({limit, nodes_[limit].depth, calls, nodes_[limit].frame}, unlimited);
+}
+
+ContextId StackTree::initial(std::span<const CodeLocation> stack) {
+    if (stack.empty()) return 0;
+    stack = stack.first(std::min<std::size_t>(stack.size(), max_depth));
+    ContextId context = 0;
+    for (std::size_t i = stack.size(); i-- > 0;) {
+        const CodeLocation function = i == 0 ? stack[0] : call_site(stack[i]);
+        const bool outermost = i + 1 == stack.size();
+        context = child(context, {outermost ? StackFrame::no_return : stack[i + 1], function});
+    }
+    return context;
+}
+
+ContextId StackTree::push(ContextId context, const StackFrame& frame) {
+    const Node node = nodes_[context];
+    if (node.folded) return folded(node.parent, node.folded + 1);
+    return node.depth >= max_depth ? folded(context, 1) : child(context, frame);
+}
+
+ContextStep StackTree::pop(ContextId context, const CanonicalBlock& to) {
+    if (nodes_[context].folded)
+        return {folded(nodes_[context].parent, nodes_[context].folded - 1), false};
+    ContextId at = context;
+    for (int distance = 0; distance < max_search && nodes_[at].parent != 0; ++distance) {
+        if (nodes_[at].frame.return_to == to.start) return {nodes_[at].parent, distance != 0};
+        at = nodes_[at].parent;
+    }
+    const bool outermost = nodes_[context].parent == 0;
+    return {outermost ? child(0, {StackFrame::no_return, to.start}) : context, true};
+}
+
+ContextId StackTree::replace_function(ContextId context, CodeLocation function) {
+    const Node node = nodes_[context];
+    if (node.folded || context == 0 || node.frame.function == function) return context;
+    return child(node.parent, {node.frame.return_to, function});
+}
+
+ContextStep StackTree::step(ContextId context, const CanonicalBlock& from,
+                            const CanonicalBlock& to) {
+    const ContextStep step = step_between_frames(context, from, to);
+    if (!to.function) return step;
+    return {replace_function(step.context, to.function->start), step.mismatch};
+}
+
+ContextStep StackTree::step_between_frames(ContextId context, const CanonicalBlock& from,
+                                           const CanonicalBlock& to) {
+    // A call to the next instruction only asks for the program counter.
+    if (is_call(from.terminator) && to.start != from.end)
+        return {push(context, {from.end, entered_function(to)}), false};
+    if (from.terminator == Terminator::ret) return pop(context, to);
+    if (leaves_function(nodes_[context].frame, from, to))
+        return {replace_function(context, to.start), false};
+    return {context, false};
+}
+
+ContextId StackTree::begin(ContextId context, const CanonicalBlock& first) {
+    if (context == 0) context = initial(std::span(&first.start, 1));
+    return first.function ? replace_function(context, first.function->start) : context;
+}
+
+ContextId StackTree::copy(const StackTree& other, ContextId context) {
+    const Node& node = other.nodes_[context];
+    std::vector<ContextId> chain;
+    for (ContextId at = other.visible(context); at != 0; at = other.nodes_[at].parent)
+        chain.push_back(at);
+    ContextId here = 0;
+    for (std::size_t i = chain.size(); i-- > 0;) here = child(here, other.nodes_[chain[i]].frame);
+    return folded(here, node.folded);
+}
+
+std::vector<CodeLocation> StackTree::frames(ContextId context) const {
+    context = visible(context);
+    std::vector<CodeLocation> frames;
+    if (context == 0) return frames;
+    frames.push_back(nodes_[context].frame.function);
+    for (ContextId at = context; at != 0; at = nodes_[at].parent)
+        if (nodes_[at].frame.return_to != StackFrame::no_return)
+            frames.push_back(call_site(nodes_[at].frame.return_to));
+    std::reverse(frames.begin(), frames.end());
+    return frames;
+}
+
+std::vector<CodeLocation> StackTree::callers(ContextId context, std::size_t most) const {
+    std::vector<CodeLocation> callers;
+    for (ContextId at = visible(context); at != 0 && callers.size() < most; at = nodes_[at].parent)
+        if (nodes_[at].frame.return_to != StackFrame::no_return)
+            callers.push_back(call_site(nodes_[at].frame.return_to));
+    return callers;
+}
+
+}  // namespace shadowprof

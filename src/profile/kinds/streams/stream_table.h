@@ -1,0 +1,63 @@
+// Sequences of references with their occurrences, in constant space, and which of them are hot.
+//
+// Sequences know where they may be cut (profile/reference_cuts.h). What is too cold, or too long,
+// is cut at the highest cuts within it, and its parts occur as often as it did: so each occurrence
+// of a reference is counted in at most one stream, the longest one that is hot. This is the
+// analysis of Chilimbi and Hirzel, "Dynamic hot data stream prefetching for general-purpose
+// programs" (PLDI 2002), section 3, from the start rule downwards, with cuts instead of rules.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "profile/index_table.h"
+#include "profile/kinds/streams/stream_limits.h"
+#include "profile/profile.h"
+
+namespace shadowprof {
+
+class StreamTable {
+  public:
+    // More are not kept: then the coldest are cut, and what cannot be cut is left out.
+    static constexpr std::size_t most_candidates = 1 << 13;
+
+    explicit StreamTable(const StreamLimits& limits) : limits_(limits) {}
+
+    // `cuts` has the height of the cut before each reference; the first does not matter.
+    void add(std::span<const DataReference> references, std::span<const std::uint8_t> cuts,
+             std::uint64_t occurrences);
+    void add(const StreamTable& other);
+
+    // Those of at least that heat and so many occurrences, hottest first. Leaves no others in the
+    // table.
+    std::vector<DataStream> take_streams(std::uint64_t least_heat,
+                                         std::uint64_t least_occurrences = 1);
+    // References that were dropped as there were too many candidates.
+    std::uint64_t left_out() const { return left_out_; }
+
+  private:
+    struct Candidate {
+        std::vector<DataReference> references;
+        std::vector<std::uint8_t> cuts;
+        std::uint64_t hash = 0;
+        std::uint64_t occurrences = 0;
+
+        std::uint64_t heat() const { return references.size() * occurrences; }
+    };
+    using Numbers = std::vector<std::uint32_t>;
+
+    std::uint32_t find_or_add(std::span<const DataReference> references,
+                              std::span<const std::uint8_t> cuts);
+    void make_room();
+    std::uint64_t keep(std::uint64_t least_heat, std::uint64_t least_occurrences);
+    std::uint64_t cut(std::uint32_t number, std::vector<Numbers>& by_length);
+    void forget_those_without_occurrences();
+
+    StreamLimits limits_;
+    std::vector<Candidate> candidates_;
+    IndexTable index_;
+    std::uint64_t left_out_ = 0;
+};
+
+}  // namespace shadowprof
