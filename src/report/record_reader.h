@@ -33,6 +33,9 @@ class RecordReader {
     explicit RecordReader(JsonFields& in) : in_(in) {}
 
     void location(std::string_view name, CodeLocation& l) { l = unresolved(in_.count(name)); }
+    void location_if(bool is_here, std::string_view name, CodeLocation& l) {
+        if (is_here) location(name, l);
+    }
     void locations(std::string_view name, std::vector<CodeLocation>& list) {
         for (const std::uint64_t number : in_.counts(name)) list.push_back(unresolved(number));
     }

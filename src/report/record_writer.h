@@ -23,6 +23,9 @@ class RecordWriter {
         : json_(json), numbers_(numbers), is_clocked_(is_clocked) {}
 
     void location(std::string_view name, CodeLocation l) { json_.member(name, numbers_.of(l)); }
+    void location_if(bool is_here, std::string_view name, CodeLocation l) {
+        if (is_here) location(name, l);
+    }
     void locations(std::string_view name, const auto& items) {
         array(name, items, [&](CodeLocation l) { json_.value(numbers_.of(l)); });
     }

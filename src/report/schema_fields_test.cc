@@ -33,6 +33,7 @@ class FieldNames {
     explicit FieldNames(Fields& seen) : seen_(seen) {}
 
     void location(std::string_view name, const auto&) { note(name); }
+    void location_if(bool, std::string_view name, const auto&) { note_optional(name); }
     void locations(std::string_view name, const auto&) { note(name); }
     void references(std::string_view name, const auto&, std::size_t) { note(name); }
     void count(std::string_view name, const auto&) { note(name); }

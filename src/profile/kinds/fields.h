@@ -8,6 +8,7 @@
 //
 //   reads                       a constant: it fills an empty record, member by member
 //   location(name, l)           a CodeLocation
+//   location_if(here, name, l)  the same, left out unless `here`
 //   locations(name, list)       of them
 //   references(name, list, n)   DataReferences, at most n
 //   count(name, n)              a whole number, not below 0
@@ -77,6 +78,9 @@ class LocationVisitor {
     explicit LocationVisitor(Visit& visit) : visit_(visit) {}
 
     void location(std::string_view, auto& at) { visit_(at); }
+    void location_if(bool is_here, std::string_view, auto& at) {
+        if (is_here) visit_(at);
+    }
     void locations(std::string_view, auto& list) {
         for (auto& at : list) visit_(at);
     }

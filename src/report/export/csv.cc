@@ -1,70 +1,16 @@
-#include <algorithm>
 #include <array>
+#include <tuple>
+#include <type_traits>
 
-#include "profile/kinds/values/value_text.h"
-#include "report/export/frames.h"
-#include "report/export/writers.h"
-#include "report/location_name.h"
+#include "profile/kinds/registry.h"
+#include "report/export/csv_records.h"
+#include "report/export/csv_table.h"
 #include "report/methods.h"
 #include "report/probe_text.h"
 #include "report/text_format.h"
 
 namespace shadowprof {
 namespace {
-
-// RFC 4180, 2: quotes around what holds quotes, commas or line breaks; quotes doubled.
-std::string quoted(std::string_view field) {
-    if (field.find_first_of("\",\r\n") == std::string_view::npos) return std::string(field);
-    std::string text = "\"";
-    for (char c : field) {
-        if (c == '"') text += '"';
-        text += c;
-    }
-    return text + '"';
-}
-
-class CsvTable {
-  public:
-    explicit CsvTable(ByteSink& sink) : sink_(sink) {}
-
-    CsvTable& text(std::string_view field) {
-        if (!line_.empty() || started_) line_ += ',';
-        started_ = true;
-        line_ += quoted(field);
-        return *this;
-    }
-    CsvTable& number(std::uint64_t count) { return text(fmt::format("{}", count)); }
-    CsvTable& error(const std::optional<double>& width) {
-        return text(width ? fmt::format("{}", *width) : "");
-    }
-    Result<void> end_row() {
-        line_ += "\r\n";
-        const std::string line = std::exchange(line_, {});
-        started_ = false;
-        return sink_.write(line);
-    }
-
-  private:
-    ByteSink& sink_;
-    std::string line_;
-    bool started_ = false;
-};
-
-// module, address, function, source: what each table says of a location.
-void add_location(CsvTable& table, const ExportInput& input, CodeLocation at) {
-    const CodeSymbol& symbol = input.symbols.symbol(at);
-    const auto& modules = input.profile.modules;
-    table.text(at.module < modules.size() ? printable(modules[at.module].path) : "");
-    table.text(fmt::format("{:#x}", at.address));
-    table.text(full_function_name(modules, input.symbols, at));
-    table.text(symbol.file.empty() ? ""
-                                   : fmt::format("{}:{}", printable(symbol.file), symbol.line));
-}
-
-Result<void> header(CsvTable& table, std::initializer_list<std::string_view> names) {
-    for (std::string_view name : names) table.text(name);
-    return table.end_row();
-}
 
 Result<void> functions_table(const ExportInput& input, CsvTable& table) {
     TRY(header(table, {"module", "address", "function", "source", "instructions", "error",
@@ -79,31 +25,6 @@ Result<void> functions_table(const ExportInput& input, CsvTable& table) {
         table.error(method.error).number(method.entries).number(method.back_edges);
         table.text(method.time_ns ? fmt::format("{}", *method.time_ns) : "");
         table.error(method.time_error_ns);
-        TRY(table.end_row());
-    }
-    return {};
-}
-
-Result<void> edges_table(const ExportInput& input, CsvTable& table) {
-    TRY(header(table, {"from_module", "from_address", "from_function", "from_source", "to_module",
-                       "to_address", "to_function", "to_source", "kind", "count", "error"}));
-    for (const Edge& edge : input.profile.edges) {
-        add_location(table, input, edge.from);
-        add_location(table, input, edge.to);
-        table.text(name(edge.kind)).number(edge.count).error(edge.error);
-        TRY(table.end_row());
-    }
-    return {};
-}
-
-Result<void> calls_table(const ExportInput& input, CsvTable& table) {
-    TRY(header(table,
-               {"site_module", "site_address", "site_function", "site_source", "callee_module",
-                "callee_address", "callee_function", "callee_source", "count", "error"}));
-    for (const CallPair& call : input.profile.calls) {
-        add_location(table, input, call.site);
-        add_location(table, input, call.callee);
-        table.number(call.count).error(call.error);
         TRY(table.end_row());
     }
     return {};
@@ -209,15 +130,34 @@ Result<void> streams_table(const ExportInput& input, CsvTable& table) {
     return {};
 }
 
+// Kinds whose records have lists in them have a table of their own.
+template <typename Kind>
+Result<void> kind_table(const ExportInput& input, CsvTable& table) {
+    if constexpr (std::is_same_v<Kind, ValueList>)
+        return values_table(input, table);
+    else if constexpr (std::is_same_v<Kind, StreamList>)
+        return streams_table(input, table);
+    else if constexpr (std::is_same_v<Kind, ProbeList>)
+        return probes_table(input, table);
+    else
+        return record_table<Kind>(input, table);
+}
+
 struct Table {
     std::string_view name;
     Result<void> (*write)(const ExportInput&, CsvTable&);
 };
-constexpr Table tables[] = {{"functions", functions_table}, {"edges", edges_table},
-                            {"calls", calls_table},         {"values", values_table},
-                            {"streams", streams_table},     {"probes", probes_table}};
+// The first is of the methods.
+constexpr auto tables = [] {
+    std::array<Table, std::tuple_size_v<Kinds>> all{{{"functions", functions_table}}};
+    std::size_t at = 1;
+    for_each_kind([&]<typename Kind>() {
+        if constexpr (!std::is_same_v<Kind, MethodList>) all[at++] = {Kind::name, kind_table<Kind>};
+    });
+    return all;
+}();
 constexpr auto table_names = [] {
-    std::array<std::string_view, std::size(tables)> names;
+    std::array<std::string_view, tables.size()> names;
     for (std::size_t i = 0; i < names.size(); ++i) names[i] = tables[i].name;
     return names;
 }();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "profile/kinds/registry.h"
 #include "report/export/writers.h"
 #include "report/text_format.h"
 
@@ -103,13 +104,12 @@ void keep_hottest(Profile& profile, std::size_t most, StackWeight weight) {
         if (list.size() > most)
             list.erase(list.begin() + static_cast<std::ptrdiff_t>(most), list.end());
     };
-    cut(profile.edges);
-    cut(profile.stacks);
-    cut(profile.calls);
-    cut(profile.values);
-    cut(profile.methods);
-    cut(profile.streams);
-    for (ProbeProfile& probe : profile.probes) cut(probe.entries);
+    for_each_kind([&]<typename Kind>() {
+        if constexpr (std::is_same_v<Kind, ProbeList>)
+            for (ProbeProfile& probe : profile.probes) cut(probe.entries);
+        else
+            cut(Kind::of(profile));
+    });
 }
 
 }  // namespace shadowprof

@@ -98,6 +98,34 @@ TEST_CASE("csv of streams has a row for each reference") {
           "0,12,2,6,1,\"/no/such/awk,ward\",0x1010,a;b,\"/src/a\"\"b.c:12\",0x7fff0008\r\n");
 }
 
+TEST_CASE("csv has a table of each kind, and the same columns in each row") {
+    const CodeLocation branch{0, 0x2008}, callee{0, 0x1010};
+    Profile profile = awkward_profile();
+    profile.hazards = {{HazardKind::aliased, branch, callee, 5, 9},
+                       {HazardKind::line_split, branch, branch, 4, 9}};
+    profile.addresses = {{branch, {.constant = 1, .irregular = 2, .strides = {{8, 7}, {-8, 3}}}}};
+    profile.latency = {{.at = branch, .timed = 2, .histogram = {{60, 2}}, .levels = {{"L1", 2}}}};
+    profile.threads = {{7, 8, "a,b", 2, 100, 0}};
+    profile.paths = {{{branch, callee}, 12, 5}};
+    profile.streams = {{{{branch, 0x5000}, {callee, 0x6000}}, 6}};
+    profile.clock = {{branch, 3, 1000}};
+    auto symbols = awkward_symbols();
+    for (const std::string_view name : csv_tables()) {
+        CAPTURE(name);
+        StringSink sink;
+        REQUIRE(write_csv({.profile = profile, .symbols = symbols, .table = name}, sink));
+        CHECK(std::ranges::count(sink.text(), '\n') >= 2);
+    }
+    StringSink sink;
+    REQUIRE(write_csv({.profile = profile, .symbols = symbols, .table = "hazards"}, sink));
+    CHECK(sink.text() ==
+          "kind,store_module,store_address,store_function,store_source,load_module,load_address,"
+          "load_function,load_source,module,address,function,source,count,executions\r\n"
+          "4k-aliasing,\"/no/such/awk,ward\",0x2008,<script>,\"/src/a\"\"b.c:21\","
+          "\"/no/such/awk,ward\",0x1010,a;b,\"/src/a\"\"b.c:12\",,,,,5,9\r\n"
+          "line-split,,,,,,,,,\"/no/such/awk,ward\",0x2008,<script>,\"/src/a\"\"b.c:21\",4,9\r\n");
+}
+
 TEST_CASE("the hottest of each list that a table is made of are kept") {
     Profile profile = awkward_profile();
     profile.streams = {{{{{0, 0x2008}, 1}}, 6}, {{{{0, 0x2008}, 2}}, 5}, {{{{0, 0x2008}, 3}}, 4}};

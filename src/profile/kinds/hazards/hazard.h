@@ -47,13 +47,12 @@ inline void add(Hazard& sum, const Hazard& h) {
 template <Like<Hazard> T>
 void fields(auto& visitor, T& h) {
     visitor.choice("kind", h.kind, hazard_kind_names, "a kind of hazard");
-    if (is_pair(h.kind)) {
-        visitor.location("store", h.first);
-        visitor.location("load", h.second);
-    } else {
-        visitor.location("at", h.second);
-        if constexpr (!std::is_const_v<T>) h.first = h.second;
-    }
+    const bool is_of_two = is_pair(h.kind);
+    visitor.location_if(is_of_two, "store", h.first);
+    visitor.location_if(is_of_two, "load", h.second);
+    visitor.location_if(!is_of_two, "at", h.second);
+    if constexpr (!std::is_const_v<T>)
+        if (!is_of_two) h.first = h.second;
     visitor.count("count", h.count);
     visitor.count("executions", h.executions);
 }

@@ -1,0 +1,132 @@
+// The records of a kind as a table: a column for each of their fields (profile/kinds/fields.h).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "report/export/csv_table.h"
+#include "report/location_name.h"
+#include "report/text_format.h"
+
+namespace shadowprof {
+
+// Hands the columns of one record to `Cells`: text(name, s), number(name, n), real(name, maybe),
+// place(name, location or null) and places(name, list). A record with lists of objects in it is no
+// row.
+template <typename Cells>
+class RecordColumns {
+  public:
+    static constexpr bool reads = false;
+
+    explicit RecordColumns(Cells& cells, std::string prefix = "")
+        : cells_(cells), prefix_(std::move(prefix)) {}
+
+    void location(std::string_view name, CodeLocation l) { cells_.place(column(name), &l); }
+    void location_if(bool is_here, std::string_view name, CodeLocation l) {
+        cells_.place(column(name), is_here ? &l : nullptr);
+    }
+    void locations(std::string_view name, const auto& list) { cells_.places(column(name), list); }
+    void count(std::string_view name, std::uint64_t n) { cells_.number(column(name), n); }
+    void count_up_to(std::string_view name, std::uint64_t n, std::uint64_t) { count(name, n); }
+    void nonzero_count(std::string_view name, std::uint64_t n) { count(name, n); }
+    void clocked_count(std::string_view name, std::uint64_t n) { count(name, n); }
+    void added_count(std::string_view name, std::uint64_t n) { count(name, n); }
+    void count_or(std::string_view name, std::uint64_t n, std::string_view) { count(name, n); }
+    void integer(std::string_view name, std::int64_t n) { text(name, std::to_string(n)); }
+    void number(std::string_view name, double x) { known_number(name, x); }
+    void known_number(std::string_view name, const std::optional<double>& x) {
+        cells_.real(column(name), x);
+    }
+    void text(std::string_view name, std::string_view s) {
+        cells_.text(column(name), printable(s));
+    }
+    void text_or_null(std::string_view name, std::string_view s) { text(name, s); }
+    void choice(std::string_view name, auto chosen, const auto& names, std::string_view) {
+        text(name, names.at(static_cast<std::size_t>(chosen)));
+    }
+    void derived(std::string_view name, const auto& make) { text(name, fmt::format("{}", make())); }
+    void object(std::string_view name, const auto& each) {
+        RecordColumns inner(cells_, column(name) + "_");
+        each(inner);
+    }
+    void object_if(bool, std::string_view name, const auto& each) { object(name, each); }
+    void map(std::string_view name, const auto& counts) { pairs(name, counts, nullptr); }
+    void pairs(std::string_view name, const auto& counts, const auto&) {
+        std::string all;
+        for (const auto& [key, n] : counts)
+            all += fmt::format("{}{}={}", all.empty() ? "" : ";", key, n);
+        text(name, all);
+    }
+    void pairs_of_several(std::string_view name, const auto& counts, const auto& limits) {
+        pairs(name, counts, limits);
+    }
+
+  private:
+    std::string column(std::string_view name) const { return prefix_ + std::string(name); }
+
+    Cells& cells_;
+    std::string prefix_;
+};
+
+// Names of columns. A location has four; those of `at` have no prefix.
+class CsvHeader {
+  public:
+    explicit CsvHeader(CsvTable& table) : table_(table) {}
+
+    void text(std::string_view name, std::string_view) { table_.text(name); }
+    void number(std::string_view name, std::uint64_t) { table_.text(name); }
+    void real(std::string_view name, const std::optional<double>&) { table_.text(name); }
+    void place(std::string_view name, const CodeLocation*) {
+        for (std::string_view part : {"module", "address", "function", "source"})
+            table_.text(name == "at" ? std::string(part) : fmt::format("{}_{}", name, part));
+    }
+    void places(std::string_view name, const auto&) { table_.text(name); }
+
+  private:
+    CsvTable& table_;
+};
+
+class CsvRow {
+  public:
+    CsvRow(CsvTable& table, const ExportInput& input) : table_(table), input_(input) {}
+
+    void text(std::string_view, std::string_view s) { table_.text(s); }
+    void number(std::string_view, std::uint64_t n) { table_.number(n); }
+    void real(std::string_view, const std::optional<double>& x) { table_.error(x); }
+    void place(std::string_view, const CodeLocation* l) {
+        if (l) return add_location(table_, input_, *l);
+        for (int column = 0; column < 4; ++column) table_.text("");
+    }
+    void places(std::string_view, const auto& list) {
+        std::string names;
+        for (const CodeLocation l : list)
+            names += (names.empty() ? "" : ";") +
+                     location_name(input_.profile.modules, input_.symbols, l);
+        table_.text(names);
+    }
+
+  private:
+    CsvTable& table_;
+    const ExportInput& input_;
+};
+
+template <typename Kind>
+Result<void> record_table(const ExportInput& input, CsvTable& table) {
+    CsvHeader header(table);
+    RecordColumns names(header);
+    const typename Kind::Record nothing{};
+    fields(names, nothing);
+    TRY(table.end_row());
+    CsvRow row(table, input);
+    RecordColumns cells(row);
+    for (const auto& record : Kind::of(input.profile)) {
+        fields(cells, record);
+        TRY(table.end_row());
+    }
+    return {};
+}
+
+}  // namespace shadowprof

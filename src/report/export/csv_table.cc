@@ -1,0 +1,63 @@
+#include "report/export/csv_table.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "report/export/frames.h"
+#include "report/text_format.h"
+
+namespace shadowprof {
+namespace {
+
+// RFC 4180, 2: quotes around what holds quotes, commas or line breaks; quotes doubled.
+std::string quoted(std::string_view field) {
+    if (field.find_first_of("\",\r\n") == std::string_view::npos) return std::string(field);
+    std::string text = "\"";
+    for (char c : field) {
+        if (c == '"') text += '"';
+        text += c;
+    }
+    return text + '"';
+}
+
+}  // namespace
+
+CsvTable& CsvTable::text(std::string_view field) {
+    if (started_) line_ += ',';
+    started_ = true;
+    line_ += quoted(field);
+    return *this;
+}
+
+CsvTable& CsvTable::number(std::uint64_t count) {
+    return text(fmt::format("{}", count));
+}
+
+CsvTable& CsvTable::error(const std::optional<double>& width) {
+    return text(width ? fmt::format("{}", *width) : "");
+}
+
+Result<void> CsvTable::end_row() {
+    line_ += "\r\n";
+    const std::string line = std::exchange(line_, {});
+    started_ = false;
+    return sink_.write(line);
+}
+
+void add_location(CsvTable& table, const ExportInput& input, CodeLocation at) {
+    const CodeSymbol& symbol = input.symbols.symbol(at);
+    const auto& modules = input.profile.modules;
+    table.text(at.module < modules.size() ? printable(modules[at.module].path) : "");
+    table.text(fmt::format("{:#x}", at.address));
+    table.text(full_function_name(modules, input.symbols, at));
+    table.text(symbol.file.empty() ? ""
+                                   : fmt::format("{}:{}", printable(symbol.file), symbol.line));
+}
+
+Result<void> header(CsvTable& table, std::initializer_list<std::string_view> names) {
+    for (std::string_view name : names) table.text(name);
+    return table.end_row();
+}
+
+}  // namespace shadowprof

@@ -1,0 +1,37 @@
+// Tables as of RFC 4180.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "profile/code_location.h"
+#include "report/byte_sink.h"
+#include "report/export/writers.h"
+
+namespace shadowprof {
+
+class CsvTable {
+  public:
+    explicit CsvTable(ByteSink& sink) : sink_(sink) {}
+
+    CsvTable& text(std::string_view field);
+    CsvTable& number(std::uint64_t count);
+    CsvTable& error(const std::optional<double>& width);
+    Result<void> end_row();
+
+  private:
+    ByteSink& sink_;
+    std::string line_;
+    bool started_ = false;
+};
+
+// module, address, function, source: what each table says of a location.
+void add_location(CsvTable& table, const ExportInput& input, CodeLocation at);
+
+Result<void> header(CsvTable& table, std::initializer_list<std::string_view> names);
+
+}  // namespace shadowprof
