@@ -35,13 +35,11 @@ class Relocation {
     // Takes away records that cannot be moved. Returns how many.
     template <typename Kind>
     std::size_t move_all(std::vector<typename Kind::Record>& records) {
-        return std::erase_if(records, [&](auto& record) {
-            moved_ = true;
+        return keep_moved(records, [&](auto& record) {
             LocationVisitor visitor(*this);
             fields(visitor, record);
             if constexpr (requires { Kind::settle_moved(record); })
                 if (moved_) Kind::settle_moved(record);
-            return !moved_;
         });
     }
 
@@ -49,18 +47,29 @@ class Relocation {
     void operator()(CodeLocation& location) { moved_ = renumber(location, numbers_) && moved_; }
     // Parts that cannot be moved are left out of their record, which counts what they led to.
     void take_parts(auto& parts, auto visit_part) {
-        const bool moved = std::exchange(moved_, true);
-        std::erase_if(parts, [&](auto& part) {
-            moved_ = true;
-            visit_part(part);
-            return !moved_;
-        });
+        const bool moved = moved_;
+        keep_moved(parts, visit_part);
         moved_ = moved;
     }
 
   private:
+    // Leaves the items of which move() moves all locations. Returns how many it takes away.
+    std::size_t keep_moved(auto& items, auto move) {
+        auto kept = items.begin();
+        for (auto item = items.begin(); item != items.end(); ++item) {
+            moved_ = true;
+            move(*item);
+            if (!moved_) continue;
+            if (kept != item) *kept = std::move(*item);
+            ++kept;
+        }
+        const auto left_out = static_cast<std::size_t>(items.end() - kept);
+        items.erase(kept, items.end());
+        return left_out;
+    }
+
     std::vector<std::uint32_t> numbers_;
-    bool moved_ = true;  // all locations of the record, so far
+    bool moved_ = true;  // all locations of the item, so far
 };
 
 class Relocations {

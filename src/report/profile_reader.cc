@@ -45,7 +45,7 @@ class ProfileParser {
     template <typename Kind>
     void read_record(JsonFields& in);
     template <typename Kind>
-    void read_host(const Json& root);
+    void read_host(JsonFields in);
     void read_other_processes(JsonFields in);
     void read_run(JsonFields in);
     void read_sampling(JsonFields in);
@@ -151,7 +151,7 @@ void ProfileParser::read_rest(const Json& root) {
     read_syscalls(in.object("syscalls"));
     for_each_kind([&]<typename Kind>() {
         if constexpr (requires { Kind::host_name; })
-            if (in.has(Kind::host_name)) read_host<Kind>(root);
+            if (in.has(Kind::host_name)) read_host<Kind>(in.object(Kind::host_name));
     });
     for (const Json& note : in.array("notes")) {
         if (note.is_string())
@@ -256,8 +256,7 @@ void ProfileParser::read_record(JsonFields& in) {
 }
 
 template <typename Kind>
-void ProfileParser::read_host(const Json& root) {
-    JsonFields in = JsonFields(root).object(Kind::host_name);
+void ProfileParser::read_host(JsonFields in) {
     RecordReader reader(in);
     fields(reader, Kind::host_of(file_.profile).emplace());
     section_error(in, fmt::format("/{}", Kind::host_name));

@@ -340,7 +340,9 @@ Profile with_short_lists(const Profile& profile, std::size_t top) {
                 .latency_host = profile.latency_host,
                 .notes = profile.notes};
     for_each_kind([&]<typename Kind>() {
-        if constexpr (!std::is_same_v<Kind, MethodList>)
+        if constexpr (requires { Kind::is_kept_whole; })
+            Kind::of(cut) = Kind::of(profile);
+        else if constexpr (!std::is_same_v<Kind, MethodList>)
             Kind::of(cut) = hottest(Kind::of(profile), top, Kind::name, cut.notes);
     });
     return cut;

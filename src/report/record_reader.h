@@ -24,8 +24,8 @@ inline CodeLocation unresolved(std::uint64_t number) {
     return {0, number};
 }
 
-// Takes the members of one object, whose first error stays in `in`. What is wrong is left as it
-// was.
+// Takes the members of one object, whose first error stays in `in`. What is wrong gets a value of
+// no meaning.
 class RecordReader {
   public:
     static constexpr bool reads = true;
@@ -68,8 +68,8 @@ class RecordReader {
         n = in_.optional_count(name).value_or(0);
     }
     void count_or(std::string_view name, std::uint64_t& n, std::string_view other) {
-        const auto own = in_.optional_count(name);
-        n = own ? *own : in_.count(other);
+        const auto fallback = in_.count(other);
+        n = in_.optional_count(name).value_or(fallback);
     }
     void integer(std::string_view name, std::int64_t& n) { n = in_.integer(name); }
     void hex(std::string_view name, std::uint64_t& n) { n = in_.hex(name); }
@@ -84,9 +84,10 @@ class RecordReader {
     void text(std::string_view name, std::string& s) { s = in_.text(name); }
     void text_or_null(std::string_view name, std::string& s) { s = in_.optional_text(name); }
     template <typename Choice>
-    void choice(std::string_view name, Choice& chosen, const auto& names, std::string_view what) {
+    void choice(std::string_view name, Choice& chosen, const auto& names) {
         const auto found = std::find(names.begin(), names.end(), in_.text(name));
-        if (found == names.end()) return in_.fail(name, what);
+        if (found == names.end())
+            return in_.fail(name, fmt::format("one of {}", fmt::join(names, ", ")));
         chosen = static_cast<Choice>(found - names.begin());
     }
     void encoded(std::string_view name, auto& value, const auto& code, std::string_view what) {
@@ -127,7 +128,9 @@ class RecordReader {
                                  is_within(pair[0], limits) && pair[1].is_number_unsigned() &&
                                  pair[1] <= limits.most_count;
             if (!is_pair) return in_.fail(name, limits.what);
-            counts[pair[0].template get<Key>()] += pair[1].template get<std::uint64_t>();
+            const auto n = pair[1].template get<std::uint64_t>();
+            std::uint64_t& sum = counts[pair[0].template get<Key>()];
+            sum = n > limits.most_count - sum ? limits.most_count : sum + n;
         }
     }
     template <typename Key>
@@ -141,10 +144,15 @@ class RecordReader {
   private:
     template <typename Key>
     static bool is_within(const JsonFields::Json& key, const PairLimits<Key>& limits) {
-        if constexpr (std::is_unsigned_v<Key>)
-            return key.is_number_unsigned() && key >= limits.least_key && key <= limits.most_key;
-        else
-            return key.is_number_integer() && key >= limits.least_key && key <= limits.most_key;
+        if (key.is_number_unsigned()) {
+            const auto n = key.get<std::uint64_t>();
+            return std::in_range<Key>(n) && std::cmp_less_equal(n, limits.most_key) &&
+                   std::cmp_greater_equal(n, limits.least_key);
+        }
+        if (std::is_unsigned_v<Key> || !key.is_number_integer()) return false;
+        const auto n = key.get<std::int64_t>();
+        return std::cmp_less_equal(n, limits.most_key) &&
+               std::cmp_greater_equal(n, limits.least_key);
     }
 
     JsonFields& in_;

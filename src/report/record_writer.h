@@ -69,7 +69,7 @@ class RecordWriter {
     void text_or_null(std::string_view name, std::string_view s) {
         json_.member(name, s.empty() ? std::nullopt : std::optional(s));
     }
-    void choice(std::string_view name, auto chosen, const auto& names, std::string_view) {
+    void choice(std::string_view name, auto chosen, const auto& names) {
         text(name, names.at(static_cast<std::size_t>(chosen)));
     }
     void encoded(std::string_view name, const auto& value, const auto& code, std::string_view) {

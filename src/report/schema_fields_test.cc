@@ -52,7 +52,7 @@ class FieldNames {
     void nullable_number(std::string_view name, const auto&) { note(name); }
     void text(std::string_view name, const auto&) { note(name); }
     void text_or_null(std::string_view name, const auto&) { note(name); }
-    void choice(std::string_view name, const auto&, const auto&, std::string_view) { note(name); }
+    void choice(std::string_view name, const auto&, const auto&) { note(name); }
     void encoded(std::string_view name, const auto&, const auto&, std::string_view) { note(name); }
     void derived(std::string_view name, const auto&) { note(name); }
     void map(std::string_view name, const auto&) { note(name); }

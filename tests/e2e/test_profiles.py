@@ -10,7 +10,8 @@ from harness import SHADOWPROF, SOURCE, TestCase, main
 PROFILES = SOURCE / "tests/profiles"
 FORMATS = ("folded", "callgrind", "speedscope", "pprof", "bolt", "llvm-profgen", "llvm-sample",
            *(f"csv --table={table}" for table in
-             ("functions", "edges", "calls", "values", "streams", "probes")))
+             ("functions", "edges", "paths", "stacks", "calls", "values", "hazards", "addresses", "threads",
+              "clock", "latency", "streams", "probes")))
 OWN_FAILURE = 125
 # Of a reader that has none of the file in memory but a part.
 MOST_MEMORY_BYTES = 700 << 20

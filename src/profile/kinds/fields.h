@@ -8,7 +8,7 @@
 //
 //   reads                       a constant: it fills an empty record, member by member
 //   location(name, l)           a CodeLocation
-//   location_if(here, name, l)  the same, left out unless `here`
+//   location_if(here, name, l)  the same, neither written nor read unless `here`
 //   locations(name, list)       of them
 //   references(name, list, n)   DataReferences, at most n
 //   count(name, n)              a whole number, not below 0
@@ -28,12 +28,12 @@
 //   nullable_number(name, maybe) null where it is not known
 //   text(name, s)               a string
 //   text_or_null(name, s)       null where it is empty
-//   choice(name, e, names, what) an enumeration by its names; `what` it is, for errors
+//   choice(name, e, names)      an enumeration by its names
 //   encoded(name, value, code, what)
 //                               a value that stands as text: code.text(value), code.value(text)
 //   derived(name, make)         make() follows from the other members: written, never read
 //   object(name, each)          members of their own: each(visitor)
-//   object_if(here, name, each) the same, left out unless `here`
+//   object_if(here, name, each) the same, not written unless `here`, and read where it is there
 //   list(name, items, each)     objects: each(visitor, item)
 //   parts(name, items, each)    the same, left out where there are none; those whose locations are
 //                               not known can be left out of the record
@@ -116,7 +116,7 @@ class LocationVisitor {
     void nullable_number(std::string_view, const auto&) {}
     void text(std::string_view, const auto&) {}
     void text_or_null(std::string_view, const auto&) {}
-    void choice(std::string_view, const auto&, const auto&, std::string_view) {}
+    void choice(std::string_view, const auto&, const auto&) {}
     void encoded(std::string_view, const auto&, const auto&, std::string_view) {}
     void derived(std::string_view, const auto&) {}
     void map(std::string_view, const auto&) {}

@@ -1,4 +1,4 @@
-// All kinds of a profile's lists. What goes through a profile goes through these.
+// All kinds of a profile's lists.
 #pragma once
 
 #include <tuple>
@@ -15,9 +15,10 @@ namespace shadowprof {
 //                          and add(sum, record)
 //   name                   of the list in the file
 //   of(profile)            the list
+//   is_kept_whole          if it has that: it is not cut to the hottest, as its times are the run's
 //   host_name, host_of(profile)
 //                          if it has them: what is known of the machine, behind the list
-//   settle_moved(record)   if it has one: to be called after locations of the record have changed
+//   settle_moved(record)   if it has one: to be called after modules were numbered anew
 using Kinds = std::tuple<EdgeList, PathList, StackList, CallList, MethodList, ValueList, HazardList,
                          AddressList, ThreadList, ClockList, LatencyList, StreamList, ProbeList>;
 

@@ -5,6 +5,7 @@
 #include "profile/kinds/registry.h"
 #include "report/export/csv_records.h"
 #include "report/export/csv_table.h"
+#include "report/export/writers.h"
 #include "report/methods.h"
 #include "report/probe_text.h"
 #include "report/text_format.h"
@@ -13,8 +14,8 @@ namespace shadowprof {
 namespace {
 
 Result<void> functions_table(const ExportInput& input, CsvTable& table) {
-    TRY(header(table, {"module", "address", "function", "source", "instructions", "error",
-                       "entries", "back_edges", "time_ns", "time_error_ns"}));
+    TRY(write_header(table, {"module", "address", "function", "source", "instructions", "error",
+                             "entries", "back_edges", "time_ns", "time_error_ns"}));
     // What is derived from lists that --top has cut would be wrong: files have the whole list.
     const auto methods = input.profile.methods.empty()
                              ? derive_methods(input.profile, input.symbols)
@@ -22,9 +23,9 @@ Result<void> functions_table(const ExportInput& input, CsvTable& table) {
     for (const Method& method : methods) {
         add_location(table, input, method.entry);
         table.text(method.instructions ? fmt::format("{}", *method.instructions) : "");
-        table.error(method.error).number(method.entries).number(method.back_edges);
+        table.real(method.error).number(method.entries).number(method.back_edges);
         table.text(method.time_ns ? fmt::format("{}", *method.time_ns) : "");
-        table.error(method.time_error_ns);
+        table.real(method.time_error_ns);
         TRY(table.end_row());
     }
     return {};
@@ -32,8 +33,9 @@ Result<void> functions_table(const ExportInput& input, CsvTable& table) {
 
 // One row a value, the hottest values of each instruction.
 Result<void> values_table(const ExportInput& input, CsvTable& table) {
-    TRY(header(table, {"module", "address", "function", "source", "operand", "executions",
-                       "invariance", "value", "count", "error", "type", "invariance_lower_bound"}));
+    TRY(write_header(
+        table, {"module", "address", "function", "source", "operand", "executions", "invariance",
+                "value", "count", "error", "type", "invariance_lower_bound"}));
     for (const ValueProfile& profile : input.profile.values)
         for (const TopValue& top : profile.top) {
             add_location(table, input, profile.at);
@@ -41,7 +43,7 @@ Result<void> values_table(const ExportInput& input, CsvTable& table) {
             const auto& invariance = profile.invariance;
             table.text(invariance ? fmt::format("{:.4f}", invariance->share) : "");
             table.text(value_text(top.value, profile.type)).number(top.count);
-            table.error(top.error);
+            table.real(top.error);
             table.text(value_type(profile.type, profile.width_bytes));
             table.text(invariance ? fmt::format("{:.4f}", invariance->lower_bound) : "");
             TRY(table.end_row());
@@ -94,7 +96,7 @@ class ProbeRows {
         add_datum(table_, input_, entry.key, probe.key);
     }
     Result<void> end(std::uint64_t count, const std::optional<double>& error) {
-        table_.number(count).error(error);
+        table_.number(count).real(error);
         return table_.end_row();
     }
 
@@ -104,9 +106,9 @@ class ProbeRows {
 
 // One row a key; of hotlists one a value, of histograms one a range of values.
 Result<void> probes_table(const ExportInput& input, CsvTable& table) {
-    TRY(header(table, {"probe", "reducer", "key", "key_module", "key_address", "key_function",
-                       "key_source", "value", "value_module", "value_address", "value_function",
-                       "value_source", "count", "error"}));
+    TRY(write_header(table, {"probe", "reducer", "key", "key_module", "key_address", "key_function",
+                             "key_source", "value", "value_module", "value_address",
+                             "value_function", "value_source", "count", "error"}));
     ProbeRows rows(input, table);
     for (const ProbeProfile& probe : input.profile.probes)
         for (const ProbeEntry& entry : probe.entries) TRY(rows.write(probe, entry));
@@ -115,8 +117,8 @@ Result<void> probes_table(const ExportInput& input, CsvTable& table) {
 
 // One row a reference, in the stream's order; streams by number, the hottest is 0.
 Result<void> streams_table(const ExportInput& input, CsvTable& table) {
-    TRY(header(table, {"stream", "heat", "length", "occurrences", "position", "module", "address",
-                       "function", "source", "data_address"}));
+    TRY(write_header(table, {"stream", "heat", "length", "occurrences", "position", "module",
+                             "address", "function", "source", "data_address"}));
     const auto& streams = input.profile.streams;
     for (std::size_t number = 0; number < streams.size(); ++number)
         for (std::size_t i = 0; i < streams[number].references.size(); ++i) {

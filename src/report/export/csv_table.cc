@@ -34,7 +34,7 @@ CsvTable& CsvTable::number(std::uint64_t count) {
     return text(fmt::format("{}", count));
 }
 
-CsvTable& CsvTable::error(const std::optional<double>& width) {
+CsvTable& CsvTable::real(const std::optional<double>& width) {
     return text(width ? fmt::format("{}", *width) : "");
 }
 
@@ -55,7 +55,7 @@ void add_location(CsvTable& table, const ExportInput& input, CodeLocation at) {
                                    : fmt::format("{}:{}", printable(symbol.file), symbol.line));
 }
 
-Result<void> header(CsvTable& table, std::initializer_list<std::string_view> names) {
+Result<void> write_header(CsvTable& table, std::initializer_list<std::string_view> names) {
     for (std::string_view name : names) table.text(name);
     return table.end_row();
 }

@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "profile/code_location.h"
 #include "report/byte_sink.h"
-#include "report/export/writers.h"
+#include "report/export/export_input.h"
 
 namespace shadowprof {
 
@@ -20,7 +20,7 @@ class CsvTable {
 
     CsvTable& text(std::string_view field);
     CsvTable& number(std::uint64_t count);
-    CsvTable& error(const std::optional<double>& width);
+    CsvTable& real(const std::optional<double>& width);
     Result<void> end_row();
 
   private:
@@ -32,6 +32,6 @@ class CsvTable {
 // module, address, function, source: what each table says of a location.
 void add_location(CsvTable& table, const ExportInput& input, CodeLocation at);
 
-Result<void> header(CsvTable& table, std::initializer_list<std::string_view> names);
+Result<void> write_header(CsvTable& table, std::initializer_list<std::string_view> names);
 
 }  // namespace shadowprof

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "report/symbol_source.h"
 
 namespace shadowprof {

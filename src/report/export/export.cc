@@ -1,6 +1,7 @@
 #include "report/export/export.h"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "profile/kinds/registry.h"
 #include "report/export/writers.h"
@@ -107,7 +108,7 @@ void keep_hottest(Profile& profile, std::size_t most, StackWeight weight) {
     for_each_kind([&]<typename Kind>() {
         if constexpr (std::is_same_v<Kind, ProbeList>)
             for (ProbeProfile& probe : profile.probes) cut(probe.entries);
-        else
+        else if constexpr (!requires { Kind::is_kept_whole; })
             cut(Kind::of(profile));
     });
 }

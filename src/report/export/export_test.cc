@@ -98,7 +98,7 @@ TEST_CASE("csv of streams has a row for each reference") {
           "0,12,2,6,1,\"/no/such/awk,ward\",0x1010,a;b,\"/src/a\"\"b.c:12\",0x7fff0008\r\n");
 }
 
-TEST_CASE("csv has a table of each kind, and the same columns in each row") {
+TEST_CASE("csv has a table of each kind, with a row of each record") {
     const CodeLocation branch{0, 0x2008}, callee{0, 0x1010};
     Profile profile = awkward_profile();
     profile.hazards = {{HazardKind::aliased, branch, callee, 5, 9},

@@ -41,6 +41,7 @@ struct ClockList {
     using Record = ClockTicks;
     static constexpr std::string_view name = "clock";
     static auto& of(auto& profile) { return profile.clock; }
+    static constexpr bool is_kept_whole = true;
 };
 
 }  // namespace shadowprof

@@ -47,7 +47,7 @@ inline void add(Edge& sum, const Edge& e) {
 void fields(auto& visitor, Like<Edge> auto& e) {
     visitor.location("from", e.from);
     visitor.location("to", e.to);
-    visitor.choice("kind", e.kind, edge_kind_names, "a kind of edge");
+    visitor.choice("kind", e.kind, edge_kind_names);
     visitor.count("count", e.count);
     visitor.known_number("error", e.error);
 }

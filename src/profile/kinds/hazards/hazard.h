@@ -46,7 +46,7 @@ inline void add(Hazard& sum, const Hazard& h) {
 
 template <Like<Hazard> T>
 void fields(auto& visitor, T& h) {
-    visitor.choice("kind", h.kind, hazard_kind_names, "a kind of hazard");
+    visitor.choice("kind", h.kind, hazard_kind_names);
     const bool is_of_two = is_pair(h.kind);
     visitor.location_if(is_of_two, "store", h.first);
     visitor.location_if(is_of_two, "load", h.second);

@@ -145,9 +145,9 @@ void fields(auto& visitor, Like<ProbeEntry> auto& e, const ProbeProfile& probe) 
 void fields(auto& visitor, Like<ProbeProfile> auto& p) {
     visitor.text("name", p.name);
     visitor.text("text", p.text);
-    visitor.choice("reducer", p.reducer, reducer_names, "a reducer");
-    visitor.choice("value", p.value, probe_datum_names, "a kind of datum");
-    visitor.choice("key", p.key, probe_datum_names, "a kind of datum");
+    visitor.choice("reducer", p.reducer, reducer_names);
+    visitor.choice("value", p.value, probe_datum_names);
+    visitor.choice("key", p.key, probe_datum_names);
     visitor.count("hits", p.hits);
     visitor.count("missed", p.missed);
     visitor.count("left_out", p.left_out);

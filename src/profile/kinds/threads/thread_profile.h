@@ -48,6 +48,7 @@ struct ThreadList {
     using Record = ThreadProfile;
     static constexpr std::string_view name = "threads";
     static auto& of(auto& profile) { return profile.threads; }
+    static constexpr bool is_kept_whole = true;
 };
 
 }  // namespace shadowprof
