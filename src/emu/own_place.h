@@ -9,8 +9,8 @@ namespace shadowprof {
 
 // While it lives, the kernel maps the libraries and allocations of what this thread executes where
 // programs rarely have anything, at random addresses. Guests that use both ends of the address
-// space then fit beside it. It lends the soft limit on the stack of this process for that, which
-// what other threads execute meanwhile inherits.
+// space then fit beside it. For that it raises this process's soft limit on the stack. Programs
+// that other threads execute meanwhile inherit the raised limit.
 class OutOfTheWay {
   public:
     OutOfTheWay();

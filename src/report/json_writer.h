@@ -52,6 +52,25 @@ class JsonWriter {
         value(content);
     }
 
+    // An array of what element(item) writes.
+    void array(std::string_view name, const auto& items, const auto& element) {
+        key(name);
+        begin_array();
+        for (const auto& item : items) element(item);
+        end_array();
+    }
+    // An object of the members of a map.
+    void map(std::string_view name, const auto& items) {
+        key(name);
+        begin_object();
+        for (const auto& [item_name, content] : items) member(item_name, content);
+        end_object();
+    }
+    // null where it is empty.
+    void text_or_null(std::string_view name, std::string_view text) {
+        member(name, text.empty() ? std::nullopt : std::optional(text));
+    }
+
     // Ends the document with a newline. The first error of the sink, if there was one.
     Result<void> finish();
 

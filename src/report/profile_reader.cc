@@ -145,7 +145,7 @@ Result<ProfileFile> ProfileParser::parse(ByteSource& source) {
 void ProfileParser::read_rest(const Json& root) {
     JsonFields in(root);
     read_run(in.object("run"));
-    if (root.contains("other_processes")) read_other_processes(in.object("other_processes"));
+    if (in.has("other_processes")) read_other_processes(in.object("other_processes"));
     read_sampling(in.object("sampling"));
     read_overhead(in.object("overhead"));
     read_syscalls(in.object("syscalls"));
@@ -264,9 +264,7 @@ void ProfileParser::read_host(JsonFields in) {
 
 std::map<std::string, std::uint64_t> count_map(JsonFields& in, std::string_view name) {
     std::map<std::string, std::uint64_t> counts;
-    JsonFields object = in.object(name);
-    for (const auto& [key, value] : object.json().items()) counts.emplace(key, object.count(key));
-    in.take(object, name);
+    RecordReader(in).map(name, counts);
     return counts;
 }
 
@@ -326,9 +324,8 @@ BurstStats read_bursts(JsonFields& in) {
     bursts.bursts = in.count("bursts");
     bursts.events_in_bursts = count_map(in, "events_in_bursts");
     // Profiles of earlier versions are without.
-    if (in.json().contains("own_every")) bursts.own_every = count_map(in, "own_every");
-    if (in.json().contains("bursts_by_kind"))
-        bursts.bursts_by_kind = count_map(in, "bursts_by_kind");
+    if (in.has("own_every")) bursts.own_every = count_map(in, "own_every");
+    if (in.has("bursts_by_kind")) bursts.bursts_by_kind = count_map(in, "bursts_by_kind");
     return bursts;
 }
 
@@ -351,18 +348,18 @@ void ProfileParser::read_sampling(JsonFields in) {
     sampling.target_instructions = in.optional_count("target_instructions");
     sampling.ended = count_map(in, "ended");
     sampling.single_stepped = in.count("single_stepped");
-    if (in.json().contains("counters")) sampling.counters = count_map(in, "counters");
-    if (in.json().contains("exact")) {
+    if (in.has("counters")) sampling.counters = count_map(in, "counters");
+    if (in.has("exact")) {
         JsonFields fields = in.object("exact");
         sampling.exact = read_exact(fields);
         in.take(fields, "exact");
     }
-    if (in.json().contains("convergence")) {
+    if (in.has("convergence")) {
         JsonFields fields = in.object("convergence");
         sampling.convergence = read_convergence(fields);
         in.take(fields, "convergence");
     }
-    if (in.json().contains("bursts")) {
+    if (in.has("bursts")) {
         JsonFields fields = in.object("bursts");
         sampling.bursts = read_bursts(fields);
         in.take(fields, "bursts");

@@ -45,28 +45,6 @@ class ProfileWriter {
         numbers_.sort();
     }
 
-    // "name": [ element(item), ... ]
-    template <typename List, typename Element>
-    void list(std::string_view name, const List& items, Element element) {
-        json_.key(name);
-        json_.begin_array();
-        for (const auto& item : items) element(item);
-        json_.end_array();
-    }
-    template <typename Value>
-    void map(std::string_view name, const std::map<std::string, Value>& items) {
-        json_.key(name);
-        json_.begin_object();
-        for (const auto& [key, value] : items) json_.member(key, value);
-        json_.end_object();
-    }
-    void text_or_null(std::string_view name, std::string_view text) {
-        json_.key(name);
-        if (text.empty())
-            json_.null();
-        else
-            json_.value(text);
-    }
     void line_or_null(std::uint32_t line) {
         json_.member("line", line != 0 ? std::optional(line) : std::nullopt);
     }
@@ -91,13 +69,13 @@ class ProfileWriter {
         const RunInfo& run = profile_.run;
         json_.key("run");
         json_.begin_object();
-        list("command", run.command, [&](const std::string& word) { json_.value(word); });
+        json_.array("command", run.command, [&](const std::string& word) { json_.value(word); });
         json_.member("pid", run.pid);
         json_.member("started", run.started);
         json_.member("seconds", run.seconds);
         exit(run.exit_status, run.exit_signal);
         json_.member("seed", hex_text(run.seed));
-        map("options", run.options);
+        json_.map("options", run.options);
         if (run.merged_runs != 1) json_.member("merged_runs", run.merged_runs);
         json_.key("host");
         json_.begin_object();
@@ -109,11 +87,12 @@ class ProfileWriter {
     }
 
     void write_processes() {
-        list("processes", profile_.processes, [&](const ProcessInfo& process) {
+        json_.array("processes", profile_.processes, [&](const ProcessInfo& process) {
             json_.begin_object();
             json_.member("pid", process.pid);
             json_.member("parent", process.parent);
-            list("command", process.command, [&](const std::string& word) { json_.value(word); });
+            json_.array("command", process.command,
+                        [&](const std::string& word) { json_.value(word); });
             json_.member("started_seconds", process.started_seconds);
             json_.member("seconds", process.seconds);
             exit(process.exit_status, process.exit_signal);
@@ -131,7 +110,7 @@ class ProfileWriter {
     }
 
     void write_modules() {
-        list("modules", profile_.modules, [&](const Module& module) {
+        json_.array("modules", profile_.modules, [&](const Module& module) {
             json_.begin_object();
             json_.member("path", module.path);
             json_.member("build_id", module.build_id);
@@ -141,27 +120,28 @@ class ProfileWriter {
     }
 
     void write_locations() {
-        list("locations", numbers_.sorted(), [&](CodeLocation l) {
+        json_.array("locations", numbers_.sorted(), [&](CodeLocation l) {
             const CodeSymbol& symbol = symbols_.symbol(l);
             std::optional<std::uint64_t> offset;
             if (symbol.function_start) offset = l.address - *symbol.function_start;
             json_.begin_object();
             json_.member("module", l.module);
             json_.member("address", hex_text(l.address));
-            text_or_null("function", symbol.function);
+            json_.text_or_null("function", symbol.function);
             json_.member("offset", offset);
-            text_or_null("file", symbol.file);
+            json_.text_or_null("file", symbol.file);
             line_or_null(symbol.line);
-            list("inlined", symbol.inlined, [&](const InlinedFrame& frame) { inlined(frame); });
-            text_or_null("text", symbols_.instruction_text(l));
+            json_.array("inlined", symbol.inlined,
+                        [&](const InlinedFrame& frame) { inlined(frame); });
+            json_.text_or_null("text", symbols_.instruction_text(l));
             json_.end_object();
         });
     }
 
     void inlined(const InlinedFrame& frame) {
         json_.begin_object();
-        text_or_null("function", frame.function);
-        text_or_null("file", frame.file);
+        json_.text_or_null("function", frame.function);
+        json_.text_or_null("file", frame.file);
         line_or_null(frame.line);
         json_.end_object();
     }
@@ -175,9 +155,9 @@ class ProfileWriter {
         json_.member("instructions", s.instructions);
         json_.member("emulation_seconds", s.emulation_seconds);
         json_.member("target_instructions", s.target_instructions);
-        map("ended", s.ended);
+        json_.map("ended", s.ended);
         json_.member("single_stepped", s.single_stepped);
-        map("counters", s.counters);
+        json_.map("counters", s.counters);
         if (s.exact) write_exact(*s.exact);
         if (s.convergence) write_convergence(*s.convergence);
         if (s.bursts) write_bursts(*s.bursts);
@@ -201,18 +181,18 @@ class ProfileWriter {
         json_.key("bursts");
         json_.begin_object();
         json_.member("every", bursts.every);
-        text_or_null("events", bursts.events);
-        map("lengths", bursts.lengths);
-        map("own_every", bursts.own_every);
+        json_.text_or_null("events", bursts.events);
+        json_.map("lengths", bursts.lengths);
+        json_.map("own_every", bursts.own_every);
         json_.member("events_counted", bursts.events_counted);
         json_.member("bursts", bursts.bursts);
-        map("bursts_by_kind", bursts.bursts_by_kind);
-        map("events_in_bursts", bursts.events_in_bursts);
+        json_.map("bursts_by_kind", bursts.bursts_by_kind);
+        json_.map("events_in_bursts", bursts.events_in_bursts);
         json_.end_object();
     }
 
     void write_changes(const SamplingStats& s) {
-        list("changes", s.changes, [&](const SamplingChange& change) {
+        json_.array("changes", s.changes, [&](const SamplingChange& change) {
             json_.begin_object();
             json_.member("seconds", change.seconds);
             json_.member("samples", change.samples);
@@ -231,9 +211,9 @@ class ProfileWriter {
         json_.member("pages_compared", exact.pages_compared);
         json_.member("native_instructions", exact.native_instructions);
         json_.member("signals", exact.signals);
-        map("boundaries", exact.boundaries);
-        map("excluded", exact.excluded);
-        text_or_null("stopped_early", exact.stopped_early);
+        json_.map("boundaries", exact.boundaries);
+        json_.map("excluded", exact.excluded);
+        json_.text_or_null("stopped_early", exact.stopped_early);
         json_.end_object();
     }
 
@@ -270,7 +250,7 @@ class ProfileWriter {
             auto it = profile_.syscalls.by_class.find(name);
             json_.member(name, it != profile_.syscalls.by_class.end() ? it->second : 0);
         }
-        map("by_name", profile_.syscalls.by_name);
+        json_.map("by_name", profile_.syscalls.by_name);
         json_.end_object();
     }
 
@@ -283,9 +263,9 @@ class ProfileWriter {
             json_.end_object();
         };
         if constexpr (std::is_same_v<Kind, MethodList>)
-            list(Kind::name, methods_, write);
+            json_.array(Kind::name, methods_, write);
         else
-            list(Kind::name, Kind::of(profile_), write);
+            json_.array(Kind::name, Kind::of(profile_), write);
         if constexpr (requires { Kind::host_of(profile_); })
             if (const auto& host = Kind::host_of(profile_)) {
                 json_.key(Kind::host_name);
@@ -300,7 +280,7 @@ class ProfileWriter {
                 notes.push_back(std::move(note));
         };
         for (std::string& note : symbols_.notes()) add(std::move(note));
-        list("notes", notes, [&](const std::string& note) { json_.value(note); });
+        json_.array("notes", notes, [&](const std::string& note) { json_.value(note); });
     }
 
     const Profile& profile_;

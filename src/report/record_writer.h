@@ -27,10 +27,10 @@ class RecordWriter {
         if (is_here) location(name, l);
     }
     void locations(std::string_view name, const auto& items) {
-        array(name, items, [&](CodeLocation l) { json_.value(numbers_.of(l)); });
+        json_.array(name, items, [&](CodeLocation l) { json_.value(numbers_.of(l)); });
     }
     void references(std::string_view name, const auto& items, std::size_t) {
-        array(name, items, [&](const auto& reference) {
+        json_.array(name, items, [&](const auto& reference) {
             json_.begin_array();
             json_.value(numbers_.of(reference.at));
             json_.value(hex_text(reference.address));
@@ -66,9 +66,7 @@ class RecordWriter {
         json_.member(name, x);
     }
     void text(std::string_view name, std::string_view s) { json_.member(name, s); }
-    void text_or_null(std::string_view name, std::string_view s) {
-        json_.member(name, s.empty() ? std::nullopt : std::optional(s));
-    }
+    void text_or_null(std::string_view name, std::string_view s) { json_.text_or_null(name, s); }
     void choice(std::string_view name, auto chosen, const auto& names) {
         text(name, names.at(static_cast<std::size_t>(chosen)));
     }
@@ -86,7 +84,7 @@ class RecordWriter {
         if (is_here) object(name, each);
     }
     void list(std::string_view name, const auto& items, const auto& each) {
-        array(name, items, [&](const auto& item) {
+        json_.array(name, items, [&](const auto& item) {
             json_.begin_object();
             each(*this, item);
             json_.end_object();
@@ -96,12 +94,10 @@ class RecordWriter {
         if (!items.empty()) list(name, items, each);
     }
     void map(std::string_view name, const std::map<std::string, std::uint64_t>& counts) {
-        object(name, [&](auto&) {
-            for (const auto& [key, n] : counts) count(key, n);
-        });
+        json_.map(name, counts);
     }
     void pairs(std::string_view name, const auto& counts, const auto&) {
-        array(name, counts, [&](const auto& pair) {
+        json_.array(name, counts, [&](const auto& pair) {
             json_.begin_array();
             json_.value(pair.first);
             json_.value(pair.second);
@@ -113,13 +109,6 @@ class RecordWriter {
     }
 
   private:
-    void array(std::string_view name, const auto& items, const auto& element) {
-        json_.key(name);
-        json_.begin_array();
-        for (const auto& item : items) element(item);
-        json_.end_array();
-    }
-
     JsonWriter& json_;
     const LocationNumbers& numbers_;
     bool is_clocked_;

@@ -10,6 +10,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "profile/kinds/registry.h"
 #include "report/testdata/sample_profile.h"
@@ -154,6 +155,13 @@ TEST_CASE("the schema has the fields of each kind, and demands none that may be 
         for (const auto& record : Kind::of(profile)) fields(visitor, record);
         const std::string name(Kind::name);
         check_fields(schema, schema.at("properties").at(name), seen, name);
+        if constexpr (requires { Kind::host_name; }) {
+            Fields seen_of_host;
+            FieldNames host_visitor(seen_of_host);
+            fields(host_visitor, *Kind::host_of(std::as_const(profile)));
+            const std::string host_name(Kind::host_name);
+            check_fields(schema, schema.at("properties").at(host_name), seen_of_host, host_name);
+        }
     });
 }
 

@@ -58,7 +58,7 @@ namespace shadowprof {
 template <typename T, typename Record>
 concept Like = std::same_as<std::remove_const_t<T>, Record>;
 
-// Of pairs(): what a profile from outside may hold.
+// What pairs() takes from a profile file.
 template <typename Key>
 struct PairLimits {
     Key least_key = std::numeric_limits<Key>::min();

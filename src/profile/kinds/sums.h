@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cmath>
+#include <concepts>
+#include <cstdint>
 #include <optional>
 
 namespace shadowprof {
@@ -21,6 +23,21 @@ void add_known(std::optional<Count>& sum, const std::optional<Count>& count) {
         *sum += *count;
     else
         sum.reset();
+}
+
+// A record that has a count, and an error of that count alone.
+template <typename Record>
+concept Counted = requires(Record r) {
+    requires std::same_as<decltype(r.count), std::uint64_t>;
+    requires std::same_as<decltype(r.error), std::optional<double>>;
+};
+inline std::uint64_t heat(const Counted auto& record) {
+    return record.count;
+}
+template <Counted Record>
+void add(Record& sum, const Record& record) {
+    sum.count += record.count;
+    add_error(sum.error, record.error);
 }
 
 }  // namespace shadowprof

@@ -23,23 +23,16 @@ class DiffJson {
         json_.member("compared_as", report_.diff.as_counts ? "counts" : "shares");
         modules();
         functions();
-        list("notes", report_.diff.notes, [&](const std::string& note) { json_.value(note); });
-        list("totals", report_.diff.totals, [&](const DiffTotal& each) { total(each); });
+        json_.array("notes", report_.diff.notes,
+                    [&](const std::string& note) { json_.value(note); });
+        json_.array("totals", report_.diff.totals, [&](const DiffTotal& each) { total(each); });
         for (const DiffTable& each : report_.diff.tables) table(each);
-        list("limits", report_.limits, [&](const LimitResult& each) { limit(each); });
+        json_.array("limits", report_.limits, [&](const LimitResult& each) { limit(each); });
         json_.end_object();
         return json_.finish();
     }
 
   private:
-    template <typename List, typename Write>
-    void list(std::string_view name, const List& items, Write write) {
-        json_.key(name);
-        json_.begin_array();
-        for (const auto& item : items) write(item);
-        json_.end_array();
-    }
-
     void side(std::string_view name, const DiffReportSide& side) {
         json_.key(name);
         json_.begin_object();
@@ -53,7 +46,7 @@ class DiffJson {
     }
 
     void modules() {
-        list("modules", report_.diff.modules, [&](const MatchedModule& module) {
+        json_.array("modules", report_.diff.modules, [&](const MatchedModule& module) {
             json_.begin_object();
             json_.member("path", module.path);
             json_.member("in_base", !module.numbers[0].empty());
@@ -135,7 +128,7 @@ class DiffJson {
         json_.member("verdict", name(result.verdict));
         json_.member("tested", result.tested);
         json_.member("undecided", result.undecided);
-        list("entries", result.tests, [&](const LimitTest& test) {
+        json_.array("entries", result.tests, [&](const LimitTest& test) {
             json_.begin_object();
             json_.member("name", test.name);
             json_.member("unit", name(test.unit));

@@ -6,8 +6,6 @@
 #include <cmath>
 
 #include "profile/independent_trials.h"
-#include "profile/kinds/addresses/address_patterns.h"
-#include "profile/kinds/hazards/hazards.h"
 #include "report/findings/arguments.h"
 #include "report/location_name.h"
 #include "report/text/facts_text.h"

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <set>
 
-#include "profile/kinds/hazards/hazards.h"
 #include "report/html/page_data.h"
 #include "report/profile_writer.h"
 #include "report/text_format.h"
@@ -131,7 +130,7 @@ class CodeWriter {
         for (std::size_t i = 0; i < std::min(hazards.size(), most_instruction_hazards); ++i) {
             const Hazard& hazard = *hazards[i];
             json_.begin_object();
-            json_.member("kind", hazard_kind_names[static_cast<std::size_t>(hazard.kind)]);
+            json_.member("kind", name(hazard.kind));
             if (is_pair(hazard.kind)) json_.member("first", page_.places.place(hazard.first));
             json_.member("count", hazard.count);
             json_.member("executions", hazard.executions);

@@ -2,8 +2,6 @@
 #include <algorithm>
 #include <bit>
 
-#include "profile/kinds/addresses/address_patterns.h"
-#include "profile/kinds/hazards/hazards.h"
 #include "report/html/page_data.h"
 #include "report/text_format.h"
 
@@ -127,7 +125,7 @@ void write_hazards(const PageData& page, JsonWriter& json) {
     for (std::size_t i = 0; i < shown.shown; ++i) {
         const Hazard& hazard = hazards[i];
         json.begin_array();
-        json.value(hazard_kind_names[static_cast<std::size_t>(hazard.kind)]);
+        json.value(name(hazard.kind));
         if (is_pair(hazard.kind))
             json.value(page.places.place(hazard.first));
         else

@@ -5,8 +5,6 @@
 #include <cmath>
 #include <cstring>
 
-#include "profile/kinds/addresses/address_patterns.h"
-#include "profile/kinds/hazards/hazards.h"
 #include "profile/kinds/values/value_text.h"
 #include "report/location_name.h"
 #include "report/text_format.h"
@@ -88,7 +86,7 @@ std::string pattern_text(const AddressMoves& moves) {
 
 std::string hazard_text(const Hazard& hazard, const std::vector<Module>& modules,
                         SymbolSource& symbols) {
-    std::string text(hazard_kind_names[static_cast<std::size_t>(hazard.kind)]);
+    std::string text(name(hazard.kind));
     if (is_pair(hazard.kind)) text += " behind " + location_name(modules, symbols, hazard.first);
     return text;
 }

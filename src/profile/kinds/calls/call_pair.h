@@ -24,13 +24,6 @@ struct CallPair {
 inline auto identity(const CallPair& c) {
     return std::tie(c.site, c.callee);
 }
-inline std::uint64_t heat(const CallPair& c) {
-    return c.count;
-}
-inline void add(CallPair& sum, const CallPair& c) {
-    sum.count += c.count;
-    add_error(sum.error, c.error);
-}
 
 void fields(auto& visitor, Like<CallPair> auto& c) {
     visitor.location("site", c.site);

@@ -36,13 +36,6 @@ struct Edge {
 inline auto identity(const Edge& e) {
     return std::tie(e.from, e.to, e.kind);
 }
-inline std::uint64_t heat(const Edge& e) {
-    return e.count;
-}
-inline void add(Edge& sum, const Edge& e) {
-    sum.count += e.count;
-    add_error(sum.error, e.error);
-}
 
 void fields(auto& visitor, Like<Edge> auto& e) {
     visitor.location("from", e.from);

@@ -18,6 +18,9 @@ inline constexpr std::size_t hazard_kinds = 4;
 // In a profile, indexed by HazardKind.
 inline constexpr std::array<std::string_view, hazard_kinds> hazard_kind_names = {
     "store-forward-blocked", "4k-aliasing", "line-split", "page-split"};
+inline std::string_view name(HazardKind kind) {
+    return hazard_kind_names.at(static_cast<std::size_t>(kind));
+}
 // A load behind a store, or else one access.
 constexpr bool is_pair(HazardKind kind) {
     return kind == HazardKind::blocked || kind == HazardKind::aliased;

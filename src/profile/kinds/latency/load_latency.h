@@ -34,8 +34,8 @@ void fields(auto& visitor, Like<LatencyLevel> auto& l) {
     visitor.number("right_share", l.right_share);
 }
 
-// What the machine's load latencies are, by calibration. Cycles are those of the time-stamp
-// counter, and include the fences around the load.
+// A machine's load latencies, as calibrated. Cycles are those of the time-stamp counter, and
+// include the fences around the load.
 struct LatencyHost {
     std::vector<LatencyLevel> levels;  // the fastest first; empty: it could not be calibrated
     std::uint64_t step_cycles = 0;     // that the counter goes by
@@ -77,7 +77,7 @@ struct LoadLatency {
     AddressMoves moves;  // within bursts
 
     std::uint64_t count() const { return timed + reused; }
-    // Of those that were timed; 0 if none was.
+    // The median of the timed loads; 0 if none was timed.
     double median_cycles() const { return median(histogram); }
     friend bool operator==(const LoadLatency&, const LoadLatency&) = default;
 };

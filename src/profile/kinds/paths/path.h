@@ -25,13 +25,6 @@ struct Path {
 inline auto identity(const Path& p) {
     return std::tie(p.blocks, p.instructions);
 }
-inline std::uint64_t heat(const Path& p) {
-    return p.count;
-}
-inline void add(Path& sum, const Path& p) {
-    sum.count += p.count;
-    add_error(sum.error, p.error);
-}
 
 void fields(auto& visitor, Like<Path> auto& p) {
     visitor.count("count", p.count);

@@ -1,4 +1,4 @@
-// What a probe saw (docs/probes.md), reduced as it asks for: part of a profile.
+// The results of probes (docs/probes.md), a part of a profile.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ namespace shadowprof {
 // A value or key of a probe: none, a number or a place in code.
 using ProbeDatum = std::variant<std::monostate, std::uint64_t, CodeLocation>;
 
-// What the values or keys of one probe are. Signed numbers are in two's complement.
+// The type of a probe's values, and of its keys. Signed numbers are in two's complement.
 enum class ProbeDatumKind : std::uint8_t { none, number, signed_number, location };
 inline constexpr std::array<std::string_view, 4> probe_datum_names = {"none", "number", "signed",
                                                                       "location"};
@@ -60,7 +60,7 @@ struct ProbeEntry {
     std::vector<ProbeTop> top = {};     // of hotlist, most frequent first
     double absent_error = 0;            // 95% bound on the count of a value that is not in `top`
 
-    // Of the values; 0 if there are none.
+    // The mean of the values; 0 if there are none.
     double mean() const {
         return count == 0 ? 0 : static_cast<double>(sum) / static_cast<double>(count);
     }
