@@ -279,8 +279,7 @@ std::chrono::nanoseconds LiveSamples::find_end(SampledProcess& process, LiveShot
     const auto pause = watch.look(*process.target, Clock::now()).pause;
     if (pause) costs_.add_pause(*pause);
     auto window = watch.take();
-    if (window && process.target->exec_count() == execs)
-        shot.run->set_window(*window, watch.most_instructions());
+    if (window && process.target->exec_count() == execs) shot.run->set_window(*window);
     return pause.value_or(std::chrono::nanoseconds{});
 }
 

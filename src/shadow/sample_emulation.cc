@@ -318,7 +318,7 @@ void SampleEmulation::find_window(const SampleJob& job, const SampleOutcome& out
     if (result.syscalls != 0 || result.single_stepped != 0 || result.instructions == 0) return;
     const auto facts = rules_of(job);
     auto request = request_of(job, std::as_bytes(std::span(&facts, 1)));
-    request.limits.instructions = job.window_instructions;
+    request.limits.instructions = job.window->most_instructions;
     auto again = worker_->run_again(request);
     if (again) {
         again_ = std::move(*again);
@@ -369,7 +369,7 @@ void SampleEmulation::note_window(const SampleJob& job, const SampleOutcome& out
             report.window_instructions = job.live() ? result.instructions : report.instructions;
             break;
         case SampleEnd::size:
-            report.window = WindowEnd::missed;
+            report.window = job.window->may_end_beyond ? WindowEnd::before : WindowEnd::missed;
             report.missed_by = miss_reason(result);
             break;
         default:

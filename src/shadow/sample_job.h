@@ -71,18 +71,17 @@ struct SampleJob {
     std::optional<MemoryMap> map;
     RunLimits limits;
     std::uint64_t seed = 0;
-    bool follows_new_threads = true;        // SampleRules::follows_new_threads
-    std::optional<BurstPlan> windows;       // what is counted; nothing: everything
-    std::uint64_t skip_instructions = 0;    // SampleStart::skip_instructions
-    std::uint64_t process = 0;              // SampledProcess::number
-    double scheduled_seconds = 0;           // of the schedule's time, that it stands for
-    double stands_for_seconds = 0;          // the same, of the program's time
-    double processors = 1;                  // that the threads use at the same time
-    std::optional<SampleWindow> window;     // of the first thread; nothing: none was found
-    bool may_have_window = false;           // of a live sample
-    std::uint64_t window_instructions = 0;  // the same, at most
-    bool lost_window = false;               // WindowWatch::is_lost()
-    bool needs_window = false;              // without one it comes to nothing
+    bool follows_new_threads = true;      // SampleRules::follows_new_threads
+    std::optional<BurstPlan> windows;     // what is counted; nothing: everything
+    std::uint64_t skip_instructions = 0;  // SampleStart::skip_instructions
+    std::uint64_t process = 0;            // SampledProcess::number
+    double scheduled_seconds = 0;         // of the schedule's time, that it stands for
+    double stands_for_seconds = 0;        // the same, of the program's time
+    double processors = 1;                // that the threads use at the same time
+    std::optional<SampleWindow> window;   // of the first thread; nothing: none was found
+    bool may_have_window = false;         // of a live sample
+    bool lost_window = false;             // WindowWatch::is_lost()
+    bool needs_window = false;            // without one it comes to nothing
     // How long a live sample is gone on with if its time cuts it (WorkerProcess::rehearse).
     std::chrono::nanoseconds rehearsal{0};
     // Of samples by time (RunOptions::sample_time): instructions a second of a thread of relative
@@ -119,7 +118,7 @@ struct ThreadShare {
 enum class WindowEnd : std::uint8_t {
     none,    // it has no window
     met,     // it did: the emulation is proven right
-    before,  // it had to end before that
+    before,  // the emulation had to end first
     missed,  // it did not, and nothing else ended it
 };
 

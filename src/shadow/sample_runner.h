@@ -178,11 +178,8 @@ class [[nodiscard]] SampleRunner::LiveRun {
         const bool is_wanted = job_ && job_->may_have_window;
         return is_wanted ? runner_->emulation_.recorded_pages() : std::nullopt;
     }
-    // Needs that. The window has so many instructions at most.
-    void set_window(const SampleWindow& window, std::uint64_t instructions) {
-        job_->window = window;
-        job_->window_instructions = instructions;
-    }
+    // Needs that.
+    void set_window(const SampleWindow& window) { job_->window = window; }
     // The process's mappings were as the job said.
     void end() &&;
     // They were others, or could not be read: the sample is void. Not after follow().

@@ -205,7 +205,8 @@ TEST_CASE("a live sample is emulated again up to a state that the program came t
     Scene scene(count);
     CHECK(scene.sample().window == WindowEnd::none);  // room is made for its pages
     constexpr std::uint64_t turns = 1000;
-    const auto sample_to = [&](std::uint64_t rbx_turns, std::uint64_t r14_turns) {
+    const auto sample_to = [&](std::uint64_t rbx_turns, std::uint64_t r14_turns,
+                               bool may_end_beyond = false) {
         return scene.sample([](LiveRun& run) { CHECK(run.follow()); },
                             [&](LiveRun run) {
                                 REQUIRE(run.recorded_pages());
@@ -214,7 +215,9 @@ TEST_CASE("a live sample is emulated again up to a state that the program came t
                                 window.end.cpu = run.job().threads[0].cpu;
                                 window.end.cpu[Gpr::rbx] += rbx_turns;
                                 window.end.cpu[Gpr::r14] += 3 * r14_turns;
-                                run.set_window(window, 100'000);
+                                window.most_instructions = 100'000;
+                                window.may_end_beyond = may_end_beyond;
+                                run.set_window(window);
                                 std::move(run).end();
                             });
     };
@@ -228,6 +231,7 @@ TEST_CASE("a live sample is emulated again up to a state that the program came t
     CHECK(missed.window == WindowEnd::missed);
     CHECK(missed.missed_by == MissReason::registers);
     CHECK(missed.instructions > 100'000);
+    CHECK(sample_to(turns, turns + 1, true).window == WindowEnd::before);
     // It proves nothing.
     CHECK(sample_to(0, 0).window == WindowEnd::none);
     CHECK(scene.sample().window == WindowEnd::none);

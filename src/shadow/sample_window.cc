@@ -140,21 +140,19 @@ bool WindowWatch::copy_state(ScopedStop& stop, Mark& made) const {
                           area ? MemoryRange{area->start, area->end} : MemoryRange{});
 }
 
-std::uint64_t WindowWatch::most_instructions() const {
-    const std::chrono::duration<double> passed = since_begin(end_->usage);
-    const auto likely = passed.count() * limits_.most_instructions_per_second;
-    return std::min(static_cast<std::uint64_t>(likely) + fewest_instructions,
-                    limits_.most_instructions);
-}
-
 std::optional<SampleWindow> WindowWatch::take() {
     if (!end_ || is_late_) return std::nullopt;
     const std::chrono::duration<double> passed = since_begin(end_->usage);
     const auto all = static_cast<double>(end_->usage.minor_faults - begin_.minor_faults);
     const auto induced = std::max(all - own_faults_per_second_ * passed.count(), 0.0);
+    const auto possible =
+        static_cast<std::uint64_t>(passed.count() * limits_.most_instructions_per_second) +
+        fewest_instructions;
     SampleWindow window{
         .end = end_->copy.state(snapshot_),
-        .time = {.seconds = {}, .passed_seconds = passed.count(), .faults = induced}};
+        .time = {.seconds = {}, .passed_seconds = passed.count(), .faults = induced},
+        .most_instructions = std::min(possible, limits_.most_instructions),
+        .may_end_beyond = possible > limits_.most_instructions};
     const auto taken = induced * fault_seconds_ + limits_.stop_seconds;
     if (passed.count() > 0 && taken <= most_taken_share * passed.count())
         window.time.seconds = passed.count() - taken;

@@ -31,6 +31,11 @@ struct WindowTime {
 struct SampleWindow {
     AwaitedState end;  // where it ends; it begins with the snapshot
     WindowTime time;
+    // Its end is sought among so many instructions from the snapshot.
+    std::uint64_t most_instructions = 0;
+    // The program may have executed more (WindowLimits::most_instructions are fewer than the
+    // fastest code does in this time), so an end that is not found says nothing.
+    bool may_end_beyond = false;
 };
 
 // What a window may be, for a program of a known speed. Times are the thread's.
@@ -91,8 +96,6 @@ class WindowWatch {
     bool is_lost() const { return is_late_; }
     // After that. Nothing: the thread went to sleep, or somebody looked too late.
     std::optional<SampleWindow> take();
-    // From the snapshot to the window's end, as the limits say. Needs that there is a window.
-    std::uint64_t most_instructions() const;
 
   private:
     // What the thread has had until now; its time is the process's where the kernel does not tell

@@ -53,14 +53,10 @@ class Scene {
             pauses_ += looked.pause.has_value();
             if (!looked.goes_on) break;
         }
-        most_ = 0;
         is_lost_ = watch->is_lost();
-        auto window = watch->take();
-        if (window) most_ = watch->most_instructions();
-        return window;
+        return watch->take();
     }
     std::size_t pauses() const { return pauses_; }
-    std::uint64_t most_instructions() const { return most_; }
     bool is_lost() const { return is_lost_; }
     pid_t pid() const { return child_.pid(); }
 
@@ -70,7 +66,6 @@ class Scene {
     Child child_;
     std::unique_ptr<Target> target_;
     std::size_t pauses_ = 0;
-    std::uint64_t most_ = 0;
     bool is_lost_ = false;
 };
 
@@ -84,7 +79,8 @@ TEST_CASE("a window has a state of the program's, and the time until then") {
     // A window is as long as asked by the wall clock; the program may wait for a processor in it.
     CHECK(window->time.passed_seconds > 0);
     CHECK(scene.pauses() >= 1);  // more than one look may be needed
-    CHECK(scene.most_instructions() > 0);
+    CHECK(window->most_instructions > 0);
+    CHECK_FALSE(window->may_end_beyond);
     const auto& state = window->end;
     const auto changes = [&](Gpr gpr) {
         return std::ranges::count(state.telling, static_cast<std::uint8_t>(gpr)) == 1;
@@ -139,8 +135,10 @@ TEST_CASE("what is looked at too late has no window, and few instructions are aw
     Scene scene(count);
     WindowLimits few = limits;
     few.most_instructions = 12'345;
-    REQUIRE(wait_until([&] { return scene.watch(few).has_value(); }));
-    CHECK(scene.most_instructions() == 12'345);
+    std::optional<SampleWindow> window;
+    REQUIRE(wait_until([&] { return (window = scene.watch(few)).has_value(); }));
+    CHECK(window->most_instructions == 12'345);
+    CHECK(window->may_end_beyond);
     CHECK_FALSE(scene.is_lost());
     WindowLimits late = limits;
     late.longest = late.length / 2;

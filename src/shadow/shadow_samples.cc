@@ -204,7 +204,7 @@ void ShadowSamples::close(SampledProcess* process) {
     const bool is_missed = has_company && process && !open.job.window && !is_late;
     if (open.job.window) {
         open.job.skip_instructions = 0;
-        open.job.limits.instructions = open.window.most_instructions();
+        open.job.limits.instructions = open.job.window->most_instructions;
     } else if ((lost_ != 0 && lost_ <= most_lost) || (is_missed && open.job.needs_window)) {
         open.job.lost_window = true;
         open.job.limits.instructions = 1;
@@ -271,8 +271,8 @@ std::chrono::nanoseconds ShadowSamples::on_finished(SampleRunner& runner,
     if (process) process->unforked.note(report, process->target->pid());
     if (process && report.window == WindowEnd::met) note_window(*process, report);
     if (process && report.window == WindowEnd::missed) process->speeds.add_missed();
-    if (report.is_void && report.window == WindowEnd::missed)
-        schedule_.on_loss(report.scheduled_seconds);
+    const bool was_not_found = report.window != WindowEnd::none && report.end == SampleEnd::size;
+    if (report.is_void && was_not_found) schedule_.on_loss(report.scheduled_seconds);
     return {};
 }
 
