@@ -17,37 +17,11 @@ using std::string_view;
 // The first one is what a bare number means. None ends as one before it does.
 constexpr EventKinds event_choices[] = {{true, true}, {true, false}, {false, true}};
 
-struct BurstedRow {
-    BurstedKind kind;
-    string_view name;
-    bool ProfileKinds::*collected;
-    std::uint64_t usual_length;
-};
-constexpr BurstedRow bursted_rows[bursted_kinds] = {
-    {BurstedKind::edge, "edge", &ProfileKinds::edges, 1},
-    {BurstedKind::path, "path", &ProfileKinds::paths, 1},
-    {BurstedKind::call, "call", &ProfileKinds::calls, 1},
-    {BurstedKind::value, "value", &ProfileKinds::values, 10},
-    {BurstedKind::hazard, "hazard", &ProfileKinds::hazards, 100},
-    // Later than hazards: where there are both, this is the length of their bursts.
-    {BurstedKind::stream, "stream", &ProfileKinds::streams, 1000},
-};
-
 // Beyond, numbers of events could not be added up.
 constexpr std::uint64_t most_events = 1'000'000'000'000;
 
-bool is_reference_kind(BurstedKind kind) {
-    return kind == BurstedKind::hazard || kind == BurstedKind::stream;
-}
-
-bool is_collected(BurstedKind kind, const ProfileKinds& collected) {
-    return is_reference_kind(kind)
-               ? collected.references()
-               : collected.*bursted_rows[static_cast<std::size_t>(kind)].collected;
-}
-
 Result<void> check_collected(BurstedKind kind, const ProfileKinds& collected) {
-    if (is_collected(kind, collected)) return {};
+    if (collected.has_any_of(row_of(kind).same_windows)) return {};
     return Error{ErrorCode::usage, 0, fmt::format("{} profiles are not collected", name(kind))};
 }
 
@@ -94,7 +68,7 @@ Result<EventsOfKind> parse_events_of_kind(string_view text, std::uint64_t least,
     if (colon == text.size()) return not_accepted({});
     const auto events = parse_count(text.substr(colon + 1), least);
     if (!events || *events > most_events) return not_accepted({});
-    return EventsOfKind{row->kind, *events};
+    return EventsOfKind{static_cast<BurstedKind>(row - bursted_rows.begin()), *events};
 }
 
 Result<EveryValue> parse_common_every(string_view text) {
@@ -111,28 +85,13 @@ Result<EveryValue> parse_common_every(string_view text) {
     return EveryValue{*every, events, {}};
 }
 
-// Where the two numbers of a kind are.
-std::uint64_t& length_in(WindowOptions& bursts, BurstedKind kind) {
-    if (is_reference_kind(kind)) return bursts.reference_length;
-    return kind == BurstedKind::value ? bursts.value_length
-                                      : bursts.plan.lengths[static_cast<BurstKind>(kind)];
-}
-std::uint64_t& own_every_in(WindowOptions& bursts, BurstedKind kind) {
-    if (is_reference_kind(kind)) return bursts.reference_every;
-    return kind == BurstedKind::value ? bursts.value_every
-                                      : bursts.plan.own_every[static_cast<BurstKind>(kind)];
-}
-static_assert(static_cast<int>(BurstKind::edge) == static_cast<int>(BurstedKind::edge));
-static_assert(static_cast<int>(BurstKind::path) == static_cast<int>(BurstedKind::path));
-static_assert(static_cast<int>(BurstKind::call) == static_cast<int>(BurstedKind::call));
-
 // "edge:1" of each kind that is collected, but for those of which `number` says nothing.
 template <typename Number>
 std::vector<std::string> texts_by_kind(const ProfileKinds& collected, Number number) {
     std::vector<std::string> texts;
     for (const BurstedRow& row : bursted_rows) {
-        if (!(collected.*row.collected)) continue;
-        if (const std::optional<std::uint64_t> events = number(row.kind))
+        if (!collected.has_any_of(row.kind)) continue;
+        if (const std::optional<std::uint64_t> events = number(row))
             texts.push_back(fmt::format("{}:{}", row.name, *events));
     }
     return texts;
@@ -141,7 +100,7 @@ std::vector<std::string> texts_by_kind(const ProfileKinds& collected, Number num
 }  // namespace
 
 string_view name(BurstedKind kind) {
-    return bursted_rows[static_cast<std::size_t>(kind)].name;
+    return row_of(kind).name;
 }
 
 void EveryValue::add(const EveryValue& more) {
@@ -187,7 +146,7 @@ Result<WindowOptions> bursts_of(const EveryValue& every, const ProfileKinds& col
                      "in --every=1000,value:50k"};
     WindowOptions bursts;
     for (const BurstedRow& row : bursted_rows)
-        if (collected.*row.collected) length_in(bursts, row.kind) = row.usual_length;
+        if (collected.has_any_of(row.kind)) row.length(bursts) = row.usual_length;
     TRY(set_every(bursts, every, collected));
     return bursts;
 }
@@ -200,7 +159,7 @@ Result<void> set_every(WindowOptions& bursts, const EveryValue& every,
     }
     for (const EventsOfKind& own : every.own) {
         TRY(check_collected(own.kind, collected));
-        own_every_in(bursts, own.kind) = own.events;
+        row_of(own.kind).own_every(bursts) = own.events;
     }
     return {};
 }
@@ -208,14 +167,14 @@ Result<void> set_every(WindowOptions& bursts, const EveryValue& every,
 Result<void> set_length(WindowOptions& bursts, const EventsOfKind& length,
                         const ProfileKinds& collected) {
     TRY(check_collected(length.kind, collected));
-    length_in(bursts, length.kind) = length.events;
+    row_of(length.kind).length(bursts) = length.events;
     return {};
 }
 
 std::string every_text(const WindowOptions& bursts, const ProfileKinds& collected) {
     WindowOptions own = bursts;
-    auto texts = texts_by_kind(collected, [&](BurstedKind kind) {
-        const auto every = own_every_in(own, kind);
+    auto texts = texts_by_kind(collected, [&](const BurstedRow& row) {
+        const auto every = row.own_every(own);
         return every == 0 ? std::nullopt : std::optional(every);
     });
     texts.insert(texts.begin(), fmt::format("{}{}", bursts.plan.every, name(bursts.plan.events)));
@@ -225,7 +184,7 @@ std::string every_text(const WindowOptions& bursts, const ProfileKinds& collecte
 std::string lengths_text(const WindowOptions& bursts, const ProfileKinds& collected) {
     WindowOptions own = bursts;
     const auto texts = texts_by_kind(
-        collected, [&](BurstedKind kind) { return std::optional(length_in(own, kind)); });
+        collected, [&](const BurstedRow& row) { return std::optional(row.length(own)); });
     return fmt::format("{}", fmt::join(texts, ","));
 }
 

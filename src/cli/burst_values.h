@@ -11,10 +11,6 @@
 
 namespace shadowprof {
 
-// A kind of profile that counts in bursts, by its number. Hazards and streams are of the same
-// references, and so of the same bursts.
-enum class BurstedKind : std::uint8_t { edge, path, call, value, hazard, stream };
-inline constexpr std::size_t bursted_kinds = 6;
 std::string_view name(BurstedKind kind);
 
 // A number of events of one kind: the length of its bursts, or how far apart they are.

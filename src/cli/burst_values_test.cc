@@ -42,7 +42,7 @@ TEST_CASE("--every has numbers for single kinds, too") {
     CHECK(value.every == 1000);
     CHECK(value.events == EventKinds{true, false});
     CHECK(value.own.size() == 3);
-    const ProfileKinds collected{.streams = true};
+    const auto collected = ProfileKinds().with<StreamList>();
     const auto bursts = bursts_of(value, collected);
     REQUIRE(bursts);
     CHECK(bursts->between_values() == 50'000);
@@ -72,7 +72,7 @@ TEST_CASE("--burst-length is a list of kinds with numbers") {
 }
 
 TEST_CASE("kinds that are collected have lengths, others do not and cannot get any") {
-    const ProfileKinds no_paths{.edges = true, .paths = false};
+    const auto no_paths = ProfileKinds().without<PathList>();
     auto bursts = bursts_of({1000, {true, false}, {}}, no_paths).value();
     CHECK(bursts.plan.every == 1000);
     CHECK(bursts.plan.lengths == KindEvents{{1, 0, 1}});
@@ -92,15 +92,15 @@ TEST_CASE("hazards and streams have the same bursts") {
     const auto of = [](const ProfileKinds& kinds) {
         return bursts_of({1000, {}, {}}, kinds).value();
     };
-    const ProfileKinds hazards{.paths = false, .values = false, .hazards = true};
+    const auto hazards = ProfileKinds::of<EdgeList, CallList, HazardList>();
     auto bursts = of(hazards);
     REQUIRE(set_length(bursts, {BurstedKind::hazard, 30}, hazards));
     CHECK(bursts.reference_length == 30);
     REQUIRE(set_length(bursts, {BurstedKind::stream, 40}, hazards));
     CHECK(bursts.reference_length == 40);
-    CHECK(of({.streams = true}).reference_length == 1000);
-    CHECK(of({.hazards = true, .streams = true}).reference_length == 1000);
-    CHECK(lengths_text(of({.hazards = true}), {.hazards = true}) ==
+    CHECK(of(ProfileKinds().with<StreamList>()).reference_length == 1000);
+    CHECK(of(ProfileKinds().with<HazardList, StreamList>()).reference_length == 1000);
+    CHECK(lengths_text(of(ProfileKinds().with<HazardList>()), ProfileKinds().with<HazardList>()) ==
           "edge:1,path:1,call:1,value:10,hazard:100");
 }
 

@@ -52,14 +52,15 @@ Result<void> change_lengths(SamplingCommand& command, string_view value, const C
 Result<void> check_profiles(const ProfileKinds& kinds, const ControlledRun& run) {
     const ProfileKinds& all = run.collected;
     const auto refused = [](std::string why) { return Error{ErrorCode::usage, 0, std::move(why)}; };
-    if (!contains(all, kinds))
+    if (!all.has_all(kinds))
         return refused(fmt::format("the run began with --profiles={}: others are not collected",
                                    profile_kinds_text(all)));
-    if (all.hazards && all.streams && kinds.hazards != kinds.streams)
+    if (all.has_all(reference_kinds) && kinds.has_any_of(reference_kinds) &&
+        !kinds.has_all(reference_kinds))
         return refused("hazards and streams are of the same references: both or none of them");
-    const bool same_flow =
-        kinds.edges == all.edges && kinds.paths == all.paths && kinds.calls == all.calls;
-    if (!run.bursts && kinds.any_of_samples() && !same_flow)
+    constexpr auto flow = ProfileKinds::of<EdgeList, PathList, CallList>();
+    const bool same_flow = (all & flow) == (kinds & flow);
+    if (!run.bursts && kinds.has_any_of_samples() && !same_flow)
         return refused(
             fmt::format("in a run without --every samples count edges, paths and calls "
                         "together: all or none of them, of {}",

@@ -136,10 +136,10 @@ TEST_CASE("single kinds get frequencies of their own, and are switched off") {
 }
 
 TEST_CASE("profiles, the budget and the load are changed") {
-    const auto run = run_with_bursts({.latency = true});
+    const auto run = run_with_bursts(ProfileKinds().with<LatencyList>());
     const auto off = **parse_command("profiles edge,latency", run);
     CHECK(off.kind == Kind::profiles);
-    CHECK(off.profiles == ProfileKinds{true, false, false, false, false, true});
+    CHECK(off.profiles == ProfileKinds::of<EdgeList, LatencyList>());
     CHECK((*parse_command("profiles all", run))->profiles == run.collected);
     const auto budget = **parse_command("budget 2.5%", run);
     CHECK(budget.kind == Kind::budget);
@@ -155,7 +155,7 @@ TEST_CASE("profiles that cannot be switched apart from others are refused") {
         const auto command = parse_command(line, run);
         return command ? std::string() : command.error().message;
     };
-    const ControlledRun whole{{.hazards = true, .latency = true, .streams = true}, {}};
+    const ControlledRun whole{ProfileKinds::all(), {}};
     CHECK(error("profiles edge", whole).find("--every") != std::string::npos);
     CHECK(error("profiles edge,path,call", whole) == "");
     CHECK(error("profiles latency", whole) == "");
@@ -171,7 +171,7 @@ TEST_CASE("profiles that cannot be switched apart from others are refused") {
 }
 
 TEST_CASE("what is no command is refused with what is") {
-    const auto run = run_with_bursts({.edges = true, .paths = false});
+    const auto run = run_with_bursts(ProfileKinds().without<PathList>());
     for (const char* line : {"Enable", "enable now", "every", "every x", "every 0", "every path:5",
                              "every edge:0", "burst-length", "burst-length path:5",
                              "burst-length path:0", "burst-length edge", "toggle", "\x01\x02"}) {

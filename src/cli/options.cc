@@ -508,9 +508,10 @@ Result<void> fit_exact_mode(RunRequest& request) {
         return Error{ErrorCode::usage, 0,
                      "--mode=exact follows the whole run and writes one profile of it: "
                      "--dump-every is for samples"};
-    if (!request.profiles_are_asked_for) options.profiles.values = options.profiles.latency = false;
-    if (!request.every && options.profiles.values && options.profiles.references()) {
-        options.profiles.hazards = options.profiles.streams = false;
+    auto& profiles = options.profiles;
+    if (!request.profiles_are_asked_for) profiles = profiles.without<ValueList, LatencyList>();
+    if (!request.every && profiles.has<ValueList>() && profiles.has_any_of(reference_kinds)) {
+        profiles = profiles.without<HazardList, StreamList>();
         request.notes.emplace_back(
             "--mode=exact traces values or references: for hazards and streams, leave value out of "
             "--profiles, or let them count in bursts (--every)");
@@ -527,7 +528,8 @@ Result<void> check_phases(const RunRequest& request) {
 }
 
 Result<void> check_streams(const RunRequest& request) {
-    if (!request.stream_limits_are_asked_for || request.options.profiles.streams) return {};
+    if (!request.stream_limits_are_asked_for || request.options.profiles.has<StreamList>())
+        return {};
     return Error{ErrorCode::usage, 0,
                  "--stream-length and --stream-heat: no data streams are collected; ask for them "
                  "with --profiles=stream"};
@@ -535,7 +537,7 @@ Result<void> check_streams(const RunRequest& request) {
 
 // A probe that will see nothing is told of.
 void note_blind_probes(RunRequest& request) {
-    if (request.options.profiles.latency) return;
+    if (request.options.profiles.has<LatencyList>()) return;
     const auto probes = ProbeSet::parse(request.options.probes);
     if (!probes) return;
     for (const Probe& probe : probes->probes())
@@ -659,7 +661,7 @@ std::map<std::string, std::string> describe(const RunRequest& request) {
                                   : "auto";
     else
         text["sample-size"] = std::to_string(options.sample_size);
-    if (options.profiles.streams) {
+    if (options.profiles.has<StreamList>()) {
         text["stream-length"] =
             fmt::format("{}..{}", options.streams.least_length, options.streams.most_length);
         text["stream-heat"] = fmt::format("{}%", options.streams.least_heat_percent);

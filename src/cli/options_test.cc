@@ -72,7 +72,7 @@ TEST_CASE("every option of this version reaches its field") {
     CHECK(request->quiet);
     const RunOptions& options = request->options;
     CHECK(options.mode == SamplingMode::shadow);
-    CHECK(options.profiles == ProfileKinds{false, true, false, true, false});
+    CHECK(options.profiles == ProfileKinds::of<PathList, CallList>());
     CHECK(options.sample_size == 10'000);
     CHECK(options.load == 1.5);
     CHECK(options.duration == 1500ms);
@@ -146,8 +146,8 @@ TEST_CASE("exact mode has bursts, of references besides values as well, and take
     REQUIRE(both);
     CHECK(both->options.windows->value_length != 0);
     CHECK(both->options.windows->reference_length != 0);
-    CHECK_FALSE(
-        parse({"--mode=exact", "--profiles=value,hazard", "prog"})->options.profiles.references());
+    CHECK_FALSE(parse({"--mode=exact", "--profiles=value,hazard", "prog"})
+                    ->options.profiles.has_any_of(reference_kinds));
     CHECK(mentions(failure_of({"--mode=exact", "--control=x", "prog"}), {"--control"}));
     CHECK(mentions(failure_of({"--mode=exact", "--dump-every=1s", "prog"}), {"--dump-every"}));
     CHECK(parse({"--control=fifo:a,b", "prog"})->control == "fifo:a,b");
@@ -286,29 +286,29 @@ TEST_CASE("data streams are asked for by length and heat") {
         mentions(failure_of({"--profiles=stream", "--stream-heat=0", "prog"}), {"--stream-heat"}));
     CHECK(mentions(failure_of({"--stream-heat=1", "prog"}), {"--profiles=stream"}));
     const auto exact = parse({"--mode=exact", "--profiles=value,stream", "prog"});
-    CHECK_FALSE(exact->options.profiles.streams);
+    CHECK_FALSE(exact->options.profiles.has<StreamList>());
     CHECK(mentions(exact->notes.at(0), {"streams"}));
-    CHECK(parse({"--mode=exact", "--profiles=stream", "prog"})->options.profiles.streams);
+    CHECK(parse({"--mode=exact", "--profiles=stream", "prog"})->options.profiles.has<StreamList>());
 }
 
 TEST_CASE("all profiles are all, and a later list wins") {
     const auto all = parse({"--profiles=all", "prog"});
     REQUIRE(all);
     CHECK(all->notes.empty());
-    CHECK(all->options.profiles == ProfileKinds{true, true, true, true, true, true, true});
+    CHECK(all->options.profiles == ProfileKinds::all());
     CHECK(parse({"--profiles=value,latency", "prog"})->options.profiles ==
-          ProfileKinds{false, false, true, false, false, true});
-    CHECK_FALSE(parse({"prog"})->options.profiles.hazards);
-    CHECK_FALSE(parse({"prog"})->options.profiles.streams);
+          ProfileKinds::of<ValueList, LatencyList>());
+    CHECK_FALSE(parse({"prog"})->options.profiles.has<HazardList>());
+    CHECK_FALSE(parse({"prog"})->options.profiles.has<StreamList>());
     CHECK(describe(*parse({"--profiles=edge,hazard", "prog"})).at("profiles") == "edge,hazard");
     CHECK(parse({"--profiles=all", "--profiles=edge", "prog"})->notes.empty());
 }
 
 TEST_CASE("the method profile takes the edges and calls that it is derived from") {
     CHECK(parse({"--profiles=method", "prog"})->options.profiles ==
-          ProfileKinds{true, false, false, true, false});
+          ProfileKinds::of<EdgeList, CallList>());
     CHECK(parse({"--profiles=value,method", "prog"})->options.profiles ==
-          ProfileKinds{true, false, true, true, false});
+          ProfileKinds::of<EdgeList, ValueList, CallList>());
 }
 
 TEST_CASE("an unknown option is not taken for the program") {

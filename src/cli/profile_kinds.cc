@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 #include <vector>
 
 #include "base/suggest.h"
@@ -15,60 +16,54 @@ namespace {
 using std::string_view;
 
 struct KindRow {
-    string_view name;
+    string_view word;
     ProfileKinds collects;
 };
-constexpr ProfileKinds no_kinds{false, false, false, false, false, false, false};
-constexpr ProfileKinds all_kinds{true, true, true, true, true, true, true};
-constexpr KindRow kind_rows[] = {
-    {"edge", {true, false, false, false, false, false}},
-    {"path", {false, true, false, false, false, false}},
-    {"value", {false, false, true, false, false, false}},
-    {"call", {false, false, false, true, false, false}},
-    {"method", {true, false, false, true, false, false}},  // derived from edges and calls
-    {"latency", {false, false, false, false, false, true}},
-    {"stream", {false, false, false, false, false, false, true}},
-    {"hazard", {false, false, false, false, true, false}},
-};
+constexpr auto kind_rows = [] {
+    std::array<KindRow, std::tuple_size_v<KindsOnRequest>> all{};
+    std::size_t at = 0;
+    for_each_kind_on_request([&]<typename Kind>() {
+        all[at++] = {Kind::option.word, ProfileKinds::of<Kind>()};
+    });
+    return all;
+}();
+constexpr auto kind_words = [] {
+    std::array<string_view, kind_rows.size()> words;
+    std::ranges::transform(kind_rows, words.begin(), &KindRow::word);
+    return words;
+}();
 
 Error unknown_kind(string_view typed) {
-    std::array<string_view, std::size(kind_rows)> names;
-    std::ranges::transform(kind_rows, names.begin(), &KindRow::name);
     return {ErrorCode::usage, 0,
-            did_you_mean(typed, names) +
-                "accepted is a list of edge, path, value, call, method, latency, stream and "
-                "hazard, or all"};
+            did_you_mean(typed, kind_words) +
+                fmt::format("accepted is a list of {} and {}, or all",
+                            fmt::join(std::span(kind_words).first(kind_words.size() - 1), ", "),
+                            kind_words.back())};
 }
 
 }  // namespace
 
 Result<ProfileKinds> parse_profile_kinds(string_view text) {
-    if (text == "all") return all_kinds;
-    ProfileKinds kinds = no_kinds;
+    if (text == "all") return ProfileKinds::all();
+    auto kinds = ProfileKinds::none();
     TRY_ASSIGN(const auto names, split_list(text));
     for (const string_view name : names) {
-        const auto row = std::ranges::find(kind_rows, name, &KindRow::name);
-        if (row == std::end(kind_rows)) return unknown_kind(name);
-        kinds = both(kinds, row->collects);
+        const auto row = std::ranges::find(kind_rows, name, &KindRow::word);
+        if (row == kind_rows.end()) return unknown_kind(name);
+        kinds |= row->collects;
     }
     return kinds;
 }
 
+std::span<const string_view> profile_kind_words() {
+    return kind_words;
+}
+
 std::string profile_kinds_text(const ProfileKinds& kinds) {
-    std::vector<string_view> names;
+    std::vector<string_view> words;
     for (const KindRow& row : kind_rows)
-        if (contains(kinds, row.collects)) names.push_back(row.name);
-    return fmt::format("{}", fmt::join(names, ","));
-}
-
-ProfileKinds both(const ProfileKinds& a, const ProfileKinds& b) {
-    return {a.edges || b.edges,    a.paths || b.paths,     a.values || b.values,
-            a.calls || b.calls,    a.hazards || b.hazards, a.latency || b.latency,
-            a.streams || b.streams};
-}
-
-bool contains(const ProfileKinds& all, const ProfileKinds& some) {
-    return both(all, some) == all;
+        if (kinds.has_all(row.collects)) words.push_back(row.word);
+    return fmt::format("{}", fmt::join(words, ","));
 }
 
 }  // namespace shadowprof

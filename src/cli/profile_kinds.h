@@ -1,11 +1,12 @@
 // The value of --profiles, which a command of a control channel has too.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "base/result.h"
-#include "shadow/run_options.h"
+#include "profile/kinds/profile_kinds.h"
 
 namespace shadowprof {
 
@@ -16,9 +17,7 @@ Result<ProfileKinds> parse_profile_kinds(std::string_view text);
 // "edge,path": the names of all that come of these.
 std::string profile_kinds_text(const ProfileKinds& kinds);
 
-// What one or the other has.
-ProfileKinds both(const ProfileKinds& a, const ProfileKinds& b);
-// `all` has all of `some`.
-bool contains(const ProfileKinds& all, const ProfileKinds& some);
+// The words that a list has, but for "all".
+std::span<const std::string_view> profile_kind_words();
 
 }  // namespace shadowprof

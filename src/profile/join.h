@@ -2,9 +2,8 @@
 #pragma once
 
 #include <algorithm>
+#include <utility>
 #include <vector>
-
-#include "profile/profile.h"
 
 namespace shadowprof {
 

@@ -13,7 +13,7 @@ Result<std::unique_ptr<Sampler>> make_sampler(const RunOptions& options, Profili
     sampler->dump_to([&dumps](DumpRequest request, SampledSoFar sampled) {
         dumps.take(std::move(request), std::move(sampled));
     });
-    if (options.profiles.latency)
+    if (options.profiles.has<LatencyList>())
         sampler->measure_beside(std::make_unique<LatencySessions>(
             options, profiling.seed() + 1, profiling.hub(), profiling.modules(), sampler->costs(),
             profiling.probes()));

@@ -29,49 +29,39 @@ void set_exit(RunInfo& run, const WaitStatus& end) {
 // Takes out what was not asked for. Everything comes from one trace and costs nothing to have, but
 // for hazards and streams: of what has to be asked for, no note says that it was not.
 void keep_wanted(const ProfileKinds& kinds, Profile& profile) {
-    const auto drop = [&](bool wanted, auto& list, std::string_view what) {
-        if (wanted) return;
-        list.clear();
-        profile.notes.push_back(fmt::format("{} profiles were not asked for", what));
-    };
-    drop(kinds.edges, profile.edges, "edge");
-    drop(kinds.paths, profile.paths, "path");
-    drop(kinds.values, profile.values, "value");
-    drop(kinds.calls, profile.calls, "call");
-    if (!kinds.hazards) profile.hazards.clear(), profile.addresses.clear();
-    if (!kinds.streams) profile.streams.clear();
+    for_each_kind_on_request([&]<typename Kind>() {
+        if constexpr (CollectedKind<Kind>) {
+            if (kinds.has<Kind>()) return;
+            Kind::of(profile).clear();
+            if (Kind::option.is_usual)
+                profile.notes.push_back(
+                    fmt::format("{} profiles were not asked for", Kind::option.word));
+        }
+    });
+    for_each_kind([&]<typename Kind>() {
+        if constexpr (requires { typename Kind::CollectedWith; })
+            if (!kinds.has<typename Kind::CollectedWith>()) Kind::of(profile).clear();
+    });
 }
 
 // The settings that the run began with, and what was counted by them.
-BurstStats burst_stats(const WindowOptions& bursts, const ProfileKinds& kinds,
+BurstStats burst_stats(WindowOptions windows, const ProfileKinds& kinds,
                        const BurstCounts& counts) {
-    BurstStats stats{.every = bursts.plan.every,
-                     .events = std::string(name(bursts.plan.events)),
+    BurstStats stats{.every = windows.plan.every,
+                     .events = std::string(name(windows.plan.events)),
                      .lengths = {},
                      .events_counted = counts.events,
                      .bursts = counts.bursts + counts.values.bursts + counts.references.bursts,
                      .events_in_bursts = {}};
-    const auto add = [&](bool collected, const char* kind, std::uint64_t length,
-                         std::uint64_t own_every, const TracedBursts& counted) {
-        if (!collected) return;
-        stats.lengths[kind] = length;
-        if (own_every != 0) stats.own_every[kind] = own_every;
+    for (const BurstedRow& row : bursted_rows) {
+        if (!kinds.has_all(row.kind)) continue;
+        const std::string kind(row.name);
+        stats.lengths[kind] = row.length(windows);
+        if (const auto every = row.own_every(windows); every != 0) stats.own_every[kind] = every;
+        const TracedBursts counted = row.counted(counts);
         stats.bursts_by_kind[kind] = counted.bursts;
         stats.events_in_bursts[kind] = counted.events;
-    };
-    const auto add_planned = [&](bool collected, const char* kind, BurstKind of) {
-        add(collected, kind, bursts.plan.lengths[of], bursts.plan.own_every[of],
-            {counts.begun[of], counts.events_on[of]});
-    };
-    add_planned(kinds.edges, "edge", BurstKind::edge);
-    add_planned(kinds.paths, "path", BurstKind::path);
-    add_planned(kinds.calls, "call", BurstKind::call);
-    add(kinds.values, "value", bursts.value_length, bursts.value_every, counts.values);
-    // Of the same references.
-    add(kinds.hazards, "hazard", bursts.reference_length, bursts.reference_every,
-        counts.references);
-    add(kinds.streams, "stream", bursts.reference_length, bursts.reference_every,
-        counts.references);
+    }
     return stats;
 }
 
@@ -96,19 +86,20 @@ Profiling::Profiling(const RunOptions& options, SymbolAccess symbols)
     : options_(options),
       seed_(options.seed ? *options.seed : seed_from_clock()),
       probes_(request_of(options.probes, symbols.places)),
-      collected_(
-          {.values = options.profiles.values,
-           .tnv = options.verbose,
-           .seed = seed_,
-           .are_samples = options.mode != SamplingMode::exact,
-           .weighs_by_clock = weighs_by_clock(options),
-           .references = options.profiles.hazards ? std::optional(reorder_window(host_processor()))
-                                                  : std::nullopt,
-           .streams = options.profiles.streams ? std::optional(options.streams) : std::nullopt,
-           .value_callers = options.profiles.values ? options.value_callers : 0,
-           .probes = probes_.probes,
-           .functions = symbols.functions},
-          modules_) {}
+      collected_({.values = options.profiles.has<ValueList>(),
+                  .tnv = options.verbose,
+                  .seed = seed_,
+                  .are_samples = options.mode != SamplingMode::exact,
+                  .weighs_by_clock = weighs_by_clock(options),
+                  .references = options.profiles.has<HazardList>()
+                                    ? std::optional(reorder_window(host_processor()))
+                                    : std::nullopt,
+                  .streams = options.profiles.has<StreamList>() ? std::optional(options.streams)
+                                                                : std::nullopt,
+                  .value_callers = options.profiles.has<ValueList>() ? options.value_callers : 0,
+                  .probes = probes_.probes,
+                  .functions = symbols.functions},
+                 modules_) {}
 
 void Profiling::begin(const Target& target, std::vector<std::string> command) {
     auto& run = outcome_.profile.run;

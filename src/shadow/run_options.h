@@ -10,8 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "profile/event_bursts.h"
+#include "profile/kinds/profile_kinds.h"
 #include "profile/kinds/streams/stream_limits.h"
+#include "shadow/window_options.h"
 
 namespace shadowprof {
 
@@ -27,26 +28,6 @@ enum class SamplingMode : std::uint8_t {
 enum class ThreadScope : std::uint8_t {
     all,   // of all threads that execute
     main,  // of the thread whose id is the process id
-};
-
-// Which profiles are collected. At least one is.
-struct ProfileKinds {
-    bool edges = true;
-    bool paths = true;
-    bool values = true;
-    bool calls = true;
-    bool hazards = false;  // with address patterns
-    bool latency = false;
-    bool streams = false;
-
-    // Of those that come of what a sample executes.
-    constexpr bool any_of_samples() const {
-        return edges || paths || values || calls || hazards || streams;
-    }
-    constexpr bool any() const { return any_of_samples() || latency; }
-    // Whether windows with references are traced for them.
-    constexpr bool references() const { return hazards || streams; }
-    friend bool operator==(const ProfileKinds&, const ProfileKinds&) = default;
 };
 
 // Whether what the program reads from pipes, sockets and terminals while a sample lives is recorded
@@ -69,33 +50,6 @@ struct LiveTiming {
     friend bool operator==(const LiveTiming&, const LiveTiming&) = default;
 };
 
-// Counting windows inside samples: what lies between them is executed and not counted.
-struct WindowOptions {
-    BurstPlan plan;                      // of edges, paths and calls, where they are collected
-    std::uint64_t value_length = 0;      // in events, about; 0: values are not collected
-    std::uint64_t reference_length = 0;  // the same of hazards, address patterns, streams
-    std::uint64_t value_every = 0;       // events between bursts of values; 0: plan.every
-    std::uint64_t reference_every = 0;   // the same
-
-    std::uint64_t between_values() const { return value_every == 0 ? plan.every : value_every; }
-    std::uint64_t between_references() const {
-        return reference_every == 0 ? plan.every : reference_every;
-    }
-
-    friend bool operator==(const WindowOptions&, const WindowOptions&) = default;
-};
-
-// Those of `bursts` that are of `kinds`: others are never on.
-constexpr WindowOptions only(WindowOptions bursts, const ProfileKinds& kinds) {
-    auto& lengths = bursts.plan.lengths;
-    if (!kinds.edges) lengths[BurstKind::edge] = 0;
-    if (!kinds.paths) lengths[BurstKind::path] = 0;
-    if (!kinds.calls) lengths[BurstKind::call] = 0;
-    if (!kinds.values) bursts.value_length = 0;
-    if (!kinds.references()) bursts.reference_length = 0;
-    return bursts;
-}
-
 struct RunOptions {
     // The program to run, searched for along PATH if it has no slash, and its arguments; or else
     // the process to attach to.
@@ -103,7 +57,7 @@ struct RunOptions {
     std::optional<pid_t> attach_to;
 
     SamplingMode mode = SamplingMode::automatic;
-    ProfileKinds profiles;
+    ProfileKinds profiles;  // at least one
     ThreadScope threads = ThreadScope::all;
     StreamLimits streams;                   // where they are collected
     bool follow_forks = false;              // sample the processes that the target starts as well

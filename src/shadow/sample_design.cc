@@ -81,10 +81,10 @@ RunLimits SampleDesign::limits(std::uint64_t instructions, const Target& target)
     }
     limits.burst_period = value_window_period;
     const ProfileKinds& profiles = settings_.profiles();
-    if (profiles.values) limits.value_instructions = value_window_instructions;
-    if (profiles.references())
+    if (profiles.has<ValueList>()) limits.value_instructions = value_window_instructions;
+    if (profiles.has_any_of(reference_kinds))
         limits.reference_instructions =
-            profiles.streams ? stream_window_instructions : reference_window_instructions;
+            profiles.has<StreamList>() ? stream_window_instructions : reference_window_instructions;
     return limits;
 }
 

@@ -64,11 +64,11 @@ TEST_CASE("profiles that are switched off have no bursts, and theirs again when 
     bursts.plan.lengths = {{1, 2, 3}};
     bursts.value_length = 4;
     bursts.reference_length = 5;
-    const ProfileKinds all{.hazards = true};
+    const auto all = ProfileKinds().with<HazardList>();
     SamplingSettings settings(bursts, all);
     CHECK(settings.windows() == bursts);
     SamplingCommand off{Kind::profiles, {}, "profiles path"};
-    off.profiles = {.edges = false, .values = false, .calls = false};
+    off.profiles = ProfileKinds::of<PathList>();
     CHECK(settings.apply(off, 1, 1));
     CHECK_FALSE(settings.apply(off, 1, 1));
     CHECK(settings.profiles() == off.profiles);

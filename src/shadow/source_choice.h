@@ -25,7 +25,7 @@ class SourceChoice {
           costs_(costs),
           shadows_(shadows),
           live_(live),
-          makes_samples_(options.profiles.any_of_samples()) {}
+          makes_samples_(options.profiles.has_any_of_samples()) {}
 
     // Measurements that are made beside samples, for a share of the cost; or alone, where no
     // profile is made of samples.
@@ -33,8 +33,8 @@ class SourceChoice {
 
     // From now on these profiles are made, of those that the run began with.
     void collect(const ProfileKinds& profiles) {
-        makes_samples_ = profiles.any_of_samples();
-        measures_beside_ = profiles.latency;
+        makes_samples_ = profiles.has_any_of_samples();
+        measures_beside_ = profiles.has<LatencyList>();
     }
 
     // For the process.

@@ -57,9 +57,7 @@ TEST_CASE("what is beside samples has a quarter of the cost, and never two turns
 }
 
 TEST_CASE("where no profile is made of samples, all turns are those of what is beside them") {
-    Scene scene(
-        {.profiles = {
-             .edges = false, .paths = false, .values = false, .calls = false, .latency = true}});
+    Scene scene({.profiles = ProfileKinds::of<LatencyList>()});
     scene.choice.set_beside(&scene.beside);
     for (int i = 0; i < 3; ++i) {
         auto& source = scene.choice.next(scene.process);
@@ -84,10 +82,10 @@ TEST_CASE("samples and what is beside them are switched off and on again") {
         return beside;
     };
     CHECK(besides() > 0);
-    scene.choice.collect({.latency = false});
+    scene.choice.collect(ProfileKinds());
     CHECK(besides() == 0);
     CHECK(scene.choice.expected_cost_seconds(scene.process) == 0.001);
-    scene.choice.collect({false, false, false, false, false, true, false});
+    scene.choice.collect(ProfileKinds::of<LatencyList>());
     CHECK(besides() == 100);
 }
 

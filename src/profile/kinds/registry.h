@@ -19,15 +19,38 @@ namespace shadowprof {
 //   host_name, host_of(profile)
 //                          if it has them: what is known of the machine, behind the list
 //   settle_moved(record)   if it has one: to be called after modules were numbered anew
+//   CollectedWith          if it has that: the kind on request that it comes with
+//   subtract_all(list, earlier)
+//                          if it has that: what a phase of a run has (phase.h). Else records have
+//                          subtract() and maybe is_empty() (difference.h)
+//   of_whole_run_alone     if it has that: phases do not have it, and a note calls it so
 using Kinds = std::tuple<EdgeList, PathList, StackList, CallList, MethodList, ValueList, HazardList,
                          AddressList, ThreadList, ClockList, LatencyList, StreamList, ProbeList>;
 
-// Calls visit.operator()<Kind>() for each.
-template <typename Visit>
-constexpr void for_each_kind(Visit visit) {
+// What --profiles has words for, in the order in which they are listed. Such a kind has beside
+// that:
+//
+//   option                 KindOption
+//   DerivedFrom            if it is not collected itself: a tuple of those that it is made of
+//   table                  if it has that: TableNames, and reports and pages show it as a table of
+//                          its fields. Else they have a list of its own for it
+using KindsOnRequest = std::tuple<EdgeList, PathList, ValueList, CallList, MethodList, LatencyList,
+                                  StreamList, HazardList>;
+
+// Calls visit.operator()<Kind>() for each of a tuple.
+template <typename Tuple, typename Visit>
+constexpr void for_each_kind_of(Visit visit) {
     [&]<typename... Kind>(std::type_identity<std::tuple<Kind...>>) {
         (visit.template operator()<Kind>(), ...);
-    }(std::type_identity<Kinds>{});
+    }(std::type_identity<Tuple>{});
+}
+template <typename Visit>
+constexpr void for_each_kind(Visit visit) {
+    for_each_kind_of<Kinds>(visit);
+}
+template <typename Visit>
+constexpr void for_each_kind_on_request(Visit visit) {
+    for_each_kind_of<KindsOnRequest>(visit);
 }
 
 // Calls visit(location) for each CodeLocation in `profile`, constant or not. `visit` may change

@@ -1,4 +1,4 @@
-// The records of a kind as a table: a column for each of their fields (profile/kinds/fields.h).
+// The records of a kind as a table of CSV.
 #pragma once
 
 #include <algorithm>
@@ -6,74 +6,13 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "report/export/csv_table.h"
 #include "report/location_name.h"
+#include "report/record_columns.h"
 #include "report/text_format.h"
 
 namespace shadowprof {
-
-// Hands the columns of one record to `Cells`: text(name, s), place(name, location or null) and
-// places(name, list). A record with lists of objects in it is no row.
-template <typename Cells>
-class RecordColumns {
-  public:
-    static constexpr bool reads = false;
-
-    // `is_here`: else all cells are empty.
-    explicit RecordColumns(Cells& cells, std::string prefix = "", bool is_here = true)
-        : cells_(cells), prefix_(std::move(prefix)), is_here_(is_here) {}
-
-    void location(std::string_view name, CodeLocation l) { location_if(true, name, l); }
-    void location_if(bool is_here, std::string_view name, CodeLocation l) {
-        cells_.place(column(name), is_here && is_here_ ? &l : nullptr);
-    }
-    void locations(std::string_view name, const auto& list) { cells_.places(column(name), list); }
-    void count(std::string_view name, std::uint64_t n) { text(name, std::to_string(n)); }
-    void count_up_to(std::string_view name, std::uint64_t n, std::uint64_t) { count(name, n); }
-    void nonzero_count(std::string_view name, std::uint64_t n) {
-        text(name, n == 0 ? "" : std::to_string(n));
-    }
-    void clocked_count(std::string_view name, std::uint64_t n) { nonzero_count(name, n); }
-    void added_count(std::string_view name, std::uint64_t n) { count(name, n); }
-    void count_or(std::string_view name, std::uint64_t n, std::string_view) { count(name, n); }
-    void integer(std::string_view name, std::int64_t n) { text(name, std::to_string(n)); }
-    void number(std::string_view name, double x) { known_number(name, x); }
-    void known_number(std::string_view name, const std::optional<double>& x) {
-        text(name, x ? fmt::format("{}", *x) : "");
-    }
-    void text(std::string_view name, std::string_view s) {
-        cells_.text(column(name), is_here_ ? printable(s) : "");
-    }
-    void text_or_null(std::string_view name, std::string_view s) { text(name, s); }
-    void choice(std::string_view name, auto chosen, const auto& names) {
-        text(name, names.at(static_cast<std::size_t>(chosen)));
-    }
-    void derived(std::string_view name, const auto& make) { text(name, fmt::format("{}", make())); }
-    void object(std::string_view name, const auto& each) { object_if(true, name, each); }
-    void object_if(bool is_here, std::string_view name, const auto& each) {
-        RecordColumns inner(cells_, column(name) + "_", is_here && is_here_);
-        each(inner);
-    }
-    void map(std::string_view name, const auto& counts) { pairs(name, counts, nullptr); }
-    void pairs(std::string_view name, const auto& counts, const auto&) {
-        std::string all;
-        for (const auto& [key, n] : counts)
-            all += fmt::format("{}{}={}", all.empty() ? "" : ";", key, n);
-        text(name, all);
-    }
-    void pairs_of_several(std::string_view name, const auto& counts, const auto& limits) {
-        pairs(name, counts, limits);
-    }
-
-  private:
-    std::string column(std::string_view name) const { return prefix_ + std::string(name); }
-
-    Cells& cells_;
-    std::string prefix_;
-    bool is_here_;
-};
 
 // Names of columns. A location has four; those of `at` have no prefix.
 class CsvHeader {
@@ -81,6 +20,7 @@ class CsvHeader {
     explicit CsvHeader(CsvTable& table) : table_(table) {}
 
     void text(std::string_view name, std::string_view) { table_.text(name); }
+    void count(std::string_view name, const std::optional<std::uint64_t>&) { table_.text(name); }
     void place(std::string_view name, const CodeLocation*) {
         for (std::string_view part : {"module", "address", "function", "source"})
             table_.text(name == "at" ? std::string(part) : fmt::format("{}_{}", name, part));
@@ -95,7 +35,10 @@ class CsvRow {
   public:
     CsvRow(CsvTable& table, const ExportInput& input) : table_(table), input_(input) {}
 
-    void text(std::string_view, std::string_view s) { table_.text(s); }
+    void text(std::string_view, std::string_view s) { table_.text(printable(s)); }
+    void count(std::string_view, const std::optional<std::uint64_t>& n) {
+        table_.text(n ? std::to_string(*n) : "");
+    }
     void place(std::string_view, const CodeLocation* l) {
         if (l) return add_location(table_, input_, *l);
         for (int column = 0; column < 4; ++column) table_.text("");

@@ -30,6 +30,7 @@ constexpr Part parts[] = {
     {"probes", [](const Profile& p) { return !p.probes.empty(); }, write_probes},
     {"findings", [](const Profile&) { return true; }, write_findings},
     {"syscalls", [](const Profile& p) { return !p.syscalls.by_class.empty(); }, write_syscalls},
+    {"kinds", has_kind_tables, write_kind_tables},
 };
 
 class HtmlReport {

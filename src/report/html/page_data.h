@@ -30,6 +30,9 @@ void write_addresses(const PageData& page, JsonWriter& json);
 void write_streams(const PageData& page, JsonWriter& json);
 void write_probes(const PageData& page, JsonWriter& json);
 void write_syscalls(const PageData& page, JsonWriter& json);
+// The kinds that have no part of their own (kind_table.h).
+bool has_kind_tables(const Profile& profile);
+void write_kind_tables(const PageData& page, JsonWriter& json);
 // See src/report/findings/.
 void write_findings(const PageData& page, JsonWriter& json);
 // All places that the parts before named.

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "base/suggest.h"
+#include "report/kind_table.h"
 #include "report/location_name.h"
 #include "report/name_filter.h"
 #include "report/text/facts_text.h"
@@ -80,6 +81,9 @@ using Address = const AddressPattern*;
 constexpr std::array address_keys{
     SortKey<Address>{"count", [](const Address& a) { return double(a->moves.count()); }},
     SortKey<Address>{by_name, nullptr}};
+constexpr std::array row_keys{
+    SortKey<RecordRow>{"count", [](const RecordRow& row) { return double(row.heat); }},
+    SortKey<RecordRow>{by_name, nullptr}};
 using Stream = const DataStream*;
 constexpr std::array stream_keys{
     SortKey<Stream>{"references", [](const Stream& s) { return double(s->heat()); }},
@@ -162,6 +166,17 @@ class FullLists {
             [&](const auto& list) { printer_.streams(list); });
     }
 
+    // Of a kind that has no list of its own.
+    void table(std::string_view word) {
+        const auto tables = kind_tables(profile_);
+        const auto found = std::ranges::find(tables, word, &KindTable::word);
+        if (found == tables.end()) return;
+        show(
+            found->rows, row_keys,
+            [](const RecordRow& row) { return row.at().value_or(CodeLocation{}); },
+            [&](const auto& list) { printer_.table(list, *found); });
+    }
+
     // Whether the list that was shown last had no entry.
     bool was_empty() const { return was_empty_; }
 
@@ -224,11 +239,11 @@ std::vector<std::string_view> names_of(const Keys& keys) {
 struct ListRow {
     std::string_view name, plural;
     std::vector<std::string_view> keys;
-    void (FullLists::*print)();
+    void (FullLists::*print)();  // null: FullLists::table()
 };
 
-std::span<const ListRow> list_rows() {
-    static const std::array rows{
+std::vector<ListRow> all_rows() {
+    std::vector<ListRow> rows{
         ListRow{"function", "functions", names_of(function_keys), &FullLists::functions},
         ListRow{"path", "paths", names_of(path_keys), &FullLists::paths},
         ListRow{"edge", "edges", names_of(branch_keys), &FullLists::branches},
@@ -239,6 +254,13 @@ std::span<const ListRow> list_rows() {
         ListRow{"hazard", "hazards", names_of(hazard_keys), &FullLists::hazards},
         ListRow{"address", "addresses of loads", names_of(address_keys), &FullLists::addresses},
         ListRow{"stream", "data streams", names_of(stream_keys), &FullLists::streams}};
+    for (const KindTable& table : kind_tables(Profile{}))
+        rows.push_back({table.word, table.names.plural, names_of(row_keys), nullptr});
+    return rows;
+}
+
+std::span<const ListRow> list_rows() {
+    static const auto rows = all_rows();
     return rows;
 }
 
@@ -274,7 +296,7 @@ void print_lists(const Profile& profile, SymbolSource& symbols, const ListReques
     FullLists lists(profile, symbols, request, page);
     for (const std::string& name : request.by) {
         const ListRow& row = *find_row(name);
-        (lists.*row.print)();
+        row.print ? (lists.*row.print)() : lists.table(row.name);
         if (!lists.was_empty()) continue;
         page.line(fmt::format("no {}{}", row.plural,
                               request.filter.empty()

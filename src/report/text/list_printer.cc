@@ -236,4 +236,35 @@ void ListPrinter::methods(std::span<const Method* const> list) {
                    module_name(profile_.modules, method->entry.module));
 }
 
+// Places by name, the callers of a list behind each other. Empty where a cell is.
+std::string ListPrinter::cell_text(const RecordCell& cell) {
+    if (const auto* text = std::get_if<std::string>(&cell.content)) return printable(*text);
+    if (const auto* count = std::get_if<std::optional<std::uint64_t>>(&cell.content))
+        return *count ? fmt::format("{} {}", count_text(**count), cell.name) : "";
+    if (const auto* place = std::get_if<std::optional<CodeLocation>>(&cell.content))
+        return *place ? name(**place) : "";
+    std::string names;
+    for (const CodeLocation at : std::get<std::vector<CodeLocation>>(cell.content))
+        names += (names.empty() ? "" : " < ") + name(at);
+    return names;
+}
+
+// What rows are sorted by stands in front, and not again behind that.
+void ListPrinter::table(std::span<const RecordRow> list, const KindTable& table) {
+    if (list.empty()) return;
+    double all = 0;
+    for (const RecordRow& row : table.rows) all += static_cast<double>(row.heat);
+    page_.title(table.names.title);
+    for (const RecordRow& row : list) {
+        std::string line =
+            fmt::format("{:>7} {:>8}", percent(ratio(static_cast<double>(row.heat), all)),
+                        count_text(row.heat));
+        for (const RecordCell& cell : row.cells) {
+            if (cell.name == "count" || cell.name == "error") continue;
+            if (const auto text = cell_text(cell); !text.empty()) line += "  " + text;
+        }
+        page_.line(line, row.at() ? source_if_wide(*row.at()) : "");
+    }
+}
+
 }  // namespace shadowprof

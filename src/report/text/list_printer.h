@@ -4,6 +4,7 @@
 #include <span>
 
 #include "report/hot_lists.h"
+#include "report/kind_table.h"
 #include "report/text/facts_text.h"
 #include "report/text/text_page.h"
 
@@ -29,6 +30,8 @@ class ListPrinter {
     void loads(std::span<const LoadLatency* const> list);
     void calls(std::span<const CallPair* const> list);
     void methods(std::span<const Method* const> list);
+    // Some rows of `table`.
+    void table(std::span<const RecordRow> list, const KindTable& table);
 
   private:
     std::string margin(const std::optional<double>& error) const {
@@ -52,6 +55,7 @@ class ListPrinter {
     std::string with_instruction(std::string left, CodeLocation at, const std::string& facts,
                                  const std::string& right);
     void path(const HotPath& path, std::size_t margins);
+    std::string cell_text(const RecordCell& cell);
     std::string functions_of(const DataStream& stream);
 
     const Profile& profile_;

@@ -233,7 +233,7 @@ Result<SampleTaken> LatencySessions::settle(SampledProcess& process, LatencyShot
     if (shot.loads) account(process, shot);
     if (shot.later) return SampleTaken{.kind = SampleTaken::Kind::later};
     return SampleTaken{.kind = SampleTaken::Kind::over,
-                       .counts = shot.was_timed && !options_.profiles.any_of_samples()};
+                       .counts = shot.was_timed && !options_.profiles.has_any_of_samples()};
 }
 
 void LatencySessions::account(const SampledProcess& process, const LatencyShot& shot) {

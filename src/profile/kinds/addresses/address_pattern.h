@@ -10,7 +10,9 @@
 
 #include "profile/code_location.h"
 #include "profile/count_limits.h"
+#include "profile/kinds/difference.h"
 #include "profile/kinds/fields.h"
+#include "profile/kinds/hazards/hazard.h"
 
 namespace shadowprof {
 
@@ -36,6 +38,13 @@ inline void add(AddressMoves& sum, const AddressMoves& a) {
     add_moves(sum.chased, a.chased);
     add_moves(sum.irregular, a.irregular);
     for (const auto& [distance, count] : a.strides) add_moves(sum.strides[distance], count);
+}
+
+inline void subtract(AddressMoves& moves, const AddressMoves& earlier) {
+    subtract(moves.constant, earlier.constant);
+    subtract(moves.chased, earlier.chased);
+    subtract(moves.irregular, earlier.irregular);
+    subtract(moves.strides, earlier.strides);
 }
 
 // The patterns as profiles name them, and what counts for each.
@@ -104,6 +113,10 @@ inline void add(AddressPattern& sum, const AddressPattern& a) {
     add(sum.moves, a.moves);
 }
 
+inline void subtract(AddressPattern& pattern, const AddressPattern& earlier) {
+    subtract(pattern.moves, earlier.moves);
+}
+
 void fields(auto& visitor, Like<AddressPattern> auto& a) {
     visitor.location("at", a.at);
     fields(visitor, a.moves);
@@ -112,6 +125,7 @@ void fields(auto& visitor, Like<AddressPattern> auto& a) {
 struct AddressList {
     using Record = AddressPattern;
     static constexpr std::string_view name = "addresses";
+    using CollectedWith = HazardList;
     static auto& of(auto& profile) { return profile.addresses; }
 };
 

@@ -8,6 +8,7 @@
 
 #include "profile/code_location.h"
 #include "profile/kinds/fields.h"
+#include "profile/kinds/kind_option.h"
 #include "profile/kinds/sums.h"
 
 namespace shadowprof {
@@ -35,6 +36,7 @@ void fields(auto& visitor, Like<CallPair> auto& c) {
 struct CallList {
     using Record = CallPair;
     static constexpr std::string_view name = "calls";
+    static constexpr KindOption option{.word = "call", .is_usual = true};
     static auto& of(auto& profile) { return profile.calls; }
 };
 

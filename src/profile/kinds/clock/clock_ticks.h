@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "profile/code_location.h"
+#include "profile/kinds/difference.h"
 #include "profile/kinds/fields.h"
 
 namespace shadowprof {
@@ -29,6 +30,14 @@ inline std::uint64_t heat(const ClockTicks& c) {
 inline void add(ClockTicks& sum, const ClockTicks& c) {
     sum.ticks += c.ticks;
     sum.time_ns += c.time_ns;
+}
+
+inline void subtract(ClockTicks& ticks, const ClockTicks& earlier) {
+    subtract(ticks.ticks, earlier.ticks);
+    subtract(ticks.time_ns, earlier.time_ns);
+}
+inline bool is_empty(const ClockTicks& c) {
+    return c.ticks == 0;
 }
 
 void fields(auto& visitor, Like<ClockTicks> auto& c) {

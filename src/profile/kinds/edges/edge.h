@@ -9,6 +9,7 @@
 
 #include "profile/code_location.h"
 #include "profile/kinds/fields.h"
+#include "profile/kinds/kind_option.h"
 #include "profile/kinds/sums.h"
 
 namespace shadowprof {
@@ -48,6 +49,7 @@ void fields(auto& visitor, Like<Edge> auto& e) {
 struct EdgeList {
     using Record = Edge;
     static constexpr std::string_view name = "edges";
+    static constexpr KindOption option{.word = "edge", .is_usual = true};
     static auto& of(auto& profile) { return profile.edges; }
 };
 

@@ -9,7 +9,9 @@
 #include <type_traits>
 
 #include "profile/code_location.h"
+#include "profile/kinds/difference.h"
 #include "profile/kinds/fields.h"
+#include "profile/kinds/kind_option.h"
 
 namespace shadowprof {
 
@@ -47,6 +49,11 @@ inline void add(Hazard& sum, const Hazard& h) {
     sum.executions += h.executions;
 }
 
+inline void subtract(Hazard& hazard, const Hazard& earlier) {
+    subtract(hazard.count, earlier.count);
+    subtract(hazard.executions, earlier.executions);
+}
+
 template <Like<Hazard> T>
 void fields(auto& visitor, T& h) {
     visitor.choice("kind", h.kind, hazard_kind_names);
@@ -63,6 +70,7 @@ void fields(auto& visitor, T& h) {
 struct HazardList {
     using Record = Hazard;
     static constexpr std::string_view name = "hazards";
+    static constexpr KindOption option{.word = "hazard"};
     static auto& of(auto& profile) { return profile.hazards; }
 };
 

@@ -12,7 +12,9 @@
 
 #include "profile/code_location.h"
 #include "profile/kinds/addresses/address_pattern.h"
+#include "profile/kinds/difference.h"
 #include "profile/kinds/fields.h"
+#include "profile/kinds/kind_option.h"
 #include "profile/kinds/latency/cycle_histogram.h"
 
 namespace shadowprof {
@@ -99,6 +101,17 @@ inline void add(LoadLatency& sum, const LoadLatency& l) {
     add(sum.moves, l.moves);
 }
 
+inline void subtract(LoadLatency& load, const LoadLatency& earlier) {
+    subtract(load.timed, earlier.timed);
+    subtract(load.reused, earlier.reused);
+    subtract(load.line_crossings, earlier.line_crossings);
+    subtract(load.page_crossings, earlier.page_crossings);
+    subtract(load.histogram, earlier.histogram);
+    subtract(load.levels, earlier.levels);
+    subtract(load.lost_cycles, earlier.lost_cycles);
+    subtract(load.moves, earlier.moves);
+}
+
 void fields(auto& visitor, Like<LoadLatency> auto& l) {
     visitor.location("at", l.at);
     visitor.derived("count", [&] { return l.count(); });
@@ -118,6 +131,7 @@ void fields(auto& visitor, Like<LoadLatency> auto& l) {
 struct LatencyList {
     using Record = LoadLatency;
     static constexpr std::string_view name = "latency";
+    static constexpr KindOption option{.word = "latency", .is_of_samples = false};
     static auto& of(auto& profile) { return profile.latency; }
     static constexpr std::string_view host_name = "latency_host";
     static auto& host_of(auto& profile) { return profile.latency_host; }

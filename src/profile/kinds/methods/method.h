@@ -7,7 +7,10 @@
 #include <tuple>
 
 #include "profile/code_location.h"
+#include "profile/kinds/calls/call_pair.h"
+#include "profile/kinds/edges/edge.h"
 #include "profile/kinds/fields.h"
+#include "profile/kinds/kind_option.h"
 #include "profile/kinds/sums.h"
 
 namespace shadowprof {
@@ -52,6 +55,8 @@ void fields(auto& visitor, Like<Method> auto& m) {
 struct MethodList {
     using Record = Method;
     static constexpr std::string_view name = "methods";
+    static constexpr KindOption option{.word = "method"};
+    using DerivedFrom = std::tuple<EdgeList, CallList>;
     static auto& of(auto& profile) { return profile.methods; }
 };
 

@@ -9,6 +9,7 @@
 
 #include "profile/code_location.h"
 #include "profile/kinds/fields.h"
+#include "profile/kinds/kind_option.h"
 #include "profile/kinds/sums.h"
 
 namespace shadowprof {
@@ -36,6 +37,7 @@ void fields(auto& visitor, Like<Path> auto& p) {
 struct PathList {
     using Record = Path;
     static constexpr std::string_view name = "paths";
+    static constexpr KindOption option{.word = "path", .is_usual = true};
     static auto& of(auto& profile) { return profile.paths; }
 };
 

@@ -88,6 +88,9 @@ void settle(ProbeProfile& probe);
 // Needs two of the same probe, with locations in the same modules.
 void add(ProbeProfile& sum, const ProbeProfile& more);
 
+// What each saw since. Needs the same probes in the same order.
+void subtract_probes(std::vector<ProbeProfile>& probes, const std::vector<ProbeProfile>& earlier);
+
 inline auto identity(const ProbeProfile& p) {
     return std::tie(p.name, p.text, p.reducer, p.value, p.key);
 }
@@ -160,6 +163,7 @@ struct ProbeList {
     static auto& of(auto& profile) { return profile.probes; }
     // After its locations have changed.
     static void settle_moved(ProbeProfile& probe) { settle(probe); }
+    static constexpr auto subtract_all = subtract_probes;
 };
 
 }  // namespace shadowprof

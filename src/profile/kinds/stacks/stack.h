@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "profile/code_location.h"
+#include "profile/kinds/difference.h"
 #include "profile/kinds/fields.h"
 #include "profile/kinds/sums.h"
 
@@ -38,6 +39,16 @@ inline void add(Stack& sum, const Stack& s) {
     add_error(sum.error, s.error);
     sum.time_ns += s.time_ns;
     add_error(sum.time_error_ns, s.time_error_ns);
+}
+
+inline void subtract(Stack& stack, const Stack& earlier) {
+    subtract(stack.instructions, earlier.instructions);
+    subtract(stack.samples, earlier.samples);
+    subtract(stack.time_ns, earlier.time_ns);
+    if (stack.time_ns == 0) stack.time_error_ns.reset();
+}
+inline bool is_empty(const Stack& s) {
+    return s.instructions == 0 && s.samples == 0 && s.time_ns == 0;
 }
 
 void fields(auto& visitor, Like<Stack> auto& s) {

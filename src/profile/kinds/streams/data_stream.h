@@ -10,6 +10,7 @@
 #include "profile/code_location.h"
 #include "profile/count_limits.h"
 #include "profile/kinds/fields.h"
+#include "profile/kinds/kind_option.h"
 #include "profile/kinds/streams/stream_limits.h"
 
 namespace shadowprof {
@@ -51,7 +52,9 @@ void fields(auto& visitor, Like<DataStream> auto& s) {
 struct StreamList {
     using Record = DataStream;
     static constexpr std::string_view name = "streams";
+    static constexpr KindOption option{.word = "stream"};
     static auto& of(auto& profile) { return profile.streams; }
+    static constexpr std::string_view of_whole_run_alone = "data streams";
 };
 
 }  // namespace shadowprof

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "profile/kinds/fields.h"
 
@@ -35,6 +36,10 @@ inline void add(ThreadProfile& sum, const ThreadProfile& t) {
     sum.time_ns += t.time_ns;
 }
 
+// What each had since. One may have another name by now.
+void subtract_threads(std::vector<ThreadProfile>& threads,
+                      const std::vector<ThreadProfile>& earlier);
+
 void fields(auto& visitor, Like<ThreadProfile> auto& t) {
     visitor.integer("pid", t.pid);
     visitor.integer("tid", t.tid);
@@ -49,6 +54,7 @@ struct ThreadList {
     static constexpr std::string_view name = "threads";
     static auto& of(auto& profile) { return profile.threads; }
     static constexpr bool is_kept_whole = true;
+    static constexpr auto subtract_all = subtract_threads;
 };
 
 }  // namespace shadowprof

@@ -12,6 +12,7 @@
 #include "base/value_type.h"
 #include "profile/code_location.h"
 #include "profile/kinds/fields.h"
+#include "profile/kinds/kind_option.h"
 #include "profile/kinds/values/value_text.h"
 
 namespace shadowprof {
@@ -80,6 +81,8 @@ inline std::uint64_t heat(const CallerValues& v) {
 // Estimates add up, their errors by squares (profile/kinds/values/hotlist.h).
 void add(ValueProfile& sum, const ValueProfile& v);
 void add(CallerValues& sum, const CallerValues& v);
+// The values since. They have no TNV tables.
+void subtract_values(std::vector<ValueProfile>& values, const std::vector<ValueProfile>& earlier);
 
 // Values of one type, as profiles spell them.
 class TopValueFields {
@@ -155,7 +158,9 @@ void fields(Visitor& visitor, Like<ValueProfile> auto& v) {
 struct ValueList {
     using Record = ValueProfile;
     static constexpr std::string_view name = "values";
+    static constexpr KindOption option{.word = "value", .is_usual = true};
     static auto& of(auto& profile) { return profile.values; }
+    static constexpr auto subtract_all = subtract_values;
 };
 
 }  // namespace shadowprof

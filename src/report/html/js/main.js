@@ -21,8 +21,8 @@ const views = [
     {key: 'probes', title: 'Probes', show: showProbes},
     {key: 'syscalls', title: 'System calls', show: showSyscalls},
 ];
-const viewKeys = '123456789abcdeg';
-const available = () => views.filter(
+const viewKeys = '123456789abcdeghilmqrtuv';
+const available = () => [...views, ...kindViews()].filter(
     (view) =>
         view.has ? view.has() : ['overview', 'functions'].includes(view.key) || hasPart(view.key));
 
@@ -57,7 +57,7 @@ function drawHead() {
     byId('views').append(...shownViews.map(
         (view, i) => node(
             'a', {href: `#view=${view.key}`, 'data-view': view.key}, view.title,
-            node('kbd', {'aria-hidden': 'true'}, viewKeys[i]))));
+            node('kbd', {'aria-hidden': 'true'}, viewKeys[i] || ''))));
 }
 
 const keyHelp = [

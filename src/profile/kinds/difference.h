@@ -1,0 +1,76 @@
+// What a later profile of a run has beyond an earlier one.
+//
+// subtract(later, earlier) takes off what was there before, and is_empty(later) tells whether
+// nothing is left. Bounded tables forget: a later count may be smaller, and is 0 then.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <type_traits>
+#include <vector>
+
+#include "profile/join.h"
+#include "profile/kinds/sums.h"
+
+namespace shadowprof {
+
+inline void subtract(std::uint64_t& count, std::uint64_t earlier) {
+    count -= std::min(count, earlier);
+}
+inline void subtract(double& amount, double earlier) {
+    amount = std::max(amount - earlier, 0.0);
+}
+
+template <typename Key, typename Count>
+void subtract(std::map<Key, Count>& counts, const std::map<Key, Count>& earlier) {
+    for (const auto& [key, count] : earlier)
+        if (const auto it = counts.find(key); it != counts.end()) subtract(it->second, count);
+    std::erase_if(counts, [](const auto& each) { return each.second == Count{}; });
+}
+
+// Errors stay: those of the earlier counts are among them.
+template <Counted Record>
+void subtract(Record& record, const Record& earlier) {
+    subtract(record.count, earlier.count);
+}
+
+template <typename Record>
+bool is_empty(const Record& record) {
+    return heat(record) == decltype(heat(record)){};
+}
+
+// Needs lists that have each record once.
+template <typename Record>
+void subtract_list(std::vector<Record>& list, const std::vector<Record>& earlier) {
+    std::vector<const Record*> sorted;
+    for (const Record& record : earlier) sorted.push_back(&record);
+    const auto less = [](const auto& a, const auto& b) { return identity(a) < identity(b); };
+    std::ranges::sort(sorted, [&](const Record* a, const Record* b) { return less(*a, *b); });
+    for (Record& record : list) {
+        const auto it = std::ranges::lower_bound(
+            sorted, record, less, [](const Record* each) -> const Record& { return *each; });
+        if (it != sorted.end() && identity(**it) == identity(record)) subtract(record, **it);
+    }
+    std::erase_if(list, [](const Record& record) { return is_empty(record); });
+    join_and_sort(list);
+}
+
+// Counts are estimated: a value that the earlier list does not name may have had as many as
+// `absent_error` says. A count that is not above its error is not known to have come since.
+template <typename Top>
+void subtract_top(std::vector<Top>& top, const std::vector<Top>& earlier, double absent_error) {
+    for (Top& each : top) {
+        const auto it = std::ranges::find(earlier, each.value, &Top::value);
+        const bool is_known = it != earlier.end();
+        if (is_known) subtract(each.count, it->count);
+        each.error = std::hypot(each.error, is_known ? it->error : absent_error);
+    }
+    std::erase_if(top, [](const Top& each) {
+        return each.count == 0 || static_cast<double>(each.count) < each.error;
+    });
+    std::ranges::stable_sort(top, std::ranges::greater{}, &Top::count);
+}
+
+}  // namespace shadowprof

@@ -1,0 +1,61 @@
+// Kinds of profiles that have no view of their own: tables of their fields.
+
+// A row is what it is sorted by, then a cell of each column.
+function kindColumn({name, type}, index) {
+    const title = `${name[0].toUpperCase()}${name.slice(1).replaceAll('_', ' ')}`;
+    const cell = (row) => row[index + 1];
+    if (type === 'place')
+        return {
+            title,
+            class: 'place',
+            rising: true,
+            value: (row) => cell(row) === null ? '' : placeText(cell(row)),
+            cell: (row) => cell(row) === null ? '' : placeLink(cell(row))
+        };
+    if (type === 'count')
+        return {
+            title,
+            number: true,
+            value: (row) => cell(row) || 0,
+            cell: (row) => cell(row) === null ? '' : exactCount(cell(row))
+        };
+    if (type === 'text') return {title, rising: true, value: cell, cell};
+    return {
+        title,
+        class: 'place',
+        cell: (row) => cell(row).map((place, i) => [i === 0 ? '' : ' < ', placeLink(place)])
+    };
+}
+
+function kindRowText(table, row) {
+    return table.columns
+        .map(({type}, i) => {
+            const cell = row[i + 1];
+            if (type === 'place') return cell === null ? '' : placeText(cell);
+            return type === 'places' ? cell.map(placeText).join(' ') : String(cell);
+        })
+        .join(' ');
+}
+
+function showKind(container, table) {
+    const columns = table.columns.map(kindColumn);
+    const {sum, plural} = table;
+    showTable(container, table.title, shownText(table, plural, 'all of them'), {
+        rows: table.rows,
+        text: (row) => kindRowText(table, row),
+        columns: [
+            column.share('Share', (row) => ratio(row[0], sum), () => undefined, `of all ${plural}`),
+            ...columns.filter((each, i) => table.columns[i].name !== 'error'),
+        ],
+    });
+}
+
+function kindViews() {
+    if (!hasPart('kinds')) return [];
+    return part('kinds').tables.map((table) => ({
+        key: `kind-${table.word}`,
+        title: table.title,
+        show: (container) => showKind(container, table),
+        has: () => true
+    }));
+}
