@@ -9,12 +9,16 @@ _shadowprof_options() {
         grep -oE -- '--[a-z-]+' | sort -u
 }
 
+_shadowprof_kinds() {
+    shadowprof run --help 2>/dev/null | sed -n 's/.*some of \([a-z,]*\), or all.*/all,\1/p' | tr , ' '
+}
+
 # The words that an option takes, where there is a list of them.
 _shadowprof_values() {
     case $1 in
         --mode) echo auto shadow live exact ;;
         --engine) echo emulator ;;
-        --profiles) echo all edge path value call method latency hazard stream ;;
+        --profiles) _shadowprof_kinds ;;
         --threads) echo all main ;;
         --follow-forks|--task-clock|--translate-ahead) echo yes no ;;
         --weight) echo instructions time ;;

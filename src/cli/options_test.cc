@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include "cli/option_texts.h"
+
 namespace shadowprof::options_test {
 namespace {
 

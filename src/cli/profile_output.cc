@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "cli/messages.h"
+#include "cli/option_texts.h"
 #include "cli/terminal.h"
 #include "report/profile_writer.h"
 #include "report/summary.h"

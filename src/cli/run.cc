@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 #include "cli/exit_status.h"
 #include "cli/messages.h"
+#include "cli/option_texts.h"
 #include "cli/probe_places.h"
 #include "cli/profile_output.h"
 #include "cli/shield.h"
