@@ -258,10 +258,16 @@ void Emulator::Run::on_syscall() {
     cpu()[Gpr::rcx] = pc_.value;
     cpu()[Gpr::r11] = cpu().rflags;
     ++result_.syscalls;
+    const bool has_room = note_system_call(e_.tables_[context_.exit_info].last);
     const auto reason = syscalls_.on_syscall(threads_, e_.memory_, elapsed_ns());
     load_state();
     pc_ = cpu().rip;
     if (reason) return end(*reason);
+    if (!has_room) {
+        submit_trace();
+        if (pacer_.finished()) return end(SampleEnd::size);
+        new_buffer();
+    }
     turn_over_ = threads_.is_turn_over();
     if (!is_over()) enter_at(pc_);
 }
@@ -387,6 +393,17 @@ bool Emulator::Run::note_probed() {
                            static_cast<std::size_t>(start_ - cursor));
     }
     return room;
+}
+
+// False if the sink has no room for more.
+bool Emulator::Run::note_system_call(GuestAddress pc) {
+    if (!limits_.notes_system_calls || pacer_.level() == TraceLevel::none) return true;
+    const auto* cursor = reinterpret_cast<std::uint64_t*>(context_.trace_cursor);
+    return sink_.note({.pc = pc,
+                       .value = cpu()[Gpr::rax],
+                       .probe = system_call_note,
+                       .thread = threads_.current()},
+                      static_cast<std::size_t>(start_ - cursor));
 }
 
 // In another buffer the same is announced once more.

@@ -57,6 +57,7 @@ class Emulator::Run {
     void on_awaited();
     bool is_met(const AwaitedState& state);
     bool note_probed();
+    bool note_system_call(GuestAddress pc);
     void on_notes_full();
     void cut_last_record(const GuestPosition& position);
 

@@ -218,6 +218,40 @@ TEST_CASE("a system call goes to the handler and on behind itself") {
     CHECK(ended.call(reinterpret_cast<const void*>(test_syscall)).end == SampleEnd::unsafe_syscall);
 }
 
+TEST_CASE("system calls are noted on request, behind the words of their block") {
+    const auto* function = reinterpret_cast<const void*>(test_syscall);
+    const auto instruction = reinterpret_cast<std::uint64_t>(test_after_syscall) - 2;
+    for (const auto level : {TraceLevel::blocks, TraceLevel::values, TraceLevel::references})
+        for (const std::size_t room : {1u, 1u << 30})
+            for (const bool returns : {true, false}) {
+                CAPTURE(int(level));
+                CAPTURE(room);
+                CAPTURE(returns);
+                TestGuest guest;
+                guest.trace_at(level);
+                guest.limits.notes_system_calls = true;
+                guest.sink.notes_room = room;
+                if (returns)
+                    guest.syscalls.on_call = [](CpuState&, GuestSpace&) { return std::nullopt; };
+                const auto result = guest.call(function);
+                CHECK(TestGuest::returned(result) == returns);
+                REQUIRE(guest.sink.notes.size() == 1);
+                const auto& [record, words] = guest.sink.notes[0];
+                CHECK(record.probe == system_call_note);
+                CHECK(record.pc.value == instruction);
+                CHECK(record.value == 39);
+                CHECK(words > 0);
+                CHECK((words < guest.sink.recorded.size()) == returns);
+            }
+    TestGuest silent;
+    silent.call(function);
+    CHECK(silent.sink.notes.empty());
+    TestGuest untraced;
+    untraced.limits.untraced = untraced.limits.notes_system_calls = true;
+    untraced.call(function);
+    CHECK(untraced.sink.notes.empty());
+}
+
 TEST_CASE("code that rewrites itself runs as rewritten") {
     // mov byte [rip + 1], 42 ; mov eax, 1 (its immediate is what is written) ; ret
     static constexpr std::array<std::uint8_t, 13> code = {0xc6, 0x05, 0x01, 0, 0, 0,   42,

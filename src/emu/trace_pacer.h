@@ -46,6 +46,8 @@ struct RunLimits {
     std::uint64_t seed = 0;
     // Superblocks are found but not made: Emulator::translate_ahead() does that.
     bool defers_superblocks = false;
+    // Each system call is noted in the trace (system_call_note).
+    bool notes_system_calls = false;
     // Runs at TraceLevel::none: the limits above do not hold, and no instruction is counted.
     bool untraced = false;
 };

@@ -113,8 +113,7 @@ Result<void> ExactRun::follow(Target& target, const ProgressListener& on_progres
     TraceConsumer consumer(*collecting_);
     auto next_progress = begin_ + progress_period;
     IntervalOptions options{.comparison = MemoryComparison::in_a_share_of_time,
-                            .values = options_.profiles.has<ValueList>(),
-                            .references = options_.profiles.has_any_of(reference_kinds),
+                            .profiles = options_.profiles,
                             .windows = options_.windows,
                             .seed = seed_,
                             .probes = &*probes_};

@@ -93,8 +93,10 @@ void IntervalRun::set_levels(RunLimits& limits) {
         // Intervals may be short, and alike: each begins elsewhere between two windows.
         limits.seed = mix64(options_.seed ^ stats_.intervals);
     } else {
-        limits.value_instructions = options_.values ? RunLimits::unlimited : 0;
-        limits.reference_instructions = options_.references ? RunLimits::unlimited : 0;
+        const ProfileKinds& traced = options_.profiles;
+        if (traced.has<ValueList>()) limits.value_instructions = RunLimits::unlimited;
+        if (traced.has_any_of(reference_kinds))
+            limits.reference_instructions = RunLimits::unlimited;
     }
 }
 

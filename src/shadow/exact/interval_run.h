@@ -50,8 +50,8 @@ enum class MemoryComparison : std::uint8_t {
 
 struct IntervalOptions {
     MemoryComparison comparison = MemoryComparison::each_interval;
-    bool values = false;                   // trace the results of all instructions
-    bool references = false;               // trace all accesses to memory; not both
+    // What is traced: not both values and references, unless in windows.
+    ProfileKinds profiles = ProfileKinds::none();
     std::optional<WindowOptions> windows;  // only in such windows, if any; then both can be
     std::uint64_t seed = 0;                // of the distances between them
     WorkerProbes* probes = nullptr;        // of the worker; null: there are none

@@ -78,6 +78,12 @@ void PathGraph::contexts(NodeId from, std::span<const BlockToken> stream,
     }
 }
 
+ContextId PathGraph::last_context(NodeId from, std::span<const BlockToken> stream) {
+    if (stream.empty()) return nodes_[from].last_context;
+    contexts(from, stream, contexts_);
+    return contexts_.back();
+}
+
 // The length of the path that `stream` begins with; 0 if the stream is too short to tell.
 std::size_t PathGraph::path_end(std::span<const BlockToken> stream, std::size_t open) const {
     for (std::size_t i = std::max<std::size_t>(open, 1); i < stream.size(); ++i) {

@@ -54,6 +54,8 @@ class PathGraph {
     // The contexts that blocks execute in which follow `from`, one for each.
     void contexts(NodeId from, std::span<const BlockToken> stream,
                   std::vector<ContextId>& contexts);
+    // That of the last of them; of `from` if there are none.
+    ContextId last_context(NodeId from, std::span<const BlockToken> stream);
     // The call sites of the innermost `most` calls in progress, innermost first.
     std::vector<CodeLocation> callers(ContextId context, std::size_t most) const {
         return stacks_.callers(context, most);
@@ -140,6 +142,7 @@ class PathGraph {
     // Sums of what is folded. All are zero in between.
     TouchedSums<NodeId> visits_;
     TouchedSums<PathId> path_counts_;
+    std::vector<ContextId> contexts_;  // scratch
     TouchedSums<ContextId> context_instructions_, context_samples_;
 };
 
