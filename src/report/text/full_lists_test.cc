@@ -104,6 +104,23 @@ TEST_CASE("every list can be shown of a profile that has something in every part
         CHECK_MESSAGE(!has(printed({.by = {std::string(name)}}, profile), "no "), name);
 }
 
+TEST_CASE("a kind without a list of its own is a table of its fields") {
+    Profile profile = sample_profile();
+    const CodeLocation beta{0, 0x1100}, elsewhere{0, 0x9000};
+    profile.system_calls = {{beta, "read", {elsewhere, elsewhere}, 30},
+                            {elsewhere, "write", {}, 10}};
+    const auto text = printed({.by = {"syscall"}}, profile);
+    CHECK(has(text, "System calls, by how often they are made"));
+    CHECK(has(text, "  75.0%       30  read  "));
+    CHECK(has(text, " < "));
+    CHECK(text.find("read") < text.find("write"));
+    CHECK(printed({.by = {"syscall"}, .top = 1}, profile).find("write") == std::string::npos);
+    CHECK(has(printed({.by = {"syscall"}, .top = 1}, profile), "and 1 more"));
+    const auto chosen = printed({.by = {"syscall"}, .filter = "no_such_function"}, profile);
+    CHECK(has(chosen, "no system calls in functions 'no_such_function'"));
+    CHECK(has(printed({.by = {"syscall"}, .sort = "name"}, profile), "read"));
+}
+
 TEST_CASE("unknown lists and keys are refused with what there is") {
     const auto refused = [](ListRequest request) {
         const auto result = check(request);

@@ -236,17 +236,28 @@ void ListPrinter::methods(std::span<const Method* const> list) {
                    module_name(profile_.modules, method->entry.module));
 }
 
-// Places by name, the callers of a list behind each other. Empty where a cell is.
-std::string ListPrinter::cell_text(const RecordCell& cell) {
+// The first places of a list, as many as there is room for.
+std::string ListPrinter::places_text(std::span<const CodeLocation> places, std::size_t width) {
+    constexpr std::string_view behind = " < ", more = " < ..";
+    std::string names;
+    for (const CodeLocation at : places) {
+        const auto next = name(at);
+        const auto taken = columns(names) + behind.size() + columns(next);
+        if (!names.empty() && taken + more.size() > width) return names += more;
+        if (!names.empty()) names += behind;
+        names += next;
+    }
+    return names;
+}
+
+// Empty where the cell is.
+std::string ListPrinter::cell_text(const RecordCell& cell, std::size_t width) {
     if (const auto* text = std::get_if<std::string>(&cell.content)) return printable(*text);
     if (const auto* count = std::get_if<std::optional<std::uint64_t>>(&cell.content))
         return *count ? fmt::format("{} {}", count_text(**count), cell.name) : "";
     if (const auto* place = std::get_if<std::optional<CodeLocation>>(&cell.content))
         return *place ? name(**place) : "";
-    std::string names;
-    for (const CodeLocation at : std::get<std::vector<CodeLocation>>(cell.content))
-        names += (names.empty() ? "" : " < ") + name(at);
-    return names;
+    return places_text(std::get<std::vector<CodeLocation>>(cell.content), width);
 }
 
 // What rows are sorted by stands in front, and not again behind that.
@@ -256,14 +267,17 @@ void ListPrinter::table(std::span<const RecordRow> list, const KindTable& table)
     for (const RecordRow& row : table.rows) all += static_cast<double>(row.heat);
     page_.title(table.names.title);
     for (const RecordRow& row : list) {
+        const auto where = row.at() ? source_if_wide(*row.at()) : "";
+        const auto room = page_.width() - std::min(columns(where) + 2, page_.right_width() + 2);
         std::string line =
             fmt::format("{:>7} {:>8}", percent(ratio(static_cast<double>(row.heat), all)),
                         count_text(row.heat));
         for (const RecordCell& cell : row.cells) {
             if (cell.name == "count" || cell.name == "error") continue;
-            if (const auto text = cell_text(cell); !text.empty()) line += "  " + text;
+            const auto left = room - std::min(room, columns(line) + 2);
+            if (const auto text = cell_text(cell, left); !text.empty()) line += "  " + text;
         }
-        page_.line(line, row.at() ? source_if_wide(*row.at()) : "");
+        page_.line(line, where);
     }
 }
 
