@@ -38,6 +38,8 @@ class RandomProfiles {
         for (std::uint64_t i = below(9); i > 0; --i) p.hazards.push_back(hazard(p));
         for (std::uint64_t i = below(9); i > 0; --i) p.addresses.push_back({location(p), moves()});
         for (std::uint64_t i = below(9); i > 0; --i) p.streams.push_back(stream(p));
+        for (std::uint64_t i = below(9); i > 0; --i)
+            p.system_calls.push_back({location(p), word(), {location(p)}, count()});
         for (std::uint64_t i = below(9); i > 0; --i) p.latency.push_back(load(p));
         for (std::uint64_t i = below(5); i > 0; --i) p.probes.push_back(probe(p));
         if (below(2) == 0) p.latency_host = LatencyHost{.step_cycles = 1 + below(8) / 7};

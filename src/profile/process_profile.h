@@ -63,6 +63,7 @@ class ProcessProfile {
     struct Gathered {
         ValueTotals values;
         ReferenceTotals references;
+        SystemCallTotals system_calls;
         std::vector<ProbeProfile> probes;
     };
     Gathered gather();

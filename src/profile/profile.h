@@ -20,6 +20,7 @@
 #include "profile/kinds/probes/probe_profile.h"
 #include "profile/kinds/stacks/stack.h"
 #include "profile/kinds/streams/data_stream.h"
+#include "profile/kinds/system_calls/system_call.h"
 #include "profile/kinds/threads/thread_profile.h"
 #include "profile/kinds/values/value_profile.h"
 
@@ -207,6 +208,7 @@ struct Profile {
     std::vector<Hazard> hazards;
     std::vector<AddressPattern> addresses;
     std::vector<DataStream> streams;
+    std::vector<SystemCall> system_calls;
     std::vector<LoadLatency> latency;  // by lost cycles
     std::optional<LatencyHost> latency_host;
     std::vector<ProbeProfile> probes;

@@ -153,12 +153,22 @@ BatchResult SampleCollector::add(std::uint32_t thread, std::span<const std::uint
 void SampleCollector::add_probed(const ProbeRecord& record) {
     const std::lock_guard lock(mutex_);
     assert(in_sample_);
-    if (record.probe >= probes_.size()) return;
+    const bool is_call = record.probe == system_call_note;
+    if (!is_call && record.probe >= probes_.size()) return;
     turn_to(record.thread);
+    if (is_call) return add_system_call(record);
     auto& probed = threads_[current_].probed;
     if (!probed.empty() && (probed.back().pc != record.pc || probed.back().probe >= record.probe))
         probed.clear();
     probed.push_back(record);
+}
+
+// What was skipped does not count.
+void SampleCollector::add_system_call(const ProbeRecord& record) {
+    if (threads_[current_].skip_instructions != 0) return;
+    const auto context = graph_.last_context(follower_.node(), follower_.pending());
+    system_calls_.add(resolver_->resolve(record.pc), record.value,
+                      graph_.callers(context, SystemCallTotals::most_callers), weight_);
 }
 
 // What was skipped does not count.
@@ -175,6 +185,11 @@ void SampleCollector::settle_probed(const TraceRecord& next,
         if (id != no_caller) caller = callers_.table()[id].front();
     }
     for (const ProbeRecord& record : probed) probes_.add(record, at, caller);
+}
+
+SystemCallTotals SampleCollector::system_calls() {
+    const std::lock_guard lock(mutex_);
+    return system_calls_;
 }
 
 std::vector<ProbeProfile> SampleCollector::probed() {

@@ -14,6 +14,7 @@
 #include "profile/burst_follower.h"
 #include "profile/kinds/paths/path_graph.h"
 #include "profile/kinds/probes/probe_totals.h"
+#include "profile/kinds/system_calls/system_call_totals.h"
 #include "profile/kinds/values/value_bank.h"
 #include "profile/module_table.h"
 #include "profile/record_follower.h"
@@ -99,8 +100,8 @@ class SampleCollector {
     void begin_thread(std::uint32_t thread, std::span<const GuestAddress> stack);
     BatchResult add(std::uint32_t thread, std::span<const std::uint64_t> batch,
                     const BlockTable& table);
-    // What a probe saw before the next record of the thread is executed, if that begins there.
-    // Hostile.
+    // What a probe saw before the next record of the thread is executed, if that begins there; or a
+    // system call behind the last record (system_call_note). Hostile.
     void add_probed(const ProbeRecord& record);
     BatchResult add(std::span<const std::uint64_t> batch, const BlockTable& table) {
         return add(0, batch, table);
@@ -113,6 +114,8 @@ class SampleCollector {
     // Moves what was counted so far to the shared totals' batch, and adds the values to `values`,
     // what references say to `references`.
     void add_to(ValueTotals& values, ReferenceTotals& references);
+    // The system calls that were noted so far.
+    SystemCallTotals system_calls();
     // What probes saw so far, in the order of the probes.
     std::vector<ProbeProfile> probed();
 
@@ -141,6 +144,7 @@ class SampleCollector {
     void take_in_bursts(BurstFollower& bursts, const TraceRecord& record);
     void note_traced(std::uint64_t events);
     void skip(std::span<const BlockToken> blocks);
+    void add_system_call(const ProbeRecord& record);
     void settle_probed(const TraceRecord& next, std::optional<RecordFollower::Place> place);
     double time_of_part_ns() const;
     void note_executed();
@@ -156,6 +160,7 @@ class SampleCollector {
     ValueBank bank_;
     std::optional<ReferenceCollector> references_;
     ProbeTotals probes_;
+    SystemCallTotals system_calls_;
     TraceReader reader_;
     PathGraph graph_;
     RecordFollower follower_;

@@ -49,7 +49,7 @@ def is_optional(path):
                     ("latency_host",)) \
         or path[-1] in ("strides", "by_caller", "absent_error", "compensation",
                         "invariance_lower_bound", "taken_up_again") \
-        or path in (("probes",), ("clock",)) \
+        or path in (("probes",), ("clock",), ("system_calls",)) \
         or path[0] != "clock" and path[-1] in ("time_ns", "time_error_ns") \
         or path[0] == "latency" and path[-1] in LATENCY_DETAILS or path[2:3] == ("levels",)
 
@@ -116,6 +116,10 @@ WRONG = [
     (("addresses", 0, "stride"), "0x8"),
     (("addresses", 0, "counts", "chase"), -1),
     (("streams",), [{"heat": 4, "length": 2, "occurrences": 2, "references": [[0, 16]]}]),
+    (("system_calls", 0, "call"), ""),
+    (("system_calls", 0, "callers"), 4),
+    (("system_calls", 0, "at"), "main"),
+    (("system_calls", 0, "count"), -1),
     (("probes", 0, "reducer"), "top"),
     (("probes", 0, "key"), "address"),
     (("probes", 0, "hits"), -1),

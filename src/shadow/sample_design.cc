@@ -69,8 +69,10 @@ void SampleDesign::expect(SampleJob& job, SampledProcess& process) const {
 }
 
 RunLimits SampleDesign::limits(std::uint64_t instructions, const Target& target) {
-    RunLimits limits{
-        .instructions = instructions, .processors = processors_of(target.pid()), .seed = random_()};
+    RunLimits limits{.instructions = instructions,
+                     .processors = processors_of(target.pid()),
+                     .seed = random_(),
+                     .notes_system_calls = settings_.profiles().has<SystemCallList>()};
     if (const auto windows = settings_.windows()) {
         limits.value_events = windows->value_length;
         limits.reference_events = windows->reference_length;

@@ -25,7 +25,8 @@ namespace shadowprof {
 //                          subtract() and maybe is_empty() (difference.h)
 //   of_whole_run_alone     if it has that: phases do not have it, and a note calls it so
 using Kinds = std::tuple<EdgeList, PathList, StackList, CallList, MethodList, ValueList, HazardList,
-                         AddressList, ThreadList, ClockList, LatencyList, StreamList, ProbeList>;
+                         AddressList, ThreadList, ClockList, LatencyList, StreamList,
+                         SystemCallList, ProbeList>;
 
 // What --profiles has words for, in the order in which they are listed. Such a kind has beside
 // that:
@@ -35,7 +36,7 @@ using Kinds = std::tuple<EdgeList, PathList, StackList, CallList, MethodList, Va
 //   table                  if it has that: TableNames, and reports and pages show it as a table of
 //                          its fields. Else they have a list of its own for it
 using KindsOnRequest = std::tuple<EdgeList, PathList, ValueList, CallList, MethodList, LatencyList,
-                                  StreamList, HazardList>;
+                                  StreamList, HazardList, SystemCallList>;
 
 // Calls visit.operator()<Kind>() for each of a tuple.
 template <typename Tuple, typename Visit>

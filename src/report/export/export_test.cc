@@ -108,6 +108,7 @@ TEST_CASE("csv has a table of each kind, with a row of each record") {
     profile.threads = {{7, 8, "a,b", 2, 100, 0}};
     profile.paths = {{{branch, callee}, 12, 5}};
     profile.streams = {{{{branch, 0x5000}, {callee, 0x6000}}, 6}};
+    profile.system_calls = {{branch, "read", {callee}, 6}};
     profile.clock = {{branch, 3, 1000}};
     auto symbols = awkward_symbols();
     for (const std::string_view name : csv_tables()) {

@@ -148,6 +148,7 @@ inline Profile sample_profile() {
                  {HazardKind::page_split, after, after, 12, 900}};
     p.addresses = {{loop, {.constant = 10, .irregular = 90, .strides = {{-64, 19'000}, {8, 7}}}},
                    {after, {.chased = 700, .irregular = 3}}};
+    p.system_calls = {{branch, "getppid", {loop}, 12}, {branch, "syscall_999", {}, 3}};
     p.streams = {{{{loop, 0x7f0000001000}, {branch, 0x7f0000002008}, {loop, 0x7f0000001040}}, 4000},
                  {{{plain, 0x5008}, {plain, 0x5010}}, 300}};
     p.sampling.counters["stream_references"] = 40'000;

@@ -1,0 +1,39 @@
+// Counts system calls by who makes them, in a bounded space.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include "profile/count_scale.h"
+#include "profile/profile.h"
+
+namespace shadowprof {
+
+class SystemCallTotals {
+  public:
+    // So many callers are told apart, from the innermost on.
+    static constexpr std::size_t most_callers = 8;
+    // Calls in other places or from other callers that come when there are so many are counted
+    // alone.
+    static constexpr std::size_t most_entries = 65536;
+
+    // A call of this number counts `weight` times.
+    void add(CodeLocation at, std::uint64_t number, const std::vector<CodeLocation>& callers,
+             std::uint64_t weight);
+    void add(const SystemCallTotals& more);
+    // Sets the profile's system calls, scaled and the most frequent first, and adds a note if some
+    // were left out.
+    void fill(Profile& profile, const CountScale& scale) const;
+
+  private:
+    using Key = std::tuple<CodeLocation, std::uint64_t, std::vector<CodeLocation>>;
+
+    void add(const Key& key, std::uint64_t count);
+
+    std::map<Key, std::uint64_t> counts_;
+    std::uint64_t left_out_ = 0;
+};
+
+}  // namespace shadowprof

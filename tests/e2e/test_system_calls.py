@@ -1,0 +1,95 @@
+"""System calls by their callers, of a victim whose truth is known by construction: see the comment in
+tests/victims/system_calls.S."""
+
+import collections
+import json
+
+from harness import TestCase, main, victim
+
+OPTIONS = ("--profiles=syscall",)
+# The labels that the calls return to, innermost first: the call, and how often it is made an iteration.
+CALLS = {
+    ("calls_first_return", "calls_often_return"): ("getppid", 1),
+    ("calls_second_return", "calls_often_return"): ("getppid", 1),
+    ("calls_third_return", "calls_often_return"): ("getppid", 1),
+    ("calls_only_return", "calls_seldom_return"): ("getuid", 1),
+}
+
+
+class SystemCalls(TestCase):
+    def calls_of(self, profile):
+        """{(labels of the callers, call): count} of the calls through the victim's instruction."""
+        returns = {address: name for name, address in profile.symbols.items() if name.endswith("_return")}
+        found = collections.Counter()
+        for each in profile["system_calls"]:
+            if profile.name(each["at"]) != "calls_system_call":
+                continue
+            callers = [profile.locations[caller] for caller in each["callers"]]
+            labels = [returns.get(int(place["address"], 16) + 1) for place in callers
+                      if place["module"] == profile.module]
+            found[tuple(filter(None, labels)), each["call"]] += each["count"]
+        return found
+
+    def seen(self, iterations, options, enough=lambda profile: True):
+        done, profile = self.profile_until(
+            enough, lambda factor: (victim("system_calls"), str(iterations * factor)),
+            module=victim("system_calls"), options=(*OPTIONS, *options))
+        self.assertEqual(done.code, 0, done.stderr)
+        return self.calls_of(profile), profile
+
+    def test_exact_runs_see_each_call(self):
+        iterations = 500
+        found, profile = self.seen(iterations, ("--mode=exact",))
+        self.assertEqual(found, {(callers, call): rate * iterations
+                                 for callers, (call, rate) in CALLS.items()})
+        names = {each["call"] for each in profile["system_calls"]}
+        self.assertLessEqual({"getppid", "getuid", "write", "exit_group"}, names)
+
+    def assert_as_often(self, found):
+        """A sample begins and ends amid an iteration, so counts differ by one for each."""
+        self.assertEqual(set(found), {(callers, call) for callers, (call, _) in CALLS.items()})
+        most, least = max(found.values()), min(found.values())
+        self.assertLessEqual(most - least, 0.05 * most, found)
+
+    def test_samples_see_them_in_their_proportion(self):
+        for mode in ("shadow", "live"):
+            with self.subTest(mode=mode):
+                found, _ = self.seen(
+                    200_000, (f"--mode={mode}", "--budget=20%"),
+                    lambda profile: sum(self.calls_of(profile).values()) >= 4000)
+                self.assert_as_often(found)
+
+    def test_they_are_told_of_only_if_asked_for(self):
+        done, profile = self.profile(victim("system_calls"), "1000", options=("--mode=exact", "--profiles=edge"))
+        self.assertEqual(done.code, 0, done.stderr)
+        self.assertEqual(profile["system_calls"], [])
+
+    def test_reports_and_pages_have_them(self):
+        self.seen(100, ("--mode=exact",))
+        report = self.shadowprof("report", "--by=syscall", "--top=0", self.profile_path)
+        self.assertEqual(report.code, 0, report.stderr)
+        line = next(line for line in report.stdout.decode().splitlines() if "getuid" in line)
+        self.assertIn(" 100  getuid  calls_make+0x", line)
+        self.assertIn("calls_seldom+0x", line)
+        page = self.shadowprof("report", "--html=-", self.profile_path)
+        self.assertEqual(page.code, 0, page.stderr)
+        text = page.stdout.decode()
+        mark = 'id="data-kinds">'
+        begin = text.index(mark) + len(mark)
+        tables = json.loads(text[begin:text.index("</script>", begin)])["tables"]
+        self.assertEqual([table["word"] for table in tables], ["syscall"])
+        self.assertEqual([column["name"] for column in tables[0]["columns"]], ["call", "at", "callers", "count"])
+        self.assertIn([100, "getuid"], [row[:2] for row in tables[0]["rows"]])
+
+    def test_merged_profiles_add_up(self):
+        self.seen(100, ("--mode=exact",))
+        merged = self.folder / "merged.json"
+        done = self.shadowprof("merge", "-q", "-o", merged, self.profile_path, self.profile_path)
+        self.assertEqual(done.code, 0, done.stderr)
+        once, twice = (json.loads(path.read_text())["system_calls"] for path in (self.profile_path, merged))
+        count = lambda calls: sum(each["count"] for each in calls if each["call"] == "getuid")
+        self.assertEqual(count(twice), 2 * count(once))
+
+
+if __name__ == "__main__":
+    main()
