@@ -400,7 +400,7 @@ bool Emulator::Run::note_system_call(GuestAddress pc) {
     if (!limits_.notes_system_calls || pacer_.level() == TraceLevel::none) return true;
     const auto* cursor = reinterpret_cast<std::uint64_t*>(context_.trace_cursor);
     return sink_.note({.pc = pc,
-                       .value = cpu()[Gpr::rax],
+                       .value = static_cast<std::uint32_t>(cpu()[Gpr::rax]),
                        .probe = system_call_note,
                        .thread = threads_.current()},
                       static_cast<std::size_t>(start_ - cursor));

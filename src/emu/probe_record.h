@@ -22,10 +22,11 @@ struct ProbeRecord {
     friend bool operator==(const ProbeRecord&, const ProbeRecord&) = default;
 };
 static_assert(sizeof(ProbeRecord) == 40);
-
-// Its `probe` where it tells of a system call instead: `pc` is the instruction, `value` the number.
-// It stands behind the record of the block that ends with the call, which may not return.
-inline constexpr std::uint32_t system_call_note = ~std::uint32_t{0};
 static_assert(sizeof(ProbeRecord) % sizeof(std::uint64_t) == 0);
+
+// ProbeRecord::probe of a record that tells of a system call instead: `pc` is the instruction,
+// `value` the number, of 32 bits as the kernel takes it. It stands behind the record of the block
+// that ends with the call, which may not return.
+inline constexpr std::uint32_t system_call_note = ~std::uint32_t{0};
 
 }  // namespace shadowprof

@@ -38,7 +38,7 @@ ProcessProfile::Gathered ProcessProfile::gather() {
         gathered.probes.push_back(empty_probe_profile(probe));
     for (auto* collector : collectors()) {
         collector->add_to(gathered.values, gathered.references);
-        gathered.system_calls.add(collector->system_calls());
+        collector->add_to(gathered.system_calls);
         const auto probed = collector->probed();
         for (std::size_t i = 0; i < gathered.probes.size(); ++i) add(gathered.probes[i], probed[i]);
     }
@@ -81,7 +81,7 @@ void ProcessProfile::fill(Profile& profile, ErrorsOf errors) {
     } else {
         fill_with_held(profile, clock);
     }
-    gathered.system_calls.fill(profile, scale.value_or(totals_.scale));
+    if (options_.system_calls) gathered.system_calls.fill(profile, scale.value_or(totals_.scale));
     if (options_.references || options_.streams)
         gathered.references.fill(profile, scale.value_or(totals_.scale));
     if (totals_.samples_with_bursts != 0) totals_.bursts.fill(profile, totals_.flow, errors);

@@ -37,6 +37,7 @@ SampleCollector::SampleCollector(BlockRegistry& registry, SharedTotals& totals,
       bank_(options.seed, options.tnv),
       references_(collector_of_references(options)),
       probes_(options.probes.probes(), mix64(options.seed)),
+      counts_system_calls_(options.system_calls),
       reader_(registry, blocks_, options.values ? &bank_ : nullptr,
               references_ ? &*references_ : nullptr),
       graph_(blocks_),
@@ -165,6 +166,7 @@ void SampleCollector::add_probed(const ProbeRecord& record) {
 
 // What was skipped does not count.
 void SampleCollector::add_system_call(const ProbeRecord& record) {
+    if (!counts_system_calls_ || reader_.damaged()) return;
     if (threads_[current_].skip_instructions != 0) return;
     const auto context = graph_.last_context(follower_.node(), follower_.pending());
     system_calls_.add(resolver_->resolve(record.pc), record.value,
@@ -187,9 +189,9 @@ void SampleCollector::settle_probed(const TraceRecord& next,
     for (const ProbeRecord& record : probed) probes_.add(record, at, caller);
 }
 
-SystemCallTotals SampleCollector::system_calls() {
+void SampleCollector::add_to(SystemCallTotals& calls) {
     const std::lock_guard lock(mutex_);
-    return system_calls_;
+    calls.add(system_calls_);
 }
 
 std::vector<ProbeProfile> SampleCollector::probed() {

@@ -43,6 +43,8 @@ struct CollectorOptions {
     std::size_t value_callers = 1;
     // What probes see is kept.
     ProbeSet probes = {};
+    // System calls are, where they are noted.
+    bool system_calls = false;
     // By whom stacks say in which function code executed; it outlives the collectors. Null: by
     // calls, and by jumps into other modules alone.
     FunctionFinder* functions = nullptr;
@@ -56,8 +58,8 @@ struct SampleStart {
     // Executed before anything is counted, in whole blocks; only calls and returns are followed.
     std::uint64_t skip_instructions = 0;
     // At least 1. What the sample counts of control flow counts so often, so that samples which are
-    // taken at varying rates add up to what the program does; so do hazards, address patterns and
-    // streams. Values are not weighted.
+    // taken at varying rates add up to what the program does; so do hazards, address patterns,
+    // streams and system calls. Values are not weighted.
     std::uint32_t weight = 1;
     // Of the program's processor time, that the sample stands for: its instructions share it
     // evenly.
@@ -114,8 +116,8 @@ class SampleCollector {
     // Moves what was counted so far to the shared totals' batch, and adds the values to `values`,
     // what references say to `references`.
     void add_to(ValueTotals& values, ReferenceTotals& references);
-    // The system calls that were noted so far.
-    SystemCallTotals system_calls();
+    // Adds the system calls that were noted so far.
+    void add_to(SystemCallTotals& calls);
     // What probes saw so far, in the order of the probes.
     std::vector<ProbeProfile> probed();
 
@@ -160,6 +162,7 @@ class SampleCollector {
     ValueBank bank_;
     std::optional<ReferenceCollector> references_;
     ProbeTotals probes_;
+    const bool counts_system_calls_;
     SystemCallTotals system_calls_;
     TraceReader reader_;
     PathGraph graph_;

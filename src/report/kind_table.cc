@@ -63,10 +63,4 @@ std::vector<KindTable> kind_tables(const Profile& profile) {
     return tables;
 }
 
-std::vector<std::string_view> tabled_kinds() {
-    std::vector<std::string_view> words;
-    for_each_tabled_kind([&]<typename Kind>() { words.push_back(Kind::option.word); });
-    return words;
-}
-
 }  // namespace shadowprof

@@ -36,7 +36,5 @@ struct KindTable {
 
 // Of all kinds with TableNames. Those that the profile has nothing of have no rows.
 std::vector<KindTable> kind_tables(const Profile& profile);
-// The words of these kinds.
-std::vector<std::string_view> tabled_kinds();
 
 }  // namespace shadowprof

@@ -116,7 +116,7 @@ WRONG = [
     (("addresses", 0, "stride"), "0x8"),
     (("addresses", 0, "counts", "chase"), -1),
     (("streams",), [{"heat": 4, "length": 2, "occurrences": 2, "references": [[0, 16]]}]),
-    (("system_calls", 0, "call"), ""),
+    (("system_calls", 0, "call"), 39),
     (("system_calls", 0, "callers"), 4),
     (("system_calls", 0, "at"), "main"),
     (("system_calls", 0, "count"), -1),

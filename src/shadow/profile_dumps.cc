@@ -62,7 +62,9 @@ Result<void> ProfileDumps::write_phase(DumpReceiver& receiver, SampledSoFar samp
     Profile so_far = profiling_.complete(std::move(sampled), DumpPart::phase);
     TRY(write(receiver, phase_between(so_far, before_)));
     before_ = std::move(so_far);
-    before_.streams.clear();
+    for_each_kind([&]<typename Kind>() {
+        if constexpr (requires { Kind::of_whole_run_alone; }) Kind::of(before_).clear();
+    });
     return {};
 }
 

@@ -26,8 +26,8 @@ void set_exit(RunInfo& run, const WaitStatus& end) {
         run.exit_status = end.exit_code();
 }
 
-// Takes out what was not asked for. Everything comes from one trace and costs nothing to have, but
-// for hazards and streams: of what has to be asked for, no note says that it was not.
+// Takes out what was not asked for. The usual kinds come from one trace and cost nothing to have,
+// so a note says which of them were not.
 void keep_wanted(const ProfileKinds& kinds, Profile& profile) {
     for_each_kind_on_request([&]<typename Kind>() {
         if constexpr (CollectedKind<Kind>) {
@@ -98,6 +98,7 @@ Profiling::Profiling(const RunOptions& options, SymbolAccess symbols)
                                                                 : std::nullopt,
                   .value_callers = options.profiles.has<ValueList>() ? options.value_callers : 0,
                   .probes = probes_.probes,
+                  .system_calls = options.profiles.has<SystemCallList>(),
                   .functions = symbols.functions},
                  modules_) {}
 

@@ -39,6 +39,8 @@ class TraceConsumer {
 
     // The segment goes back to `worker` when it is used up.
     void segment(WorkerProcess& worker, const TraceSegment& segment);
+    // Behind the segments so far.
+    void note(const ProbeRecord& record);
     void restart(std::vector<GuestAddress> stack);
     void set_layout(MemoryMap map);
     void new_emulator();

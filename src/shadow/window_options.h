@@ -96,6 +96,12 @@ inline constexpr std::array<BurstedRow, bursted_kinds> bursted_rows = {
 constexpr const BurstedRow& row_of(BurstedKind kind) {
     return bursted_rows[static_cast<std::size_t>(kind)];
 }
+static_assert(row_of(BurstedKind::edge).name == EdgeList::option.word);
+static_assert(row_of(BurstedKind::path).name == PathList::option.word);
+static_assert(row_of(BurstedKind::call).name == CallList::option.word);
+static_assert(row_of(BurstedKind::value).name == ValueList::option.word);
+static_assert(row_of(BurstedKind::hazard).name == HazardList::option.word);
+static_assert(row_of(BurstedKind::stream).name == StreamList::option.word);
 
 // Those of `windows` that are of `kinds`: others are never on.
 inline WindowOptions only(WindowOptions windows, const ProfileKinds& kinds) {

@@ -4,7 +4,7 @@ tests/victims/system_calls.S."""
 import collections
 import json
 
-from harness import TestCase, main, victim
+from harness import TestCase, main, require_programs, victim
 
 OPTIONS = ("--profiles=syscall",)
 # The labels that the calls return to, innermost first: the call, and how often it is made an iteration.
@@ -46,18 +46,41 @@ class SystemCalls(TestCase):
         self.assertLessEqual({"getppid", "getuid", "write", "exit_group"}, names)
 
     def assert_as_often(self, found):
-        """A sample begins and ends amid an iteration, so counts differ by one for each."""
-        self.assertEqual(set(found), {(callers, call) for callers, (call, _) in CALLS.items()})
-        most, least = max(found.values()), min(found.values())
-        self.assertLessEqual(most - least, 0.05 * most, found)
+        """A sample begins and ends amid an iteration, and its stack may be cut short: a part of the calls may
+        be by other callers, and those of one sample differ by one."""
+        keys = {(callers, call) for callers, (call, _) in CALLS.items()}
+        counts = [found[key] for key in keys]
+        self.assertGreaterEqual(sum(counts), 4000, found)
+        self.assertLessEqual(sum(found.values()) - sum(counts), 0.05 * sum(counts), found)
+        self.assertLessEqual(max(counts) - min(counts), 0.25 * max(counts), found)
 
     def test_samples_see_them_in_their_proportion(self):
         for mode in ("shadow", "live"):
             with self.subTest(mode=mode):
                 found, _ = self.seen(
-                    200_000, (f"--mode={mode}", "--budget=20%"),
-                    lambda profile: sum(self.calls_of(profile).values()) >= 4000)
+                    200_000, (f"--mode={mode}", "--budget=20%", "--sample-size=1M"),
+                    lambda profile: sum(self.calls_of(profile).values()) >= 4400)
                 self.assert_as_often(found)
+
+    def test_exact_runs_see_calls_that_signals_come_before_once(self):
+        """A call that is left for a handler, and entered again behind it, is made once."""
+        calls = 2000
+        script = f"""
+            use Time::HiRes qw(setitimer ITIMER_REAL);
+            my ($handled, $x) = (0, 0);
+            $SIG{{ALRM}} = sub {{ $handled++ }};
+            setitimer(ITIMER_REAL, 0.001, 0.001);
+            for (1..{calls}) {{ getppid; for (1..200) {{ $x++ }} }}
+            setitimer(ITIMER_REAL, 0);
+            print "$handled";"""
+        done, profile = self.profile("perl", "-e", script, options=("--mode=exact", *OPTIONS))
+        self.assertEqual(done.code, 0, done.stderr)
+        self.assertGreater(int(done.stdout), 0)
+        made = collections.Counter()
+        for each in profile["system_calls"]:
+            made[each["call"]] += each["count"]
+        self.assertEqual(made["getppid"], calls)
+        self.assertGreaterEqual(made["rt_sigreturn"], int(done.stdout))
 
     def test_they_are_told_of_only_if_asked_for(self):
         done, profile = self.profile(victim("system_calls"), "1000", options=("--mode=exact", "--profiles=edge"))
@@ -92,4 +115,5 @@ class SystemCalls(TestCase):
 
 
 if __name__ == "__main__":
+    require_programs("perl")
     main()

@@ -84,7 +84,6 @@ Result<void> IntervalRun::begin(const CpuState& cpu) {
 }
 
 void IntervalRun::set_levels(RunLimits& limits) {
-    limits.notes_system_calls = options_.profiles.has<SystemCallList>();
     if (const auto& windows = options_.windows) {
         limits.value_events = windows->value_length;
         limits.reference_events = windows->reference_length;

@@ -119,6 +119,7 @@ class IntervalRun {
     Result<std::vector<std::string>> compare_memory(std::vector<MemoryDifference>* bytes);
     Result<bool> is_memory_due(Boundary boundary, const SampleOutcome& emulated) const;
     Result<Passage> pass(Boundary boundary, const SampleOutcome& emulated);
+    void note_system_call(const CpuState& behind);
     Result<Passage> pass_instruction(const SampleOutcome& emulated);
     Result<Passage> pass_end(Arrival arrival, Boundary boundary, const SampleOutcome& emulated);
     Result<Passage> leave_to_hardware(bool worker_exhausted);

@@ -73,6 +73,8 @@ class NativeRun {
 
     // A signal waits for the thread that it does not block, or is held.
     Result<bool> has_signal() const;
+    // Signals are held: pass_syscall() lets handlers run first, and the call is entered again.
+    bool leaves_syscalls() const { return !held_.empty(); }
     // The thread stands behind an instruction that the program itself has single-stepped.
     Result<bool> at_foreign_step() const;
     // The program has asked for a signal after some processor time.

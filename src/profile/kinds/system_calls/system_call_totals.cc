@@ -17,7 +17,7 @@ std::string call_name(std::uint64_t number) {
 
 void SystemCallTotals::add(CodeLocation at, std::uint64_t number,
                            const std::vector<CodeLocation>& callers, std::uint64_t weight) {
-    add({at, number, callers}, weight);
+    add(Key{at, static_cast<std::uint32_t>(number), callers}, weight);
 }
 
 void SystemCallTotals::add(const SystemCallTotals& more) {
@@ -42,11 +42,12 @@ void SystemCallTotals::fill(Profile& profile, const CountScale& scale) const {
         profile.system_calls.push_back({at, call_name(number), callers, scale(count)});
     }
     join_and_sort(profile.system_calls);
-    if (left_out_ != 0)
-        profile.notes.push_back(
-            fmt::format("{} system calls are left out: they were made in too many places or by "
-                        "too many callers",
-                        scale(left_out_)));
+    if (left_out_ == 0) return;
+    profile.sampling.counters["system_calls_left_out"] = scale(left_out_);
+    profile.notes.push_back(
+        fmt::format("{} system calls are left out: they were made in too many places or by too "
+                    "many callers",
+                    scale(left_out_)));
 }
 
 }  // namespace shadowprof

@@ -19,12 +19,12 @@ class SystemCallTotals {
     // alone.
     static constexpr std::size_t most_entries = 65536;
 
-    // A call of this number counts `weight` times.
+    // A call of this number, of 32 bits, counts `weight` times.
     void add(CodeLocation at, std::uint64_t number, const std::vector<CodeLocation>& callers,
              std::uint64_t weight);
     void add(const SystemCallTotals& more);
-    // Sets the profile's system calls, scaled and the most frequent first, and adds a note if some
-    // were left out.
+    // Sets the profile's system calls, scaled and the most frequent first, and adds a note and a
+    // counter if some were left out.
     void fill(Profile& profile, const CountScale& scale) const;
 
   private:

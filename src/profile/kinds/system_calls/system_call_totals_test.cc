@@ -50,6 +50,7 @@ TEST_CASE("there is no room for more than so many, and a note says so") {
     CHECK(profile.system_calls[0] == SystemCall{{0, 7}, "read", {}, 2});
     REQUIRE(profile.notes.size() == 1);
     CHECK(profile.notes[0].starts_with("5 system calls are left out"));
+    CHECK(profile.sampling.counters.at("system_calls_left_out") == 5);
     CHECK(filled(SystemCallTotals{}).notes.empty());
 }
 

@@ -1,6 +1,7 @@
 // System calls, on their way from a trace into a profile.
 #include <doctest/doctest.h>
 
+#include "profile/phase.h"
 #include "profile/test_traces.h"
 
 namespace shadowprof::system_calls_test {
@@ -16,7 +17,7 @@ struct Calls {
     BlockId second = program.add(0x1100, Terminator::call, 0x2000);
     BlockId call = program.add(0x2000, Terminator::syscall);
     BlockId leave = program.add(0x2010, Terminator::ret);
-    TestRun run;
+    TestRun run{{.system_calls = true}};
 
     void execute(std::initializer_list<BlockId> blocks) {
         for (const BlockId id : blocks) run.add(program, {id});
@@ -51,9 +52,55 @@ TEST_CASE("a system call has the callers of the code that makes it") {
         CHECK(call.call == "getpid");
         CHECK(call.at.address == 0x200e);
         CHECK(call.count == 1);
-        REQUIRE_FALSE(call.callers.empty());
     }
-    CHECK(callers(seen[0])[0] != callers(seen[1])[0]);
+    CHECK(callers(seen[0]) == std::vector<std::uint64_t>{0x100f});
+    CHECK(callers(seen[1]) == std::vector<std::uint64_t>{0x110f});
+}
+
+TEST_CASE("calls that are skipped, not asked for or behind damage do not count") {
+    Calls calls;
+    calls.run.begin({0x1000}, 1'000'000);
+    calls.execute({calls.first});
+    calls.make_call(39);
+    CHECK(calls.end().empty());
+    calls.run.begin();
+    calls.execute({calls.first});
+    calls.run.add(calls.program, {0xdead});
+    calls.make_call(39);
+    CHECK(calls.end().empty());
+    TestRun deaf;
+    deaf.begin();
+    deaf.add(calls.program, {calls.first, calls.call});
+    deaf.collector.add_probed({.pc = {0x200e}, .value = 39, .probe = system_call_note});
+    deaf.collector.end();
+    CHECK(deaf.result().system_calls.empty());
+}
+
+TEST_CASE("each thread's calls have its own callers") {
+    Calls calls;
+    calls.run.begin();
+    calls.execute({calls.first});
+    calls.run.collector.begin_thread(1, {});
+    const std::vector<std::uint64_t> other = batch({calls.second, calls.call});
+    calls.run.collector.add(1, other, calls.program.table());
+    calls.run.collector.add_probed(
+        {.pc = {0x200e}, .value = 1, .probe = system_call_note, .thread = 1});
+    calls.make_call(0);
+    const auto seen = calls.end();
+    REQUIRE(seen.size() == 2);
+    for (const SystemCall& call : seen)
+        CHECK(callers(call) == std::vector<std::uint64_t>{call.call == "read" ? 0x100fu : 0x110fu});
+}
+
+TEST_CASE("a phase has the calls that came since") {
+    Profile earlier, later;
+    earlier.system_calls = {{{0, 1}, "read", {}, 5}, {{0, 2}, "write", {}, 4}};
+    later.system_calls = {
+        {{0, 1}, "read", {}, 7}, {{0, 2}, "write", {}, 4}, {{0, 3}, "open", {}, 1}};
+    const auto phase = phase_between(later, earlier).system_calls;
+    REQUIRE(phase.size() == 2);
+    CHECK(phase[0] == SystemCall{{0, 1}, "read", {}, 2});
+    CHECK(phase[1] == SystemCall{{0, 3}, "open", {}, 1});
 }
 
 TEST_CASE("a call with which the sample ends counts") {

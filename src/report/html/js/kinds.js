@@ -32,7 +32,8 @@ function kindRowText(table, row) {
         .map(({type}, i) => {
             const cell = row[i + 1];
             if (type === 'place') return cell === null ? '' : placeText(cell);
-            return type === 'places' ? cell.map(placeText).join(' ') : String(cell);
+            if (type === 'places') return cell.map(placeText).join(' ');
+            return cell === null ? '' : String(cell);
         })
         .join(' ');
 }
