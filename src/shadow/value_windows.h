@@ -13,7 +13,7 @@ inline constexpr std::uint64_t value_window_instructions = 5'000;
 // reorder buffer.
 inline constexpr std::uint64_t reference_window_instructions = 5'000;
 // Where data streams are collected: a share of the references that tells how hot they are. How long
-// a window is matters less than how many references there are (docs/architecture.md).
+// a window is matters less than how many references there are (docs/architecture/collectors.md).
 inline constexpr std::uint64_t stream_window_instructions = 40'000;
 
 }  // namespace shadowprof

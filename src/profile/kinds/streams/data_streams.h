@@ -2,8 +2,8 @@
 // Chilimbi and Hirzel, PLDI 2002, and spec/metrics.md. Heat is length times occurrences.
 //
 // A stream must be the same in a sample as in the whole run. The rules that Sequitur makes of
-// references are not: of what was tried, docs/architecture.md tells. So the sequence is first cut
-// into pieces at places that depend on nothing but the references nearby
+// references are not (docs/architecture/collectors.md has what was tried). So the sequence is first
+// cut into pieces at places that depend on nothing but the references nearby
 // (profile/reference_cuts.h), and the grammar is made of pieces. A rule that repeats itself, or a
 // part of it, is a cycle: its shortest period, beginning with the piece whose hash is least, counts
 // as a stream as often as it occurs. All other pieces are streams of their own. What is too cold or
