@@ -35,15 +35,15 @@ class CodeSpeeds {
     bool knows(GuestAddress pc) const { return exact_.near(pc) != nullptr; }
     // No window has begun near `pc`, not even a rough one, and few were tried.
     bool wants_guess(GuestAddress pc) const;
-    // Of all code.
+    // The speed of all code together.
     double instructions_per_second() const;
     // Several were missed in a row.
     bool misses_often() const;
     // More than the process is likely to execute. The more after each miss, until there is an end
     // that is met again.
     double most_instructions_per_second() const;
-    // Of processes whose windows were all missed lately, few samples are to have one: a miss costs
-    // much. To be asked once for each sample.
+    // Few samples of a process are to have a window if all were missed lately: a miss costs much.
+    // To be asked once for each sample.
     bool may_have_window();
     // Many samples begin near `pc`, no window has, and few were tried.
     bool wants_window(GuestAddress pc) const;

@@ -94,7 +94,7 @@ class CollectingListener : public SampleListener {
     std::vector<std::uint64_t> instructions_;  // the same
 };
 
-// Of a replica, on which instructions can be stepped.
+// Listens to a sample of a replica, on which instructions can be stepped.
 class ReplicaListener final : public CollectingListener {
   public:
     using CollectingListener::CollectingListener;
@@ -103,7 +103,7 @@ class ReplicaListener final : public CollectingListener {
     }
 };
 
-// Of a process that stands still for moments: there is nothing to step on.
+// Listens to a sample of a process that stands still for moments: there is nothing to step on.
 class LiveListener final : public CollectingListener {
   public:
     using CollectingListener::CollectingListener;

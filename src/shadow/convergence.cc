@@ -5,7 +5,7 @@
 namespace shadowprof {
 namespace {
 
-// Of fewer batches even errors are not known well.
+// With fewer batches even errors are not known well.
 constexpr std::uint64_t least_batches = 32;
 constexpr int convergence_look_share = 100;
 constexpr std::chrono::milliseconds least_between_convergence_looks{20};

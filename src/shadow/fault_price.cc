@@ -12,9 +12,9 @@ constexpr double forgotten = 1.0 / 64;
 constexpr double fewest_faults = 300;
 // A window with as many tells how much one costs at most.
 constexpr double many_faults = 100;
-// Of the product of the squares. Where all windows have as many faults for each instruction, or
-// nearly so, nobody can tell what the time was for: perl's, which have 14 to 27 a millisecond, said
-// 26 us where it is 5.
+// The determinant must have this share of the product of the squares. Where all windows have as
+// many faults for each instruction, or nearly so, nobody can tell what the time was for: perl's,
+// which have 14 to 27 a millisecond, said 26 us where it is 5.
 constexpr double least_determinant = 0.3;
 
 }  // namespace

@@ -19,12 +19,12 @@ class FaultPrice {
     };
     void add(const Window& window);
 
-    // Of a fault that costs `alone_seconds` by itself: the slope of the windows' times over their
-    // faults, where that is known, but within one and five times the price by itself.
+    // The price of a fault that costs `alone_seconds` by itself: the slope of the windows' times
+    // over their faults, where that is known, but within one and five times the price by itself.
     double seconds(double alone_seconds) const;
 
   private:
-    // Of the lately added windows, for times that are linear in instructions and faults.
+    // Sums over the lately added windows, for times that are linear in instructions and faults.
     double instructions_squared_ = 0, faults_squared_ = 0, mixed_ = 0;
     double instructions_by_seconds_ = 0, faults_by_seconds_ = 0;
     double faults_ = 0;

@@ -9,7 +9,7 @@ namespace {
 
 constexpr double alone = 1e-6;
 
-// Of code that executes so many instructions a nanosecond, and pays so much for a fault.
+// A window in code that executes so many instructions a nanosecond, and pays so much for a fault.
 FaultPrice::Window window(double instructions_per_ns, double fault_us, double faults) {
     constexpr std::uint64_t instructions = 300'000;
     return {.passed_seconds = static_cast<double>(instructions) / instructions_per_ns * 1e-9 +

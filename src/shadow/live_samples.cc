@@ -31,7 +31,7 @@ constexpr microseconds longest_window_stop{500};
 constexpr double nothing_forked = 0;
 // How long to wait for the places of probes until they are asked for again.
 constexpr milliseconds place_search{5};
-// Of translating ahead: before the first sample, and so much at most after each.
+// How long code is translated ahead: before the first sample, and at most after each.
 constexpr milliseconds first_preparation{20};
 constexpr milliseconds later_preparation{10};
 // No more than so many times what the last sample translated in its stop: code that is not

@@ -7,7 +7,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Of a sample with 200,000 instructions.
+// The report of a sample with 200,000 instructions.
 SampleReport report_of(WindowEnd end, std::uint64_t in_window = 0, double passed_seconds = 0) {
     SampleReport report{.window = end};
     report.tried_window = true;
@@ -18,7 +18,7 @@ SampleReport report_of(WindowEnd end, std::uint64_t in_window = 0, double passed
     return report;
 }
 
-// Of so many samples, how many want one.
+// How many of so many samples want a window.
 int wanted(LiveWindows& windows, int samples, bool wants_speed) {
     int wanted = 0;
     for (int i = 0; i < samples; ++i) wanted += windows.wants_one(wants_speed);

@@ -20,7 +20,7 @@ namespace shadowprof {
 class ProbePlaces {
   public:
     virtual ~ProbePlaces() = default;
-    // Of all code that `map` has of files. Without overlaps, in no order.
+    // The places in all code that `map` has of files, without overlaps, in no order.
     virtual std::vector<PlaceRange> find(const ProbeSet& probes, const MemoryMap& map,
                                          ModuleTable& modules) = 0;
 };

@@ -36,7 +36,7 @@ class ProcessLog {
 
     std::vector<std::string> command(std::uint64_t number) const;
 
-    // Of a run that ended then: no process is said to have lived longer.
+    // Needs the end of the run: no process is said to have lived longer.
     void fill(Profile& profile, Clock::time_point end) const;
 
   private:

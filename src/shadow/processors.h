@@ -12,7 +12,7 @@
 
 namespace shadowprof {
 
-// Of a list as in thread_siblings_list, "0,4" or "0-1": as far as it is one.
+// Reads a list as in thread_siblings_list, "0,4" or "0-1", up to the first part that is none.
 cpu_set_t listed_processors(std::string_view list);
 
 // Those of the same core, itself among them, by sysfs; empty if that is not known.

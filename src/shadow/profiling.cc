@@ -11,7 +11,7 @@
 namespace shadowprof {
 namespace {
 
-// Of this process and its workers.
+// The processor time of this process and its workers.
 double profiler_cpu_seconds(const Profile& profile) {
     const auto& counters = profile.sampling.counters;
     const auto workers = counters.find("worker_cpu_ns");

@@ -18,7 +18,7 @@ constexpr ProgramClock::Clock::duration first_interval = 10ms, longest_interval 
 // Each takes some ten microseconds: a program that starts threads all the time is not to wait for
 // us. As many as this at once, and in a second.
 constexpr double most_openings = 200;
-// Of a process's threads, at each take.
+// So many of a process's threads are looked at when ticks are taken.
 constexpr std::size_t most_looks_at_runs = 4;
 // What lies at an address may change without a sign. Reading the mappings takes longer the more
 // there are.
@@ -131,7 +131,7 @@ void ProgramClock::take(std::uint64_t number, Process& process, Clock::time_poin
     }
 }
 
-// Of a process that has ended the mappings stay as they were last read.
+// The mappings of a process that has ended stay as they were last read.
 void ProgramClock::note(std::uint64_t number, Process& process, pid_t tid, GuestAddress at,
                         Clock::time_point now) {
     const auto is_code = [](const Mapping* mapping) { return mapping && mapping->executable; };

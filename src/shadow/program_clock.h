@@ -28,8 +28,9 @@ class ProgramClock {
   public:
     using Clock = std::chrono::steady_clock;
 
-    // Of a thread's processor time. No multiple of what programs do in rounds, as far as that can
-    // be. A tick takes up to 12.4 us, in virtual machines (bench/task_clock.cc): 0.08% of the time.
+    // A thread has a tick each time that it has used so much processor time. As far as that can be,
+    // it is no multiple of what programs do in rounds. A tick takes up to 12.4 us, in virtual
+    // machines (bench/task_clock.cc): 0.08% of the time.
     static constexpr std::chrono::nanoseconds period{14'987'003};
     // The kernel sets a timer whenever a thread is given a processor. That takes up to so long, ...
     static constexpr double price_of_run_ns = 3'500;

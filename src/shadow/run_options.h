@@ -38,7 +38,7 @@ enum class RecordInput : std::uint8_t {
     never,
 };
 
-// Of RunOptions::load and budget_percent.
+// What RunOptions::load, budget_percent and cpu_budget_percent are where nothing is asked for.
 inline constexpr double default_load = 1;
 inline constexpr double default_budget_percent = 1;
 inline constexpr double default_cpu_budget_percent = 25;

@@ -11,7 +11,7 @@
 
 namespace shadowprof {
 
-// Of what a sample is likely to have, one part in so many may be skipped at its begin, so that it
+// One part in so many of what a sample is likely to have may be skipped at its begin, so that it
 // begins anywhere around the place where the program was stopped.
 inline constexpr std::uint64_t samples_per_skip_range = 16;
 
@@ -26,7 +26,7 @@ class SampleDesign {
     // The threads of the job begin a sample of the process: how many processors they use, and
     // where samples are weighed by time, how fast they are likely to be.
     void expect(SampleJob& job, SampledProcess& process) const;
-    // Of a sample of so many instructions.
+    // The limits of a sample of so many instructions.
     RunLimits limits(std::uint64_t instructions, const Target& target);
     std::mt19937_64& random() { return random_; }
 

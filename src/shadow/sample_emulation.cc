@@ -406,7 +406,7 @@ bool SampleEmulation::begin_collecting(const SampleJob& job, MapResolver& resolv
     return !first_stack_.empty();
 }
 
-// Of a replica, it is unwound now.
+// A replica's stack is unwound now; that of a live sample is copied, to be unwound later.
 void SampleEmulation::keep_stack(const SampleJob& job, GuestThreads::Index thread) {
     if (job.live()) return copy_stack(job, thread);
     if (thread < job.threads.size() && !unwound_.contains(thread))

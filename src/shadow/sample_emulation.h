@@ -33,7 +33,7 @@ class SampleEmulation {
     // What is probed in code that is mapped so. False: that is not known yet.
     Result<bool> prepare_probes(const MemoryMap& map) { return probes_.try_prepare(*worker_, map); }
 
-    // Of a live sample, in the stop: lets the worker begin. Does what takes little time only.
+    // Lets the worker begin a live sample, in the stop. Does what takes little time only.
     void begin_live(SampleJob& job);
     // The same: follows the emulation until `until` at most.
     WorkerProcess::Followed follow_live(const SampleJob& job,
@@ -92,7 +92,7 @@ class SampleEmulation {
     StackCopies stacks_;
     std::vector<GuestAddress> seen_at_;
     std::vector<GuestAddress> first_stack_;  // of the sample, while it goes on
-    // Of its threads, if it has a replica.
+    // The stacks of the sample's threads, if it has a replica.
     std::map<GuestThreads::Index, std::optional<std::vector<GuestAddress>>> unwound_;
     std::uint32_t weight_ = 1;
     std::uint64_t expected_instructions_ = 0;  // SampleStart

@@ -84,8 +84,8 @@ struct SampleJob {
     bool needs_window = false;            // without one it comes to nothing
     // How long a live sample is gone on with if its time cuts it (WorkerProcess::rehearse).
     std::chrono::nanoseconds rehearsal{0};
-    // Of samples by time (RunOptions::sample_time): instructions a second of a thread of relative
-    // speed 1, where there is no window.
+    // Only for samples by time (RunOptions::sample_time) without a window: instructions a second of
+    // a thread of relative speed 1.
     std::optional<double> expected_speed;
     bool speed_is_known = false;  // CodeSpeeds::knows()
 
@@ -101,7 +101,7 @@ struct SampleJob {
     SampleKind kind() const { return live() ? SampleKind::live : SampleKind::shadow; }
     // It is no sample: nothing of it counts.
     bool is_void() const { return lost_window || (live() && live()->is_void); }
-    // Of processor time, that the sample stands for.
+    // How much processor time of all threads the sample stands for.
     double thread_seconds() const { return stands_for_seconds * processors; }
     // Through which the snapshot can be read.
     pid_t pid() const { return live() ? live()->thread : replica()->pid; }

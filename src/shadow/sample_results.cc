@@ -12,7 +12,7 @@ void add_counters(std::map<std::string, std::uint64_t>& counters, const WorkerCo
         counters[std::string(name)] += more.*counter;
 }
 
-// Of the samples that missed the state in which their window ended.
+// How samples are counted and told of that missed the state in which their window ended.
 struct MissRow {
     MissReason reason;
     const char* counter;

@@ -84,7 +84,7 @@ class Scene {
         return sample([](LiveRun& run) { CHECK(run.follow()); },
                       [](LiveRun run) { std::move(run).end(); });
     }
-    // Of an endless sample whose worker is killed amid it, as the sample is given up.
+    // The report of an endless sample whose worker is killed amid it, as the sample is given up.
     SampleReport given_up_sample() {
         struct GivenUp final : EmulationHooks {
             void on_emulated() override {}

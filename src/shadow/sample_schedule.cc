@@ -17,7 +17,8 @@ constexpr double least_interval_seconds = 0.001;
 constexpr double longest_interval_seconds = 10;
 // By which samples are denser while costs are far below what they may be.
 constexpr double eagerness = 5;
-// Of lifetimes. A phase of the program whose samples live longer must not be sampled less for that.
+// How fast the mean of lifetimes follows. It is slow: a phase of the program whose samples live
+// longer must not be sampled less for that.
 constexpr double slow_smoothing = 1.0 / 64;
 constexpr double longest_refusal_seconds = 1.0;
 constexpr double most_weight = 1e7;

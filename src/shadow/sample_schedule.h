@@ -18,7 +18,7 @@ class SampleSchedule {
 
     struct Pace {
         double load = 1;  // average number of replicas that live
-        // Of the time that the target takes, for what samples cost it; none: the load alone counts.
+        // The share of the target's time that samples may cost it; none: the load alone counts.
         std::optional<double> cost_share;
         // One sample in each, whatever it costs.
         std::optional<std::chrono::duration<double>> period;

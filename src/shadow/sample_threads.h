@@ -21,7 +21,7 @@ class RunsBeforeStop {
   public:
     // Nothing is known: each thread is taken to have a processor.
     RunsBeforeStop() = default;
-    // Of a target with one thread nothing is read.
+    // Reads nothing if the target has one thread.
     explicit RunsBeforeStop(const Target& target);
     // In the stop: the thread had a processor when it began. A thread that waits for us has none,
     // such as one that is being born. Where the kernel does not count, all others have one.

@@ -8,11 +8,11 @@
 namespace shadowprof {
 namespace {
 
-// Of one execution: so that rounding is little beside samples that stand for little.
+// One execution weighs so many units that rounding is little beside samples that stand for little.
 constexpr double unit = 1.0 / 32;
 // Beyond it, sums of weighted counts could overflow.
 constexpr double most_sample_weight = 100'000'000;
-// Of a sample; what is shorter has hardly an instruction.
+// A sample is taken to stand for no less: what is shorter has hardly an instruction.
 constexpr double shortest_seconds = 1e-9;
 
 }  // namespace

@@ -23,7 +23,7 @@ constexpr double longest_storm_seconds = 10e-3;
 constexpr double storm_smoothing = 0.25;
 // A replica that lives for longer costs more than its window is worth.
 constexpr milliseconds longest_wait{30};
-// Of a window that ends soon after the snapshot.
+// The end of a window is sought among so many instructions even if it is soon after the snapshot.
 constexpr std::uint64_t fewest_instructions = 100'000;
 
 }  // namespace

@@ -19,7 +19,7 @@
 
 namespace shadowprof {
 
-// Of the thread's processor time.
+// How much of the thread's processor time a window had.
 struct WindowTime {
     // Without what faults and stops are likely to have taken; nothing: these took so much that
     // nobody knows what is left.

@@ -81,8 +81,8 @@ void Sampler::end_meeting() {
     own_processors_.go_back(runners_->worker_pids());
 }
 
-// Of several processes, the one that would run where we wait is planned when the moment has come:
-// it stands still then.
+// Where there are several processes, the one that would run where we wait is planned when the
+// moment has come: it stands still then.
 void Sampler::plan_or_meet(Clock::time_point now) {
     auto* any = now < next_start() && processes_->candidates() > 1
                     ? processes_->choose_any(design_.random())

@@ -15,18 +15,21 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-// Of a budget. Caches and memory bandwidth that emulation takes from the target are felt by the
-// clock alone: 0.1 to 0.3 points of slowdown where 0.9 are measured (docs/benchmarks.md).
+// This part of a budget is kept back. Caches and memory bandwidth that emulation takes from the
+// target are felt by the clock alone: 0.1 to 0.3 points of slowdown where 0.9 are measured
+// (docs/benchmarks.md).
 constexpr double unmeasured_share = 0.15;
-// Of a fork: a pause, and a part that grows with the pages whose tables are copied.
+// What a fork is taken to cost before one is known: a pause, and a part that grows with the pages
+// whose tables are copied.
 constexpr double fork_seconds = 200e-6;
 constexpr double fork_seconds_per_page = 13e-3 / (1 << 18);
 // What the stops at system calls may cost in one sample. More is better spent on another one: what
 // a server does next is much like what it does now.
 constexpr double most_input_seconds = 0.003;
-// Of a stop, beside its round trip, before one is known.
+// What a stop is taken to cost beside its round trip, before one is known.
 constexpr double handling_ns = 5e3;
-// Of a replica. Faults take no more of the target's time than passes while it lives.
+// How long a replica is taken to live, before one is known. Faults take no more of the target's
+// time than passes while it lives.
 constexpr double usual_lifetime_seconds = 0.015;
 // A note tells of costs beyond the budget from this percentage on.
 constexpr double least_percent_told = 0.05;

@@ -20,7 +20,7 @@ class SamplingSettings {
     // Whether samples may begin now, or ever again.
     bool is_on() const { return on_ && !stopped_; }
     bool is_stopped() const { return stopped_; }
-    // Of samples that begin now. Nothing if the run began without.
+    // The windows of samples that begin now. Nothing if the run began without.
     std::optional<WindowOptions> windows() const;
     // For which samples count that begin now.
     const ProfileKinds& profiles() const { return profiles_; }

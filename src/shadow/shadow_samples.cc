@@ -9,8 +9,8 @@
 namespace shadowprof {
 namespace {
 
-// Of a sample's usual size: what is emulated for the sake of a window. The replica lives until it
-// is, and the emulation takes a processor that the program may want.
+// For the sake of a window, so many times a sample's usual size is emulated. The replica lives
+// until it is, and the emulation takes a processor that the program may want.
 constexpr double most_sizes = 8;
 // The same, if it turns out to be faster than its code was before.
 constexpr std::uint64_t most_sizes_in_all = 300;

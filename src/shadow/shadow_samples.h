@@ -49,7 +49,7 @@ class ShadowSamples final : public SampleInSteps<ShadowPlan, ShadowShot> {
         return process.kinds.expected_cost_seconds(SampleKind::shadow);
     }
     bool follows_load() const override { return true; }
-    // Of a live sample where the process cannot be forked, or a fork might harm it.
+    // Plans a live sample where the process cannot be forked, or a fork might harm it.
     Result<Plan> plan(SampledProcess& process, SampleOrder order) override;
     std::optional<Clock::time_point> next_look() const override;
     void look(Clock::time_point now, const FindProcess& find) override;

@@ -5,8 +5,8 @@
 namespace shadowprof {
 namespace {
 
-// Of what is spent, for what is beside samples. So a short run, which can afford but a few stops,
-// has samples first.
+// This share of what is spent is for what is beside samples. So a short run, which can afford but a
+// few stops, has samples first.
 constexpr double share_beside = 0.25;
 // What a window may cost where live samples are worth more, and all of these together, of what is
 // spent on a process.

@@ -16,7 +16,8 @@ constexpr std::size_t most_pages = 48;
 constexpr std::size_t pointed_bytes = 64;
 // Callers' frames tell turns of a recursion apart.
 constexpr std::size_t stack_bytes = 1024;
-// Of what has changed. The rest of an awaited state is for the stack and what registers point to.
+// What has changed has so many bytes of an awaited state. The rest is for the stack and what
+// registers point to.
 constexpr std::size_t most_changed_bytes =
     AwaitedState::most_bytes - stack_bytes - 16 * pointed_bytes;
 constexpr std::size_t most_changed_pieces = AwaitedState::most_pieces - 17;

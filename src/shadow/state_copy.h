@@ -29,7 +29,8 @@ EarlierPages pages_of(pid_t pid);
 
 // Where copies are made. It is touched when it is made, as that takes longer than a short window.
 struct StateRoom {
-    // Of words that may be pointers, some are not.
+    // There is room for more pages than a state has pointers: some words that may be pointers are
+    // none.
     static constexpr std::size_t most_pages = 96;
 
     std::vector<std::byte> now = std::vector<std::byte>(most_pages * page_bytes);

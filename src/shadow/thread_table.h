@@ -17,8 +17,8 @@ namespace shadowprof {
 
 class ThreadTable {
   public:
-    // Of a server that starts a thread for each request, the rest is counted together with those
-    // that began within samples.
+    // Threads beyond these are counted together with those that began within samples: a server may
+    // start one for each request.
     static constexpr std::size_t max_threads = 4096;
 
     // A sample of process `pid`, of some weight. Names are read while the threads live.

@@ -10,7 +10,7 @@
 
 namespace shadowprof {
 
-// Of one process.
+// Whether one process has memory that forks do not copy, and what to do about it.
 class UnforkedWatch {
   public:
     // The process has such memory, and a sample wanted it.

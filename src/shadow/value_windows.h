@@ -6,7 +6,7 @@
 
 namespace shadowprof {
 
-// Of each period of about this many instructions, about as many as a window has run with values.
+// In each period of about this many instructions, one window of about so many runs with values.
 inline constexpr std::uint64_t value_window_period = 320'000;
 inline constexpr std::uint64_t value_window_instructions = 5'000;
 // The same of references, where they are collected: a window is ten times as long as the largest

@@ -11,7 +11,7 @@
 
 namespace shadowprof {
 
-// Of one process.
+// Knows where the vDSO of one process is.
 class VdsoWatch {
   public:
     // Where the vDSO of the program is that the target executes now. Takes long where that is not

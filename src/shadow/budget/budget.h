@@ -29,7 +29,7 @@ class Budget {
     // sampling was off, is not made up for later.
     void pass(Clock::time_point now, double spent_seconds, double processes = 1);
 
-    // Of the time that the target takes with us.
+    // The share of the time that the target takes with us.
     double share() const { return share_; }
     // When `cost_seconds` in all will be within it, if one process runs from now on; a moment that
     // has passed if they are already.

@@ -24,7 +24,8 @@ constexpr std::uint64_t patience = 32;
 // The kind that is worth less is tried the more seldom, the less it is worth.
 constexpr double most_patience = 32;
 constexpr double smoothing = 0.25;
-// Of costs that rise: those of a process that grows do, from one shadow to the next.
+// Costs that rise are followed faster: those of a process that grows do, from one shadow to the
+// next.
 constexpr double smoothing_upwards = 0.5;
 // As long as nothing is known: samples of fewer instructions than the first number differ the more,
 // the fewer they have, as these are much alike. Most programs go on with what they do for about the
@@ -34,11 +35,11 @@ constexpr double alike_instructions = 100'000, going_on_instructions = 5e6;
 // less, at most: a few may be alike by chance.
 constexpr double samples_of_guess = 8;
 constexpr double least_of_guess = 0.05;
-// Of a sample that has not what is asked of it, beside one that has.
+// What a sample is worth that has not what is asked of it, beside one that has.
 constexpr double worth_of_unwanted = 0.25;
 constexpr std::uint64_t page_growth = 2;
 constexpr std::uint64_t few_pages = 1024;
-// Of a sample that was not taken yet.
+// What a sample is taken to cost before one of its kind was taken.
 constexpr double first_cost_seconds = 0.0005;
 
 double spread_by_length(double instructions) {

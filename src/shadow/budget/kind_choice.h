@@ -12,7 +12,7 @@
 
 namespace shadowprof {
 
-// Of one process, from what its samples have cost and yielded.
+// Chooses the kind of a process's next sample, from what its samples have cost and yielded.
 class KindChoice {
   public:
     // The kind to take next. First what is certain to cost little: a shadow sample, whose code is

@@ -23,7 +23,7 @@ class LiveAccount {
     // By the time, where the emulation wanted to go on.
     void add_cut() { ++cut_; }
     void add_discarded() { ++discarded_; }
-    // Of the emulation of one, `translation_ns` went into translating.
+    // One sample was emulated; `translation_ns` of that went into translating.
     void add_emulation(std::uint64_t emulation_ns, std::uint64_t translation_ns) {
         emulation_ns_ += emulation_ns;
         translation_ns_ += translation_ns;

@@ -37,7 +37,7 @@ class SampleSpread {
     void add_to_mean(const Shares& shares);
 
     std::array<Measured, 2> kinds_;
-    // Of all samples: the sums of weights, of their squares, and of vectors.
+    // Sums over all samples: of weights, of their squares, and of vectors.
     double weights_ = 0, squared_weights_ = 0;
     Shares sum_ = {};
 };

@@ -75,7 +75,7 @@ class IntervalRun {
     // Until the program ends (ErrorCode::gone) or cannot be followed any further, for which
     // ExactStats::stopped_early is the reason. It then stands where it can go on without us.
     Result<void> run();
-    // Of all intervals.
+    // The sums over all intervals.
     const WorkerCounters& counters() const { return counters_; }
 
   private:

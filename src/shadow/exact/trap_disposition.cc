@@ -58,7 +58,8 @@ class BorrowedMemory {
     KernelAction saved_ = {};
 };
 
-// Of all that the kernel knows of the disposition, a forced signal changes the handler alone.
+// Restores the handler alone: a forced signal changes nothing else that the kernel knows of the
+// disposition.
 Result<void> ignore_again(RemoteSyscall& session, const BorrowedMemory& memory, GuestAddress at) {
     const auto call = [&](std::uint64_t action, std::uint64_t old) -> Result<void> {
         TRY_ASSIGN(const auto result,

@@ -12,8 +12,8 @@ class InputNeed {
     static bool tells(SampleEnd end) {
         return end == SampleEnd::input || end == SampleEnd::size || end == SampleEnd::met;
     }
-    // Of such a sample: it ended by input. Of another: something was recorded. True if the answer
-    // has changed.
+    // A sample for which nothing was recorded needs input if it ended by that; another one does if
+    // something was recorded. True if the answer has changed.
     bool observe(bool is_needed);
     bool is_there() const { return is_there_; }
 

@@ -68,7 +68,7 @@ InputRecorder::Lease::~Lease() {
 }
 
 InputRecorder::Lease InputRecorder::record(std::span<const pid_t> tids, std::uint64_t most_stops) {
-    // Of a thread that was not watched nothing is known, and it is in no call.
+    // Nothing is known of a thread that was not watched, and it is in no call.
     for (const pid_t tid : tids)
         if (!watches(tid)) threads_[tid] = {};
     live_.push_back({std::make_shared<InputRecording>(tids), most_stops});

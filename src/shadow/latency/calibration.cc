@@ -20,8 +20,8 @@ using Clock = std::chrono::steady_clock;
 
 // Beyond what any TLB reaches. No cache needs to be smaller: each line is flushed.
 constexpr std::uint64_t memory_chase = std::uint64_t{64} << 20;
-// Of all chases, made again while they tell too little. An idle machine takes half a second, a busy
-// one two seconds.
+// How long all chases may take, with those that are made again while they tell too little. An idle
+// machine takes half a second, a busy one two seconds.
 constexpr std::chrono::seconds longest_calibration{5};
 constexpr std::chrono::milliseconds longest_pass{1500};
 constexpr double quiet_share = 0.05;  // of the processors, that others use

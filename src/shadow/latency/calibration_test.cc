@@ -17,7 +17,7 @@ struct Chase {
     std::uint64_t cycles;
 };
 
-// Of chases whose loads all take as long as given.
+// A calibration from chases whose loads all take as long as given.
 HostCalibration calibration_of(std::initializer_list<Chase> chases, std::uint64_t step = 2) {
     HostCalibration calibration;
     calibration.host.step_cycles = step;

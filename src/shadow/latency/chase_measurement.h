@@ -11,8 +11,8 @@
 namespace shadowprof {
 
 struct ChaseLoads {
-    // Of the quietest quarter of the stops, of eight at least, by their medians: whoever shares a
-    // cache makes loads slower and never faster.
+    // The loads of the quietest quarter of the stops, of eight at least, by their medians: whoever
+    // shares a cache makes loads slower and never faster.
     CycleHistogram cycles;
     CycleHistogram repeated;  // the same loads, made again at once
     double load_us = 0;       // that it takes to time one

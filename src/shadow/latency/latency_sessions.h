@@ -22,7 +22,7 @@
 
 namespace shadowprof {
 
-// Of one process: what sessions need in it.
+// What latency sessions need in one process.
 struct LatencyPlace {
     std::uint64_t exec_count = 0;
     std::optional<ScratchMemory> scratch;

@@ -55,7 +55,7 @@ class Permutation {
 
 constexpr std::uint64_t huge_page_bytes = std::uint64_t{2} << 20;
 
-// Of this process, in the mapping that begins at `start`.
+// Whether this process has huge pages in the mapping that begins at `start`.
 bool has_huge_pages(std::uint64_t start) {
     std::ifstream smaps("/proc/self/smaps");
     const auto head = fmt::format("{:x}-", start);

@@ -18,7 +18,7 @@ bool is_kernels_own(const Mapping& mapping) {
     return mapping.name.starts_with("[v") || mapping.name == "[uprobes]";
 }
 
-// Of a mapping whose flags are not known.
+// Judges a mapping whose flags are not known.
 bool is_plain(const Mapping& mapping) {
     if (!mapping.is_file()) return true;
     if (mapping.shared || !mapping.name.starts_with("/")) return false;
