@@ -33,8 +33,9 @@ constexpr ValueType canonical(ValueType type, std::uint32_t width_bytes) {
     return {general ? ValueType::Kind::integer : ValueType::Kind::bits, width};
 }
 
-// Of two types of one instruction's values: the one that says more, which is not bits, and rather
-// floating than integer. So profiles merge to the same in any order.
+// Returns the one that says more of two types of one instruction's values. Any other kind says more
+// than bits, and floating says more than integer. This is why profiles merge to the same in any
+// order.
 constexpr ValueType more_specific(ValueType a, ValueType b) {
     constexpr auto rank = [](ValueType type) {
         const int kind = type.kind == ValueType::Kind::bits      ? 0

@@ -70,7 +70,7 @@ class Instruction {
     }
 
     Flow flow() const { return flow_; }
-    // Of direct jumps, calls and conditional branches.
+    // Needs a direct jump, a direct call or a conditional branch.
     GuestAddress branch_target() const;
     // The condition code of a Jcc; its lowest bit inverts it. Nothing for LOOP and JRCXZ.
     std::optional<std::uint8_t> jcc_condition() const;

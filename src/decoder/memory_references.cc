@@ -22,7 +22,7 @@ bool is_left_out(const Instruction& in) {
     }
 }
 
-// Of {1toN} one element is loaded.
+// With {1toN}, only one element is loaded.
 std::uint16_t bytes_of(const Instruction& in, const ZydisDecodedOperand& operand) {
     const auto& broadcast = in.zydis().avx.broadcast;
     const bool one = broadcast.mode != ZYDIS_BROADCAST_MODE_INVALID && !broadcast.is_static;

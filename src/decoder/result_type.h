@@ -13,7 +13,8 @@ struct ResultType {
     std::uint8_t width_bytes = 0;  // of the register's low part that is the result
 };
 
-// Of a general or vector register operand that `instruction` writes to.
+// Tells the type and the width of the result in `written`. Needs a general or vector register
+// operand that `instruction` writes to.
 //
 // The result is what a general register's operand has; of a vector register, all that the operand's
 // register names, or its lowest lane where the instruction computes one floating-point number and

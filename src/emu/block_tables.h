@@ -24,7 +24,7 @@ class GrowingTable {
     }
     // Needs room.
     void append(const Row& row) { rows_[used_++] = row; }
-    // Of rows that were appended.
+    // This and part() need rows that were appended.
     const Row& operator[](std::size_t index) const { return rows_[index]; }
     std::span<const Row> part(std::size_t first, std::size_t count) const {
         return rows_.subspan(first, count);

@@ -33,7 +33,7 @@ class LoadedAddresses {
     std::size_t next_ = 0;
 };
 
-// Of one load.
+// How the addresses of one load follow each other.
 class LoadMoves : public AddressSteps {
   public:
     void take(GuestAddress address, const LoadedAddresses& loaded) {

@@ -32,7 +32,8 @@ class ProbeWatch {
     // Whether the instruction is to be announced. What is to be done there is kept, in place of
     // what another instruction at its address had.
     bool is_probed(const Instruction& instruction);
-    // Of an instruction that is_probed() was last asked for there.
+    // What is to be done at `address`, for the instruction there that is_probed() was last asked
+    // about.
     std::span<const BoundProbe> at(GuestAddress address) const;
 
   private:

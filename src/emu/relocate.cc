@@ -21,8 +21,8 @@ bool is_result_only(const GprUse& use) {
     return !is_address_field(use.field) && lives_in_context(use.number) && !use.read;
 }
 
-// Of the instructions whose memory operand no ModRM byte names: whether a segment prefix reaches
-// it.
+// Whether a segment prefix reaches the memory operand. Only for instructions whose memory operand
+// no ModRM byte names.
 bool takes_segment_override(ZydisMnemonic mnemonic) {
     switch (mnemonic) {
         case ZYDIS_MNEMONIC_MOV:  // with an absolute address

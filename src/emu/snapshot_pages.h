@@ -34,7 +34,7 @@ class Deadline {
 
 class DescriptorPages final : public PageSource {
   public:
-    // Of memory that stands still until `deadline`, which must outlive this: bytes that were not
+    // Needs memory that stands still until `deadline`, which must outlive this. Bytes that were not
     // there in time are not given out. `flipped`: see StartMessage.
     DescriptorPages(UniqueFd fd, Deadline& deadline, GuestAddress flipped = {})
         : fd_(std::move(fd)), deadline_(deadline), flipped_(flipped) {}

@@ -111,7 +111,7 @@ static_assert(sizeof(ValueSlot) == 16);
 struct ReferenceSlot {
     static constexpr std::uint16_t no_source = 0xffff;
 
-    // Of `flags`.
+    // These are the bits of `flags`.
     static constexpr std::uint16_t load = 1;
     static constexpr std::uint16_t store = 2;
     static constexpr std::uint16_t locked = 4;

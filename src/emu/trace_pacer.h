@@ -28,9 +28,10 @@ struct RunLimits {
     std::uint64_t blocks = 0;
     // The first instruction is a block of its own.
     bool one_instruction = false;
-    // Of each period of about this many instructions, about `value_instructions` run at
-    // TraceLevel::values and `reference_instructions` at TraceLevel::references, in bursts with
-    // equal pauses between them; 0 means none, as many as the period all (not of both).
+    // A period is about `burst_period` instructions. In each, about `value_instructions` run at
+    // TraceLevel::values and about `reference_instructions` at TraceLevel::references, in bursts
+    // with equal pauses between them. Of these two, 0 means none, and as many as the period means
+    // all. Only one of them may mean all.
     std::uint64_t burst_period = 0;
     std::uint64_t value_instructions = 0;
     std::uint64_t reference_instructions = 0;
@@ -104,7 +105,7 @@ class TracePacer {
     const BlockInfo& row(std::uint64_t word) const { return tables_[static_cast<BlockId>(word)]; }
     std::size_t at_level() const { return static_cast<std::size_t>(level_); }
     double& words_per_instruction() { return words_per_instruction_[at_level()]; }
-    // Of phases: events, or else instructions.
+    // The length of a phase is in these units: events, or else instructions.
     double words_per_unit() const {
         return by_events() ? words_per_event_[at_level()] : words_per_instruction_[at_level()];
     }

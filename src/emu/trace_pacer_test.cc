@@ -157,7 +157,7 @@ TEST_CASE("values and references have their own frequencies") {
             limits.reference_events = 200;
             limits.events_between_references = between_references;
             const auto seen = run(loop, limits);
-            // Of the events that are in no bursts.
+            // Shares are relative to the events that are in no bursts.
             const auto share = [&](std::size_t level) { return seen.share(level) / seen.share(0); };
             CHECK(share(1) > 0.75 * 200 / 2000);
             CHECK(share(1) < 1.25 * 200 / 2000);

@@ -216,7 +216,7 @@ class Translator {
         bool under_way = false;
         std::optional<GuestAddress> constant_page;  // that was looked at last
     };
-    // Of code memory and tables, one part in so many.
+    // The most of code memory and tables that translate_ahead() may fill: one part in so many.
     static constexpr std::size_t most_ahead_share = 4;
 
     // A way out of the middle of a superblock.

@@ -16,7 +16,7 @@ struct KnownValue {
     // A slot with words of the same block; ValueSlot::no_source: `sum` is the whole content.
     std::uint16_t source = ValueSlot::no_source;
     std::uint8_t source_bytes = 8;  // the slot's width
-    // Of the sum of `sum` and the slot's value, the content is this many low bytes, zero-extended.
+    // The content is this many low bytes of the sum of `sum` and the slot's value, zero-extended.
     std::uint8_t width_bytes = 8;
     std::uint64_t sum = 0;
 

@@ -130,7 +130,7 @@ class Conversation final : public TraceSink, public OutsideChannel, public Stepp
     bool stopped() const { return stopped_; }
     // An answer came too late.
     bool has_missed_call() const { return missed_call_; }
-    // Of this run, for all that comes from outside.
+    // The deadline of this run. It holds for all that comes from outside.
     Deadline& deadline() { return deadline_; }
     // The segment that came back last is used first: it is in the caches.
     void take_back(const WorkerSocket::Message& message) {

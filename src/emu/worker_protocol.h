@@ -66,8 +66,9 @@ struct StartMessage {
     CpuState cpu;  // of the first thread, which runs
     GuestThreads::Pace pace = GuestThreads::usual_pace;
     RunLimits limits;
-    // Of /proc/PID/maps text in the mailbox; 0: the mappings are as before. Behind it, at a
-    // multiple of 64 bytes, the other threads: a StartThread each. Only samples have some.
+    // How long the text of /proc/PID/maps in the mailbox is. 0: the mappings are as before. The
+    // other threads are behind it, at a multiple of 64 bytes: a StartThread each. Only samples have
+    // some.
     std::uint64_t maps_bytes;
     std::uint64_t more_threads;
     // Behind these, at a multiple of 64 bytes, is the AwaitedState that ends the run, of the first

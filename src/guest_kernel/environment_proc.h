@@ -26,8 +26,8 @@ struct CapturedProcess {
         DescriptorFacts facts;
         bool flags_known = false;
         int shares_with = -1;  // the lowest descriptor of the same open file description
-        // Of a regular file or directory, opened with O_PATH: keeps the file, but neither locks nor
-        // the open file description.
+        // Only for a regular file or directory. It is opened with O_PATH, which keeps the file, but
+        // neither locks nor the open file description.
         std::shared_ptr<const UniqueFd> location;
     };
 
@@ -51,9 +51,9 @@ struct CapturedProcess {
     // Opened with O_PATH; null: not taken.
     std::shared_ptr<const UniqueFd> working_directory, root_directory;
 
-    // Of which descriptors all is taken. The flags of others are read when they are asked for; a
-    // sample with recorded input may get to that when the process has closed them.
-    // `none_but_clocks`: nothing else is taken, for a process that stays stopped.
+    // Says of which descriptors everything is taken. The flags of others are read when they are
+    // asked for. A sample with recorded input may get to that when the process has closed them.
+    // `none_but_clocks`: only the clocks and `threads` are taken, for a process that stays stopped.
     enum class Flags : std::uint8_t { of_files_and_standard_streams, of_all, none_but_clocks };
 
     // Needs the process stopped; the signal masks also need the caller to be the tracer. Reads

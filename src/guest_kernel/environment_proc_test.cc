@@ -183,7 +183,7 @@ TEST_CASE("a number that was given to another file since still means the snapsho
     auto opened = environment.open_descriptor(fd.get());
     REQUIRE(opened);
     CHECK(opened->status.size_bytes == 5);
-    // Of what is no file only its kind was taken.
+    // If something is no file, only its kind was taken.
     CHECK(environment.describe(null.get()).error().code == ErrorCode::unsupported);
 }
 

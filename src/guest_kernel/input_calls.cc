@@ -8,7 +8,7 @@
 namespace shadowprof {
 namespace {
 
-// Of preadv2 and ioctl, only what reads a stream is input.
+// A preadv2 or an ioctl is input only if it reads a stream.
 bool is_input(const InputCall& call) {
     constexpr auto current_offset = ~std::uint64_t{0};
     if (call.number == __NR_preadv2)

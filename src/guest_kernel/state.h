@@ -92,9 +92,10 @@ class SampleState {
           random(rules_of_sample.random_seed),
           rules(rules_of_sample) {}
 
-    // Of the current thread.
+    // The state of the current thread.
     ThreadState& thread() { return threads[thread_index]; }
-    // The same; asked for once, at its first call that needs them.
+    // Facts and clocks of the current thread. Each is asked for once, at its first call that needs
+    // them.
     Emulated<const SampleFacts*> facts();
     Emulated<const SampleClocks*> clocks();
     // RLIMIT_NOFILE; a usual one if the limits are not known.

@@ -259,7 +259,8 @@ class FakeGuest {
         cpu[Gpr::rsp] = data + data_bytes;
     }
 
-    // Of the current thread: the call's result; its end, if it ended the sample, is in `end`.
+    // The current thread makes the call. Returns the result of the call. If the call ended the
+    // sample, `end` has how.
     std::int64_t call(long number, std::uint64_t a = 0, std::uint64_t b = 0, std::uint64_t c = 0,
                       std::uint64_t d = 0, std::uint64_t e = 0, std::uint64_t f = 0) {
         auto& current = threads.cpu();

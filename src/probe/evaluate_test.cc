@@ -77,7 +77,8 @@ TEST_CASE("operands are registers, memory or immediates") {
     CHECK(bench.value("op1", decoded({0x66, 0x01, 0x4b, 0x08})) == 0x2211);
     CHECK(bench.value("op2", decoded({0x83, 0x43, 0x08, 0x05})) == 5);       // add [rbx+8], 5
     CHECK(bench.value("op2", decoded({0x48, 0x8d, 0x43, 0x10})) == 0x2010);  // lea rax, [rbx+16]
-    // Of wide operands the low 64 bits: movdqu xmm0, [rbx+8]. Only they need be readable.
+    // The value of a wide operand is its low 64 bits: movdqu xmm0, [rbx+8]. Only they need be
+    // readable.
     CHECK(bench.value("op2", decoded({0xf3, 0x0f, 0x6f, 0x43, 0x08})) == 0x8877665544332211);
     CHECK(bench.value("op1", decoded({0xff, 0x74, 0x24, 0x10})) == 0x2222);  // push [rsp+16]
     CHECK(bench.value("op1", decoded({0x8f, 0x44, 0x24, 0x08})) == 0x2222);  // pop [rsp+8]

@@ -46,7 +46,8 @@ std::optional<std::size_t> match_one(std::string_view pattern, std::size_t at, c
 
 }  // namespace
 
-// Of several stars only the last one need ever take more: what those before it took was enough.
+// Where there are several stars, only the last one reached need ever take more. What those before
+// it took was enough.
 bool glob_matches(std::string_view pattern, std::string_view text) {
     constexpr auto none = std::string_view::npos;
     std::size_t at = 0, behind_star = none, taken = 0;

@@ -11,7 +11,7 @@
 namespace shadowprof {
 
 enum class ProbeFact : std::uint8_t {
-    // Of the instruction.
+    // These facts are about the instruction.
     mnemonic,
     instruction_class,
     text,
@@ -27,13 +27,13 @@ enum class ProbeFact : std::uint8_t {
     operand_kind,
     operand_name,
     operand_size,
-    // Of its place.
+    // These facts are about the place of the instruction.
     function,
     module,
     file,
     line,
     entry,
-    // Of one execution, before it.
+    // These facts are about one execution, as they are before it.
     reg,
     rip,
     rflags,

@@ -33,7 +33,7 @@ inline ProbeKnown known_number(std::uint64_t value) {
 class FactSource {
   public:
     virtual ~FactSource() = default;
-    // Of a fact, or of a place test as a whole.
+    // What is known of a fact, or of a place test as a whole.
     virtual std::optional<ProbeKnown> known(const ProbeNode& node) const = 0;
 };
 

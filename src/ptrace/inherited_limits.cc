@@ -18,7 +18,7 @@ struct LimitRow {
     std::string_view name;
 };
 constexpr rlim_t mebibyte = rlim_t{1} << 20;
-// Of address space, tables of the emulator reserve 64 GiB, of which little is ever used.
+// Tables of the emulator reserve 64 GiB of address space. Little of it is ever used.
 constexpr LimitRow rows[] = {
     {RLIMIT_AS, RLIM_INFINITY, 80 * 1024 * mebibyte, "address space (ulimit -v)"},
     {RLIMIT_DATA, RLIM_INFINITY, 80 * 1024 * mebibyte, "data (ulimit -d)"},

@@ -77,7 +77,7 @@ Result<bool> has_fixed_addresses(pid_t pid);
 std::uint64_t stack_limit_bytes(pid_t pid);
 // Processor time of all its threads; 0 if it is gone.
 std::uint64_t read_cpu_ns(pid_t pid);
-// Of one thread.
+// What /proc/PID/task/TID/stat says of one thread. The second answers with its state only.
 Result<ProcStat> read_thread_stat(pid_t pid, pid_t tid);
 Result<char> read_thread_state(pid_t pid, pid_t tid);
 // From /proc/PID/task/TID/schedstat.
@@ -111,7 +111,7 @@ void offer_to_oom_killer(pid_t pid);
 enum class ProgramKind : std::uint8_t { elf_x86_64, elf_other, script, unknown };
 // A file shorter than an ELF header is `unknown`, or a script.
 ProgramKind classify_program(std::span<const std::byte> first_bytes);
-// Of the program that the process executes.
+// Tells what kind of program the process executes.
 Result<ProgramKind> read_exe_kind(pid_t pid);
 
 }  // namespace shadowprof

@@ -25,7 +25,7 @@ using Arguments = std::array<std::uint64_t, 6>;
 constexpr auto futex_command_mask =
     static_cast<std::uint64_t>(static_cast<std::int64_t>(FUTEX_CMD_MASK));
 
-// Of a socket with a time-out (SO_RCVTIMEO), a read returns EINTR.
+// A read from a socket with a time-out (SO_RCVTIMEO) returns EINTR.
 bool is_no_socket(pid_t pid, const Arguments& arguments) {
     std::array<char, 8> link;
     const auto path = fmt::format("/proc/{}/fd/{}", pid, static_cast<int>(arguments[0]));

@@ -59,11 +59,12 @@ class StoppedThread {
     Result<void> set_signal_mask(std::uint64_t mask);
     // A signal waits for the thread or for its process, blocked or not.
     Result<bool> has_queued_signal() const;
-    // Of a signal stop.
+    // Needs a thread in a signal stop.
     Result<siginfo_t> signal_info() const;
-    // Of a signal stop: what the program is told about the signal if it is delivered.
+    // Sets what the program is told about the signal if it is delivered. Needs a thread in a signal
+    // stop.
     Result<void> set_signal_info(const siginfo_t& info);
-    // Of an event stop: the new thread's id, ...
+    // Tells more of the event: the new thread's id, ... Needs a thread in an event stop.
     Result<std::uint64_t> event_message() const;
 
     // Lets the thread run to its next stop, delivering `signal` (0: none) if it is in a signal

@@ -25,7 +25,7 @@ struct SyscallStop {
     bool restarts() const;
 };
 
-// Of a thread in a syscall-stop. Errors: gone; unsupported (a call of another architecture, or a
+// Needs a thread in a syscall-stop. Errors: gone; unsupported (a call of another architecture, or a
 // kernel before 5.3).
 Result<SyscallStop> read_syscall_stop(const StoppedThread& thread);
 

@@ -249,8 +249,8 @@ void Target::prepare_borrowing() {
     static_cast<void>(return_code());
 }
 
-// Of a leader that slept through the stop in which the companion was made, it is asked in a later
-// one.
+// A leader may have slept through the stop in which the companion was made. Then it is asked in a
+// later stop.
 Result<void> Target::ask_for_end(ScopedStop& stop) {
     if (end_is_asked_for_) return {};
     for (const StoppedThread& thread : stop.threads()) {

@@ -42,7 +42,7 @@ class TargetFamily : public Relatives {
 
     // Also those that have ended.
     const Members& members() const { return members_; }
-    // Of a process that has ended or is detached, and is not the first.
+    // Needs the number of a process that has ended or is detached, and is not the first.
     void forget(std::uint64_t number) { members_.erase(number); }
 
     // Ends the tracing of all, those first that were born last. The answer is the first target's.

@@ -14,7 +14,7 @@
 
 namespace shadowprof {
 
-// Of RFLAGS: each instruction raises SIGTRAP.
+// While this bit of RFLAGS is set, each instruction raises SIGTRAP.
 inline constexpr std::uint64_t trap_flag = 0x100;
 // In orig_rax: the thread is in no system call, so none is restarted.
 inline constexpr std::uint64_t no_syscall = ~std::uint64_t{0};

@@ -25,9 +25,9 @@ class WaitStatus {
     static WaitStatus decode(int raw);
 
     Kind kind() const { return kind_; }
-    // Of an exited process.
+    // Needs an exited process.
     int exit_code() const { return value_; }
-    // Of a killed one, or of a signal or group stop.
+    // Needs a killed process or thread, or a signal or group stop.
     int signal() const { return value_; }
     // PTRACE_EVENT_CLONE, PTRACE_EVENT_EXEC, ... of an event stop.
     int event() const { return value_; }
