@@ -22,7 +22,8 @@
 namespace shadowprof {
 namespace {
 
-// Of a process that sees other files, or another process id of its own, than we do.
+// The path of the perf map of a process. The process may see other files than we do, or have
+// another process id of its own.
 std::string perf_map_of(pid_t pid) {
     const auto own_id = read_namespace_pid(pid);
     const std::string path =

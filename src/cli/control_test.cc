@@ -78,7 +78,7 @@ std::string read_from(const std::string& path) {
     return {bytes, static_cast<std::size_t>(std::max<ssize_t>(count, 0))};
 }
 
-// Of a file, which is looked at now and then.
+// Waits for commands. Needs a channel of a file: such a file is looked at now and then.
 std::vector<SamplingCommand> wait_for(ControlChannel& channel) {
     while (true) {
         auto commands = channel.take();

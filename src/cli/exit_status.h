@@ -7,7 +7,7 @@ inline constexpr int exit_own_failure = 125;     // shadowprof itself failed, ba
 inline constexpr int exit_not_executable = 126;  // the program cannot be executed
 inline constexpr int exit_not_found = 127;       // there is no such program
 
-// Of `diff`, whose status tells CI: 0 where all limits are kept.
+// These are for `diff`, whose status tells CI: it is 0 where all limits are kept.
 inline constexpr int exit_diff_failure = 1;   // a profile cannot be read, a limit makes no sense
 inline constexpr int exit_diff_usage = 2;     // bad options or arguments
 inline constexpr int exit_diff_exceeded = 3;  // a limit is exceeded

@@ -17,7 +17,8 @@
 namespace shadowprof {
 namespace {
 
-// Of the process; by another one than that of the command, `killall shadowprof` passes over it.
+// The name of the shielded process. It is another one than that of the command, so that `killall
+// shadowprof` passes over this process.
 constexpr const char* shielded_name = "sp-tracer";
 
 // The other process holds the other end as long as it lives.

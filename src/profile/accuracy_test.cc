@@ -391,7 +391,7 @@ TEST_CASE("streams overlap by heat, and are the same where instructions and addr
         return measure_accuracy(full, with_streams(rows), all).value();
     };
     CHECK(*metric({{0x100, 60}, {0x200, 30}, {0x300, 10}}).streams.value == doctest::Approx(1));
-    // Of the top 90%: 50 of 60, and 30 of 30.
+    // The top 90% overlap in 50 of 60, and in 30 of 30.
     const auto some = metric({{0x100, 50}, {0x200, 50}});
     CHECK(*some.streams.value == doctest::Approx(80.0 / 90));
     CHECK(some.streams.entries == 2);

@@ -26,8 +26,8 @@ double share_of(const ValueProfile& profile, const std::vector<std::byte>& value
     return 0;
 }
 
-// Of the most frequent value. Where no invariance is stated the estimate is mostly compensation:
-// what was counted is left.
+// The share of the most frequent value. Where no invariance is stated the estimate is mostly
+// compensation. Then the share is that of what was counted.
 double own_share(const ValueProfile& profile) {
     if (profile.invariance) return profile.invariance->share;
     if (profile.top.empty()) return 0;

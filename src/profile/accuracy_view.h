@@ -52,7 +52,7 @@ std::string missing(const AccuracyView& full, const AccuracyView& sampled, List 
     return {};
 }
 
-// Of the entries that make up a metric's distance.
+// Keeps the worst of the entries that make up a metric's distance, `most` at most.
 inline void keep_worst(AccuracyMetric& metric, std::vector<AccuracyEntry> entries,
                        std::size_t most) {
     std::erase_if(entries, [](const AccuracyEntry& entry) { return entry.distance <= 0; });

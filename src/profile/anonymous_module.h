@@ -12,10 +12,11 @@
 
 namespace shadowprof {
 
-// Of the first process.
+// The pseudo-module of the first process.
 inline constexpr std::string_view anonymous_module = "[anon]";
 
-// Of another: such code has nothing to do with that of other processes at the same addresses.
+// The pseudo-module of another process. Its code has nothing to do with that of other processes at
+// the same addresses.
 inline std::string anonymous_module_of(pid_t process) {
     return fmt::format("[anon {}]", process);
 }

@@ -94,8 +94,8 @@ class BatchSizes {
     }
     std::uint64_t batches() const { return batches_; }
 
-    // Of the batches since then. Errors that are asked for with it are those of the counts since
-    // then: see BatchedCounts::begin_phase(). Needs that no stratum has ended.
+    // The sizes of the batches since then. Errors that are asked for with it are those of the
+    // counts since then: see BatchedCounts::begin_phase(). Needs that no stratum has ended.
     BatchSizes since(const BatchSizes& then) const {
         BatchSizes phase;
         phase.batches_ = batches_ - then.batches_;

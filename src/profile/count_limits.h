@@ -6,7 +6,7 @@
 
 namespace shadowprof {
 
-// Of moves by one distance, and of a stream's occurrences: sums of 255 of them fit.
+// The most moves by one distance, and the most occurrences of a stream: sums of 255 of them fit.
 inline constexpr std::uint64_t most_moves = std::uint64_t{1} << 56;
 
 // Both within the limit, as the sum is then. The order of additions makes no difference.

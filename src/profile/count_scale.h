@@ -22,7 +22,7 @@ struct CountScale {
         const Wide product = Wide{count} * instructions + weighted / 2;
         return std::max<std::uint64_t>(static_cast<std::uint64_t>(product / weighted), 1);
     }
-    // Of an error.
+    // Scales an error, and rounds it upwards to tenths.
     std::optional<double> error(std::optional<double> weighted_error) const {
         if (!weighted_error) return std::nullopt;
         return tenths_upwards(*weighted_error * factor());

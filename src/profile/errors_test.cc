@@ -113,7 +113,7 @@ class MarkovProgram {
     std::vector<std::uint64_t> words_;
 };
 
-// Of the intervals of one kind.
+// How often the intervals of one kind hold the truth, and how wide they are.
 struct Coverage {
     std::uint64_t intervals = 0, right = 0;
     double relative_errors = 0;
@@ -147,7 +147,7 @@ struct Experiment {
     // This share of the samples begins in the kernel.
     double in_kernel = 0;
 
-    // Of all calls.
+    // The phase's share of all calls. Its share of the time is phase_share.
     double phase_calls() const {
         const double calls = phase_share / faster;
         return calls / (calls + 1 - phase_share);

@@ -31,8 +31,8 @@ struct FlowLimits {
     std::size_t paths = 1 << 20;
     std::size_t contexts = 1 << 20;
     std::size_t steps = 1 << 23;  // distinct pairs of blocks: more than any program has
-    // Of samples that are held. A sample takes up to some hundred kilobytes, and with as many as
-    // have room in 64 MiB weights by the clock change little.
+    // The most bytes of samples that are held. A sample takes up to some hundred kilobytes. With as
+    // many samples as have room in 64 MiB weights by the clock change little.
     std::size_t held_bytes = std::size_t{64} << 20;
 };
 
@@ -75,8 +75,8 @@ class FlowTotals {
     // ticks, and samples in all. See BatchSizes.
     void end_stratum();
     void set_numbers(std::uint64_t ticks, std::uint64_t samples);
-    // Of a sample with this weight, which took so long. The record may also be of totals that
-    // these are a copy of.
+    // Adds the record of a sample with this weight, which took so long. The record may also be of
+    // totals that these are a copy of.
     void add(const FlowRecord& record, std::uint64_t weight, double time_ns);
 
     struct Batch {

@@ -10,7 +10,8 @@ namespace shadowprof {
 // Executions that follow each other are alike: of each sample so many count as independent.
 inline constexpr double trials_of_a_sample = 4;
 
-// Of an entry with so many `executions`: all where every instruction was followed.
+// The trials of an entry with so many `executions`. They are all where every instruction was
+// followed.
 inline double independent_trials(const SamplingStats& sampling, double executions) {
     if (sampling.exact) return executions;
     return std::min(executions, trials_of_a_sample * static_cast<double>(sampling.samples));

@@ -124,7 +124,7 @@ void add_exact(ExactStats& sum, const ExactStats& more) {
         sum.stopped_early = more.stopped_early;
 }
 
-// Of a profile without samples nothing is known that could disagree.
+// A profile without samples says nothing that could disagree.
 bool says_nothing_of_bursts(const SamplingStats& stats) {
     return stats.samples == 0 && !stats.bursts;
 }

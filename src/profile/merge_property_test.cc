@@ -13,7 +13,7 @@ class RandomProfiles {
   public:
     explicit RandomProfiles(unsigned seed) : engine_(seed) {}
 
-    // Of small ranges, so that profiles have much in common.
+    // Makes a random profile. Its ranges are small, so that profiles have much in common.
     Profile profile() {
         Profile p;
         add_modules(p);

@@ -132,7 +132,7 @@ TEST_CASE("a phase has the errors that its samples have by themselves") {
     for (int i = 0; i < 400; ++i) loops.sample(run, 0, 10, 50, 0);
     phases.next();
     for (std::uint64_t i = 0; i < 40; ++i) {
-        // Of the whole run it is a small part.
+        // This is a small part of the whole run.
         loops.sample(run, i % 2, 10, 20 + i % 7, 0);
         loops.sample(alone, i % 2, 10, 20 + i % 7, 0);
         // So that batches are the same.

@@ -38,7 +38,7 @@ class ProcessProfile {
     // Counts of profiles are scaled by it from now on, whatever comes.
     void fix_scale(const CountScale& scale);
 
-    // Of the samples with bursts.
+    // The burst counts of the samples with bursts.
     BurstCounts burst_counts();
 
     // The largest error, relative to its edge's count, of the hottest edges: those that together

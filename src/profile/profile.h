@@ -50,7 +50,7 @@ struct FunctionBatches {
     };
     std::vector<Amount> sizes;  // by batch
     std::vector<Part> parts;
-    // Of the strata that the kernel's clock knows (batch_means.h), the batch behind each.
+    // The batch behind each of the strata that the kernel's clock knows (batch_means.h).
     std::vector<std::uint32_t> stratum_ends = {};
     Numbers numbers = {};
 };
@@ -60,7 +60,7 @@ struct DurationStats {
     double p50_us = 0, p99_us = 0, max_us = 0;
 };
 
-// Of a run in which every instruction was followed, from one system call to the next.
+// Statistics of a run in which every instruction was followed, from one system call to the next.
 struct ExactStats {
     std::uint64_t intervals = 0;  // followed
     std::uint64_t diverged = 0;   // of these: emulation and hardware did not agree at the end
@@ -76,7 +76,8 @@ struct ExactStats {
     }
 };
 
-// Of samples that were taken until the errors of hot edges were small (`--until-converged`).
+// The outcome of samples that were taken until the errors of hot edges were small
+// (`--until-converged`).
 struct Convergence {
     double limit_percent = 0;              // of an edge's count
     bool reached = false;                  // and not lost again
@@ -89,7 +90,7 @@ struct Convergence {
     friend bool operator==(const Convergence&, const Convergence&) = default;
 };
 
-// Of a run that counts in bursts (profile/event_bursts.h).
+// Statistics of a run that counts in bursts (profile/event_bursts.h).
 struct BurstStats {
     // As the run began; nothing if what was merged does not agree in them.
     std::uint64_t every = 0;                       // events between bursts, on average

@@ -41,7 +41,7 @@ class RecordFollower {
     // Where the thread stands, and to go on with another one. Means something until forget().
     enum class Place : std::uint32_t {};
     Place place() const { return Place{state_}; }
-    // Of a thread that stood there, as below.
+    // The node and the pending blocks of a thread that stood there, as below.
     PathGraph::NodeId node(Place place) const { return states_[static_cast<StateId>(place)].node; }
     std::vector<BlockToken> pending(Place place) const;
     void go_to(Place place) { state_ = static_cast<StateId>(place); }

@@ -73,7 +73,7 @@ class RecordPlans {
         const Number number = known(id);
         return number == 0 ? nullptr : &plans_[number];
     }
-    // Of an id that was found.
+    // Needs an id that was found.
     const RecordPlan& operator[](std::uint32_t id) const { return plans_[by_id_[id]]; }
 
     std::span<const RecordPlan::Block> valued_blocks(const RecordPlan& plan) const {
@@ -82,7 +82,7 @@ class RecordPlans {
     std::span<const SlotPlan> slots(const RecordPlan::Block& block) const {
         return std::span(slots_).subspan(block.first_slot, block.slots);
     }
-    // Of a block of a plan of references.
+    // Needs a block of a plan of references.
     std::span<const ReferencePlan> references(const RecordPlan::Block& block) const {
         return std::span(references_).subspan(block.first_slot, block.slots);
     }

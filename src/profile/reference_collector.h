@@ -40,7 +40,7 @@ class ReferenceCollector {
     const AddressPatterns& patterns() const { return patterns_; }
     const std::optional<DataStreams>& streams() const { return streams_; }
     const std::vector<CodeLocation>& locations() const { return sites_.locations(); }
-    // Of instructions that refer to memory, by site.
+    // How often the instruction of a site was executed. Only for those that refer to memory.
     std::uint64_t executions(ReferenceSite site) const {
         return site < executions_.size() ? executions_[site] : 0;
     }

@@ -355,7 +355,7 @@ void SampleCollector::empty_graph() {
     ++totals_.graphs_emptied;
 }
 
-// Of a sample that goes on, for what is not folded yet.
+// The time of what is not folded yet, in a sample that goes on.
 double SampleCollector::time_of_part_ns() const {
     if (expected_instructions_ == 0) return time_left_ns_;
     const auto part = static_cast<double>(instructions_ - noted_instructions_);

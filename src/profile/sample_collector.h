@@ -35,7 +35,8 @@ struct CollectorOptions {
     // How much samples weigh may depend on what the kernel's clock says at the end
     // (clock_weights.h). Needs samples without bursts (SampleStart::bursts).
     bool weighs_by_clock = false;
-    // Of the processor: memory hazards and address patterns are kept, of records with references.
+    // The window of the processor. With it memory hazards and address patterns are kept, of records
+    // with references.
     std::optional<ReorderWindow> references = {};
     // Data streams are, of the same records.
     std::optional<StreamLimits> streams = {};
@@ -61,8 +62,7 @@ struct SampleStart {
     // taken at varying rates add up to what the program does; so do hazards, address patterns,
     // streams and system calls. Values are not weighted.
     std::uint32_t weight = 1;
-    // Of the program's processor time, that the sample stands for: its instructions share it
-    // evenly.
+    // The program's processor time that the sample stands for. Its instructions share it evenly.
     double time_ns = 0;
     // Where the first thread was, if that was in the program's own code.
     std::optional<GuestAddress> began_at = {};

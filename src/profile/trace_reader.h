@@ -153,7 +153,8 @@ class TraceReader {
     std::vector<Noted> noted_;              // by id
     std::vector<Row> rows_;                 // those of a kind together
     std::vector<std::uint32_t> noted_ids_;  // of which there are rows
-    // Of rows that are handed on, and of one of their blocks; empty without `callers_`.
+    // Groups of the rows that are handed on, and runs of one of their blocks. Both are empty
+    // without `callers_`.
     std::vector<CallerGroup> groups_;
     std::vector<CallerRun> runs_;
     std::vector<WideValue> wide_column_;  // scratch

@@ -15,7 +15,7 @@ namespace {
 // Deeper trees than this are not what compilers write.
 constexpr int deepest_nesting = 200;
 constexpr std::size_t most_ranges_of_a_die = 1'000'000;
-// Of clang's inlined functions; not in every dwarf.h.
+// This attribute is on clang's inlined functions. Not every dwarf.h names it.
 constexpr unsigned at_gnu_discriminator = 0x2136;
 
 // Calls visit(start, end) for each address range of `die`.
@@ -50,7 +50,8 @@ std::optional<std::uint32_t> number(Dwarf_Die& die, unsigned name) {
     return number(dwarf_attr(&die, name, &attribute));
 }
 
-// Of `die` or of what it is an instance or the definition of.
+// The attribute `name` as a number. Either `die` has it, or what `die` is an instance or the
+// definition of.
 std::optional<std::uint32_t> number_of_origin(Dwarf_Die& die, unsigned name) {
     Dwarf_Attribute attribute;
     return number(dwarf_attr_integrate(&die, name, &attribute));

@@ -25,7 +25,7 @@ std::map<CodeLocation, AmountsByBatch> by_function(const FunctionBatches& batche
     return functions;
 }
 
-// Of what `of` is of a batch, for all functions that have some.
+// The errors of one amount, `of`, for all functions that have some of it in any batch.
 FunctionErrors::ByStart errors_of(const std::map<CodeLocation, AmountsByBatch>& functions,
                                   const FunctionBatches& batches,
                                   double FunctionBatches::Amount::*of) {

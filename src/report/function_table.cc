@@ -20,7 +20,7 @@ std::size_t leading_underscores(std::string_view name) {
     return std::min(name.find_first_not_of('_'), name.size());
 }
 
-// Of several names for one address: the one that a programmer would say.
+// Whether a programmer would rather say `a` than `b`. Both are names for one address.
 bool better_name(const Candidate& a, const Candidate& b) {
     const auto underscores_a = leading_underscores(a.name);
     const auto underscores_b = leading_underscores(b.name);

@@ -39,8 +39,8 @@ class FunctionWeights {
         return list;
     }
 
-    // Of what the weights or the others are, that of functions with nothing of the respective
-    // other.
+    // These are shares of the weights, and of the others. Each share is that of functions which
+    // have nothing of the respective other amount.
     double share_of_weight_alone() const {
         std::uint64_t alone = 0;
         for (const auto& [key, function] : functions_)

@@ -25,8 +25,8 @@ struct HotFunction {
 struct HotFunctions {
     FunctionWeight unit = FunctionWeight::instructions;
     std::vector<HotFunction> list;  // hottest first
-    // Of the time, what went to functions of which no sample has an instruction: only the kernel's
-    // clock knows of it.
+    // The share of the time that went to functions of which no sample has an instruction. Only the
+    // kernel's clock knows of it.
     double unsampled_time_share = 0;
 };
 // By instructions or time of their own where stacks were collected, else by basic blocks entered.

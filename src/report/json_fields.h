@@ -39,7 +39,7 @@ class JsonFields {
     // An object's fields; errors in them are the child's own until take() is given it.
     JsonFields object(std::string_view name);
     void take(const JsonFields& child, std::string_view name);
-    // Of an element of the array `name`.
+    // The same for a child that is an element of the array `name`.
     void take(const JsonFields& child, std::string_view name, std::size_t index);
 
     // What is wrong with the first member that is: "/name is not a number", where the name is a

@@ -13,7 +13,8 @@ namespace shadowprof {
 
 struct JsonLimits {
     std::size_t nesting = 64;
-    // Of an element of a split list, of a kept member, of a single string or number.
+    // The most bytes of a part: an element of a split list, a kept member, or a single string or
+    // number.
     std::uint64_t part_bytes = std::uint64_t{32} << 20;
 };
 

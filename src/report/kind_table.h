@@ -34,7 +34,7 @@ struct KindTable {
     std::vector<RecordRow> rows;  // the hottest first
 };
 
-// Of all kinds with TableNames. Those that the profile has nothing of have no rows.
+// The tables of all kinds with TableNames. Those that the profile has nothing of have no rows.
 std::vector<KindTable> kind_tables(const Profile& profile);
 
 }  // namespace shadowprof

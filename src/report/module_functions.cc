@@ -42,7 +42,7 @@ ModuleFunctions::Table ModuleFunctions::read_nicely(std::uint32_t number,
     return table;
 }
 
-// Of a file that cannot be used nothing is known.
+// Nothing is known of the functions in a file that cannot be used.
 ModuleFunctions::Table ModuleFunctions::read(std::uint32_t number, const ModuleTable& modules) {
     const Module module = modules.modules().at(number);
     UniqueFd image;

@@ -300,7 +300,7 @@ std::vector<T> hottest(const std::vector<T>& items, std::size_t top, std::string
     return {items.begin(), items.begin() + static_cast<std::ptrdiff_t>(top)};
 }
 
-// Of probes the entries of each.
+// All probes stay. Each keeps the hottest of its entries.
 std::vector<ProbeProfile> hottest(std::vector<ProbeProfile> probes, std::size_t top,
                                   std::string_view, std::vector<std::string>& notes) {
     for (ProbeProfile& probe : probes)

@@ -17,7 +17,7 @@ inline std::string_view name(StackWeight weight) {
     return stack_weight_names.at(static_cast<std::size_t>(weight));
 }
 
-// Of an unknown name, ErrorCode::usage.
+// The weight of this name. ErrorCode::usage if there is none.
 Result<StackWeight> stack_weight(std::string_view name);
 
 // In instructions, or in nanoseconds of processor time.

@@ -276,7 +276,7 @@ TEST_CASE("shares come with half the width of their confidence intervals, where 
     const std::string text = sample_summary();
     CHECK(line_with(text, "93.8%").find("93.8% +-4.8   15.0 M  work") != std::string::npos);
     CHECK(line_with(text, "76.9%").find("76.9% +-1.6    800 k x 5") != std::string::npos);
-    // Of a branch, what its edges have together at most.
+    // A branch shows the most that the errors of its edges make together.
     CHECK(line_with(text, "taken 90.0%").find("83.3% +-0.9   1.00 M  work") != std::string::npos);
     const std::string main = line_with(text, "1.00 M  main");
     CHECK(main.find("6.2% ?       1.00 M  main") != std::string::npos);

@@ -11,7 +11,7 @@ struct KindOption {
     bool is_of_samples = true;  // made of what samples execute; else measured beside them
 };
 
-// Of a kind that views show as a plain table of its fields.
+// The names for a kind that views show as a plain table of its fields.
 struct TableNames {
     std::string_view title;   // "System calls by caller"
     std::string_view plural;  // "system calls", in "no system calls in the profile"

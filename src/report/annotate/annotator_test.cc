@@ -37,7 +37,7 @@ const AnnotatedInstruction* find(const AnnotatedFunction& function, std::string_
     return found == function.code.end() ? nullptr : &*found;
 }
 
-// Of the first one of `function`'s instructions that has this text.
+// The address of the first one of `function`'s instructions whose text begins with `text`.
 std::uint64_t address_of(const std::string& path, std::uint64_t function, std::string_view text) {
     Profile profile;
     profile.modules = {{path, "", 0}};

@@ -24,7 +24,7 @@ namespace {
 
 // Longer runs of what was never executed are folded, but for so many at their begin and end.
 constexpr std::size_t longest_shown_cold_run = 8, shown_of_cold_run = 2;
-// Of values: others say little.
+// The least invariance of a value that is named. Values with less say little.
 constexpr double least_named_invariance = 0.2;
 constexpr double hot_share = 0.05, warm_share = 0.01;
 constexpr std::size_t most_named_targets = 3;

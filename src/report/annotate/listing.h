@@ -57,7 +57,7 @@ class FunctionListing {
     SymbolSource& symbols_;
     SourceFiles& sources_;
     TextPage& page_;
-    // Of the function at hand.
+    // These are numbers of the function at hand.
     std::uint64_t executed_ = 0;  // instructions, as edges say
     std::uint64_t time_ns_ = 0;   // 0: there is no column of it
 };

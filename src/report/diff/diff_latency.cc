@@ -9,7 +9,7 @@
 namespace shadowprof {
 namespace {
 
-// Of a site whose median is compared, in each profile.
+// A site must be timed so often in each profile, or its median is not compared.
 constexpr std::uint64_t least_timed = 16;
 
 std::uint64_t bursts_of(const Profile& profile) {

@@ -40,8 +40,9 @@ std::optional<double> with_rounding(std::optional<double> error, double counts =
     return error;
 }
 
-// Of a function: its stacks, each a whole number, and what their errors add up to. That is at most
-// its own error, for functions of which it is not known, as their bounds are not.
+// The stacks of a function: how many there are, as each is a whole number, and the sum of their
+// errors. The function's own error is at most this sum. It serves for functions whose own error is
+// not known, as their bounds are not known.
 struct StackErrors {
     double stacks = 0;
     std::optional<double> sum = 0;

@@ -9,7 +9,7 @@
 namespace shadowprof {
 namespace {
 
-// Of exceeding functions that a message names.
+// The most exceeding functions that a message names.
 constexpr std::size_t most_named = 3;
 
 std::string error_words(const LimitTest& test) {

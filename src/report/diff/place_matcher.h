@@ -66,9 +66,9 @@ class PlaceMatcher {
     // `base` and `next` live as long as the matcher.
     PlaceMatcher(ProfileFile& base, ProfileFile& next);
 
-    // Of an instruction.
+    // The place of an instruction.
     MatchPlace place(DiffSide side, CodeLocation location);
-    // Of the function around it.
+    // The place of the function around an instruction.
     MatchPlace function(DiffSide side, CodeLocation location);
 
     const std::vector<MatchedModule>& modules() const { return modules_; }

@@ -18,7 +18,7 @@ enum class DiffKind : std::uint8_t { functions, entries, edges, paths, values, l
 // Stable names: of tables in JSON.
 std::string_view name(DiffKind kind);
 
-// Of what Measured::value is so many. A share is in [0, 1].
+// The unit of Measured::value. A share is in [0, 1].
 enum class DiffUnit : std::uint8_t { instructions, executions, share, cycles };
 std::string_view name(DiffUnit unit);
 

@@ -26,7 +26,7 @@ using DiffScales = std::array<DiffScale, 2>;  // by DiffSide
 // Scales for two profiles: counts if both are exact.
 DiffScales scales_of(const Profile& base, const Profile& next);
 
-// Of equal keys is what is the same in both profiles.
+// Builds a table of differences. What is the same in both profiles has equal keys.
 template <typename Key>
 class TableBuilder {
   public:

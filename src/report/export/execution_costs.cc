@@ -114,7 +114,8 @@ class CostCollector {
         return frame;
     }
 
-    // Of two frames that follow each other. Stacks name the same ones again and again.
+    // The costs of the call between two frames that follow each other. They are looked up in
+    // calls_, as stacks name the same frames again and again.
     CallCosts* call_between(CodeLocation caller, CodeLocation callee) {
         const auto [it, added] = calls_.try_emplace({caller, callee}, nullptr);
         if (added) it->second = &place(call_site(caller)).calls[symbols_.function_start(callee)];
@@ -214,7 +215,7 @@ class CostCollector {
     ExecutionCosts costs_;
     // Into costs_, while stacks are added.
     std::unordered_map<std::pair<CodeLocation, CodeLocation>, CallCosts*, FramesHash> calls_;
-    // Of the modules whose instructions were counted by edges.
+    // The files of the modules whose instructions were counted by edges.
     std::map<std::uint32_t, std::unique_ptr<ElfFile>> files_;
     std::set<CodeLocation> call_sites_;  // of edges
     std::set<CodeLocation> callees_;

@@ -16,7 +16,7 @@ struct ExportInput {
     SymbolSource& symbols;
     std::optional<std::uint32_t> module = {};  // of formats that are about one: which
     std::string_view table = "functions";      // of `csv`: which
-    // Of formats of stacks that have one number for each.
+    // What stacks are weighed by. Only for formats of stacks that have one number for each.
     StackWeight weight = StackWeight::instructions;
 };
 

@@ -125,7 +125,8 @@ class PprofBuilder {
         return it->second;
     }
 
-    // Of the last frame of a stack it is known which function it is, not where in it.
+    // `function_alone` is for the last frame of a stack: it is known which function that is, but
+    // not where in it.
     std::uint64_t location_id(CodeLocation at, bool function_alone) {
         const auto [it, added] =
             locations_.try_emplace({at, function_alone}, locations_.size() + 1);

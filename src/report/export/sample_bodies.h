@@ -35,8 +35,9 @@ struct SampleBody {
 // By linkage name. Names are in the pool of `symbols`' module.
 using SampleBodies = std::map<std::string_view, SampleBody>;
 
-// Of ExportInput::module, which `symbols` describe and `file` is. Functions that have no
-// declaration line in DWARF, or no name that the text format can hold, are left out.
+// Makes the bodies for ExportInput::module. Needs the `symbols` that describe this module, and its
+// own `file`. Functions that have no declaration line in DWARF, or no name that the text format can
+// hold, are left out.
 SampleBodies sample_bodies(const ExportInput& input, const ElfFile& file, ModuleSymbols& symbols);
 
 }  // namespace shadowprof

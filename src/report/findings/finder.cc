@@ -17,7 +17,7 @@ namespace {
 // Functions with less of the instructions are not looked at.
 constexpr double least_function_share = 0.005;
 constexpr std::size_t most_searched_functions = 100;
-// Of instructions: less is not worth a line.
+// The least share of instructions that a finding has at stake. Less is not worth a line.
 constexpr double least_at_stake = 0.002;
 // What shares must be certain to reach.
 constexpr double least_invariance_found = 0.9, least_unchanged = 0.95, least_target = 0.9,

@@ -9,7 +9,7 @@ namespace shadowprof {
 
 struct HtmlOptions {
     bool source = true;  // whether the text of source files goes into the page
-    // Of functions and call stacks. Needs check_weight().
+    // What functions and call stacks are weighed by. Needs check_weight().
     StackWeight weight = StackWeight::instructions;
 };
 

@@ -166,7 +166,7 @@ class FullLists {
             [&](const auto& list) { printer_.streams(list); });
     }
 
-    // Of a kind that has no list of its own.
+    // Shows the table of a kind that has no list of its own.
     void table(std::string_view word) {
         const auto tables = kind_tables(profile_);
         const auto found = std::ranges::find(tables, word, &KindTable::word);

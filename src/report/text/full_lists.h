@@ -19,7 +19,7 @@ struct ListRequest {
     std::string sort;             // name of a key that all of them have; empty: each its own
     std::string filter;           // entries in functions of this name or pattern alone
     std::size_t top = usual_top;  // so many of each; 0: all
-    // Of functions. Needs check_weight().
+    // What functions are weighed by. Needs check_weight().
     StackWeight weight = StackWeight::instructions;
 };
 

@@ -37,7 +37,7 @@ class ListPrinter {
     std::string margin(const std::optional<double>& error) const {
         return margin_text(error, !profile_.sampling.exact);
     }
-    // Of a column of margins.
+    // The width of a column that holds the margins of `list`.
     template <typename List>
     std::size_t margin_width(const List& list) const {
         std::size_t width = 0;

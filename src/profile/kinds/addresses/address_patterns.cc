@@ -55,7 +55,7 @@ AddressMoves address_moves(std::uint64_t constant, std::uint64_t moved, std::uin
     const auto strided = std::min(stride.count, moved);
     if (strided != 0) moves.strides[stride.stride] = strided;
     const auto rest = moved - strided;
-    // Of moves by a stride it is not known whether they were chased.
+    // It is not known whether moves by a stride were chased.
     const auto share = moved == 0 ? 0 : static_cast<double>(chased) / static_cast<double>(moved);
     moves.chased =
         std::min(rest, static_cast<std::uint64_t>(std::llround(static_cast<double>(rest) * share)));

@@ -1,10 +1,10 @@
 // How the addresses of one static load follow each other: whether a prefetcher could know them.
 //
-// Of each execution behind another one of the same load in the same burst, the difference of their
-// addresses is looked at: none; the load's most frequent other one, its stride; or any other. The
-// latter are part of a chase where the address was loaded itself, by this load or another one, but
-// for a constant; of which the trace tells that the base register was last written by a load, as
-// values are not traced at the same time.
+// For each execution behind another one of the same load in the same burst, the difference of their
+// addresses is looked at. It is none; or the load's most frequent other one, its stride; or any
+// other. An execution with any other is part of a chase where the address was loaded itself, by
+// this load or another one, but for a constant. What the trace tells of this is that the base
+// register was last written by a load, as values are not traced at the same time.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ namespace shadowprof {
 
 class AddressPatterns {
   public:
-    // Of one load.
+    // What is known of one load.
     struct Load : AddressSteps {
         ReferenceSite site = 0;
         std::uint64_t last_address = 0;

@@ -61,10 +61,10 @@ class StepTotals {
     std::uint64_t count(BlockToken from, BlockToken to) const;
     // Executions of steps that there was no room for.
     std::uint64_t left_out() const { return left_out_; }
-    // Of steps that the instructions do not allow.
+    // Executions of steps that the instructions do not allow.
     std::uint64_t impossible() const;
 
-    // Of each stub that any step left, the function that it jumped to most often.
+    // The function that each stub jumped to most often. Only for stubs that any step left.
     StubTargets stub_targets() const;
 
     // Scaled, hottest first; with errors where `sizes` is not null.

@@ -23,7 +23,7 @@ struct ProcessorModel {
     std::uint32_t model = 0;
 };
 
-// Of processors that it does not know, that of Skylake.
+// The window of a processor. A processor that is not known has that of Skylake.
 ReorderWindow reorder_window(const ProcessorModel& processor);
 
 }  // namespace shadowprof

@@ -71,7 +71,7 @@ class ProbeTotals {
     IndexTable location_index_;
 };
 
-// Of probe profiles, as notes().
+// The same as notes(), but for probe profiles.
 std::vector<std::string> probe_notes(std::span<const ProbeProfile> probes);
 
 }  // namespace shadowprof

@@ -19,8 +19,8 @@ struct Stack {
     std::uint64_t instructions = 0;
     std::uint64_t samples = 0;  // threads of samples that began here, weighted like counts
     std::optional<double> error = {};
-    // Of the program's processor time: each sample's, divided evenly among its instructions. 0 in
-    // exact mode, which does not measure time.
+    // The program's processor time that went here. The time of each sample is divided evenly among
+    // its instructions. It is 0 in exact mode, which does not measure time.
     std::uint64_t time_ns = 0;
     std::optional<double> time_error_ns = {};
 

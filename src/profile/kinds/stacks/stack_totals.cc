@@ -103,7 +103,7 @@ void StackTotals::begin_phase() {
     time_ns_.begin_phase();
 }
 
-// Of the batch that ends.
+// Notes the parts of the batch that ends.
 void StackTotals::note_parts() {
     const auto touched = instructions_.touched();
     has_all_parts_ = has_all_parts_ && parts_.size() + touched.size() <= max_parts;

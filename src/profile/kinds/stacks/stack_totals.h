@@ -32,7 +32,8 @@ class StackTotals {
     // What was executed in a context.
     void add(ContextId context, std::uint64_t instructions, double time_ns);
     void add_samples(ContextId context, std::uint64_t begun) { samples_[context] += begun; }
-    // Of what was executed, in contexts that stand for others (Place::folded).
+    // Adds those of the executed instructions that were in contexts which stand for others
+    // (Place::folded).
     void add_folded(std::uint64_t instructions) { folded_instructions_ += instructions; }
     void end_batch(const BatchSize& size);
     // See BatchSizes.
@@ -42,7 +43,7 @@ class StackTotals {
     void begin_phase();
 
     std::uint64_t instructions() const;
-    // Of these, in stacks that were beyond a limit: they count for a caller.
+    // How many of the instructions were in stacks beyond a limit: they count for a caller.
     std::uint64_t folded_instructions() const { return folded_instructions_; }
 
     // Scaled but for the time, hottest first; with errors of these batches, if any.

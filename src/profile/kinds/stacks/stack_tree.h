@@ -44,7 +44,7 @@ class StackTree {
     StackTree();
 
     // The context of an unwound stack, innermost first: program counter, then return addresses.
-    // Of stacks deeper than `max_depth` the innermost part.
+    // A stack deeper than `max_depth` has the context of its innermost part.
     ContextId initial(std::span<const CodeLocation> stack);
     // The context after control went from `from`, executed in `context`, to `to`: calls push,
     // returns pop. A return to no known frame is taken for a jump (exception landing pads,

@@ -8,8 +8,8 @@ namespace {
 using Grammar = Sequitur::Grammar;
 using Kind = Sequitur::Symbol::Kind;
 
-// Of a rule that may be a cycle, in periods of the longest stream. In a loop that goes on for
-// longer each rule is made of two others that are, down to one of 2 to 4 periods.
+// The longest rule that may be a cycle, in periods of the longest stream. In a loop that goes on
+// for longer each rule is made of two others that are cycles, down to one of 2 to 4 periods.
 constexpr std::uint64_t most_periods = 4;
 
 void expand(const Grammar& grammar, std::size_t rule, std::vector<std::uint32_t>& pieces) {

@@ -24,10 +24,11 @@
 
 namespace shadowprof {
 
-// Of one collector. Space is constant: a grammar that is full is counted and begun anew.
+// The data streams of one collector. Space is constant: a grammar that is full is counted and begun
+// anew.
 class DataStreams {
   public:
-    // Of one grammar.
+    // A grammar with so many pieces or references is full.
     static constexpr std::size_t most_pieces = 1 << 14, most_references = 1 << 18;
     // Longer ones are in no stream; there hardly are any.
     static constexpr std::size_t longest_piece = 1 << 10;
@@ -85,13 +86,14 @@ class DataStreams {
     std::uint64_t weight_ = 1;
     std::uint64_t references_ = 0;
 
-    // Of the burst, from what is still needed on; by reference.
+    // This is what is kept of the burst, from what is still needed on. The lists are indexed by
+    // reference.
     std::vector<DataReference> buffer_;
     std::vector<std::uint64_t> keys_;
     std::vector<std::uint8_t> cuts_;  // as far as they are known
     std::optional<std::size_t> piece_begin_;
 
-    // Of the grammar.
+    // This is the grammar and what belongs to it.
     Sequitur grammar_;
     std::vector<Piece> pieces_;  // by terminal
     std::vector<DataReference> piece_references_;

@@ -138,7 +138,7 @@ void Sequitur::forget_digram(Id node) {
     const Id* found = index_.find(pair);
     if (found == nullptr || *found != node + 1) return;
     index_.erase(pair);
-    // Of the two digrams of aaa only one is in the index.
+    // Only one of the two digrams of aaa is in the index.
     if (nodes_[node].value == nodes_[nodes_[node].next].value) look_again_around(node);
 }
 

@@ -45,7 +45,7 @@ std::vector<Sequence> expansions(const Grammar& grammar) {
 
 using Digram = std::pair<std::pair<Kind, std::uint32_t>, std::pair<Kind, std::uint32_t>>;
 
-// Of each digram the places, as (rule, position), that do not overlap the one before.
+// Each digram has one place, given as (rule, position). A second place must overlap the first.
 void check_digrams_are_unique(const Grammar& grammar) {
     std::map<Digram, std::pair<std::size_t, std::size_t>> seen;
     for (std::size_t rule = 0; rule < grammar.rules.size(); ++rule) {

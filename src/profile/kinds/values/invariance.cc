@@ -24,8 +24,8 @@ bool is_complete(const SamplingStats& sampling) {
     return sampling.exact && !sampling.bursts;
 }
 
-// Of what a site and one of its callers have in common. `share_of` gives the lower bound from how
-// often the value certainly came.
+// Sets the invariance of `values`, which are those of a site or of one of its callers. The lower
+// bound is made from how often the value certainly came.
 template <typename Values>
 void state(Values& values, const SamplingStats& sampling) {
     values.invariance.reset();

@@ -25,7 +25,7 @@ std::vector<TopValue> top_values(const ValueSummary<Value>& summary, std::size_t
     return top;
 }
 
-// Of each stack of callers the most frequent values, hottest callers first.
+// The most frequent values for each stack of callers. The hottest callers come first.
 template <typename Value>
 std::vector<CallerValues> caller_values(
     const std::map<std::vector<CodeLocation>, ValueSummary<Value>>& by_caller,

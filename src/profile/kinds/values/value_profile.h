@@ -59,8 +59,8 @@ struct ValueProfile {
     // 95% bound on the count of a value that `top` does not name. Nothing: it follows from the
     // errors of `top`, as in all profiles but merged ones.
     std::optional<double> absent_error = {};
-    // Of each count in `top`, what was supposed and not counted, at most. Nothing: no more than the
-    // largest error.
+    // The most that was supposed and not counted in each count in `top`. Nothing: it is no more
+    // than the largest error.
     std::optional<double> compensation = {};
     // By calling context, where the calls in progress are known; hottest first.
     std::vector<CallerValues> by_caller = {};
