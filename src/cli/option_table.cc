@@ -259,8 +259,7 @@ std::vector<OptionRow> made_option_rows() {
          set_stream_heat},
         {"--sample-time", "TIME",
          "a sample is what the program executes in this time, from 50us to 100ms, or auto: 300us "
-         "to "
-         "3ms, the more the more processors idle; 300us with --load [auto]",
+         "to 3ms, the more the more processors idle; 300us with --load [auto]",
          set_sample_time},
         {"--sample-size", "N",
          "instructions per sample, also with k, M or G: instead of a time, and where none is known "

@@ -63,4 +63,10 @@ std::vector<KindTable> kind_tables(const Profile& profile) {
     return tables;
 }
 
+bool has_kind_tables(const Profile& profile) {
+    bool has_any = false;
+    for_each_tabled_kind([&]<typename Kind>() { has_any |= !Kind::of(profile).empty(); });
+    return has_any;
+}
+
 }  // namespace shadowprof

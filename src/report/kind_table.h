@@ -36,5 +36,7 @@ struct KindTable {
 
 // The tables of all kinds with TableNames. Those that the profile has nothing of have no rows.
 std::vector<KindTable> kind_tables(const Profile& profile);
+// Whether one of them has rows, without making any.
+bool has_kind_tables(const Profile& profile);
 
 }  // namespace shadowprof

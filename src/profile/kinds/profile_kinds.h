@@ -52,7 +52,6 @@ class ProfileKinds {
     }
     constexpr bool has_all(ProfileKinds some) const { return (bits_ & some.bits_) == some.bits_; }
     constexpr bool has_any_of(ProfileKinds some) const { return (bits_ & some.bits_) != 0; }
-    constexpr bool has_any() const { return bits_ != 0; }
     constexpr bool has_any_of_samples() const { return has_any_of(of_samples()); }
 
     template <CollectedKind... Kind>

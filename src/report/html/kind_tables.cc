@@ -77,11 +77,6 @@ void write_table(const PageData& page, const KindTable& table, JsonWriter& json)
 
 }  // namespace
 
-bool has_kind_tables(const Profile& profile) {
-    return std::ranges::any_of(kind_tables(profile),
-                               [](const KindTable& table) { return !table.rows.empty(); });
-}
-
 void write_kind_tables(const PageData& page, JsonWriter& json) {
     json.begin_object();
     json.key("tables");

@@ -31,7 +31,6 @@ void write_streams(const PageData& page, JsonWriter& json);
 void write_probes(const PageData& page, JsonWriter& json);
 void write_syscalls(const PageData& page, JsonWriter& json);
 // The kinds that have no part of their own (kind_table.h).
-bool has_kind_tables(const Profile& profile);
 void write_kind_tables(const PageData& page, JsonWriter& json);
 // See src/report/findings/.
 void write_findings(const PageData& page, JsonWriter& json);
