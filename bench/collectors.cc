@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "emu/trace.h"
-#include "profile/process_profile.h"
+#include "emu/trace/trace.h"
+#include "profile/collect/process_profile.h"
 
 namespace shadowprof {
 namespace {

@@ -15,17 +15,17 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "guest_kernel/environment_proc.h"
-#include "guest_kernel/environment_remote.h"
-#include "profile/process_profile.h"
-#include "ptrace/launch.h"
-#include "ptrace/proc.h"
-#include "ptrace/process_memory.h"
-#include "ptrace/target.h"
-#include "ptrace/unwind.h"
-#include "shadow/emulation_worker.h"
-#include "shadow/sample_syscalls.h"
-#include "shadow/value_windows.h"
+#include "guest_kernel/environment/environment_proc.h"
+#include "guest_kernel/environment/environment_remote.h"
+#include "profile/collect/process_profile.h"
+#include "ptrace/proc/proc.h"
+#include "ptrace/target/launch.h"
+#include "ptrace/target/target.h"
+#include "ptrace/thread/process_memory.h"
+#include "ptrace/unwind/unwind.h"
+#include "shadow/emulation/emulation_worker.h"
+#include "shadow/schedule/value_windows.h"
+#include "shadow/window/sample_syscalls.h"
 
 namespace shadowprof {
 namespace {

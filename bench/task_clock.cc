@@ -1,11 +1,11 @@
-// What the kernel's clock of processor time (ptrace/task_clock.h) costs a thread: by tick, from a
-// loop that is timed with and without a clock that ticks far more often than ours; and by
+// What the kernel's clock of processor time (ptrace/proc/task_clock.h) costs a thread: by tick,
+// from a loop that is timed with and without a clock that ticks far more often than ours; and by
 // switch between threads, as the kernel starts and ends a timer at each, from two threads of one
 // processor that wake each other. Both ways are timed in turns, and medians are printed as a
 // markdown table.
 //
 // Build and run: ninja -C build src/shadow/bench_task_clock && build/src/shadow/bench_task_clock
-#include "ptrace/task_clock.h"
+#include "ptrace/proc/task_clock.h"
 
 #include <fmt/format.h>
 #include <sched.h>
@@ -18,8 +18,8 @@
 #include <thread>
 #include <vector>
 
-#include "base/put.h"
-#include "shadow/program_clock.h"
+#include "base/files/put.h"
+#include "shadow/program/program_clock.h"
 
 using namespace shadowprof;
 

@@ -13,10 +13,10 @@ PASSED = {"name": "shadowprof / base", "result": "OK", "stdout": "", "stderr": "
           "duration": 0.1, "command": ["base_test"]}
 DOCTEST = """\
 ===============================================================================
-src/emu/emulator_test.cc:10:
+src/emu/run/emulator_test.cc:10:
 TEST CASE:  two results
 
-src/emu/emulator_test.cc:14: ERROR: CHECK( a == b ) is NOT correct!
+src/emu/run/emulator_test.cc:14: ERROR: CHECK( a == b ) is NOT correct!
   values: CHECK( 1 == 2 )
 """
 

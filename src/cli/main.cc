@@ -7,12 +7,12 @@
 #include <string_view>
 #include <vector>
 
-#include "base/suggest.h"
-#include "base/truncated_files.h"
-#include "cli/commands.h"
-#include "cli/exit_status.h"
-#include "cli/messages.h"
-#include "shadow/emulation_worker.h"
+#include "base/files/truncated_files.h"
+#include "base/text/suggest.h"
+#include "cli/commands/commands.h"
+#include "cli/terminal/exit_status.h"
+#include "cli/terminal/messages.h"
+#include "shadow/emulation/emulation_worker.h"
 
 namespace shadowprof {
 namespace {

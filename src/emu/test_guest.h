@@ -15,9 +15,9 @@
 #include <string>
 #include <vector>
 
-#include "base/fd.h"
+#include "base/files/fd.h"
 #include "base/low_bytes.h"
-#include "emu/recording_sink.h"
+#include "emu/run/recording_sink.h"
 
 namespace shadowprof {
 

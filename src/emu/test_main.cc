@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <thread>
 
-#include "emu/own_place.h"
-#include "emu/segment_bases.h"
+#include "emu/guest/segment_bases.h"
+#include "emu/worker/own_place.h"
 
 namespace {
 

@@ -2,8 +2,8 @@
 
 #include <cstring>
 
-#include "guest_kernel/call.h"
-#include "guest_kernel/syscall_table.h"
+#include "guest_kernel/calls/syscall_table.h"
+#include "guest_kernel/state/call.h"
 #include "syscalls/handlers.h"
 #include "syscalls/syscall_lookup.h"
 

@@ -7,8 +7,8 @@
 #include <map>
 #include <string>
 
-#include "emu/syscall_handler.h"
-#include "guest_kernel/state.h"
+#include "emu/guest/syscall_handler.h"
+#include "guest_kernel/state/state.h"
 
 namespace shadowprof {
 

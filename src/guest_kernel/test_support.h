@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "guest_kernel/environment.h"
-#include "guest_kernel/input_calls.h"
-#include "guest_kernel/recorded_input.h"
+#include "guest_kernel/input/input_calls.h"
+#include "guest_kernel/input/recorded_input.h"
+#include "guest_kernel/state/environment.h"
 #include "guest_kernel/syscall_emulator.h"
 
 namespace shadowprof {

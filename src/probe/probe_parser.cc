@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "base/suggest.h"
+#include "base/text/suggest.h"
 #include "probe/probe_builder.h"
 #include "probe/probe_lexer.h"
 

@@ -5,8 +5,8 @@
 #include <map>
 #include <tuple>
 
-#include "profile/flow.h"
-#include "profile/test_programs.h"
+#include "profile/collect/test_programs.h"
+#include "profile/flow/flow.h"
 
 namespace shadowprof::model_test {
 namespace {

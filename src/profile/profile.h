@@ -90,7 +90,7 @@ struct Convergence {
     friend bool operator==(const Convergence&, const Convergence&) = default;
 };
 
-// Statistics of a run that counts in bursts (profile/event_bursts.h).
+// Statistics of a run that counts in bursts (profile/flow/event_bursts.h).
 struct BurstStats {
     // As the run began; nothing if what was merged does not agree in them.
     std::uint64_t every = 0;                       // events between bursts, on average

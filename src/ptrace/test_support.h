@@ -13,10 +13,10 @@
 #include <string_view>
 #include <thread>
 
-#include "ptrace/proc.h"
-#include "ptrace/replica.h"
-#include "ptrace/target.h"
-#include "ptrace/wait_hub.h"
+#include "ptrace/proc/proc.h"
+#include "ptrace/replica/replica.h"
+#include "ptrace/target/target.h"
+#include "ptrace/thread/wait_hub.h"
 
 namespace shadowprof {
 

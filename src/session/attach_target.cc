@@ -3,10 +3,10 @@
 #include <memory>
 
 #include "base/quiet_thread.h"
-#include "ptrace/inherited_limits.h"
-#include "ptrace/proc.h"
+#include "ptrace/proc/inherited_limits.h"
+#include "ptrace/proc/proc.h"
 #include "session/make_sampler.h"
-#include "shadow/profiling.h"
+#include "shadow/results/profiling.h"
 
 namespace shadowprof {
 namespace {

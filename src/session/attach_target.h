@@ -2,11 +2,11 @@
 #pragma once
 
 #include "base/result.h"
-#include "shadow/run_hooks.h"
-#include "shadow/run_options.h"
-#include "shadow/run_outcome.h"
-#include "shadow/sampling_control.h"
-#include "shadow/symbol_access.h"
+#include "shadow/request/run_hooks.h"
+#include "shadow/request/run_options.h"
+#include "shadow/request/run_outcome.h"
+#include "shadow/request/sampling_control.h"
+#include "shadow/request/symbol_access.h"
 
 namespace shadowprof {
 

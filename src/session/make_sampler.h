@@ -4,10 +4,10 @@
 #include <memory>
 
 #include "base/result.h"
-#include "shadow/profile_dumps.h"
-#include "shadow/profiling.h"
-#include "shadow/run_options.h"
-#include "shadow/sampler.h"
+#include "shadow/request/run_options.h"
+#include "shadow/results/profile_dumps.h"
+#include "shadow/results/profiling.h"
+#include "shadow/sampler/sampler.h"
 
 namespace shadowprof {
 

@@ -3,11 +3,11 @@
 #include <memory>
 
 #include "base/quiet_thread.h"
-#include "ptrace/launch.h"
-#include "ptrace/proc.h"
+#include "ptrace/proc/proc.h"
+#include "ptrace/target/launch.h"
 #include "session/make_sampler.h"
 #include "shadow/exact/exact_run.h"
-#include "shadow/profiling.h"
+#include "shadow/results/profiling.h"
 
 namespace shadowprof {
 namespace {

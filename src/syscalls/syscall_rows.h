@@ -1,5 +1,5 @@
 // The table of system calls. Everything that is known of a call stands in its row; the stages see
-// what is theirs through syscall_facts.h and guest_kernel/syscall_table.h.
+// what is theirs through syscall_facts.h and guest_kernel/calls/syscall_table.h.
 #pragma once
 
 #include <cerrno>

@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "emu/code_cache.h"
+#include "emu/translation/code_cache.h"
 
 namespace shadowprof {
 

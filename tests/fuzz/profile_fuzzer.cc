@@ -7,13 +7,13 @@
 #include <random>
 #include <vector>
 
-#include "profile/merge.h"
-#include "report/accuracy_report.h"
+#include "profile/merge/merge.h"
+#include "report/accuracy/accuracy_report.h"
 #include "report/export/export.h"
-#include "report/merged_symbols.h"
-#include "report/profile_reader.h"
-#include "report/profile_writer.h"
-#include "report/summary.h"
+#include "report/profile_file/profile_reader.h"
+#include "report/profile_file/profile_writer.h"
+#include "report/symbols/merged_symbols.h"
+#include "report/text/summary.h"
 
 using namespace shadowprof;
 using Json = nlohmann::json;

@@ -11,7 +11,7 @@
 #include <numeric>
 #include <vector>
 
-#include "emu/translator.h"
+#include "emu/translation/translator.h"
 #include "host_code.h"
 
 using namespace shadowprof;

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "base/cpu_state.h"
-#include "emu/trace.h"
+#include "emu/trace/trace.h"
 
 namespace shadowprof {
 

@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "decoder/instruction.h"
-#include "emu/value_tracker.h"
+#include "emu/watch/value_tracker.h"
 #include "reference_check.h"
 #include "start_state.h"
 

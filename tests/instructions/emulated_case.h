@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "case.h"
-#include "emu/recording_sink.h"
+#include "emu/run/recording_sink.h"
 
 namespace shadowprof {
 

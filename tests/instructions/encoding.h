@@ -1,5 +1,5 @@
 // An instruction's encoding as fields that can be varied one by one (Intel SDM vol. 2, chapter 2).
-// Written independently of emu/instruction_bytes.h, which it tests.
+// Written independently of emu/translation/instruction_bytes.h, which it tests.
 #pragma once
 
 #include <array>

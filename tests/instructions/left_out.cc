@@ -1,6 +1,6 @@
 #include "left_out.h"
 
-#include "emu/segment_bases.h"
+#include "emu/guest/segment_bases.h"
 
 namespace shadowprof {
 namespace {

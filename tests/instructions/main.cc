@@ -1,7 +1,7 @@
 // Generated instruction tests: random instructions of every form, natively and emulated.
 #include <CLI/CLI.hpp>
 
-#include "emu/own_place.h"
+#include "emu/worker/own_place.h"
 #include "session.h"
 
 using namespace shadowprof;

@@ -20,7 +20,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "ptrace/thread_registers.h"
+#include "ptrace/thread/thread_registers.h"
 
 namespace shadowprof {
 namespace {

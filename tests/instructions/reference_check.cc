@@ -8,7 +8,7 @@
 
 #include "decoder/memory_references.h"
 #include "decoder/register_flow.h"
-#include "emu/address_tracker.h"
+#include "emu/watch/address_tracker.h"
 
 namespace shadowprof {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "case.h"
-#include "emu/block_tables.h"
+#include "emu/translation/block_tables.h"
 
 namespace shadowprof {
 

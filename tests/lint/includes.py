@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """includes.py [SRC]: whether the files under src/ include each other in one direction.
 
-Rooms are listed from what knows nothing to what knows all: a file includes files of its own room
-and of those before it. Within all rooms, a header and the .cc file of the same name are one file,
-and no two files need each other, neither directly nor through others. Unit tests stand outside: nobody
-includes them. Exits with 1 and one line a finding.
+Stages are listed from what knows nothing to what knows all: a file includes files of its own stage
+and of those before it. Within all stages, a header and the .cc file of the same name are one file,
+and no two files need each other, neither directly nor through others. The same holds for folders.
+Folders of profile kinds are the exception: a kind has both its record, which `profile.h` lists, and
+what collects the record. No folder has more files than a reader can look over. Unit tests stand
+outside: nobody includes them. Exits with 1 and one line a finding.
 """
 
 import collections
@@ -13,17 +15,19 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-# Folders below a room belong to it. Those of report/ still include each other: they are one room.
-ROOMS = ("pch", "base", "syscalls", "ptrace", "decoder", "probe", "emu", "guest_kernel", "profile", "report",
-         "shadow/budget", "shadow/input", "shadow", "shadow/latency", "shadow/exact", "session",
-         "cli")
+STAGES = ("pch", "base", "syscalls", "ptrace", "decoder", "probe", "emu", "guest_kernel", "profile",
+          "report", "shadow", "session", "cli")
+KINDS = "profile/kinds"
+MOST_FILES = 34  # of one folder, without tests
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 
 
-def room_of(name):
-    """The room with the longest name that a file is in."""
-    fitting = [room for room in ROOMS if name.startswith(room + "/")]
-    return max(fitting, key=len, default=None)
+def stage_of(name):
+    return name.partition("/")[0]
+
+
+def folder_of(name):
+    return name.rpartition("/")[0]
 
 
 def file_of(name):
@@ -41,19 +45,40 @@ def includes_of(source):
 
 def wrong_directions(includes):
     for name, found in sorted(includes.items()):
-        if room_of(name) is None:
-            yield f"src/{name}: its folder is not among the rooms of tests/lint/includes.py"
+        if stage_of(name) not in STAGES:
+            yield f"src/{name}: its folder is not among the stages of tests/lint/includes.py"
             continue
         for other in sorted(found):
-            if room_of(other) is None or ROOMS.index(room_of(other)) > ROOMS.index(room_of(name)):
-                yield f"src/{name}: includes {other}, of a room behind its own"
+            later = STAGES[STAGES.index(stage_of(name)) + 1:]
+            if stage_of(other) in later or stage_of(other) not in STAGES:
+                yield f"src/{name}: includes {other}, of a stage behind its own"
 
 
-def circles(includes):
-    """Files that need each other, one circle each time."""
+def file_needs(includes):
     needs = collections.defaultdict(set)
     for name, found in includes.items():
         needs[file_of(name)] |= {file_of(other) for other in found} - {file_of(name)}
+    return needs
+
+
+def folder_needs(includes):
+    needs = collections.defaultdict(set)
+    for name, found in includes.items():
+        folders = {folder_of(other) for other in found if not other.startswith(KINDS)}
+        if not name.startswith(KINDS):
+            needs[folder_of(name)] |= folders - {folder_of(name)}
+    return needs
+
+
+def full_folders(includes):
+    sizes = collections.Counter(folder_of(name) for name in includes)
+    for folder, size in sorted(sizes.items()):
+        if size > MOST_FILES:
+            yield f"src/{folder}/: {size} files; {MOST_FILES} are the most: split it by idea"
+
+
+def circles(needs, what):
+    """What needs itself through others, one circle each time."""
     done = set()
 
     def search(start):
@@ -72,13 +97,14 @@ def circles(includes):
     for start in sorted(needs):
         if start not in done:
             for circle in search(start):
-                yield "files need each other: " + " -> ".join(circle)
+                yield f"{what} need each other: " + " -> ".join(circle)
 
 
 def main():
     source = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "src"
     includes = includes_of(source)
-    findings = [*wrong_directions(includes), *circles(includes)]
+    findings = [*wrong_directions(includes), *circles(file_needs(includes), "files"),
+                *circles(folder_needs(includes), "folders"), *full_folders(includes)]
     for finding in findings:
         print(finding)
     return bool(findings) or not includes

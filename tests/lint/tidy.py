@@ -30,7 +30,7 @@ SLOW_CHECKS = ",".join(["clang-analyzer-*", "bugprone-forward-declaration-namesp
                         "performance-type-promotion-in-math-fn",
                         "performance-unnecessary-value-param"])
 # The kernel's header of signal frames and the C library's define the same names.
-ALONE = {"src/ptrace/sigreturn_frame.cc"}
+ALONE = {"src/ptrace/remote/sigreturn_frame.cc"}
 FLAGS = ["-std=c++20", "-D_GNU_SOURCE", '-DSHADOWPROF_VERSION="0"', '-DSYSCALL_MACROS=""',
          "-DSHADOWPROF_SANITIZED=false",
          f"-I{ROOT}/src", f"-I{ROOT}/tests", f"-I{ROOT}/tests/instructions",

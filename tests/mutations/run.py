@@ -26,90 +26,90 @@ MUTATIONS = {
         "return zydis_.cpu_flags ? zydis_.cpu_flags->tested & status_flags : 0;",
         "return zydis_.cpu_flags ? zydis_.cpu_flags->tested & ZYDIS_CPUFLAG_CF : 0;"),
     "result in R10 not written back": (
-        "src/emu/relocate.cc", "if (use.written && lives_in_context(use.number))",
+        "src/emu/translation/relocate.cc", "if (use.written && lives_in_context(use.number))",
         "if (use.written && lives_in_context(use.number) && use.number != 10)"),
     "upper part lost where 16 bits are written": (
         "src/decoder/instruction.cc", "operand.size >= 32 &&", "operand.size >= 16 &&"),
     "BSF of zero taken to write its destination": (
         "src/decoder/instruction.cc", "!may_keep_destination(mnemonic)", "true"),
     "wrong scratch register for a second address register": (
-        "src/emu/relocate.cc", "if (!entry.taken) {", "if (!entry.taken || entry.reg == 10) {"),
+        "src/emu/translation/relocate.cc", "if (!entry.taken) {", "if (!entry.taken || entry.reg == 10) {"),
     "two results in one scratch register": (
-        "src/emu/relocate.cc", "if (is_result_only(use) && assigned_.has(use.number))", "if (false)"),
+        "src/emu/translation/relocate.cc", "if (is_result_only(use) && assigned_.has(use.number))", "if (false)"),
     "RIP-relative from the instruction's start": (
-        "src/emu/relocate.cc", "return (in_.next() + static_cast",
+        "src/emu/translation/relocate.cc", "return (in_.next() + static_cast",
         "return (in_.address() + static_cast"),
     "EIP-relative taken for absolute": (
-        "src/emu/relocate.cc", "memory_->mem.base == ZYDIS_REGISTER_EIP", "false"),
+        "src/emu/translation/relocate.cc", "memory_->mem.base == ZYDIS_REGISTER_EIP", "false"),
     "8-bit displacement of EVEX not scaled": (
-        "src/emu/instruction_bytes.cc",
+        "src/emu/translation/instruction_bytes.cc",
         "std::memcpy(displacement_.data(), &effective_displacement_, 4);",
         "const std::int32_t raw = static_cast<std::int8_t>(displacement_[0]);\n"
         "            std::memcpy(displacement_.data(), &raw, 4);"),
     "base RBP without displacement": (
-        "src/emu/instruction_bytes.cc", "if ((base & 7) == 5) {", "if (false) {"),
+        "src/emu/translation/instruction_bytes.cc", "if ((base & 7) == 5) {", "if (false) {"),
     "VEX.vvvv not inverted": (
-        "src/emu/instruction_bytes.cc", "((~number & 15) << 3)", "((number & 15) << 3)"),
+        "src/emu/translation/instruction_bytes.cc", "((~number & 15) << 3)", "((number & 15) << 3)"),
     "REX.X kept for an address without index": (
-        "src/emu/instruction_bytes.cc",
+        "src/emu/translation/instruction_bytes.cc",
         "modrm_ = static_cast<std::uint8_t>(modrm_ & 0x38);\n"
         "    set_extension(Extension::x, false);",
         "modrm_ = static_cast<std::uint8_t>(modrm_ & 0x38);\n"
         "    set_extension(Extension::x, true);"),
     "segment override missing beside a borrowed register": (
-        "src/emu/relocate.cc",
+        "src/emu/translation/relocate.cc",
         "bytes_->drop_address_size_prefix();\n    if (!bytes_->segment()) bytes_->set_segment(0x65);",
         "bytes_->drop_address_size_prefix();"),
     "the guest's GS base forgotten in PUSH and JMP": (
-        "src/emu/relocate.cc",
+        "src/emu/translation/relocate.cc",
         "fold_address(host::scratch_a);\n    if (adds_base()) add_base(host::scratch_a);",
         "fold_address(host::scratch_a);"),
     "RDI still shifted after a fault": (
-        "src/emu/special.cc", ".recovery = Recovery::rdi_shifted", ".recovery = Recovery::none"),
+        "src/emu/translation/special.cc", ".recovery = Recovery::rdi_shifted", ".recovery = Recovery::none"),
     "borrowed RBX not given back after a fault": (
-        "src/emu/emulator.cc", "registers[REG_RBX] = borrowed;", ""),
+        "src/emu/run/emulator.cc", "registers[REG_RBX] = borrowed;", ""),
     "instruction across two pages cut": (
-        "src/emu/translator.cc", "std::min(more.size(), joined.size() - size)",
+        "src/emu/translation/translator.cc", "std::min(more.size(), joined.size() - size)",
         "std::min<std::size_t>(0, joined.size() - size + more.size())"),
     "RET n does not drop its arguments": (
-        "src/emu/operand_code.cc", "static_cast<std::int32_t>(8 + extra)",
+        "src/emu/translation/operand_code.cc", "static_cast<std::int32_t>(8 + extra)",
         "static_cast<std::int32_t>(8 + 0 * extra)"),
     "POP to an RSP-based address does not see RSP moved": (
-        "src/emu/operand_code.cc",
+        "src/emu/translation/operand_code.cc",
         "if (!moves) return true;", "return true;"),
     "16-bit PUSH moves the stack by eight": (
-        "src/emu/narrow_stack.cc",
+        "src/emu/translation/narrow_stack.cc",
         "emit_word(store, host_reg, host::guest_rsp, -2, out);\n"
         "    out.lea(host::guest_rsp, host::guest_rsp, -2);",
         "emit_word(store, host_reg, host::guest_rsp, -2, out);\n"
         "    out.lea(host::guest_rsp, host::guest_rsp, -8);"),
     "ENTER does not probe its final stack pointer": (
-        "src/emu/special.cc",
+        "src/emu/translation/special.cc",
         "out.guest_load(host::scratch_a, host::guest_rsp, final_rsp);\n"
         "    out.guest_store(host::guest_rsp, final_rsp, host::scratch_a);", ""),
     "RCX destroyed by the check of an indirect branch": (
-        "src/emu/translator_emit.cc",
+        "src/emu/translation/translator_emit.cc",
         "out.position() - 4;\n    out.move(rcx, host::scratch_b);", "out.position() - 4;"),
     "upper half of a scalar's register recorded": (
-        "src/emu/translator_emit.cc", "width_bytes == 8 ? 0x13 : 0x11",
+        "src/emu/translation/translator_emit.cc", "width_bytes == 8 ? 0x13 : 0x11",
         "width_bytes == 8 ? 0x17 : 0x11"),
     "recorded vector register misnamed": (
-        "src/emu/translator_emit.cc", "const bool high = (number & 8) != 0;",
+        "src/emu/translation/translator_emit.cc", "const bool high = (number & 8) != 0;",
         "const bool high = (number & 4) != 0;"),
     "words of a record miscounted at a fault": (
-        "src/emu/translator_emit.cc",
+        "src/emu/translation/translator_emit.cc",
         ".words_before = static_cast<std::uint16_t>(draft_.words)", ".words_before = 0"),
     "pointers of CMPS and SCAS taken for known": (
-        "src/emu/value_tracker.cc",
+        "src/emu/watch/value_tracker.cc",
         "if (in.zydis().meta.category != ZYDIS_CATEGORY_STRINGOP) return;", "return;"),
     "conditional writes taken to clear the upper half": (
-        "src/emu/value_tracker.cc",
+        "src/emu/watch/value_tracker.cc",
         "!(operand.actions & ZYDIS_OPERAND_ACTION_CONDWRITE) && ", ""),
     "LOOP taken for its opposite": (
-        "src/emu/translator_emit.cc", "out.bytes({0x02, 0xeb, 0x05, 0xe9});",
+        "src/emu/translation/translator_emit.cc", "out.bytes({0x02, 0xeb, 0x05, 0xe9});",
         "out.bytes({0x00, 0xeb, 0x05, 0xe9});"),
     "XSAVE components of the guest's ZMM16 to ZMM31 lost": (
-        "src/emu/code_cache.cc",
+        "src/emu/translation/code_cache.cc",
         "out.move_imm(rax, CpuState::xsave_components);\n    out.move_imm(rdx, 0);\n"
         "    out.context_bytes({0x48, 0x0f, 0xae, 0x25}",
         "out.move_imm(rax, CpuState::xsave_components & 0x7f);\n    out.move_imm(rdx, 0);\n"
@@ -120,38 +120,38 @@ MUTATIONS = {
 # takes several instructions.
 UNIT_MUTATIONS = {
     "condition of a superblock's branch not inverted": (
-        "src/emu/translator_superblock.cc", "(*condition ^ !falls_through)", "*condition"),
+        "src/emu/translation/translator_superblock.cc", "(*condition ^ !falls_through)", "*condition"),
     "early exit of a superblock names one block too many": (
-        "src/emu/translator_superblock.cc", "out.value(exit.executed);",
+        "src/emu/translation/translator_superblock.cc", "out.value(exit.executed);",
         "out.value(exit.executed + 1);"),
     "target of a superblock's return not compared": (
-        "src/emu/translator_emit.cc", "out.lea_sum(rcx, rcx, host::scratch_a);",
+        "src/emu/translation/translator_emit.cc", "out.lea_sum(rcx, rcx, host::scratch_a);",
         "out.move_imm(rcx, 0);"),
     "call in a superblock pushes no return address": (
-        "src/emu/translator_superblock.cc",
+        "src/emu/translation/translator_superblock.cc",
         "            emit_push_return_address(draft_.end, out);\n", ""),
     "blocks before a fault in a superblock forgotten": (
-        "src/emu/translator_superblock.cc",
+        "src/emu/translation/translator_superblock.cc",
         "if (i > 0) {\n            block.before", "if (false) {\n            block.before"),
     "values before a fault in a superblock forgotten": (
-        "src/emu/translator_superblock.cc",
+        "src/emu/translation/translator_superblock.cc",
         "block.words_before = tables_[*block.before].value_words;", ""),
     "early exit of a superblock changes its lowest word": (
-        "src/emu/translator_superblock.cc",
+        "src/emu/translation/translator_superblock.cc",
         "out.value(std::int32_t{8} * tables_[exit.executed].value_words);",
         "out.value(std::int32_t{0});"),
     "a superblock's probe does not reach its end": (
-        "src/emu/translator_superblock.cc",
+        "src/emu/translation/translator_superblock.cc",
         "set_probe(tables_[shortest + static_cast<BlockId>(last)].value_words);",
         "set_probe(tables_[shortest].value_words);"),
     "what an instruction writes still taken for known": (
-        "src/emu/translator_emit.cc", "known_.forget_written(in);", ""),
+        "src/emu/translation/translator_emit.cc", "known_.forget_written(in);", ""),
     "what a block knew still known in the next": (
-        "src/emu/translator_emit.cc", "known_.begin();", ""),
+        "src/emu/translation/translator_emit.cc", "known_.begin();", ""),
     "a sum of 32 bits taken for one of 64": (
-        "src/emu/value_tracker.cc", "value->sum == 0 && value->source_bytes", "value->source_bytes"),
+        "src/emu/watch/value_tracker.cc", "value->sum == 0 && value->source_bytes", "value->source_bytes"),
     "superblocks outlive their code": (
-        "src/emu/translator_superblock.cc",
+        "src/emu/translation/translator_superblock.cc",
         "if (code.empty() || code.back() != to) code.push_back(to);", "(void)code;"),
 }
 

@@ -11,8 +11,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "profile/join.h"
 #include "profile/kinds/sums.h"
+#include "profile/merge/join.h"
 
 namespace shadowprof {
 

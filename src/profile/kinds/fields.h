@@ -2,9 +2,9 @@
 //
 // A kind has a function `fields(visitor, record)` that hands each member of a record to the visitor
 // under its name in the profile file, in the order of the file. One visitor writes them
-// (report/record_writer.h), one reads them (report/record_reader.h), one visits the locations
-// (LocationVisitor), one moves these to other modules' numbers (merge.cc). `record` is constant for
-// those that do not change it. A visitor has:
+// (report/profile_file/record_writer.h), one reads them (report/profile_file/record_reader.h), one
+// visits the locations (LocationVisitor), one moves these to other modules' numbers (merge.cc).
+// `record` is constant for those that do not change it. A visitor has:
 //
 //   reads                       a constant: it fills an empty record, member by member
 //   location(name, l)           a CodeLocation

@@ -5,9 +5,9 @@
 #include <filesystem>
 #include <numeric>
 
-#include "report/instruction_counts.h"
-#include "report/location_name.h"
-#include "report/module_file.h"
+#include "report/lists/instruction_counts.h"
+#include "report/symbols/location_name.h"
+#include "report/symbols/module_file.h"
 
 namespace shadowprof {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "decoder/instruction.h"
 #include "report/annotate/annotation.h"
-#include "report/completed_symbols.h"
-#include "report/hot_lists.h"
+#include "report/lists/hot_lists.h"
+#include "report/symbols/completed_symbols.h"
 
 namespace shadowprof {
 

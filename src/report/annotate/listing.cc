@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <map>
 
-#include "report/hot_lists.h"
-#include "report/location_name.h"
+#include "base/text/text_format.h"
+#include "report/lists/hot_lists.h"
+#include "report/symbols/location_name.h"
 #include "report/text/facts_text.h"
-#include "report/text_format.h"
 
 namespace shadowprof {
 

@@ -5,8 +5,8 @@
 #include <span>
 
 #include "report/annotate/annotation.h"
-#include "report/source_file.h"
-#include "report/symbol_source.h"
+#include "report/symbols/source_file.h"
+#include "report/symbols/symbol_source.h"
 #include "report/text/text_page.h"
 
 namespace shadowprof {

@@ -5,8 +5,8 @@
 #include <memory>
 #include <sstream>
 
+#include "base/text/text_format.h"
 #include "report/testdata/files.h"
-#include "report/text_format.h"
 
 namespace shadowprof::listing_test {
 namespace {

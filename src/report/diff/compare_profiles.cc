@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "report/diff/diff_tables.h"
-#include "report/hot_lists.h"
+#include "report/lists/hot_lists.h"
 
 namespace shadowprof {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <cmath>
 
-#include "profile/batch_means.h"
+#include "base/text/text_format.h"
+#include "profile/statistics/batch_means.h"
 #include "report/diff/diff_tables.h"
-#include "report/text_format.h"
 
 namespace shadowprof {
 namespace {

@@ -6,9 +6,9 @@
 #include <map>
 #include <tuple>
 
-#include "report/hot_lists.h"
-#include "report/location_name.h"
-#include "report/methods.h"
+#include "report/lists/hot_lists.h"
+#include "report/lists/methods.h"
+#include "report/symbols/location_name.h"
 
 namespace shadowprof {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "profile/joint_modules.h"
+#include "base/text/text_format.h"
+#include "profile/merge/joint_modules.h"
 #include "report/diff/code_shape.h"
-#include "report/text_format.h"
 
 namespace shadowprof {
 namespace {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "report/profile_reader.h"
+#include "report/profile_file/profile_reader.h"
 
 namespace shadowprof {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "report/diff/compare_profiles.h"
-#include "report/diff/limit_check.h"
+#include "report/diff/limits/limit_check.h"
 #include "report/diff/test_profiles.h"
 
 namespace shadowprof::profile_diff_test {

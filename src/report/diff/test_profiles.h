@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "report/profile_reader.h"
+#include "report/profile_file/profile_reader.h"
 
 namespace shadowprof {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "report/export/export.h"
-#include "report/instruction_counts.h"
-#include "report/module_file.h"
+#include "report/lists/instruction_counts.h"
+#include "report/symbols/module_file.h"
 
 namespace shadowprof {
 

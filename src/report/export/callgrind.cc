@@ -2,11 +2,11 @@
 #include <map>
 #include <set>
 
+#include "base/text/text_format.h"
 #include "report/export/callgrind_names.h"
 #include "report/export/execution_costs.h"
-#include "report/export/frames.h"
 #include "report/export/writers.h"
-#include "report/text_format.h"
+#include "report/lists/frames.h"
 
 namespace shadowprof {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "report/text_format.h"
+#include "base/text/text_format.h"
 
 namespace shadowprof {
 

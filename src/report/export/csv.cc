@@ -2,13 +2,13 @@
 #include <tuple>
 #include <type_traits>
 
+#include "base/text/text_format.h"
 #include "profile/kinds/registry.h"
 #include "report/export/csv_records.h"
 #include "report/export/csv_table.h"
 #include "report/export/writers.h"
-#include "report/methods.h"
-#include "report/probe_text.h"
-#include "report/text_format.h"
+#include "report/lists/methods.h"
+#include "report/lists/probe_text.h"
 
 namespace shadowprof {
 namespace {

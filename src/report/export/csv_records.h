@@ -7,10 +7,10 @@
 #include <string>
 #include <string_view>
 
+#include "base/text/text_format.h"
 #include "report/export/csv_table.h"
-#include "report/location_name.h"
-#include "report/record_columns.h"
-#include "report/text_format.h"
+#include "report/lists/record_columns.h"
+#include "report/symbols/location_name.h"
 
 namespace shadowprof {
 

@@ -4,8 +4,8 @@
 
 #include <utility>
 
-#include "report/export/frames.h"
-#include "report/text_format.h"
+#include "base/text/text_format.h"
+#include "report/lists/frames.h"
 
 namespace shadowprof {
 namespace {

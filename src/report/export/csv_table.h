@@ -7,9 +7,9 @@
 #include <string>
 #include <string_view>
 
+#include "base/files/byte_sink.h"
 #include "base/result.h"
 #include "profile/code_location.h"
-#include "report/byte_sink.h"
 #include "report/export/export_input.h"
 
 namespace shadowprof {

@@ -6,11 +6,11 @@
 #include <unordered_map>
 
 #include "decoder/instruction.h"
-#include "report/completed_symbols.h"
-#include "report/export/frames.h"
-#include "report/instruction_counts.h"
-#include "report/methods.h"
-#include "report/module_file.h"
+#include "report/lists/frames.h"
+#include "report/lists/instruction_counts.h"
+#include "report/lists/methods.h"
+#include "report/symbols/completed_symbols.h"
+#include "report/symbols/module_file.h"
 
 namespace shadowprof {
 namespace {

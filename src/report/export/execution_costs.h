@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "report/symbol_source.h"
+#include "report/symbols/symbol_source.h"
 
 namespace shadowprof {
 

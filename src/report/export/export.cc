@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "base/text/text_format.h"
 #include "profile/kinds/registry.h"
 #include "report/export/writers.h"
-#include "report/text_format.h"
 
 namespace shadowprof {
 namespace {

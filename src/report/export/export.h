@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "report/byte_sink.h"
+#include "base/files/byte_sink.h"
 #include "report/export/export_input.h"
 
 namespace shadowprof {

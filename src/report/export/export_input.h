@@ -5,8 +5,8 @@
 #include <optional>
 #include <string_view>
 
-#include "report/stack_weight.h"
-#include "report/symbol_source.h"
+#include "report/lists/stack_weight.h"
+#include "report/symbols/symbol_source.h"
 
 namespace shadowprof {
 

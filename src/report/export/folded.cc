@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <map>
 
-#include "report/export/frames.h"
 #include "report/export/writers.h"
+#include "report/lists/frames.h"
 
 namespace shadowprof {
 namespace {

@@ -1,10 +1,10 @@
 #include <algorithm>
 
+#include "base/text/text_format.h"
 #include "report/export/execution_costs.h"
 #include "report/export/sample_bodies.h"
 #include "report/export/writers.h"
-#include "report/module_file.h"
-#include "report/text_format.h"
+#include "report/symbols/module_file.h"
 
 namespace shadowprof {
 namespace {

@@ -1,12 +1,12 @@
 #include <map>
 #include <tuple>
 
+#include "base/text/text_format.h"
 #include "profile/kinds/values/value_text.h"
-#include "report/export/frames.h"
 #include "report/export/gzip.h"
 #include "report/export/protobuf.h"
 #include "report/export/writers.h"
-#include "report/text_format.h"
+#include "report/lists/frames.h"
 
 namespace shadowprof {
 namespace {

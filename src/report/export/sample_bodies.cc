@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "report/instruction_counts.h"
-#include "report/plt.h"
+#include "report/lists/instruction_counts.h"
+#include "report/symbols/elf/plt.h"
 
 namespace shadowprof {
 namespace {

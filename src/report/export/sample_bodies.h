@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "report/export/export.h"
-#include "report/module_symbols.h"
+#include "report/symbols/module_symbols.h"
 
 namespace shadowprof {
 

@@ -1,10 +1,10 @@
 #include <map>
 #include <tuple>
 
-#include "report/export/frames.h"
+#include "base/text/text_format.h"
 #include "report/export/writers.h"
-#include "report/json_writer.h"
-#include "report/text_format.h"
+#include "report/lists/frames.h"
+#include "report/profile_file/json_writer.h"
 
 namespace shadowprof {
 namespace {

@@ -2,7 +2,7 @@
 // error what the profile lacks and which option of `shadowprof run` collects it.
 #pragma once
 
-#include "report/byte_sink.h"
+#include "base/files/byte_sink.h"
 #include "report/export/export_input.h"
 
 namespace shadowprof {

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "profile/independent_trials.h"
+#include "base/text/text_format.h"
+#include "profile/statistics/independent_trials.h"
 #include "report/findings/arguments.h"
-#include "report/location_name.h"
+#include "report/symbols/location_name.h"
 #include "report/text/facts_text.h"
-#include "report/text_format.h"
 
 namespace shadowprof {
 namespace {

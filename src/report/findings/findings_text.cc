@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "report/location_name.h"
+#include "base/text/text_format.h"
+#include "report/symbols/location_name.h"
 #include "report/text/facts_text.h"
-#include "report/text_format.h"
 
 namespace shadowprof {
 

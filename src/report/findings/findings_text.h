@@ -4,7 +4,7 @@
 #include <span>
 
 #include "report/findings/finding.h"
-#include "report/symbol_source.h"
+#include "report/symbols/symbol_source.h"
 #include "report/text/text_page.h"
 
 namespace shadowprof {

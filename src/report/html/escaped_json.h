@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "report/byte_sink.h"
+#include "base/files/byte_sink.h"
 
 namespace shadowprof {
 

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "report/export/frames.h"
+#include "base/text/text_format.h"
 #include "report/html/page_data.h"
-#include "report/text_format.h"
+#include "report/lists/frames.h"
 
 namespace shadowprof {
 namespace {

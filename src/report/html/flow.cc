@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "report/html/page_data.h"
-#include "report/profile_writer.h"
+#include "report/profile_file/profile_writer.h"
 
 namespace shadowprof {
 namespace {

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <set>
 
+#include "base/text/text_format.h"
 #include "report/html/page_data.h"
-#include "report/profile_writer.h"
-#include "report/text_format.h"
+#include "report/profile_file/profile_writer.h"
 
 namespace shadowprof {
 namespace {

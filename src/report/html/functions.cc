@@ -1,11 +1,11 @@
 // The functions of the page: what they cost alone and with what they call.
 #include <set>
 
-#include "report/export/frames.h"
+#include "base/text/text_format.h"
 #include "report/html/page_data.h"
-#include "report/location_name.h"
-#include "report/methods.h"
-#include "report/text_format.h"
+#include "report/lists/frames.h"
+#include "report/lists/methods.h"
+#include "report/symbols/location_name.h"
 
 namespace shadowprof {
 namespace {

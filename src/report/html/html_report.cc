@@ -3,7 +3,7 @@
 #include "report/html/escaped_json.h"
 #include "report/html/page_data.h"
 #include "report/html/page_template.h"
-#include "report/kind_table.h"
+#include "report/lists/kind_table.h"
 
 namespace shadowprof {
 namespace {

@@ -1,9 +1,9 @@
 // A profile as one HTML page that needs nothing but itself.
 #pragma once
 
-#include "report/byte_sink.h"
-#include "report/profile_reader.h"
-#include "report/stack_weight.h"
+#include "base/files/byte_sink.h"
+#include "report/lists/stack_weight.h"
+#include "report/profile_file/profile_reader.h"
 
 namespace shadowprof {
 

@@ -5,7 +5,7 @@
 #include <initializer_list>
 #include <string_view>
 
-#include "report/json_writer.h"
+#include "report/profile_file/json_writer.h"
 
 namespace shadowprof {
 

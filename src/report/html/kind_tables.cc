@@ -1,9 +1,9 @@
 // Kinds of profiles that have no view of their own: tables of their fields.
 #include <algorithm>
 
+#include "base/text/text_format.h"
 #include "report/html/page_data.h"
-#include "report/kind_table.h"
-#include "report/text_format.h"
+#include "report/lists/kind_table.h"
 
 namespace shadowprof {
 namespace {

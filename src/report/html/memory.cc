@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/text/text_format.h"
 #include "report/html/page_data.h"
-#include "report/text_format.h"
 
 namespace shadowprof {
 namespace {

@@ -1,9 +1,9 @@
 // What ran, what was sampled of it and what that cost.
 #include <algorithm>
 
+#include "base/text/text_format.h"
 #include "report/html/page_data.h"
 #include "report/text/run_text.h"
-#include "report/text_format.h"
 
 namespace shadowprof {
 namespace {

@@ -5,7 +5,7 @@
 #include "report/annotate/annotator.h"
 #include "report/html/json_table.h"
 #include "report/html/place_table.h"
-#include "report/source_file.h"
+#include "report/symbols/source_file.h"
 
 namespace shadowprof {
 

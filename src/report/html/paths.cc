@@ -1,8 +1,8 @@
 // Hot paths as the code that they run through.
 #include <algorithm>
 
+#include "base/text/text_format.h"
 #include "report/html/page_data.h"
-#include "report/text_format.h"
 
 namespace shadowprof {
 namespace {

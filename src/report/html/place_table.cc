@@ -1,7 +1,7 @@
 #include "report/html/place_table.h"
 
+#include "base/text/text_format.h"
 #include "report/html/json_table.h"
-#include "report/text_format.h"
 
 namespace shadowprof {
 

@@ -5,8 +5,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "report/json_writer.h"
-#include "report/symbol_source.h"
+#include "report/profile_file/json_writer.h"
+#include "report/symbols/symbol_source.h"
 
 namespace shadowprof {
 

@@ -1,9 +1,9 @@
 // What probes saw.
 #include <algorithm>
 
+#include "base/text/text_format.h"
 #include "report/html/page_data.h"
-#include "report/probe_text.h"
-#include "report/text_format.h"
+#include "report/lists/probe_text.h"
 
 namespace shadowprof {
 namespace {

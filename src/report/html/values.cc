@@ -1,9 +1,9 @@
 // Results of instructions, and how often each was seen.
 #include <algorithm>
 
+#include "base/text/text_format.h"
 #include "profile/kinds/values/value_text.h"
 #include "report/html/page_data.h"
-#include "report/text_format.h"
 
 namespace shadowprof {
 namespace {

@@ -1,7 +1,7 @@
 // A profile with something in every part, and awkward things in some.
 #pragma once
 
-#include "report/symbol_source.h"
+#include "report/symbols/symbol_source.h"
 
 namespace shadowprof {
 

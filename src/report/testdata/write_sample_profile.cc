@@ -1,7 +1,7 @@
 // Writes the sample profile to standard output, for tests of the format in other languages.
 #include <cstdio>
 
-#include "report/profile_writer.h"
+#include "report/profile_file/profile_writer.h"
 #include "report/testdata/sample_profile.h"
 
 int main() {

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/text/text_format.h"
 #include "profile/kinds/values/value_text.h"
-#include "report/location_name.h"
-#include "report/text_format.h"
+#include "report/symbols/location_name.h"
 
 namespace shadowprof {
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "report/hot_lists.h"
+#include "report/lists/hot_lists.h"
 
 namespace shadowprof {
 

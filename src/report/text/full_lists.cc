@@ -6,13 +6,13 @@
 #include <array>
 #include <span>
 
-#include "base/suggest.h"
-#include "report/kind_table.h"
-#include "report/location_name.h"
-#include "report/name_filter.h"
+#include "base/text/suggest.h"
+#include "base/text/text_format.h"
+#include "report/lists/kind_table.h"
+#include "report/lists/name_filter.h"
+#include "report/symbols/location_name.h"
 #include "report/text/facts_text.h"
 #include "report/text/list_printer.h"
-#include "report/text_format.h"
 
 namespace shadowprof {
 namespace {

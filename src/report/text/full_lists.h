@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "report/stack_weight.h"
-#include "report/symbol_source.h"
+#include "report/lists/stack_weight.h"
+#include "report/symbols/symbol_source.h"
 #include "report/text/text_page.h"
 
 namespace shadowprof {

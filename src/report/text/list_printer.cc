@@ -4,11 +4,11 @@
 
 #include <algorithm>
 
-#include "report/export/frames.h"
-#include "report/location_name.h"
-#include "report/path_text.h"
+#include "base/text/text_format.h"
+#include "report/lists/frames.h"
+#include "report/symbols/location_name.h"
 #include "report/text/facts_text.h"
-#include "report/text_format.h"
+#include "report/text/path_text.h"
 
 namespace shadowprof {
 namespace {

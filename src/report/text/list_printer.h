@@ -3,8 +3,8 @@
 
 #include <span>
 
-#include "report/hot_lists.h"
-#include "report/kind_table.h"
+#include "report/lists/hot_lists.h"
+#include "report/lists/kind_table.h"
 #include "report/text/facts_text.h"
 #include "report/text/text_page.h"
 

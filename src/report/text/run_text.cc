@@ -4,9 +4,9 @@
 
 #include <csignal>
 
-#include "profile/batch_means.h"
+#include "base/text/text_format.h"
+#include "profile/statistics/batch_means.h"
 #include "report/text/facts_text.h"
-#include "report/text_format.h"
 
 namespace shadowprof {
 

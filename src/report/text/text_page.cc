@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "base/put.h"
-#include "report/text_format.h"
+#include "base/files/put.h"
+#include "base/text/text_format.h"
 
 namespace shadowprof {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "profile/profile.h"
-#include "ptrace/wait_hub.h"
+#include "ptrace/thread/wait_hub.h"
 #include "shadow/budget/fault_watch.h"
 
 namespace shadowprof {

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <utility>
 
-#include "ptrace/proc.h"
+#include "ptrace/proc/proc.h"
 
 namespace shadowprof {
 namespace {

@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <optional>
 
-#include "profile/block_vector.h"
+#include "profile/code/block_vector.h"
 #include "shadow/budget/sample_kind.h"
 
 namespace shadowprof {

@@ -1,8 +1,8 @@
 #include "shadow/exact/exact_run.h"
 
 #include "base/clock.h"
-#include "base/readable.h"
-#include "ptrace/proc.h"
+#include "base/files/readable.h"
+#include "ptrace/proc/proc.h"
 
 namespace shadowprof {
 namespace {

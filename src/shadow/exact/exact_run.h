@@ -5,11 +5,11 @@
 #include <chrono>
 
 #include "base/result.h"
-#include "profile/process_profile.h"
-#include "ptrace/target.h"
+#include "profile/collect/process_profile.h"
+#include "ptrace/target/target.h"
 #include "shadow/exact/interval_run.h"
-#include "shadow/run_hooks.h"
-#include "shadow/run_options.h"
+#include "shadow/request/run_hooks.h"
+#include "shadow/request/run_options.h"
 
 namespace shadowprof {
 

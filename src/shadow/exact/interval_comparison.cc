@@ -1,5 +1,5 @@
 // What is compared at the end of an interval, and when memory is.
-#include "ptrace/process_memory.h"
+#include "ptrace/thread/process_memory.h"
 #include "shadow/exact/interval_run.h"
 #include "shadow/exact/kernel_writes.h"
 #include "shadow/exact/state_comparison.h"

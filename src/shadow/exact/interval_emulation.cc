@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "profile/random.h"
-#include "ptrace/breakpoint.h"
-#include "ptrace/proc.h"
-#include "ptrace/process_memory.h"
-#include "ptrace/rseq_area.h"
-#include "ptrace/thread_registers.h"
+#include "profile/statistics/random.h"
+#include "ptrace/proc/proc.h"
+#include "ptrace/remote/rseq_area.h"
+#include "ptrace/thread/breakpoint.h"
+#include "ptrace/thread/process_memory.h"
+#include "ptrace/thread/thread_registers.h"
 #include "shadow/exact/interval_run.h"
 
 namespace shadowprof {

@@ -2,8 +2,8 @@
 #include <array>
 
 #include "decoder/instruction.h"
-#include "ptrace/breakpoint.h"
-#include "ptrace/process_memory.h"
+#include "ptrace/thread/breakpoint.h"
+#include "ptrace/thread/process_memory.h"
 #include "shadow/exact/interval_run.h"
 
 namespace shadowprof {

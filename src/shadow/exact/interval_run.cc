@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "ptrace/thread_registers.h"
+#include "ptrace/thread/thread_registers.h"
 #include "shadow/exact/narrowing.h"
 
 namespace shadowprof {

@@ -11,21 +11,21 @@
 #include <string>
 #include <vector>
 
-#include "base/fd.h"
+#include "base/files/fd.h"
 #include "base/memory_map.h"
 #include "base/result.h"
-#include "emu/worker_process.h"
+#include "emu/worker/worker_process.h"
 #include "profile/profile.h"
-#include "ptrace/replica.h"
-#include "ptrace/target.h"
-#include "ptrace/unwind.h"
+#include "ptrace/replica/replica.h"
+#include "ptrace/target/target.h"
+#include "ptrace/unwind/unwind.h"
+#include "shadow/emulation/owned_worker.h"
+#include "shadow/emulation/trace_consumer.h"
 #include "shadow/exact/narrowing.h"
 #include "shadow/exact/native_run.h"
 #include "shadow/exact/rseq_watch.h"
-#include "shadow/owned_worker.h"
-#include "shadow/probe_request.h"
-#include "shadow/run_options.h"
-#include "shadow/trace_consumer.h"
+#include "shadow/request/probe_request.h"
+#include "shadow/request/run_options.h"
 
 namespace shadowprof {
 

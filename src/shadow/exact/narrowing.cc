@@ -6,11 +6,11 @@
 #include <unordered_map>
 
 #include "decoder/instruction.h"
-#include "ptrace/breakpoint.h"
-#include "ptrace/proc.h"
-#include "ptrace/process_memory.h"
-#include "ptrace/rseq_area.h"
-#include "ptrace/thread_registers.h"
+#include "ptrace/proc/proc.h"
+#include "ptrace/remote/rseq_area.h"
+#include "ptrace/thread/breakpoint.h"
+#include "ptrace/thread/process_memory.h"
+#include "ptrace/thread/thread_registers.h"
 #include "shadow/exact/state_comparison.h"
 
 namespace shadowprof {

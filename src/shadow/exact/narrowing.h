@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "base/memory_map.h"
-#include "emu/worker_process.h"
-#include "ptrace/breakpoint.h"
-#include "ptrace/replica.h"
+#include "emu/worker/worker_process.h"
+#include "ptrace/replica/replica.h"
+#include "ptrace/thread/breakpoint.h"
 
 namespace shadowprof {
 

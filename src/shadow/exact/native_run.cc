@@ -10,10 +10,10 @@
 #include <algorithm>
 #include <array>
 
-#include "ptrace/breakpoint.h"
-#include "ptrace/proc.h"
-#include "ptrace/process_memory.h"
-#include "ptrace/thread_registers.h"
+#include "ptrace/proc/proc.h"
+#include "ptrace/thread/breakpoint.h"
+#include "ptrace/thread/process_memory.h"
+#include "ptrace/thread/thread_registers.h"
 #include "syscalls/call_memory.h"
 
 namespace shadowprof {

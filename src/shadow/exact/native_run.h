@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "base/result.h"
-#include "ptrace/breakpoint.h"
-#include "ptrace/sleep_state.h"
-#include "ptrace/stopped_thread.h"
-#include "ptrace/target.h"
+#include "ptrace/target/sleep_state.h"
+#include "ptrace/target/target.h"
+#include "ptrace/thread/breakpoint.h"
+#include "ptrace/thread/stopped_thread.h"
 #include "shadow/exact/kernel_writes.h"
 #include "shadow/exact/trap_disposition.h"
 

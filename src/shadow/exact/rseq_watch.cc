@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <span>
 
-#include "ptrace/process_memory.h"
+#include "ptrace/thread/process_memory.h"
 
 namespace shadowprof {
 

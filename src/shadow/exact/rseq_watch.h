@@ -7,8 +7,8 @@
 #include <cstddef>
 
 #include "base/result.h"
-#include "ptrace/rseq_area.h"
-#include "ptrace/stopped_thread.h"
+#include "ptrace/remote/rseq_area.h"
+#include "ptrace/thread/stopped_thread.h"
 
 namespace shadowprof {
 

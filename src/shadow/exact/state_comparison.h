@@ -6,7 +6,7 @@
 
 #include "base/cpu_state.h"
 #include "base/memory_reader.h"
-#include "emu/worker_protocol.h"
+#include "emu/worker/worker_protocol.h"
 
 namespace shadowprof {
 

@@ -8,9 +8,9 @@
 #include <csignal>
 #include <utility>
 
-#include "ptrace/proc.h"
-#include "ptrace/process_memory.h"
-#include "ptrace/remote_syscall.h"
+#include "ptrace/proc/proc.h"
+#include "ptrace/remote/remote_syscall.h"
+#include "ptrace/thread/process_memory.h"
 
 namespace shadowprof {
 namespace {

@@ -7,8 +7,8 @@
 #include <optional>
 
 #include "base/result.h"
-#include "ptrace/stopped_thread.h"
-#include "ptrace/target.h"
+#include "ptrace/target/target.h"
+#include "ptrace/thread/stopped_thread.h"
 
 namespace shadowprof {
 

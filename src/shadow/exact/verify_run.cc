@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <atomic>
 
-#include "ptrace/launch.h"
+#include "ptrace/target/launch.h"
 #include "shadow/exact/exact_run.h"
 
 namespace shadowprof {

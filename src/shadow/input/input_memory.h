@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/memory_reader.h"
-#include "guest_kernel/recorded_input.h"
+#include "guest_kernel/input/recorded_input.h"
 
 namespace shadowprof {
 

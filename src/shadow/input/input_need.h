@@ -2,7 +2,7 @@
 // them. They end where a pipe or a socket would have to be read, as those of servers do soon.
 #pragma once
 
-#include "emu/sample_end.h"
+#include "emu/guest/sample_end.h"
 
 namespace shadowprof {
 

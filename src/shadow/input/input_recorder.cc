@@ -5,12 +5,12 @@
 
 #include <algorithm>
 
-#include "base/status_field.h"
-#include "guest_kernel/descriptor_table.h"
-#include "guest_kernel/environment_proc.h"
-#include "guest_kernel/environment_proc_text.h"
-#include "guest_kernel/input_calls.h"
-#include "ptrace/process_memory.h"
+#include "base/text/status_field.h"
+#include "guest_kernel/environment/environment_proc.h"
+#include "guest_kernel/environment/environment_proc_text.h"
+#include "guest_kernel/input/input_calls.h"
+#include "guest_kernel/state/descriptor_table.h"
+#include "ptrace/thread/process_memory.h"
 #include "shadow/input/input_memory.h"
 
 namespace shadowprof {

@@ -11,9 +11,9 @@
 #include <span>
 #include <vector>
 
-#include "guest_kernel/input_recording.h"
-#include "ptrace/syscall_stop.h"
-#include "ptrace/syscall_watcher.h"
+#include "guest_kernel/input/input_recording.h"
+#include "ptrace/thread/syscall_stop.h"
+#include "ptrace/thread/syscall_watcher.h"
 
 namespace shadowprof {
 

@@ -12,8 +12,8 @@
 #include <set>
 #include <vector>
 
-#include "guest_kernel/input_calls.h"
-#include "ptrace/target.h"
+#include "guest_kernel/input/input_calls.h"
+#include "ptrace/target/target.h"
 #include "ptrace/test_support.h"
 
 namespace shadowprof::input_recorder_test {

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "ptrace/ptrace_call.h"
-#include "ptrace/stopped_thread.h"
-#include "ptrace/target.h"
+#include "ptrace/target/target.h"
+#include "ptrace/thread/ptrace_call.h"
+#include "ptrace/thread/stopped_thread.h"
 
 namespace shadowprof {
 namespace {

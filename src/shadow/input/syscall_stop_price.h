@@ -1,7 +1,7 @@
 // What a stop at a system call costs the thread that makes it.
 #pragma once
 
-#include "ptrace/wait_hub.h"
+#include "ptrace/thread/wait_hub.h"
 
 namespace shadowprof {
 

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <numeric>
 
-#include "emu/worker_protocol.h"
+#include "emu/worker/worker_protocol.h"
 #include "shadow/latency/chase_measurement.h"
 #include "shadow/latency/pointer_chase.h"
 #include "shadow/latency/processor_use.h"

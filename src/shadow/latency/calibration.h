@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "profile/kinds/latency/latency_levels.h"
-#include "ptrace/wait_hub.h"
+#include "ptrace/thread/wait_hub.h"
 
 namespace shadowprof {
 

@@ -10,8 +10,8 @@
 #include <sstream>
 #include <vector>
 
-#include "base/fd.h"
-#include "shadow/host.h"
+#include "base/files/fd.h"
+#include "shadow/program/host.h"
 
 namespace shadowprof {
 namespace {

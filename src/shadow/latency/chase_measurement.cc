@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "ptrace/proc.h"
-#include "ptrace/target.h"
+#include "ptrace/proc/proc.h"
+#include "ptrace/target/target.h"
 #include "shadow/latency/answer_time.h"
 #include "shadow/latency/load_timer.h"
 #include "shadow/latency/session_processors.h"

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "profile/profile.h"
-#include "ptrace/wait_hub.h"
+#include "ptrace/thread/wait_hub.h"
 #include "shadow/latency/pointer_chase.h"
 
 namespace shadowprof {

@@ -7,13 +7,13 @@
 
 #include "base/clock.h"
 #include "base/urgency.h"
-#include "ptrace/proc.h"
-#include "ptrace/process_memory.h"
-#include "shadow/emulation_worker.h"
+#include "ptrace/proc/proc.h"
+#include "ptrace/thread/process_memory.h"
+#include "shadow/emulation/emulation_worker.h"
 #include "shadow/latency/calibrated_host.h"
 #include "shadow/latency/session_processors.h"
 #include "shadow/latency/timer_layout.h"
-#include "shadow/sample_threads.h"
+#include "shadow/program/sample_threads.h"
 
 namespace shadowprof {
 namespace {

@@ -10,15 +10,15 @@
 #include <random>
 #include <string>
 
+#include "profile/code/module_table.h"
 #include "profile/kinds/latency/load_table.h"
 #include "profile/kinds/probes/probe_totals.h"
-#include "profile/module_table.h"
-#include "ptrace/target.h"
+#include "ptrace/target/target.h"
 #include "shadow/latency/session_loads.h"
-#include "shadow/probe_request.h"
-#include "shadow/run_options.h"
-#include "shadow/sample_source.h"
-#include "shadow/sampling_costs.h"
+#include "shadow/request/probe_request.h"
+#include "shadow/request/run_options.h"
+#include "shadow/sampler/sample_source.h"
+#include "shadow/schedule/sampling_costs.h"
 
 namespace shadowprof {
 

@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "ptrace/rseq_area.h"
-#include "ptrace/sigreturn_frame.h"
-#include "ptrace/thread_registers.h"
+#include "ptrace/remote/rseq_area.h"
+#include "ptrace/remote/sigreturn_frame.h"
+#include "ptrace/thread/thread_registers.h"
 #include "shadow/latency/timer_layout.h"
 
 extern "C" const std::byte shadowprof_timer_begin[], shadowprof_timer_end[];

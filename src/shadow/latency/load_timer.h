@@ -9,8 +9,8 @@
 
 #include "base/guest_address.h"
 #include "base/result.h"
-#include "ptrace/scratch_memory.h"
-#include "ptrace/stopped_thread.h"
+#include "ptrace/target/scratch_memory.h"
+#include "ptrace/thread/stopped_thread.h"
 
 namespace shadowprof {
 

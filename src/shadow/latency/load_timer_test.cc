@@ -10,7 +10,7 @@
 #include <optional>
 #include <thread>
 
-#include "ptrace/proc.h"
+#include "ptrace/proc/proc.h"
 #include "ptrace/test_support.h"
 
 namespace shadowprof::load_timer_test {

@@ -12,7 +12,7 @@
 #include <string>
 #include <utility>
 
-#include "emu/worker_protocol.h"
+#include "emu/worker/worker_protocol.h"
 
 namespace shadowprof {
 namespace {

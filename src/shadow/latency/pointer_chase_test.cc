@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "emu/worker_protocol.h"
+#include "emu/worker/worker_protocol.h"
 
 namespace shadowprof::pointer_chase_test {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "emu/worker_process.h"
+#include "emu/worker/worker_process.h"
 #include "shadow/latency/load_timer.h"
 #include "shadow/latency/timeable_memory.h"
 

@@ -1,6 +1,6 @@
 #include "shadow/latency/session_processors.h"
 
-#include "shadow/processors.h"
+#include "shadow/program/processors.h"
 
 namespace shadowprof {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "ptrace/smaps.h"
+#include "ptrace/proc/smaps.h"
 
 namespace shadowprof {
 namespace {

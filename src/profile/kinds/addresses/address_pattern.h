@@ -9,10 +9,10 @@
 #include <tuple>
 
 #include "profile/code_location.h"
-#include "profile/count_limits.h"
 #include "profile/kinds/difference.h"
 #include "profile/kinds/fields.h"
 #include "profile/kinds/hazards/hazard.h"
+#include "profile/statistics/count_limits.h"
 
 namespace shadowprof {
 

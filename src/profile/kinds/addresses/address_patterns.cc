@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "profile/count_limits.h"
+#include "profile/statistics/count_limits.h"
 
 namespace shadowprof {
 

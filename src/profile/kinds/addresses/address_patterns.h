@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "base/stride_counts.h"
+#include "profile/collect/reference.h"
 #include "profile/profile.h"
-#include "profile/reference.h"
 
 namespace shadowprof {
 

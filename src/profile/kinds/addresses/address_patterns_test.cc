@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "profile/test_traces.h"
+#include "profile/collect/test_traces.h"
 
 namespace shadowprof::address_patterns_test {
 namespace {

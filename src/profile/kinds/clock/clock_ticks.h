@@ -11,8 +11,8 @@
 
 namespace shadowprof {
 
-// Where threads were when the kernel's clock of their processor time ticked (ptrace/task_clock.h).
-// The kernel's own time is not in it.
+// Where threads were when the kernel's clock of their processor time ticked
+// (ptrace/proc/task_clock.h). The kernel's own time is not in it.
 struct ClockTicks {
     CodeLocation at;  // the instruction that would have been next
     std::uint64_t ticks = 0;

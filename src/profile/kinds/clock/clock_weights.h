@@ -3,9 +3,9 @@
 //
 // Samples begin at moments that are random in time, so a function should have as large a share of
 // the moments as it has of the time. Of a few dozen moments it has more or less by chance. The
-// kernel's clock (ptrace/task_clock.h) looks ten times as often and says more closely how large the
-// share is. Samples that begin in a function are weighed so that together they stand for the time
-// that the function has by the clock.
+// kernel's clock (ptrace/proc/task_clock.h) looks ten times as often and says more closely how
+// large the share is. Samples that begin in a function are weighed so that together they stand for
+// the time that the function has by the clock.
 #pragma once
 
 #include <cstdint>

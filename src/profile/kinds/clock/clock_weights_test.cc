@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "profile/test_programs.h"
+#include "profile/collect/test_programs.h"
 
 namespace shadowprof::clock_weights_test {
 namespace {

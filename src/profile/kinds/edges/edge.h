@@ -27,8 +27,8 @@ struct Edge {
     EdgeKind kind = EdgeKind::jump;
     std::uint64_t count = 0;
     // Here and in other kinds: half the width of the 95% confidence interval of `count`, of a
-    // stack's and a method's `instructions` (profile/batch_means.h). Nothing where it is not known,
-    // and where counts are exact.
+    // stack's and a method's `instructions` (profile/statistics/batch_means.h). Nothing where it is
+    // not known, and where counts are exact.
     std::optional<double> error = {};
 
     friend bool operator==(const Edge&, const Edge&) = default;

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "profile/flow.h"
-#include "profile/join.h"
-#include "profile/location_hash.h"
+#include "profile/code/location_hash.h"
+#include "profile/flow/flow.h"
+#include "profile/merge/join.h"
 
 namespace shadowprof {
 namespace {

@@ -7,11 +7,11 @@
 #include <span>
 #include <vector>
 
-#include "profile/batch_means.h"
-#include "profile/block_registry.h"
-#include "profile/count_scale.h"
-#include "profile/index_table.h"
+#include "profile/code/block_registry.h"
+#include "profile/code/index_table.h"
 #include "profile/profile.h"
+#include "profile/statistics/batch_means.h"
+#include "profile/statistics/count_scale.h"
 
 namespace shadowprof {
 

@@ -27,10 +27,10 @@
 #include <string_view>
 #include <vector>
 
-#include "profile/index_table.h"
+#include "profile/code/index_table.h"
+#include "profile/collect/reference.h"
 #include "profile/kinds/hazards/reorder_window.h"
 #include "profile/profile.h"
-#include "profile/reference.h"
 
 namespace shadowprof {
 

@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "profile/kinds/latency/load_table.h"
-#include "profile/merge.h"
+#include "profile/merge/merge.h"
 
 namespace shadowprof::latency_levels_test {
 namespace {

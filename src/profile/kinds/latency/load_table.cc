@@ -1,7 +1,7 @@
 #include "profile/kinds/latency/load_table.h"
 
-#include "profile/join.h"
 #include "profile/kinds/addresses/address_patterns.h"
+#include "profile/merge/join.h"
 
 namespace shadowprof {
 namespace {}  // namespace

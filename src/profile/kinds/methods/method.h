@@ -16,7 +16,7 @@
 namespace shadowprof {
 
 // A function's entries and loops. Known only where function bounds are: derived from the other
-// lists when a report is made (report/methods.h).
+// lists when a report is made (report/lists/methods.h).
 struct Method {
     CodeLocation entry;
     std::uint64_t entries = 0;                  // calls of it

@@ -11,12 +11,12 @@
 #include <span>
 #include <vector>
 
-#include "profile/block_view.h"
-#include "profile/flow.h"
-#include "profile/flow_totals.h"
-#include "profile/index_table.h"
+#include "profile/code/block_view.h"
+#include "profile/code/index_table.h"
+#include "profile/flow/flow.h"
+#include "profile/flow/flow_totals.h"
+#include "profile/flow/touched_sums.h"
 #include "profile/kinds/stacks/stack_tree.h"
-#include "profile/touched_sums.h"
 
 namespace shadowprof {
 

@@ -4,8 +4,8 @@
 #include <bit>
 #include <numeric>
 
-#include "profile/block_view.h"
-#include "profile/join.h"
+#include "profile/code/block_view.h"
+#include "profile/merge/join.h"
 
 namespace shadowprof {
 

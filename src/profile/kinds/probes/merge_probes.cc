@@ -3,8 +3,8 @@
 #include <bit>
 #include <cmath>
 
-#include "profile/join.h"
 #include "profile/kinds/probes/probe_profile.h"
+#include "profile/merge/join.h"
 
 namespace shadowprof {
 namespace {

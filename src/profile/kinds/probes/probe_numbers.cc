@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "base/hex_text.h"
+#include "base/text/hex_text.h"
 
 namespace shadowprof {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "profile/location_hash.h"
+#include "profile/code/location_hash.h"
 
 namespace shadowprof {
 namespace {

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "emu/probe_record.h"
+#include "emu/trace/probe_record.h"
 #include "probe/probe.h"
-#include "profile/counting_sample.h"
-#include "profile/index_table.h"
+#include "profile/code/index_table.h"
 #include "profile/kinds/probes/probe_profile.h"
+#include "profile/statistics/counting_sample.h"
 
 namespace shadowprof {
 

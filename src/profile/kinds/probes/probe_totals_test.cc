@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "profile/join.h"
+#include "profile/merge/join.h"
 
 namespace shadowprof::probe_totals_test {
 namespace {

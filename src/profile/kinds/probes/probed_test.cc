@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "profile/test_traces.h"
+#include "profile/collect/test_traces.h"
 
 namespace shadowprof::probed_test {
 namespace {

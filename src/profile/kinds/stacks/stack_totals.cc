@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "profile/join.h"
-#include "profile/location_hash.h"
+#include "profile/code/location_hash.h"
+#include "profile/merge/join.h"
 
 namespace shadowprof {
 namespace {

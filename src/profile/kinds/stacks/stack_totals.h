@@ -6,10 +6,10 @@
 #include <span>
 #include <vector>
 
-#include "profile/batch_means.h"
-#include "profile/count_scale.h"
 #include "profile/kinds/stacks/stack_tree.h"
 #include "profile/profile.h"
+#include "profile/statistics/batch_means.h"
+#include "profile/statistics/count_scale.h"
 
 namespace shadowprof {
 

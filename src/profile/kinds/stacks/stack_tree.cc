@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "profile/flow.h"
-#include "profile/location_hash.h"
+#include "profile/code/location_hash.h"
+#include "profile/flow/flow.h"
 
 namespace shadowprof {
 namespace {

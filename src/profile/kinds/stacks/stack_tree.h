@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "profile/block_registry.h"
-#include "profile/index_table.h"
+#include "profile/code/block_registry.h"
+#include "profile/code/index_table.h"
 #include "profile/profile.h"
 
 namespace shadowprof {

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "profile/code_location.h"
-#include "profile/count_limits.h"
 #include "profile/kinds/fields.h"
 #include "profile/kinds/kind_option.h"
 #include "profile/kinds/streams/stream_limits.h"
+#include "profile/statistics/count_limits.h"
 
 namespace shadowprof {
 

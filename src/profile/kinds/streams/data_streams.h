@@ -4,10 +4,10 @@
 // A stream must be the same in a sample as in the whole run. The rules that Sequitur makes of
 // references are not (docs/architecture/collectors.md has what was tried). So the sequence is first
 // cut into pieces at places that depend on nothing but the references nearby
-// (profile/reference_cuts.h), and the grammar is made of pieces. A rule that repeats itself, or a
-// part of it, is a cycle: its shortest period, beginning with the piece whose hash is least, counts
-// as a stream as often as it occurs. All other pieces are streams of their own. What is too cold or
-// too long is cut further (profile/kinds/streams/stream_table.h).
+// (profile/collect/reference_cuts.h), and the grammar is made of pieces. A rule that repeats
+// itself, or a part of it, is a cycle: its shortest period, beginning with the piece whose hash is
+// least, counts as a stream as often as it occurs. All other pieces are streams of their own. What
+// is too cold or too long is cut further (profile/kinds/streams/stream_table.h).
 //
 // References before the first and behind the last cut of a burst are in no stream.
 #pragma once
@@ -17,10 +17,10 @@
 #include <span>
 #include <vector>
 
+#include "profile/collect/reference.h"
+#include "profile/collect/reference_cuts.h"
 #include "profile/kinds/streams/sequitur.h"
 #include "profile/kinds/streams/stream_table.h"
-#include "profile/reference.h"
-#include "profile/reference_cuts.h"
 
 namespace shadowprof {
 

@@ -5,8 +5,8 @@
 
 #include <map>
 
-#include "profile/process_profile.h"
-#include "profile/test_traces.h"
+#include "profile/collect/process_profile.h"
+#include "profile/collect/test_traces.h"
 
 namespace shadowprof::data_streams_test {
 namespace {

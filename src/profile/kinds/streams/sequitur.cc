@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "profile/random.h"
+#include "profile/statistics/random.h"
 
 namespace shadowprof {
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "profile/random.h"
+#include "profile/statistics/random.h"
 
 namespace shadowprof::sequitur_test {
 namespace {

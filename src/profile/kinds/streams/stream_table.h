@@ -1,9 +1,9 @@
 // Sequences of references with their occurrences, in constant space, and which of them are hot.
 //
-// Sequences know where they may be cut (profile/reference_cuts.h). What is too cold, or too long,
-// is cut at the highest cuts within it, and its parts occur as often as it did: so each occurrence
-// of a reference is counted in at most one stream, the longest one that is hot. This is the
-// analysis of Chilimbi and Hirzel, "Dynamic hot data stream prefetching for general-purpose
+// Sequences know where they may be cut (profile/collect/reference_cuts.h). What is too cold, or too
+// long, is cut at the highest cuts within it, and its parts occur as often as it did: so each
+// occurrence of a reference is counted in at most one stream, the longest one that is hot. This is
+// the analysis of Chilimbi and Hirzel, "Dynamic hot data stream prefetching for general-purpose
 // programs" (PLDI 2002), section 3, from the start rule downwards, with cuts instead of rules.
 #pragma once
 
@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "profile/index_table.h"
+#include "profile/code/index_table.h"
 #include "profile/kinds/streams/stream_limits.h"
 #include "profile/profile.h"
 

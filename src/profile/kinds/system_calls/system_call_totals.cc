@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "profile/join.h"
+#include "profile/merge/join.h"
 #include "syscalls/syscall_lookup.h"
 
 namespace shadowprof {

@@ -6,8 +6,8 @@
 #include <tuple>
 #include <vector>
 
-#include "profile/count_scale.h"
 #include "profile/profile.h"
+#include "profile/statistics/count_scale.h"
 
 namespace shadowprof {
 

@@ -1,8 +1,8 @@
 // System calls, on their way from a trace into a profile.
 #include <doctest/doctest.h>
 
-#include "profile/phase.h"
-#include "profile/test_traces.h"
+#include "profile/collect/test_traces.h"
+#include "profile/merge/phase.h"
 
 namespace shadowprof::system_calls_test {
 namespace {

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "profile/kinds/values/hotlist.h"
-#include "profile/random.h"
+#include "profile/statistics/random.h"
 
 namespace shadowprof {
 

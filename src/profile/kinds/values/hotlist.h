@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "profile/random.h"
+#include "profile/statistics/random.h"
 
 namespace shadowprof {
 

@@ -6,8 +6,8 @@
 #include <span>
 #include <string>
 
-#include "profile/counting_sample.h"
 #include "profile/kinds/values/tnv_table.h"
+#include "profile/statistics/counting_sample.h"
 
 namespace shadowprof::hotlist_test {
 namespace {

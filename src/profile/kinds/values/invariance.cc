@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "profile/independent_trials.h"
+#include "profile/statistics/independent_trials.h"
 
 namespace shadowprof {
 namespace {

@@ -2,7 +2,8 @@
 // of an instruction's executions that produced its most frequent value.
 //
 // Two things make it uncertain:
-//  - A hotlist's count is an estimate. Its compensation (profile/counting_sample.h) is what was not
+//  - A hotlist's count is an estimate. Its compensation (profile/statistics/counting_sample.h) is
+//  what was not
 //    counted but supposed; the rest was certainly there.
 //  - Of a program's executions some were recorded. Chernoff's bound on the tail of a binomial
 //    distribution (Hoeffding, "Probability inequalities for sums of bounded random variables", JASA

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <map>
 
-#include "profile/counting_sample.h"
+#include "profile/statistics/counting_sample.h"
 
 namespace shadowprof::invariance_test {
 namespace {

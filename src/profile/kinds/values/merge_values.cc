@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "profile/join.h"
 #include "profile/kinds/values/hotlist.h"
 #include "profile/kinds/values/invariance.h"
+#include "profile/merge/join.h"
 
 namespace shadowprof {
 namespace {

@@ -7,9 +7,9 @@
 #include <span>
 #include <vector>
 
-#include "profile/callers.h"
-#include "profile/counting_sample.h"
+#include "profile/collect/callers.h"
 #include "profile/kinds/values/tnv_table.h"
+#include "profile/statistics/counting_sample.h"
 
 namespace shadowprof {
 

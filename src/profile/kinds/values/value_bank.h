@@ -8,8 +8,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "profile/block_registry.h"
-#include "profile/callers.h"
+#include "profile/code/block_registry.h"
+#include "profile/collect/callers.h"
 #include "profile/kinds/values/site_values.h"
 
 namespace shadowprof {

@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-#include "profile/test_traces.h"
+#include "profile/collect/test_traces.h"
 
 namespace shadowprof::value_test {
 namespace {

@@ -1,0 +1,109 @@
+#include "base/text/text_format.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace shadowprof {
+namespace {
+
+struct CountUnit {
+    double size;
+    std::string_view name;
+};
+
+// Three significant digits at most, without trailing noise.
+std::string three_digits(double number) {
+    if (number >= 99.95) return fmt::format("{:.0f}", number);
+    if (number >= 9.995) return fmt::format("{:.1f}", number);
+    return fmt::format("{:.2f}", number);
+}
+
+bool continues_character(char c) {
+    return (static_cast<unsigned char>(c) & 0xc0) == 0x80;
+}
+
+// Length in bytes of the first `count` characters.
+std::size_t prefix_bytes(std::string_view text, std::size_t count) {
+    std::size_t at = 0;
+    for (; at < text.size(); ++at)
+        if (!continues_character(text[at]) && count-- == 0) break;
+    return at;
+}
+
+}  // namespace
+
+std::string short_count(double count) {
+    constexpr std::array<CountUnit, 5> units{
+        {{1e15, "P"}, {1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}}};
+    if (count < 10'000) return fmt::format("{:.0f}", count);
+    // Compared after rounding: 999,950 is 1.00 M, not 1000 k.
+    auto unit = std::find_if(units.begin(), units.end(),
+                             [&](const CountUnit& u) { return count >= u.size * 0.9995; });
+    return fmt::format("{} {}", three_digits(count / unit->size), unit->name);
+}
+
+std::string percent(double share) {
+    if (!std::isfinite(share) || share <= 0) return "0%";
+    if (share < 0.0005) return "<0.1%";
+    return fmt::format("{:.1f}%", 100 * share);
+}
+
+std::string whole_percent(double share) {
+    if (!std::isfinite(share) || share <= 0) return "0%";
+    if (share < 0.005) return "<1%";
+    return fmt::format("{:.0f}%", 100 * share);
+}
+
+std::string short_duration(double seconds) {
+    if (!(seconds > 0)) return "0";
+    if (seconds < 0.9995e-3) return fmt::format("{:.0f} us", std::max(1.0, seconds * 1e6));
+    if (seconds < 0.9995) return fmt::format("{} ms", three_digits(seconds * 1e3));
+    if (seconds < 600) return fmt::format("{} s", three_digits(seconds));
+    double minutes = seconds / 60;
+    if (minutes < 600) return fmt::format("{:.0f} min", minutes);
+    return fmt::format("{:.0f} h", minutes / 60);
+}
+
+std::string printable(std::string_view text) {
+    std::string out(text);
+    for (std::size_t i = 0; i < out.size(); ++i) {
+        auto c = static_cast<unsigned char>(out[i]);
+        bool c1_control =
+            c == 0xc2 && i + 1 < out.size() && static_cast<unsigned char>(out[i + 1]) < 0xa0;
+        if (c < 0x20 || c == 0x7f) out[i] = '?';
+        if (c1_control) out[i] = out[i + 1] = '?';
+    }
+    return out;
+}
+
+std::size_t columns(std::string_view text) {
+    return static_cast<std::size_t>(
+        std::count_if(text.begin(), text.end(), [](char c) { return !continues_character(c); }));
+}
+
+std::string fit(std::string_view text, std::size_t width) {
+    std::size_t length = columns(text);
+    if (length <= width) return std::string(text);
+    constexpr std::string_view gap = "..";
+    if (width <= gap.size()) return std::string(text.substr(0, prefix_bytes(text, width)));
+    std::size_t tail = (width - gap.size()) / 3;
+    std::size_t head = width - gap.size() - tail;
+    std::string out(text.substr(0, prefix_bytes(text, head)));
+    out += gap;
+    out += text.substr(prefix_bytes(text, length - tail));
+    return out;
+}
+
+std::string pad(std::string_view text, std::size_t width) {
+    std::size_t length = columns(text);
+    return std::string(text) + std::string(width > length ? width - length : 0, ' ');
+}
+
+std::string_view base_name(std::string_view path) {
+    return path.substr(path.rfind('/') + 1);
+}
+
+}  // namespace shadowprof

@@ -1,0 +1,93 @@
+// shadowprof attach: profiles a running process, then lets it go.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
+
+#include "cli/commands/commands.h"
+#include "cli/commands/probe_places.h"
+#include "cli/commands/profile_output.h"
+#include "cli/options/option_texts.h"
+#include "cli/terminal/exit_status.h"
+#include "cli/terminal/messages.h"
+#include "cli/terminal/shield.h"
+#include "cli/terminal/signal_action.h"
+#include "ptrace/proc/attach_refusal.h"
+#include "ptrace/proc/proc.h"
+#include "report/symbols/module_functions.h"
+#include "report/symbols/symbolizer.h"
+#include "session/attach_target.h"
+
+namespace shadowprof {
+namespace {
+
+// The path of the perf map of a process. The process may see other files than we do, or have
+// another process id of its own.
+std::string perf_map_of(pid_t pid) {
+    const auto own_id = read_namespace_pid(pid);
+    const std::string path =
+        fmt::format("/proc/{}/root{}", pid, perf_map_path(own_id ? *own_id : pid));
+    return ::access(path.c_str(), R_OK) == 0 ? path : perf_map_path(pid);
+}
+
+// What the sampler has noted of it first.
+std::string why_nothing_was_seen(const Profile& profile) {
+    const auto note = std::ranges::find_if(
+        profile.notes, [](const std::string& each) { return each.find("sample") != each.npos; });
+    return note == profile.notes.end() ? "no sample was due before the end" : *note;
+}
+
+Result<void> attach(const RunRequest& request, const Shielded& shielded) {
+    TRY_ASSIGN(auto output, SafeOutput::open(request.output));
+    FunctionTables tables;
+    const auto perf_map_of_pid = [](std::int64_t pid) {
+        return perf_map_of(static_cast<pid_t>(pid));
+    };
+    TRY_ASSIGN(auto control, open_control(request, shielded, output, perf_map_of_pid, tables));
+    MappedPlaces places;
+    ModuleFunctions functions(tables);
+    TRY_ASSIGN(auto outcome, with_progress(request, [&](const ProgressListener& on_progress) {
+                   return attach_target(request.options, shielded.end_request(), on_progress,
+                                        &control, {&places, &functions});
+               }));
+    if (shielded.is_orphaned()) return {};
+    std::optional<std::string> why_nothing;
+    if (outcome.profile.sampling.instructions == 0 && outcome.profile.latency.empty())
+        why_nothing = why_nothing_was_seen(outcome.profile);
+    TRY(deliver(std::move(outcome), request, perf_map_of(*request.options.attach_to), tables,
+                std::move(output)));
+    if (why_nothing && !request.quiet) say("no instructions were seen: {}", *why_nothing);
+    return {};
+}
+
+int attach_failed(const Error& error) {
+    say("attach: {}", error.message);
+    return exit_own_failure;
+}
+
+}  // namespace
+
+int attach_main(std::span<const std::string> words) {
+    const char* environment = std::getenv("SHADOWPROF_OPTIONS");
+    const auto request = parse_attach(words, environment == nullptr ? "" : environment);
+    if (!request) {
+        attach_failed(request.error());
+        if (request.error().code == ErrorCode::usage) say("try 'shadowprof attach --help'");
+        return exit_own_failure;
+    }
+    if (request->help) return put(stdout, attach_help()), 0;
+    if (const auto allowed = check_attachable(*request->options.attach_to); !allowed)
+        return attach_failed(allowed.error());
+    survive_closed_pipes();
+    const auto end = run_in_own_group([&](const Shielded& shielded) {
+        const auto done = attach(*request, shielded);
+        return done ? 0 : attach_failed(done.error());
+    });
+    if (!end) return attach_failed(end.error());
+    if (!end->signal) return end->status;
+    say("attach: its tracing process was killed by signal {}", *end->signal);
+    return exit_own_failure;
+}
+
+}  // namespace shadowprof

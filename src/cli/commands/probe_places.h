@@ -1,0 +1,26 @@
+// Place tests of probes, decided by the symbols of what a process has mapped.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "report/symbols/symbol_places.h"
+#include "shadow/request/probe_request.h"
+
+namespace shadowprof {
+
+class MappedPlaces final : public ProbePlaces {
+  public:
+    std::vector<PlaceRange> find(const ProbeSet& probes, const MemoryMap& map,
+                                 ModuleTable& modules) override;
+
+  private:
+    const std::vector<ModulePlaces>& places_of(const ProbeSet& probes, std::uint32_t module,
+                                               ModuleTable& modules);
+
+    std::mutex mutex_;
+    std::map<std::uint32_t, std::vector<ModulePlaces>> by_module_;
+};
+
+}  // namespace shadowprof

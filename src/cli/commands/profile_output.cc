@@ -1,0 +1,158 @@
+#include "cli/commands/profile_output.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/options/option_texts.h"
+#include "cli/terminal/messages.h"
+#include "cli/terminal/terminal.h"
+#include "report/profile_file/profile_writer.h"
+#include "report/symbols/symbolizer.h"
+#include "report/text/summary.h"
+
+namespace shadowprof {
+namespace {
+
+// Returns the name of the file.
+Result<std::string> save(const Profile& profile, SymbolSource& symbols, SafeOutput& output) {
+    TRY(write_profile(profile, symbols, output));
+    return output.commit(static_cast<pid_t>(profile.run.pid));
+}
+
+// What the sampler does not know of.
+void add_request(const RunRequest& request, Profile& profile) {
+    profile.run.options = describe(request);
+    profile.notes.insert(profile.notes.end(), request.notes.begin(), request.notes.end());
+}
+
+class SafeDumpFile final : public DumpFile {
+  public:
+    SafeDumpFile(const RunRequest& request, PerfMapOf perf_map_of, FunctionTables& tables,
+                 SafeOutput output)
+        : request_(request),
+          perf_map_of_(std::move(perf_map_of)),
+          tables_(tables),
+          output_(std::move(output)) {}
+
+    Result<void> write(RunOutcome outcome) override {
+        Profile& profile = outcome.profile;
+        add_request(request_, profile);
+        Symbolizer symbols(profile.modules, {.root = "",
+                                             .perf_map = perf_map_of_(profile.run.pid),
+                                             .files = outcome.files,
+                                             .tables = &tables_});
+        TRY(save(profile, symbols, output_));
+        return {};
+    }
+
+  private:
+    const RunRequest& request_;
+    const PerfMapOf perf_map_of_;
+    FunctionTables& tables_;
+    SafeOutput output_;
+};
+
+// Who is killed writes nothing. Nothing but files: the reader of a pipe could make us wait.
+Result<std::unique_ptr<DumpFile>> open_dump_file(const std::string& name, const RunRequest& request,
+                                                 const Shielded& shielded,
+                                                 const PerfMapOf& perf_map_of,
+                                                 FunctionTables& tables) {
+    if (shielded.is_orphaned())
+        return Error{ErrorCode::interrupted, 0,
+                     fmt::format("'{}' is not written: shadowprof was killed", name)};
+    struct stat status;
+    if (::stat(name.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode))
+        return Error{
+            ErrorCode::usage, 0,
+            fmt::format("cannot write '{}': it is no regular file (name another file)", name)};
+    TRY_ASSIGN(auto output, SafeOutput::open(name, NamedBy::command));
+    return std::unique_ptr<DumpFile>(
+        std::make_unique<SafeDumpFile>(request, perf_map_of, tables, std::move(output)));
+}
+
+std::string amount_followed(const SamplingStats& sampling) {
+    if (!sampling.exact) return fmt::format("{} samples", sampling.samples);
+    return fmt::format("{} intervals, {} diverged", sampling.exact->intervals,
+                       sampling.exact->diverged);
+}
+
+// What an exact profile does not have in it.
+void warn_of_gaps(const SamplingStats& sampling) {
+    if (!sampling.exact) return;
+    if (!sampling.exact->stopped_early.empty())
+        say("the rest of the run is not covered: {}", sampling.exact->stopped_early);
+    for (const auto& [reason, times] : sampling.exact->excluded)
+        say("{} intervals are not covered: {}", times, reason);
+}
+
+// Whether a standard stream of the process is the terminal of our standard error. `run` need not
+// ask: its program has the same streams.
+bool shares_terminal(pid_t pid) {
+    struct stat ours, theirs;
+    if (::fstat(STDERR_FILENO, &ours) != 0) return false;
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd)
+        if (::stat(fmt::format("/proc/{}/fd/{}", pid, fd).c_str(), &theirs) == 0 &&
+            S_ISCHR(theirs.st_mode) && theirs.st_rdev == ours.st_rdev)
+            return true;
+    return false;
+}
+
+bool wants_progress(const RunRequest& request) {
+    if (request.progress != Progress::on_terminal) return request.progress == Progress::always;
+    const auto process = request.options.attach_to;
+    return !request.quiet && isatty(STDERR_FILENO) && process && !shares_terminal(*process);
+}
+
+// Nothing if none were asked for.
+std::string loads_timed(const Profile& profile) {
+    if (profile.latency.empty()) return "";
+    std::uint64_t timed = 0;
+    for (const auto& load : profile.latency) timed += load.timed;
+    return fmt::format(", {} loads timed", timed);
+}
+
+}  // namespace
+
+Result<RunOutcome> with_progress(
+    const RunRequest& request,
+    const std::function<Result<RunOutcome>(const ProgressListener&)>& profile) {
+    if (!wants_progress(request)) return profile({});
+    ProgressLine line(stderr, isatty(STDERR_FILENO) != 0);
+    return profile([&](const RunProgress& now) { line.show(now); });
+}
+
+Result<ControlChannel> open_control(const RunRequest& request, const Shielded& shielded,
+                                    const SafeOutput& output, PerfMapOf perf_map_of,
+                                    FunctionTables& tables) {
+    if (request.dump_every && !output.is_file())
+        return Error{ErrorCode::usage, 0,
+                     fmt::format("--dump-every: profiles of intervals are files beside that of the "
+                                 "run, and '{}' is none; name a file with -o",
+                                 request.output)};
+    return ControlChannel::open(
+        request, shielded.toggles(), [](const std::string& complaint) { say("{}", complaint); },
+        [&request, &shielded, &tables,
+         perf_map_of = std::move(perf_map_of)](const std::string& name) {
+            return open_dump_file(name, request, shielded, perf_map_of, tables);
+        });
+}
+
+Result<void> deliver(RunOutcome outcome, const RunRequest& request, const std::string& perf_map,
+                     FunctionTables& tables, SafeOutput output) {
+    Profile& profile = outcome.profile;
+    add_request(request, profile);
+    Symbolizer symbols(
+        profile.modules,
+        {.root = "", .perf_map = perf_map, .files = outcome.files, .tables = &tables});
+    TRY_ASSIGN(const std::string name, save(profile, symbols, output));
+    if (request.quiet) return {};
+    // A log gets one line; `shadowprof report` shows it the rest.
+    if (isatty(STDERR_FILENO)) print_summary(profile, symbols, text_options(STDERR_FILENO), stderr);
+    say("{}, {:.1f} million instructions{}; profile in {}", amount_followed(profile.sampling),
+        static_cast<double>(profile.sampling.instructions) / 1e6, loads_timed(profile),
+        name == "-" ? "standard output" : name);
+    warn_of_gaps(profile.sampling);
+    return {};
+}
+
+}  // namespace shadowprof

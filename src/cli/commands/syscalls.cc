@@ -1,0 +1,88 @@
+#include "cli/commands/syscalls.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands/commands.h"
+#include "cli/terminal/exit_status.h"
+#include "cli/terminal/messages.h"
+#include "syscalls/syscall_lookup.h"
+
+namespace shadowprof {
+namespace {
+
+constexpr const char* help_text =
+    "Usage: shadowprof syscalls [--json]\n"
+    "Shows how each system call is treated inside a sample.\n\n"
+    "  --json      print a JSON array instead of a table\n"
+    "  -h, --help  show this text\n";
+
+std::string as_json() {
+    auto rows = nlohmann::ordered_json::array();
+    for (const SyscallFacts& row : syscall_facts())
+        rows.push_back({{"number", row.number},
+                        {"name", row.name},
+                        {"class", name(row.syscall_class)},
+                        {"emulated", row.syscall_class != SyscallClass::unsafe},
+                        {"remark", row.remark}});
+    return rows.dump(1) + "\n";
+}
+
+std::size_t longest_name() {
+    std::size_t longest = 0;
+    for (const SyscallFacts& row : syscall_facts()) longest = std::max(longest, row.name.size());
+    return longest;
+}
+
+std::string as_text() {
+    std::size_t width = longest_name();
+    std::string text =
+        fmt::format("{:>3}  {:<{}}  {:<6}  {}\n", "nr", "name", width, "class", "inside a sample");
+    std::array<std::size_t, static_cast<std::size_t>(SyscallClass::count)> totals{};
+    for (const SyscallFacts& row : syscall_facts()) {
+        ++totals[static_cast<std::size_t>(row.syscall_class)];
+        text += fmt::format(
+            "{:>3}  {:<{}}  {:<6}  {}{}\n", row.number, row.name, width, name(row.syscall_class),
+            row.syscall_class == SyscallClass::unsafe ? "ends it: " : "", row.remark);
+    }
+    text += fmt::format("\n{} system calls:", syscall_facts().size());
+    for (std::size_t i = 0; i < totals.size(); ++i)
+        text += fmt::format(" {} {}{}", totals[i], syscall_class_names[i],
+                            i + 1 < totals.size() ? "," : "\n");
+    return text;
+}
+
+int write_all(const std::string& text, std::FILE* out) {
+    errno = 0;
+    bool written = std::fwrite(text.data(), 1, text.size(), out) == text.size();
+    if (written && std::fflush(out) == 0) return 0;
+    return errno != 0 ? errno : EIO;
+}
+
+}  // namespace
+
+int print_syscalls(bool json, std::FILE* out) {
+    return write_all(json ? as_json() : as_text(), out);
+}
+
+int syscalls_main(std::span<const std::string> words) {
+    bool json = false, help = false;
+    for (const std::string& word : words) {
+        json = json || word == "--json";
+        help = help || word == "--help" || word == "-h";
+        if (word == "--json" || word == "--help" || word == "-h") continue;
+        say("syscalls: unknown option '{}': --json and --help are accepted", word);
+        return exit_own_failure;
+    }
+    int error = help ? write_all(help_text, stdout) : print_syscalls(json, stdout);
+    if (error == 0) return 0;
+    say("syscalls: standard output: {}", std::strerror(error));
+    return exit_own_failure;
+}
+
+}  // namespace shadowprof

@@ -1,0 +1,45 @@
+#include "cli/terminal/progress.h"
+
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <initializer_list>
+
+namespace shadowprof::progress_test {
+namespace {
+
+// What a progress line writes at these seconds of a run.
+std::string shown(bool is_terminal, std::initializer_list<double> seconds) {
+    char* text = nullptr;
+    std::size_t length = 0;
+    std::FILE* out = open_memstream(&text, &length);
+    {
+        ProgressLine line(out, is_terminal);
+        for (const double second : seconds) line.show({second, 2, 1'500'000});
+    }
+    std::fclose(out);
+    std::string result(text, length);
+    std::free(text);
+    return result;
+}
+
+TEST_CASE("on a terminal the line is rewritten, not too often, and is gone in the end") {
+    CHECK(shown(true, {1.0, 1.1, 1.3}) ==
+          "\r\033[Kshadowprof: 1.0 s, 2 samples, 1.5 million instructions"
+          "\r\033[Kshadowprof: 1.3 s, 2 samples, 1.5 million instructions"
+          "\r\033[K");
+}
+
+TEST_CASE("elsewhere whole lines are written, seldom, without control characters") {
+    CHECK(shown(false, {1.0, 1.3, 5.9, 6.0}) ==
+          "shadowprof: 1.0 s, 2 samples, 1.5 million instructions\n"
+          "shadowprof: 6.0 s, 2 samples, 1.5 million instructions\n");
+}
+
+TEST_CASE("a run that ends before anything is shown leaves nothing") {
+    CHECK(shown(true, {}).empty());
+    CHECK(shown(false, {}).empty());
+}
+
+}  // namespace
+}  // namespace shadowprof::progress_test

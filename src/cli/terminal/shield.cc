@@ -1,0 +1,156 @@
+#include "cli/terminal/shield.h"
+
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include <array>
+
+#include "base/files/readable.h"
+#include "cli/terminal/exit_status.h"
+#include "cli/terminal/passed_signals.h"
+#include "cli/terminal/toggle_signal.h"
+
+namespace shadowprof {
+namespace {
+
+// The name of the shielded process. It is another one than that of the command, so that `killall
+// shadowprof` passes over this process.
+constexpr const char* shielded_name = "sp-tracer";
+
+// The other process holds the other end as long as it lives.
+Result<std::array<UniqueFd, 2>> make_lifeline() {
+    int ends[2];
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+        return errno_error("socketpair");
+    return std::array{UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
+
+void leave_process_group() {
+    ::setpgid(0, 0);
+    // A terminal may be set to stop the writers of other groups ("stty tostop").
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTTOU);
+    ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
+}
+
+// The signals that the visible process takes: EndSignals are sent to the child, PassedSignals to
+// the program.
+class SeenSignals {
+  public:
+    explicit SeenSignals(const EndSignals& signals) : handed_on_(&signals) {}
+    explicit SeenSignals(PassedSignals& signals) : passed_(&signals) {}
+
+    int fd() const { return handed_on_ ? handed_on_->fd() : passed_->fd(); }
+    // The answer is the signal to end by, or 0.
+    int hand_on(pid_t child) const {
+        if (passed_) return passed_->hand_on(child);
+        signalfd_siginfo seen;
+        if (::read(fd(), &seen, sizeof seen) == sizeof seen)
+            ::kill(child, static_cast<int>(seen.ssi_signo));
+        return 0;
+    }
+    void set_program(pid_t pid) const {
+        if (passed_) passed_->set_program(pid);
+    }
+    void leave_to_child() const {
+        if (passed_) passed_->leave_to_other();
+    }
+    // The signals whose arrival the child watches (Shielded::end_request()); null where they are
+    // only passed on.
+    const EndSignals* handed_on() const { return handed_on_; }
+
+  private:
+    const EndSignals* handed_on_ = nullptr;
+    PassedSignals* passed_ = nullptr;
+};
+
+// False: the child has ended.
+bool take_announcement(const UniqueFd& lifeline, const SeenSignals& signals) {
+    pid_t program = 0;
+    if (::read(lifeline.get(), &program, sizeof program) != sizeof program) return false;
+    signals.set_program(program);
+    return true;
+}
+
+Result<WorkEnd> wait_for(pid_t child, const SeenSignals& signals, ToggleSignal& toggle,
+                         const UniqueFd& lifeline) {
+    // An ignored SIGCHLD would lose the exit status; the child has inherited what it was.
+    ::signal(SIGCHLD, SIG_DFL);
+    const char go = 1;
+    if (::write(lifeline.get(), &go, 1) != 1) return errno_error("start the tracing process");
+    while (true) {
+        pollfd waiting[] = {
+            {lifeline.get(), POLLIN, 0}, {signals.fd(), POLLIN, 0}, {toggle.fd(), POLLIN, 0}};
+        ::poll(waiting, std::size(waiting), -1);
+        if (waiting[0].revents && !take_announcement(lifeline, signals)) break;
+        if (waiting[1].revents)
+            if (const int signal = signals.hand_on(child)) die_by_signal(signal);
+        if (waiting[2].revents) toggle.hand_on();
+    }
+    int status = 0;
+    while (::waitpid(child, &status, 0) < 0)
+        if (errno != EINTR) return errno_error("waitpid");
+    if (WIFEXITED(status)) return WorkEnd{WEXITSTATUS(status), std::nullopt};
+    return WorkEnd{0, WTERMSIG(status)};
+}
+
+enum class Group { own, ours };
+
+Result<WorkEnd> run(Group group, const SeenSignals& signals,
+                    const std::function<int(const Shielded&)>& work) {
+    TRY_ASSIGN(auto ends, make_lifeline());
+    TRY_ASSIGN(auto toggle, ToggleSignal::take());
+    std::fflush(nullptr);
+    const pid_t child = ::fork();
+    if (child < 0) return errno_error("fork");
+    if (child != 0) {
+        ends[1].reset();
+        return wait_for(child, signals, toggle, ends[0]);
+    }
+    ends[0].reset();
+    ::prctl(PR_SET_NAME, shielded_name);
+    toggle.leave_to_other();
+    if (group == Group::own) leave_process_group();
+    signals.leave_to_child();
+    char go = 0;
+    while (::read(ends[1].get(), &go, 1) < 0 && errno == EINTR) {
+    }
+    return WorkEnd{work(Shielded(std::move(ends[1]), signals.handed_on(), toggle.handed_on())),
+                   std::nullopt};
+}
+
+}  // namespace
+
+Shielded::Shielded(UniqueFd other, const EndSignals* signals, int toggles)
+    : other_(std::move(other)), end_request_(::epoll_create1(EPOLL_CLOEXEC)), toggles_(toggles) {
+    for (const int fd : {other_.get(), signals ? signals->fd() : -1}) {
+        epoll_event event{.events = EPOLLIN, .data = {.fd = fd}};
+        if (fd >= 0) ::epoll_ctl(end_request_.get(), EPOLL_CTL_ADD, fd, &event);
+    }
+}
+
+bool Shielded::is_orphaned() const {
+    return is_readable(other_.get());
+}
+
+void Shielded::announce_program(pid_t pid) const {
+    // Where the other process is gone, is_orphaned() tells.
+    static_cast<void>(::send(other_.get(), &pid, sizeof pid, MSG_NOSIGNAL));
+}
+
+Result<WorkEnd> run_in_own_group(const std::function<int(const Shielded&)>& work) {
+    TRY_ASSIGN(const auto signals, EndSignals::take());
+    return run(Group::own, SeenSignals(signals), work);
+}
+
+Result<WorkEnd> run_in_our_group(const std::function<int(const Shielded&)>& work) {
+    TRY_ASSIGN(auto signals, PassedSignals::take());
+    return run(Group::ours, SeenSignals(signals), work);
+}
+
+}  // namespace shadowprof

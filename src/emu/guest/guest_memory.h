@@ -1,0 +1,267 @@
+// The guest's memory in the emulating process: every guest address lies at itself plus the same
+// distance, the delta, so that translated code reaches it without a look-up. If the guest leaves
+// the low third of its address space free, no guest address reaches this process's own memory;
+// otherwise what is accessible of that does not fault (docs/verification.md). Pages are fetched
+// from the snapshot when first touched; writes stay here.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "base/memory_map.h"
+#include "base/memory_range.h"
+#include "base/result.h"
+#include "emu/guest/guest_space.h"
+#include "emu/guest/segment_bases.h"
+
+namespace shadowprof {
+
+// What RLIMIT_STACK is where nobody changes it.
+inline constexpr std::uint64_t usual_stack_limit_bytes = std::uint64_t{8} << 20;
+
+// Where a sample's memory comes from.
+class PageSource {
+  public:
+    virtual ~PageSource() = default;
+    // Reads whole pages of the snapshot. False if one of them cannot be read.
+    virtual bool read_pages(GuestAddress from, std::span<std::byte> to) = 0;
+    // Nothing can be read any more.
+    virtual bool is_over() const { return false; }
+};
+
+struct GuestMemoryCounters {
+    std::uint64_t fetches = 0;  // first touches of a chunk
+    std::uint64_t pages_fetched = 0;
+    std::uint64_t pages_reread = 0;  // that were in place: see read_ahead()
+    std::uint64_t code_writes = 0;   // writes to pages that code was translated from
+};
+
+// A byte of this memory that is not what the source shows.
+struct MemoryDifference {
+    GuestAddress address;
+    std::uint8_t emulated;
+    std::uint8_t native;
+};
+
+// A set of page ranges that only grows.
+class PageRanges {
+  public:
+    void add(GuestAddress start, GuestAddress end);
+    bool contains(GuestAddress address) const;
+    void clear() { ranges_.clear(); }
+    // Calls visit(start, end) for each.
+    template <typename Visit>
+    void for_each(Visit visit) const {
+        for (const auto& [start, end] : ranges_) visit(GuestAddress{start}, GuestAddress{end});
+    }
+
+  private:
+    std::map<std::uint64_t, std::uint64_t> ranges_;  // start to end, disjoint
+};
+
+// What a sample's pages are used for.
+enum class PageUse : std::uint8_t {
+    once,     // by this sample alone: they are dropped at its end
+    tracked,  // a page is dirty only from its first write on; see GuestMemory::next_interval()
+    again,    // they stay in place for the next sample that has this use: see read_ahead()
+};
+
+class GuestMemory final : public GuestSpace {
+  public:
+    // Called with a range whose code may be about to change: a watched page that is written to, or
+    // mappings that are replaced, removed or made writable.
+    using CodeChangeListener = std::function<void(GuestAddress start, GuestAddress end)>;
+
+    // Looks up this process's own mappings, which no guest page may replace.
+    explicit GuestMemory(CodeChangeListener listener = {},
+                         SegmentBases bases = host_segment_bases());
+    ~GuestMemory() override;
+    GuestMemory(const GuestMemory&) = delete;
+    GuestMemory& operator=(const GuestMemory&) = delete;
+
+    // Begins a sample over a snapshot. Chooses the delta; unsupported if no distance is free.
+    // `source` must outlive the sample.
+    Result<void> begin(MemoryMap map, PageSource& source, PageUse use = PageUse::once);
+    // Before the guest runs, with PageUse::again: reads at once the pages that the last runs have
+    // touched. That takes a fraction of what a first touch does for each of them. Where the source
+    // is_over(), the guest must not run. A repeated run leaves the choice of these pages as it is.
+    enum class Run : std::uint8_t { once, repeated };
+    void read_ahead(Run run = Run::once);
+    // Pages that this sample touches later are not read ahead for that.
+    void stop_learning() { learns_ = false; }
+    // Ends the sample. Pages are dropped, or stay for the next one. Whatever the guest may have
+    // written to is read anew then; code that is mapped from a file, and cannot be written to, is
+    // taken to be the same where the mappings are.
+    void end_sample();
+    // How far the stack may grow: RLIMIT_STACK. Holds until the next one is set.
+    void set_stack_limit(std::uint64_t bytes) { stack_limit_bytes_ = bytes; }
+    // The source has become what this memory is, and goes on from there: pages stay. If they were
+    // compared(), those that were written to a while ago are clean again.
+    void next_interval();
+    // All dirty pages were compared with the source, which shows the end of this interval.
+    void compared() { compared_ = true; }
+    // The mappings of the source have changed: drops the pages that they show differently. May
+    // change the delta. False: there is no room; then only begin() may follow.
+    bool change_layout(MemoryMap map);
+    // The source has changed in these ranges. Of pages that are dirty and lie in them in part, the
+    // rest is compared first: see replaced_differences().
+    void refresh(std::span<const MemoryRange> changed);
+    // What refresh() found since the last interval that was compared: the first byte of each page
+    // that differs.
+    const std::vector<MemoryDifference>& replaced_differences() const {
+        return replaced_differences_;
+    }
+    // The source may have changed wherever it can be written to.
+    void refresh_writable();
+    // Drops every page, also those written.
+    void end();
+    // Drops every page; they are fetched anew from the source, which has taken over all writes.
+    void drop_pages();
+
+    // Changes where mappings do: with begin(), change_layout(), map().
+    std::uint64_t delta() const { return delta_; }
+    std::byte* host(GuestAddress a) const { return reinterpret_cast<std::byte*>(a.value + delta_); }
+
+    // What a memory fault at a guest address means.
+    enum class Fault { resolved, code_write, guest, unreadable };
+    // Resolves a first touch. `code_write`: the page holds translated code and the guest may write
+    // to it: see allow_code_write(). `guest`: the guest itself must not do that.
+    // `unreadable`: it may, but the source has no such page. Behind the end of a mapped file there
+    // is none natively either.
+    Fault on_fault(GuestAddress address, bool is_write);
+
+    // Makes bytes at `address` readable and returns them, up to the end of their page; empty if the
+    // guest cannot read there.
+    std::span<const std::byte> readable_bytes(GuestAddress address);
+    // The same of memory that may be executed; empty for other memory.
+    std::span<const std::byte> executable_bytes(GuestAddress address);
+    // Mapped in this sample: not what the source shows.
+    bool is_fresh(GuestAddress address) const { return fresh_.contains(address); }
+    // Puts bytes of the snapshot where they are, in one page: for a source that shows less than
+    // there is. False if the guest has no such page.
+    bool fill(GuestAddress from, std::span<const std::byte> bytes);
+    // The guest may not write to this page any more without a Fault::code_write.
+    void watch_code_page(GuestAddress page);
+    // Undoes watch_code_page().
+    void allow_code_write(GuestAddress page);
+
+    // Calls `visit` for each page that was, or may have been, written to in this sample.
+    void for_each_dirty_page(
+        const std::function<void(GuestAddress, std::span<const std::byte>)>& visit) const;
+    const MemoryMap& layout() const { return map_; }
+    // Whether the mapping list was changed in this sample.
+    bool layout_changed() const { return layout_changed_; }
+
+    const GuestMemoryCounters& counters() const { return counters_; }
+
+    bool read(GuestAddress from, std::span<std::byte> to) override;
+    bool write(GuestAddress to, std::span<const std::byte> from) override;
+    const Mapping* find(GuestAddress address) const override { return map_.find(address); }
+    const Mapping* find_at_or_after(GuestAddress address) const override {
+        return map_.find_at_or_after(address);
+    }
+    // Below the stack, with a free page on each side; rather where it fits at this delta. Nothing
+    // if there is no such gap.
+    std::optional<GuestAddress> find_free(std::uint64_t size_bytes) const override;
+    // May change the delta. False: the range is invalid, or there is no room for it; then pages may
+    // be lost.
+    bool map(const Mapping& mapping) override;
+    bool unmap(GuestAddress start, std::uint64_t size_bytes) override;
+    bool protect(GuestAddress start, std::uint64_t size_bytes, Protection protection) override;
+
+  private:
+    // The highest address that user space has with 4-level paging.
+    static constexpr std::uint64_t user_end = 0x7fff'ffff'f000;
+    static constexpr std::uint64_t chunk_pages = 16;
+    static constexpr std::uint64_t chunk_bytes = chunk_pages * page_bytes;
+
+    // One bit a page of the chunk.
+    struct Chunk {
+        std::uint16_t resident = 0;
+        std::uint16_t dirty = 0;    // was mapped writable here at some time
+        std::uint16_t watched = 0;  // see watch_code_page()
+        // In place with what they had in an earlier sample, and not resident. Of these, the hot
+        // ones are read before the guest runs, and can be written to here; no other can be reached.
+        std::uint16_t kept = 0;
+        std::uint16_t hot = 0;
+        std::uint16_t touched = 0;   // in this run, for the first time
+        std::uint16_t again = 0;     // of these, what was in place from an earlier run
+        std::uint16_t on_trial = 0;  // not read ahead, to see whether it is touched again
+        // Where writes are tracked, counted in comparisons: how long dirty pages stay so, since
+        // when they are, and when they became clean.
+        std::uint16_t patience = 1;
+        std::uint64_t dirty_since = 0;
+        std::uint64_t clean_since = 0;
+
+        std::uint16_t in_place() const { return static_cast<std::uint16_t>(resident | kept); }
+    };
+
+    Chunk* chunk_of(GuestAddress address);
+    bool is_resident(GuestAddress address);
+    bool fetch(const Mapping& mapping, GuestAddress address);
+    bool place_pages(const Mapping& mapping, GuestAddress first, std::uint64_t pages);
+    void note_placed(GuestAddress first, std::uint64_t pages, bool starts_dirty);
+    bool use_kept(const Mapping& mapping, GuestAddress first, std::uint64_t pages);
+    void read_ahead(GuestAddress chunk_start, Chunk& chunk);
+    void give_back(GuestAddress first, std::uint64_t pages);
+    void count_trials();
+    void keep_pages();
+    void keep_pages(GuestAddress chunk_start, Chunk& chunk, std::size_t& hot);
+    void keep_within_limit();
+    bool is_aliased(const Mapping& mapping) const;
+    bool place_alias(const Mapping& mapping, GuestAddress page);
+    bool for_each_alias(GuestAddress page, const std::function<void(GuestAddress)>& visit) const;
+    void watch(GuestAddress page);
+    void tell_of_change(GuestAddress page);
+    bool grow_stack(GuestAddress address);
+    bool make_dirty(Chunk& chunk, GuestAddress page);
+    void clean_pages();
+    void reread(GuestAddress page, std::span<const MemoryRange> changed);
+    void compare_rest(GuestAddress page, std::span<const MemoryRange> changed,
+                      std::span<const std::byte> native);
+    void drop_range(GuestAddress start, GuestAddress end);
+    void set_layout(std::vector<Mapping> mappings);
+    std::vector<Mapping> without(GuestAddress start, GuestAddress end) const;
+    static MemoryMap read_own_map();
+    std::optional<std::uint64_t> choose_delta() const;
+    std::optional<std::uint64_t> delta_downwards() const;
+    std::optional<std::uint64_t> delta_upwards() const;
+    std::uint64_t distance_below_own() const;
+    bool fits(std::uint64_t delta) const;
+    bool fits(const Mapping& mapping, std::uint64_t delta) const;
+    bool make_room();
+    bool move_pages(std::uint64_t delta);
+
+    CodeChangeListener listener_;
+    SegmentBases bases_;
+    MemoryMap own_;
+    MemoryMap map_;
+    PageSource* source_ = nullptr;
+    std::uint64_t delta_ = 0;
+    std::uint64_t stack_limit_bytes_ = usual_stack_limit_bytes;
+    std::unordered_map<std::uint64_t, Chunk> chunks_;  // by address / chunk_bytes
+    PageRanges fresh_;  // mapped in this sample: zero when first touched, not in the snapshot
+    // Pages with code of files that are mapped elsewhere, too, and may be written to there.
+    std::set<GuestAddress> aliased_code_;
+    GuestMemoryCounters counters_;
+    bool layout_changed_ = false;
+    PageUse use_ = PageUse::once;
+    bool has_run_ = false;    // in this sample, with PageUse::again, and for the first time
+    bool learns_ = true;      // what this sample touches
+    bool keeps_ = false;      // between two samples: pages are kept
+    std::uint64_t runs_ = 0;  // with PageUse::again
+    // Pages that were touched in one run and not read ahead in the next one, and how many of them
+    // were touched again, in all runs so far, the last ones more than others. At first programs are
+    // taken to come back to their pages.
+    std::uint64_t trials_ = 4, returns_ = 4;
+    std::uint64_t comparisons_ = 0;
+    bool compared_ = false;  // in this interval
+    std::vector<MemoryDifference> replaced_differences_;
+};
+
+}  // namespace shadowprof

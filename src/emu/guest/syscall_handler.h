@@ -1,0 +1,52 @@
+// What the emulator asks of its surroundings when the guest calls the kernel or the vDSO.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "emu/guest/guest_space.h"
+#include "emu/guest/guest_threads.h"
+#include "emu/guest/sample_end.h"
+
+namespace shadowprof {
+
+// Functions of the vDSO that are answered at their entry points: they read kernel pages that no
+// snapshot can show.
+enum class VdsoFunction : std::uint8_t { clock_gettime, gettimeofday, time, clock_getres, getcpu };
+
+class SyscallHandler {
+  public:
+    virtual ~SyscallHandler() = default;
+
+    // The current thread executed `syscall`: number and arguments are in threads.cpu() as the
+    // kernel would find them; its rip is already behind the instruction and rcx and r11 are already
+    // clobbered as the instruction does. Emulates the call: sets rax (and memory), changes which
+    // threads run, or says why the thread or the sample ends. `elapsed_ns` is the guest time since
+    // the sample began.
+    virtual std::optional<SampleEnd> on_syscall(GuestThreads& threads, GuestSpace& space,
+                                                std::uint64_t elapsed_ns) = 0;
+
+    // The current thread called a function of the vDSO (System V ABI). Sets rax and memory; the
+    // emulator does the return.
+    virtual std::optional<SampleEnd> on_vdso(VdsoFunction function, GuestThreads& threads,
+                                             GuestSpace& space, std::uint64_t elapsed_ns) = 0;
+};
+
+// Answers nothing: the first call of the kernel or the vDSO ends the sample by `end`.
+class EndAtCalls final : public SyscallHandler {
+  public:
+    explicit EndAtCalls(SampleEnd end) : end_(end) {}
+
+    std::optional<SampleEnd> on_syscall(GuestThreads&, GuestSpace&, std::uint64_t) override {
+        return end_;
+    }
+    std::optional<SampleEnd> on_vdso(VdsoFunction, GuestThreads&, GuestSpace&,
+                                     std::uint64_t) override {
+        return end_;
+    }
+
+  private:
+    SampleEnd end_;
+};
+
+}  // namespace shadowprof

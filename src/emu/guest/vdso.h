@@ -1,0 +1,20 @@
+// Finds the vDSO functions that are answered at their entry points.
+#pragma once
+
+#include <unordered_map>
+
+#include "emu/guest/guest_space.h"
+#include "emu/guest/syscall_handler.h"
+
+namespace shadowprof {
+
+// Entry points of the vDSO that `space` has at `mapping`; empty if its ELF image makes no sense.
+std::unordered_map<GuestAddress, VdsoFunction> find_vdso_functions(GuestSpace& space,
+                                                                   const Mapping& mapping);
+
+// The functions at the top of the address space that were there before the vDSO. No effect without
+// an executable [vsyscall].
+void add_vsyscalls(const MemoryMap& layout,
+                   std::unordered_map<GuestAddress, VdsoFunction>& functions);
+
+}  // namespace shadowprof

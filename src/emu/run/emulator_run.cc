@@ -1,0 +1,427 @@
+#include "emu/run/emulator_run.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "base/xsave_layout.h"
+
+namespace shadowprof {
+namespace {
+
+constexpr std::array<int, 5> guest_signals = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP};
+constexpr std::size_t signal_stack_bytes = std::size_t{256} << 10;
+
+// Bits of RFLAGS that a guest may have: status flags, DF, AC and ID.
+constexpr std::uint64_t guest_rflags = 0x240cd5;
+
+constexpr std::size_t mxcsr_offset = 24;
+constexpr std::uint32_t mxcsr_valid = 0xffff;
+constexpr std::size_t xsave_header_offset = 512;
+
+// A run ends whose awaited state does not come at so many visits at which its telling registers
+// agree.
+constexpr std::uint32_t most_misses = 400'000;
+
+// How fast time goes by in a sample.
+constexpr std::uint64_t instructions_per_ns = 3;
+
+// A snapshot's bytes are not trusted to be an XSAVE area that XRSTOR accepts.
+void sanitize_xsave(std::span<std::byte, CpuState::xsave_bytes> area) {
+    std::uint32_t mxcsr;
+    std::memcpy(&mxcsr, area.data() + mxcsr_offset, sizeof mxcsr);
+    mxcsr &= mxcsr_valid;
+    std::memcpy(area.data() + mxcsr_offset, &mxcsr, sizeof mxcsr);
+    std::uint64_t components;
+    std::memcpy(&components, area.data() + xsave_header_offset, sizeof components);
+    components &= host_xsave_components();
+    std::memset(area.data() + xsave_header_offset, 0, 64);
+    std::memcpy(area.data() + xsave_header_offset, &components, sizeof components);
+}
+
+}  // namespace
+
+// The emulator's signal handlers and a stack for them, as long as guest code may run.
+class Emulator::SignalScope {
+  public:
+    explicit SignalScope(const CodeCache& cache)
+        : stack_(mmap(nullptr, signal_stack_bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0)) {
+        const stack_t ours = {.ss_sp = stack_, .ss_flags = 0, .ss_size = signal_stack_bytes};
+        sigaltstack(&ours, &old_stack_);
+        struct sigaction action = {};
+        std::memcpy(&action.sa_sigaction, std::array{cache.signal_entry()}.data(), sizeof(void*));
+        action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+        for (std::size_t i = 0; i < guest_signals.size(); ++i)
+            sigaction(guest_signals[i], &action, &old_actions_[i]);
+    }
+    ~SignalScope() {
+        for (std::size_t i = 0; i < guest_signals.size(); ++i)
+            sigaction(guest_signals[i], &old_actions_[i], nullptr);
+        sigaltstack(&old_stack_, nullptr);
+        munmap(stack_, signal_stack_bytes);
+    }
+    SignalScope(const SignalScope&) = delete;
+    SignalScope& operator=(const SignalScope&) = delete;
+
+  private:
+    void* stack_;
+    stack_t old_stack_ = {};
+    std::array<struct sigaction, guest_signals.size()> old_actions_;
+};
+
+RunResult Emulator::run(GuestThreads& threads, const RunLimits& limits, SyscallHandler& syscalls,
+                        TraceSink& sink, Stepper* stepper) {
+    return Run(*this, threads, limits, syscalls, sink, stepper).execute();
+}
+
+// At the most: it is the threads' time that ends the run.
+RunLimits Emulator::Run::of_all_processors(RunLimits limits) {
+    const std::uint64_t most_at_once = std::max(1u, limits.processors) + limits.first_leads;
+    const auto factor = most_at_once * (GuestThreads::usual_pace / GuestThreads::fastest_pace);
+    if (limits.instructions < RunLimits::unlimited / factor) limits.instructions *= factor;
+    return limits;
+}
+
+RunResult Emulator::Run::execute() {
+    if (limits_.blocks != 0) e_.translator_.drop_superblocks();
+    using enum GuestThreads::Lead;
+    threads_.begin({.instructions = limits_.instructions,
+                    .processors = limits_.processors,
+                    .seed = limits_.seed,
+                    .lead = limits_.first_leads ? first : all,
+                    .mean_turn = limits_.mean_turn});
+    {
+        SignalScope signals(*e_.cache_);
+        while (begin_turn()) {
+            while (!is_over()) {
+                e_.cache_->enter();
+                on_exit();
+            }
+            end_turn();
+        }
+    }
+    result_.end = end_.value_or(threads_.end());
+    result_.instructions = pacer_.instructions();
+    result_.of_lead = threads_.of_lead();
+    result_.other_ended_it = limits_.first_leads && end_ && threads_.current() != 0;
+    return result_;
+}
+
+bool Emulator::Run::begin_turn() {
+    if (end_ || !threads_.next()) return false;
+    turn_over_ = false;
+    pc_ = cpu().rip;
+    load_state();
+    if (!is_over()) new_buffer();
+    if (is_over()) return true;
+    if (limits_.one_instruction)
+        enter_entry(e_.translator_.one_instruction(pacer_.level(), pc_), pc_);
+    else
+        enter_at(pc_);
+    return true;
+}
+
+void Emulator::Run::end_turn() {
+    submit_trace();
+    store_state();
+    if (!end_ || !stops_one_thread(*end_)) return;
+    ++result_.stopped_threads;
+    threads_.stop(*end_);
+    end_.reset();
+}
+
+void Emulator::Run::load_state() {
+    std::memcpy(context_.xsave, cpu().xsave.data(), cpu().xsave.size());
+    sanitize_xsave(std::span<std::byte, CpuState::xsave_bytes>(context_.xsave));
+    context_.delta = e_.memory_.delta();
+    context_.negative_delta = 0 - e_.memory_.delta();
+    load_registers();
+}
+
+void Emulator::Run::load_registers() {
+    std::copy(cpu().gpr.begin(), cpu().gpr.end(), context_.gpr);
+    context_.rflags = (cpu().rflags & guest_rflags) | 2;
+    context_.guest_fs = cpu().fs_base;
+    context_.host_guest_fs = cpu().fs_base + context_.delta;
+    context_.guest_gs = cpu().gs_base;
+    if (!is_canonical(context_.host_guest_fs)) end(SampleEnd::unsupported_instruction);
+}
+
+void Emulator::Run::store_state() {
+    std::memcpy(cpu().xsave.data(), context_.xsave, cpu().xsave.size());
+    store_registers();
+    cpu().rip = pc_;
+}
+
+void Emulator::Run::store_registers() {
+    std::copy(std::begin(context_.gpr), std::end(context_.gpr), cpu().gpr.begin());
+    cpu().rflags = (context_.rflags & guest_rflags) | 0x202;
+    cpu().fs_base = context_.guest_fs;
+    cpu().gs_base = context_.guest_gs;
+}
+
+void Emulator::Run::enter_at(GuestAddress pc) {
+    enter_entry(e_.translator_.entry_for(pacer_.level(), pc), pc);
+}
+
+// Continues in translated code, or without it where there is none.
+void Emulator::Run::enter_entry(const std::uint8_t* entry, GuestAddress pc) {
+    pc_ = pc;
+    context_.entry = reinterpret_cast<std::uint64_t>(entry);
+    if (entry) return;
+    if (e_.tables_.full()) return end(SampleEnd::worker_lost);
+    if (!e_.memory_.executable_bytes(pc).empty()) return fall_back_to_single_step(pc);
+    result_.signal = SIGSEGV;
+    result_.fault_address = pc;
+    end(SampleEnd::fault);
+}
+
+void Emulator::Run::new_buffer() {
+    e_.buffer_ = sink_.acquire();
+    if (!e_.buffer_.base) return end(SampleEnd::stopped);
+    start_ = e_.buffer_.base + pacer_.next_words(e_.buffer_.words(), threads_.turn_left());
+    context_.trace_cursor = reinterpret_cast<std::uint64_t>(start_);
+}
+
+void Emulator::Run::submit_trace() {
+    if (!start_) return;
+    auto* cursor = reinterpret_cast<std::uint64_t*>(context_.trace_cursor);
+    const std::span<const std::uint64_t> words(cursor, start_);
+    const auto before = pacer_.instructions();
+    pacer_.account(words);
+    threads_.ran(pacer_.instructions() - before);
+    if (pacer_.level() != TraceLevel::none && limits_.blocks == 0 && !e_.watcher_ &&
+        e_.superblocks_.observe(pacer_.level(), words, limits_.defers_superblocks))
+        pacer_.expect_longer_records();
+    sink_.submit(words, threads_.current());
+    start_ = nullptr;
+}
+
+// From estimates that are corrected now and then; but time never goes backwards.
+std::uint64_t Emulator::Run::elapsed_ns() {
+    if (pacer_.level() == TraceLevel::none) {
+        const auto passed = std::chrono::steady_clock::now() - began_;
+        return static_cast<std::uint64_t>(std::chrono::nanoseconds(passed).count());
+    }
+    const auto* cursor = reinterpret_cast<std::uint64_t*>(context_.trace_cursor);
+    const auto instructions = pacer_.instructions_with(static_cast<std::uint64_t>(start_ - cursor));
+    const auto time = threads_.time(instructions - pacer_.instructions());
+    elapsed_ns_ = std::max(elapsed_ns_ + 1, time / instructions_per_ns);
+    return elapsed_ns_;
+}
+
+void Emulator::Run::on_exit() {
+    switch (context_.exit_reason) {
+        case ExitReason::direct_branch:
+            return on_direct_branch();
+        case ExitReason::indirect_miss:
+            return on_indirect_miss();
+        case ExitReason::syscall:
+            return on_syscall();
+        case ExitReason::vdso_call:
+            return on_vdso_call();
+        case ExitReason::single_step:
+            return fall_back_to_single_step(e_.tables_[context_.exit_info].last);
+        case ExitReason::fault:
+            return on_fault();
+        case ExitReason::trace_full:
+            return on_trace_full();
+        case ExitReason::retired_block:
+            return on_retired_block();
+        case ExitReason::announced:
+            return on_announced();
+        case ExitReason::awaited:
+            return on_awaited();
+    }
+}
+
+void Emulator::Run::on_direct_branch() {
+    const auto exit = context_.exit_info;
+    const auto target = e_.translator_.exit_target(exit);
+    const auto clears = e_.translator_.counters().cache_clears;
+    const auto* entry = e_.translator_.entry_for(pacer_.level(), target);
+    if (entry && clears == e_.translator_.counters().cache_clears) e_.translator_.link(exit, entry);
+    enter_entry(entry, target);
+}
+
+void Emulator::Run::on_indirect_miss() {
+    const GuestAddress target{context_.target};
+    enter_entry(e_.translator_.indirect_entry_for(pacer_.level(), target), target);
+}
+
+void Emulator::Run::on_syscall() {
+    pc_ = e_.tables_[context_.exit_info].end;
+    store_state();
+    cpu()[Gpr::rcx] = pc_.value;
+    cpu()[Gpr::r11] = cpu().rflags;
+    ++result_.syscalls;
+    const bool has_room = note_system_call(e_.tables_[context_.exit_info].last);
+    const auto reason = syscalls_.on_syscall(threads_, e_.memory_, elapsed_ns());
+    load_state();
+    pc_ = cpu().rip;
+    if (reason) return end(*reason);
+    if (!has_room) {
+        submit_trace();
+        if (pacer_.finished()) return end(SampleEnd::size);
+        new_buffer();
+    }
+    turn_over_ = threads_.is_turn_over();
+    if (!is_over()) enter_at(pc_);
+}
+
+void Emulator::Run::on_vdso_call() {
+    store_registers();
+    pc_ = cpu().rip = e_.tables_[context_.exit_info].start;
+    ++result_.vdso_calls;
+    const auto function = e_.translator_.vdso_function(pc_);
+    const auto reason = syscalls_.on_vdso(function, threads_, e_.memory_, elapsed_ns());
+    if (reason) return end(*reason);
+    const auto return_address = read_value<GuestAddress>(e_.memory_, {cpu()[Gpr::rsp]});
+    if (!return_address) return end(SampleEnd::fault);
+    cpu()[Gpr::rsp] += sizeof(std::uint64_t);
+    load_registers();
+    enter_at(*return_address);
+}
+
+void Emulator::Run::fall_back_to_single_step(GuestAddress pc) {
+    pc_ = pc;
+    if (!stepper_) return end(SampleEnd::unsupported_instruction);
+    store_state();
+    const auto reason = stepper_->step(cpu(), e_.memory_);
+    if (reason) return end(*reason);
+    ++result_.single_stepped;
+    load_state();
+    enter_at(cpu().rip);
+}
+
+void Emulator::Run::on_trace_full() {
+    const auto position = e_.translator_.locate(context_.fault_host_rip);
+    if (!position) return end(SampleEnd::fault);
+    pc_ = position->address;
+    submit_trace();
+    if (pacer_.finished()) return end(SampleEnd::size);
+    turn_over_ = threads_.is_turn_over();
+    if (!is_over()) new_buffer();
+    if (!is_over()) enter_at(pc_);
+}
+
+// The block that was left in the middle has run only up to `position`.
+void Emulator::Run::cut_last_record(const GuestPosition& position) {
+    auto* id = reinterpret_cast<std::uint64_t*>(context_.trace_cursor) + position.words_before +
+               position.own_words;
+    if (id >= start_) return;
+    auto* oldest_free = id + 1;
+    if (const auto executed = e_.translator_.executed(position)) {
+        *id = *executed;
+        oldest_free = id - e_.tables_[*executed].value_words;
+    }
+    context_.trace_cursor = reinterpret_cast<std::uint64_t>(oldest_free);
+}
+
+void Emulator::Run::on_fault() {
+    const auto position = e_.translator_.locate(context_.fault_host_rip);
+    if (!position) return end(SampleEnd::fault);
+    pc_ = position->address;
+    cut_last_record(*position);
+    if (e_.fault_.code_write) {
+        e_.memory_.allow_code_write(e_.fault_.address.page());
+        return enter_entry(e_.translator_.one_instruction(pacer_.level(), pc_), pc_);
+    }
+    result_.signal = e_.fault_.signal;
+    result_.fault_address = e_.fault_.address;
+    end(SampleEnd::fault);
+}
+
+void Emulator::Run::on_announced() {
+    const auto block = context_.exit_info;
+    store_registers();
+    pc_ = cpu().rip = e_.translator_.block_start(block);
+    if (e_.watcher_) {
+        if (const auto reason = e_.watcher_->on_access(cpu(), e_.memory_)) return end(*reason);
+    } else if (e_.probes_ && !note_probed()) {
+        return on_notes_full();
+    }
+    enter_entry(e_.translator_.behind_announcement(block), pc_);
+}
+
+void Emulator::Run::on_awaited() {
+    const auto place = context_.exit_info;
+    store_registers();
+    const auto& state = *e_.awaited_;
+    pc_ = cpu().rip = state.cpu.rip;
+    const bool met = is_met(state);
+    // A loop that has the same registers at each turn would be slow for ever.
+    if (!met && ++misses_ <= most_misses)
+        return enter_entry(e_.translator_.behind_awaited(place), pc_);
+    const auto position = e_.translator_.position_of_awaited(place);
+    if (!position) return end(SampleEnd::fault);
+    cut_last_record(*position);
+    end(met ? SampleEnd::met : SampleEnd::size);
+}
+
+// Flags are not compared: those that nobody will read may be others.
+bool Emulator::Run::is_met(const AwaitedState& state) {
+    std::array<std::byte, AwaitedState::most_bytes> bytes;
+    const auto holds = [&](GuestAddress at, std::span<const std::byte> content) {
+        const auto now = std::span(bytes).first(content.size());
+        return e_.memory_.read(at, now) && std::ranges::equal(now, content);
+    };
+    if (threads_.current() != 0 || cpu().gpr != state.cpu.gpr) return false;
+    const bool met = state.all_memory(holds);
+    result_.nearly_met = !met;
+    return met;
+}
+
+// The probes of the instruction that is about to run. False if the sink has no room for more.
+bool Emulator::Run::note_probed() {
+    const auto* cursor = reinterpret_cast<std::uint64_t*>(context_.trace_cursor);
+    bool room = true;
+    for (const BoundProbe& probe : e_.probes_->at(pc_)) {
+        if (probe.uses_vectors())
+            std::memcpy(cpu().xsave.data(), context_.xsave, cpu().xsave.size());
+        const auto event = evaluate(probe, cpu(), e_.memory_, std::nullopt);
+        if (!event) continue;
+        room &= sink_.note({.pc = pc_,
+                            .value = event->value,
+                            .key = event->key,
+                            .probe = event->probe,
+                            .missed = event->missed,
+                            .thread = threads_.current()},
+                           static_cast<std::size_t>(start_ - cursor));
+    }
+    return room;
+}
+
+// False if the sink has no room for more.
+bool Emulator::Run::note_system_call(GuestAddress pc) {
+    if (!limits_.notes_system_calls || pacer_.level() == TraceLevel::none) return true;
+    const auto* cursor = reinterpret_cast<std::uint64_t*>(context_.trace_cursor);
+    return sink_.note({.pc = pc,
+                       .value = static_cast<std::uint32_t>(cpu()[Gpr::rax]),
+                       .probe = system_call_note,
+                       .thread = threads_.current()},
+                      static_cast<std::size_t>(start_ - cursor));
+}
+
+// In another buffer the same is announced once more.
+void Emulator::Run::on_notes_full() {
+    submit_trace();
+    if (pacer_.finished()) return end(SampleEnd::size);
+    new_buffer();
+    if (!is_over()) enter_at(pc_);
+}
+
+void Emulator::Run::on_retired_block() {
+    const auto block = context_.exit_info;
+    const auto pc = e_.translator_.retired_start(block);
+    const auto clears = e_.translator_.counters().cache_clears;
+    const auto* entry = e_.translator_.entry_for(pacer_.level(), pc);
+    if (entry && clears == e_.translator_.counters().cache_clears)
+        e_.translator_.forward(block, entry);
+    enter_entry(entry, pc);
+}
+
+}  // namespace shadowprof

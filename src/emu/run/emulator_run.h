@@ -1,0 +1,82 @@
+// One run of the emulator.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+
+#include "emu/run/emulator.h"
+#include "emu/run/trace_pacer.h"
+
+namespace shadowprof {
+
+// Goes in and out of translated code until something ends it.
+class Emulator::Run {
+  public:
+    Run(Emulator& emulator, GuestThreads& threads, const RunLimits& limits,
+        SyscallHandler& syscalls, TraceSink& sink, Stepper* stepper)
+        : e_(emulator),
+          context_(e_.cache_->context()),
+          threads_(threads),
+          syscalls_(syscalls),
+          sink_(sink),
+          stepper_(stepper),
+          limits_(limits),
+          pacer_(of_all_processors(limits), e_.tables_) {}
+
+    RunResult execute();
+
+  private:
+    static RunLimits of_all_processors(RunLimits limits);
+    CpuState& cpu() { return threads_.cpu(); }
+    bool begin_turn();
+    void end_turn();
+    void load_state();
+    void store_state();
+    void load_registers();
+    void store_registers();
+    void end(SampleEnd reason) { end_ = reason; }
+    // The current thread's turn.
+    bool is_over() const { return end_ || turn_over_; }
+    void enter_at(GuestAddress pc);
+    void enter_entry(const std::uint8_t* entry, GuestAddress pc);
+    void new_buffer();
+    void submit_trace();
+    std::uint64_t elapsed_ns();
+
+    void on_exit();
+    void on_direct_branch();
+    void on_indirect_miss();
+    void on_syscall();
+    void on_vdso_call();
+    void fall_back_to_single_step(GuestAddress pc);
+    void on_trace_full();
+    void on_fault();
+    void on_retired_block();
+    void on_announced();
+    void on_awaited();
+    bool is_met(const AwaitedState& state);
+    bool note_probed();
+    bool note_system_call(GuestAddress pc);
+    void on_notes_full();
+    void cut_last_record(const GuestPosition& position);
+
+    Emulator& e_;
+    ExecutionContext& context_;
+    GuestThreads& threads_;
+    SyscallHandler& syscalls_;
+    TraceSink& sink_;
+    Stepper* stepper_;
+    const RunLimits limits_;
+    TracePacer pacer_;
+    RunResult result_;
+    std::uint64_t* start_ = nullptr;  // where the words begin that are not submitted yet
+    GuestAddress pc_;                 // where the guest is when it is not in translated code
+    std::uint64_t elapsed_ns_ = 0;
+    std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+    std::uint32_t misses_ = 0;  // of the state that is awaited, where its telling registers agree
+    bool turn_over_ = false;
+    std::optional<SampleEnd> end_;  // of the thread, or of all
+};
+
+}  // namespace shadowprof

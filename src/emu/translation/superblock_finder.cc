@@ -1,0 +1,158 @@
+#include "emu/translation/superblock_finder.h"
+
+#include <algorithm>
+
+namespace shadowprof {
+namespace {
+
+// On average one record in so many is looked at.
+constexpr std::uint32_t record_stride = 2048;
+// One in so many pieces of a trace with values is looked at.
+constexpr std::uint32_t value_pieces = 8;
+
+// A block is hot when it was met so often: a superblock of 100 instructions takes as long to make
+// as some thousand executions of it save.
+constexpr std::uint8_t hot = 3;
+// So many superblocks may start with one block: what comes first need not be what comes mostly.
+constexpr std::uint8_t most_tries = 4;
+// A superblock has been met often enough to be judged.
+constexpr unsigned trial = 24;
+
+constexpr std::size_t most_blocks_back = 16;
+constexpr std::size_t most_parts = 60;
+static_assert(most_parts < max_sequence_parts);
+// A superblock goes on at a branch backwards as long as it is shorter than this.
+constexpr std::uint32_t long_enough_instructions = 128;
+
+}  // namespace
+
+SuperblockFinder::Head& SuperblockFinder::head(BlockId id) {
+    if (id >= heads_.size()) heads_.resize(std::max<std::size_t>(id + 1u, 2 * heads_.size()));
+    return heads_[id];
+}
+
+// At TraceLevel::values, finding where records begin costs as much as looking at so many of them:
+// there, few pieces of the trace are looked at more closely.
+bool SuperblockFinder::observe(TraceLevel level, std::span<const std::uint64_t> words,
+                               bool defers) {
+    defers_ = defers;
+    if (level == TraceLevel::blocks) return observe_ids(record_stride, words);
+    if (random_() % value_pieces != 0) return false;
+    collect_ids(words);
+    return observe_ids(record_stride / value_pieces, ids_);
+}
+
+void SuperblockFinder::collect_ids(std::span<const std::uint64_t> words) {
+    ids_.clear();
+    for (auto at = words.size(); at > 0;) {
+        const auto id = words[at - 1];
+        ids_.push_back(id);
+        at -= std::min<std::size_t>(at, 1u + row(id).value_words);
+    }
+    std::reverse(ids_.begin(), ids_.end());
+}
+
+bool SuperblockFinder::observe_ids(std::uint32_t stride, std::span<const std::uint64_t> words) {
+    bool formed = false;
+    for (std::size_t at = random_() % stride; at < words.size(); at += 1 + random_() % (2 * stride))
+        formed |= row(words[at]).parts == 0 ? note_block(words, head_of(words, at))
+                                            : note_superblock(words, at);
+    return formed;
+}
+
+// Whether `next` was reached by a branch backwards, which is where paths end.
+bool SuperblockFinder::follows_backwards(std::uint64_t word, std::uint64_t next) const {
+    const auto& from = row(word);
+    return is_jump(from.terminator) && row(next).start <= from.last;
+}
+
+// The block from which on no superblock was met, within the same path.
+std::size_t SuperblockFinder::head_of(std::span<const std::uint64_t> words, std::size_t at) const {
+    for (std::size_t i = 0; i < most_blocks_back && at + 1 < words.size(); ++i, ++at) {
+        const auto older = words[at + 1];
+        if (row(older).parts != 0 || follows_backwards(older, words[at])) break;
+    }
+    return at;
+}
+
+bool SuperblockFinder::note_block(std::span<const std::uint64_t> words, std::size_t at) {
+    auto& block = head(static_cast<BlockId>(words[at]));
+    if (block.is_deferred || block.tries >= most_tries || ++block.heat < hot) return false;
+    block.heat = 0;
+    return form(words, at);
+}
+
+// One that is mostly left in its first half was made of what happens seldom.
+bool SuperblockFinder::note_superblock(std::span<const std::uint64_t> words, std::size_t at) {
+    const auto& sequence = row(words[at]);
+    auto& first = head(tables_.parts_of(sequence)[0]);
+    if (first.is_deferred || first.tries >= most_tries) return false;
+    ++(2u * sequence.parts <= first.parts ? first.left_early : first.stayed);
+    if (first.left_early + first.stayed < trial) return false;
+    const bool bad = first.left_early > first.stayed;
+    first.left_early = first.stayed = 0;
+    if (!bad) {
+        first.tries = most_tries;
+        return false;
+    }
+    return form(words, at);
+}
+
+bool SuperblockFinder::form(std::span<const std::uint64_t> words, std::size_t at) {
+    collect(words, at);
+    if (parts_.empty()) return false;
+    auto& first = head(parts_[0]);
+    ++first.tries;
+    if (parts_.size() < 2) return false;
+    if (!defers_) return make(parts_);
+    first.is_deferred = true;
+    deferred_.push_back(parts_);
+    return false;
+}
+
+bool SuperblockFinder::make(std::span<const BlockId> parts) {
+    if (!translator_.form_superblock(parts)) return false;
+    head(parts[0]).parts = static_cast<std::uint8_t>(parts.size());
+    return true;
+}
+
+void SuperblockFinder::make_deferred(const std::function<bool()>& goes_on) {
+    for (; !deferred_.empty() && goes_on(); deferred_.pop_front()) {
+        head(deferred_.front()[0]).is_deferred = false;
+        make(deferred_.front());
+    }
+}
+
+// The blocks that were executed from `at` on.
+void SuperblockFinder::collect(std::span<const std::uint64_t> words, std::size_t at) {
+    parts_.clear();
+    instructions_ = value_words_ = 0;
+    for (++at; at-- > 0;) {
+        const auto& next = row(words[at]);
+        if (next.parts == 0) {
+            if (!append(static_cast<BlockId>(words[at]))) return;
+            continue;
+        }
+        for (auto part : tables_.parts_of(next))
+            if (!append(part)) return;
+    }
+}
+
+// False: the superblock ends before this block, or with it.
+bool SuperblockFinder::append(BlockId id) {
+    const auto& block = tables_[id];
+    if (translator_.announces(block.start)) return false;
+    const bool too_long = parts_.size() == most_parts ||
+                          instructions_ + block.instructions > most_instructions ||
+                          value_words_ + block.value_words > most_value_words;
+    if (!parts_.empty() && (too_long || (instructions_ >= long_enough_instructions &&
+                                         follows_backwards(parts_.back(), id))))
+        return false;
+    parts_.push_back(id);
+    instructions_ += block.instructions;
+    value_words_ += block.value_words;
+    return block.terminator != Terminator::syscall &&
+           block.terminator != Terminator::single_stepped;
+}
+
+}  // namespace shadowprof

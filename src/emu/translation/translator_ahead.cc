@@ -1,0 +1,86 @@
+// Translating ahead of need: what code that ran leads to, before it gets there.
+#include <algorithm>
+
+#include "emu/translation/translator.h"
+
+namespace shadowprof {
+
+bool Translator::translate_ahead(std::span<const GuestAddress> roots, BurstLevels bursts,
+                                 const std::function<bool()>& goes_on) {
+    put_first(roots, bursts);
+    while (!ahead_.queue.empty()) {
+        if (!goes_on()) return true;
+        if (is_filled_ahead()) {
+            ahead_.queue.clear();
+            return false;
+        }
+        const auto next = ahead_.queue.front();
+        ahead_.queue.pop_front();
+        if (lookup(next.level, next.start) || !is_constant(next.start)) continue;
+        const auto* before = cache_.open().position();
+        const auto* block = translate(next.level, next.start, next.indirect);
+        ahead_.code_bytes += static_cast<std::size_t>(cache_.open().position() - before);
+        if (block && block->indirect_entry)
+            cache_.indirect_targets().set(next.level, next.start, block->indirect_entry);
+        const auto found = take_neighbours({});
+        ahead_.queue.insert(ahead_.queue.end(), found.begin(), found.end());
+    }
+    return false;
+}
+
+// What ran since the last time comes first, and before it where threads were seen.
+void Translator::put_first(std::span<const GuestAddress> roots, BurstLevels bursts) {
+    auto first = take_neighbours(bursts);
+    ahead_.queue.insert(ahead_.queue.begin(), first.begin(), first.end());
+    first.clear();
+    const auto add_roots = [&](TraceLevel level) {
+        for (const auto root : roots) first.push_back({root, level, true});
+    };
+    add_roots(TraceLevel::blocks);
+    if (bursts.values) add_roots(TraceLevel::values);
+    if (bursts.references) add_roots(TraceLevel::references);
+    ahead_.queue.insert(ahead_.queue.begin(), first.begin(), first.end());
+}
+
+// Where the blocks lead that were translated since the last call. `ran`: they were executed, so
+// that they will be at these levels, too.
+std::vector<Translator::AheadStart> Translator::take_neighbours(BurstLevels ran) {
+    std::vector<AheadStart> found;
+    const auto add = [&](GuestAddress start, TraceLevel level, bool indirect) {
+        if (level != TraceLevel::none && !lookup(level, start))
+            found.push_back({start, level, indirect});
+    };
+    for (auto i = std::min(ahead_.exits, exits_.size()); i < exits_.size(); ++i)
+        add(exits_[i].target, exits_[i].level, false);
+    for (auto i = std::min(ahead_.blocks, blocks_.size()); i < blocks_.size(); ++i) {
+        const auto& row = tables_[blocks_[i].id];
+        const auto level = blocks_[i].level;
+        // Whoever was called comes back.
+        if (is_call(row.terminator)) add(row.end, level, true);
+        if (row.terminator == Terminator::syscall) add(row.end, level, false);
+        if (level != TraceLevel::blocks) continue;
+        if (ran.values) add(row.start, TraceLevel::values, false);
+        if (ran.references) add(row.start, TraceLevel::references, false);
+    }
+    ahead_.exits = exits_.size();
+    ahead_.blocks = blocks_.size();
+    return found;
+}
+
+// What is not needed in the end must leave room for what is.
+bool Translator::is_filled_ahead() const {
+    return ahead_.code_bytes > cache_.code_size_bytes() / most_ahead_share ||
+           cache_.open().room_bytes() < cache_.code_size_bytes() / 2 ||
+           tables_.is_filled(1.0 / most_ahead_share);
+}
+
+// Nobody can write to it, and the file tells its code from other code.
+bool Translator::is_constant(GuestAddress address) {
+    const auto page = address.page();
+    if (ahead_.constant_page == page) return true;
+    if (file_identity(page) == 0) return false;
+    ahead_.constant_page = page;
+    return true;
+}
+
+}  // namespace shadowprof

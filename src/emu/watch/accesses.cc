@@ -1,0 +1,88 @@
+#include "emu/watch/accesses.h"
+
+#include <algorithm>
+
+#include "decoder/memory_references.h"
+
+namespace shadowprof {
+namespace {
+
+constexpr std::uint64_t most_plain_bytes = 64;
+constexpr std::uint64_t direction_flag = 0x400;
+constexpr std::uint64_t low_32_bits = 0xffff'ffff;
+
+// Their operand is not where the registers before them say.
+bool is_peculiar(const Instruction& in, const ZydisDecodedOperand& operand) {
+    const bool pops_to_memory = in.mnemonic() == ZYDIS_MNEMONIC_POP &&
+                                operand.visibility == ZYDIS_OPERAND_VISIBILITY_EXPLICIT &&
+                                operand.mem.base == ZYDIS_REGISTER_RSP;
+    return pops_to_memory || in.mnemonic() == ZYDIS_MNEMONIC_ENTER;
+}
+
+std::optional<std::uint64_t> value_of(ZydisRegister reg, const Instruction& in,
+                                      const CpuState& cpu) {
+    if (reg == ZYDIS_REGISTER_NONE) return 0;
+    if (reg == ZYDIS_REGISTER_RIP || reg == ZYDIS_REGISTER_EIP) return in.next().value;
+    if (!is_gpr(reg) || is_high_byte(reg)) return std::nullopt;
+    const auto value = cpu.gpr[gpr_number(reg)];
+    switch (ZydisRegisterGetWidth(ZYDIS_MACHINE_MODE_LONG_64, reg)) {
+        case 64:
+            return value;
+        case 32:
+            return value & low_32_bits;
+        case 8:
+            return value & 0xff;
+        default:
+            return std::nullopt;
+    }
+}
+
+std::optional<GuestAddress> address_of(const Instruction& in, const ZydisDecodedOperand& operand,
+                                       const CpuState& cpu) {
+    const auto& mem = operand.mem;
+    const auto base = value_of(mem.base, in, cpu);
+    const auto index = value_of(mem.index, in, cpu);
+    if (!base || !index || mem.type != ZYDIS_MEMOP_TYPE_MEM) return std::nullopt;
+    const bool hidden = operand.visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN;
+    auto address = *base + *index * std::max<std::uint64_t>(mem.scale, mem.index ? 1 : 0);
+    if (!hidden && mem.disp.has_displacement) address += static_cast<std::uint64_t>(mem.disp.value);
+    // The stack: LEAVE reads where RBP points, pushes write below RSP.
+    if (hidden && in.mnemonic() == ZYDIS_MNEMONIC_LEAVE) address = cpu[Gpr::rbp];
+    const bool writes = (operand.actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0;
+    if (hidden && mem.base == ZYDIS_REGISTER_RSP && writes) address -= operand.size / 8;
+    if (in.zydis().address_width == 32) address &= low_32_bits;
+    if (mem.segment == ZYDIS_REGISTER_FS) address += cpu.fs_base;
+    if (mem.segment == ZYDIS_REGISTER_GS) address += cpu.gs_base;
+    return GuestAddress{address};
+}
+
+}  // namespace
+
+std::optional<AccessList> accesses_of(const Instruction& in, const CpuState& cpu) {
+    AccessList list;
+    if (is_hint(in)) return list;
+    const bool is_string = in.zydis().meta.category == ZYDIS_CATEGORY_STRINGOP;
+    if (has_register_bit_offset(in)) return std::nullopt;
+    if (is_string && (cpu.rflags & direction_flag)) return std::nullopt;
+    for (const auto& operand : in.operands()) {
+        if (operand.type != ZYDIS_OPERAND_TYPE_MEMORY || operand.mem.type == ZYDIS_MEMOP_TYPE_AGEN)
+            continue;
+        const auto address = address_of(in, operand, cpu);
+        std::uint64_t size = operand.size / 8;
+        if (!address || size == 0 || size > most_plain_bytes || is_peculiar(in, operand) ||
+            list.is_full())
+            return std::nullopt;
+        if (is_string && in.is_repeated()) {
+            if (cpu[Gpr::rcx] > most_string_bytes / size) return std::nullopt;
+            size *= cpu[Gpr::rcx];
+        }
+        const bool reads = (operand.actions & ZYDIS_OPERAND_ACTION_MASK_READ) != 0;
+        list.add({.address = *address,
+                  .size_bytes = size,
+                  .reads = reads,
+                  .is_plain_load = reads && !is_string && !is_locked(in) && !is_masked(in)});
+    }
+    return list;
+}
+
+}  // namespace shadowprof

@@ -1,0 +1,83 @@
+// A snapshot's memory as a worker reads it, from a descriptor of /proc/PID/mem.
+#pragma once
+
+#include <unistd.h>
+
+#include <cstdint>
+#include <ctime>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/files/fd.h"
+#include "emu/guest/guest_memory.h"
+#include "emu/guest/syscall_handler.h"
+
+namespace shadowprof {
+
+// Until when something holds, by CLOCK_MONOTONIC. Once passed() has said so, it remains so.
+class Deadline {
+  public:
+    // 0: it holds for ever.
+    explicit Deadline(std::int64_t monotonic_ns = 0) : ns_(monotonic_ns) {}
+
+    bool passed() {
+        missed_ = missed_ || (ns_ != 0 && read_clock_ns(CLOCK_MONOTONIC) >= ns_);
+        return missed_;
+    }
+    // Something was wanted when it had passed.
+    bool missed() const { return missed_; }
+
+  private:
+    std::int64_t ns_;
+    bool missed_ = false;
+};
+
+class DescriptorPages final : public PageSource {
+  public:
+    // Needs memory that stands still until `deadline`, which must outlive this. Bytes that were not
+    // there in time are not given out. `flipped`: see StartMessage.
+    DescriptorPages(UniqueFd fd, Deadline& deadline, GuestAddress flipped = {})
+        : fd_(std::move(fd)), deadline_(deadline), flipped_(flipped) {}
+
+    bool read_pages(GuestAddress from, std::span<std::byte> to) override {
+        if (deadline_.missed()) return false;
+        const auto got = pread(fd_.get(), to.data(), to.size(), static_cast<off_t>(from.value));
+        const auto offset = flipped_.value - from.value;
+        if (flipped_ != GuestAddress{} && offset < to.size()) to[offset] ^= std::byte{1};
+        return !deadline_.passed() && got == static_cast<ssize_t>(to.size());
+    }
+    bool is_over() const override { return deadline_.missed(); }
+
+  private:
+    UniqueFd fd_;
+    Deadline& deadline_;
+    GuestAddress flipped_;
+};
+
+// Ends the run at a system call that could not have what it wanted in time, whatever it made of
+// that.
+class PunctualSyscalls final : public SyscallHandler {
+  public:
+    PunctualSyscalls(SyscallHandler& handler, const Deadline& deadline)
+        : handler_(handler), deadline_(deadline) {}
+
+    std::optional<SampleEnd> on_syscall(GuestThreads& threads, GuestSpace& space,
+                                        std::uint64_t elapsed_ns) override {
+        return in_time(handler_.on_syscall(threads, space, elapsed_ns));
+    }
+    std::optional<SampleEnd> on_vdso(VdsoFunction function, GuestThreads& threads,
+                                     GuestSpace& space, std::uint64_t elapsed_ns) override {
+        return in_time(handler_.on_vdso(function, threads, space, elapsed_ns));
+    }
+
+  private:
+    std::optional<SampleEnd> in_time(std::optional<SampleEnd> end) const {
+        if (deadline_.missed()) return SampleEnd::time;
+        return end;
+    }
+
+    SyscallHandler& handler_;
+    const Deadline& deadline_;
+};
+
+}  // namespace shadowprof

@@ -1,0 +1,638 @@
+#include "emu/worker/worker_main.h"
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/stopwatch.h"
+#include "emu/worker/confinement.h"
+#include "emu/worker/load_watcher.h"
+#include "emu/worker/own_place.h"
+#include "emu/worker/page_comparison.h"
+#include "emu/worker/shared_area.h"
+#include "emu/worker/snapshot_pages.h"
+#include "emu/worker/worker_protocol.h"
+
+namespace shadowprof {
+namespace {
+
+// The worker's end of the conversation during a sample.
+class Conversation final : public TraceSink, public OutsideChannel, public Stepper {
+  public:
+    Conversation(WorkerSocket& socket, SharedArea& area) : socket_(socket), area_(area) {
+        for (std::size_t i = 0; i < SharedArea::segments; ++i) free_.push_back(i);
+    }
+
+    TraceBuffer acquire() override {
+        if (!take_in_all() || (look_for_stop_ && stopped_)) return {};
+        if (current_) return trace_.buffer();
+        while (free_.empty())
+            if (!wait_for(MessageKind::segment_free)) return {};
+        current_ = free_.front();
+        first_word_ = SharedArea::segment_words;
+        free_.pop_front();
+        return trace_.buffer();
+    }
+
+    bool note(const ProbeRecord& record, std::size_t words) override {
+        notes_.push_back(record);
+        notes_.back().place =
+            static_cast<std::uint32_t>(SharedArea::segment_words - first_word_ + words);
+        // One instruction may have a note of each probe.
+        return notes_.size() + ProbeSet::most_probes <= max_probe_records;
+    }
+
+    void submit(std::span<const std::uint64_t> words, GuestThreads::Index thread) override {
+        if (words.empty() && notes_.empty()) return;
+        first_word_ -= words.size();
+        std::copy(words.begin(), words.end(),
+                  area_.segment(*current_).begin() + static_cast<std::ptrdiff_t>(first_word_));
+        const auto count = static_cast<std::uint32_t>(words.size());
+        if (parts_.empty() || parts_.back().thread != thread) parts_.push_back({thread, 0});
+        parts_.back().words += count;
+        // A trace in small parts is sent as it comes, as somebody else can work at it meanwhile;
+        // but the turns of several threads are collected first.
+        const bool due = has_turns_ ? SharedArea::segment_words - first_word_ >= own_words / 2
+                                    : count < own_words / 2;
+        const bool full = notes_.size() + ProbeSet::most_probes > max_probe_records;
+        if (due || full || first_word_ < own_words + note_words || parts_.size() == max_trace_parts)
+            send_segment();
+    }
+    // Sends what was submitted.
+    void send_segment() {
+        if (!current_ || parts_.empty()) return;
+        std::memcpy(area_.segment(*current_).data(), notes_.data(),
+                    notes_.size() * sizeof(ProbeRecord));
+        const SegmentMessage message{*current_, first_word_, SharedArea::segment_words,
+                                     notes_.size()};
+        notes_.clear();
+        if (!socket_.send(MessageKind::segment_full, message, std::as_bytes(std::span(parts_))))
+            lost_ = true;
+        parts_.clear();
+        current_.reset();
+    }
+
+    Result<std::vector<std::byte>> call(std::span<const std::byte> request) override {
+        TRY(socket_.send(MessageKind::request, {}, request));
+        auto answer = wait_for(MessageKind::answer);
+        missed_call_ = deadline_.passed();
+        if (missed_call_) return Error{ErrorCode::gone, 0, "the snapshot is gone"};
+        if (!answer) return Error{ErrorCode::gone, 0, "the supervisor is gone"};
+        return std::move(answer->bytes);
+    }
+
+    std::optional<SampleEnd> step(CpuState& cpu, GuestMemory& memory) override {
+        StepMessage message{.cpu = cpu, .pages = 0, .ok = 0, .end = 0};
+        bool fits = !memory.layout_changed();
+        memory.for_each_dirty_page([&](GuestAddress at, std::span<const std::byte> bytes) {
+            const auto mailbox = area_.reach_mailbox((message.pages + 1) * sizeof(StepPage));
+            fits = fits && mailbox;
+            if (!fits) return;
+            auto& page = reinterpret_cast<StepPage*>(mailbox->data())[message.pages++];
+            page.address = at;
+            std::memcpy(page.bytes, bytes.data(), page_bytes);
+        });
+        // A replica has its own mappings: a sample that changed them cannot be shown there.
+        if (!fits) return SampleEnd::unsupported_instruction;
+        if (!socket_.send(MessageKind::step, message)) return SampleEnd::stopped;
+        const auto answer = wait_for(MessageKind::stepped);
+        const auto stepped = answer ? body_of<StepMessage>(*answer) : std::nullopt;
+        if (!stepped) return SampleEnd::stopped;
+        if (!stepped->ok) return static_cast<SampleEnd>(stepped->end);
+        cpu = stepped->cpu;
+        memory.drop_pages();
+        return std::nullopt;
+    }
+
+    bool lost() const { return lost_; }
+    // All segments are the worker's again when the supervisor has seen the sample's end.
+    void begin_sample(Deadline deadline, bool has_turns) {
+        deadline_ = deadline;
+        has_turns_ = has_turns;
+        free_.clear();
+        current_.reset();
+        parts_.clear();
+        notes_.clear();
+        for (std::size_t i = 0; i < SharedArea::segments; ++i) free_.push_back(i);
+        look_for_stop_ = stopped_ = missed_call_ = false;
+    }
+    // Segments may still be the supervisor's.
+    void begin_exact() {
+        deadline_ = Deadline();
+        has_turns_ = false;
+        look_for_stop_ = true;
+        stopped_ = false;
+    }
+    bool stopped() const { return stopped_; }
+    // An answer came too late.
+    bool has_missed_call() const { return missed_call_; }
+    // The deadline of this run. It holds for all that comes from outside.
+    Deadline& deadline() { return deadline_; }
+    // The segment that came back last is used first: it is in the caches.
+    void take_back(const WorkerSocket::Message& message) {
+        if (const auto body = body_of<SegmentMessage>(message))
+            free_.push_front(std::min<std::size_t>(body->index, SharedArea::segments - 1));
+    }
+
+  private:
+    // So many fit the second-level cache beside what the guest has there.
+    static constexpr std::size_t own_words = (std::size_t{256} << 10) / sizeof(std::uint64_t);
+    static constexpr std::size_t note_words = max_probe_records * probe_record_words;
+    static_assert(own_words + note_words <= SharedArea::segment_words);
+
+    // What has come meanwhile. False if the supervisor is gone.
+    bool take_in_all() {
+        while (true) {
+            const auto message = socket_.receive(0);
+            if (!message) {
+                lost_ = message.error().code != ErrorCode::interrupted;
+                return !lost_;
+            }
+            take_in(*message);
+        }
+    }
+
+    void take_in(const WorkerSocket::Message& message) {
+        if (message.kind == MessageKind::segment_free) take_back(message);
+        if (message.kind == MessageKind::stop) stopped_ = true;
+    }
+
+    // Waits for a message of one kind, and takes back segments meanwhile.
+    std::optional<WorkerSocket::Message> wait_for(MessageKind kind) {
+        while (true) {
+            auto message = socket_.receive();
+            if (!message) {
+                lost_ = true;
+                return std::nullopt;
+            }
+            take_in(*message);
+            if (message->kind == kind) return std::move(*message);
+        }
+    }
+
+    WorkerSocket& socket_;
+    SharedArea& area_;
+    // What is shared would be in the other processor's cache each time that it is written to again:
+    // it gets a copy.
+    TraceMemory trace_{own_words};
+    std::deque<std::size_t> free_;
+    std::optional<std::size_t> current_;  // the segment that is being filled, from its end
+    std::size_t first_word_ = 0;          // of it that is filled
+    std::vector<TracePart> parts_;        // of what is filled
+    std::vector<ProbeRecord> notes_;      // of what is filled, and of the buffer
+    bool has_turns_ = false;              // there are several threads
+    bool lost_ = false;
+    bool missed_call_ = false;
+    bool look_for_stop_ = false;
+    bool stopped_ = false;
+    Deadline deadline_;
+};
+
+// A trace that nobody wants.
+class DroppedTrace final : public TraceSink {
+  public:
+    // Until `deadline` passes, which must outlive this; null: for ever.
+    explicit DroppedTrace(Deadline* deadline = nullptr) : deadline_(deadline) {}
+
+    TraceBuffer acquire() override {
+        if (deadline_ && deadline_->passed()) return {};
+        return memory_.buffer();
+    }
+    void submit(std::span<const std::uint64_t>, GuestThreads::Index) override {}
+
+  private:
+    static constexpr std::size_t words = 4096;
+    Deadline* deadline_;
+    TraceMemory memory_{words};
+};
+
+class Worker {
+  public:
+    Worker(WorkerSocket socket, SharedArea area, SampleSyscalls& syscalls)
+        : socket_(std::move(socket)),
+          area_(std::move(area)),
+          syscalls_(syscalls),
+          tables_(area_.blocks(), area_.slots(), area_.parts(), area_.references(),
+                  BlockTables::Access::nowhere),
+          conversation_(socket_, area_),
+          recording_(area_.recorded_pages()) {}
+
+    Result<void> prepare() {
+        TRY_ASSIGN(emulator_, Emulator::create(tables_));
+        reported_ = counters();
+        return confine_worker(socket_.fd());
+    }
+
+    int serve() {
+        while (!conversation_.lost()) {
+            auto message = socket_.receive();
+            if (!message) return message.error().code == ErrorCode::gone ? 0 : 1;
+            if (!serve(*message)) return 1;
+        }
+        return 0;
+    }
+
+  private:
+    // A sample that was cut by its time, and may be gone on with.
+    struct Held {
+        GuestThreads threads;
+        RunLimits limits;  // what is left of them
+    };
+
+    bool serve(WorkerSocket::Message& message) {
+        const auto kind = message.kind;
+        const bool is_about_sample = kind == MessageKind::segment_free ||
+                                     kind == MessageKind::stop || kind == MessageKind::rehearse;
+        if (held_ && !is_about_sample) end_sample();
+        switch (kind) {
+            case MessageKind::segment_free:
+                conversation_.take_back(message);
+                return true;
+            case MessageKind::stop:  // the run has ended already
+                return true;
+            case MessageKind::start:
+                return run_sample(message);
+            case MessageKind::rehearse:
+                return rehearse(message);
+            case MessageKind::compare:
+                return compare(message);
+            case MessageKind::prepare:
+                return translate_ahead(message);
+            case MessageKind::time_loads:
+                return time_loads(message);
+            case MessageKind::probes:
+                return set_probes(message);
+            default:
+                return false;
+        }
+    }
+    Result<MemoryMap> map_in_mailbox(std::size_t bytes);
+    std::optional<GuestThreads> threads_in_mailbox(const StartMessage& start);
+    bool take_awaited(const StartMessage& start);
+    bool run_sample(WorkerSocket::Message& message);
+    std::unique_ptr<PageSource> pages_of(const StartMessage& start, UniqueFd memory);
+    std::optional<SampleEnd> begin(const StartMessage& start, WorkerSocket::Message& message);
+    bool rehearse(const WorkerSocket::Message& message);
+    RehearsedMessage rehearse(Held& held, std::uint64_t time_ns);
+    void end_sample();
+    bool compare(WorkerSocket::Message& message);
+    bool translate_ahead(WorkerSocket::Message& message);
+    bool time_loads(WorkerSocket::Message& message);
+    bool set_probes(const WorkerSocket::Message& message);
+    WorkerCounters counters() const;
+
+    WorkerSocket socket_;
+    SharedArea area_;
+    SampleSyscalls& syscalls_;
+    BlockTables tables_;
+    Conversation conversation_;
+    std::unique_ptr<ProbeWatch> probes_, load_probes_;
+    std::unique_ptr<Emulator> emulator_;
+    DroppedTrace dropped_;
+    PageRecording recording_;            // of the last sample that was to have one
+    std::unique_ptr<PageSource> pages_;  // of the sample under way, or of the last exact run
+    std::uint64_t emulation_ns_ = 0;
+    std::optional<AwaitedState> awaited_;  // of the run
+    std::optional<Held> held_;
+    WorkerCounters reported_ = {};
+};
+
+WorkerCounters Worker::counters() const {
+    const auto& translation = emulator_->translation();
+    const auto& memory = emulator_->memory().counters();
+    return {.translated_blocks = translation.blocks,
+            .translated_instructions = translation.instructions,
+            .untranslatable_instructions = translation.untranslatable,
+            .retired_blocks = translation.retired_blocks,
+            .translation_ns = translation.nanoseconds,
+            .page_fetches = memory.fetches,
+            .pages_fetched = memory.pages_fetched,
+            .pages_reread = memory.pages_reread,
+            .code_writes = memory.code_writes,
+            .cpu_ns = static_cast<std::uint64_t>(read_clock_ns(CLOCK_PROCESS_CPUTIME_ID)),
+            .emulation_ns = emulation_ns_};
+}
+
+// Every field is a count that only grows.
+WorkerCounters operator-(WorkerCounters after, const WorkerCounters& before) {
+    for (const auto& [name, counter] : worker_counters) after.*counter -= before.*counter;
+    return after;
+}
+
+// Ranges that a message lists; nothing if it ends within one.
+std::optional<std::vector<MemoryRange>> ranges_of(std::span<const std::byte> payload) {
+    if (payload.size() % sizeof(MemoryRange) != 0) return std::nullopt;
+    std::vector<MemoryRange> ranges(payload.size() / sizeof(MemoryRange));
+    std::memcpy(ranges.data(), payload.data(), payload.size());
+    return ranges;
+}
+
+// The pages of a run that does not go on from the last one.
+std::unique_ptr<PageSource> Worker::pages_of(const StartMessage& start, UniqueFd memory) {
+    if (start.kind == RunKind::sample_again)
+        return std::make_unique<RecordedSource>(recording_.pages());
+    auto pages = std::make_unique<DescriptorPages>(std::move(memory), conversation_.deadline(),
+                                                   start.flipped);
+    if (start.recording == 0) return pages;
+    recording_.begin(start.recording);
+    return std::make_unique<RecordingSource>(std::move(pages), recording_);
+}
+
+// Shows the emulator what the run is to see, or says why it cannot.
+std::optional<SampleEnd> Worker::begin(const StartMessage& start, WorkerSocket::Message& message) {
+    const bool goes_on = start.kind == RunKind::exact_onward || start.kind == RunKind::exact_next;
+    const bool again = start.kind == RunKind::sample_again;
+    if (goes_on ? !pages_ : start.maps_bytes == 0 || (!message.fd && !again))
+        return SampleEnd::worker_lost;
+    if (start.kind == RunKind::exact_onward) return std::nullopt;
+    emulator_->memory().set_stack_limit(start.stack_limit_bytes);
+    std::optional<MemoryMap> map;
+    if (start.maps_bytes != 0) {
+        auto parsed = map_in_mailbox(start.maps_bytes);
+        if (!parsed) return SampleEnd::worker_lost;
+        map = std::move(*parsed);
+    }
+    bool placed = false;
+    if (start.kind == RunKind::exact_next) {
+        const auto ranges = ranges_of(std::span(message.bytes).subspan(sizeof start));
+        if (!ranges) return SampleEnd::worker_lost;
+        placed = emulator_->next_interval(*ranges, std::move(map));
+    } else {
+        pages_ = pages_of(start, std::move(message.fd));
+        const bool exact = start.kind == RunKind::exact;
+        const auto manner = exact ? Nondeterminism::single_stepped : Nondeterminism::native;
+        auto use = start.uses_pages_again ? PageUse::again : PageUse::once;
+        if (exact) use = PageUse::tracked;
+        placed = emulator_->begin_sample(std::move(*map), *pages_, manner, use).has_value();
+        using enum GuestMemory::Run;
+        if (placed) emulator_->memory().read_ahead(again ? repeated : once);
+    }
+    if (!placed) return SampleEnd::no_room;
+    // Code may not have been compared.
+    if (conversation_.deadline().missed()) return SampleEnd::time;
+    return std::nullopt;
+}
+
+// A map that the supervisor has put at the mailbox's start.
+Result<MemoryMap> Worker::map_in_mailbox(std::size_t bytes) {
+    const auto text = area_.reach_mailbox(bytes);
+    if (!text) return Error{ErrorCode::unsupported, 0, "the mailbox has less"};
+    return MemoryMap::parse({reinterpret_cast<const char*>(text->data()), text->size()});
+}
+
+// The threads of a run; nothing if the mailbox cannot hold so many.
+std::optional<GuestThreads> Worker::threads_in_mailbox(const StartMessage& start) {
+    if (start.more_threads >= GuestThreads::max_threads ||
+        start.maps_bytes > SharedArea::mailbox_bytes)
+        return std::nullopt;
+    const auto offset = threads_offset(start.maps_bytes);
+    const auto mailbox = area_.reach_mailbox(offset + start.more_threads * sizeof(StartThread));
+    if (!mailbox) return std::nullopt;
+    GuestThreads threads(start.cpu, start.pace);
+    const auto* more = reinterpret_cast<const StartThread*>(mailbox->data() + offset);
+    for (const auto& thread : std::span(more, start.more_threads))
+        threads.add(thread.cpu, thread.runs != 0, thread.pace);
+    return threads;
+}
+
+// False: the mailbox cannot hold it.
+bool Worker::take_awaited(const StartMessage& start) {
+    awaited_.reset();
+    if (!start.awaits) return true;
+    const auto offset = awaited_offset(start.maps_bytes, start.more_threads);
+    const auto mailbox = area_.reach_mailbox(offset + sizeof(AwaitedState));
+    if (!mailbox) return false;
+    std::memcpy(&awaited_.emplace(), mailbox->data() + offset, sizeof(AwaitedState));
+    return true;
+}
+
+bool Worker::run_sample(WorkerSocket::Message& message) {
+    std::optional<Stopwatch> stopwatch(emulation_ns_);
+    auto start = body_of<StartMessage>(message);
+    if (!start) return false;
+    auto threads = threads_in_mailbox(*start);
+    if (!threads || !take_awaited(*start)) return false;
+    const bool exact = is_exact(start->kind);
+    exact ? conversation_.begin_exact()
+          : conversation_.begin_sample(Deadline(start->stands_still_until_ns),
+                                       start->more_threads != 0);
+    const auto payload = std::span(message.bytes).subspan(sizeof *start);
+    auto handler = syscalls_.begin(exact ? payload.first(0) : payload, conversation_);
+    DoneMessage done = {};
+    emulator_->watch_accesses(nullptr);
+    if (start->forget_code) emulator_->forget_code();
+    const auto refused = handler ? begin(*start, message) : SampleEnd::worker_lost;
+    if (refused) {
+        done.result.end = *refused;
+    } else {
+        PunctualSyscalls punctual(*handler, conversation_.deadline());
+        emulator_->await(awaited_ ? &*awaited_ : nullptr);
+        done.result = emulator_->run(*threads, start->limits, punctual, conversation_,
+                                     exact ? nullptr : &conversation_);
+    }
+    emulator_->await(nullptr);
+    if (conversation_.deadline().missed()) done.result.end = SampleEnd::time;
+    stopwatch.reset();
+    conversation_.send_segment();
+    if (exact && conversation_.stopped() && done.result.end == SampleEnd::stopped)
+        done.result.end = SampleEnd::size;
+    // It stands between two blocks: the interval can end here, and another worker go on.
+    if (exact && emulator_->exhausted() && done.result.end == SampleEnd::worker_lost)
+        done.result.end = SampleEnd::size;
+    done.cpu = threads->cpu(0);
+    const auto now = counters();
+    done.counters = now - std::exchange(reported_, now);
+    done.exhausted = emulator_->exhausted();
+    const auto report = handler ? syscalls_.report(*handler) : std::vector<std::byte>{};
+    const bool sent = socket_.send(MessageKind::done, done, report).has_value();
+    // Nobody waits for this any more; the next sample's counters have it.
+    if (exact) return sent;
+    const bool is_cut =
+        !refused && done.result.end == SampleEnd::time && !conversation_.has_missed_call();
+    if (start->may_be_rehearsed != 0 && is_cut) {
+        RunLimits left = start->limits;
+        left.instructions -= std::min(left.instructions, done.result.of_lead.instructions);
+        held_ = Held{std::move(*threads), left};
+    } else {
+        end_sample();
+    }
+    return sent;
+}
+
+void Worker::end_sample() {
+    held_.reset();
+    emulator_->end_sample();
+    pages_.reset();
+    recording_.make_room();
+}
+
+bool Worker::rehearse(const WorkerSocket::Message& message) {
+    const auto request = body_of<RehearseMessage>(message);
+    if (!request) return false;
+    RehearsedMessage rehearsed = {};
+    if (held_) {
+        if (request->time_ns != 0) rehearsed = rehearse(*held_, request->time_ns);
+        end_sample();
+    }
+    rehearsed.exhausted = emulator_->exhausted();
+    return socket_.send(MessageKind::rehearsed, rehearsed).has_value();
+}
+
+// Its code and its pages are counted for no sample, its processor time is counted for the next one.
+RehearsedMessage Worker::rehearse(Held& held, std::uint64_t time_ns) {
+    std::uint64_t spent_ns = 0;
+    std::optional<Stopwatch> stopwatch(spent_ns);
+    recording_.close();
+    emulator_->memory().stop_learning();
+    const auto until_ns = read_clock_ns(CLOCK_MONOTONIC) + static_cast<std::int64_t>(time_ns);
+    conversation_.deadline() = Deadline(until_ns);
+    EndAtCalls calls(SampleEnd::unsafe_syscall);
+    DroppedTrace dropped(&conversation_.deadline());
+    const auto result = emulator_->run(held.threads, held.limits, calls, dropped);
+    const auto cpu_ns = reported_.cpu_ns;
+    reported_ = counters();
+    reported_.cpu_ns = cpu_ns;
+    stopwatch.reset();
+    return {.instructions = result.instructions, .nanoseconds = spent_ns};
+}
+
+bool Worker::translate_ahead(WorkerSocket::Message& message) {
+    const auto request = body_of<PrepareMessage>(message);
+    if (!request || !message.fd) return false;
+    const auto start_ns = read_clock_ns(CLOCK_MONOTONIC);
+    const auto payload = std::span(message.bytes).subspan(sizeof *request);
+    std::vector<GuestAddress> roots(payload.size() / sizeof(GuestAddress));
+    std::memcpy(roots.data(), payload.data(), roots.size() * sizeof(GuestAddress));
+    PreparedMessage prepared = {};
+    emulator_->watch_accesses(nullptr);
+    if (request->forget_code) emulator_->forget_code();
+    auto map = map_in_mailbox(request->maps_bytes);
+    if (map && !emulator_->exhausted()) {
+        Deadline none;
+        DescriptorPages pages(std::move(message.fd), none);
+        const auto goes_on = [&] {
+            const auto spent_ns = read_clock_ns(CLOCK_MONOTONIC) - start_ns;
+            return static_cast<std::uint64_t>(spent_ns) < request->time_ns;
+        };
+        const BurstLevels bursts{.values = request->with_values != 0,
+                                 .references = request->with_references != 0};
+        prepared.has_more =
+            emulator_->translate_ahead(std::move(*map), pages, roots, bursts, goes_on);
+    }
+    const auto now = counters();
+    prepared.instructions = (now - std::exchange(reported_, now)).translated_instructions;
+    prepared.nanoseconds = static_cast<std::uint64_t>(read_clock_ns(CLOCK_MONOTONIC) - start_ns);
+    return socket_.send(MessageKind::prepared, prepared).has_value();
+}
+
+bool Worker::time_loads(WorkerSocket::Message& message) {
+    const auto request = body_of<LoadsMessage>(message);
+    if (!request || !message.fd) return false;
+    conversation_.begin_sample(Deadline(request->stands_still_until_ns), false);
+    if (request->forget_code) emulator_->forget_code();
+    auto map = map_in_mailbox(request->maps_bytes);
+    LoadsDone done = {};
+    done.end = SampleEnd::no_room;
+    std::vector<LoadTally> tallies;
+    DescriptorPages memory(std::move(message.fd), conversation_.deadline());
+    const MemoryMap layout = map ? *map : MemoryMap{};
+    LinePages pages(memory, layout);
+    LoadWatcher watcher(request->limits, conversation_, memory, conversation_.deadline(),
+                        load_probes_.get());
+    emulator_->watch_accesses(&watcher);
+    if (map && emulator_->begin_sample(std::move(*map), pages)) {
+        // Between two accesses there are few instructions, unless there are none for ever.
+        constexpr std::uint64_t instructions_per_access = 16;
+        const RunLimits limits{.instructions = instructions_per_access * request->limits.accesses};
+        // What comes back from a call cannot be known.
+        EndAtCalls calls(SampleEnd::unsafe_syscall);
+        GuestThreads threads(request->cpu);
+        done.end = emulator_->run(threads, limits, calls, dropped_).end;
+        tallies = watcher.tallies();
+    }
+    const auto now = counters();
+    done.translation_ns = (now - std::exchange(reported_, now)).translation_ns;
+    done.counts = watcher.counts();
+    done.exhausted = emulator_->exhausted();
+    const auto probed = watcher.probed();
+    const auto room =
+        OutsideChannel::max_bytes - std::min(OutsideChannel::max_bytes, probed.size_bytes());
+    tallies.resize(std::min(tallies.size(), room / sizeof(LoadTally)));
+    done.probe_records = probed.size();
+    std::vector<std::byte> payload(probed.size_bytes() + tallies.size() * sizeof(LoadTally));
+    const auto behind = std::ranges::copy(std::as_bytes(probed), payload.begin()).out;
+    std::ranges::copy(std::as_bytes(std::span(tallies)), behind);
+    const bool sent = socket_.send(MessageKind::loads_done, done, payload).has_value();
+    emulator_->end_sample();
+    return sent;
+}
+
+bool Worker::set_probes(const WorkerSocket::Message& message) {
+    const auto request = body_of<ProbesMessage>(message);
+    if (!request || request->places > SharedArea::mailbox_bytes / sizeof(PlaceRange) ||
+        request->text_bytes > SharedArea::mailbox_bytes)
+        return false;
+    const auto mailbox =
+        area_.reach_mailbox(request->places * sizeof(PlaceRange) + request->text_bytes);
+    if (!mailbox) return false;
+    const auto* ranges = reinterpret_cast<const PlaceRange*>(mailbox->data());
+    const auto* text = reinterpret_cast<const char*>(ranges + request->places);
+    std::vector<std::string> texts;
+    for (std::string_view rest(text, request->text_bytes); !rest.empty();) {
+        const auto end = std::min(rest.find('\0'), rest.size());
+        texts.emplace_back(rest.substr(0, end));
+        rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+    auto probes = ProbeSet::parse(texts);
+    emulator_->watch_probes(nullptr);
+    probes_.reset();
+    load_probes_.reset();
+    if (probes && !probes->empty()) {
+        const std::vector<PlaceRange> places(ranges, ranges + request->places);
+        probes_ = std::make_unique<ProbeWatch>(*probes, places, Probed::executions);
+        load_probes_ = std::make_unique<ProbeWatch>(*probes, places, Probed::timed_loads);
+    }
+    emulator_->watch_probes(probes_.get());
+    const ProbesSetMessage answer{.understood = probes.has_value()};
+    return socket_.send(MessageKind::probes_set, answer).has_value();
+}
+
+bool Worker::compare(WorkerSocket::Message& message) {
+    const auto request = body_of<CompareMessage>(message);
+    if (!request || !pages_) return false;
+    const bool elsewhere = static_cast<bool>(message.fd);
+    Deadline none;
+    DescriptorPages other(std::move(message.fd), none);
+    PageSource& native = elsewhere ? static_cast<PageSource&>(other) : *pages_;
+    PageComparison comparison(native, *request);
+    auto& memory = emulator_->memory();
+    comparison.add(memory.replaced_differences());
+    memory.for_each_dirty_page(
+        [&](GuestAddress page, std::span<const std::byte> bytes) { comparison.add(page, bytes); });
+    const auto& result = comparison.finish();
+    if (!elsewhere) memory.compared();
+    return socket_.send(MessageKind::compared, result).has_value();
+}
+
+Result<int> serve(SampleSyscalls& syscalls) {
+    const UniqueFd memory(worker_memory_fd);
+    WorkerSocket socket{UniqueFd(worker_socket_fd)};
+    TRY_ASSIGN(auto area, SharedArea::map_for_worker(memory.get()));
+    Worker worker(std::move(socket), std::move(area), syscalls);
+    TRY(worker.prepare());
+    return worker.serve();
+}
+
+}  // namespace
+
+int run_worker(SampleSyscalls& syscalls, char* const* arguments) {
+    move_out_of_the_way(arguments);
+    const auto status = serve(syscalls);
+    return status ? *status : 1;
+}
+
+}  // namespace shadowprof

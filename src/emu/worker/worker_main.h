@@ -1,0 +1,35 @@
+// The worker process: emulates one sample after the other, confined.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/files/fd.h"
+#include "emu/guest/syscall_handler.h"
+#include "emu/worker/outside_channel.h"
+
+namespace shadowprof {
+
+// Supplies each sample's system calls. Lives in the worker.
+class SampleSyscalls {
+  public:
+    virtual ~SampleSyscalls() = default;
+    // A handler for a sample that begins, from the facts that the supervisor sent; null if they
+    // make no sense. `outside` stays valid as long as the handler.
+    virtual std::unique_ptr<SyscallHandler> begin(std::span<const std::byte> facts,
+                                                  OutsideChannel& outside) = 0;
+    // What the supervisor shall know about a sample that ended.
+    virtual std::vector<std::byte> report(const SyscallHandler& handler) = 0;
+};
+
+// The descriptors that a worker process is started with.
+inline constexpr int worker_socket_fd = 3;
+inline constexpr int worker_memory_fd = 4;
+
+// Runs until the supervisor closes the socket. Returns the exit status of the process. May begin by
+// executing the program anew: `arguments` are those of its main().
+int run_worker(SampleSyscalls& syscalls, char* const* arguments);
+
+}  // namespace shadowprof

@@ -1,0 +1,227 @@
+// A worker process as its supervisor sees it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/cpu_state.h"
+#include "base/result.h"
+#include "emu/guest/guest_memory.h"
+#include "emu/watch/probe_watch.h"
+#include "emu/worker/shared_area.h"
+#include "emu/worker/worker_protocol.h"
+
+namespace shadowprof {
+
+struct SampleRequest {
+    CpuState cpu;                                        // of the first thread, which runs
+    GuestThreads::Pace pace = GuestThreads::usual_pace;  // the same
+    std::span<const StartThread> more_threads;           // others, by GuestThreads::Index from 1 on
+    const AwaitedState* awaited = nullptr;               // Emulator::await()
+    RunLimits limits;
+    std::string_view maps_text;              // /proc/PID/maps of the snapshot
+    std::span<const std::byte> facts;        // for SampleSyscalls::begin()
+    int memory_fd = -1;                      // the snapshot's memory, open for reading
+    std::int64_t stands_still_until_ns = 0;  // see StartMessage
+    bool forget_code = false;                // the same
+    bool uses_pages_again = false;           // the same
+    bool records_pages = false;              // the same
+    std::uint64_t stack_limit_bytes = usual_stack_limit_bytes;
+    bool may_be_rehearsed = false;  // see StartMessage; then rehearse() is to follow
+};
+
+struct PrepareRequest {
+    std::string_view maps_text;
+    int memory_fd = -1;  // of the process, which may run
+    std::span<const GuestAddress> program_counters;
+    BurstLevels bursts;
+    std::chrono::nanoseconds time{0};
+    bool forget_code = false;  // see StartMessage
+};
+
+// See RunKind. Where the run goes on from the last one, `maps_text` may be empty, no descriptor is
+// needed, and `changed` lists where the snapshot's memory differs from the last run's.
+struct ExactRequest {
+    RunKind kind = RunKind::exact;
+    CpuState cpu;
+    RunLimits limits = {.instructions = RunLimits::unlimited};
+    std::string_view maps_text = {};
+    std::span<const MemoryRange> changed = {};
+    int memory_fd = -1;
+    GuestAddress flipped = {};
+    std::uint64_t stack_limit_bytes = usual_stack_limit_bytes;
+};
+
+// Trace words in a segment of the shared memory, the oldest at their end. Hostile.
+struct TraceSegment {
+    std::size_t index = 0;
+    std::span<const std::uint64_t> words;
+    std::span<const ProbeRecord> probes;  // what was seen between them
+};
+// Calls take(words) and note(ProbeRecord) in the order of execution, for the next `part` words of
+// one thread. `taken` is how many words of the segment came before, `next` the record that is next:
+// both grow.
+struct TracePlace {
+    std::size_t taken = 0, next = 0;
+};
+template <typename Take, typename Note>
+void for_each_piece(const TraceSegment& segment, const TracePart& part, TracePlace& place,
+                    Take&& take, Note&& note) {
+    const auto take_up_to = [&](std::size_t end) {
+        const auto size = segment.words.size();
+        if (end > place.taken) take(segment.words.subspan(size - end, end - place.taken));
+        place.taken = std::max(place.taken, end);
+    };
+    const std::size_t end = place.taken + part.words;
+    for (; place.next < segment.probes.size(); ++place.next) {
+        const ProbeRecord record = segment.probes[place.next];
+        if (record.thread != part.thread || record.place > end) break;
+        take_up_to(record.place);
+        note(record);
+    }
+    take_up_to(end);
+}
+
+// What a sample leads to while it runs. Called in the thread that runs the sample.
+class SampleListener {
+  public:
+    virtual ~SampleListener() = default;
+    // Words of this thread will come: called once or more often, at least once before they come and
+    // before on_emulated(). Less than GuestThreads::max_threads.
+    virtual void on_thread(GuestThreads::Index thread) = 0;
+    // The next words of the trace, the oldest at their end; a record may go on in the next batch,
+    // which is then of the same thread. Hostile.
+    virtual void on_trace(GuestThreads::Index thread, std::span<const std::uint64_t> words,
+                          const BlockTable& table) = 0;
+    // What a probe saw between these. Hostile.
+    virtual void on_probe(const ProbeRecord&) {}
+    // The emulation is over: the snapshot's memory is no longer needed. Batches that were traced
+    // before may still follow.
+    virtual void on_emulated() = 0;
+    // A question of the sample's system calls. Hostile.
+    virtual std::vector<std::byte> on_request(std::span<const std::byte> request) = 0;
+    // Executes one instruction on the replica, after writing `pages` to it.
+    virtual std::optional<SampleEnd> on_step(CpuState& cpu, std::span<const StepPage> pages) = 0;
+};
+
+struct SampleOutcome {
+    RunResult result;
+    CpuState cpu;  // at the end
+    WorkerCounters counters = {};
+    std::vector<std::byte> syscall_report;
+    bool worker_exhausted = false;
+};
+
+struct LoadsRequest {
+    CpuState cpu;
+    LoadLimits limits;
+    std::string_view maps_text;
+    int memory_fd = -1;
+    std::chrono::steady_clock::time_point until;  // the target stands still
+    bool forget_code = false;
+};
+
+struct LoadsOutcome {
+    LoadsDone done = {};
+    std::vector<LoadTally> tallies;
+    std::vector<ProbeRecord> probed;
+};
+
+class WorkerProcess {
+  public:
+    // Starts this program again (/proc/self/exe) with `arguments`, whose main must call
+    // run_worker(). The process is a plain child: whoever owns waitpid reaps it.
+    static Result<WorkerProcess> start(std::span<const char* const> arguments);
+
+    pid_t pid() const { return pid_; }
+    // Lets the worker begin with a sample. An error, here and below, means that the worker is lost:
+    // kill and replace it.
+    Result<void> begin_sample(const SampleRequest& request);
+    // Follows the sample that was begun as long as nothing is wanted of the supervisor, and calls
+    // `on_thread` as SampleListener::on_thread(). Whatever it answers, finish_sample() goes on.
+    enum class Followed : std::uint8_t { to_the_end_of_emulation, to_a_question, to_the_time };
+    Result<Followed> follow_sample(std::chrono::steady_clock::time_point until,
+                                   const std::function<void(GuestThreads::Index)>& on_thread);
+    // Listens to the sample that was begun until its end; blocks. Of one whose snapshot stands
+    // still for a short time no trace is consumed before the emulation is over, if that can be.
+    Result<SampleOutcome> finish_sample(SampleListener& listener);
+    // Right after a sample that `may_be_rehearsed`. If its time has cut it, it is gone on with
+    // while its process runs, so that the next one finds code translated and pages in place;
+    // blocks. With no time, or after another end, it only ends, which takes time that no stop
+    // should wait for.
+    Result<RehearsedMessage> rehearse(std::chrono::nanoseconds time);
+    // Right after a sample that `records_pages`: runs it once more, without its snapshot, until it
+    // comes by `request.awaited` or wants a page that it did not want before. Nobody sees its
+    // trace, and it ends where it has a question; blocks.
+    Result<SampleOutcome> run_again(const SampleRequest& request);
+    // The pages that the last such sample has read of its snapshot. Nothing if some are missing, or
+    // if another sample has recorded them. The view refers to shared memory.
+    std::optional<RecordedPagesView> recorded_pages() const;
+    // Both.
+    Result<SampleOutcome> run_sample(const SampleRequest& request, SampleListener& listener) {
+        TRY(begin_sample(request));
+        return finish_sample(listener);
+    }
+    // Not in a sample: what the runs that follow probe, and where place tests hold; blocks.
+    Result<void> set_probes(std::span<const std::string> texts, std::span<const PlaceRange> places);
+    // Not in a sample: has the worker translate ahead; blocks.
+    Result<PreparedMessage> prepare(const PrepareRequest& request);
+    // A latency burst. An answer is due for each question. Error `interrupted`: nothing came until
+    // then; the outcome may still come, and is to be waited for before anything else is begun.
+    Result<void> begin_loads(const LoadsRequest& request);
+    Result<std::variant<LoadQuestion, LoadsOutcome>> next_of_loads(
+        std::chrono::steady_clock::time_point until);
+    Result<void> answer_load(const LoadAnswer& answer) {
+        return socket_.send(MessageKind::answer, answer);
+    }
+    // An exact run. Its segments are not the worker's again before free_segment(), which another
+    // thread may call, also in later runs.
+    Result<void> begin_exact(const ExactRequest& request);
+    // What comes next of it; ErrorCode::interrupted if nothing came so long.
+    Result<std::variant<TraceSegment, SampleOutcome>> next_of_exact(int timeout_ms);
+    // Asks the run to end.
+    Result<void> stop_exact() { return socket_.send(MessageKind::stop, {}); }
+    Result<void> free_segment(std::size_t index) {
+        return socket_.send(MessageKind::segment_free, SegmentMessage{index, 0, 0, 0});
+    }
+    BlockTable table() const {
+        return {area_.blocks(), area_.slots(), area_.parts(), area_.references()};
+    }
+    // After an exact run: compares the memory that it wrote with what its descriptor, or another
+    // one, shows now.
+    Result<ComparedMessage> compare_memory(const CompareMessage& request, int memory_fd = -1);
+
+  private:
+    WorkerProcess(pid_t pid, WorkerSocket socket, SharedArea area)
+        : pid_(pid), socket_(std::move(socket)), area_(std::move(area)) {}
+    Result<SampleOutcome> conclude(const WorkerSocket::Message& message) const;
+    Result<void> start_sample(const SampleRequest& request, RunKind kind);
+    using OnThread = std::function<void(GuestThreads::Index)>;
+    Result<void> put(WorkerSocket::Message message, const OnThread& on_thread);
+    bool has_all() const;
+    Result<void> fetch_messages(SampleListener& listener);
+    std::optional<WorkerSocket::Message> next_message();
+    Result<TraceSegment> segment_of(const WorkerSocket::Message& message) const;
+    Result<void> on_segment(const WorkerSocket::Message& message, SampleListener& listener);
+    Result<void> on_step(const WorkerSocket::Message& message, SampleListener& listener);
+
+    pid_t pid_;
+    WorkerSocket socket_;
+    SharedArea area_;
+    // What was said in the sample under way and is not yet dealt with.
+    std::deque<WorkerSocket::Message> inbox_;
+    bool in_haste_ = false;
+    bool emulated_ = false;        // and the listener knows
+    std::uint64_t recording_ = 0;  // the number of the last one
+};
+
+}  // namespace shadowprof

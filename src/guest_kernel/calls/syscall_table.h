@@ -1,0 +1,13 @@
+// Which function emulates a system call.
+#pragma once
+
+#include "guest_kernel/state/call.h"
+#include "syscalls/syscall_lookup.h"
+
+namespace shadowprof {
+
+// The handler of a call that syscall_facts() knows. Null: the sample ends.
+using SyscallHandlerFunction = SyscallOutcome (*)(SyscallCall&);
+SyscallHandlerFunction find_syscall_handler(const SyscallFacts& facts);
+
+}  // namespace shadowprof

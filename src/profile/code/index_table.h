@@ -1,0 +1,96 @@
+// Hash tables of the collectors: open addressing, no deletion, sizes that are powers of two.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "profile/statistics/random.h"
+
+namespace shadowprof {
+
+// Finds elements of a vector by their content: maps hashes to indices, and leaves the elements, and
+// the comparing, to the caller. Of a hash only the upper 32 bits count.
+class IndexTable {
+  public:
+    // The index put in under `hash` for which `equal(index)` holds.
+    template <typename Equal>
+    std::optional<std::uint32_t> find(std::uint64_t hash, Equal&& equal) const {
+        if (slots_.empty()) return std::nullopt;
+        const auto tag = tag_of(hash);
+        for (std::size_t at = tag & mask();; at = (at + 1) & mask()) {
+            const Slot& slot = slots_[at];
+            if (slot.index_plus_1 == 0) return std::nullopt;
+            if (slot.tag == tag && equal(slot.index_plus_1 - 1)) return slot.index_plus_1 - 1;
+        }
+    }
+    // Needs: no element equal to it was put in; `index` < 2^32 - 1.
+    void insert(std::uint64_t hash, std::size_t index) {
+        if (2 * (used_ + 1) > slots_.size()) grow();
+        place({tag_of(hash), static_cast<std::uint32_t>(index + 1)});
+        ++used_;
+    }
+    void clear() {
+        slots_.assign(slots_.size(), {});
+        used_ = 0;
+    }
+
+  private:
+    struct Slot {
+        std::uint32_t tag = 0;
+        std::uint32_t index_plus_1 = 0;
+    };
+
+    static std::uint32_t tag_of(std::uint64_t hash) {
+        return static_cast<std::uint32_t>(hash >> 32);
+    }
+    std::size_t mask() const { return slots_.size() - 1; }
+    void place(Slot slot) {
+        std::size_t at = slot.tag & mask();
+        while (slots_[at].index_plus_1 != 0) at = (at + 1) & mask();
+        slots_[at] = slot;
+    }
+    void grow() {
+        std::vector<Slot> old(slots_.empty() ? 64 : 2 * slots_.size());
+        old.swap(slots_);
+        for (const Slot& slot : old)
+            if (slot.index_plus_1 != 0) place(slot);
+    }
+
+    std::vector<Slot> slots_;
+    std::size_t used_ = 0;
+};
+
+// Counts by 64-bit key.
+class CountTable {
+  public:
+    // The number of the key's entry, in the order in which they were first seen. Nothing if it is
+    // new and there are `max_keys` already.
+    std::optional<std::uint32_t> find_or_add(std::size_t max_keys, std::uint64_t key) {
+        const std::uint64_t hash = mix64(key);
+        auto found = index_.find(hash, [&](std::uint32_t i) { return entries_[i].key == key; });
+        if (found || entries_.size() >= max_keys) return found;
+        index_.insert(hash, entries_.size());
+        entries_.push_back({key, 0});
+        return static_cast<std::uint32_t>(entries_.size() - 1);
+    }
+    void add(std::uint32_t entry, std::uint64_t count) { entries_[entry].count += count; }
+    std::uint64_t count(std::uint64_t key) const {
+        auto found =
+            index_.find(mix64(key), [&](std::uint32_t i) { return entries_[i].key == key; });
+        return found ? entries_[*found].count : 0;
+    }
+    struct Entry {
+        std::uint64_t key;
+        std::uint64_t count;
+    };
+    // By number.
+    const std::vector<Entry>& entries() const { return entries_; }
+
+  private:
+    std::vector<Entry> entries_;
+    IndexTable index_;
+};
+
+}  // namespace shadowprof

@@ -1,0 +1,117 @@
+#include "profile/code/module_table.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "profile/code/mapped_file.h"
+
+namespace shadowprof {
+namespace {
+
+// A program may map more files than we may open.
+constexpr std::size_t most_open_files = 400;
+
+// Memory that has an inode but no file that anybody could look at: JIT code, shared memory.
+bool is_nameless_file(std::string_view name) {
+    return name.starts_with("/memfd:") || name.starts_with("/dev/zero") ||
+           name.starts_with("/SYSV") || name.starts_with("anon_inode:") ||
+           name.starts_with("//anon");
+}
+
+}  // namespace
+
+MappedFileOpener ModuleTable::default_opener() {
+    return [](const Mapping& mapping) { return open_mapped_file(mapping); };
+}
+
+ModuleTable::ModuleTable(MappedFileOpener opener) : opener_(std::move(opener)) {}
+
+CodeView CodeView::of(pid_t process) {
+    return {FileView::of(process), anonymous_module_of(process)};
+}
+
+CodeLocation ModuleTable::locate(const Mapping* mapping, GuestAddress address,
+                                 const CodeView* view) {
+    std::lock_guard lock(mutex_);
+    const std::string_view anonymous = view ? view->anonymous : anonymous_module;
+    if (!mapping) return {pseudo_module(anonymous), address.value};
+    if (mapping->name == vdso_module) return {pseudo_module(vdso_module), address - mapping->start};
+    if (!mapping->is_file() || is_nameless_file(mapping->name))
+        return {pseudo_module(anonymous), address.value};
+    const std::uint32_t module = file_module(*mapping, view);
+    const std::uint64_t offset = mapping->file_offset + (address - mapping->start);
+    return {module, entries_[module].layout.address_of(offset).value_or(offset)};
+}
+
+std::vector<Module> ModuleTable::modules() const {
+    std::lock_guard lock(mutex_);
+    std::vector<Module> modules;
+    for (const Entry& entry : entries_) modules.push_back(entry.module);
+    return modules;
+}
+
+std::string ModuleTable::path_to(std::uint32_t module) const {
+    std::lock_guard lock(mutex_);
+    const Entry& entry = entries_[module];
+    return entry.file ? fmt::format("/proc/self/fd/{}", entry.file.get()) : entry.module.path;
+}
+
+void ModuleTable::look_through(pid_t process) {
+    std::lock_guard lock(mutex_);
+    opener_ = [view = FileView::of(process)](const Mapping& mapping) {
+        return open_mapped_file(mapping, view);
+    };
+}
+
+std::vector<UniqueFd> ModuleTable::take_files() {
+    std::lock_guard lock(mutex_);
+    std::vector<UniqueFd> files;
+    for (Entry& entry : entries_) files.push_back(std::move(entry.file));
+    return files;
+}
+
+std::vector<UniqueFd> ModuleTable::copy_files() const {
+    std::lock_guard lock(mutex_);
+    std::vector<UniqueFd> files;
+    for (const Entry& entry : entries_)
+        files.emplace_back(entry.file ? ::fcntl(entry.file.get(), F_DUPFD_CLOEXEC, 0) : -1);
+    return files;
+}
+
+std::uint32_t ModuleTable::file_module(const Mapping& mapping, const CodeView* view) {
+    FileKey key{mapping.name, mapping.device, mapping.inode};
+    if (auto found = by_file_.find(key); found != by_file_.end()) return found->second;
+    Entry entry{{mapping.name, {}, 0}, {}, {}};
+    if (auto fd = view ? open_mapped_file(mapping, view->files) : opener_(mapping)) {
+        entry.module.path = mapped_path(mapping);
+        struct stat status {};
+        if (::fstat(fd->get(), &status) == 0)
+            entry.module.size_bytes = static_cast<std::uint64_t>(status.st_size);
+        if (auto layout = ElfLayout::read(fd->get())) entry.layout = std::move(*layout);
+        entry.module.build_id = entry.layout.build_id();
+        if (entries_.size() < most_open_files) entry.file = std::move(fd).value();
+    }
+    return by_file_[key] = add(std::move(entry));
+}
+
+std::uint32_t ModuleTable::pseudo_module(std::string_view name) {
+    FileKey key{name, 0, 0};
+    if (auto found = by_file_.find(key); found != by_file_.end()) return found->second;
+    return by_file_[key] = add({{std::string(name), {}, 0}, {}, {}});
+}
+
+// The index of an equal module, else of a new one.
+std::uint32_t ModuleTable::add(Entry entry) {
+    auto same = [&](const Entry& e) {
+        return e.module.path == entry.module.path && e.module.build_id == entry.module.build_id &&
+               e.module.size_bytes == entry.module.size_bytes;
+    };
+    auto found = std::find_if(entries_.begin(), entries_.end(), same);
+    if (found != entries_.end()) return static_cast<std::uint32_t>(found - entries_.begin());
+    entries_.push_back(std::move(entry));
+    return static_cast<std::uint32_t>(entries_.size() - 1);
+}
+
+}  // namespace shadowprof

@@ -1,0 +1,276 @@
+// From guest addresses to ELF virtual addresses.
+#include "profile/code/module_table.h"
+
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include "profile/code/mapped_file.h"
+
+namespace shadowprof::module_table_test {
+namespace {
+
+MemoryMap own_map() {
+    std::ifstream in("/proc/self/maps");
+    std::stringstream text;
+    text << in.rdbuf();
+    auto map = MemoryMap::parse(text.str());
+    REQUIRE(map.has_value());
+    return *map;
+}
+
+GuestAddress address_of(const void* object) {
+    return {reinterpret_cast<std::uintptr_t>(object)};
+}
+
+Mapping file_mapping(std::string name) {
+    Mapping mapping;
+    mapping.start = {0x7000000};
+    mapping.end = {0x7100000};
+    mapping.executable = true;
+    mapping.file_offset = 0x3000;
+    mapping.device = 1;
+    mapping.inode = 77;
+    mapping.name = std::move(name);
+    return mapping;
+}
+
+// A file that is removed when the test ends.
+class TemporaryFile {
+  public:
+    explicit TemporaryFile(const std::string& content) {
+        const int fd = ::mkstemp(path_.data());
+        REQUIRE(fd >= 0);
+        REQUIRE(::write(fd, content.data(), content.size()) ==
+                static_cast<ssize_t>(content.size()));
+        ::close(fd);
+    }
+    ~TemporaryFile() { ::unlink(path_.c_str()); }
+    TemporaryFile(const TemporaryFile&) = delete;
+    TemporaryFile& operator=(const TemporaryFile&) = delete;
+    const std::string& path() const { return path_; }
+
+  private:
+    std::string path_ = "/tmp/shadowprof-test-XXXXXX";
+};
+
+std::string own_file() {
+    std::ifstream in("/proc/self/exe", std::ios::binary);
+    std::stringstream bytes;
+    bytes << in.rdbuf();
+    return bytes.str();
+}
+
+TEST_CASE("a function's location is its ELF address, wherever the file is loaded") {
+    // Segments of this test program lie at other addresses than file offsets, as lld and gold do
+    // for all and GNU ld for data.
+    const MemoryMap map = own_map();
+    ModuleTable table;
+    MapResolver resolver(map, table);
+    static const int constant = 7;
+    static int variable = 8;
+    const auto code = resolver.resolve(address_of(reinterpret_cast<const void*>(&file_mapping)));
+    const auto read_only = resolver.resolve(address_of(&constant));
+    const auto data = resolver.resolve(address_of(&variable));
+    CHECK(code.module == read_only.module);
+    CHECK(code.module == data.module);
+    // One distance between ELF and guest addresses for the whole file: the load bias.
+    const auto bias = [](const void* p, CodeLocation l) { return address_of(p).value - l.address; };
+    CHECK(bias(reinterpret_cast<const void*>(&file_mapping), code) == bias(&constant, read_only));
+    CHECK(bias(reinterpret_cast<const void*>(&file_mapping), code) == bias(&variable, data));
+    const Module module = table.modules().at(code.module);
+    CHECK(module.path.find("profile_test") != std::string::npos);
+    CHECK(module.size_bytes == own_file().size());
+}
+
+TEST_CASE("the build-id is read, in hexadecimal") {
+    const MemoryMap map = own_map();
+    ModuleTable table;
+    MapResolver resolver(map, table);
+    resolver.resolve(address_of(reinterpret_cast<const void*>(&std::abort)));
+    const Module libc = table.modules().at(0);
+    CAPTURE(libc.path);
+    CHECK(libc.build_id.size() == 40);
+    CHECK(libc.build_id.find_first_not_of("0123456789abcdef") == std::string::npos);
+}
+
+TEST_CASE("offsets become addresses by the segment that holds them") {
+    const ElfLayout layout({{0, 0x800, 0x400000, false},
+                            {0x800, 0x1000, 0x401800, true},
+                            {0x2000, 0x100, 0x700000, false}},
+                           "");
+    CHECK(layout.address_of(0x10) == 0x400010);
+    CHECK(layout.address_of(0x7ff) == 0x4007ff);
+    CHECK(layout.address_of(0x800) == 0x401800);
+    CHECK(layout.address_of(0x1900) == 0x402900);  // behind the segment, in its last page
+    CHECK(layout.address_of(0x2050) == 0x700050);
+    CHECK(layout.address_of(0x2fff) == 0x700fff);
+    CHECK_FALSE(layout.address_of(0x3000).has_value());
+}
+
+TEST_CASE("code without a file is another process's where that says so, files are the same") {
+    const MemoryMap map = own_map();
+    ModuleTable table;
+    const CodeView other = CodeView::of(::getpid());
+    const GuestAddress stack = address_of(&map),
+                       code = address_of(reinterpret_cast<void*>(&own_map));
+    const auto own = table.locate(map.find(stack), stack);
+    const auto others = table.locate(map.find(stack), stack, &other);
+    CHECK(own.module != others.module);
+    CHECK(own.address == others.address);
+    CHECK(table.modules().at(others.module).path == fmt::format("[anon {}]", ::getpid()));
+    CHECK(table.locate(nullptr, stack, &other).module == others.module);
+    CHECK(table.locate(map.find(code), code) == table.locate(map.find(code), code, &other));
+    CHECK(process_of_anonymous_module("[anon 12]") == 12);
+    for (const char* path : {"[anon]", "[anon ]", "[anon 12", "[anon 12] ", "[anon x]", "/a", ""})
+        CHECK_MESSAGE(!process_of_anonymous_module(path), path);
+}
+
+TEST_CASE("code without a file is in [anon] at its own address") {
+    ModuleTable table;
+    Mapping jit;
+    jit.start = {0x10000};
+    jit.end = {0x20000};
+    const auto in_jit = table.locate(&jit, {0x12345});
+    CHECK(in_jit.address == 0x12345);
+    CHECK(table.modules().at(in_jit.module).path == "[anon]");
+    CHECK(table.locate(nullptr, {0x99}) == CodeLocation{in_jit.module, 0x99});
+    const Mapping memfd = file_mapping("/memfd:jit-cache (deleted)");
+    CHECK(table.locate(&memfd, {0x7000010}) == CodeLocation{in_jit.module, 0x7000010});
+}
+
+TEST_CASE("the vDSO counts from its start") {
+    ModuleTable table;
+    Mapping vdso;
+    vdso.start = {0x7fff1000};
+    vdso.end = {0x7fff3000};
+    vdso.name = "[vdso]";
+    const auto location = table.locate(&vdso, {0x7fff1a30});
+    CHECK(location.address == 0xa30);
+    CHECK(table.modules().at(location.module).path == "[vdso]");
+}
+
+TEST_CASE("a file that cannot be read keeps its name, at file offsets") {
+    ModuleTable table;
+    const Mapping mapping = file_mapping("/no/such/file");
+    const auto location = table.locate(&mapping, {0x7000010});
+    CHECK(location.address == 0x3010);
+    CHECK(table.modules().at(location.module).path == "/no/such/file");
+    CHECK(table.modules().at(location.module).size_bytes == 0);
+}
+
+TEST_CASE("a deleted or replaced file is not taken for the one that was mapped") {
+    CHECK(open_mapped_file(file_mapping("/bin/true (deleted)")).error().code ==
+          ErrorCode::not_found);
+    const TemporaryFile file("x");
+    const MemoryMap map = [&] {
+        const int fd = ::open(file.path().c_str(), O_RDONLY);
+        void* memory = ::mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE, fd, 0);
+        ::close(fd);
+        MemoryMap with_file = own_map();
+        ::munmap(memory, 4096);
+        return with_file;
+    }();
+    Mapping mapped;
+    for (const Mapping& m : map.mappings())
+        if (m.name == file.path()) mapped = m;
+    REQUIRE(mapped.inode != 0);
+    CHECK(open_mapped_file(mapped).has_value());
+    ++mapped.inode;
+    // Where stat shows another device than maps does, replacement cannot be seen.
+    const auto opened = open_mapped_file(mapped);
+    if (!opened) CHECK(opened.error().code == ErrorCode::not_found);
+}
+
+TEST_CASE("a deleted file that is still mapped is had from the process") {
+    const std::string content(5000, 'x');
+    void* memory = nullptr;
+    std::string path;
+    {
+        const TemporaryFile file(content);
+        path = file.path();
+        const int fd = ::open(path.c_str(), O_RDONLY);
+        memory = ::mmap(nullptr, 8192, PROT_READ, MAP_PRIVATE, fd, 0);
+        ::close(fd);
+        REQUIRE(memory != MAP_FAILED);
+    }
+    const MemoryMap map = own_map();
+    const Mapping* mapping = map.find(address_of(memory));
+    REQUIRE(mapping);
+    CHECK(mapped_path(*mapping) == path);
+    CHECK(mapping->name != path);
+    auto opened = open_mapped_file(*mapping, FileView::of(::getpid()));
+    // Without a privilege /proc keeps it from us.
+    if (opened) CHECK(::lseek(opened->get(), 0, SEEK_END) == 5000);
+    CHECK((opened || opened.error().code == ErrorCode::not_found));
+
+    ModuleTable table;
+    table.look_through(::getpid());
+    const auto location = table.locate(mapping, mapping->start);
+    CHECK(table.modules().at(location.module).path == (opened ? path : path + " (deleted)"));
+    CHECK(table.take_files().at(location.module).get() >= (opened ? 0 : -1));
+    ::munmap(memory, 8192);
+}
+
+TEST_CASE("a program is had from its process, whatever its path leads to") {
+    const MemoryMap map = own_map();
+    Mapping code = *map.find(address_of(reinterpret_cast<const void*>(&file_mapping)));
+    code.name += " (deleted)";
+    code.start = {0x1000};  // where nothing is mapped
+    code.end = {0x2000};
+    CHECK(open_mapped_file(code, FileView::of(::getpid())));
+    ++code.inode;
+    CHECK(!open_mapped_file(code, FileView::of(::getpid())));
+}
+
+TEST_CASE("only regular files are opened") {
+    CHECK_FALSE(open_mapped_file(file_mapping("/dev/null")).has_value());
+    CHECK_FALSE(open_mapped_file(file_mapping("/proc")).has_value());
+}
+
+TEST_CASE("files that are not ELF, or broken ELF, do no harm") {
+    const std::string good = own_file().substr(0, 1 << 16);
+    auto locate = [](const std::string& bytes) {
+        const TemporaryFile file(bytes);
+        ModuleTable table([&](const Mapping&) -> Result<UniqueFd> {
+            return UniqueFd(::open(file.path().c_str(), O_RDONLY | O_CLOEXEC));
+        });
+        const Mapping mapping = file_mapping("/lib/broken.so");
+        return table.locate(&mapping, {0x7000010});
+    };
+    for (const std::string& bytes :
+         {std::string(), std::string("#!/bin/sh\n"), good.substr(0, 20), good.substr(0, 100)})
+        CHECK(locate(bytes).address == 0x3010);
+    std::uint64_t state = 1;
+    for (int round = 0; round < 300; ++round) {
+        std::string bytes = good;
+        for (int i = 0; i < 8; ++i) {
+            state = state * 6364136223846793005 + 1442695040888963407;
+            bytes[(state >> 33) % 1024] = static_cast<char>(state >> 56);
+        }
+        locate(bytes);
+    }
+}
+
+TEST_CASE("one file mapped in several pieces, or by several processes, is one module") {
+    ModuleTable table;
+    Mapping text = file_mapping("/lib/x.so"), data = text, elsewhere = text;
+    data.start = text.end;
+    data.end = text.end + 0x1000;
+    data.file_offset = 0x103000;
+    elsewhere.start = {0x9000000};
+    elsewhere.end = {0x9100000};
+    const auto first = table.locate(&text, {0x7000010});
+    CHECK(table.locate(&data, data.start).module == first.module);
+    CHECK(table.locate(&elsewhere, {0x9000010}) == first);
+    CHECK(table.modules().size() == 1);
+}
+
+}  // namespace
+}  // namespace shadowprof::module_table_test

@@ -1,0 +1,162 @@
+#include "profile/collect/process_profile.h"
+
+namespace shadowprof {
+namespace {
+
+BlockRegistry::FindFunction find_in(FunctionFinder* functions, const ModuleTable& modules) {
+    if (functions == nullptr) return {};
+    return [functions, &modules](CodeLocation at) { return functions->find(at, modules); };
+}
+
+}  // namespace
+
+ProcessProfile::ProcessProfile(const CollectorOptions& options, ModuleTable& modules)
+    : options_(options),
+      modules_(modules),
+      registry_(find_in(options.functions, modules)),
+      totals_(registry_, options.limits, options.are_samples, options.weighs_by_clock) {}
+
+SampleCollector& ProcessProfile::add_collector() {
+    std::lock_guard lock(mutex_);
+    CollectorOptions options = options_;
+    options.seed = mix64(options_.seed + collectors_.size());
+    collectors_.push_back(std::make_unique<SampleCollector>(registry_, totals_, options));
+    return *collectors_.back();
+}
+
+std::vector<SampleCollector*> ProcessProfile::collectors() {
+    std::lock_guard lock(mutex_);
+    std::vector<SampleCollector*> collectors;
+    for (auto& collector : collectors_) collectors.push_back(collector.get());
+    return collectors;
+}
+
+// Takes long: whoever wants to add a collector does not wait for it.
+ProcessProfile::Gathered ProcessProfile::gather() {
+    Gathered gathered;
+    for (const Probe& probe : options_.probes.probes())
+        gathered.probes.push_back(empty_probe_profile(probe));
+    for (auto* collector : collectors()) {
+        collector->add_to(gathered.values, gathered.references);
+        collector->add_to(gathered.system_calls);
+        const auto probed = collector->probed();
+        for (std::size_t i = 0; i < gathered.probes.size(); ++i) add(gathered.probes[i], probed[i]);
+    }
+    return gathered;
+}
+
+void ProcessProfile::fix_scale(const CountScale& scale) {
+    {
+        const std::lock_guard lock(mutex_);
+        fixed_scale_ = scale;
+    }
+    // What a phase has counted stays as it is.
+    const std::lock_guard lock(totals_.mutex);
+    totals_.stop_holding();
+}
+
+void ProcessProfile::fill(Profile& profile) {
+    fill(profile, ErrorsOf::all);
+}
+
+void ProcessProfile::fill_at_end_of_phase(Profile& profile) {
+    fill(profile, ErrorsOf::phase);
+}
+
+void ProcessProfile::fill(Profile& profile, ErrorsOf errors) {
+    const auto clock = clock_time(profile);
+    auto gathered = gather();
+    profile.values = gathered.values.profiles(registry_);
+    for (std::string& note : probe_notes(gathered.probes)) profile.notes.push_back(std::move(note));
+    profile.probes = std::move(gathered.probes);
+    const auto scale = [this] {
+        std::lock_guard lock(mutex_);
+        return fixed_scale_;
+    }();
+    std::lock_guard lock(totals_.mutex);
+    if (totals_.held().empty()) {
+        totals_.end_batch();
+        if (scale) totals_.flow.fix_scale(*scale);
+        totals_.flow.fill(profile, errors);
+    } else {
+        fill_with_held(profile, clock);
+    }
+    if (options_.system_calls) gathered.system_calls.fill(profile, scale.value_or(totals_.scale));
+    if (options_.references || options_.streams)
+        gathered.references.fill(profile, scale.value_or(totals_.scale));
+    if (totals_.samples_with_bursts != 0) totals_.bursts.fill(profile, totals_.flow, errors);
+    if (errors == ErrorsOf::phase) totals_.begin_phase();
+    profile.modules = modules_.modules();
+    profile.sampling.counters["samples_collected"] = totals_.samples;
+    profile.sampling.counters["samples_damaged"] = totals_.damaged_samples;
+    profile.sampling.counters["graphs_emptied"] = totals_.graphs_emptied;
+    if (totals_.damaged_samples != 0)
+        profile.notes.push_back(fmt::format("{} samples were cut short: their trace was damaged",
+                                            totals_.damaged_samples));
+}
+
+SampleOrigin::Function ProcessProfile::function_at(CodeLocation at) const {
+    if (options_.functions == nullptr) return {};
+    const auto found = options_.functions->find(at, modules_);
+    return {found ? std::optional(found->start) : std::nullopt};
+}
+
+// May read symbols, for which no collector is to wait.
+ProcessProfile::ClockTime ProcessProfile::clock_time(const Profile& profile) const {
+    ClockTime clock;
+    if (!options_.weighs_by_clock) return clock;
+    double ticks = 0, time_ns = 0;
+    for (const ClockTicks& of_place : profile.clock) {
+        clock.ticks[function_at(of_place.at)] += of_place.ticks;
+        ticks += static_cast<double>(of_place.ticks);
+        time_ns += static_cast<double>(of_place.time_ns);
+    }
+    if (ticks != 0) clock.ns_per_tick = time_ns / ticks;
+    return clock;
+}
+
+void ProcessProfile::fill_with_held(Profile& profile, const ClockTime& clock) const {
+    std::vector<SampleOrigin> origins;
+    for (const HeldPart& part : totals_.held()) {
+        origins.push_back({.function = {},
+                           .time_ns = part.size.time_ns,
+                           .has_one_thread = part.has_one_thread,
+                           .is_first_part = part.begins_sample});
+        const bool is_empty = part.begins_sample && part.size.instructions == 0;
+        if (part.began_at && !is_empty) origins.back().function = function_at(*part.began_at);
+    }
+    const auto weights = weigh_by_clock(origins, clock.ticks, clock.ns_per_tick);
+    totals_.with_held(weights).fill(profile);
+    if (weights.known_strata != 0) profile.sampling.counters["clock_strata"] = weights.known_strata;
+}
+
+BurstCounts ProcessProfile::burst_counts() {
+    gather();
+    std::lock_guard lock(totals_.mutex);
+    return totals_.bursts.counts;
+}
+
+std::optional<double> ProcessProfile::edge_errors(std::uint64_t least_batches) const {
+    constexpr std::size_t most_edges = 100;
+    // Who asks must not wait while a profile of the run so far is made.
+    const std::unique_lock lock(totals_.mutex, std::try_to_lock);
+    if (!lock) return std::nullopt;
+    const auto& sizes = totals_.flow.sizes();
+    if (sizes.batches() < least_batches) return std::nullopt;
+    // Edges that are not collected have no bursts.
+    const auto& steps = totals_.bursts.edges.empty() ? totals_.flow.steps() : totals_.bursts.edges;
+    return steps.largest_error(sizes, most_edges);
+}
+
+Result<void> ProcessProfile::check() {
+    gather();
+    std::lock_guard lock(totals_.mutex);
+    totals_.end_batch();
+    const auto held = totals_.held().size();
+    const auto all = totals_.with_held(
+        {.factors = std::vector(held, 1.0), .strata = std::vector<std::uint32_t>(held)});
+    TRY(all.check());
+    return totals_.bursts.check(all);
+}
+
+}  // namespace shadowprof

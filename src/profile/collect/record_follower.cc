@@ -1,0 +1,184 @@
+#include "profile/collect/record_follower.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "profile/kinds/paths/path_store.h"
+
+namespace shadowprof {
+namespace {
+
+constexpr std::size_t least_places = 1 << 12;
+// 32 MiB of transitions: beyond, caches miss more than starting again costs.
+constexpr std::size_t max_transitions = 1 << 19;
+
+}  // namespace
+
+RecordFollower::RecordFollower(PathGraph& graph, const std::vector<BlockToken>& tokens)
+    : graph_(graph), tokens_(tokens) {
+    forget();
+}
+
+void RecordFollower::start(PathGraph::NodeId node, std::span<const BlockToken> pending) {
+    if (pending.empty()) {
+        state_ = state_id({.node = node});
+        return;
+    }
+    const auto size = static_cast<std::uint32_t>(pending.size());
+    states_.push_back(
+        {node, started, static_cast<std::uint32_t>(started_with_.size()), size, size});
+    started_with_.insert(started_with_.end(), pending.begin(), pending.end());
+    state_ = static_cast<StateId>(states_.size() - 1);
+}
+
+unsigned RecordFollower::take(const TraceRecord& record) {
+    Transition* known = find(key_of(state_), record.id);
+    Transition& transition = known ? *known : add(record);
+    transition.count += weight_;
+    note_count(transition);
+    state_ = state_of(transition.to);
+    return transition.events;
+}
+
+void RecordFollower::finish() {
+    graph_.finish(node(), pending(), weight_);
+}
+
+bool RecordFollower::full() const {
+    return used_ >= max_transitions;
+}
+
+void RecordFollower::flush() {
+    for (std::size_t group = 0; group * group_size < table_.size(); ++group) {
+        if (!std::exchange(counted_[group], false)) continue;
+        for (Transition& transition : std::span(table_).subspan(group * group_size, group_size)) {
+            if (transition.count == 0) continue;
+            for (auto link : std::span(links_).subspan(transition.first_link, transition.links))
+                graph_.count(link, transition.count);
+            transition.count = 0;
+        }
+    }
+}
+
+void RecordFollower::resize_table(std::size_t size) {
+    static_assert(least_places % group_size == 0);
+    table_.assign(size, {});
+    counted_ = std::make_unique<bool[]>(size / group_size);
+}
+
+void RecordFollower::forget() {
+    states_.assign(1, {});
+    state_index_.clear();
+    state_ = 0;
+    started_with_.clear();
+    links_.clear();
+    resize_table(least_places);
+    used_ = 0;
+    shift_ = 32 - static_cast<unsigned>(std::countr_zero(least_places));
+}
+
+RecordFollower::Transition* RecordFollower::find(std::uint32_t from, std::uint32_t id) {
+    for (std::size_t place = place_of(from, id, shift_);;
+         place = (place + 1) & (table_.size() - 1)) {
+        Transition& transition = table_[place];
+        if (transition.from == from && transition.id == id) return &transition;
+        if (transition.from == no_key) return nullptr;
+    }
+}
+
+RecordFollower::Transition& RecordFollower::add(const TraceRecord& record) {
+    copy_pending(state_, stream_);
+    const auto open = stream_.size();
+    const auto blocks = std::span(tokens_).subspan(record.first_block, record.blocks);
+    stream_.insert(stream_.end(), blocks.begin(), blocks.end());
+    taken_.clear();
+    const auto followed = graph_.follow(node(), stream_, open, taken_);
+    const Transition transition{.from = key_of(state_),
+                                .id = record.id,
+                                .to = key_of(next_state(record, followed)),
+                                .instructions = record.instructions,
+                                .first_link = static_cast<std::uint32_t>(links_.size()),
+                                .links = static_cast<std::uint16_t>(taken_.size()),
+                                .has_values = record.has_values,
+                                .events = static_cast<std::uint8_t>(events_in(stream_, open))};
+    links_.insert(links_.end(), taken_.begin(), taken_.end());
+    if (2 * (used_ + 1) > table_.size()) grow();
+    insert(transition);
+    ++used_;
+    return *find(transition.from, transition.id);
+}
+
+// Made by the steps to the blocks of `stream` behind the first `before`.
+unsigned RecordFollower::events_in(std::span<const BlockToken> stream, std::size_t before) const {
+    const BlockView& blocks = graph_.blocks();
+    unsigned events = 0;
+    for (std::size_t i = std::max<std::size_t>(before, 1); i < stream.size(); ++i)
+        events += is_event(events_, blocks[stream[i - 1]], blocks[stream[i]]);
+    return events;
+}
+
+// The blocks that `followed` left are pending. They are all the record's own, unless no path ended:
+// then there are those from before, too.
+RecordFollower::StateId RecordFollower::next_state(const TraceRecord& record,
+                                                   const PathGraph::Followed& followed) {
+    const auto left = static_cast<std::uint32_t>(stream_.size() - followed.blocks);
+    if (left <= record.blocks)
+        return state_id({.node = followed.node,
+                         .first_block = record.first_block + record.blocks - left,
+                         .blocks = left,
+                         .pending = left});
+    states_.push_back({followed.node, state_, record.first_block, record.blocks, left});
+    return static_cast<StateId>(states_.size() - 1);
+}
+
+void RecordFollower::insert(const Transition& transition) {
+    auto place = place_of(transition.from, transition.id, shift_);
+    while (table_[place].from != no_key) place = (place + 1) & (table_.size() - 1);
+    table_[place] = transition;
+    if (transition.count != 0) note_count(table_[place]);
+}
+
+void RecordFollower::grow() {
+    const auto old = std::move(table_);
+    resize_table(4 * old.size());
+    shift_ -= 2;
+    for (const Transition& transition : old)
+        if (transition.from != no_key) insert(transition);
+}
+
+// A state with no blocks from before.
+RecordFollower::StateId RecordFollower::state_id(const State& state) {
+    const auto blocks = own_blocks(state);
+    const std::uint64_t hash = mix64(path_hash(blocks) ^ state.node);
+    const auto found = state_index_.find(hash, [&](std::uint32_t i) {
+        return states_[i].node == state.node && std::ranges::equal(own_blocks(states_[i]), blocks);
+    });
+    if (found) return *found;
+    state_index_.insert(hash, states_.size());
+    states_.push_back(state);
+    return static_cast<StateId>(states_.size() - 1);
+}
+
+std::span<const BlockToken> RecordFollower::own_blocks(const State& state) const {
+    const auto& tokens = state.before == started ? started_with_ : tokens_;
+    return std::span(tokens).subspan(state.first_block, state.blocks);
+}
+
+std::vector<BlockToken> RecordFollower::pending(Place place) const {
+    std::vector<BlockToken> blocks;
+    copy_pending(static_cast<StateId>(place), blocks);
+    return blocks;
+}
+
+void RecordFollower::copy_pending(StateId state, std::vector<BlockToken>& to) const {
+    auto end = states_[state].pending;
+    to.resize(end);
+    for (StateId id = state; end != 0; id = states_[id].before) {
+        // Mostly a few: by hand, that is faster than a call.
+        const auto blocks = own_blocks(states_[id]);
+        for (auto i = blocks.size(); i-- > 0;) to[--end] = blocks[i];
+    }
+}
+
+}  // namespace shadowprof

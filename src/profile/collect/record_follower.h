@@ -1,0 +1,194 @@
+// Follows the records of a trace through the path graph, without looking at their blocks where it
+// has been before: a finite automaton. A state is where the graph stands and the blocks of a path
+// that is not complete yet; a transition remembers which links of the graph a record completed in a
+// state, which state came next, and counts how often it was taken. Links get their counts from
+// that, exactly, when it is flushed.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/huge_pages.h"
+#include "emu/trace/flow_events.h"
+#include "profile/code/block_registry.h"
+#include "profile/code/index_table.h"
+#include "profile/kinds/paths/path_graph.h"
+
+namespace shadowprof {
+
+// One record, as the trace reader explains it.
+struct TraceRecord {
+    std::uint32_t id = 0;
+    std::uint32_t first_block = 0, blocks = 0;  // of the reader's tokens, in the order of execution
+    std::uint32_t instructions = 0;
+    bool has_values = false;  // whether they take words or not
+};
+
+class RecordFollower {
+  public:
+    // `tokens` are the trace reader's: they may grow, but not change before forget().
+    RecordFollower(PathGraph& graph, const std::vector<BlockToken>& tokens);
+
+    // What events are; none at first. Others than before need a follower that forgot everything.
+    void count_events(EventKinds kinds) { events_ = kinds; }
+    EventKinds counted_events() const { return events_; }
+    // From now on each transition counts so often.
+    void set_weight(std::uint32_t weight) { weight_ = weight; }
+    // A thread starts at a node, with blocks executed that are part of no complete path yet.
+    void start(PathGraph::NodeId node, std::span<const BlockToken> pending);
+    // Where the thread stands, and to go on with another one. Means something until forget().
+    enum class Place : std::uint32_t {};
+    Place place() const { return Place{state_}; }
+    // The node and the pending blocks of a thread that stood there, as below.
+    PathGraph::NodeId node(Place place) const { return states_[static_cast<StateId>(place)].node; }
+    std::vector<BlockToken> pending(Place place) const;
+    void go_to(Place place) { state_ = static_cast<StateId>(place); }
+    // How far to go.
+    struct ToEnd {  // no matter how many events that makes
+        static constexpr bool allows(unsigned) { return true; }
+        static constexpr void count(unsigned) {}
+    };
+    struct AtMost {
+        std::uint64_t events = 0;  // that are left
+
+        bool allows(unsigned more) const { return more <= events; }
+        void count(unsigned more) { events -= more; }
+    };
+    // Follows records for as long as they were met in this state before and `limit` allows. Returns
+    // their instructions. `records` has at_end(), id(), the next record's id, and pass(id,
+    // has_values, place), which passes by that record, before which the thread stands at place(),
+    // or returns false: then this is the end, too.
+    template <typename Records, typename Limit>
+    std::uint64_t follow(Records& records, Limit& limit);
+    // Follows any record. Returns the events that it made, from the step to its first block on.
+    unsigned take(const TraceRecord& record);
+    // The thread's sample ends, and its last path with it.
+    void finish();
+
+    // There are so many states or transitions that flush() and forget() are due.
+    bool full() const;
+    // Moves all counts to the graph's links. Takes time by what was counted.
+    void flush();
+    // Forgets every state and transition, of which the graph may then be cleared too. Needs counts
+    // that were flushed.
+    void forget();
+
+    // Where the thread stands.
+    PathGraph::NodeId node() const { return states_[state_].node; }
+    // The last block executed, 0 if there is none, and how many its path has by now.
+    BlockToken last_block() const {
+        const auto blocks = own_blocks(states_[state_]);
+        return blocks.empty() ? BlockToken{0} : blocks.back();
+    }
+    std::size_t pending_blocks() const { return states_[state_].pending; }
+    std::vector<BlockToken> pending() const { return pending(place()); }
+
+  private:
+    using StateId = std::uint32_t;
+    static constexpr StateId no_state = ~StateId{0};
+    static constexpr StateId started = no_state - 1;  // a state that a sample started in
+    struct State {
+        PathGraph::NodeId node = 0;
+        StateId before = no_state;                  // what it has pending comes first
+        std::uint32_t first_block = 0, blocks = 0;  // then these of the reader's tokens
+        std::uint32_t pending = 0;                  // in all
+    };
+    // Transitions name states by numbers that are hashed already: that is a step less from one
+    // transition to the next.
+    static constexpr std::uint32_t key_factor = 0x9e3779b1;
+    static constexpr std::uint32_t key_inverse = 0xe8b2f51;
+    static_assert(key_factor * key_inverse == 1);
+    static constexpr std::uint32_t key_of(StateId state) { return state * key_factor; }
+    static constexpr StateId state_of(std::uint32_t key) { return key * key_inverse; }
+    static constexpr std::uint32_t no_key = no_state * key_factor;
+    // Half a cache line, found by state and record.
+    struct Transition {
+        std::uint64_t count = 0;
+        std::uint32_t from = no_key;
+        std::uint32_t id = 0;
+        std::uint32_t to = no_key;
+        std::uint32_t instructions = 0;
+        std::uint32_t first_link = 0;  // in links_
+        std::uint16_t links = 0;
+        bool has_values = false;
+        std::uint8_t events = 0;
+    };
+    static_assert(sizeof(Transition) == 32);
+    static_assert(max_sequence_parts <= 255);
+
+    static std::size_t place_of(std::uint32_t from, std::uint32_t id, unsigned shift) {
+        return (from + id * 0x85ebca6bu) >> shift;
+    }
+    Transition* find(std::uint32_t from, std::uint32_t id);
+    Transition& add(const TraceRecord& record);
+    void resize_table(std::size_t size);
+    void note_count(const Transition& transition) {
+        counted_[static_cast<std::size_t>(&transition - table_.data()) / group_size] = true;
+    }
+    unsigned events_in(std::span<const BlockToken> stream, std::size_t before) const;
+    void insert(const Transition& transition);
+    void grow();
+    StateId next_state(const TraceRecord& record, const PathGraph::Followed& followed);
+    StateId state_id(const State& state);
+    std::span<const BlockToken> own_blocks(const State& state) const;
+    void copy_pending(StateId state, std::vector<BlockToken>& to) const;
+
+    PathGraph& graph_;
+    const std::vector<BlockToken>& tokens_;
+    EventKinds events_{false, false};
+    std::vector<State> states_;
+    IndexTable state_index_;
+    std::vector<BlockToken> started_with_;  // the blocks of states before which is `started`
+    std::vector<PathGraph::LinkId> links_;
+    std::vector<Transition, HugePageAllocator<Transition>> table_;  // open addressing
+    // By group of neighbours in table_: one of them may have a count.
+    static constexpr std::size_t group_size = 64;
+    std::unique_ptr<bool[]> counted_;
+    std::size_t used_ = 0;
+    unsigned shift_ = 0;
+    StateId state_ = 0;
+    std::uint64_t weight_ = 1;
+    std::vector<BlockToken> stream_;  // scratch
+    std::vector<PathGraph::LinkId> taken_;
+};
+
+template <typename Records, typename Limit>
+std::uint64_t RecordFollower::follow(Records& records, Limit& limit) {
+    // Copies, which stay in registers: as far as the compiler knows, counting might change the
+    // originals.
+    Records rest = records;
+    Limit limit_left = limit;
+    Transition* const table = table_.data();
+    const std::size_t last = table_.size() - 1;
+    bool* const counted = counted_.get();
+    const unsigned shift = shift_;
+    const std::uint64_t weight = weight_;
+    std::uint64_t instructions = 0;
+    std::uint32_t from = key_of(state_);
+    while (!rest.at_end()) {
+        const std::uint64_t word = rest.id();
+        const auto id = static_cast<std::uint32_t>(word);
+        const auto slot = place_of(from, id, shift);
+        Transition* at = table + slot;
+        if (at->from != from || at->id != word) {
+            // What collides mostly stands right behind.
+            at = table + (slot == last ? 0 : slot + 1);
+            if (at->from != from || at->id != word) break;
+        }
+        const auto place = [&] { return Place{state_of(from)}; };
+        if (!limit_left.allows(at->events) || !rest.pass(id, at->has_values, place)) break;
+        limit_left.count(at->events);
+        at->count += weight;
+        counted[static_cast<std::size_t>(at - table) / group_size] = true;
+        instructions += at->instructions;
+        from = at->to;
+    }
+    state_ = state_of(from);
+    records = rest;
+    limit = limit_left;
+    return instructions;
+}
+
+}  // namespace shadowprof

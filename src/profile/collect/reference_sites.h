@@ -1,0 +1,36 @@
+// Numbers for the instructions that refer to memory.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "profile/code/index_table.h"
+#include "profile/code/location_hash.h"
+#include "profile/collect/reference.h"
+#include "profile/profile.h"
+
+namespace shadowprof {
+
+class ReferenceSites {
+  public:
+    // More than programs have; less than would exhaust memory.
+    static constexpr std::size_t most_sites = 1 << 20;
+
+    // Nothing if there are too many.
+    std::optional<ReferenceSite> number(CodeLocation at) {
+        const auto hash = location_hash(at);
+        const auto found = index_.find(hash, [&](std::uint32_t i) { return locations_[i] == at; });
+        if (found || locations_.size() == most_sites) return found;
+        index_.insert(hash, locations_.size());
+        locations_.push_back(at);
+        return static_cast<ReferenceSite>(locations_.size() - 1);
+    }
+    // By number.
+    const std::vector<CodeLocation>& locations() const { return locations_; }
+
+  private:
+    std::vector<CodeLocation> locations_;
+    IndexTable index_;
+};
+
+}  // namespace shadowprof

@@ -1,0 +1,400 @@
+#include "profile/collect/sample_collector.h"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+namespace shadowprof {
+namespace {
+
+std::optional<ReferenceCollector> collector_of_references(const CollectorOptions& options) {
+    if (!options.references && !options.streams) return std::nullopt;
+    return ReferenceCollector(options.references, options.streams);
+}
+
+// The stack's locations. Return addresses are looked up by the call they follow: a call that never
+// returns may be the last instruction of its module.
+std::vector<CodeLocation> locate(std::span<const GuestAddress> stack, AddressResolver& resolver) {
+    std::vector<CodeLocation> locations;
+    for (GuestAddress address :
+         stack.first(std::min<std::size_t>(stack.size(), StackTree::max_depth))) {
+        if (locations.empty()) {
+            locations.push_back(resolver.resolve(address));
+            continue;
+        }
+        CodeLocation call = resolver.resolve(address - 1);
+        locations.push_back({call.module, call.address + 1});
+    }
+    return locations;
+}
+
+}  // namespace
+
+SampleCollector::SampleCollector(BlockRegistry& registry, SharedTotals& totals,
+                                 const CollectorOptions& options)
+    : totals_(totals),
+      blocks_(registry),
+      bank_(options.seed, options.tnv),
+      references_(collector_of_references(options)),
+      probes_(options.probes.probes(), mix64(options.seed)),
+      counts_system_calls_(options.system_calls),
+      reader_(registry, blocks_, options.values ? &bank_ : nullptr,
+              references_ ? &*references_ : nullptr),
+      graph_(blocks_),
+      follower_(graph_, reader_.tokens()),
+      callers_(graph_, follower_, std::max<std::size_t>(options.value_callers, 1)),
+      looks_(mix64(options.seed)),
+      are_samples_(options.are_samples) {
+    if (options.value_callers != 0) reader_.set_callers(&callers_);
+}
+
+// Needs values that were handed on.
+void SampleCollector::forget_records() {
+    follower_.forget();
+    callers_.forget();
+}
+
+void SampleCollector::new_emulator() {
+    std::lock_guard lock(mutex_);
+    assert(!in_sample_);
+    // The follower knows records by their ids, which mean something else from now on.
+    follower_.flush();
+    forget_records();
+    reader_.new_emulator();
+}
+
+void SampleCollector::begin(const SampleStart& start) {
+    std::lock_guard lock(mutex_);
+    assert(!in_sample_);
+    in_sample_ = true;
+    resolver_ = &start.resolver;
+    reader_.begin(start.resolver);
+    threads_.clear();
+    current_ = 0;
+    skip_instructions_ = start.skip_instructions;
+    weight_ = std::max(start.weight, std::uint32_t{1});
+    follower_.set_weight(weight_);
+    burst_sink_.set_weight(weight_);
+    if (references_) references_->set_weight(weight_);
+    instructions_ = noted_instructions_ = 0;
+    expected_instructions_ = start.expected_instructions;
+    time_ns_ = time_left_ns_ = start.time_ns;
+    is_first_part_ = true;
+    began_at_.reset();
+    if (start.began_at) began_at_ = start.resolver.resolve(*start.began_at);
+    block_vector_ = {};
+    bursts_ = start.bursts ? std::optional(*start.bursts) : std::nullopt;
+    seed_ = start.seed;
+    traced_ = {};
+    traced_level_ = TraceLevel::blocks;
+    count_events(bursts_ ? bursts_->events : EventKinds{false, false});
+    start_thread(0, start.stack);
+}
+
+// Records that are known make as many events as they did when they were met first.
+void SampleCollector::count_events(EventKinds kinds) {
+    if (follower_.counted_events() == kinds) return;
+    follower_.flush();
+    forget_records();
+    follower_.count_events(kinds);
+}
+
+void SampleCollector::begin_thread(std::uint32_t thread, std::span<const GuestAddress> stack) {
+    std::lock_guard lock(mutex_);
+    assert(in_sample_);
+    const auto place = follower_.place();
+    start_thread(thread, stack);
+    if (thread != current_) follower_.go_to(place);
+}
+
+// Leaves the follower with it.
+void SampleCollector::start_thread(std::uint32_t thread, std::span<const GuestAddress> stack) {
+    if (thread >= threads_.size()) threads_.resize(thread + 1);
+    follower_.start(graph_.start(locate(stack, *resolver_)), {});
+    threads_[thread] = {.begun = true,
+                        .place = follower_.place(),
+                        .skip_instructions = skip_instructions_,
+                        .skipped = {}};
+    if (bursts_) threads_[thread].bursts.emplace(*bursts_, mix64(seed_ + thread));
+}
+
+void SampleCollector::turn_to(std::uint32_t thread) {
+    if (thread == current_) return;
+    reader_.cut();
+    threads_[current_].place = follower_.place();
+    current_ = thread;
+    if (thread < threads_.size() && threads_[thread].begun)
+        follower_.go_to(threads_[thread].place);
+    else
+        start_thread(thread, {});
+}
+
+BatchResult SampleCollector::add(std::uint32_t thread, std::span<const std::uint64_t> batch,
+                                 const BlockTable& table) {
+    std::lock_guard lock(mutex_);
+    assert(in_sample_);
+    turn_to(thread);
+    const std::uint64_t before = instructions_;
+    reader_.open(batch, table);
+    while (!reader_.at_end()) {
+        std::optional<RecordFollower::Place> place;
+        if (threads_[current_].skip_instructions == 0) {
+            if (threads_[current_].probed.empty()) follow();
+            place = follower_.place();
+        }
+        const auto record = reader_.read(place);
+        if (!record) continue;
+        if (!threads_[current_].probed.empty()) settle_probed(*record, place);
+        take(*record);
+    }
+    return {instructions_ - before, reader_.damaged()};
+}
+
+// The same instruction may be announced several times before it is executed.
+void SampleCollector::add_probed(const ProbeRecord& record) {
+    const std::lock_guard lock(mutex_);
+    assert(in_sample_);
+    const bool is_call = record.probe == system_call_note;
+    if (!is_call && record.probe >= probes_.size()) return;
+    turn_to(record.thread);
+    if (is_call) return add_system_call(record);
+    auto& probed = threads_[current_].probed;
+    if (!probed.empty() && (probed.back().pc != record.pc || probed.back().probe >= record.probe))
+        probed.clear();
+    probed.push_back(record);
+}
+
+// What was skipped does not count.
+void SampleCollector::add_system_call(const ProbeRecord& record) {
+    if (!counts_system_calls_ || reader_.damaged()) return;
+    if (threads_[current_].skip_instructions != 0) return;
+    const auto context = graph_.last_context(follower_.node(), follower_.pending());
+    system_calls_.add(resolver_->resolve(record.pc), record.value,
+                      graph_.callers(context, SystemCallTotals::most_callers), weight_);
+}
+
+// What was skipped does not count.
+void SampleCollector::settle_probed(const TraceRecord& next,
+                                    std::optional<RecordFollower::Place> place) {
+    const auto probed = std::exchange(threads_[current_].probed, {});
+    if (!place) return;
+    const auto blocks = std::span(reader_.tokens()).subspan(next.first_block, next.blocks);
+    const CodeLocation at = resolver_->resolve(probed.back().pc);
+    if (blocks.empty() || blocks_[blocks[0]].start != at) return;
+    std::optional<CodeLocation> caller;
+    if (probes_.uses_callers()) {
+        const auto id = callers_.caller(callers_.find(*place, next.id, blocks), 0);
+        if (id != no_caller) caller = callers_.table()[id].front();
+    }
+    for (const ProbeRecord& record : probed) probes_.add(record, at, caller);
+}
+
+void SampleCollector::add_to(SystemCallTotals& calls) {
+    const std::lock_guard lock(mutex_);
+    calls.add(system_calls_);
+}
+
+std::vector<ProbeProfile> SampleCollector::probed() {
+    const std::lock_guard lock(mutex_);
+    return probes_.profiles();
+}
+
+// Records that follow each other as they did before.
+void SampleCollector::follow() {
+    if (auto& bursts = threads_[current_].bursts) return follow_between_bursts(*bursts);
+    RecordFollower::ToEnd limit;
+    follow_up_to(limit);
+}
+
+// Where nothing can begin or end in them.
+void SampleCollector::follow_between_bursts(BurstFollower& bursts) {
+    if (!bursts.is_quiet()) return;
+    const auto quiet_events = bursts.quiet_events();
+    RecordFollower::AtMost limit{quiet_events};
+    follow_up_to(limit);
+    const auto events = quiet_events - limit.events;
+    bursts.pass(events);
+    note_traced(events);
+}
+
+// Records that made so many events were read or passed: all of them at one level, as a trace
+// changes its level between batches.
+void SampleCollector::note_traced(std::uint64_t events) {
+    const auto level = reader_.level();
+    const bool begins = std::exchange(traced_level_, level) != level;
+    if (level != TraceLevel::values && level != TraceLevel::references) return;
+    auto& traced = level == TraceLevel::values ? traced_.values : traced_.references;
+    traced.add({.bursts = begins, .events = events});
+}
+
+template <typename Limit>
+void SampleCollector::follow_up_to(Limit& limit) {
+    if (!reader_.copied()) return follow_plain(limit);
+    TraceReader::KnownRecords records(reader_);
+    instructions_ += follower_.follow(records, limit);
+    reader_.skip_to(records);
+}
+
+// Some of these records are looked at for the block vector.
+template <typename Limit>
+void SampleCollector::follow_plain(Limit& limit) {
+    const auto place = reader_.place();
+    TraceReader::PlainRecords records(reader_);
+    instructions_ += follower_.follow(records, limit);
+    reader_.skip_to(records);
+    if (!are_samples_) return;
+    looks_.pass(place - reader_.place(), [&](std::uint64_t before, std::uint64_t random) {
+        look_at(reader_.look_back(place, before), random);
+    });
+}
+
+// One of the record's blocks stands for all of them: which blocks make up a record is the
+// emulator's choice.
+void SampleCollector::look_at(std::span<const BlockToken> record, std::uint64_t random) {
+    if (record.empty()) return;
+    const BlockToken block = record[random % record.size()];
+    block_vector_.add(block, record.size() * blocks_[block].instructions);
+}
+
+void SampleCollector::take(const TraceRecord& record) {
+    const auto blocks = std::span(reader_.tokens()).subspan(record.first_block, record.blocks);
+    if (threads_[current_].skip_instructions != 0) return skip(blocks);
+    instructions_ += record.instructions;
+    if (are_samples_)
+        looks_.pass(1, [&](std::uint64_t, std::uint64_t random) { look_at(blocks, random); });
+    if (auto& bursts = threads_[current_].bursts)
+        take_in_bursts(*bursts, record);
+    else
+        follower_.take(record);
+    if (follower_.full() || graph_.full()) empty_graph();
+}
+
+void SampleCollector::take_in_bursts(BurstFollower& bursts, const TraceRecord& record) {
+    const BurstFollower::Before before{follower_.last_block(), follower_.pending_blocks()};
+    const auto events = follower_.take(record);
+    note_traced(events);
+    if (bursts.is_quiet() && events <= bursts.quiet_events()) return bursts.pass(events);
+    bursts.take(before, std::span(reader_.tokens()).subspan(record.first_block, record.blocks),
+                blocks_, burst_sink_);
+    if (burst_sink_.full()) fold(time_of_part_ns(), Part::goes_on);
+}
+
+void SampleCollector::skip(std::span<const BlockToken> blocks) {
+    auto& left = threads_[current_].skip_instructions;
+    auto& skipped = threads_[current_].skipped;
+    skipped.insert(skipped.end(), blocks.begin(), blocks.end());
+    auto followed = graph_.skip(follower_.node(), skipped, left);
+    const auto consume = [&] {
+        skipped.erase(skipped.begin(),
+                      skipped.begin() + static_cast<std::ptrdiff_t>(followed.blocks));
+    };
+    consume();
+    if (left != 0) return follower_.start(followed.node, {});
+    for (BlockToken token : skipped) instructions_ += blocks_[token].instructions;
+    if (auto& bursts = threads_[current_].bursts) bursts->take({}, skipped, blocks_, burst_sink_);
+    std::vector<PathGraph::LinkId> taken;
+    followed = graph_.follow(followed.node, skipped, 0, taken);
+    for (auto link : taken) graph_.count(link, weight_);
+    consume();
+    follower_.start(followed.node, skipped);
+}
+
+void SampleCollector::end() {
+    std::lock_guard lock(mutex_);
+    assert(in_sample_);
+    in_sample_ = false;
+    for (std::uint32_t thread = 0; thread < threads_.size(); ++thread) {
+        if (!threads_[thread].begun) continue;
+        turn_to(thread);
+        if (threads_[thread].skip_instructions == 0) follower_.finish();
+        if (auto& bursts = threads_[thread].bursts) bursts->finish(burst_sink_);
+    }
+    burst_sink_.add_counts(traced_);
+    reader_.hand_on_values();
+    note_executed();
+    if (are_samples_) fold(time_left_ns_, Part::last);
+    std::lock_guard totals_lock(totals_.mutex);
+    ++totals_.samples;
+    totals_.samples_with_bursts += bursts_.has_value();
+    totals_.damaged_samples += reader_.damaged();
+}
+
+void SampleCollector::add_to(ValueTotals& values, ReferenceTotals& references) {
+    std::lock_guard lock(mutex_);
+    fold(time_of_part_ns(), Part::goes_on);
+    reader_.hand_on_values();
+    values.add(bank_, callers_.table());
+    if (references_) {
+        references_->finish();
+        references.add(*references_);
+    }
+}
+
+void SampleCollector::empty_graph() {
+    fold(time_of_part_ns(), Part::goes_on);
+    reader_.hand_on_values();
+    std::vector<std::uint32_t> begun;
+    std::vector<PathGraph::NodeId> nodes;
+    std::vector<std::vector<BlockToken>> pending;
+    threads_[current_].place = follower_.place();
+    for (std::uint32_t thread = 0; thread < threads_.size(); ++thread) {
+        if (!threads_[thread].begun) continue;
+        follower_.go_to(threads_[thread].place);
+        begun.push_back(thread);
+        nodes.push_back(follower_.node());
+        pending.push_back(follower_.pending());
+    }
+    graph_.clear(nodes);
+    forget_records();
+    for (std::size_t i = 0; i < begun.size(); ++i) {
+        follower_.start(nodes[i], pending[i]);
+        threads_[begun[i]].place = follower_.place();
+    }
+    follower_.go_to(threads_[current_].place);
+    std::lock_guard lock(totals_.mutex);
+    ++totals_.graphs_emptied;
+}
+
+// The time of what is not folded yet, in a sample that goes on.
+double SampleCollector::time_of_part_ns() const {
+    if (expected_instructions_ == 0) return time_left_ns_;
+    const auto part = static_cast<double>(instructions_ - noted_instructions_);
+    return std::min(time_left_ns_, time_ns_ * part / static_cast<double>(expected_instructions_));
+}
+
+// A sample is folded by itself, as what its instructions share is its own time. Each takes time by
+// what it counted.
+void SampleCollector::fold(double time_ns, Part part) {
+    note_executed();
+    if (are_samples_ && part == Part::goes_on && unfolded_.instructions == 0) return;
+    follower_.flush();
+    time_left_ns_ -= time_ns;
+    unfolded_.time_ns = time_ns;
+
+    std::lock_guard lock(totals_.mutex);
+    burst_sink_.fold_into(totals_.bursts);
+    if (totals_.holds(graph_.paths())) return hold(part);
+    graph_.fold_into(totals_.flow, time_ns);
+    totals_.add(std::exchange(unfolded_, {}));
+    if (part == Part::last && totals_.progress.end_sample()) totals_.end_batch();
+}
+
+void SampleCollector::hold(Part part) {
+    totals_.flow.begin_record();
+    graph_.fold_into(totals_.flow);
+    totals_.hold({.counts = totals_.flow.end_record(weight_),
+                  .size = std::exchange(unfolded_, {}),
+                  .weight = weight_,
+                  .began_at = began_at_,
+                  .has_one_thread = threads_.size() <= 1,
+                  .begins_sample = std::exchange(is_first_part_, false),
+                  .ends_sample = part == Part::last});
+}
+
+void SampleCollector::note_executed() {
+    const auto instructions = instructions_ - std::exchange(noted_instructions_, instructions_);
+    unfolded_.instructions += instructions;
+    unfolded_.weighted += instructions * weight_;
+}
+
+}  // namespace shadowprof

@@ -1,0 +1,191 @@
+// Stack trees, path stores and tables: limits that whole traces do not reach easily.
+#include <doctest/doctest.h>
+
+#include "profile/collect/test_traces.h"
+#include "profile/kinds/paths/path_store.h"
+#include "profile/kinds/stacks/stack_tree.h"
+
+namespace shadowprof::stores_test {
+namespace {
+
+using namespace testing;
+
+CanonicalBlock block(std::uint64_t start, Terminator terminator, std::uint32_t module = 0) {
+    CanonicalBlock b;
+    b.start = {module, start};
+    b.last = {module, start + 12};
+    b.end = {module, start + 16};
+    b.guest_start = {start};
+    b.guest_last = {start + 12};
+    b.instructions = 3;
+    b.terminator = terminator;
+    return b;
+}
+
+TEST_CASE("a call to the next instruction is no call") {
+    StackTree tree;
+    const ContextId context = tree.initial(std::vector{at(0x1000)});
+    const auto step =
+        tree.step(context, block(0x1000, Terminator::call), block(0x1010, Terminator::none));
+    CHECK(step.context == context);
+}
+
+TEST_CASE("a return from the outermost frame makes its caller the outermost") {
+    StackTree tree;
+    const ContextId context = tree.initial(std::vector{at(0x1000)});
+    const auto step =
+        tree.step(context, block(0x1000, Terminator::ret), block(0x7000, Terminator::none));
+    CHECK(step.mismatch);
+    CHECK(tree.frames(step.context) == std::vector{at(0x7000)});
+}
+
+TEST_CASE("a jump into another module is a tail call, one within a module is not") {
+    StackTree tree;
+    const ContextId context = tree.initial(std::vector{at(0x1000), at(0x9001)});
+    const auto stays =
+        tree.step(context, block(0x1020, Terminator::jump), block(0x7000, Terminator::none));
+    CHECK(stays.context == context);
+    const auto leaves = tree.step(context, block(0x1020, Terminator::indirect_jump),
+                                  block(0x7000, Terminator::none, 1));
+    CHECK(tree.frames(leaves.context) == std::vector{at(0x9000), CodeLocation{1, 0x7000}});
+    const auto returns = tree.step(leaves.context, block(0x7000, Terminator::ret, 1),
+                                   block(0x9001, Terminator::none));
+    CHECK_FALSE(returns.mismatch);
+}
+
+TEST_CASE("of a stack that is too deep the innermost part is kept") {
+    StackTree tree;
+    std::vector<CodeLocation> stack;
+    for (std::uint64_t i = 0; i < StackTree::max_depth + 50; ++i) stack.push_back(at(0x1000 + i));
+    const auto frames = tree.frames(tree.initial(stack));
+    CHECK(frames.size() == StackTree::max_depth);
+    CHECK(frames.back() == at(0x1000));
+}
+
+TEST_CASE("a copied context unwinds like its original") {
+    StackTree tree, copy;
+    ContextId context = tree.initial(std::vector{at(0x1000), at(0x9001)});
+    for (std::uint32_t i = 0; i < StackTree::max_depth + 10; ++i)
+        context =
+            tree.step(context, block(0x2000, Terminator::call), block(0x2000, Terminator::none))
+                .context;
+    ContextId copied = copy.copy(tree, context);
+    CHECK(copy.frames(copied) == tree.frames(context));
+    for (std::uint32_t i = 0; i < StackTree::max_depth + 10; ++i) {
+        const auto step =
+            copy.step(copied, block(0x2010, Terminator::ret), block(0x2010, Terminator::none));
+        REQUIRE_FALSE(step.mismatch);
+        copied = step.context;
+    }
+    CHECK(copy.frames(copied) == std::vector{at(0x9000), at(0x1000)});
+}
+
+TEST_CASE("a full path store gives up the coldest paths and says how often they were executed") {
+    PathStore store(10);
+    const auto add = [&](std::vector<BlockToken> path, std::uint64_t count) {
+        PathStore::Place place;
+        store.add(path, place, count);
+    };
+    for (BlockToken i = 1; i <= 10; ++i) add({i, i}, i * 100);
+    add({50}, 7);
+    CHECK(store.size() == 6);
+    CHECK(store.given_up() == 100 + 200 + 300 + 400 + 500);
+    add({10, 10}, 1);
+    std::uint64_t sum = 0;
+    for (std::size_t i = 0; i < store.size(); ++i) {
+        sum += store.count(i);
+        if (store.blocks(i)[0] == 10) CHECK(store.count(i) == 1001);
+    }
+    CHECK(sum + store.given_up() == 5500 + 7 + 1);
+}
+
+TEST_CASE("limits cost detail, never instructions or edges") {
+    CollectorOptions options;
+    options.limits.paths = 4;
+    options.limits.contexts = 3;
+    TestRun run(options);
+    TestProgram program;
+    std::vector<std::uint64_t> words;
+    std::uint64_t instructions = 0;
+    for (std::uint64_t i = 0; i < 20; ++i) {
+        const auto call = program.add(0x1000 + 0x100 * i, Terminator::call, 0x1100 + 0x100 * i);
+        words.push_back(call);
+        instructions += 3;
+    }
+    const auto loop = program.add(0x8000, Terminator::indirect_jump);
+    for (std::uint64_t i = 0; i < 20; ++i) {
+        words.insert(words.end(),
+                     {loop, program.add(0x7000 - 0x100 * i, Terminator::indirect_jump)});
+        instructions += 6;
+    }
+    CHECK(run.sample(program, words, {0x1000}).instructions == instructions);
+    const Profile p = run.result();
+    std::uint64_t by_stack = 0, steps = 0;
+    for (const Stack& stack : p.stacks) by_stack += stack.instructions;
+    for (const Edge& edge : p.edges) steps += edge.count;
+    CHECK(by_stack == instructions);
+    CHECK(steps == words.size() - 1);
+    CHECK(p.paths.size() <= 4);
+    CHECK(p.stacks.size() <= 3);
+    CHECK(p.sampling.counters.at("folded_stack_instructions") > 0);
+    CHECK(p.sampling.counters.at("paths_given_up") > 0);
+    CHECK_FALSE(p.notes.empty());
+    CHECK(run.profile.check().has_value());
+}
+
+TEST_CASE("edges beyond their limit are left out, counted and noted") {
+    CollectorOptions options;
+    options.limits.steps = 2;
+    TestRun run(options);
+    TestProgram program;
+    std::vector<std::uint64_t> words;
+    for (std::uint64_t i = 0; i < 10; ++i)
+        words.push_back(program.add(0x1000 + 0x100 * i, Terminator::jump, 0x1100 + 0x100 * i));
+    run.sample(program, words);
+    const Profile p = run.result();
+    CHECK(p.edges.size() == 2);
+    CHECK(p.sampling.counters.at("steps_left_out") == 7);
+    CHECK_FALSE(p.notes.empty());
+    CHECK(run.profile.check().has_value());
+}
+
+TEST_CASE("index tables tell elements with equal hashes apart") {
+    IndexTable table;
+    const std::vector<int> elements = {10, 20, 30};
+    const std::uint64_t hash = mix64(42);
+    for (std::size_t i = 0; i < 3; ++i) table.insert(hash, i);
+    for (std::uint32_t i = 0; i < 3; ++i)
+        CHECK(table.find(hash, [&](std::uint32_t k) { return elements[k] == elements[i]; }) == i);
+    CHECK_FALSE(table.find(hash, [](std::uint32_t) { return false; }));
+    CHECK_FALSE(table.find(mix64(7), [](std::uint32_t) { return true; }));
+}
+
+TEST_CASE("invariants that do not hold are found and named") {
+    BlockRegistry registry;
+    IdentityResolver resolver;
+    TestProgram program;
+    program.add(0x1000, Terminator::jump, 0x1000);
+    const BlockToken token = *registry.token(program.blocks[0], resolver);
+    const auto add_path = [&](FlowTotals& totals) {
+        PathStore::Place place;
+        std::vector steps = {StepTotals::unknown};
+        totals.add_path(std::vector{token}, place, steps, 1);
+        totals.add_start(token, 1);
+    };
+    {
+        FlowTotals totals(registry);  // a block that was never left
+        add_path(totals);
+        CHECK(totals.check().error().code == ErrorCode::invalid);
+    }
+    {
+        FlowTotals totals(registry);  // instructions that no sample reported
+        add_path(totals);
+        totals.add_end(token, 1);
+        CHECK_FALSE(totals.check().has_value());
+        totals.end_batch({.instructions = 3, .weighted = 3});
+        CHECK_FALSE(totals.check().has_value());  // still without a stack
+    }
+}
+
+}  // namespace
+}  // namespace shadowprof::stores_test

@@ -1,0 +1,237 @@
+// Reads one emulator's trace: turns records into canonical blocks, and hands on their values and
+// their references.
+//
+// Records are read one by one, values column by column: what has values is copied to a window over
+// the last batches, where records lie there is noted by their kind, and when the window is full
+// each slot's values are handed on together. A site's values therefore come in another order than
+// they were executed if several slots have them. References are handed on as they are read, in
+// their order.
+//
+// Everything it reads may be forged, and may change while it is read: what an id is depends on one
+// reading of it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "emu/trace/trace.h"
+#include "profile/code/block_registry.h"
+#include "profile/collect/callers.h"
+#include "profile/collect/record_follower.h"
+#include "profile/collect/record_plans.h"
+#include "profile/collect/reference_collector.h"
+#include "profile/kinds/paths/path_graph.h"
+#include "profile/kinds/values/value_bank.h"
+
+namespace shadowprof {
+
+class TraceReader {
+  public:
+    // Values are read past if `values` is null, references if `references` is. All must outlive the
+    // reader.
+    TraceReader(BlockRegistry& registry, BlockView& blocks, ValueBank* values,
+                ReferenceCollector* references = nullptr);
+    // From now on values are also handed on by caller; null: they are not.
+    void set_callers(RecordCallers* callers) { callers_ = callers; }
+
+    // Forgets what ids mean: the trace comes from another emulator from now on.
+    void new_emulator();
+    // A sample starts in a layout that `resolver` knows.
+    void begin(AddressResolver& resolver);
+
+    // What comes next is another thread's: a record that is not complete is dropped.
+    void cut() {
+        left_ = begin_;
+        ended_ = true;
+        in_references_ = false;
+    }
+
+    // A batch: open(), then any of read(), PlainRecords and KnownRecords until at_end().
+    void open(std::span<const std::uint64_t> words, const BlockTable& table);
+    bool at_end() const { return ended_ || damaged_; }
+    // Reads the oldest (last) record. Nothing if it goes on in the next batch, there is none, or
+    // the trace is damaged(). The record's blocks are among tokens(). Not at_end(). `place` is
+    // where the follower stands before the record; nothing: it is not followed.
+    std::optional<TraceRecord> read(std::optional<RecordFollower::Place> place);
+
+    // Records for RecordFollower::follow(), which passes by those that were read() before. The
+    // reader goes on behind them after skip_to().
+    class PlainRecords;  // without values, unless copied()
+    class KnownRecords;  // any, if copied(): what is read now is in the window
+    bool copied() const { return copied_; }
+    // At which the record was traced that was read or passed last. TraceLevel::blocks: none was.
+    TraceLevel level() const { return level_; }
+    // Where records begin that are without values: distances between these are numbers of records.
+    std::size_t place() const { return left_; }
+    // The blocks of the record that lay `records` behind `place`. None if it is no longer what it
+    // was. Not copied().
+    std::span<const BlockToken> look_back(std::size_t place, std::uint64_t records) const {
+        const auto* plan = plans_.find_known(words_[place - 1 - records]);
+        if (!plan) return {};
+        return std::span(tokens()).subspan(plan->first_block, plan->blocks);
+    }
+    void skip_to(const PlainRecords& records);
+    void skip_to(const KnownRecords& records);
+
+    // Hands on the values that were read and not handed on yet: due at a sample's end, and before
+    // the follower forgets.
+    void hand_on_values();
+
+    // Grows until new_emulator().
+    const std::vector<BlockToken>& tokens() const { return plans_.tokens(); }
+
+    // An id or a block that cannot be was met since begin(): nothing more is read.
+    bool damaged() const { return damaged_; }
+
+  private:
+    // Room for a record and most of a batch at least.
+    static constexpr std::size_t window_words = 96 << 10;
+    // A record of which values are not handed on yet.
+    using Place = RecordFollower::Place;
+    static constexpr Place nowhere{~std::uint32_t{0}};
+    struct Row {
+        std::uint32_t id = 0;   // where its id lies in the window
+        Place place = nowhere;  // of the follower before it
+    };
+    // Rows, up to `end`, whose blocks have the same callers.
+    struct CallerGroup {
+        RecordCallers::List callers = 0;
+        bool known = false;
+        std::uint32_t end = 0;
+    };
+    // Rows are handed on when there are so many: what they refer to fits the first-level cache.
+    static constexpr std::uint16_t max_rows = 256;
+    static constexpr std::uint16_t first_rows = 16;
+
+    // Records of one id that were read and whose values are not handed on yet.
+    struct Noted {
+        std::uint32_t first_row = 0;  // in rows_
+        std::uint16_t rows = 0;
+        std::uint16_t room = 0;   // for so many rows, then make_room(); 0: there are none
+        bool references = false;  // nothing is noted: they are handed on at once
+    };
+
+    void note_row(std::uint32_t id, Row row) {
+        Noted& noted = noted_[id];
+        if (noted.references) return hand_on_references(id, row);
+        in_references_ = false;
+        if (noted.rows == noted.room) make_room(id);
+        rows_[noted.first_row + noted.rows++] = row;
+    }
+    void hand_on_references(std::uint32_t id, Row row);
+    static constexpr TraceLevel level_of(bool has_values, bool references) {
+        if (!has_values) return TraceLevel::blocks;
+        return references ? TraceLevel::references : TraceLevel::values;
+    }
+    void make_room(std::uint32_t id);
+    void hand_on_rows(std::uint32_t id);
+    void sort_by_caller(std::uint32_t id, const RecordPlan& plan, std::span<Row> rows);
+    void find_runs(std::uint32_t block);
+    void hand_on_narrow(const SlotPlan& slot, std::size_t distance, std::span<const Row> rows);
+    void hand_on_wide(const SlotPlan& slot, std::size_t distance, std::span<const Row> rows);
+    TraceRecord pass(std::uint32_t id, const RecordPlan& plan, Place place);
+    bool copy_more();
+    void start_copying();
+    void make_space();
+
+    ValueBank* values_;
+    ReferenceCollector* references_;
+    RecordCallers* callers_ = nullptr;
+    RecordPlans plans_;
+    AddressResolver* resolver_ = nullptr;
+    const BlockTable* table_ = nullptr;  // of the batch
+    // What is read now, from its end: words_[begin_] to words_[left_ - 1].
+    const std::uint64_t* words_ = nullptr;
+    std::size_t begin_ = 0, left_ = 0;
+    std::span<const std::uint64_t> rest_;   // of the batch, not in the window yet
+    std::vector<std::uint64_t> window_;     // filled downwards: older words lie higher
+    std::size_t free_ = 0;                  // words at its beginning
+    std::vector<std::uint32_t> lengths_;    // by id: of a record, in words; dense, for walking
+    std::vector<Noted> noted_;              // by id
+    std::vector<Row> rows_;                 // those of a kind together
+    std::vector<std::uint32_t> noted_ids_;  // of which there are rows
+    // Groups of the rows that are handed on, and runs of one of their blocks. Both are empty
+    // without `callers_`.
+    std::vector<CallerGroup> groups_;
+    std::vector<CallerRun> runs_;
+    std::vector<WideValue> wide_column_;  // scratch
+    bool copied_ = false;                 // words_ are the window's
+    bool in_references_ = false;          // the record before had some
+    TraceLevel level_ = TraceLevel::blocks;
+    bool ended_ = true;
+    bool damaged_ = false;
+};
+
+class TraceReader::PlainRecords {
+  public:
+    explicit PlainRecords(const TraceReader& reader)
+        : words_(reader.words_), begin_(reader.begin_), left_(reader.left_) {}
+
+    bool at_end() const { return left_ == begin_; }
+    std::uint64_t id() const { return words_[left_ - 1]; }
+    template <typename Place>
+    bool pass(std::uint32_t, bool has_values, Place) {
+        if (has_values) return false;
+        --left_;
+        return true;
+    }
+
+  private:
+    friend TraceReader;
+    const std::uint64_t* words_;
+    std::size_t begin_, left_;
+};
+
+class TraceReader::KnownRecords {
+  public:
+    explicit KnownRecords(TraceReader& reader)
+        : reader_(&reader),
+          words_(reader.words_),
+          begin_(reader.begin_),
+          left_(reader.left_),
+          lengths_(reader.lengths_.data()) {}
+
+    bool at_end() const { return left_ == begin_; }
+    std::uint64_t id() const { return words_[left_ - 1]; }
+    template <typename Place>
+    bool pass(std::uint32_t id, bool has_values, Place place) {
+        const std::size_t length = lengths_[id];
+        if (length > left_ - begin_) return false;
+        if (has_values)
+            reader_->note_row(id, {static_cast<std::uint32_t>(left_ - 1), place()});
+        else
+            reader_->in_references_ = false;
+        left_ -= length;
+        last_id_ = id;
+        last_has_values_ = has_values;
+        return true;
+    }
+
+  private:
+    friend TraceReader;
+    TraceReader* reader_;
+    const std::uint64_t* words_;
+    std::size_t begin_, left_;
+    const std::uint32_t* lengths_;
+    std::uint32_t last_id_ = 0;
+    bool last_has_values_ = false;
+};
+
+inline void TraceReader::skip_to(const PlainRecords& records) {
+    if (left_ != records.left_) {
+        in_references_ = false;
+        level_ = TraceLevel::blocks;
+    }
+    left_ = records.left_;
+}
+
+inline void TraceReader::skip_to(const KnownRecords& records) {
+    if (left_ != records.left_)
+        level_ = level_of(records.last_has_values_, noted_[records.last_id_].references);
+    left_ = records.left_;
+}
+
+}  // namespace shadowprof

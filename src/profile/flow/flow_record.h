@@ -1,0 +1,51 @@
+// What a part of a sample counted of control flow, kept apart from the totals that it will be added
+// to (flow_totals.h): how much it weighs need not be known before that.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "profile/flow/packed_counts.h"
+#include "profile/flow/touched_sums.h"
+
+namespace shadowprof {
+
+// By the numbers that the totals have given to blocks, steps, paths and contexts. Counts are those
+// of one sample, each once.
+struct FlowRecord {
+    PackedCounts executions, starts, ends;  // by block
+    PackedCounts steps;
+    PackedCounts paths;
+    PackedCounts instructions, samples;  // by context
+    std::uint64_t mismatched_returns = 0;
+    std::uint64_t steps_left_out = 0;
+    std::uint64_t folded_instructions = 0;
+
+    std::size_t bytes() const {
+        return sizeof *this + executions.bytes() + starts.bytes() + ends.bytes() + steps.bytes() +
+               paths.bytes() + instructions.bytes() + samples.bytes();
+    }
+};
+
+// Sums up what is counted until it is taken.
+class FlowRecorder {
+  public:
+    using Sums = TouchedSums<std::uint32_t>;
+
+    Sums executions, starts, ends, steps, paths, instructions, samples;
+    std::uint64_t mismatched_returns = 0;
+    std::uint64_t steps_left_out = 0;
+    std::uint64_t folded_instructions = 0;
+
+    static void add(Sums& sums, std::uint32_t id, std::uint64_t count) {
+        sums.resize(std::size_t{id} + 1);
+        sums.add(id, count);
+    }
+    // Everything, of a sample whose counts were multiplied by `weight`. Nothing is left.
+    FlowRecord take(std::uint64_t weight);
+
+  private:
+    static PackedCounts pack(Sums& sums, std::uint64_t weight);
+};
+
+}  // namespace shadowprof

@@ -1,0 +1,110 @@
+// Totals that the collectors of a run add to.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "profile/flow/burst_follower.h"
+#include "profile/flow/flow_totals.h"
+#include "profile/kinds/clock/clock_weights.h"
+#include "profile/statistics/batch_means.h"
+
+namespace shadowprof {
+
+// How samples make up batches (batch_means.h).
+class BatchProgress {
+  public:
+    void add(const FlowTotals::Batch& part) {
+        batch_.instructions += part.instructions;
+        batch_.weighted += part.weighted;
+        batch_.time_ns += part.time_ns;
+    }
+    // A sample has ended. True: the batch has, too.
+    bool end_sample() {
+        ++samples_;
+        ++batch_samples_;
+        return batch_samples_ * batches_of_all >= samples_;
+    }
+    // The next batch begins.
+    FlowTotals::Batch take_batch() {
+        batch_samples_ = 0;
+        return std::exchange(batch_, {});
+    }
+
+  private:
+    // A batch has at least this share of all samples: the first samples are batches of their own,
+    // and the number of batches grows with the logarithm of that of samples.
+    static constexpr std::uint64_t batches_of_all = 32;
+
+    std::uint64_t samples_ = 0;
+    std::uint64_t batch_samples_ = 0;
+    FlowTotals::Batch batch_;
+};
+
+// A part of a sample, or all of it, whose weight may still change.
+struct HeldPart {
+    FlowRecord counts;
+    FlowTotals::Batch size;
+    std::uint32_t weight = 1;
+    // Where the sample began, if that was in the program's own code.
+    std::optional<CodeLocation> began_at;
+    bool has_one_thread = true;
+    bool begins_sample = true;
+    bool ends_sample = true;
+};
+
+struct SharedTotals {
+    std::mutex mutex;
+    FlowTotals flow;  // whether in bursts or not
+    BurstTotals bursts;
+    std::uint64_t samples = 0;
+    std::uint64_t samples_with_bursts = 0;
+    std::uint64_t damaged_samples = 0;
+    std::uint64_t graphs_emptied = 0;  // because they were full
+    BatchProgress progress;
+    CountScale scale;  // of all that was counted, by the weights that samples began with
+
+    // With `holds`, parts are held instead of added, as long as there is room.
+    SharedTotals(const BlockRegistry& registry, const FlowLimits& limits, bool are_samples,
+                 bool holds)
+        : flow(registry, limits, are_samples),
+          bursts(registry, limits),
+          most_held_bytes_(limits.held_bytes),
+          holds_(holds) {}
+
+    void add(const FlowTotals::Batch& part) {
+        scale.instructions += part.instructions;
+        scale.weighted += part.weighted;
+        progress.add(part);
+    }
+    void end_batch() {
+        const auto batch = progress.take_batch();
+        flow.end_batch(batch);
+        bursts.end_batch(batch.weighted);
+    }
+    void begin_phase() {
+        flow.begin_phase();
+        bursts.begin_phase();
+    }
+
+    // Whether what comes next, with so many different paths, is held.
+    bool holds(std::size_t paths);
+    void hold(HeldPart part);
+    // Adds what is held, each with its own weight, and holds nothing more.
+    void stop_holding();
+    const std::vector<HeldPart>& held() const { return held_; }
+    // All that was counted, if the held parts weigh so. Needs that something is held, or that the
+    // batch has ended.
+    FlowTotals with_held(const ClockWeights& weights) const;
+
+  private:
+    const std::size_t most_held_bytes_;
+    bool holds_;
+    std::vector<HeldPart> held_;
+    std::size_t held_bytes_ = 0;
+};
+
+}  // namespace shadowprof

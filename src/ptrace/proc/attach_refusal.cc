@@ -1,0 +1,90 @@
+#include "ptrace/proc/attach_refusal.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+
+#include "base/files/fd.h"
+#include "ptrace/proc/proc.h"
+#include "ptrace/proc/program_check.h"
+
+namespace shadowprof {
+namespace {
+
+constexpr const char* yama_path = "/proc/sys/kernel/yama/ptrace_scope";
+
+Error refusal(ErrorCode code, pid_t pid, std::string_view reason) {
+    return {code, 0, fmt::format("cannot attach to process {}: {}", pid, reason)};
+}
+
+// kernel.yama.ptrace_scope, 0 where there is no Yama.
+int yama_scope() {
+    const UniqueFd fd(::open(yama_path, O_RDONLY | O_CLOEXEC));
+    char digit = '0';
+    if (!fd || ::read(fd.get(), &digit, 1) != 1) return 0;
+    return digit - '0';
+}
+
+// The kernel names the thread that traces.
+pid_t process_of_thread(pid_t tid) {
+    const auto status = read_proc_status(tid);
+    return status ? status->tgid : tid;
+}
+
+}  // namespace
+
+Result<void> check_attachable(pid_t pid) {
+    const auto status = read_proc_status(pid);
+    if (!status) return refusal(ErrorCode::not_found, pid, "there is no such process");
+    const auto refuse = [pid](std::string_view reason) {
+        return refusal(ErrorCode::unsupported, pid, reason);
+    };
+    if (pid == ::getpid()) return refuse("it is shadowprof itself");
+    if (status->tgid != pid)
+        return refuse(fmt::format("it is a thread of process {}; name that one", status->tgid));
+    const auto tids = read_thread_ids(pid);
+    const bool has_threads = tids && tids->size() > 1;  // they outlive a leader that ends first
+    if (status->state == 'Z' && !has_threads) return refuse("it is a zombie, it has already ended");
+    if (status->kernel_thread) return refuse("it is a kernel thread");
+    if (status->tracer_pid != 0)
+        return refuse(fmt::format("process {} traces it already; end that one first",
+                                  process_of_thread(status->tracer_pid)));
+    const auto kind = read_exe_kind(pid);
+    if (kind && *kind == ProgramKind::elf_other)
+        return refuse("it is not a 64-bit x86 program; shadowprof profiles only those");
+    return {};
+}
+
+Error explain_seize_failure(pid_t pid, int error_number) {
+    if (error_number == ESRCH) return refusal(ErrorCode::gone, pid, "it has ended");
+    if (error_number != EPERM && error_number != EACCES)
+        return errno_error(fmt::format("cannot attach to process {}", pid), error_number);
+    const Credentials own = Credentials::of_this_process();
+    const auto refuse = [pid](std::string_view reason) {
+        return refusal(ErrorCode::permission, pid, reason);
+    };
+    const auto status = read_proc_status(pid);
+    if (!own.may_trace_privileged) {
+        if (status && status->effective_uid != own.effective_uid)
+            return refuse(
+                fmt::format("it belongs to user {}; run shadowprof as that user or as root",
+                            status->effective_uid));
+        if (const int scope = yama_scope(); scope == 1 || scope == 2)
+            return refuse(
+                fmt::format("kernel.yama.ptrace_scope is {}; run as root, or "
+                            "'sysctl kernel.yama.ptrace_scope=0'",
+                            scope));
+        if (own.effective_uid == 0)
+            return refuse(
+                "the capability CAP_SYS_PTRACE is missing; in a container, add it "
+                "('--cap-add=SYS_PTRACE')");
+    }
+    if (yama_scope() == 3)
+        return refuse("kernel.yama.ptrace_scope is 3, which forbids tracing until the next boot");
+    return refuse(
+        "the kernel forbids it: the process has privileges that shadowprof lacks, or it "
+        "made itself undumpable; run as root");
+}
+
+}  // namespace shadowprof

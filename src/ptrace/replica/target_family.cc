@@ -1,0 +1,100 @@
+#include "ptrace/replica/target_family.h"
+
+#include <unistd.h>
+
+#include <csignal>
+#include <iterator>
+
+#include "ptrace/proc/proc.h"
+#include "ptrace/replica/replica.h"
+
+namespace shadowprof {
+TargetFamily::TargetFamily(WaitHub& hub, Target& first) : hub_(hub) {
+    members_[0].target = &first;
+}
+
+TargetFamily::~TargetFamily() {
+    detach_born(Target::Sleepers::stop);
+}
+
+bool TargetFamily::handle(const WaitEvent& event) {
+    Target* target = find_owner(event.pid);
+    if (!target) target = take_in(event);
+    const bool handled = target && target->handle(event);
+    adopt_births();
+    return handled;
+}
+
+void TargetFamily::adopt_births() {
+    for (auto& [number, member] : members_)
+        for (const auto& birth : member.target->take_births()) adopt(birth, member.target->pid());
+}
+
+Target* TargetFamily::find_process(pid_t pid) const {
+    for (const auto& [number, member] : members_)
+        if (member.target->pid() == pid && !member.target->end()) return member.target;
+    return nullptr;
+}
+
+Target* TargetFamily::find_owner(pid_t tid) const {
+    for (const auto& [number, member] : members_)
+        if (member.target->has_thread(tid)) return member.target;
+    return nullptr;
+}
+
+// The target of a thread that no target knows; null if the status is of something else, or of a
+// process that came to its end before it was known.
+Target* TargetFamily::take_in(const WaitEvent& event) {
+    Target& first = *members_.at(0).target;
+    if (first.forks() == Forks::detach || event.pid == first.pid()) return &first;
+    if (event.status.is_end()) return nullptr;
+    const auto status = read_proc_status(event.pid);
+    if (!status) return nullptr;
+    if (status->tgid != event.pid) return find_process(status->tgid);
+    if (is_stray_replica(StoppedThread(hub_, event.pid, event.status))) {
+        ::kill(event.pid, SIGKILL);
+        hub_.discard(event.pid);
+        return nullptr;
+    }
+    const Target* parent = find_process(status->parent_pid);
+    const bool shares = parent && have_same_memory(event.pid, parent->pid()).value_or(true);
+    return &adopt(event.pid, parent ? parent->pid() : 0, shares);
+}
+
+Target& TargetFamily::adopt(pid_t pid, pid_t parent, bool shares_memory) {
+    Member& member = members_[next_number_++];
+    member.owned = Target::take_born(hub_, pid, shares_memory);
+    member.owned->set_relatives(this);
+    member.target = member.owned.get();
+    member.parent = parent;
+    return *member.target;
+}
+
+void TargetFamily::adopt(const Target::Birth& birth, pid_t parent) {
+    const bool shares = have_same_memory(birth.pid, birth.thread).value_or(birth.by_vfork);
+    if (Target* known = find_process(birth.pid)) {
+        if (shares) known->note_shared_memory();
+        return;
+    }
+    // One that was killed at once may be gone with all of its statuses.
+    const auto status = read_proc_status(birth.pid);
+    if (status && status->tracer_pid == ::gettid()) adopt(birth.pid, parent, shares);
+}
+
+Result<void> TargetFamily::detach(Target::Sleepers sleepers) {
+    auto first = members_.at(0).target->detach(sleepers);
+    adopt_births();
+    detach_born(sleepers);
+    return first;
+}
+
+void TargetFamily::detach_born(Target::Sleepers sleepers) {
+    while (members_.size() > 1) {
+        const auto last = std::prev(members_.end());
+        static_cast<void>(last->second.target->detach(sleepers));
+        adopt_births();
+        members_.erase(last);
+    }
+}
+
+}  // namespace shadowprof

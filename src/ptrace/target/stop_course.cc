@@ -1,0 +1,77 @@
+#include "ptrace/target/stop_course.h"
+
+#include <algorithm>
+
+namespace shadowprof {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+// After its interruption, by when a thread on a processor is seen to stand still: 50 to 180 us in a
+// virtual machine whose processors interrupt each other slowly.
+constexpr microseconds processor_time{300};
+// Who is not prompt looks often: when the first thread stopped is known no better than that.
+constexpr milliseconds longest_unprompt_sleep{1};
+
+}  // namespace
+
+StopCourse::StopCourse(const StopLimits& limits, bool is_prompt, Clock::time_point now)
+    : limits_(limits),
+      is_prompt_(is_prompt),
+      interrupted_(now),
+      all_interrupted_(now),
+      last_look_(now),
+      look_(now),
+      last_stop_(now) {}
+
+void StopCourse::note_interrupted(Clock::time_point now) {
+    all_interrupted_ = now;
+    look(now);
+}
+
+void StopCourse::look(Clock::time_point now) {
+    last_look_ = look_;
+    look_ = now;
+}
+
+void StopCourse::note_stop(bool would_run) {
+    last_stop_ = look_;
+    if (standing_ || !would_run) return;
+    const auto seen = is_prompt_ ? look_ : last_look_;
+    standing_ = had_processor(seen) ? interrupted_ : seen;
+}
+
+bool StopCourse::had_processor(Clock::time_point stopped) const {
+    return stopped <= all_interrupted_ + processor_time;
+}
+
+StopCourse::Clock::time_point StopCourse::end() const {
+    if (!limits_.longest) return Clock::time_point::max();
+    return standing_ ? *standing_ + *limits_.longest
+                     : interrupted_ + *limits_.longest + limits_.processor_wait;
+}
+
+bool StopCourse::is_over() const {
+    return look_ >= end();
+}
+
+bool StopCourse::may_leave_out() const {
+    return limits_.silence && standing_ && look_ >= last_stop_ + *limits_.silence;
+}
+
+StopLimits::Duration StopCourse::sleep_time(StopLimits::Duration longest) const {
+    if (!standing_ && !is_prompt_)
+        longest = std::min<StopLimits::Duration>(longest, longest_unprompt_sleep);
+    if (standing_ && limits_.silence)
+        longest = std::min<StopLimits::Duration>(longest, last_stop_ + *limits_.silence - look_);
+    if (limits_.longest) longest = std::min<StopLimits::Duration>(longest, end() - look_);
+    return std::max(longest, StopLimits::Duration{0});
+}
+
+StopCourse::Clock::time_point StopCourse::began() const {
+    if (standing_) return *standing_;
+    return had_processor(look_) ? interrupted_ : look_;
+}
+
+}  // namespace shadowprof

@@ -1,0 +1,51 @@
+#include "report/commands/diff_command.h"
+
+#include <fcntl.h>
+
+#include <limits>
+
+#include "base/files/fd.h"
+#include "report/diff/compare_profiles.h"
+
+namespace shadowprof {
+namespace {
+
+Result<void> append(const std::string& path, std::string_view text) {
+    const UniqueFd file(open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
+    if (!file) return errno_error(fmt::format("cannot append to GITHUB_STEP_SUMMARY '{}'", path));
+    return write_all(file.get(), text);
+}
+
+Result<std::string> formatted(const DiffReport& report, const DiffOptions& options) {
+    if (options.format == DiffFormat::text) return diff_text(report, options.text);
+    if (options.format == DiffFormat::markdown) return diff_markdown(report);
+    if (options.format == DiffFormat::github) {
+        if (!options.step_summary.empty()) TRY(append(options.step_summary, diff_markdown(report)));
+        return github_annotations(report);
+    }
+    StringSink sink;
+    TRY(write_diff_json(report, sink));
+    return sink.text();
+}
+
+}  // namespace
+
+Result<std::vector<LimitResult>> report_diff(const DiffOptions& options, int out) {
+    if (options.base == "-" && options.next == "-")
+        return Error{ErrorCode::usage, 0, "standard input can be read only once"};
+    TRY_ASSIGN(ProfileFile base, read_profile(options.base));
+    TRY_ASSIGN(ProfileFile next, read_profile(options.next));
+    const std::size_t top =
+        options.top == 0 ? std::numeric_limits<std::size_t>::max() : options.top;
+    const Diff diff = compare_profiles(base, next, top);
+    TRY_ASSIGN(std::vector<LimitResult> limits,
+               check_limits(diff, options.limits, options.limit_options));
+    const DiffReport report{
+        {options.base, base.profile}, {options.next, next.profile}, diff, limits, top};
+    TRY_ASSIGN(const std::string text, formatted(report, options));
+    if (auto written = write_all(out, text); !written)
+        return std::move(written).error().with_context("cannot write the diff");
+    return limits;
+}
+
+}  // namespace shadowprof

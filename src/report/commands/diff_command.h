@@ -1,0 +1,29 @@
+// What `shadowprof diff` does.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "report/diff/text/diff_report.h"
+
+namespace shadowprof {
+
+enum class DiffFormat : std::uint8_t { text, json, markdown, github };
+
+struct DiffOptions {
+    std::string base, next;  // files; one may be "-", standard input
+    std::vector<Limit> limits;
+    LimitOptions limit_options;
+    DiffFormat format = DiffFormat::text;
+    std::size_t top = 10;  // entries of each table; 0: all
+    TextOptions text;
+    std::string step_summary;  // of `github`: the file to append to; empty: none
+};
+
+// Writes the diff to the descriptor `out` and returns what became of the limits.
+// Errors: those of read_profile() and check_limits(), or `out` or the summary cannot be written.
+Result<std::vector<LimitResult>> report_diff(const DiffOptions& options, int out);
+
+}  // namespace shadowprof

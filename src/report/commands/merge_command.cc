@@ -1,0 +1,48 @@
+#include "report/commands/merge_command.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "base/files/safe_output.h"
+#include "profile/merge/merge.h"
+#include "report/profile_file/profile_reader.h"
+#include "report/profile_file/profile_writer.h"
+#include "report/symbols/merged_symbols.h"
+
+namespace shadowprof {
+namespace {
+
+struct Sum {
+    std::optional<Profile> profile;
+    MergedSymbols symbols;
+
+    Result<void> add(const std::string& path) {
+        TRY_ASSIGN(const ProfileFile file, read_profile(path));
+        symbols.add(file.profile.modules, file.symbols);
+        if (profile)
+            merge_into(*profile, file.profile);
+        else
+            profile = file.profile;
+        return {};
+    }
+};
+
+}  // namespace
+
+Result<MergeOutcome> merge_profiles(const std::vector<std::string>& inputs,
+                                    const std::string& output) {
+    if (inputs.empty()) return Error{ErrorCode::usage, 0, "there is no profile to merge"};
+    if (std::count(inputs.begin(), inputs.end(), "-") > 1)
+        return Error{ErrorCode::usage, 0, "standard input can be read only once"};
+    TRY_ASSIGN(SafeOutput out, SafeOutput::open(output));
+    Sum sum;
+    for (const std::string& path : inputs) TRY(sum.add(path));
+    const Profile& profile = *sum.profile;
+    sum.symbols.number_as(profile.modules);
+    TRY(write_profile(profile, sum.symbols, out));
+    TRY_ASSIGN(std::string name, out.commit(static_cast<pid_t>(profile.run.pid)));
+    return MergeOutcome{std::move(name), profile.run.merged_runs, profile.sampling.samples,
+                        profile.sampling.instructions};
+}
+
+}  // namespace shadowprof

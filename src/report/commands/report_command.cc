@@ -1,0 +1,30 @@
+#include "report/commands/report_command.h"
+
+#include "report/findings/finder.h"
+#include "report/findings/findings_text.h"
+#include "report/profile_file/profile_reader.h"
+#include "report/text/summary.h"
+
+namespace shadowprof {
+
+Result<void> report_profile(const std::string& path, const ListRequest& lists,
+                            const TextOptions& options, std::FILE* out) {
+    TRY_ASSIGN(ProfileFile file, read_profile(path));
+    TRY(check_weight(file.profile, lists.weight));
+    if (lists.findings) {
+        TextPage page(options, out);
+        Annotator annotator(file.profile, file.symbols);
+        print_findings(find_findings(file.profile, annotator), file.profile, annotator.symbols(),
+                       lists.top, page);
+    } else if (lists.by.empty()) {
+        print_summary(file.profile, file.symbols, options, out, lists.weight);
+    } else {
+        TextPage page(options, out);
+        print_lists(file.profile, file.symbols, lists, page);
+    }
+    if (std::fflush(out) != 0 || std::ferror(out) != 0)
+        return errno_error("cannot write the report");
+    return {};
+}
+
+}  // namespace shadowprof

@@ -1,0 +1,128 @@
+#include "report/diff/limits/limit.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <vector>
+
+#include "base/text/suggest.h"
+#include "base/text/text_format.h"
+#include "probe/glob.h"
+#include "probe/probe_error.h"
+
+namespace shadowprof {
+namespace {
+
+struct Quantity {
+    std::string_view word;  // with the character that a name follows, if one does
+    LimitOf of;
+};
+constexpr std::array quantities{Quantity{"instructions", LimitOf::instructions},
+                                Quantity{"edges", LimitOf::edges},
+                                Quantity{"calls", LimitOf::calls},
+                                Quantity{"function:", LimitOf::function},
+                                Quantity{"entries:", LimitOf::entries},
+                                Quantity{"latency.", LimitOf::latency}};
+
+struct Multiplier {
+    std::string_view suffix;
+    LimitUnit unit;
+    double factor;
+};
+constexpr std::array multipliers{
+    Multiplier{"%", LimitUnit::percent, 0.01}, Multiplier{"pp", LimitUnit::points, 0.01},
+    Multiplier{"", LimitUnit::count, 1},       Multiplier{"k", LimitUnit::count, 1e3},
+    Multiplier{"M", LimitUnit::count, 1e6},    Multiplier{"G", LimitUnit::count, 1e9}};
+
+bool takes_name(const Quantity& quantity) {
+    return quantity.word.ends_with(':') || quantity.word.ends_with('.');
+}
+
+// Where the comparison is: the last one, as names of functions may hold any character.
+std::size_t find_comparison(std::string_view text) {
+    const auto more = text.rfind(">+"), less = text.rfind("<-");
+    if (more == std::string_view::npos) return less;
+    return less == std::string_view::npos ? more : std::max(more, less);
+}
+
+ProbeError no_comparison(std::string_view text) {
+    constexpr std::string_view wanted =
+        "a limit is QUANTITY>+CHANGE or QUANTITY<-CHANGE, as 'instructions>+2%'";
+    const auto at = text.find_last_of("<>");
+    if (at == std::string_view::npos) return {text.size(), std::string(wanted)};
+    return {at + 1, fmt::format("the change needs its sign: '{}'", text[at] == '>' ? ">+" : "<-")};
+}
+
+std::optional<ProbeError> read_quantity(std::string_view text, Limit& limit) {
+    const auto separator = std::min(text.find_first_of(":."), text.size());
+    const std::string_view word = text.substr(0, std::min(separator + 1, text.size()));
+    const auto* known = std::find_if(quantities.begin(), quantities.end(),
+                                     [&](const Quantity& q) { return q.word == word; });
+    if (known == quantities.end()) {
+        std::array<std::string_view, quantities.size()> words;
+        std::transform(quantities.begin(), quantities.end(), words.begin(),
+                       [](const Quantity& q) { return q.word; });
+        const std::string_view near = nearest(word, words);
+        if (!near.empty())
+            return ProbeError{
+                0, fmt::format("unknown quantity '{}'; did you mean '{}'?", printable(word), near)};
+        return ProbeError{0,
+                          "unknown quantity; there are instructions, edges, calls, "
+                          "function:GLOB, entries:GLOB and latency.LEVEL"};
+    }
+    limit.of = known->of;
+    limit.pattern = text.substr(word.size());
+    if (!takes_name(*known)) return std::nullopt;
+    if (limit.pattern.empty()) return ProbeError{word.size(), "a name is missing here"};
+    if (limit.of == LimitOf::latency) return std::nullopt;
+    if (const auto at = glob_error(limit.pattern))
+        return ProbeError{word.size() + *at, "this bracket or backslash has no end"};
+    return std::nullopt;
+}
+
+// `begin` is where the number is in `text`.
+std::optional<ProbeError> read_change(std::string_view text, std::size_t begin, Limit& limit) {
+    const std::string_view number = text.substr(begin);
+    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(),
+                                              limit.amount, std::chars_format::fixed);
+    if (error != std::errc{} || number.starts_with('-') || !std::isfinite(limit.amount))
+        return ProbeError{begin, "a number is missing here"};
+    const auto length = static_cast<std::size_t>(end - number.data());
+    const auto* found =
+        std::find_if(multipliers.begin(), multipliers.end(),
+                     [&](const Multiplier& m) { return m.suffix == number.substr(length); });
+    if (found == multipliers.end())
+        return ProbeError{begin + length, "behind the number there is %, pp, k, M, G or nothing"};
+    limit.unit = found->unit;
+    limit.amount *= found->factor;
+    const bool of_shares = limit.of == LimitOf::latency,
+               of_counts = !limit.of_functions() && !of_shares;
+    if (of_shares && limit.unit == LimitUnit::count)
+        return ProbeError{begin + length,
+                          "a share of loads changes by % of itself or by pp, "
+                          "percentage points"};
+    if (of_counts && limit.unit == LimitUnit::points)
+        return ProbeError{begin + length, "this is no share: it changes by % or by a number"};
+    return std::nullopt;
+}
+
+std::optional<ProbeError> read_limit(std::string_view text, Limit& limit) {
+    const auto comparison = find_comparison(text);
+    if (comparison == std::string_view::npos) return no_comparison(text);
+    if (auto error = read_quantity(text.substr(0, comparison), limit)) return error;
+    limit.falls = text[comparison] == '<';
+    return read_change(text, comparison + 2, limit);
+}
+
+}  // namespace
+
+Result<Limit> parse_limit(std::string_view text) {
+    Limit limit;
+    limit.text = text;
+    if (const auto error = read_limit(text, limit))
+        return Error{ErrorCode::usage, 0, render(*error, text)};
+    return limit;
+}
+
+}  // namespace shadowprof

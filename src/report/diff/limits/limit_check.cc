@@ -1,0 +1,192 @@
+#include "report/diff/limits/limit_check.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/text/suggest.h"
+#include "base/text/text_format.h"
+#include "report/lists/name_filter.h"
+#include "report/symbols/location_name.h"
+
+namespace shadowprof {
+namespace {
+
+bool has_wildcard(std::string_view pattern) {
+    return pattern.find_first_of("*?[") != std::string_view::npos;
+}
+
+Error unusable(const Limit& limit, std::string_view why) {
+    return {ErrorCode::unsupported, 0,
+            fmt::format("--fail-if '{}': {}", printable(limit.text), why)};
+}
+
+Error nothing_meant(const Limit& limit, std::string_view what,
+                    const std::vector<std::string>& known) {
+    const std::vector<std::string_view> views(known.begin(), known.end());
+    const std::string near = printable(nearest(limit.pattern, views));
+    return {ErrorCode::not_found, 0,
+            fmt::format("--fail-if '{}': neither profile has such a {}{}", printable(limit.text),
+                        what, near.empty() ? "" : fmt::format("; did you mean '{}'?", near))};
+}
+
+// The entries of a table that a limit is about.
+using Entries = std::vector<const DiffEntry*>;
+
+Result<Entries> functions_meant(const Limit& limit, const DiffTable& table,
+                                const LimitOptions& options) {
+    if (!table.missing.empty()) return unusable(limit, table.missing);
+    if (limit.unit == LimitUnit::count && table.unit == DiffUnit::share)
+        return unusable(limit,
+                        "counts are known of exact profiles alone (run --mode=exact); of shares "
+                        "give % or pp");
+    if (limit.unit == LimitUnit::points && table.unit != DiffUnit::share)
+        return unusable(limit, "pp is of shares, and these profiles are compared by counts");
+    const auto share = [&](const Measured& measured, std::size_t side) {
+        if (table.unit == DiffUnit::share) return measured.value;
+        return table.totals[side] > 0 ? measured.value / table.totals[side] : 0;
+    };
+    const NameFilter filter(limit.pattern);
+    Entries meant;
+    std::vector<std::string> known;
+    bool any = false;
+    for (const DiffEntry& entry : table.entries) {
+        known.push_back(without_arguments(entry.name));
+        if (!filter.matches(entry.name)) continue;
+        any = true;
+        const double larger = std::max(share(entry.base_or_zero, 0), share(entry.next_or_zero, 1));
+        if (!has_wildcard(limit.pattern) || larger >= options.least_share) meant.push_back(&entry);
+    }
+    if (!any) return nothing_meant(limit, "function", known);
+    return meant;
+}
+
+Result<Entries> level_meant(const Limit& limit, const DiffTable& table) {
+    if (!table.missing.empty())
+        return unusable(limit, table.missing + " (run --profiles=edge,path,call,latency)");
+    std::vector<std::string> known;
+    for (const DiffEntry& entry : table.entries) {
+        if (entry.name == limit.pattern) return Entries{&entry};
+        known.push_back(entry.name);
+    }
+    std::string list;
+    for (const std::string& level : known) list += (list.empty() ? "" : ", ") + printable(level);
+    return Error{ErrorCode::not_found, 0,
+                 fmt::format("--fail-if '{}': there is no such level of memory; the profiles tell "
+                             "{} apart",
+                             printable(limit.text), list)};
+}
+
+// How far in the direction of the limit, in its unit.
+double badness(const Limit& limit, const LimitTest& test) {
+    const double change = limit.unit == LimitUnit::percent ? test.relative : test.difference();
+    return limit.falls ? -change : change;
+}
+
+LimitTest tested(const Limit& limit, const DiffEntry& entry, DiffUnit unit, double widening) {
+    LimitTest test{.name = entry.name,
+                   .unit = unit,
+                   .base = entry.base_or_zero.value,
+                   .next = entry.next_or_zero.value,
+                   .relative = entry.relative(),
+                   .error = difference_error(entry.base_or_zero, entry.next_or_zero)};
+    if (test.error) *test.error *= widening;
+    test.beyond = badness(limit, test) > limit.amount;
+    test.exceeds = test.beyond && test.error && std::abs(test.difference()) > *test.error;
+    return test;
+}
+
+bool is_undecided(const LimitTest& test) {
+    return test.beyond && !test.error;
+}
+
+void conclude(LimitResult& result) {
+    auto& tests = result.tests;
+    const auto exceeding = std::count_if(tests.begin(), tests.end(),
+                                         [](const LimitTest& test) { return test.exceeds; });
+    std::stable_sort(tests.begin(), tests.end(), [&](const LimitTest& a, const LimitTest& b) {
+        if (a.exceeds != b.exceeds) return a.exceeds;
+        if (is_undecided(a) != is_undecided(b)) return is_undecided(a);
+        return badness(result.limit, a) > badness(result.limit, b);
+    });
+    result.tested = tests.size();
+    result.undecided =
+        static_cast<std::size_t>(std::count_if(tests.begin(), tests.end(), is_undecided));
+    tests.resize(
+        std::min(tests.size(), static_cast<std::size_t>(std::max<std::ptrdiff_t>(exceeding, 1))));
+    if (exceeding > 0) {
+        result.verdict = Verdict::exceeded;
+    } else if (result.undecided > 0) {
+        result.verdict = Verdict::undecidable;
+        result.why = "errors are not known: too few samples";
+    }
+}
+
+LimitResult check_total(const Limit& limit, const DiffTotal& total) {
+    DiffEntry entry;
+    entry.name = total.name;
+    entry.base_or_zero = {total.base, 0};
+    entry.next_or_zero = {total.next, 0};
+    const DiffUnit unit =
+        limit.of == LimitOf::instructions ? DiffUnit::instructions : DiffUnit::executions;
+    LimitResult result{.limit = limit, .tests = {tested(limit, entry, unit, 1)}};
+    conclude(result);
+    return result;
+}
+
+const DiffTable& table_of(const Diff& diff, const Limit& limit) {
+    if (limit.of == LimitOf::function) return diff.table(DiffKind::functions);
+    if (limit.of == LimitOf::entries) return diff.table(DiffKind::entries);
+    return diff.table(DiffKind::levels);
+}
+
+bool is_total(const Limit& limit) {
+    return limit.of == LimitOf::instructions || limit.of == LimitOf::edges ||
+           limit.of == LimitOf::calls;
+}
+
+const DiffTotal* total_of(const Diff& diff, const Limit& limit) {
+    const std::size_t i = static_cast<std::size_t>(limit.of);
+    return i < diff.totals.size() ? &diff.totals[i] : nullptr;
+}
+
+Result<Entries> entries_meant(const Diff& diff, const Limit& limit, const LimitOptions& options) {
+    if (limit.of_functions()) return functions_meant(limit, table_of(diff, limit), options);
+    if (limit.of == LimitOf::latency) return level_meant(limit, table_of(diff, limit));
+    if (total_of(diff, limit) == nullptr) return unusable(limit, diff.no_totals);
+    return Entries{};
+}
+
+}  // namespace
+
+std::string_view name(Verdict verdict) {
+    constexpr std::string_view names[] = {"kept", "exceeded", "undecidable"};
+    return names[static_cast<std::size_t>(verdict)];
+}
+
+Result<std::vector<LimitResult>> check_limits(const Diff& diff, std::span<const Limit> limits,
+                                              const LimitOptions& options) {
+    std::vector<Entries> meant;
+    std::size_t tests = 0;
+    for (const Limit& limit : limits) {
+        TRY_ASSIGN(Entries entries, entries_meant(diff, limit, options));
+        tests += entries.size();
+        meant.push_back(std::move(entries));
+    }
+    std::vector<LimitResult> results;
+    for (std::size_t i = 0; i < limits.size(); ++i) {
+        if (is_total(limits[i])) {
+            results.push_back(check_total(limits[i], *total_of(diff, limits[i])));
+            continue;
+        }
+        const DiffTable& table = table_of(diff, limits[i]);
+        const double widening = Confidence{tests, table.degrees_of_freedom}.widening();
+        LimitResult result{.limit = limits[i]};
+        for (const DiffEntry* entry : meant[i])
+            result.tests.push_back(tested(limits[i], *entry, table.unit, widening));
+        conclude(result);
+        results.push_back(std::move(result));
+    }
+    return results;
+}
+
+}  // namespace shadowprof

@@ -1,0 +1,58 @@
+// Call stacks as functions, with what the compiler inlined.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/result.h"
+#include "report/symbols/symbol_source.h"
+
+namespace shadowprof {
+
+// One function of a call stack. Views live as long as the symbols they came from.
+struct ExportFrame {
+    std::string function;   // with its arguments; never empty, no control characters
+    std::string_view file;  // of the source position in that function; empty if unknown
+    std::uint32_t line = 0;
+    bool inlined = false;
+};
+
+// The function around `location`, or where it has no name, its module and first address.
+std::string full_function_name(const std::vector<Module>& modules, SymbolSource& symbols,
+                               CodeLocation location);
+
+// The functions that are at `location`, outermost first: the one whose code it is, then those that
+// were inlined there.
+std::vector<ExportFrame> frames_at(const std::vector<Module>& modules, SymbolSource& symbols,
+                                   CodeLocation location);
+
+// The same of the function alone: of a stack's last frame it is known which function executed, not
+// where in it.
+ExportFrame function_frame(const std::vector<Module>& modules, SymbolSource& symbols,
+                           CodeLocation location);
+
+// The frames of many stacks, which name the same places again and again. What it was made of must
+// outlive it.
+class StackFrames {
+  public:
+    StackFrames(const std::vector<Module>& modules, SymbolSource& symbols)
+        : modules_(modules), symbols_(symbols) {}
+
+    // Outermost first; they live as long as this.
+    std::vector<const ExportFrame*> of(const Stack& stack);
+
+  private:
+    using Frames = std::vector<ExportFrame>;
+    const Frames& at(CodeLocation location);
+    const Frames& function_at(CodeLocation location);
+
+    const std::vector<Module>& modules_;
+    SymbolSource& symbols_;
+    std::unordered_map<CodeLocation, Frames, CodeLocationHash> places_, functions_;
+};
+
+// The error of formats that are made of stacks.
+Error no_stacks();
+
+}  // namespace shadowprof

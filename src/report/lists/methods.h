@@ -1,0 +1,28 @@
+// The method profile: entries, loops and instructions by function.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "report/symbols/symbol_source.h"
+
+namespace shadowprof {
+
+// Derived from edges, or without them from call pairs, and from stacks; hottest first. Needs
+// function bounds from `symbols`: callees whose bounds are unknown are methods of their own, other
+// code of that kind is left out.
+std::vector<Method> derive_methods(const Profile& profile, SymbolSource& symbols);
+
+// How often control entered the function at `at`.
+struct FunctionEntry {
+    CodeLocation at;
+    std::uint64_t count = 0;
+    std::optional<double> error;
+};
+// All entries of functions, in the order of the edges: calls into them, and branches of any kind
+// from other functions to their first instruction. So do tail calls and procedure linkage tables by
+// jumps, and retpolines by returns. A conditional branch that is not taken counts as well. Without
+// edges only calls are known, in their order.
+std::vector<FunctionEntry> function_entries(const Profile& profile, SymbolSource& symbols);
+
+}  // namespace shadowprof

@@ -1,0 +1,25 @@
+// A profile as JSON: spec in docs/profile.schema.json.
+#pragma once
+
+#include <cstddef>
+#include <limits>
+#include <string_view>
+
+#include "base/files/byte_sink.h"
+#include "report/symbols/symbol_source.h"
+
+namespace shadowprof {
+
+inline constexpr std::string_view profile_schema = "shadowprof/1";
+
+struct WriteOptions {
+    // Entries of each list to write; a list cut short is said to be in the profile's notes.
+    std::size_t top = std::numeric_limits<std::size_t>::max();
+};
+
+// Writes `profile` with what `symbols` knows of its locations. Methods are derived where the
+// profile has none. Errors: those of the sink.
+Result<void> write_profile(const Profile& profile, SymbolSource& symbols, ByteSink& sink,
+                           const WriteOptions& options = {});
+
+}  // namespace shadowprof

@@ -1,0 +1,161 @@
+// Reads the records of a profile's kinds: a visitor of their fields (profile/kinds/fields.h).
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "base/text/hex_text.h"
+#include "profile/code_location.h"
+#include "profile/kinds/fields.h"
+#include "report/profile_file/json_fields.h"
+
+namespace shadowprof {
+
+// Until the whole file is read, a CodeLocation holds the number of a location instead, for the list
+// of locations may come last.
+inline CodeLocation unresolved(std::uint64_t number) {
+    return {0, number};
+}
+
+// Takes the members of one object, whose first error stays in `in`. What is wrong gets a value of
+// no meaning.
+class RecordReader {
+  public:
+    static constexpr bool reads = true;
+
+    explicit RecordReader(JsonFields& in) : in_(in) {}
+
+    void location(std::string_view name, CodeLocation& l) { l = unresolved(in_.count(name)); }
+    void location_if(bool is_here, std::string_view name, CodeLocation& l) {
+        if (is_here) location(name, l);
+    }
+    void locations(std::string_view name, std::vector<CodeLocation>& list) {
+        for (const std::uint64_t number : in_.counts(name)) list.push_back(unresolved(number));
+    }
+    void references(std::string_view name, auto& list, std::size_t most) {
+        for (const auto& pair : in_.array(name)) {
+            const bool is_pair = pair.is_array() && pair.size() == 2 &&
+                                 pair[0].is_number_unsigned() && pair[1].is_string();
+            const auto address =
+                is_pair ? parse_hex(pair[1].template get_ref<const std::string&>()) : std::nullopt;
+            if (!address || list.size() == most)
+                return in_.fail(name, "a list of pairs of locations and addresses");
+            list.push_back({unresolved(pair[0].template get<std::uint64_t>()), *address});
+        }
+    }
+    void count(std::string_view name, std::uint64_t& n) { n = in_.count(name); }
+    void count_up_to(std::string_view name, std::uint64_t& n, std::uint64_t most) {
+        n = in_.count(name);
+        if (n > most) in_.fail(name, "a count");
+        n = std::min(n, most);
+    }
+    void known_count(std::string_view name, std::optional<std::uint64_t>& n) {
+        n = in_.optional_count(name);
+    }
+    void nullable_count(std::string_view name, std::optional<std::uint64_t>& n) {
+        known_count(name, n);
+    }
+    void nonzero_count(std::string_view name, std::uint64_t& n) { added_count(name, n); }
+    void clocked_count(std::string_view name, std::uint64_t& n) { added_count(name, n); }
+    void added_count(std::string_view name, std::uint64_t& n) {
+        n = in_.optional_count(name).value_or(0);
+    }
+    void count_or(std::string_view name, std::uint64_t& n, std::string_view other) {
+        const auto fallback = in_.count(other);
+        n = in_.optional_count(name).value_or(fallback);
+    }
+    void integer(std::string_view name, std::int64_t& n) { n = in_.integer(name); }
+    void hex(std::string_view name, std::uint64_t& n) { n = in_.hex(name); }
+    void number(std::string_view name, double& x) { x = in_.number(name); }
+    void known_number(std::string_view name, std::optional<double>& x) {
+        x = in_.optional_number(name);
+    }
+    void known_nonzero_number(std::string_view name, std::optional<double>& x) {
+        known_number(name, x);
+    }
+    void nullable_number(std::string_view name, std::optional<double>& x) { known_number(name, x); }
+    void text(std::string_view name, std::string& s) { s = in_.text(name); }
+    void text_or_null(std::string_view name, std::string& s) { s = in_.optional_text(name); }
+    template <typename Choice>
+    void choice(std::string_view name, Choice& chosen, const auto& names) {
+        const auto found = std::find(names.begin(), names.end(), in_.text(name));
+        if (found == names.end())
+            return in_.fail(name, fmt::format("one of {}", fmt::join(names, ", ")));
+        chosen = static_cast<Choice>(found - names.begin());
+    }
+    void encoded(std::string_view name, auto& value, const auto& code, std::string_view what) {
+        auto read = code.value(in_.text(name));
+        if (!read) return in_.fail(name, what);
+        value = *std::move(read);
+    }
+    void derived(std::string_view, const auto&) {}
+    void object(std::string_view name, const auto& each) {
+        JsonFields fields = in_.object(name);
+        RecordReader reader(fields);
+        each(reader);
+        in_.take(fields, name);
+    }
+    void object_if(bool, std::string_view name, const auto& each) {
+        if (in_.has(name)) object(name, each);
+    }
+    void list(std::string_view name, auto& items, const auto& each) {
+        for (const auto& element : in_.array(name)) {
+            JsonFields fields(element);
+            RecordReader reader(fields);
+            each(reader, items.emplace_back());
+            in_.take(fields, name, items.size() - 1);
+        }
+    }
+    void parts(std::string_view name, auto& items, const auto& each) { list(name, items, each); }
+    void map(std::string_view name, std::map<std::string, std::uint64_t>& counts) {
+        JsonFields object = in_.object(name);
+        for (const auto& [key, value] : object.json().items())
+            counts.emplace(key, object.count(key));
+        in_.take(object, name);
+    }
+    template <typename Key>
+    void pairs(std::string_view name, std::map<Key, std::uint64_t>& counts,
+               const PairLimits<Key>& limits) {
+        for (const auto& pair : in_.array(name)) {
+            const bool is_pair = pair.is_array() && pair.size() == 2 &&
+                                 is_within(pair[0], limits) && pair[1].is_number_unsigned() &&
+                                 pair[1] <= limits.most_count;
+            if (!is_pair) return in_.fail(name, limits.what);
+            const auto n = pair[1].template get<std::uint64_t>();
+            std::uint64_t& sum = counts[pair[0].template get<Key>()];
+            sum = n > limits.most_count - sum ? limits.most_count : sum + n;
+        }
+    }
+    template <typename Key>
+    void pairs_of_several(std::string_view name, std::map<Key, std::uint64_t>& counts,
+                          const PairLimits<Key>& limits) {
+        if (!in_.has(name)) return;
+        counts.clear();
+        pairs(name, counts, limits);
+    }
+
+  private:
+    template <typename Key>
+    static bool is_within(const JsonFields::Json& key, const PairLimits<Key>& limits) {
+        if (key.is_number_unsigned()) {
+            const auto n = key.get<std::uint64_t>();
+            return std::in_range<Key>(n) && std::cmp_less_equal(n, limits.most_key) &&
+                   std::cmp_greater_equal(n, limits.least_key);
+        }
+        if (std::is_unsigned_v<Key> || !key.is_number_integer()) return false;
+        const auto n = key.get<std::int64_t>();
+        return std::cmp_less_equal(n, limits.most_key) &&
+               std::cmp_greater_equal(n, limits.least_key);
+    }
+
+    JsonFields& in_;
+};
+
+}  // namespace shadowprof

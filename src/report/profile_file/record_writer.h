@@ -1,0 +1,117 @@
+// Writes the records of a profile's kinds: a visitor of their fields (profile/kinds/fields.h).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/text/hex_text.h"
+#include "report/profile_file/json_writer.h"
+#include "report/profile_file/location_numbers.h"
+
+namespace shadowprof {
+
+// Members of the object that is open in `json`.
+class RecordWriter {
+  public:
+    static constexpr bool reads = false;
+
+    // `is_clocked`: the profile has times of the kernel's clock.
+    RecordWriter(JsonWriter& json, const LocationNumbers& numbers, bool is_clocked)
+        : json_(json), numbers_(numbers), is_clocked_(is_clocked) {}
+
+    void location(std::string_view name, CodeLocation l) { json_.member(name, numbers_.of(l)); }
+    void location_if(bool is_here, std::string_view name, CodeLocation l) {
+        if (is_here) location(name, l);
+    }
+    void locations(std::string_view name, const auto& items) {
+        json_.array(name, items, [&](CodeLocation l) { json_.value(numbers_.of(l)); });
+    }
+    void references(std::string_view name, const auto& items, std::size_t) {
+        json_.array(name, items, [&](const auto& reference) {
+            json_.begin_array();
+            json_.value(numbers_.of(reference.at));
+            json_.value(hex_text(reference.address));
+            json_.end_array();
+        });
+    }
+    void count(std::string_view name, std::uint64_t n) { json_.member(name, n); }
+    void count_up_to(std::string_view name, std::uint64_t n, std::uint64_t) { count(name, n); }
+    void known_count(std::string_view name, const std::optional<std::uint64_t>& n) {
+        if (n) count(name, *n);
+    }
+    void nullable_count(std::string_view name, const std::optional<std::uint64_t>& n) {
+        json_.member(name, n);
+    }
+    void nonzero_count(std::string_view name, std::uint64_t n) {
+        if (n != 0) count(name, n);
+    }
+    void clocked_count(std::string_view name, std::uint64_t n) {
+        if (is_clocked_) count(name, n);
+    }
+    void added_count(std::string_view name, std::uint64_t n) { count(name, n); }
+    void count_or(std::string_view name, std::uint64_t n, std::string_view) { count(name, n); }
+    void integer(std::string_view name, std::int64_t n) { json_.member(name, n); }
+    void hex(std::string_view name, std::uint64_t n) { json_.member(name, hex_text(n)); }
+    void number(std::string_view name, double x) { json_.member(name, x); }
+    void known_number(std::string_view name, const std::optional<double>& x) {
+        if (x) number(name, *x);
+    }
+    void known_nonzero_number(std::string_view name, const std::optional<double>& x) {
+        if (x.value_or(0) != 0) number(name, *x);
+    }
+    void nullable_number(std::string_view name, const std::optional<double>& x) {
+        json_.member(name, x);
+    }
+    void text(std::string_view name, std::string_view s) { json_.member(name, s); }
+    void text_or_null(std::string_view name, std::string_view s) { json_.text_or_null(name, s); }
+    void choice(std::string_view name, auto chosen, const auto& names) {
+        text(name, names.at(static_cast<std::size_t>(chosen)));
+    }
+    void encoded(std::string_view name, const auto& value, const auto& code, std::string_view) {
+        text(name, code.text(value));
+    }
+    void derived(std::string_view name, const auto& make) { json_.member(name, make()); }
+    void object(std::string_view name, const auto& each) {
+        json_.key(name);
+        json_.begin_object();
+        each(*this);
+        json_.end_object();
+    }
+    void object_if(bool is_here, std::string_view name, const auto& each) {
+        if (is_here) object(name, each);
+    }
+    void list(std::string_view name, const auto& items, const auto& each) {
+        json_.array(name, items, [&](const auto& item) {
+            json_.begin_object();
+            each(*this, item);
+            json_.end_object();
+        });
+    }
+    void parts(std::string_view name, const auto& items, const auto& each) {
+        if (!items.empty()) list(name, items, each);
+    }
+    void map(std::string_view name, const std::map<std::string, std::uint64_t>& counts) {
+        json_.map(name, counts);
+    }
+    void pairs(std::string_view name, const auto& counts, const auto&) {
+        json_.array(name, counts, [&](const auto& pair) {
+            json_.begin_array();
+            json_.value(pair.first);
+            json_.value(pair.second);
+            json_.end_array();
+        });
+    }
+    void pairs_of_several(std::string_view name, const auto& counts, const auto& limits) {
+        if (counts.size() > 1) pairs(name, counts, limits);
+    }
+
+  private:
+    JsonWriter& json_;
+    const LocationNumbers& numbers_;
+    bool is_clocked_;
+};
+
+}  // namespace shadowprof

@@ -1,0 +1,34 @@
+// The functions of a run's modules, from their files, while it is being profiled.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "profile/code/function_finder.h"
+#include "report/symbols/function_tables.h"
+
+namespace shadowprof {
+
+// Knows what Symbolizer will say of the same files. Code without a file has no functions here.
+// Thread-safe: the first call of a module reads its file under a lock.
+class ModuleFunctions final : public FunctionFinder {
+  public:
+    // `tables`, which must outlive this, keeps what is read.
+    explicit ModuleFunctions(FunctionTables& tables) : tables_(tables) {}
+
+    std::optional<FoundFunction> find(CodeLocation at, const ModuleTable& modules) override;
+
+  private:
+    using Table = std::shared_ptr<const FunctionTable>;  // null: nothing is known
+
+    Table read_nicely(std::uint32_t module, const ModuleTable& modules);
+    Table read(std::uint32_t module, const ModuleTable& modules);
+
+    FunctionTables& tables_;
+    std::mutex mutex_;
+    std::map<std::uint32_t, Table> by_module_;
+};
+
+}  // namespace shadowprof

@@ -1,0 +1,60 @@
+#include "report/symbols/module_symbols.h"
+
+#include "report/symbols/elf/demangle.h"
+
+namespace shadowprof {
+
+Result<std::unique_ptr<ModuleSymbols>> ModuleSymbols::open(const std::string& path,
+                                                           const std::string& build_id,
+                                                           StringPool& strings,
+                                                           FunctionTables* tables) {
+    TRY_ASSIGN(auto file, ElfFile::open(path));
+    if (!build_id.empty() && file->build_id() != build_id)
+        return Error{ErrorCode::invalid, 0, "the file is another build than the one profiled"};
+    auto functions = tables != nullptr
+                         ? tables->of(*file)
+                         : std::make_shared<const FunctionTable>(read_functions(*file));
+    return std::make_unique<ModuleSymbols>(std::move(file), std::move(functions), strings);
+}
+
+ModuleSymbols::ModuleSymbols(std::unique_ptr<ElfFile> file,
+                             std::shared_ptr<const FunctionTable> functions, StringPool& strings)
+    : strings_(strings), file_(std::move(file)), functions_(std::move(functions)) {}
+
+ModuleSymbols::ModuleSymbols(NamedFunctions functions, StringPool& strings)
+    : ModuleSymbols(nullptr,
+                    std::make_shared<const FunctionTable>(std::move(functions),
+                                                          std::span<const AddressRange>()),
+                    strings) {}
+
+CodeSymbol ModuleSymbols::describe(std::uint64_t address) {
+    CodeSymbol symbol;
+    if (const FunctionRange* function = functions_->find(address)) {
+        symbol.function_start = function->start;
+        symbol.function = demangled(*function);
+    }
+    if (DebugInfo* debug = debug_info()) debug->describe(address, symbol);
+    return symbol;
+}
+
+std::string_view ModuleSymbols::demangled(const FunctionRange& function) {
+    auto [it, added] = demangled_.try_emplace(function.start);
+    if (added) it->second = strings_.intern(demangle(std::string(function.name)));
+    return it->second;
+}
+
+DebugInfo* ModuleSymbols::debug_info() {
+    if (!debug_info_tried_ && file_ != nullptr) {
+        debug_info_tried_ = true;
+        Dwarf_Addr bias = 0;
+        if (Dwarf* dwarf = dwfl_module_getdwarf(file_->module(), &bias))
+            debug_info_ = std::make_unique<DebugInfo>(dwarf, bias, strings_);
+    }
+    return debug_info_.get();
+}
+
+std::size_t ModuleSymbols::read(std::uint64_t address, std::span<std::byte> to) const {
+    return file_ != nullptr ? file_->read(address, to) : 0;
+}
+
+}  // namespace shadowprof

@@ -1,0 +1,79 @@
+// All that one file of a profiled program says about its code.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <unordered_map>
+
+#include "report/symbols/debug_info.h"
+#include "report/symbols/elf/elf_file.h"
+#include "report/symbols/function_tables.h"
+
+namespace shadowprof {
+
+// Not for use by several threads at once. Names are kept in the pool given, which must outlive it.
+class ModuleSymbols {
+  public:
+    // Opens the file at `path`. `build_id` is the one that the profiled module had; empty if it had
+    // none, and then any file will do. Its functions are read anew if they are not in `tables`;
+    // null: nobody shares them. Errors: unusable, or a different build.
+    static Result<std::unique_ptr<ModuleSymbols>> open(const std::string& path,
+                                                       const std::string& build_id,
+                                                       StringPool& strings,
+                                                       FunctionTables* tables = nullptr);
+    ModuleSymbols(std::unique_ptr<ElfFile> file, std::shared_ptr<const FunctionTable> functions,
+                  StringPool& strings);
+    // Code without a file.
+    ModuleSymbols(NamedFunctions functions, StringPool& strings);
+
+    CodeSymbol describe(std::uint64_t address);
+    // ElfFile::read(); 0 without a file.
+    std::size_t read(std::uint64_t address, std::span<std::byte> to) const;
+    // Calls visit(start, end, name, entry) for what belongs to a function, by rising address.
+    template <typename Visit>
+    void for_each_function(Visit visit) {
+        functions_->for_each_piece(
+            [&](std::uint64_t start, std::uint64_t end, const FunctionRange& function) {
+                visit(start, end, demangled(function), function.start);
+            });
+    }
+    // See DebugInfo::lines().
+    std::vector<SourceRow> lines(std::uint64_t start, std::uint64_t end) {
+        DebugInfo* debug = debug_info();
+        return debug ? debug->lines(start, end) : std::vector<SourceRow>{};
+    }
+    // See DebugInfo::position().
+    std::optional<SourcePosition> position(std::uint64_t address) {
+        DebugInfo* debug = debug_info();
+        return debug ? debug->position(address) : std::nullopt;
+    }
+    // The function that contains `address` as the linker knows it; empty if it has no name.
+    std::string_view linkage_name(std::uint64_t address) const {
+        const FunctionRange* function = functions_->find(address);
+        return function ? std::string_view(function->name) : std::string_view{};
+    }
+    // Whether a function begins at `address`.
+    bool is_entry(std::uint64_t address) const {
+        const FunctionRange* function = functions_->find(address);
+        return function != nullptr && function->start == address;
+    }
+    // ElfFile::is_constant(); false without a file.
+    bool is_constant(std::uint64_t address) const {
+        return file_ != nullptr && file_->is_constant(address);
+    }
+    bool has_function_names() const { return functions_->has_names(); }
+
+  private:
+    std::string_view demangled(const FunctionRange& function);
+    DebugInfo* debug_info();
+
+    StringPool& strings_;
+    std::unique_ptr<ElfFile> file_;                   // null for code without a file
+    std::shared_ptr<const FunctionTable> functions_;  // not null
+    std::unique_ptr<DebugInfo> debug_info_;
+    bool debug_info_tried_ = false;
+    std::unordered_map<std::uint64_t, std::string_view> demangled_;  // by start of the function
+};
+
+}  // namespace shadowprof

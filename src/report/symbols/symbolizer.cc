@@ -1,0 +1,94 @@
+#include "report/symbols/symbolizer.h"
+
+#include <array>
+
+#include "profile/code/anonymous_module.h"
+#include "report/symbols/elf/perf_map.h"
+#include "report/symbols/elf/vdso_image.h"
+#include "report/symbols/module_file.h"
+
+namespace shadowprof {
+
+std::string perf_map_path(std::int64_t pid) {
+    return fmt::format("/tmp/perf-{}.map", pid);
+}
+
+Symbolizer::Symbolizer(std::vector<Module> modules, SymbolizerOptions options)
+    : modules_(std::move(modules)), options_(std::move(options)), states_(modules_.size()) {}
+
+const CodeSymbol& Symbolizer::symbol(CodeLocation location) {
+    auto [it, added] = cache_.try_emplace(location);
+    if (!added) return it->second;
+    if (ModuleSymbols* symbols = module(location.module))
+        it->second = symbols->describe(location.address);
+    return it->second;
+}
+
+std::string Symbolizer::instruction_text(CodeLocation location) {
+    ModuleSymbols* symbols = module(location.module);
+    if (symbols == nullptr) return {};
+    std::array<std::byte, 15> code;
+    std::size_t length = symbols->read(location.address, code);
+    return disassembler_.text(std::span(code).first(length), location.address);
+}
+
+ModuleSymbols* Symbolizer::module(std::uint32_t index) {
+    if (index >= states_.size()) return nullptr;
+    State& state = states_[index];
+    if (!state.tried) {
+        state.tried = true;
+        state.symbols = open_module(index);
+    }
+    return state.symbols.get();
+}
+
+Result<std::unique_ptr<ModuleSymbols>> Symbolizer::open_pseudo_module(const Module& module) {
+    if (module.path == "[vdso]") {
+        TRY_ASSIGN(UniqueFd image, vdso_image());
+        return ModuleSymbols::open(fmt::format("/proc/self/fd/{}", image.get()), {}, strings_);
+    }
+    const auto process = process_of_anonymous_module(module.path);
+    const std::string names = process                           ? perf_map_path(*process)
+                              : module.path == anonymous_module ? options_.perf_map
+                                                                : "";
+    if (names.empty()) return Error{ErrorCode::not_found, 0, "no file"};
+    TRY_ASSIGN(auto functions, read_perf_map(names));
+    return std::make_unique<ModuleSymbols>(std::move(functions), strings_);
+}
+
+// The path is better where it will do: debug information is found beside it.
+Result<std::string> Symbolizer::file_of(std::uint32_t index) const {
+    const Module& module = modules_[index];
+    const std::string path = options_.root + module.path;
+    if (index >= options_.files.size()) return path;
+    const int kept = options_.files[index].get();
+    if (kept >= 0) return path_of_same_file(path, fmt::format("/proc/self/fd/{}", kept));
+    if (module.size_bytes == 0)
+        return Error{ErrorCode::not_found, 0, "the file that was mapped is not to be had"};
+    return path;
+}
+
+Result<std::unique_ptr<ModuleSymbols>> Symbolizer::open_file_module(std::uint32_t index) {
+    TRY_ASSIGN(const std::string file, file_of(index));
+    return ModuleSymbols::open(file, modules_[index].build_id, strings_, options_.tables);
+}
+
+std::unique_ptr<ModuleSymbols> Symbolizer::open_module(std::uint32_t index) {
+    const Module& module = modules_[index];
+    if (module.path.starts_with('[')) {
+        // That nobody named code without a file is the usual case, and no news.
+        auto opened = open_pseudo_module(module);
+        return opened ? std::move(*opened) : nullptr;
+    }
+    auto opened = open_file_module(index);
+    if (!opened) {
+        notes_.push_back(fmt::format("{}: no symbols: {}", module.path, opened.error().message));
+        return nullptr;
+    }
+    if (!(*opened)->has_function_names())
+        notes_.push_back(
+            fmt::format("{}: stripped: functions are known by address only", module.path));
+    return std::move(*opened);
+}
+
+}  // namespace shadowprof

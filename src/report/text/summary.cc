@@ -1,0 +1,370 @@
+#include "report/text/summary.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text/text_format.h"
+#include "report/lists/hot_lists.h"
+#include "report/symbols/location_name.h"
+#include "report/text/facts_text.h"
+#include "report/text/list_printer.h"
+#include "report/text/probe_summary.h"
+#include "report/text/run_text.h"
+
+namespace shadowprof {
+namespace {
+
+// Together with heads and blank lines, never more than 50 lines.
+constexpr std::size_t shown_functions = 7, shown_paths = 4, shown_branches = 4, shown_values = 5,
+                      shown_threads = 4, shown_notes = 4, shown_names = 5, shown_loads = 3;
+// With these it is longer, where they were asked for.
+constexpr std::size_t shown_hazards = 5, shown_addresses = 5, shown_streams = 5,
+                      shown_probe_lines = 5;
+// Where there are several processes, they take the place of the last of these.
+constexpr std::size_t shown_processes = 4, fewer_functions = 5, fewer_branches = 3,
+                      fewer_values = 2;
+// One value that depends on its callers takes the place of some that are invariant.
+constexpr std::size_t shown_callers = 2;
+// The same with loads; with both there are fewer paths as well.
+constexpr std::size_t fewer_loads = 2, fewer_paths = 2;
+
+template <typename T>
+std::vector<T> first(std::vector<T> list, std::size_t most) {
+    list.erase(list.begin() + static_cast<std::ptrdiff_t>(std::min(most, list.size())), list.end());
+    return list;
+}
+
+// "write 12, read 4, ...", most frequent first.
+std::string most_frequent(const std::map<std::string, std::uint64_t>& counts) {
+    std::vector<std::pair<std::string, std::uint64_t>> list(counts.begin(), counts.end());
+    std::erase_if(list, [](const auto& entry) { return entry.second == 0; });
+    std::stable_sort(list.begin(), list.end(),
+                     [](const auto& a, const auto& b) { return a.second > b.second; });
+    std::string text;
+    for (std::size_t i = 0; i < std::min(list.size(), shown_names); ++i)
+        text += fmt::format("{}{} {}", i == 0 ? "" : ", ", list[i].first,
+                            short_count(static_cast<double>(list[i].second)));
+    if (list.size() > shown_names) text += ", ...";
+    return text;
+}
+
+class Summary {
+  public:
+    Summary(const Profile& profile, SymbolSource& symbols, const TextOptions& options,
+            std::FILE* out, StackWeight weight)
+        : profile_(profile),
+          symbols_(symbols),
+          functions_(hot_functions(profile, symbols, weight)),
+          page_(options, out),
+          lists_(profile, symbols, page_) {}
+
+    void print() {
+        head();
+        sampled();
+        cost();
+        processes();
+        functions();
+        paths();
+        branches();
+        values();
+        references();
+        loads();
+        probes();
+        syscalls();
+        notes();
+    }
+
+  private:
+    void line(std::string_view left, std::string_view right = {}) { page_.line(left, right); }
+    void title(std::string_view text) { page_.title(text); }
+
+    void head() {
+        const RunInfo& run = profile_.run;
+        if (const auto few = few_samples_text(profile_); !few.empty()) page_.head(few);
+        const std::string command = command_text(run.command);
+        const std::string ended = how_it_ended(run.exit_status, run.exit_signal);
+        page_.head(command.empty() ? "(no command)" : command);
+        if (run.merged_runs != 1)
+            line(fmt::format("{} together, {} in all, the first {}",
+                             counted(run.merged_runs, "run"), short_duration(run.seconds),
+                             printable(run.started)));
+        else
+            line(fmt::format("pid {}, {}, {}, {}", run.pid, short_duration(run.seconds),
+                             ended.empty() ? "still running" : ended, printable(run.started)));
+    }
+
+    void sampled() {
+        const SamplingStats& s = profile_.sampling;
+        std::string text = fmt::format("sampled  {}, {} instructions", counted(s.samples, "sample"),
+                                       short_count(static_cast<double>(s.instructions)));
+        if (s.target_instructions)
+            text += fmt::format(" ({} of {})",
+                                percent(ratio(static_cast<double>(s.instructions),
+                                              static_cast<double>(*s.target_instructions))),
+                                short_count(static_cast<double>(*s.target_instructions)));
+        line(text);
+        std::string ended = most_frequent(s.ended);
+        line(fmt::format("         mode {}{}{}", s.mode.empty() ? "unknown" : printable(s.mode),
+                         ended.empty() ? "" : "; ended by ", printable(ended)));
+        if (s.exact)
+            line(fmt::format("         {}, {} diverged{}", counted(s.exact->intervals, "interval"),
+                             s.exact->diverged,
+                             s.exact->stopped_early.empty()
+                                 ? ""
+                                 : "; not to the end: " + printable(s.exact->stopped_early)));
+        windows();
+        clock();
+        if (s.convergence) convergence(*s.convergence);
+        if (s.bursts) bursts(*s.bursts);
+        if (s.single_stepped > 0)
+            line(fmt::format("         {} single-stepped",
+                             counted(s.single_stepped, "instruction")));
+        if (profile_.threads.size() > 1) threads();
+    }
+
+    void convergence(const Convergence& c) {
+        const auto error = c.error_percent.value_or(0) / 100;
+        if (c.reached)
+            line(fmt::format("         converged {}after {}, {}: hot edges are certain to {}",
+                             c.taken_up_again != 0 ? "again " : "",
+                             counted(c.samples.value_or(0), "sample"),
+                             short_duration(c.seconds.value_or(0)), percent(error)));
+        else if (c.error_percent)
+            line(fmt::format("         not converged{}: hot edges are certain to {}, not {}",
+                             c.taken_up_again != 0 ? " again" : "", percent(error),
+                             percent(c.limit_percent / 100)));
+        else
+            line("         not converged: there are too few samples to tell errors");
+    }
+
+    void bursts(const BurstStats& b) {
+        std::string lengths;
+        for (const auto& [kind, length] : b.lengths)
+            lengths += fmt::format("{}{} {}", lengths.empty() ? "" : ", ", printable(kind), length);
+        const std::string when = b.every == 0
+                                     ? "of several settings"
+                                     : fmt::format("every {} {}", b.every, printable(b.events));
+        line(fmt::format("         {} {}{}{}; {} events", counted(b.bursts, "burst"), when,
+                         lengths.empty() ? "" : ", for ", lengths,
+                         short_count(static_cast<double>(b.events_counted))));
+        if (const auto changes = profile_.sampling.changes.size(); changes != 0)
+            line(fmt::format("         {} while it ran", counted(changes, "change")));
+    }
+
+    void threads() {
+        const auto& threads = profile_.threads;
+        double all = 0, time = 0;
+        for (const ThreadProfile& t : threads) {
+            all += static_cast<double>(t.instructions);
+            time += static_cast<double>(t.time_ns);
+        }
+        std::string text = fmt::format("         {}{}", counted(threads.size(), "thread"),
+                                       time == 0 ? "" : " by instructions and time");
+        for (std::size_t i = 0; i < std::min(threads.size(), shown_threads); ++i) {
+            const ThreadProfile& t = threads[i];
+            const auto who =
+                t.tid == 0 ? "begun in samples" : fmt::format("{} {}", t.tid, printable(t.name));
+            text += fmt::format("{} {} {}", i == 0 ? ":" : ",", who,
+                                percent(ratio(static_cast<double>(t.instructions), all)));
+            if (time != 0)
+                text += fmt::format("/{}", percent(ratio(static_cast<double>(t.time_ns), time)));
+        }
+        line(text);
+    }
+
+    void cost() {
+        const Overhead& o = profile_.overhead;
+        if (profile_.sampling.exact) return cost_of_all();
+        line(fmt::format("cost     {}, {} in all; {}; {} induced", counted(o.stops, "stop"),
+                         short_duration(o.stopped_seconds), counted(o.forks, "fork"),
+                         counted(o.induced_faults, "fault")));
+        line(fmt::format(
+            "         pause p50 {}, p99 {}, longest {}", short_duration(o.pause.p50_us * 1e-6),
+            short_duration(o.pause.p99_us * 1e-6), short_duration(o.pause.max_us * 1e-6)));
+        stops_for_bursts();
+        recorded_input();
+        std::string text =
+            fmt::format("         slowdown about {}", percent(o.estimated_slowdown_percent / 100));
+        if (o.budget_percent > 0)
+            text += fmt::format(" of {} allowed", percent(o.budget_percent / 100));
+        line(text);
+    }
+
+    // Where everything was emulated, no pauses were measured that a slowdown could be told from.
+    void cost_of_all() {
+        line(fmt::format("cost     {}; {} of processor time for shadowprof",
+                         counted(profile_.overhead.stops, "stop"),
+                         short_duration(profile_.overhead.profiler_cpu_seconds)));
+        line("         slowdown not measured: every instruction was emulated");
+    }
+
+    bool has_several_processes() const {
+        return profile_.processes.size() > 1 || profile_.other_processes.count > 0;
+    }
+
+    bool has_losses() const {
+        return !profile_.latency.empty() && profile_.latency.front().lost_cycles > 0;
+    }
+    bool is_crowded() const { return has_several_processes() || has_losses(); }
+
+    void processes() {
+        if (!has_several_processes()) return;
+        title("Processes, by instructions");
+        const auto& list = profile_.processes;
+        const std::size_t shown = list.size() > shown_processes ? shown_processes - 1 : list.size();
+        double all = static_cast<double>(profile_.other_processes.instructions);
+        for (const ProcessInfo& process : list) all += static_cast<double>(process.instructions);
+        for (std::size_t i = 0; i < shown; ++i) process_line(list[i], all);
+        const std::uint64_t more = list.size() - shown + profile_.other_processes.count;
+        if (more > 0) line(fmt::format("  and {} more in the profile", more));
+    }
+
+    void process_line(const ProcessInfo& process, double all) {
+        const auto instructions = static_cast<double>(process.instructions);
+        std::string command;
+        for (const std::string& word : process.command)
+            command += fmt::format("{}{}", command.empty() ? "" : " ", printable(word));
+        line(fmt::format("{:>7} {:>8}  {}", percent(ratio(instructions, all)),
+                         short_count(instructions), command),
+             fmt::format("pid {}, {}", process.pid, short_duration(process.seconds)));
+    }
+
+    std::uint64_t counter(const char* name) const {
+        const auto& counters = profile_.sampling.counters;
+        const auto found = counters.find(name);
+        return found == counters.end() ? 0 : found->second;
+    }
+
+    // Each is a proof of the emulation that the program gave.
+    void windows() {
+        const auto met = counter("windows_met");
+        const auto all = met + counter("windows_missed") + counter("windows_not_reached");
+        if (all == 0) return;
+        line(fmt::format("         {} of {} came by the very state that the program was in later",
+                         met, counted(profile_.sampling.samples, "sample")));
+    }
+
+    void clock() {
+        std::uint64_t ticks = 0;
+        double time_ns = 0;
+        for (const ClockTicks& each : profile_.clock) {
+            ticks += each.ticks;
+            time_ns += static_cast<double>(each.time_ns);
+        }
+        if (ticks == 0) return;
+        const auto unsampled = functions_.unsampled_time_share;
+        line(fmt::format("         {} of the kernel's clock, {}{}", counted(ticks, "tick"),
+                         short_duration(time_ns * 1e-9),
+                         unsampled == 0 ? ""
+                                        : fmt::format("; {} of it in functions that no sample saw",
+                                                      percent(unsampled))));
+    }
+
+    void stops_for_bursts() {
+        if (counter("burst_emulation_ns") == 0) return;
+        const double translating = ratio(static_cast<double>(counter("burst_translation_ns")),
+                                         static_cast<double>(counter("burst_emulation_ns")));
+        line(fmt::format("         {}, {} cut by time, {} of their time translation",
+                         counted(counter("bursts"), "burst"), counter("bursts_cut_by_time"),
+                         percent(translating)));
+        const auto excess_us = counter("burst_excess_max_us");
+        if (excess_us != 0)
+            line(fmt::format("         over the limit by {} at most",
+                             short_duration(static_cast<double>(excess_us) * 1e-6)));
+    }
+
+    void recorded_input() {
+        if (counter("input_stops") == 0) return;
+        line(fmt::format("         recording input: {} at system calls, {} in all; {}, {}",
+                         counted(counter("input_stops"), "stop"),
+                         short_duration(static_cast<double>(counter("input_stops_ns")) * 1e-9),
+                         counted(counter("input_calls"), "call"),
+                         counted(counter("input_bytes"), "byte")));
+    }
+
+    void functions() {
+        lists_.functions(first(functions_.list, is_crowded() ? fewer_functions : shown_functions),
+                         functions_.unit);
+    }
+
+    void paths() {
+        lists_.paths(hot_paths(
+            profile_, has_several_processes() && has_losses() ? fewer_paths : shown_paths));
+    }
+
+    void branches() {
+        lists_.branches(hot_branches(profile_, is_crowded() ? fewer_branches : shown_branches));
+    }
+
+    void values() {
+        const auto by_caller = caller_dependent_values(profile_, 1);
+        const bool fewer = is_crowded() || !by_caller.empty();
+        lists_.values(invariant_values(profile_, symbols_, fewer ? fewer_values : shown_values),
+                      "Most invariant values, constants left out");
+        lists_.caller_dependent(by_caller, shown_callers,
+                                "The value that most depends on its caller");
+    }
+
+    void references() {
+        lists_.hazards(first(all_of(profile_.hazards), shown_hazards));
+        lists_.addresses(
+            first(unforeseeable_first(profile_.addresses), shown_addresses),
+            "Loads by how their addresses follow each other, unforeseeable ones first");
+        lists_.streams(first(all_of(profile_.streams), shown_streams));
+    }
+
+    void loads() {
+        auto hot =
+            first(all_of(profile_.latency), has_several_processes() ? fewer_loads : shown_loads);
+        std::erase_if(hot, [](const LoadLatency* load) { return load->lost_cycles == 0; });
+        lists_.loads(hot);
+    }
+
+    void probes() {
+        for (const ProbeProfile& probe : profile_.probes) {
+            title(probe_title(probe));
+            for (const std::string& text : probe_lines(probe, profile_.modules, symbols_,
+                                                       shown_probe_lines, page_.name_column()))
+                line(text);
+        }
+    }
+
+    void syscalls() {
+        std::string classes = most_frequent(profile_.syscalls.by_class);
+        if (classes.empty()) return;
+        title("System calls in samples");
+        std::string names = most_frequent(profile_.syscalls.by_name);
+        line(fmt::format("  {}{}{}", classes, names.empty() ? "" : ": ", printable(names)));
+    }
+
+    void notes() {
+        std::vector<std::string> notes = profile_.notes;
+        for (std::string& note : symbols_.notes())
+            if (std::find(notes.begin(), notes.end(), note) == notes.end())
+                notes.push_back(std::move(note));
+        if (notes.empty()) return;
+        title("Notes");
+        // The line about convergence takes the place of one.
+        const std::size_t most = shown_notes - (profile_.sampling.convergence ? 1 : 0);
+        bool too_many = notes.size() > most;
+        std::size_t shown = too_many ? most - 1 : notes.size();
+        for (std::size_t i = 0; i < shown; ++i) line("  " + printable(notes[i]));
+        if (too_many) line(fmt::format("  and {} more in the profile", notes.size() - shown));
+    }
+
+    const Profile& profile_;
+    SymbolSource& symbols_;
+    HotFunctions functions_;
+    TextPage page_;
+    ListPrinter lists_;
+};
+
+}  // namespace
+
+void print_summary(const Profile& profile, SymbolSource& symbols, const TextOptions& options,
+                   std::FILE* out, StackWeight weight) {
+    Summary(profile, symbols, options, out, weight).print();
+}
+
+}  // namespace shadowprof

@@ -1,0 +1,70 @@
+// The trace of a sample, kept until it is known how much each of its instructions stands for.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "emu/guest/guest_threads.h"
+#include "emu/trace/probe_record.h"
+
+namespace shadowprof {
+
+class HeldTrace {
+  public:
+    // 64 MiB of words, and of probe records; a sample of more is collected while it goes on.
+    static constexpr std::size_t most_bytes = std::size_t{64} << 20;
+    static constexpr std::size_t most_words = most_bytes / sizeof(std::uint64_t);
+    static constexpr std::size_t most_probes =
+        most_bytes / (sizeof(ProbeRecord) + sizeof(std::uint64_t));
+
+    // False: there is no room for them.
+    bool add(GuestThreads::Index thread, std::span<const std::uint64_t> words) {
+        if (words.size() > most_words - words_.size()) return false;
+        words_.insert(words_.end(), words.begin(), words.end());
+        parts_.push_back({thread, words.size()});
+        return true;
+    }
+    bool add(const ProbeRecord& record) {
+        if (probes_.size() == most_probes) return false;
+        probes_.push_back({parts_.size(), record});
+        return true;
+    }
+    // Calls on_words(thread, words) and on_probe(record) in the order in which they were added, and
+    // forgets them.
+    template <typename OnWords, typename OnProbe>
+    void release(OnWords on_words, OnProbe on_probe) {
+        std::size_t at = 0, next = 0;
+        const auto probes_before = [&](std::size_t part) {
+            for (; next < probes_.size() && probes_[next].part <= part; ++next)
+                on_probe(probes_[next].record);
+        };
+        for (std::size_t i = 0; i < parts_.size(); ++i) {
+            probes_before(i);
+            on_words(parts_[i].thread, std::span(words_).subspan(at, parts_[i].words));
+            at += parts_[i].words;
+        }
+        probes_before(parts_.size());
+        parts_.clear();
+        probes_.clear();
+        words_.clear();
+    }
+
+  private:
+    struct Part {
+        GuestThreads::Index thread;
+        std::size_t words;
+    };
+    struct Probed {
+        std::size_t part;  // in front of it
+        ProbeRecord record;
+    };
+    static_assert(most_probes * sizeof(Probed) <= most_bytes);
+
+    std::vector<std::uint64_t> words_;
+    std::vector<Part> parts_;
+    std::vector<Probed> probes_;
+};
+
+}  // namespace shadowprof

@@ -1,0 +1,43 @@
+// A worker process that is killed and waited for when it is no longer needed.
+#pragma once
+
+#include "emu/worker/worker_process.h"
+#include "ptrace/thread/wait_hub.h"
+
+namespace shadowprof {
+
+class OwnedWorker {
+  public:
+    // Returns when it answers. Errors: system (it cannot be started, or ends at once).
+    static Result<OwnedWorker> start(WaitHub& hub);
+    OwnedWorker(OwnedWorker&& other) noexcept
+        : hub_(other.hub_), process_(std::move(other.process_)) {
+        other.process_.reset();
+    }
+    OwnedWorker& operator=(OwnedWorker&&) = delete;
+    ~OwnedWorker() { end(); }
+
+    WorkerProcess& operator*() { return *process_; }
+    WorkerProcess* operator->() { return &*process_; }
+    // Ends it and starts another. Errors: as start(); there is none then.
+    Result<void> replace();
+
+  private:
+    OwnedWorker(WaitHub& hub, WorkerProcess process) : hub_(&hub), process_(std::move(process)) {}
+    Result<void> greet();
+    void end();
+
+    WaitHub* hub_;
+    std::optional<WorkerProcess> process_;
+};
+
+// For callers to whom ErrorCode::gone means the program: a worker that is gone becomes
+// ErrorCode::system.
+template <typename Answer>
+Answer of_worker(Answer answer) {
+    if (!answer && answer.error().code == ErrorCode::gone)
+        return Error{ErrorCode::system, 0, "the emulator's process has ended"};
+    return answer;
+}
+
+}  // namespace shadowprof

@@ -1,0 +1,76 @@
+#include "shadow/emulation/trace_consumer.h"
+
+#include "base/quiet_thread.h"
+
+namespace shadowprof {
+
+TraceConsumer::TraceConsumer(TraceUser& user)
+    : user_(user), thread_(start_quiet_thread([this] { work(); })) {}
+
+TraceConsumer::~TraceConsumer() {
+    {
+        const std::lock_guard lock(mutex_);
+        quit_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+}
+
+void TraceConsumer::segment(WorkerProcess& worker, const TraceSegment& segment) {
+    add([&worker, segment](TraceUser& user) {
+        const TracePart whole{0, static_cast<std::uint32_t>(segment.words.size())};
+        TracePlace place;
+        for_each_piece(
+            segment, whole, place,
+            [&](std::span<const std::uint64_t> words) { user.use(words, worker.table()); },
+            [&](const ProbeRecord& record) { user.use(record); });
+        (void)worker.free_segment(segment.index);
+    });
+}
+
+void TraceConsumer::note(const ProbeRecord& record) {
+    add([record](TraceUser& user) { user.use(record); });
+}
+
+void TraceConsumer::restart(std::vector<GuestAddress> stack) {
+    add([stack = std::move(stack)](TraceUser& user) { user.restart(stack); });
+}
+
+void TraceConsumer::set_layout(MemoryMap map) {
+    add([map = std::move(map)](TraceUser& user) { user.set_layout(map); });
+}
+
+void TraceConsumer::new_emulator() {
+    add([](TraceUser& user) { user.new_emulator(); });
+}
+
+void TraceConsumer::drain() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return jobs_.empty() && !busy_; });
+}
+
+void TraceConsumer::add(Job job) {
+    {
+        const std::lock_guard lock(mutex_);
+        jobs_.push_back(std::move(job));
+    }
+    changed_.notify_all();
+}
+
+void TraceConsumer::work() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+        changed_.wait(lock, [&] { return !jobs_.empty() || quit_; });
+        if (jobs_.empty()) return;
+        const auto job = std::move(jobs_.front());
+        jobs_.pop_front();
+        busy_ = true;
+        lock.unlock();
+        job(user_);
+        lock.lock();
+        busy_ = false;
+        if (jobs_.empty()) changed_.notify_all();
+    }
+}
+
+}  // namespace shadowprof

@@ -1,0 +1,65 @@
+// A thread that uses up the trace of exact runs while the emulator and the program go on.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "base/memory_map.h"
+#include "emu/worker/worker_process.h"
+
+namespace shadowprof {
+
+// Called in the consumer's thread, in the order of execution.
+class TraceUser {
+  public:
+    virtual ~TraceUser() = default;
+    // The program goes on at another place than where the trace ended: `stack`, innermost first.
+    virtual void restart(std::vector<GuestAddress> stack) = 0;
+    // From now on the program is mapped so.
+    virtual void set_layout(MemoryMap map) = 0;
+    // The oldest record is the last one. Hostile.
+    virtual void use(std::span<const std::uint64_t> words, const BlockTable& table) = 0;
+    // What a probe saw between these. Hostile.
+    virtual void use(const ProbeRecord&) {}
+    // Block ids are another emulator's from now on.
+    virtual void new_emulator() = 0;
+};
+
+class TraceConsumer {
+  public:
+    // `user` must outlive it.
+    explicit TraceConsumer(TraceUser& user);
+    // Everything is used up first.
+    ~TraceConsumer();
+
+    // The segment goes back to `worker` when it is used up.
+    void segment(WorkerProcess& worker, const TraceSegment& segment);
+    // Behind the segments so far.
+    void note(const ProbeRecord& record);
+    void restart(std::vector<GuestAddress> stack);
+    void set_layout(MemoryMap map);
+    void new_emulator();
+    // Returns when all of it is used up.
+    void drain();
+
+  private:
+    using Job = std::function<void(TraceUser&)>;
+
+    void add(Job job);
+    void work();
+
+    TraceUser& user_;
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::deque<Job> jobs_;
+    bool busy_ = false;
+    bool quit_ = false;
+    std::thread thread_;
+};
+
+}  // namespace shadowprof

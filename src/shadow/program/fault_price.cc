@@ -1,0 +1,48 @@
+#include "shadow/program/fault_price.h"
+
+#include <algorithm>
+
+namespace shadowprof {
+namespace {
+
+// Times the price by itself: the least, what is likely where nothing is known, the most.
+constexpr double least_factor = 1, likely_factor = 1.5, most_factor = 5;
+// Sums forget this part with each window, and so does the bound that the worst window sets.
+constexpr double forgotten = 1.0 / 64;
+constexpr double fewest_faults = 300;
+// A window with as many tells how much one costs at most.
+constexpr double many_faults = 100;
+// The determinant must have this share of the product of the squares. Where all windows have as
+// many faults for each instruction, or nearly so, nobody can tell what the time was for: perl's,
+// which have 14 to 27 a millisecond, said 26 us where it is 5.
+constexpr double least_determinant = 0.3;
+
+}  // namespace
+
+void FaultPrice::add(const Window& window) {
+    const auto instructions = static_cast<double>(window.instructions);
+    const auto take = [](double& sum, double value) { sum += value - forgotten * sum; };
+    take(instructions_squared_, instructions * instructions);
+    take(faults_squared_, window.faults * window.faults);
+    take(mixed_, instructions * window.faults);
+    take(instructions_by_seconds_, instructions * window.passed_seconds);
+    take(faults_by_seconds_, window.faults * window.passed_seconds);
+    take(faults_, window.faults);
+    most_seconds_ *= 1 + forgotten;
+    if (window.faults < many_faults) return;
+    const auto bound = window.passed_seconds / window.faults;
+    most_seconds_ = most_seconds_ == 0 ? bound : std::min(most_seconds_, bound);
+}
+
+double FaultPrice::seconds(double alone_seconds) const {
+    auto price = likely_factor * alone_seconds;
+    const auto squares = instructions_squared_ * faults_squared_;
+    const auto determinant = squares - mixed_ * mixed_;
+    if (faults_ >= fewest_faults && determinant > least_determinant * squares)
+        price = (instructions_squared_ * faults_by_seconds_ - mixed_ * instructions_by_seconds_) /
+                determinant;
+    if (most_seconds_ != 0) price = std::min(price, most_seconds_);
+    return std::clamp(price, least_factor * alone_seconds, most_factor * alone_seconds);
+}
+
+}  // namespace shadowprof

@@ -1,0 +1,201 @@
+#include "shadow/program/program_clock.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "profile/merge/join.h"
+#include "ptrace/proc/proc.h"
+#include "shadow/program/thread_table.h"
+
+namespace shadowprof {
+namespace {
+
+using namespace std::chrono_literals;
+
+// A short program's mappings are gone soon, a long one's ticks can wait.
+constexpr ProgramClock::Clock::duration first_interval = 10ms, longest_interval = 200ms;
+// Each takes some ten microseconds: a program that starts threads all the time is not to wait for
+// us. As many as this at once, and in a second.
+constexpr double most_openings = 200;
+// So many of a process's threads are looked at when ticks are taken.
+constexpr std::size_t most_looks_at_runs = 4;
+// What lies at an address may change without a sign. Reading the mappings takes longer the more
+// there are.
+constexpr ProgramClock::Clock::duration longest_map_age = 1s;
+// Code that is made at run time may lie anywhere.
+constexpr std::size_t most_code_places = 1 << 16;
+
+}  // namespace
+
+void ProgramClock::update(const ProcessTree& processes, Clock::time_point now) {
+    if (!refusal_.empty()) return;
+    forget_ended(processes, now);
+    next_take_ = now + longest_interval;
+    for (const auto& [number, sampled] : processes.processes()) {
+        const Target& target = *sampled.target;
+        if (target.end() || target.is_detached()) continue;
+        auto& process = processes_[number];
+        const bool is_other_program = process.exec_count != target.exec_count();
+        const bool is_changed = is_other_program || process.thread_count != target.thread_count();
+        if (now >= process.next_take || is_changed) {
+            take(number, process, now);
+            if (is_other_program) process = {};
+            watch_new(process, target, now);
+            look_at_runs(process);
+        }
+        next_take_ = std::min(next_take_, process.next_take);
+    }
+    if (!is_too_dear_) return;
+    processes_.clear();
+    ticks_.clear();
+    by_thread_.clear();
+    refusal_ = "its threads are given a processor too often";
+}
+
+// In turns, as there may be many.
+void ProgramClock::look_at_runs(Process& process) {
+    auto at = process.threads.upper_bound(process.last_looked);
+    const auto looks = std::min(most_looks_at_runs, process.threads.size());
+    for (std::size_t i = 0; i < looks; ++i, ++at) {
+        if (at == process.threads.end()) at = process.threads.begin();
+        auto& [tid, watched] = *at;
+        process.last_looked = tid;
+        const auto runs = read_thread_runs(process.pid, tid);
+        if (!runs) continue;
+        const auto before = std::exchange(watched.last_runs, *runs);
+        if (!before) continue;
+        runs_.run_ns += runs->run_ns - std::min(runs->run_ns, before->run_ns);
+        runs_.runs += runs->runs - std::min(runs->runs, before->runs);
+    }
+    const double allowed_ns =
+        first_allowance_ns + most_share_of_runs * static_cast<double>(runs_.run_ns);
+    is_too_dear_ = price_of_run_ns * static_cast<double>(runs_.runs) > allowed_ns;
+}
+
+void ProgramClock::forget_ended(const ProcessTree& processes, Clock::time_point now) {
+    for (auto it = processes_.begin(); it != processes_.end();) {
+        const bool lives = processes.processes().contains(it->first);
+        if (!lives) take(it->first, it->second, now);
+        it = lives ? std::next(it) : processes_.erase(it);
+    }
+}
+
+void ProgramClock::end(Clock::time_point now) {
+    for (auto& [number, process] : processes_) take(number, process, now);
+    processes_.clear();
+    next_take_ = now + longest_interval;
+}
+
+bool ProgramClock::may_open(Clock::time_point now) {
+    if (openings_at_ == Clock::time_point{}) openings_ = most_openings;
+    const double seconds = std::chrono::duration<double>(now - openings_at_).count();
+    openings_ = std::min(most_openings, openings_ + seconds * most_openings);
+    openings_at_ = now;
+    if (openings_ < 1) return false;
+    --openings_;
+    return true;
+}
+
+// A thread that cannot be watched is tried again at each look: threads end, and make room.
+void ProgramClock::watch_new(Process& process, const Target& target, Clock::time_point now) {
+    process.pid = target.pid();
+    process.exec_count = target.exec_count();
+    process.thread_count = target.thread_count();
+    std::erase_if(process.threads,
+                  [&](const auto& entry) { return !target.has_thread(entry.first); });
+    std::uint64_t left_out = 0;
+    for (const pid_t tid : target.thread_ids()) {
+        if (process.threads.contains(tid)) continue;
+        auto clock = may_open(now) ? TaskClock::open(tid, period)
+                                   : Error{ErrorCode::interrupted, 0, "too many new threads"};
+        if (clock) {
+            process.threads.emplace(tid, Watched{std::move(*clock)});
+            has_opened_ = true;
+        } else if (clock.error().code != ErrorCode::gone) {
+            ++left_out;
+            if (!has_opened_ && clock.error().code != ErrorCode::interrupted)
+                refusal_ = clock.error().message;
+        }
+    }
+    threads_left_out_ = std::max(threads_left_out_, left_out);
+}
+
+void ProgramClock::take(std::uint64_t number, Process& process, Clock::time_point now) {
+    process.take_interval =
+        std::clamp<Clock::duration>(2 * process.take_interval, first_interval, longest_interval);
+    process.next_take = now + process.take_interval;
+    for (auto& [tid, watched] : process.threads) {
+        watched.clock.take([&, id = tid](GuestAddress at) { note(number, process, id, at, now); });
+        lost_ += watched.clock.lost() - std::exchange(watched.lost, watched.clock.lost());
+    }
+}
+
+// The mappings of a process that has ended stay as they were last read.
+void ProgramClock::note(std::uint64_t number, Process& process, pid_t tid, GuestAddress at,
+                        Clock::time_point now) {
+    const auto is_code = [](const Mapping* mapping) { return mapping && mapping->executable; };
+    const auto* code = process.map.find(at);
+    const auto age = now - process.map_read;
+    if (age > longest_map_age || (!is_code(code) && age > Clock::duration{})) {
+        auto map = read_memory_map(process.pid);
+        if (map && !map->mappings().empty()) process.map = std::move(*map);
+        process.map_read = now;
+        code = process.map.find(at);
+    }
+    if (!is_code(code)) {
+        ++lost_;
+        return;
+    }
+    const auto view = number == 0 ? std::nullopt : std::optional(CodeView::of(process.pid));
+    const auto location = modules_.locate(code, at, view ? &*view : nullptr);
+    if (ticks_.size() >= most_code_places && !ticks_.contains(location)) {
+        ++lost_;
+        return;
+    }
+    ++ticks_[location];
+    note_thread(process.pid, tid);
+}
+
+void ProgramClock::note_thread(pid_t pid, pid_t tid) {
+    const std::pair id(pid, tid);
+    const bool has_room = by_thread_.size() < ThreadTable::max_threads || by_thread_.contains(id);
+    auto& thread = by_thread_[has_room ? id : std::pair(pid, pid_t{0})];
+    ++thread.ticks;
+    // A thread may change its name; most do so when they begin.
+    if (!has_room || !std::has_single_bit(thread.ticks)) return;
+    if (const auto name = read_thread_name(pid, tid)) thread.name = *name;
+}
+
+void ProgramClock::fill(Profile& profile) const {
+    if (is_too_dear_)
+        profile.notes.emplace_back(
+            "the kernel's clock of processor time was given up: threads are given a processor so "
+            "often that it would cost them too much; times are those of samples");
+    if (!has_opened_ || is_too_dear_) return;
+    const auto ns = [](std::uint64_t ticks) {
+        return ticks * static_cast<std::uint64_t>(period.count());
+    };
+    auto& counters = profile.sampling.counters;
+    counters["clock_ticks_lost"] = lost_;
+    counters["clock_threads_left_out"] = threads_left_out_;
+    for (const auto& [at, ticks] : ticks_) {
+        counters["clock_ticks"] += ticks;
+        profile.clock.push_back({at, ticks, ns(ticks)});
+    }
+    join_and_sort(profile.clock);
+    std::map<std::pair<std::int64_t, std::int64_t>, std::size_t> rows;
+    for (std::size_t i = 0; i < profile.threads.size(); ++i)
+        rows[{profile.threads[i].pid, profile.threads[i].tid}] = i;
+    for (const auto& [id, thread] : by_thread_) {
+        const auto [row, is_new] = rows.try_emplace(id, profile.threads.size());
+        if (is_new) profile.threads.push_back({.pid = id.first, .tid = id.second});
+        auto& of_profile = profile.threads[row->second];
+        // One of the two may have asked when the thread was gone.
+        if (of_profile.name.empty()) of_profile.name = thread.name;
+        of_profile.time_ns = ns(thread.ticks);
+    }
+    join_and_sort(profile.threads);
+}
+
+}  // namespace shadowprof

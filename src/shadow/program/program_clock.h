@@ -1,0 +1,103 @@
+// Where the threads of a run are each time that they have used up some milliseconds of processor
+// time, as the kernel notes it (ptrace/proc/task_clock.h). It sees many times as many moments as
+// there are samples, and so tells functions' and lines' shares of the time far more closely; but of
+// what was executed it knows nothing.
+//
+// Threads that live for less than a period have no ticks, and those that end before they are
+// noticed none either.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "base/memory_map.h"
+#include "profile/code/module_table.h"
+#include "profile/profile.h"
+#include "ptrace/proc/proc.h"
+#include "ptrace/proc/task_clock.h"
+#include "shadow/program/process_tree.h"
+
+namespace shadowprof {
+
+class ProgramClock {
+  public:
+    using Clock = std::chrono::steady_clock;
+
+    // A thread has a tick each time that it has used so much processor time. As far as that can be,
+    // it is no multiple of what programs do in rounds. A tick takes up to 12.4 us, in virtual
+    // machines (bench/task_clock.cc): 0.08% of the time.
+    static constexpr std::chrono::nanoseconds period{14'987'003};
+    // The kernel sets a timer whenever a thread is given a processor. That takes up to so long, ...
+    static constexpr double price_of_run_ns = 3'500;
+    // ... and may take this part of the threads' time, beyond some at first.
+    static constexpr double most_share_of_runs = 0.0011;
+    static constexpr double first_allowance_ns = 5e6;
+
+    // `modules` must outlive it.
+    explicit ProgramClock(ModuleTable& modules) : modules_(modules) {}
+
+    // Begins to watch threads that are new, and takes what has ticked now and then. To be called
+    // often: it takes no time where there is nothing to do.
+    void update(const ProcessTree& processes, Clock::time_point now);
+    // When update() has something to do again, unless a thread or a process begins before.
+    Clock::time_point next_take() const {
+        return refusal_.empty() ? next_take_ : Clock::time_point::max();
+    }
+    // Takes the rest. No thread is watched until the next update().
+    void end(Clock::time_point now);
+
+    // Adds the ticks so far, their time by thread, and counters.
+    void fill(Profile& profile) const;
+
+  private:
+    struct Watched {
+        TaskClock clock;
+        std::uint64_t lost = 0;  // that were counted
+        std::optional<ThreadRuns> last_runs = {};
+    };
+    struct Process {
+        pid_t pid = 0;
+        std::uint64_t exec_count = 0;
+        std::size_t thread_count = 0;  // at the last look
+        std::map<pid_t, Watched> threads;
+        MemoryMap map;
+        Clock::time_point map_read;
+        pid_t last_looked = 0;  // the thread whose runs were looked at last
+        Clock::duration take_interval{};
+        Clock::time_point next_take;
+    };
+    struct ThreadTicks {
+        std::string name;
+        std::uint64_t ticks = 0;
+    };
+
+    void forget_ended(const ProcessTree& processes, Clock::time_point now);
+    void watch_new(Process& process, const Target& target, Clock::time_point now);
+    void look_at_runs(Process& process);
+    bool may_open(Clock::time_point now);
+    void take(std::uint64_t number, Process& process, Clock::time_point now);
+    void note(std::uint64_t number, Process& process, pid_t tid, GuestAddress at,
+              Clock::time_point now);
+    void note_thread(pid_t pid, pid_t tid);
+
+    ModuleTable& modules_;
+    std::map<std::uint64_t, Process> processes_;
+    std::map<CodeLocation, std::uint64_t> ticks_;
+    std::map<std::pair<pid_t, pid_t>, ThreadTicks> by_thread_;
+    std::uint64_t lost_ = 0;              // there was no room for them, or nobody knows whose
+    std::uint64_t threads_left_out_ = 0;  // too many at once, or the kernel refused
+    std::string refusal_;                 // why there is no clock at all
+    ThreadRuns runs_;                     // that were seen
+    bool is_too_dear_ = false;
+    bool has_opened_ = false;
+    double openings_ = 0;  // that may be done now
+    Clock::time_point openings_at_;
+    Clock::time_point next_take_;
+};
+
+}  // namespace shadowprof

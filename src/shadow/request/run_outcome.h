@@ -1,0 +1,16 @@
+// What a run leaves.
+#pragma once
+
+#include <vector>
+
+#include "base/files/fd.h"
+#include "profile/profile.h"
+
+namespace shadowprof {
+
+struct RunOutcome {
+    Profile profile;  // run.exit_status or run.exit_signal say how the target ended, if it did
+    std::vector<UniqueFd> files;  // of profile.modules, see ModuleTable::take_files()
+};
+
+}  // namespace shadowprof

@@ -1,0 +1,113 @@
+// Counting windows inside samples: what lies between them is executed and not counted.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "profile/flow/event_bursts.h"
+#include "profile/kinds/profile_kinds.h"
+
+namespace shadowprof {
+
+struct WindowOptions {
+    BurstPlan plan;                      // of edges, paths and calls, where they are collected
+    std::uint64_t value_length = 0;      // in events, about; 0: values are not collected
+    std::uint64_t reference_length = 0;  // the same of hazards, address patterns, streams
+    std::uint64_t value_every = 0;       // events between bursts of values; 0: plan.every
+    std::uint64_t reference_every = 0;   // the same
+
+    std::uint64_t between_values() const { return value_every == 0 ? plan.every : value_every; }
+    std::uint64_t between_references() const {
+        return reference_every == 0 ? plan.every : reference_every;
+    }
+
+    friend bool operator==(const WindowOptions&, const WindowOptions&) = default;
+};
+
+// A kind of profile that counts in such windows, by its number. Hazards and streams are of the same
+// references, and so of the same windows.
+enum class BurstedKind : std::uint8_t { edge, path, call, value, hazard, stream };
+inline constexpr std::size_t bursted_kinds = 6;
+
+struct BurstedRow {
+    std::string_view name;
+    ProfileKinds kind;
+    ProfileKinds same_windows;  // if one of these is collected, there are windows of the kind
+    std::uint64_t usual_length;
+    // In `windows`: its length, and the events between its own windows.
+    std::uint64_t& (*length)(WindowOptions& windows);
+    std::uint64_t& (*own_every)(WindowOptions& windows);
+    TracedBursts (*counted)(const BurstCounts& counts);
+};
+
+// The kinds whose references are traced.
+inline constexpr ProfileKinds reference_kinds = ProfileKinds::of<HazardList, StreamList>();
+
+namespace bursted {
+
+template <typename Kind, BurstKind planned>
+constexpr BurstedRow planned_row(std::uint64_t usual_length) {
+    constexpr auto kind = ProfileKinds::of<Kind>();
+    return {Kind::option.word,
+            kind,
+            kind,
+            usual_length,
+            [](WindowOptions& w) -> std::uint64_t& { return w.plan.lengths[planned]; },
+            [](WindowOptions& w) -> std::uint64_t& { return w.plan.own_every[planned]; },
+            [](const BurstCounts& c) {
+                return TracedBursts{c.begun[planned], c.events_on[planned]};
+            }};
+}
+
+template <typename Kind>
+constexpr BurstedRow reference_row(std::uint64_t usual_length) {
+    return {Kind::option.word,
+            ProfileKinds::of<Kind>(),
+            reference_kinds,
+            usual_length,
+            [](WindowOptions& w) -> std::uint64_t& { return w.reference_length; },
+            [](WindowOptions& w) -> std::uint64_t& { return w.reference_every; },
+            [](const BurstCounts& c) { return c.references; }};
+}
+
+constexpr BurstedRow value_row(std::uint64_t usual_length) {
+    constexpr auto kind = ProfileKinds::of<ValueList>();
+    return {ValueList::option.word,
+            kind,
+            kind,
+            usual_length,
+            [](WindowOptions& w) -> std::uint64_t& { return w.value_length; },
+            [](WindowOptions& w) -> std::uint64_t& { return w.value_every; },
+            [](const BurstCounts& c) { return c.values; }};
+}
+
+}  // namespace bursted
+
+// By BurstedKind. Streams come later than hazards: where there are both, theirs is the length.
+inline constexpr std::array<BurstedRow, bursted_kinds> bursted_rows = {
+    bursted::planned_row<EdgeList, BurstKind::edge>(1),
+    bursted::planned_row<PathList, BurstKind::path>(1),
+    bursted::planned_row<CallList, BurstKind::call>(1),
+    bursted::value_row(10),
+    bursted::reference_row<HazardList>(100),
+    bursted::reference_row<StreamList>(1000)};
+
+constexpr const BurstedRow& row_of(BurstedKind kind) {
+    return bursted_rows[static_cast<std::size_t>(kind)];
+}
+static_assert(row_of(BurstedKind::edge).name == EdgeList::option.word);
+static_assert(row_of(BurstedKind::path).name == PathList::option.word);
+static_assert(row_of(BurstedKind::call).name == CallList::option.word);
+static_assert(row_of(BurstedKind::value).name == ValueList::option.word);
+static_assert(row_of(BurstedKind::hazard).name == HazardList::option.word);
+static_assert(row_of(BurstedKind::stream).name == StreamList::option.word);
+
+// Those of `windows` that are of `kinds`: others are never on.
+inline WindowOptions only(WindowOptions windows, const ProfileKinds& kinds) {
+    for (const BurstedRow& row : bursted_rows)
+        if (!kinds.has_any_of(row.same_windows)) row.length(windows) = 0;
+    return windows;
+}
+
+}  // namespace shadowprof

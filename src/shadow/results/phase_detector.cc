@@ -1,0 +1,114 @@
+#include "shadow/results/phase_detector.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+namespace shadowprof {
+namespace {
+
+// Manhattan distances are between 0 and 2. Vectors that are farther from each other than chance
+// explains, by as much as this, are of different phases.
+constexpr double least_difference = 0.35;
+// Records are not alike: their number is as good as so many that are, divided by this.
+constexpr double unlikeness = 2;
+constexpr double certainty = 3;  // standard deviations
+// Fewer looks tell nothing.
+constexpr std::uint32_t least_looks = 16;
+constexpr std::size_t most_phases = 32;
+// A phase is new until it has so many samples.
+constexpr std::uint64_t new_samples = 8;
+// Samples of another phase in a row that make a change: one may be an exception.
+constexpr std::uint64_t samples_of_change = 2;
+// What has been the same for the first number of samples is worth less, for the second, least.
+constexpr std::uint64_t stable_after = 32, stablest_after = 128;
+
+}  // namespace
+
+// By how much they are farther apart than samples of one phase would be: of n looks, the share of a
+// bucket has a variance of p (1 - p) / n, and the absolute value of what is normal has a mean of
+// sqrt(2 / pi) and a variance of 1 - 2 / pi standard deviations.
+double PhaseDetector::excess_distance(const Phase& phase, const Shares& shares, double looks) {
+    const double scale = unlikeness * (1 / looks + 1 / phase.looks);
+    double distance = 0, deviations = 0, variances = 0;
+    for (std::size_t i = 0; i < shares.size(); ++i) {
+        distance += std::abs(phase.shares[i] - shares[i]);
+        const double share =
+            (phase.shares[i] * phase.looks + shares[i] * looks) / (phase.looks + looks);
+        const double variance = scale * share * (1 - share);
+        deviations += std::sqrt(variance);
+        variances += variance;
+    }
+    constexpr double mean = 2 / std::numbers::pi;
+    return distance - std::sqrt(mean) * deviations - certainty * std::sqrt((1 - mean) * variances);
+}
+
+// The nearest phase, which learns from the sample, or a new one.
+std::size_t PhaseDetector::find_phase(const Shares& shares, double looks) {
+    std::size_t nearest = 0;
+    double least = least_difference;
+    bool found = false;
+    for (std::size_t i = 0; i < phases_.size(); ++i) {
+        const double excess = excess_distance(phases_[i], shares, looks);
+        if (excess >= least) continue;
+        least = excess;
+        nearest = i;
+        found = true;
+    }
+    if (!found) {
+        if (phases_.size() < most_phases) {
+            nearest = phases_.size();
+            phases_.emplace_back();
+        } else {
+            nearest = static_cast<std::size_t>(
+                std::ranges::min_element(phases_, {}, &Phase::last_sample) - phases_.begin());
+            phases_[nearest] = {};
+        }
+    }
+    Phase& phase = phases_[nearest];
+    const double part = looks / (phase.looks + looks);
+    for (std::size_t i = 0; i < shares.size(); ++i)
+        phase.shares[i] += part * (shares[i] - phase.shares[i]);
+    phase.looks += looks;
+    ++phase.samples;
+    phase.last_sample = samples_;
+    return nearest;
+}
+
+void PhaseDetector::note(std::size_t phase) {
+    candidate_samples_ = phase == candidate_ ? candidate_samples_ + 1 : 1;
+    candidate_ = phase;
+    ++stable_samples_;
+    if (samples_ == 1) current_ = phase;
+    if (phase == current_ || candidate_samples_ < samples_of_change) return;
+    current_ = phase;
+    stable_samples_ = candidate_samples_;
+    ++changes_;
+}
+
+double PhaseDetector::density_in(const Phase& phase) const {
+    if (phase.samples < new_samples) return densest;
+    if (stable_samples_ <= stable_after) return 1;
+    const double stable =
+        static_cast<double>(std::min(stable_samples_, stablest_after) - stable_after) /
+        static_cast<double>(stablest_after - stable_after);
+    return 1 - stable * (1 - sparsest);
+}
+
+PhaseState PhaseDetector::state() const {
+    if (phases_.empty()) return PhaseState::known;
+    if (phases_[current_].samples < new_samples) return PhaseState::is_new;
+    return phases_[candidate_].samples < new_samples ? PhaseState::doubtful : PhaseState::known;
+}
+
+double PhaseDetector::on_sample(const BlockVector& blocks) {
+    const auto& instructions = blocks.instructions;
+    if (BlockVector::sum(instructions) == 0 || blocks.looks < least_looks) return density_;
+    ++samples_;
+    const auto phase =
+        find_phase(BlockVector::shares_of(instructions), static_cast<double>(blocks.looks));
+    note(phase);
+    return density_ = density_in(phases_[phase]);
+}
+
+}  // namespace shadowprof

@@ -1,0 +1,60 @@
+// Notices when a program does something else than before: what samples executed, as basic-block
+// vectors, is compared with the phases met so far. New ones are worth more samples, and what has
+// been the same for long is worth fewer.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "profile/code/block_vector.h"
+
+namespace shadowprof {
+
+// Where the program is, by its last samples.
+enum class PhaseState : std::uint8_t {
+    known,     // in a phase that has had some samples; or there are too few looks to tell phases
+    doubtful,  // the last sample was of another one, which has had few
+    is_new,    // in a phase that has had few samples
+};
+
+class PhaseDetector {
+  public:
+    // Density, relative to the mean: from sparsest to densest.
+    static constexpr double sparsest = 0.5, densest = 2;
+
+    // A sample has executed this, the next one in time. Returns density().
+    double on_sample(const BlockVector& blocks);
+
+    // How much denser (above 1) or sparser than on average samples should be from now on.
+    double density() const { return density_; }
+    // How often one phase followed another, each for some samples at least.
+    std::uint64_t changes() const { return changes_; }
+    std::size_t phases() const { return phases_.size(); }
+    PhaseState state() const;
+
+  private:
+    using Shares = BlockVector::Shares;
+    struct Phase {
+        Shares shares{};  // the mean of its samples
+        double looks = 0;
+        std::uint64_t samples = 0;
+        std::uint64_t last_sample = 0;  // its number
+    };
+
+    static double excess_distance(const Phase& phase, const Shares& shares, double looks);
+    std::size_t find_phase(const Shares& shares, double looks);
+    void note(std::size_t phase);
+    double density_in(const Phase& phase) const;
+
+    std::vector<Phase> phases_;
+    std::size_t current_ = 0;    // the phase that the program is in
+    std::size_t candidate_ = 0;  // the last sample's
+    std::uint64_t candidate_samples_ = 0;
+    std::uint64_t stable_samples_ = 0;  // since the last change
+    std::uint64_t samples_ = 0;
+    std::uint64_t changes_ = 0;
+    double density_ = 1;
+};
+
+}  // namespace shadowprof

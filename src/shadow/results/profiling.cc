@@ -1,0 +1,175 @@
+#include "shadow/results/profiling.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "base/cpu_time.h"
+#include "profile/kinds/values/invariance.h"
+#include "shadow/program/host.h"
+
+namespace shadowprof {
+namespace {
+
+// The processor time of this process and its workers.
+double profiler_cpu_seconds(const Profile& profile) {
+    const auto& counters = profile.sampling.counters;
+    const auto workers = counters.find("worker_cpu_ns");
+    return cpu_seconds(RUSAGE_SELF) +
+           (workers == counters.end() ? 0 : static_cast<double>(workers->second) / 1e9);
+}
+
+void set_exit(RunInfo& run, const WaitStatus& end) {
+    if (end.kind() == WaitStatus::Kind::killed)
+        run.exit_signal = end.signal();
+    else
+        run.exit_status = end.exit_code();
+}
+
+// Takes out what was not asked for. The usual kinds come from one trace and cost nothing to have,
+// so a note says which of them were not.
+void keep_wanted(const ProfileKinds& kinds, Profile& profile) {
+    for_each_kind_on_request([&]<typename Kind>() {
+        if constexpr (CollectedKind<Kind>) {
+            if (kinds.has<Kind>()) return;
+            Kind::of(profile).clear();
+            if (Kind::option.is_usual)
+                profile.notes.push_back(
+                    fmt::format("{} profiles were not asked for", Kind::option.word));
+        }
+    });
+    for_each_kind([&]<typename Kind>() {
+        if constexpr (requires { typename Kind::CollectedWith; })
+            if (!kinds.has<typename Kind::CollectedWith>()) Kind::of(profile).clear();
+    });
+}
+
+// The settings that the run began with, and what was counted by them.
+BurstStats burst_stats(WindowOptions windows, const ProfileKinds& kinds,
+                       const BurstCounts& counts) {
+    BurstStats stats{.every = windows.plan.every,
+                     .events = std::string(name(windows.plan.events)),
+                     .lengths = {},
+                     .events_counted = counts.events,
+                     .bursts = counts.bursts + counts.values.bursts + counts.references.bursts,
+                     .events_in_bursts = {}};
+    for (const BurstedRow& row : bursted_rows) {
+        if (!kinds.has_all(row.kind)) continue;
+        const std::string kind(row.name);
+        stats.lengths[kind] = row.length(windows);
+        if (const auto every = row.own_every(windows); every != 0) stats.own_every[kind] = every;
+        const TracedBursts counted = row.counted(counts);
+        stats.bursts_by_kind[kind] = counted.bursts;
+        stats.events_in_bursts[kind] = counted.events;
+    }
+    return stats;
+}
+
+ProbeRequest request_of(const std::vector<std::string>& texts, ProbePlaces* places) {
+    auto probes = ProbeSet::parse(texts);
+    return {texts, probes ? std::move(*probes) : ProbeSet(), places};
+}
+
+std::uint64_t seed_from_clock() {
+    return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+}
+
+// The clock is of all threads. Who waits for convergence asks for errors all the time.
+bool weighs_by_clock(const RunOptions& options) {
+    return options.mode != SamplingMode::exact && options.task_clock && !options.windows &&
+           options.threads == ThreadScope::all && !options.until_converged_percent;
+}
+
+}  // namespace
+
+Profiling::Profiling(const RunOptions& options, SymbolAccess symbols)
+    : options_(options),
+      seed_(options.seed ? *options.seed : seed_from_clock()),
+      probes_(request_of(options.probes, symbols.places)),
+      collected_({.values = options.profiles.has<ValueList>(),
+                  .tnv = options.verbose,
+                  .seed = seed_,
+                  .are_samples = options.mode != SamplingMode::exact,
+                  .weighs_by_clock = weighs_by_clock(options),
+                  .references = options.profiles.has<HazardList>()
+                                    ? std::optional(reorder_window(host_processor()))
+                                    : std::nullopt,
+                  .streams = options.profiles.has<StreamList>() ? std::optional(options.streams)
+                                                                : std::nullopt,
+                  .value_callers = options.profiles.has<ValueList>() ? options.value_callers : 0,
+                  .probes = probes_.probes,
+                  .system_calls = options.profiles.has<SystemCallList>(),
+                  .functions = symbols.functions},
+                 modules_) {}
+
+void Profiling::begin(const Target& target, std::vector<std::string> command) {
+    auto& run = outcome_.profile.run;
+    run.command = std::move(command);
+    run.pid = target.pid();
+    run.started = rfc3339_now();
+    run.seed = seed_;
+    describe_host(run);
+    modules_.look_through(target.pid());
+}
+
+void Profiling::add_bursts(Profile& profile) {
+    if (!options_.windows) return;
+    profile.sampling.bursts =
+        burst_stats(*options_.windows, options_.profiles, collected_.burst_counts());
+}
+
+// Before the scale is known no sample has finished. What is collected already comes with the next
+// phase: it could not be scaled as that will be.
+Profile Profiling::complete(SampledSoFar sampled, DumpPart part) {
+    Profile profile = std::move(sampled.profile);
+    if (part == DumpPart::whole || sampled.scale)
+        add_collected(profile, part);
+    else
+        profile.probes.clear();
+    profile.modules = modules_.modules();
+    add_bursts(profile);
+    const double seconds = profile.run.seconds;
+    profile.run = outcome_.profile.run;
+    profile.run.seconds = seconds;
+    profile.overhead.profiler_cpu_seconds = profiler_cpu_seconds(profile);
+    return profile;
+}
+
+// To a profile that has what is known of the run beside that.
+void Profiling::add_collected(Profile& profile, DumpPart part) {
+    const auto probed = std::exchange(profile.probes, {});
+    if (part == DumpPart::whole)
+        collected_.fill(profile);
+    else
+        collected_.fill_at_end_of_phase(profile);
+    for (std::size_t i = 0; i < std::min(probed.size(), profile.probes.size()); ++i)
+        add(profile.probes[i], probed[i]);
+}
+
+RunOutcome Profiling::outcome_so_far(Profile profile) {
+    state_invariance(profile);
+    keep_wanted(options_.profiles, profile);
+    return {std::move(profile), modules_.copy_files()};
+}
+
+void Profiling::note_end(const Target& target) {
+    if (target.end()) set_exit(outcome_.profile.run, *target.end());
+}
+
+void Profiling::end(const Target& target, const std::function<void(Profile&)>& fill) {
+    note_end(target);
+    fill(outcome_.profile);
+    add_collected(outcome_.profile, DumpPart::whole);
+    add_bursts(outcome_.profile);
+    state_invariance(outcome_.profile);
+    outcome_.files = modules_.take_files();
+}
+
+RunOutcome Profiling::take_outcome() {
+    auto& profile = outcome_.profile;
+    keep_wanted(options_.profiles, profile);
+    profile.overhead.profiler_cpu_seconds = profiler_cpu_seconds(profile);
+    return std::move(outcome_);
+}
+
+}  // namespace shadowprof

@@ -1,0 +1,90 @@
+// Live samples: the process stands still while what it does next is emulated from its own memory.
+// What can be done before the stop, or after it, is done there.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "shadow/request/shadow_policy.h"
+#include "shadow/sampler/sample_source.h"
+#include "shadow/schedule/sample_design.h"
+#include "shadow/schedule/sampling_costs.h"
+
+namespace shadowprof {
+
+// What is known before the stop.
+struct LivePlan {
+    SampleRunner::Lease runner;
+    SampleJob job;  // with the mappings and the memory, unless the mappings change too often
+};
+
+// What is left after the stop.
+struct LiveShot {
+    std::optional<SampleRunner::Lease> runner = {};  // no emulation was begun
+    std::optional<SampleRunner::LiveRun> run = {};
+    std::optional<WindowWatch> window = {};       // that began with it
+    std::shared_ptr<const Urgency> urgency = {};  // until the window's end
+    bool was_stopped = true;
+    bool observed = false;                                  // where the threads are, and no more
+    bool later = false;                                     // SampleTaken::Kind::later
+    std::chrono::steady_clock::time_point not_before = {};  // where it is
+    bool valid = true;                                      // the mappings were as planned
+    std::optional<std::string> maps_now = {};               // where not
+    bool cut = false;                                       // by the time
+    std::optional<Error> refusal = {};
+};
+
+class LiveSamples final : public SampleInSteps<LivePlan, LiveShot> {
+  public:
+    // All must outlive it.
+    LiveSamples(const RunOptions& options, SampleDesign& design, SamplingCosts& costs,
+                ShadowPolicy& policy, const ProbeRequest* probes);
+
+    double expected_cost_seconds(const SampledProcess& process) const override {
+        return process.kinds.expected_cost_seconds(SampleKind::live);
+    }
+    void on_step(SampleRunner& runner) override;
+    std::chrono::nanoseconds on_finished(SampleRunner& runner, const SampleReport& report,
+                                         SampledProcess* process) override;
+    void fill(Profile&) const override {}
+
+    // In place of a shadow sample whose fork was refused in its stop: emulates in the same stop.
+    // `job` has its threads and no snapshot.
+    LiveShot take_in(ScopedStop& stop, SampledProcess& process, SampleRunner::Lease runner,
+                     SampleJob job);
+    // After that stop, whose cost is accounted for.
+    Result<SampleTaken> finish(SampledProcess& process, LiveShot shot);
+
+    // The first live sample needs no look at the process to translate ahead.
+    void skip_first_look() { has_looked_ = true; }
+
+  private:
+    using Clock = std::chrono::steady_clock;
+
+    Result<Planned> plan_steps(SampledProcess& process, SampleOrder order) override;
+    LiveShot take(SampledProcess& process, LivePlan plan) override;
+    Result<SampleTaken> settle(SampledProcess& process, LiveShot shot) override;
+    Result<SampleJob> plan_job(SampledProcess& process, const SampleShare& share);
+    Result<LiveShot> take_in_time(SampledProcess& process, LivePlan& plan, bool& was_stopped);
+    LiveShot observe(ScopedStop& stop, LivePlan& plan);
+    Result<SampleJob> complete(ScopedStop& stop, SampleJob job, Clock::time_point until);
+    bool wants_window(SampledProcess& process, const SampleJob& job) const;
+    std::optional<WindowWatch> begin_window(SampledProcess& process,
+                                            const SampleRunner::LiveRun& run);
+    static void note_window(SampledProcess& process, const SampleReport& report);
+    std::chrono::nanoseconds find_end(SampledProcess& process, LiveShot& shot);
+    std::chrono::nanoseconds usable_time(std::size_t threads) const;
+
+    const RunOptions& options_;
+    SampleDesign& design_;
+    SamplingCosts& costs_;
+    ShadowPolicy& policy_;
+    const ProbeRequest* probes_;
+    const std::chrono::nanoseconds limit_;  // of a stop
+    StateRoom room_;                        // of the window
+    bool has_looked_ = false;               // where the threads are, before the first sample
+};
+
+}  // namespace shadowprof

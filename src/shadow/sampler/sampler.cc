@@ -1,0 +1,284 @@
+#include "shadow/sampler/sampler.h"
+
+#include <poll.h>
+#include <sys/signalfd.h>
+
+#include <algorithm>
+#include <csignal>
+
+#include "base/clock.h"
+#include "base/files/readable.h"
+
+namespace shadowprof {
+namespace {
+
+using std::chrono::duration;
+using std::chrono::milliseconds;
+
+// How long samples may go on after the target's end.
+constexpr milliseconds drain_limit{5000};
+// The same when the user wants an end.
+constexpr milliseconds hurried_limit{1000};
+constexpr milliseconds longest_sleep{250};
+constexpr milliseconds least_sleep{1};
+// A target whose system calls are watched may make the next one before the last status is dealt
+// with. After so many, it is looked what else there is to do.
+constexpr int most_statuses_in_a_row = 64;
+
+SampleSchedule::Pace pace_of(const RunOptions& options, const SamplingCosts& costs) {
+    SampleSchedule::Pace pace{
+        .load = options.load.value_or(default_load), .cost_share = costs.share(), .period = {}};
+    if (options.live_timing) pace.period = options.live_timing->period;
+    return pace;
+}
+
+}  // namespace
+
+Sampler::Sampler(const RunOptions& options, std::uint64_t seed, WaitHub& hub, ModuleTable& modules,
+                 const ProcessProfile& profile, const ProbeRequest* probes)
+    : options_(options),
+      hub_(hub),
+      settings_(options.windows, options.profiles),
+      costs_(options_, hub),
+      design_(options_, settings_, seed),
+      schedule_(pace_of(options, costs_), design_.random()()),
+      results_(profile, options.until_converged_percent),
+      policy_(options.mode),
+      live_(options_, design_, costs_, policy_, probes),
+      shadows_(options_, design_, costs_, results_, schedule_, policy_, recorder_, live_),
+      sources_{&live_, &shadows_},
+      choice_(options_, costs_, shadows_, live_) {
+    if (options_.task_clock) clock_.emplace(modules);
+}
+
+Result<std::unique_ptr<Sampler>> Sampler::create(const RunOptions& options, std::uint64_t seed,
+                                                 WaitHub& hub, ModuleTable& modules,
+                                                 ProcessProfile& profile,
+                                                 const ProbeRequest* probes) {
+    std::unique_ptr<Sampler> sampler(new Sampler(options, seed, hub, modules, profile, probes));
+    sigset_t children;
+    sigemptyset(&children);
+    sigaddset(&children, SIGCHLD);
+    sampler->child_signals_.reset(signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK));
+    if (!sampler->child_signals_) return errno_error("signalfd");
+    TRY_ASSIGN(sampler->runners_,
+               RunnerPool::create(hub, modules, profile, probes, sampler->most_runners()));
+    return sampler;
+}
+
+// Live samples are short, and what is translated is in one worker.
+std::size_t Sampler::most_runners() const {
+    return options_.mode == SamplingMode::live ? 1 : schedule_.max_active();
+}
+
+void Sampler::measure_beside(std::unique_ptr<SampleSource> source) {
+    beside_ = std::move(source);
+    choice_.set_beside(beside_.get());
+    sources_.push_back(beside_.get());
+}
+
+void Sampler::drop_if(const std::function<bool(std::uint64_t process)>& condition) {
+    for (auto* source : sources_) source->drop_if(condition);
+}
+
+Result<void> Sampler::run(Target& target, const ProgressListener& on_progress,
+                          const SamplingEnd& end) {
+    begin_ = Clock::now();
+    processes_.emplace(hub_, target, begin_);
+    schedule_.begin(begin_ + options_.delay);
+    costs_.begin(begin_ + options_.delay);
+    results_.begin(begin_);
+    processes_->watch_syscalls(&recorder_);
+    auto result = loop(target, on_progress, end);
+    drop_plan();
+    stop_looking();
+    runners_->stop_preparing();
+    processes_->watch_syscalls(nullptr);
+    end_ = Clock::now();
+    if (clock_) clock_->end(*end_);
+    take_syscall_stops();
+    if (give_up_) drop_if([](auto) { return true; });
+    return result;
+}
+
+Result<void> Sampler::loop(Target& target, const ProgressListener& on_progress,
+                           const SamplingEnd& end) {
+    auto next_progress = begin_ + progress_period;
+    while (true) {
+        const bool has_more = !take_statuses();
+        take_runner_events();
+        if (target.end()) return {};
+        TRY(detach_unsupported());
+        const auto now = Clock::now();
+        take_commands(now);
+        check_for_end(end, now);
+        read_clock(now);
+        if (give_up_) stop_looking();
+        if (give_up_ && (!runners_->is_busy() || nothing_to_sample_ || now >= *give_up_)) return {};
+        if (look(now)) continue;
+        if (plan_or_take(now)) continue;
+        if (on_progress && now >= next_progress) {
+            next_progress = now + progress_period;
+            on_progress({duration<double>(now - begin_).count(), results_.samples(),
+                         results_.instructions()});
+        }
+        wait(end, has_more ? Clock::duration{} : sleep_time(now));
+    }
+}
+
+// It is of the time in which samples may be taken.
+void Sampler::read_clock(Clock::time_point now) {
+    if (!clock_) return;
+    const bool is_on =
+        settings_.is_on() && !give_up_ && now >= begin_ + options_.delay && may_take_more(now);
+    if (is_on)
+        clock_->update(*processes_, now);
+    else
+        clock_->end(now);
+}
+
+// For statuses, events of runners, the user's wish for an end, and commands.
+void Sampler::wait(const SamplingEnd& end, Clock::duration longest) {
+    pollfd waiting[] = {{child_signals_.get(), POLLIN, 0},
+                        {runners_->fd(), POLLIN, 0},
+                        {give_up_ ? -1 : end.request_fd, POLLIN, 0},
+                        {control_ ? control_->fd() : -1, POLLIN, 0}};
+    const auto ns = to_ns(longest);
+    const timespec timeout = {static_cast<time_t>(ns / 1'000'000'000),
+                              static_cast<long>(ns % 1'000'000'000)};
+    ppoll(waiting, std::size(waiting), &timeout, nullptr);
+    signalfd_siginfo seen;
+    while (read(child_signals_.get(), &seen, sizeof seen) > 0) {
+    }
+}
+
+Sampler::Clock::duration Sampler::sleep_time(Clock::time_point now) const {
+    const Clock::duration longest =
+        clock_ ? std::clamp<Clock::duration>(clock_->next_take() - now, least_sleep, longest_sleep)
+               : longest_sleep;
+    if (const auto* source = looking())
+        return std::clamp(*source->next_look() - now, Clock::duration{}, longest);
+    if (!may_sample(now)) return longest;
+    const auto shortest = next_ ? Clock::duration{} : Clock::duration(least_sleep);
+    return std::clamp<Clock::duration>(next_step() - now, shortest, longest);
+}
+
+// True if these were all.
+bool Sampler::take_statuses() {
+    bool all = false;
+    for (int i = 0; i < most_statuses_in_a_row && !all; ++i) {
+        // Statuses that are of no target are of workers, whose end their runners notice.
+        const auto event = hub_.poll();
+        if (event) processes_->handle(*event);
+        all = !event;
+    }
+    processes_->update(Clock::now());
+    return all;
+}
+
+// What they execute cannot be sampled.
+Result<void> Sampler::detach_unsupported() {
+    while (auto* process = processes_->find_unsupported()) {
+        const auto number = process->number;
+        results_.add_refusal("a process executed a program that is not for x86-64");
+        drop_if([&](std::uint64_t each) { return each == number; });
+        auto detached = processes_->detach(*process, Clock::now());
+        if (number == 0) TRY(std::move(detached));
+    }
+    nothing_to_sample_ = processes_->has_nothing_to_sample();
+    return {};
+}
+
+Result<void> Sampler::detach(Target::Sleepers sleepers) {
+    detached_ = true;
+    drop_if([](std::uint64_t process) { return process != 0; });
+    return processes_->detach_all(sleepers, Clock::now());
+}
+
+void Sampler::take_commands(Clock::time_point now) {
+    if (!control_) return;
+    const double seconds = duration<double>(now - begin_).count();
+    for (const auto& command : control_->take()) {
+        // What is planned is not what is asked for now.
+        drop_plan();
+        if (command.kind == SamplingCommand::Kind::dump)
+            take_dump_(command.dump, so_far(command.dump.part));
+        else if (settings_.apply(command, seconds, taken_))
+            obey(command, now);
+    }
+}
+
+// What is not asked of the settings when a sample begins.
+void Sampler::obey(const SamplingCommand& command, Clock::time_point now) {
+    if (command.kind == SamplingCommand::Kind::budget) {
+        costs_.set_budget(command.number, now, static_cast<double>(processes_->running()));
+        schedule_.set_cost_share(costs_.share());
+    } else if (command.kind == SamplingCommand::Kind::load) {
+        schedule_.set_load(command.number);
+        runners_->set_most(most_runners());
+    } else if (command.kind == SamplingCommand::Kind::profiles) {
+        choice_.collect(command.profiles);
+    }
+}
+
+void Sampler::check_for_end(const SamplingEnd& end, Clock::time_point now) {
+    const auto by = [this](Clock::time_point limit) {
+        give_up_ = std::min(give_up_.value_or(limit), limit);
+    };
+    if (is_readable(end.request_fd)) by(now + hurried_limit);
+    const bool is_done =
+        nothing_to_sample_ || !may_take_more(now) || results_.has_stayed_converged(now);
+    if (end.with_last_sample && is_done) by(now + drain_limit);
+}
+
+void Sampler::finish() {
+    const auto limit = Clock::now() + drain_limit;
+    while (runners_->is_busy() && Clock::now() < limit) {
+        pollfd waiting = {runners_->fd(), POLLIN, 0};
+        poll(&waiting, 1, 10);
+        if (!detached_) take_statuses();
+        take_runner_events();
+    }
+    drop_if([](auto) { return true; });
+    // Filling the profile can take seconds, and the workers die with this thread: they are reaped
+    // before.
+    for (auto* source : sources_) source->end();
+    runners_->end();
+    // Sources may measure the machine when they fill the profile.
+    meeting_.reset();
+    own_processors_.release();
+}
+
+SampledSoFar Sampler::so_far(DumpPart part) {
+    take_syscall_stops();
+    if (part == DumpPart::phase) results_.fix_scale(end_.has_value());
+    SampledSoFar so_far{{}, results_.fixed_scale()};
+    fill(so_far.profile, end_.value_or(Clock::now()), &SampleSource::fill_so_far);
+    return so_far;
+}
+
+void Sampler::fill(Profile& profile) const {
+    fill(profile, end_.value_or(begin_), &SampleSource::fill);
+}
+
+void Sampler::fill(Profile& profile, Clock::time_point end, FillFromSource fill_from_source) const {
+    const auto seconds = duration<double>(end - begin_).count();
+    results_.fill(profile);
+    if (clock_) clock_->fill(profile);
+    policy_.fill(profile);
+    if (policy_.has_live_samples()) {
+        auto& counters = profile.sampling.counters;
+        costs_.live_samples().fill(counters);
+        counters["prepared_instructions"] = runners_->prepared().instructions;
+        counters["prepare_ns"] = runners_->prepared().nanoseconds;
+    }
+    settings_.fill(profile.sampling);
+    for (const auto* source : sources_) (source->*fill_from_source)(profile);
+    costs_.fill(profile, std::max(seconds, processes_ ? processes_->process_seconds() : 0.0));
+    profile.run.seconds = seconds;
+    if (processes_) processes_->fill(profile, end);
+    results_.scale_processes(profile);
+    results_.fill_notes(profile, taken_);
+}
+
+}  // namespace shadowprof

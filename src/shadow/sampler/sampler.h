@@ -1,0 +1,180 @@
+// Samples a running target until it ends. It says when a sample is taken, and of which process; the
+// kinds of samples say how (SampleSource).
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/files/fd.h"
+#include "base/result.h"
+#include "profile/collect/process_profile.h"
+#include "ptrace/target/target.h"
+#include "shadow/emulation/runner_pool.h"
+#include "shadow/input/input_recorder.h"
+#include "shadow/program/process_tree.h"
+#include "shadow/program/processors.h"
+#include "shadow/program/program_clock.h"
+#include "shadow/request/run_hooks.h"
+#include "shadow/request/run_options.h"
+#include "shadow/request/sampling_control.h"
+#include "shadow/request/shadow_policy.h"
+#include "shadow/results/sample_results.h"
+#include "shadow/sampler/live_samples.h"
+#include "shadow/sampler/shadow_samples.h"
+#include "shadow/sampler/source_choice.h"
+#include "shadow/schedule/sample_design.h"
+#include "shadow/schedule/sample_schedule.h"
+#include "shadow/schedule/sampling_costs.h"
+#include "shadow/schedule/sampling_settings.h"
+
+namespace shadowprof {
+
+// When sampling ends before the target does.
+struct SamplingEnd {
+    int request_fd = -1;  // when this is readable
+    // When the options let no more samples be taken, or the profile has stayed converged.
+    bool with_last_sample = false;
+};
+
+class Sampler {
+  public:
+    using Clock = std::chrono::steady_clock;
+
+    // `modules`, `profile` and `probes` must outlive it; the latter may be null.
+    static Result<std::unique_ptr<Sampler>> create(const RunOptions& options, std::uint64_t seed,
+                                                   WaitHub& hub, ModuleTable& modules,
+                                                   ProcessProfile& profile,
+                                                   const ProbeRequest* probes = nullptr);
+    // Kills and reaps every replica and worker.
+    ~Sampler() = default;
+    Sampler(const Sampler&) = delete;
+    Sampler& operator=(const Sampler&) = delete;
+
+    // Before run(): where commands come from while it runs; null: from nowhere.
+    void obey(SamplingControl* control) { control_ = control; }
+    // Before run(): see SourceChoice::set_beside().
+    void measure_beside(std::unique_ptr<SampleSource> source);
+    // Before run(): who makes profiles that are asked for meanwhile. It must not wait for that.
+    using TakeDump = std::function<void(DumpRequest, SampledSoFar)>;
+    void dump_to(TakeDump take_dump) { take_dump_ = std::move(take_dump); }
+    // For what measures beside it.
+    SamplingCosts& costs() { return costs_; }
+
+    // Samples the target, which runs, until it ends or `end` says so. In the latter case no replica
+    // lives any more. The processes that the target starts are sampled too where their forks are
+    // followed; but it is the end of the target that counts.
+    Result<void> run(Target& target, const ProgressListener& on_progress,
+                     const SamplingEnd& end = {});
+    // Detaches from the target and the processes that it started. The answer is the target's.
+    Result<void> detach(Target::Sleepers sleepers);
+    // Finishes what is left of samples. None is begun.
+    void finish();
+
+    // Adds what was measured to sampling, overhead, syscalls and notes.
+    void fill(Profile& profile) const;
+    // The same of the run so far, for a profile of this part. Does not take long. From the first
+    // phase on the scale of counts stays as it is.
+    SampledSoFar so_far(DumpPart part);
+
+  private:
+    // A sample that was planned ahead of its moment.
+    struct NextSample {
+        SampleSource* source = nullptr;
+        std::optional<std::uint64_t> process = {};  // its number; none: whichever is met
+        std::uint64_t exec_count = 0;
+        double cost_seconds = 0;
+        std::unique_ptr<PlannedSample> planned = {};  // null: no process was awake at the time
+    };
+
+    Sampler(const RunOptions& options, std::uint64_t seed, WaitHub& hub, ModuleTable& modules,
+            const ProcessProfile& profile, const ProbeRequest* probes);
+    // Gives up samples whose replicas live.
+    void drop_if(const std::function<bool(std::uint64_t process)>& condition);
+
+    // The loop: sampler.cc.
+    Result<void> loop(Target& target, const ProgressListener& on_progress, const SamplingEnd& end);
+    void read_clock(Clock::time_point now);
+    void wait(const SamplingEnd& end, Clock::duration longest);
+    Clock::duration sleep_time(Clock::time_point now) const;
+    bool take_statuses();
+    Result<void> detach_unsupported();
+    void take_commands(Clock::time_point now);
+    void obey(const SamplingCommand& command, Clock::time_point now);
+    using FillFromSource = void (SampleSource::*)(Profile& profile) const;
+    void fill(Profile& profile, Clock::time_point end, FillFromSource fill_from_source) const;
+    std::size_t most_runners() const;
+    void check_for_end(const SamplingEnd& end, Clock::time_point now);
+    void take_syscall_stops() { costs_.take_syscall_stops(recorder_.totals()); }
+
+    // What happens to one sample: sampler_step.cc.
+    bool may_take_more(Clock::time_point now) const;
+    bool may_sample(Clock::time_point now) const;
+    bool plan_or_take(Clock::time_point now);
+    Clock::time_point next_start() const { return std::max(not_before_, schedule_.next_start()); }
+    Clock::time_point next_step() const;
+    bool plans_ahead() const;
+    void drop_plan();
+    bool meet(const SampledProcess& process);
+    void end_meeting();
+    void plan_or_meet(Clock::time_point now);
+    void try_plan(Clock::time_point now);
+    void plan(SampleRunner::Lease runner, Clock::time_point now);
+    void plan(SampledProcess& process, SampleRunner::Lease runner, Clock::time_point now);
+    void wait_for_moment(SampledProcess& process, NextSample next);
+    void take(NextSample next, Clock::time_point now);
+    void on_tried(SampledProcess& process, const NextSample& next,
+                  const Result<SampleTaken>& taken);
+    void on_idle(SampledProcess& process);
+    void note(SampledProcess& process, const SampleTaken& taken);
+    SampleSource* looking() const;
+    SampleSource::FindProcess finder();
+    bool look(Clock::time_point now);
+    void stop_looking();
+    void keep_off_processors_of(const SampledProcess& process);
+    void schedule_next(const SampledProcess* process);
+    void take_runner_events();
+    bool is_timed(const SampledProcess& process, const SampleReport& report) const;
+    void on_counted(SampledProcess& process, const SampleReport& report);
+    void on_finished(SampleRunner& runner);
+
+    // In this order they depend on each other: what is behind ends first.
+    const RunOptions options_;
+    WaitHub& hub_;
+    UniqueFd child_signals_;
+    SamplingControl* control_ = nullptr;
+    TakeDump take_dump_;
+    SamplingSettings settings_;
+    SamplingCosts costs_;
+    SampleDesign design_;
+    SampleSchedule schedule_;
+    SampleResults results_;
+    ShadowPolicy policy_;
+    InputRecorder recorder_;
+    OwnProcessors own_processors_;
+    std::optional<ProcessTree> processes_;  // from run() on
+    std::optional<ProgramClock> clock_;     // where it is wanted
+    std::unique_ptr<RunnerPool> runners_;
+    LiveSamples live_;
+    ShadowSamples shadows_;
+    std::unique_ptr<SampleSource> beside_;
+    std::vector<SampleSource*> sources_;
+    SourceChoice choice_;
+
+    Clock::time_point begin_;
+    std::optional<Clock::time_point> end_;
+    Clock::time_point not_before_;  // the next sample
+    std::optional<NextSample> next_;
+    Clock::time_point plan_not_before_;              // that one: something it needs was not there
+    std::optional<OwnProcessors::Meeting> meeting_;  // for it
+    MeetingPlace meeting_of_several_;                // where there are several processes
+    std::uint64_t taken_ = 0;                        // samples, as RunOptions::max_samples counts
+    bool nothing_to_sample_ = false;
+    bool detached_ = false;
+    // Set when sampling ends: how long samples that are under way may go on.
+    std::optional<Clock::time_point> give_up_;
+};
+
+}  // namespace shadowprof

@@ -1,0 +1,35 @@
+// The system calls of samples, inside a worker process.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "emu/worker/worker_main.h"
+#include "guest_kernel/syscall_emulator.h"
+#include "profile/profile.h"
+
+namespace shadowprof {
+
+// The facts that the supervisor sends with a sample are SampleRules; everything else is asked for
+// when it is needed. A sample without them ends at its first call.
+class EmulatedSyscalls final : public SampleSyscalls {
+  public:
+    std::unique_ptr<SyscallHandler> begin(std::span<const std::byte> facts,
+                                          OutsideChannel& outside) override;
+    std::vector<std::byte> report(const SyscallHandler& handler) override;
+};
+
+// What a worker reports of a sample's system calls. Hostile where it is read.
+struct SyscallReport {
+    SyscallCounts counts;
+    std::string end_reason;  // "NAME: reason" if a call ended the sample
+
+    static std::optional<SyscallReport> parse(std::span<const std::byte> bytes);
+};
+
+// Adds counts to a profile's, by name and by class; numbers that are no system call as "unknown".
+void add_counts(const SyscallCounts& counts, SyscallStats& stats);
+
+}  // namespace shadowprof
