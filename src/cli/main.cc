@@ -29,7 +29,7 @@ constexpr Command commands[] = {
     {"report", "show the summary of a profile, or lists of it", report_main},
     {"syscalls", "show how system calls inside samples are treated", syscalls_main},
     {"annotate", "show the code of functions with counts and values", annotate_main},
-    {"diff", "compare two profiles; the exit status tells CI", diff_main},
+    {"diff", "compare two profiles, with limits for CI", diff_main},
     {"merge", "add profiles together", merge_main},
     {"accuracy", "measure a sampled profile against a full one", accuracy_main},
     {"export", "convert a profile for other tools", export_main},
@@ -48,9 +48,10 @@ std::string overview() {
     for (const Command& command : commands)
         text += fmt::format("  {:<10} {}\n", command.name, command.summary);
     return text +
-           "  help       show this text, or that of a command\n\n"
+           "  help       show this text, or the options of a command\n\n"
            "  --version  show the version\n\n"
-           "'shadowprof COMMAND --help' shows a command's options; 'man shadowprof' says more.\n";
+           "'shadowprof COMMAND --help' shows the options of a command. 'man shadowprof' has "
+           "more.\n";
 }
 
 int unknown_command(std::string_view name) {

@@ -16,9 +16,12 @@ int accuracy_main(std::span<const std::string> words) {
     line.flag("--json", options.json, "print a JSON object instead of a table");
     line.text("--top", top, "show the N worst entries of each metric [5]");
     line.text("--floor", options.floor,
-              "another profile like FULL, with another seed: show what metrics are of that");
-    line.text("FULL", options.full, "what counts as the truth: of `run --mode=exact`").required();
-    line.text("SAMPLED", options.sampled, "what is measured; - is standard input").required();
+              "show beside each metric what it is of FULL and this profile, which is like FULL "
+              "with another seed");
+    line.text("FULL", options.full, "the profile that counts as the truth, from `run --mode=exact`")
+        .required();
+    line.text("SAMPLED", options.sampled, "the profile that is measured; - is standard input")
+        .required();
     if (const auto done = line.parse("accuracy", words)) return *done;
     const auto parsed = parse_count(top, 0);
     if (!parsed) {

@@ -28,7 +28,7 @@ constexpr std::array diff_formats{
     FormatWord{"json", DiffFormat::json, "for programs"},
     FormatWord{"markdown", DiffFormat::markdown, "for a comment on a pull request"},
     FormatWord{"github", DiffFormat::github,
-               "annotations; the markdown is appended to $GITHUB_STEP_SUMMARY"}};
+               "for annotations; the Markdown is appended to $GITHUB_STEP_SUMMARY"}};
 
 std::array<std::string_view, diff_formats.size()> format_words() {
     std::array<std::string_view, diff_formats.size()> words;
@@ -84,28 +84,30 @@ int status_of(const std::vector<LimitResult>& limits, bool strict) {
 }  // namespace
 
 int diff_main(std::span<const std::string> words) {
-    CommandLine line("Says what changed between two profiles, and whether that is too much.",
-                     "shadowprof diff");
+    CommandLine line(
+        "Shows what changed between two profiles, and whether the changes are beyond limits.",
+        "shadowprof diff");
     DiffOptions options;
     DiffWords typed;
     bool strict = false;
     line.texts("--fail-if", typed.limits,
-               "end with status 3 if this is so; may be given more than once:\n"
-               "instructions>+2% (edges, calls: exact profiles)\n"
-               "'function:parse_*>+5%' (entries:GLOB: how often called)\n"
-               "latency.memory>+2pp (points of a share)\n"
-               "calls<-1000 (falls; counts)")
+               "end with status 3 if this limit is exceeded; may be given more than once:\n"
+               "instructions>+2% (or edges or calls; for exact profiles)\n"
+               "'function:parse_*>+5%' (or entries:GLOB, how often functions are called)\n"
+               "latency.memory>+2pp (percentage points of a share)\n"
+               "calls<-1000 (a decrease, as a count)")
         .value_name("LIMIT")
         .one_value_each();
     line.text("--min-share", typed.least_share,
-              "limits with wildcards test functions with at least this share of all [0%]")
+              "limits with wildcards test only functions with at least this share of all [0%]")
         .value_name("PERCENT");
-    line.flag("--strict", strict, "a limit that cannot be decided counts as exceeded");
+    line.flag("--strict", strict, "count a limit that cannot be decided as exceeded");
     line.text("--format", typed.format, format_help()).value_name("FORMAT");
-    line.text("--top", typed.top, "show the N largest changes of each kind [10]; 0: all")
+    line.text("--top", typed.top, "show the N largest changes of each kind; 0 shows all [10]")
         .value_name("N");
-    line.text("BASE", options.base, "the profile before; - is standard input").required();
-    line.text("NEW", options.next, "the profile after").required();
+    line.text("BASE", options.base, "the profile before the change; - is standard input")
+        .required();
+    line.text("NEW", options.next, "the profile after the change").required();
     if (const auto done = line.parse("diff", words)) return *done == 0 ? 0 : exit_diff_usage;
     if (const auto parsed = parse_into(options, typed); !parsed) {
         say("diff: {}", parsed.error().message);

@@ -89,17 +89,19 @@ int export_main(std::span<const std::string> words) {
     line.text("-o,--output", request.output, "where to write it; - is standard output")
         .show_default();
     line.text("--module", request.module,
-              "path or base name of the file whose branches to export, for formats that are "
-              "about one; otherwise the hottest");
-    line.text("--table", request.table, fmt::format("of csv: {}", fmt::join(csv_tables(), ", ")))
+              "for formats of one file: the path or base name of the file whose branches to export "
+              "[the hottest file]");
+    line.text("--table", request.table,
+              fmt::format("which table of csv: {}", fmt::join(csv_tables(), ", ")))
         .show_default();
     line.text("--weight", request.weight,
-              fmt::format("what call stacks are weighed by, for formats of them: {}",
+              fmt::format("for formats of call stacks, what these are weighted by: {}",
                           fmt::join(stack_weight_names, " or ")))
         .value_name("WHAT")
         .show_default();
-    line.count("--top", request.top,
-               "the hottest N entries alone: of csv rows, of the others call stacks; 0: all")
+    line.count(
+            "--top", request.top,
+            "write only the hottest N rows of csv, or call stacks of other formats; 0 writes all")
         .value_name("N");
     line.text("PROFILE", request.path, "a file that `shadowprof run` wrote; - is standard input")
         .required();

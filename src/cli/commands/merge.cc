@@ -13,10 +13,11 @@ int merge_main(std::span<const std::string> words) {
     std::vector<std::string> inputs;
     bool quiet = false;
     line.text("-o,--output", output,
-              "the file to write; - is standard output; an older one is kept as OUT.old")
+              "the file to write; - is standard output; an older file is kept as OUT.old")
         .required();
     line.flag("-q,--quiet", quiet, "say nothing if all goes well");
-    line.texts("PROFILE", inputs, "files that `shadowprof` wrote; - is standard input").required();
+    line.texts("PROFILE", inputs, "profiles that `shadowprof` wrote; - is standard input")
+        .required();
     if (const auto done = line.parse("merge", words)) return *done;
     const auto merged = merge_profiles(inputs, output);
     if (!merged) {

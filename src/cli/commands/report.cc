@@ -43,7 +43,7 @@ Result<void> write_page(const std::string& path, const std::string& page,
 }  // namespace
 
 int report_main(std::span<const std::string> words) {
-    CommandLine line("Shows the summary of a profile, lists of it, or makes a page of it.",
+    CommandLine line("Shows the summary of a profile or lists of it, or makes a page of it.",
                      "shadowprof report");
     std::string path, page, weight{name(StackWeight::instructions)};
     ListRequest lists;
@@ -57,20 +57,25 @@ int report_main(std::span<const std::string> words) {
             .value_name("LIST")
             .one_value_each();
     auto top =
-        line.count("--top", lists.top, "so many entries of each list; 0: all [20]").value_name("N");
-    auto sort = line.text("--sort", lists.sort,
-                          "what lists are sorted by, as count or name; the manual lists all")
-                    .value_name("KEY");
-    auto filter = line.text("--filter", lists.filter,
-                            "entries in functions of this name, or pattern with * and ?, alone")
-                      .value_name("NAME");
+        line.count("--top", lists.top, "show this many entries of each list; 0 shows all [20]")
+            .value_name("N");
+    auto sort =
+        line.text("--sort", lists.sort,
+                  "what lists are sorted by, such as count or name; the manual lists all keys")
+            .value_name("KEY");
+    auto filter =
+        line.text(
+                "--filter", lists.filter,
+                "show only entries in functions of this name, which may be a pattern with * and ?")
+            .value_name("NAME");
     line.flag("--findings", lists.findings,
-              "show what could be done about the program's speed instead, ranked by what it "
-              "may win; --top N: so many");
-    auto html = line.text("--html", page,
-                          "write all of it as one page for browsers to FILE, with the code of "
-                          "the hottest functions; - is standard output")
-                    .value_name("FILE");
+              "show instead what could be done about the program's speed, with what may win most "
+              "first; --top N sets how many");
+    auto html =
+        line.text("--html", page,
+                  "write all of the profile to FILE as one page for browsers, with the code of "
+                  "the hottest functions; - is standard output")
+            .value_name("FILE");
     auto weighed = line.text("--weight", weight,
                              fmt::format("what functions and call stacks are ordered by: {}",
                                          fmt::join(stack_weight_names, " or ")))
@@ -78,7 +83,9 @@ int report_main(std::span<const std::string> words) {
                        .show_default();
     line.flag("--no-source", no_source, "leave the text of source files out of the page")
         .needs(html);
-    line.flag("--host", host, "how long loads take on this machine; measured when first asked for");
+    line.flag(
+        "--host", host,
+        "show how long loads take on this machine; this is measured when it is first asked for");
     if (const auto done = line.parse("report", words)) return *done;
     const bool has_lists = by || top || sort || filter;
     if (host && (has_lists || html || profile || weighed)) {

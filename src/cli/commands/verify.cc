@@ -46,14 +46,15 @@ int verify_main(std::span<const std::string> words) {
     VerifyOptions options;
     std::string limit = "0";
     line.text("--max-instructions", limit,
-              "verify about N instructions, then let the program run on (k, M, G)");
+              "verify about N instructions, also with k, M or G, then let the program run on");
     bool narrow = false;
-    line.flag("--narrow", narrow,
-              "find the first wrong instruction of the first divergence too, not only of later "
-              "ones; slower");
+    line.flag(
+        "--narrow", narrow,
+        "also look for the first wrong instruction of the first divergence, not only of later "
+        "ones; this is slower");
     std::string fault;
     line.text("--fault", fault,
-              "for tests: the emulator sees the lowest bit of the byte at this address inverted");
+              "for tests: the emulator sees the byte at this address with its lowest bit inverted");
     line.texts("command", options.command, "the program and its arguments").required();
     line.end_options_at_argument();
     if (const auto done = line.parse("verify", words)) return *done;

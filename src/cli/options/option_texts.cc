@@ -20,7 +20,9 @@ std::string help(std::string_view usage) {
         text += fmt::format("  {:<2}{} {:<27} {}\n", short_name, short_name.empty() ? ' ' : ',',
                             left, row.help);
     }
-    return text + "\nOptions may also stand in SHADOWPROF_OPTIONS; the command line wins.\n";
+    return text +
+           "\nOptions may also be given in SHADOWPROF_OPTIONS. Options on the command line take\n"
+           "precedence.\n";
 }
 
 }  // namespace
@@ -28,14 +30,15 @@ std::string help(std::string_view usage) {
 std::string run_help() {
     return help(
         "Usage: shadowprof run [options] [--] PROGRAM [ARG...]\n\n"
-        "Profiles PROGRAM from its start and ends as it ends. Defaults are in brackets.\n\n");
+        "Profiles PROGRAM from its start to its end, and ends with its status or signal.\n"
+        "Defaults are in brackets.\n\n");
 }
 
 std::string attach_help() {
     return help(
         "Usage: shadowprof attach [options] PID\n\n"
-        "Profiles a running process and lets it go unharmed: at Ctrl-C, or when --duration,\n"
-        "--max-samples or --until-converged say so. Defaults are in brackets.\n\n");
+        "Profiles a running process, then lets it go unharmed. Profiling ends at Ctrl-C, or when\n"
+        "--duration, --max-samples or --until-converged say so. Defaults are in brackets.\n\n");
 }
 
 std::map<std::string, std::string> describe(const RunRequest& request) {
