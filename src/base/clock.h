@@ -1,6 +1,7 @@
 // Reading clocks.
 #pragma once
 
+#include <sys/resource.h>
 #include <time.h>
 
 #include <chrono>
@@ -18,6 +19,16 @@ inline std::int64_t read_clock_ns(clockid_t clock) {
 inline std::uint64_t to_ns(std::chrono::steady_clock::duration duration) {
     return static_cast<std::uint64_t>(
         std::chrono::duration_cast<std::chrono::nanoseconds>(duration).count());
+}
+
+// `who`: RUSAGE_SELF, or RUSAGE_CHILDREN for those that were reaped (getrusage(2)).
+inline double cpu_seconds(int who) {
+    rusage usage = {};
+    getrusage(who, &usage);
+    const auto seconds = [](const timeval& time) {
+        return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+    };
+    return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
 }  // namespace shadowprof

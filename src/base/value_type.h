@@ -46,4 +46,9 @@ constexpr ValueType more_specific(ValueType a, ValueType b) {
     return rank(a) >= rank(b) ? a : b;
 }
 
+// A value's low bytes, zero-extended; all of it from 8 on.
+constexpr std::uint64_t low_bytes(std::uint64_t value, unsigned bytes) {
+    return bytes >= 8 ? value : value & ((std::uint64_t{1} << 8 * bytes) - 1);
+}
+
 }  // namespace shadowprof

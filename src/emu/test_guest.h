@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "base/files/fd.h"
-#include "base/low_bytes.h"
+#include "base/value_type.h"
 #include "emu/run/recording_sink.h"
 
 namespace shadowprof {

@@ -1,7 +1,7 @@
 #include <array>
 #include <cstring>
 
-#include "base/low_bytes.h"
+#include "base/value_type.h"
 #include "probe/bound_probe.h"
 #include "probe/probe_arithmetic.h"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/low_bytes.h"
+#include "base/value_type.h"
 #include "decoder/disassembly.h"
 
 namespace shadowprof {

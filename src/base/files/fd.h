@@ -1,6 +1,7 @@
 // An owned file descriptor.
 #pragma once
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <utility>
@@ -29,5 +30,11 @@ class UniqueFd {
   private:
     int fd_ = -1;
 };
+
+// Whether a descriptor can be read from, or its other end is closed, now. Never for -1.
+inline bool is_readable(int fd) {
+    pollfd waiting = {fd, POLLIN, 0};
+    return ::poll(&waiting, 1, 0) > 0;
+}
 
 }  // namespace shadowprof

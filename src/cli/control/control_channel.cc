@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "base/files/readable.h"
+#include "base/files/fd.h"
 #include "cli/options/control_paths.h"
 
 namespace shadowprof {

@@ -10,7 +10,7 @@
 #include <random>
 #include <thread>
 
-#include "base/files/readable.h"
+#include "base/files/fd.h"
 #include "cli/control/control_channel.h"
 #include "cli/options/control_paths.h"
 

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <sys/timerfd.h>
 
-#include "base/files/readable.h"
+#include "base/files/fd.h"
 
 namespace shadowprof {
 

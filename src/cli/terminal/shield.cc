@@ -9,7 +9,7 @@
 
 #include <array>
 
-#include "base/files/readable.h"
+#include "base/files/fd.h"
 #include "cli/terminal/exit_status.h"
 #include "cli/terminal/passed_signals.h"
 #include "cli/terminal/toggle_signal.h"

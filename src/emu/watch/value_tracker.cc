@@ -1,7 +1,7 @@
 #include "emu/watch/value_tracker.h"
 
 #include "base/cpu_state.h"
-#include "base/low_bytes.h"
+#include "base/value_type.h"
 
 namespace shadowprof {
 namespace {

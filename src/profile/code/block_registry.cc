@@ -4,7 +4,7 @@
 
 #include <bit>
 
-#include "profile/code/location_hash.h"
+#include "profile/code/index_table.h"
 
 namespace shadowprof {
 namespace {

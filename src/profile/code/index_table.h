@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "profile/code_location.h"
 #include "profile/statistics/random.h"
 
 namespace shadowprof {
@@ -92,5 +93,9 @@ class CountTable {
     std::vector<Entry> entries_;
     IndexTable index_;
 };
+
+constexpr std::uint64_t location_hash(CodeLocation location) {
+    return mix64(location.address ^ std::uint64_t{location.module} << 48);
+}
 
 }  // namespace shadowprof

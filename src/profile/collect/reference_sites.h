@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "profile/code/index_table.h"
-#include "profile/code/location_hash.h"
 #include "profile/collect/reference.h"
 #include "profile/profile.h"
 

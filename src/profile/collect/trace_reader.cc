@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/low_bytes.h"
+#include "base/value_type.h"
 
 namespace shadowprof {
 namespace {

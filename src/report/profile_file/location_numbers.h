@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "profile/code/index_table.h"
-#include "profile/code/location_hash.h"
 #include "profile/profile.h"
 
 namespace shadowprof {

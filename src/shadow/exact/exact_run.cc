@@ -1,7 +1,7 @@
 #include "shadow/exact/exact_run.h"
 
 #include "base/clock.h"
-#include "base/files/readable.h"
+#include "base/files/fd.h"
 #include "ptrace/proc/proc.h"
 
 namespace shadowprof {

@@ -11,7 +11,6 @@
 #include "base/clock.h"
 #include "ptrace/proc/proc.h"
 #include "ptrace/target/target.h"
-#include "shadow/latency/answer_time.h"
 #include "shadow/latency/load_timer.h"
 #include "shadow/latency/session_processors.h"
 #include "shadow/latency/timer_layout.h"

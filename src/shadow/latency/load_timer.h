@@ -79,4 +79,8 @@ class LoadTimer {
 // Time-stamps a nanosecond, by this machine's clock; measured once in about a millisecond.
 double tsc_per_ns();
 
+// An answer that takes longer waited for a processor: on the program's, somebody else ran
+// meanwhile, and what the load found in the caches was not what the program had left there.
+inline constexpr std::chrono::microseconds longest_answer{50};
+
 }  // namespace shadowprof

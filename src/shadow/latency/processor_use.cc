@@ -8,7 +8,7 @@
 #include <numeric>
 #include <string>
 
-#include "base/cpu_time.h"
+#include "base/clock.h"
 
 namespace shadowprof {
 ProcessorUse::ProcessorUse() : begun_(read()) {}

@@ -1,7 +1,7 @@
 #include "shadow/latency/session_loads.h"
 
 #include "base/clock.h"
-#include "shadow/latency/answer_time.h"
+#include "shadow/latency/load_timer.h"
 
 namespace shadowprof {
 namespace {

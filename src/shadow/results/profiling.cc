@@ -4,7 +4,7 @@
 #include <chrono>
 #include <utility>
 
-#include "base/cpu_time.h"
+#include "base/clock.h"
 #include "profile/kinds/values/invariance.h"
 #include "shadow/program/host.h"
 

@@ -7,7 +7,7 @@
 #include <csignal>
 
 #include "base/clock.h"
-#include "base/files/readable.h"
+#include "base/files/fd.h"
 
 namespace shadowprof {
 namespace {

@@ -5,10 +5,20 @@
 #include <algorithm>
 
 #include "shadow/schedule/sample_schedule.h"
-#include "shadow/schedule/value_windows.h"
 
 namespace shadowprof {
 namespace {
+
+// Samples collect values and references in windows (the counted bursts of
+// hybrid-profiling-support): one of about so many instructions in each period.
+constexpr std::uint64_t value_window_period = 320'000;
+constexpr std::uint64_t value_window_instructions = 5'000;
+// Ten times as long as the largest reorder buffer.
+constexpr std::uint64_t reference_window_instructions = 5'000;
+// A data stream is hot by its share of the references, so that share must be large enough to judge.
+// How long a window is matters less than how many references there are
+// (docs/architecture/collectors.md).
+constexpr std::uint64_t stream_window_instructions = 40'000;
 
 // Programs are stopped where they are slow. Samples begin to count so much later that this place is
 // no more likely than those around it (value-sampling, "bias"): anywhere in many times what a slow

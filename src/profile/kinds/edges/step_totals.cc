@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "profile/code/location_hash.h"
+#include "profile/code/index_table.h"
 #include "profile/flow/flow.h"
 #include "profile/merge/join.h"
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "profile/code/location_hash.h"
+#include "profile/code/index_table.h"
 
 namespace shadowprof {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "profile/code/location_hash.h"
+#include "profile/code/index_table.h"
 #include "profile/merge/join.h"
 
 namespace shadowprof {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "profile/code/location_hash.h"
+#include "profile/code/index_table.h"
 #include "profile/flow/flow.h"
 
 namespace shadowprof {
