@@ -1,31 +1,16 @@
-# Completion of shadowprof for bash. Commands and options are what the program's own help says.
+# Completion of shadowprof for bash. Commands, options and their words are asked of the program.
 
 _shadowprof_commands() {
     shadowprof --help 2>/dev/null | sed -n 's/^  \([a-z]\{1,\}\)  .*/\1/p'
 }
 
-_shadowprof_options() {
-    shadowprof "$1" --help 2>/dev/null | grep -oE '^ +(-[a-z], ?|    )?--[a-z-]+|^ +-[a-z],--[a-z-]+' |
-        grep -oE -- '--[a-z-]+' | sort -u
+# A line for each option of a command: its name, a tab, and the words that it takes, if they can be listed.
+_shadowprof_table() {
+    shadowprof "$1" --completion-words 2>/dev/null
 }
 
-_shadowprof_kinds() {
-    shadowprof run --help 2>/dev/null | sed -n 's/.*some of \([a-z,]*\), or all.*/all,\1/p' | tr , ' '
-}
-
-# The words that an option takes, where there is a list of them.
 _shadowprof_values() {
-    case $1 in
-        --mode) echo auto shadow live exact ;;
-        --engine) echo emulator ;;
-        --profiles) _shadowprof_kinds ;;
-        --threads) echo all main ;;
-        --follow-forks|--task-clock|--translate-ahead) echo yes no ;;
-        --weight) echo instructions time ;;
-        --format)
-            shadowprof "${COMP_WORDS[1]}" --help 2>/dev/null | grep -oE '^ {20,}[a-z-]+ \(' | tr -d ' (' ;;
-        --table) shadowprof export --help 2>/dev/null | sed -n 's/.*of csv: //p' | tr -d , ;;
-    esac
+    _shadowprof_table "$1" | sed -n "s/^$2\t//p"
 }
 
 _shadowprof() {
@@ -51,16 +36,16 @@ _shadowprof() {
     fi
     # "--mode=ex" comes as three words.
     if [[ $word == = ]]; then
-        word="" words=$(_shadowprof_values "$before")
+        word="" words=$(_shadowprof_values "$command" "$before")
     elif [[ $before == = ]]; then
-        words=$(_shadowprof_values "${COMP_WORDS[COMP_CWORD-2]}")
+        words=$(_shadowprof_values "$command" "${COMP_WORDS[COMP_CWORD-2]}")
     else
-        words=$(_shadowprof_values "$before")
+        words=$(_shadowprof_values "$command" "$before")
     fi
     if [[ -n $words ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
     elif [[ $word == -* ]]; then
-        mapfile -t COMPREPLY < <(compgen -W "$(_shadowprof_options "$command")" -- "$word")
+        mapfile -t COMPREPLY < <(compgen -W "$(_shadowprof_table "$command" | cut -f 1)" -- "$word")
     elif [[ $command == attach && $before != -* ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$(command ls /proc | grep -E '^[0-9]+$')" -- "$word")
     else

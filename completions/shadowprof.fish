@@ -1,28 +1,33 @@
-# Completion of shadowprof for fish. Commands and options are what the program's own help says.
+# Completion of shadowprof for fish. Commands, options and their words are asked of the program.
 
 function __shadowprof_commands
     shadowprof --help 2>/dev/null | string replace -rf '^  ([a-z]+)  +(.*)$' '$1\t$2'
 end
 
-function __shadowprof_options
+# A line for each option of the command that is typed: its name, a tab, and the words that it takes, if
+# they can be listed.
+function __shadowprof_table
     set -l words (commandline -opc)
     test (count $words) -ge 2; or return
-    shadowprof $words[2] --help 2>/dev/null |
-        string match -rg '^ +(?:-[a-z], ?)?(--[a-z-]+)'
+    shadowprof $words[2] --completion-words 2>/dev/null
 end
 
-function __shadowprof_kinds
-    shadowprof run --help 2>/dev/null |
-        string replace -rf '.*some of ([a-z,]*), or all.*' 'all,$1' | string split ,
+function __shadowprof_options
+    __shadowprof_table | string replace -r '\t.*' ''
+end
+
+# The words of the option in front, or of the one that "=" stands behind, with its name again.
+function __shadowprof_values
+    set -l words (commandline -opc)
+    set -l typed (string match -rg '^(--[a-z-]+)=' -- (commandline -ct))
+    set -l option $words[-1]
+    test -n "$typed"; and set option $typed
+    for word in (__shadowprof_table | string match -rg "^$option\t(.+)" | string split ' ')
+        test -n "$typed"; and echo "$typed=$word"; or echo $word
+    end
 end
 
 complete -c shadowprof -n __fish_use_subcommand -f -a '(__shadowprof_commands)'
 complete -c shadowprof -n 'string match -q -- "-*" (commandline -ct)' -f -a '(__shadowprof_options)'
-complete -c shadowprof -n '__fish_seen_subcommand_from run attach' -l mode -x -a 'auto shadow live exact'
-complete -c shadowprof -n '__fish_seen_subcommand_from run attach' -l profiles -x \
-    -a '(__shadowprof_kinds)'
-complete -c shadowprof -n '__fish_seen_subcommand_from run attach' -l threads -x -a 'all main'
-complete -c shadowprof -n '__fish_seen_subcommand_from run attach' -l follow-forks -x -a 'yes no'
-complete -c shadowprof -n '__fish_seen_subcommand_from run attach' -l task-clock -x -a 'yes no'
-complete -c shadowprof -n '__fish_seen_subcommand_from run attach' -l translate-ahead -x -a 'yes no'
+complete -c shadowprof -n 'test -n "$(__shadowprof_values)"' -f -a '(__shadowprof_values)'
 complete -c shadowprof -n '__fish_seen_subcommand_from attach' -f -a '(__fish_complete_pids)'

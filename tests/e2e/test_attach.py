@@ -423,7 +423,7 @@ class Refused(Attach):
             with self.subTest(word=word):
                 self.refuse([f"'{word}'", "id of a running process", "from 1 to"], word)
         self.refuse(["no process"])
-        self.refuse(["one too many", "'2'"], "1", "2")
+        self.refuse(["second argument", "'2'"], "1", "2")
         self.refuse(["'-5'"], "-5")
         self.refuse(["'--durations'", "'--duration'"], "--durations=1s", "1")
 

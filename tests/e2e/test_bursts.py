@@ -344,7 +344,7 @@ class Phases(TestCase):
         for output in ("-", "/dev/null"):
             done = self.shadowprof("run", "-o", output, "--dump-every=1s", "true")
             self.assertEqual(done.code, 125)
-            self.assertIn("--dump-every: profiles of intervals are files", done.stderr)
+            self.assertIn("--dump-every needs a file", done.stderr)
             self.assertIn("-o", done.stderr)
         self.assertIn("100ms", self.shadowprof("run", "--dump-every=1ms", "true").stderr)
 
@@ -421,7 +421,7 @@ class Control(TestCase):
         self.ask("disable")
         self.ask("every 50calls")
         self.ask("burst-length edge:4,value:20")
-        self.assertTrue(self.send("bogus \x1b[31m").startswith("error: accepted are enable"))
+        self.assertTrue(self.send("bogus \x1b[31m").startswith("error: the commands are enable"))
         self.assertTrue(self.send("every none").startswith("error: "))
         self.assertTrue(self.send("disavle").startswith("error: did you mean 'disable'? "))
         self.ask("enable")
@@ -544,7 +544,7 @@ class Control(TestCase):
         (self.folder / "fifo").unlink(missing_ok=True)
         os.mkfifo(self.folder / "fifo")
         for name, reason in (("no/such/a.json", "create the directory first"),
-                             ("fifo", "no regular file"), (".", "name a file in it"),
+                             ("fifo", "not a regular file"), (".", "name a file in it"),
                              ("-", "the name of a file")):
             answer = self.send(f"dump {name}")
             self.assertTrue(answer.startswith("error: "), answer)

@@ -90,7 +90,7 @@ class Corners(TestCase):
     def test_limit_holds_within_an_interval(self):
         """Of 80 million instructions without a system call between them."""
         text = self.proven("spin", "100000", options=("--max-instructions=2M",))
-        compared = int(re.search(r"intervals of together (\d+) instructions", text).group(1))
+        compared = int(re.search(r"intervals with (\d+) instructions", text).group(1))
         self.assertLess(compared, 4_000_000)
         self.assertIn("ended by the limit of instructions", text)
 

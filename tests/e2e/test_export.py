@@ -257,9 +257,9 @@ class Export(TestCase):
 
     def test_what_cannot_be_is_refused_with_a_remedy(self):
         self.assertIn("did you mean 'folded'", self.refused("--format=foldet"))
-        self.assertIn("--top is not of", self.refused("--format=bolt", "--top=3"))
+        self.assertIn("--top cannot be used with --format=bolt", self.refused("--format=bolt", "--top=3"))
         self.assertIn("its files are", self.refused("--format=bolt", "--module=nothing"))
-        self.assertIn("--module is not of", self.refused("--format=folded", "--module=edges"))
+        self.assertIn("--module cannot be used with --format=folded", self.refused("--format=folded", "--module=edges"))
 
     def test_another_build_is_refused(self):
         program = self.build("-pie", "-fPIE")

@@ -172,7 +172,7 @@ class Probes(TestCase):
     def test_a_probe_that_can_see_nothing_is_told_of(self):
         _, profile = self.profile(VICTIM, "1000", module=VICTIM,
                                   options=("--probe=slow: latency > 1 { count() }",))
-        self.assertTrue(any("'slow' speaks of latency" in note for note in profile["notes"]),
+        self.assertTrue(any("'slow' uses latency" in note for note in profile["notes"]),
                         profile["notes"])
 
     def test_what_was_seen_can_be_merged_reported_and_exported(self):

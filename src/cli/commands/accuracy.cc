@@ -1,7 +1,6 @@
 // shadowprof accuracy: measures a sampled profile against a full one.
 #include "cli/commands/commands.h"
 #include "cli/options/command_line.h"
-#include "cli/options/values.h"
 #include "cli/terminal/exit_status.h"
 #include "cli/terminal/messages.h"
 #include "report/accuracy/accuracy_report.h"
@@ -9,26 +8,31 @@
 namespace shadowprof {
 
 int accuracy_main(std::span<const std::string> words) {
-    CommandLine line("Measures a sampled profile against a full one of the same program.",
-                     "shadowprof accuracy");
     AccuracyOptions options;
-    std::string top = std::to_string(options.top);
-    line.flag("--json", options.json, "print a JSON object instead of a table");
-    line.text("--top", top, "show the N worst entries of each metric [5]");
-    line.text("--floor", options.floor,
-              "show beside each metric what it is of FULL and this profile, which is like FULL "
-              "with another seed");
-    line.text("FULL", options.full, "the profile that counts as the truth, from `run --mode=exact`")
-        .required();
-    line.text("SAMPLED", options.sampled, "the profile that is measured; - is standard input")
-        .required();
-    if (const auto done = line.parse("accuracy", words)) return *done;
-    const auto parsed = parse_count(top, 0);
-    if (!parsed) {
-        say("accuracy: --top: {}", parsed.error().message);
-        return exit_own_failure;
-    }
-    options.top = *parsed;
+    CommandLine line(
+        {"accuracy", "[options] FULL SAMPLED",
+         "Measures a sampled profile against a full one of the same program."},
+        {{.names = "FULL",
+          .help = "what counts as the truth: a profile of run --mode=exact",
+          .set = set_text(options.full),
+          .argument = OptionRow::Argument::required},
+         {.names = "SAMPLED",
+          .help = "what is measured; - is standard input",
+          .set = set_text(options.sampled),
+          .argument = OptionRow::Argument::required},
+         {.names = "--floor",
+          .value = "PROFILE",
+          .help = "another profile like FULL, from another seed: also show what the metrics are "
+                  "for it",
+          .set = set_text(options.floor)},
+         {.names = "--json",
+          .help = "print a JSON object instead of a table",
+          .set = set_flag(options.json)},
+         {.names = "--top",
+          .value = "N",
+          .help = "show the N worst entries of each metric [5]",
+          .set = set_count(options.top)}});
+    if (const auto done = line.parse(words, exit_own_failure)) return *done;
     const auto shown = report_accuracy(options, stdout);
     if (shown) return 0;
     say("accuracy: {}", shown.error().message);

@@ -8,7 +8,7 @@
 #include "cli/commands/commands.h"
 #include "cli/commands/probe_places.h"
 #include "cli/commands/profile_output.h"
-#include "cli/options/option_texts.h"
+#include "cli/options/options.h"
 #include "cli/terminal/exit_status.h"
 #include "cli/terminal/messages.h"
 #include "cli/terminal/shield.h"
@@ -76,7 +76,7 @@ int attach_main(std::span<const std::string> words) {
         if (request.error().code == ErrorCode::usage) say("try 'shadowprof attach --help'");
         return exit_own_failure;
     }
-    if (request->help) return put(stdout, attach_help()), 0;
+    if (request->text) return put(stdout, *request->text), 0;
     if (const auto allowed = check_attachable(*request->options.attach_to); !allowed)
         return attach_failed(allowed.error());
     survive_closed_pipes();
@@ -86,7 +86,7 @@ int attach_main(std::span<const std::string> words) {
     });
     if (!end) return attach_failed(end.error());
     if (!end->signal) return end->status;
-    say("attach: its tracing process was killed by signal {}", *end->signal);
+    say("attach: the tracing process of shadowprof was killed by signal {}", *end->signal);
     return exit_own_failure;
 }
 

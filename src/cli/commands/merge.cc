@@ -8,17 +8,24 @@
 namespace shadowprof {
 
 int merge_main(std::span<const std::string> words) {
-    CommandLine line("Adds profiles of many runs or processes together.", "shadowprof merge");
     std::string output;
     std::vector<std::string> inputs;
     bool quiet = false;
-    line.text("-o,--output", output,
-              "the file to write; - is standard output; an older file is kept as OUT.old")
-        .required();
-    line.flag("-q,--quiet", quiet, "say nothing if all goes well");
-    line.texts("PROFILE", inputs, "profiles that `shadowprof` wrote; - is standard input")
-        .required();
-    if (const auto done = line.parse("merge", words)) return *done;
+    CommandLine line(
+        {"merge", "[options] -o OUT PROFILE...",
+         "Adds profiles of many runs or processes together."},
+        {{.names = "PROFILE",
+          .help = "files that shadowprof wrote; - is standard input",
+          .set = add_text(inputs),
+          .argument = OptionRow::Argument::one_or_more},
+         {.names = "-o,--output",
+          .value = "OUT",
+          .help = "the file to write; - is standard output; an older file is kept as "
+                  "OUT.old",
+          .set = set_text(output),
+          .required = true},
+         {.names = "-q,--quiet", .help = "say nothing if all goes well", .set = set_flag(quiet)}});
+    if (const auto done = line.parse(words, exit_own_failure)) return *done;
     const auto merged = merge_profiles(inputs, output);
     if (!merged) {
         say("merge: {}", merged.error().message);

@@ -3,7 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/options/option_texts.h"
+#include "cli/options/option_table.h"
 #include "cli/terminal/messages.h"
 #include "cli/terminal/terminal.h"
 #include "report/profile_file/profile_writer.h"
@@ -58,13 +58,16 @@ Result<std::unique_ptr<DumpFile>> open_dump_file(const std::string& name, const 
                                                  const PerfMapOf& perf_map_of,
                                                  FunctionTables& tables) {
     if (shielded.is_orphaned())
-        return Error{ErrorCode::interrupted, 0,
-                     fmt::format("'{}' is not written: shadowprof was killed", name)};
+        return Error{
+            ErrorCode::interrupted, 0,
+            fmt::format(
+                "'{}' was not written: the shadowprof process that was started has been killed",
+                name)};
     struct stat status;
     if (::stat(name.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode))
         return Error{
             ErrorCode::usage, 0,
-            fmt::format("cannot write '{}': it is no regular file (name another file)", name)};
+            fmt::format("cannot write '{}': it is not a regular file; name another file", name)};
     TRY_ASSIGN(auto output, SafeOutput::open(name, NamedBy::command));
     return std::unique_ptr<DumpFile>(
         std::make_unique<SafeDumpFile>(request, perf_map_of, tables, std::move(output)));
@@ -82,7 +85,7 @@ void warn_of_gaps(const SamplingStats& sampling) {
     if (!sampling.exact->stopped_early.empty())
         say("the rest of the run is not covered: {}", sampling.exact->stopped_early);
     for (const auto& [reason, times] : sampling.exact->excluded)
-        say("{} intervals are not covered: {}", times, reason);
+        say("{} intervals were not compared: {}", times, reason);
 }
 
 // Whether a standard stream of the process is the terminal of our standard error. `run` need not
@@ -125,10 +128,11 @@ Result<ControlChannel> open_control(const RunRequest& request, const Shielded& s
                                     const SafeOutput& output, PerfMapOf perf_map_of,
                                     FunctionTables& tables) {
     if (request.dump_every && !output.is_file())
-        return Error{ErrorCode::usage, 0,
-                     fmt::format("--dump-every: profiles of intervals are files beside that of the "
-                                 "run, and '{}' is none; name a file with -o",
-                                 request.output)};
+        return Error{
+            ErrorCode::usage, 0,
+            fmt::format("--dump-every needs a file for the profile of the run, and '{}' is not "
+                        "one; name a file with -o",
+                        request.output)};
     return ControlChannel::open(
         request, shielded.toggles(), [](const std::string& complaint) { say("{}", complaint); },
         [&request, &shielded, &tables,

@@ -7,6 +7,7 @@
 #include "cli/commands/commands.h"
 #include "cli/commands/host_report.h"
 #include "cli/options/command_line.h"
+#include "cli/options/values.h"
 #include "cli/terminal/exit_status.h"
 #include "cli/terminal/messages.h"
 #include "cli/terminal/terminal.h"
@@ -40,86 +41,89 @@ Result<void> write_page(const std::string& path, const std::string& page,
     return {};
 }
 
+int failed(std::string_view message) {
+    say("report: {}", message);
+    return exit_own_failure;
+}
+
 }  // namespace
 
 int report_main(std::span<const std::string> words) {
-    CommandLine line("Shows the summary of a profile or lists of it, or makes a page of it.",
-                     "shadowprof report");
-    std::string path, page, weight{name(StackWeight::instructions)};
+    std::string path, page;
     ListRequest lists;
     bool host = false, no_source = false;
-    auto profile =
-        line.text("PROFILE", path, "a file that `shadowprof run` wrote; - is standard input");
-    auto by =
-        line.texts("--by", lists.by,
-                   fmt::format("show lists instead: some of {}", fmt::join(list_names(), ",")))
-            .comma_separated()
-            .value_name("LIST")
-            .one_value_each();
-    auto top =
-        line.count("--top", lists.top, "show this many entries of each list; 0 shows all [20]")
-            .value_name("N");
-    auto sort =
-        line.text("--sort", lists.sort,
-                  "what lists are sorted by, such as count or name; the manual lists all keys")
-            .value_name("KEY");
-    auto filter =
-        line.text(
-                "--filter", lists.filter,
-                "show only entries in functions of this name, which may be a pattern with * and ?")
-            .value_name("NAME");
-    line.flag("--findings", lists.findings,
-              "show instead what could be done about the program's speed, with what may win most "
-              "first; --top N sets how many");
-    auto html =
-        line.text("--html", page,
-                  "write all of the profile to FILE as one page for browsers, with the code of "
-                  "the hottest functions; - is standard output")
-            .value_name("FILE");
-    auto weighed = line.text("--weight", weight,
-                             fmt::format("what functions and call stacks are ordered by: {}",
-                                         fmt::join(stack_weight_names, " or ")))
-                       .value_name("WHAT")
-                       .show_default();
-    line.flag("--no-source", no_source, "leave the text of source files out of the page")
-        .needs(html);
-    line.flag(
-        "--host", host,
-        "show how long loads take on this machine; this is measured when it is first asked for");
-    if (const auto done = line.parse("report", words)) return *done;
-    const bool has_lists = by || top || sort || filter;
-    if (host && (has_lists || html || profile || weighed)) {
-        say("report: --host is about this machine and takes no profile");
-        return exit_own_failure;
-    }
-    if (html && has_lists) {
-        say("report: --html has all lists in its page: leave --by, --top, --sort and --filter out");
-        return exit_own_failure;
-    }
+    const auto names = list_names();
+    CommandLine line(
+        {"report", "[options] PROFILE",
+         "Shows the summary of a profile or lists of it, or makes a page of it."},
+        {{.names = "PROFILE",
+          .help = "a file that shadowprof wrote; - is standard input",
+          .set = set_text(path)},
+         {.names = "--by",
+          .value = "LIST",
+          .help = fmt::format("show lists instead: some of {}", fmt::join(names, ", ")),
+          .words = names,
+          .set = [&](std::string_view value) -> Result<void> {
+              TRY_ASSIGN(const auto members, split_list(value));
+              lists.by.insert(lists.by.end(), members.begin(), members.end());
+              return {};
+          }},
+         {.names = "--top",
+          .value = "N",
+          .help = "show this many entries of each list; 0 shows all [20]",
+          .set = set_count(lists.top)},
+         {.names = "--sort",
+          .value = "KEY",
+          .help = "what lists are sorted by, such as count or name; the manual lists all keys",
+          .set = set_text(lists.sort)},
+         {.names = "--filter",
+          .value = "NAME",
+          .help = "show only entries in functions of this name, which may be a pattern with *, ? "
+                  "and []",
+          .set = set_text(lists.filter)},
+         {.names = "--findings",
+          .help = "show instead what could be done about the program's speed, with what may win "
+                  "most first; --top N sets how many",
+          .set = set_flag(lists.findings)},
+         {.names = "--html",
+          .value = "FILE",
+          .help = "write all of the profile to FILE as one page for browsers, with the code of the "
+                  "hottest functions; - is standard output",
+          .set = set_text(page)},
+         {.names = "--weight",
+          .value = "WHAT",
+          .help = fmt::format("what functions and call stacks are ordered by: {} [{}]",
+                              fmt::join(stack_weight_names, " or "), stack_weight_names[0]),
+          .words = {stack_weight_names.begin(), stack_weight_names.end()},
+          .choose = [&](std::size_t weight) { lists.weight = static_cast<StackWeight>(weight); }},
+         {.names = "--no-source",
+          .help = "leave the text of source files out of the page of --html",
+          .set = set_flag(no_source)},
+         {.names = "--host",
+          .help = "show how long loads take on this machine; this is measured when it is first "
+                  "asked for",
+          .set = set_flag(host)}});
+    if (const auto done = line.parse(words, exit_own_failure)) return *done;
+    const bool html = line.has("--html"), weighed = line.has("--weight");
+    const bool has_list_options = line.has("--by") || line.has("--sort") || line.has("--filter");
+    const bool has_lists = has_list_options || line.has("--top");
+    if (host && (has_lists || html || weighed || !path.empty()))
+        return failed("--host is about this machine and takes no profile");
+    if (html && has_lists)
+        return failed(
+            "--by, --top, --sort and --filter cannot be used with --html, whose page has all "
+            "lists");
+    if (no_source && !html) return failed("--no-source needs --html");
     if (host) return report_host();
-    if (path.empty()) {
-        say("report: PROFILE is required; try 'shadowprof report --help'");
-        return exit_own_failure;
-    }
-    const auto by_weight = stack_weight(weight);
-    if (!by_weight) {
-        say("report: {}", by_weight.error().message);
-        return exit_own_failure;
-    }
-    lists.weight = *by_weight;
-    const bool has_list_options = by || sort || filter;
-    if (lists.findings && (has_list_options || html || weighed)) {
-        say("report: --findings goes with --top alone");
-        return exit_own_failure;
-    }
+    if (path.empty()) return failed("PROFILE is required; try 'shadowprof report --help'");
+    if (lists.findings && (has_list_options || html || weighed))
+        return failed("--findings can be combined with --top only");
     if (lists.by.empty() && has_lists && !lists.findings) lists.by = {"function"};
     auto shown = check(lists);
     if (shown)
         shown = html ? write_page(path, page, {.source = !no_source, .weight = lists.weight})
                      : report_profile(path, lists, text_options(STDOUT_FILENO), stdout);
-    if (shown) return 0;
-    say("report: {}", shown.error().message);
-    return exit_own_failure;
+    return shown ? 0 : failed(shown.error().message);
 }
 
 }  // namespace shadowprof

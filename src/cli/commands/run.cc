@@ -4,7 +4,7 @@
 #include "cli/commands/commands.h"
 #include "cli/commands/probe_places.h"
 #include "cli/commands/profile_output.h"
-#include "cli/options/option_texts.h"
+#include "cli/options/options.h"
 #include "cli/terminal/exit_status.h"
 #include "cli/terminal/messages.h"
 #include "cli/terminal/shield.h"
@@ -74,7 +74,7 @@ int run_main(std::span<const std::string> words) {
         if (request.error().code == ErrorCode::usage) say("try 'shadowprof run --help'");
         return exit_own_failure;
     }
-    if (request->help) return put(stdout, run_help()), 0;
+    if (request->text) return put(stdout, *request->text), 0;
     if (auto found = check_command(request->options.command.front()); !found)
         return failed(found.error(), exit_status_of(found.error()));
     survive_closed_pipes();

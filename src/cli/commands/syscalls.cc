@@ -1,5 +1,4 @@
-#include "cli/commands/syscalls.h"
-
+// shadowprof syscalls: how system calls are treated inside samples.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,18 +8,13 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
+#include "cli/options/command_line.h"
 #include "cli/terminal/exit_status.h"
 #include "cli/terminal/messages.h"
 #include "syscalls/syscall_lookup.h"
 
 namespace shadowprof {
 namespace {
-
-constexpr const char* help_text =
-    "Usage: shadowprof syscalls [--json]\n"
-    "Shows how each system call is treated inside a sample.\n\n"
-    "  --json      print a JSON array instead of a table\n"
-    "  -h, --help  show this text\n";
 
 std::string as_json() {
     auto rows = nlohmann::ordered_json::array();
@@ -66,22 +60,17 @@ int write_all(const std::string& text, std::FILE* out) {
 
 }  // namespace
 
-int print_syscalls(bool json, std::FILE* out) {
-    return write_all(json ? as_json() : as_text(), out);
-}
-
 int syscalls_main(std::span<const std::string> words) {
-    bool json = false, help = false;
-    for (const std::string& word : words) {
-        json = json || word == "--json";
-        help = help || word == "--help" || word == "-h";
-        if (word == "--json" || word == "--help" || word == "-h") continue;
-        say("syscalls: unknown option '{}': --json and --help are accepted", word);
-        return exit_own_failure;
-    }
-    int error = help ? write_all(help_text, stdout) : print_syscalls(json, stdout);
+    bool json = false;
+    CommandLine line(
+        {"syscalls", "[options]", "Shows how each system call is treated inside a sample."},
+        {{.names = "--json",
+          .help = "print a JSON array instead of a table",
+          .set = set_flag(json)}});
+    if (const auto done = line.parse(words, exit_own_failure)) return *done;
+    const int error = write_all(json ? as_json() : as_text(), stdout);
     if (error == 0) return 0;
-    say("syscalls: standard output: {}", std::strerror(error));
+    say("syscalls: cannot write to standard output: {}", std::strerror(error));
     return exit_own_failure;
 }
 

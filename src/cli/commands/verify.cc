@@ -14,7 +14,7 @@ constexpr int exit_diverged = 1;
 
 void report(const VerifyOutcome& outcome) {
     const auto& stats = outcome.stats;
-    say("verify: {} intervals of together {} instructions and {} pages compared, {} diverged",
+    say("verify: {} intervals with {} instructions and {} pages compared, {} diverged",
         stats.intervals, outcome.instructions, stats.pages_compared, stats.diverged);
     for (const auto& [what, times] : stats.boundaries) say("verify:   {} ended by {}", times, what);
     for (const auto& [reason, times] : stats.excluded)
@@ -41,38 +41,35 @@ int exit_status(const VerifyOutcome& outcome) {
 }  // namespace
 
 int verify_main(std::span<const std::string> words) {
-    CommandLine line("Proves the emulator against the hardware on this program.",
-                     "shadowprof verify");
     VerifyOptions options;
-    std::string limit = "0";
-    line.text("--max-instructions", limit,
-              "verify about N instructions, also with k, M or G, then let the program run on");
-    bool narrow = false;
-    line.flag(
-        "--narrow", narrow,
-        "also look for the first wrong instruction of the first divergence, not only of later "
-        "ones; this is slower");
-    std::string fault;
-    line.text("--fault", fault,
-              "for tests: the emulator sees the byte at this address with its lowest bit inverted");
-    line.texts("command", options.command, "the program and its arguments").required();
-    line.end_options_at_argument();
-    if (const auto done = line.parse("verify", words)) return *done;
-    const auto parsed = parse_count(limit, 0);
-    if (!parsed) {
-        say("verify: --max-instructions: {}", parsed.error().message);
-        return exit_own_failure;
-    }
-    options.max_instructions = *parsed;
-    if (narrow) options.narrow = Narrow::always;
-    if (!fault.empty()) {
-        const auto address = parse_u64(fault);
-        if (!address) {
-            say("verify: --fault: {}", address.error().message);
-            return exit_own_failure;
-        }
-        options.flipped = {*address};
-    }
+    CommandLine line(
+        {"verify", "[options] [--] PROGRAM [ARG...]",
+         "Proves the emulator against the hardware on this program."},
+        {{.names = "PROGRAM",
+          .help = "the program and its arguments",
+          .set = add_text(options.command),
+          .argument = OptionRow::Argument::one_or_more},
+         {.names = "--max-instructions",
+          .value = "N",
+          .help = "verify about N instructions, also with k, M or G, then let the program run on "
+                  "[no limit]",
+          .set = set_count(options.max_instructions)},
+         {.names = "--narrow",
+          .help = "also look for the first wrong instruction of the first divergence, not only of "
+                  "later ones; this is slower",
+          .set = [&](std::string_view) -> Result<void> {
+              options.narrow = Narrow::always;
+              return {};
+          }},
+         {.names = "--fault",
+          .value = "ADDRESS",
+          .help = "for tests: the emulator sees the byte at this address with its lowest bit "
+                  "inverted",
+          .set = [&](std::string_view value) -> Result<void> {
+              TRY_ASSIGN(options.flipped.value, parse_u64(value));
+              return {};
+          }}});
+    if (const auto done = line.parse(words, exit_own_failure, true)) return *done;
     survive_closed_pipes();
     const auto outcome = verify_target(options);
     if (!outcome) {

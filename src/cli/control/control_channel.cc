@@ -192,9 +192,12 @@ void ControlChannel::take_line(std::optional<std::string_view> line,
 void ControlChannel::refuse(std::string_view line, const Error& error) {
     shared_->answer(fmt::format("error: {}\n", error.message));
     if (std::exchange(has_complained_, true)) return;
-    shared_->complain(line.empty() ? fmt::format("--control: {}; this is said once", error.message)
-                                   : fmt::format("--control: '{}': {}; this is said once",
-                                                 shown(line), error.message));
+    shared_->complain(
+        line.empty()
+            ? fmt::format("--control: {}; further errors are only answered, not printed",
+                          error.message)
+            : fmt::format("--control: '{}': {}; further errors are only answered, not printed",
+                          shown(line), error.message));
 }
 
 // Nobody needs to take it: what does not fit is dropped.

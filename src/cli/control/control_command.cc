@@ -29,7 +29,8 @@ using SetValue = Result<void> (*)(SamplingCommand&, string_view value, const Con
 
 Result<void> begin_with_bursts(SamplingCommand& command, const ControlledRun& run) {
     if (!run.bursts)
-        return Error{ErrorCode::usage, 0, "the run began without --every: it has no bursts"};
+        return Error{ErrorCode::usage, 0,
+                     "this run has no bursts, because it began without --every"};
     command.bursts = *run.bursts;
     return {};
 }
@@ -53,17 +54,17 @@ Result<void> check_profiles(const ProfileKinds& kinds, const ControlledRun& run)
     const ProfileKinds& all = run.collected;
     const auto refused = [](std::string why) { return Error{ErrorCode::usage, 0, std::move(why)}; };
     if (!all.has_all(kinds))
-        return refused(fmt::format("the run began with --profiles={}: others are not collected",
+        return refused(fmt::format("only kinds that the run began with can be chosen: {}",
                                    profile_kinds_text(all)));
     if (all.has_all(reference_kinds) && kinds.has_any_of(reference_kinds) &&
         !kinds.has_all(reference_kinds))
-        return refused("hazards and streams are of the same references: both or none of them");
+        return refused("hazard and stream can only be switched together");
     constexpr auto flow = ProfileKinds::of<EdgeList, PathList, CallList>();
     const bool same_flow = (all & flow) == (kinds & flow);
     if (!run.bursts && kinds.has_any_of_samples() && !same_flow)
         return refused(
-            fmt::format("in a run without --every samples count edges, paths and calls "
-                        "together: all or none of them, of {}",
+            fmt::format("without --every, edges, paths and calls can only be switched together; "
+                        "this run collects {}",
                         profile_kinds_text(all)));
     return {};
 }
@@ -97,9 +98,10 @@ Result<void> set_dump(SamplingCommand& command, string_view value, const Control
 
 Result<void> set_new_dump(SamplingCommand& command, string_view value, const ControlledRun& run) {
     if (run.has_phases)
-        return Error{ErrorCode::usage, 0,
-                     "the run has --dump-every, which writes what is new by itself; 'dump FILE' "
-                     "writes all that was seen until now"};
+        return Error{
+            ErrorCode::usage, 0,
+            "dump-new cannot be used with --dump-every; 'dump FILE' writes all that was seen "
+            "until now"};
     TRY(set_dump(command, value, run));
     command.dump.part = DumpPart::phase;
     return {};
@@ -132,8 +134,9 @@ Error no_such_command(string_view word) {
     for (const CommandRow& row : rows)
         accepted.push_back(row.value.empty() ? std::string(row.word)
                                              : fmt::format("{} {}", row.word, row.value));
-    return {ErrorCode::usage, 0,
-            fmt::format("{}accepted are {}", did_you_mean(word, words), fmt::join(accepted, ", "))};
+    return {
+        ErrorCode::usage, 0,
+        fmt::format("{}the commands are {}", did_you_mean(word, words), fmt::join(accepted, ", "))};
 }
 
 Error wrong_value(const CommandRow& row) {

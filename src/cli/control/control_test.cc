@@ -159,11 +159,12 @@ TEST_CASE("profiles that cannot be switched apart from others are refused") {
     CHECK(error("profiles edge", whole).find("--every") != std::string::npos);
     CHECK(error("profiles edge,path,call", whole) == "");
     CHECK(error("profiles latency", whole) == "");
-    CHECK(error("profiles edge,path,call,hazard", whole).find("both or none") != std::string::npos);
+    CHECK(error("profiles edge,path,call,hazard", whole)
+              .find("hazard and stream can only be switched together") != std::string::npos);
     CHECK(error("profiles edge,path,call,hazard,stream", whole) == "");
     CHECK(error("profiles edge", run_with_bursts()) == "");
-    CHECK(error("profiles edge,latency", run_with_bursts()).find("--profiles=edge,path,value") !=
-          std::string::npos);
+    CHECK(error("profiles edge,latency", run_with_bursts())
+              .find("began with can be chosen: edge,path,value") != std::string::npos);
     CHECK(error("profiles valuw", whole).starts_with("did you mean 'value'? "));
     for (const char* line : {"profiles", "profiles none", "profiles ,", "budget", "budget 0",
                              "budget 101", "load 0", "load 65", "load x"})
@@ -188,12 +189,12 @@ TEST_CASE("unknown words are answered with the nearest one") {
     const auto answer = [&](std::string_view line) {
         return parse_command(line, run).error().message;
     };
-    CHECK(answer("enavle").starts_with("did you mean 'enable'? accepted are enable, "));
+    CHECK(answer("enavle").starts_with("did you mean 'enable'? the commands are enable, "));
     CHECK(answer("burstlength edge:1").starts_with("did you mean 'burst-length'? "));
     CHECK(answer("every valuw:50").starts_with("did you mean 'value'? "));
     CHECK(answer("every 5callz").starts_with("did you mean 'calls'? "));
     CHECK(answer("burst-length pth:5").starts_with("did you mean 'path'? "));
-    CHECK(answer("\x1b[31m").starts_with("accepted are "));
+    CHECK(answer("\x1b[31m").starts_with("the commands are "));
     CHECK(answer("ping pong") == "ping takes no value");
     CHECK(answer("every") == "every takes N or KIND:N");
 }

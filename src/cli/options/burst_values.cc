@@ -22,7 +22,8 @@ constexpr std::uint64_t most_events = 1'000'000'000'000;
 
 Result<void> check_collected(BurstedKind kind, const ProfileKinds& collected) {
     if (collected.has_any_of(row_of(kind).same_windows)) return {};
-    return Error{ErrorCode::usage, 0, fmt::format("{} profiles are not collected", name(kind))};
+    return Error{ErrorCode::usage, 0,
+                 fmt::format("{0} is not collected; add {0} to --profiles", name(kind))};
 }
 
 std::string meant_kind(string_view typed) {
@@ -43,17 +44,17 @@ std::string meant_events(string_view text) {
 Error not_accepted_every(const std::string& meant) {
     return {ErrorCode::usage, 0,
             meant +
-                "accepted is a whole number from 1 to 1000G, also with k, M or G, and behind it "
-                "what is counted: 1000, 10kcalls, 500backedges, 1kcalls+backedges; and behind "
-                "a comma, numbers for kinds of their own: 1000,value:50k"};
+                "must be a whole number from 1 to 1000G, also with k, M or G, then optionally the "
+                "events to count: 1000, 10kcalls, 500backedges, 1kcalls+backedges; then optionally "
+                "numbers for single kinds: 1000,value:50k"};
 }
 
 Error not_accepted_length(const std::string& meant) {
     return {ErrorCode::usage, 0,
             meant +
-                "accepted is a list of kinds, of edge, path, value, call, hazard and stream, "
-                "each with a whole number from 1 to 1000G, or 0 for never: "
-                "edge:1,path:50,value:10 (methods are derived from edges)"};
+                "must be a list of KIND:N, with edge, path, value, call, hazard or stream, and a "
+                "whole number from 1 to 1000G, or 0 for never: edge:1,path:50,value:10 (methods "
+                "are derived from edges)"};
 }
 
 using NotAccepted = Error (*)(const std::string& meant);
@@ -142,8 +143,7 @@ Result<std::vector<EventsOfKind>> parse_burst_lengths(string_view text) {
 Result<WindowOptions> bursts_of(const EveryValue& every, const ProfileKinds& collected) {
     if (every.every == 0)
         return Error{ErrorCode::usage, 0,
-                     "it says nothing of kinds in general: a number for all others is needed, as "
-                     "in --every=1000,value:50k"};
+                     "a number for all other kinds must come first, as in --every=1000,value:50k"};
     WindowOptions bursts;
     for (const BurstedRow& row : bursted_rows)
         if (collected.has_any_of(row.kind)) row.length(bursts) = row.usual_length;

@@ -11,9 +11,10 @@ Result<ControlPaths> parse_control_paths(std::string_view text) {
     const bool bad_answers =
         comma != text.npos && (answers.empty() || answers.find(',') != answers.npos);
     if (commands.empty() || bad_answers)
-        return Error{ErrorCode::usage, 0,
-                     "accepted is a FIFO or a file, and behind a comma one for the answers: ctl, "
-                     "fifo:ctl,ack"};
+        return Error{
+            ErrorCode::usage, 0,
+            "must be a FIFO or a file, which a comma and one for the answers may follow: ctl, "
+            "fifo:ctl,ack"};
     return ControlPaths{std::string(commands), std::string(answers)};
 }
 

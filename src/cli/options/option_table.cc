@@ -2,6 +2,8 @@
 
 #include <fmt/ranges.h>
 
+#include <iterator>
+
 #include "cli/options/control_paths.h"
 #include "cli/options/profile_kinds.h"
 #include "cli/options/values.h"
@@ -10,33 +12,54 @@
 namespace shadowprof {
 namespace {
 
+using namespace std::chrono_literals;
 using std::string_view;
+using Nanoseconds = std::chrono::nanoseconds;
+using Rows = std::vector<OptionRow>;
+using Kept = std::optional<std::string>;
 
-Error not_yet(string_view what) {
-    return {ErrorCode::unsupported, 0, fmt::format("{} is not in this version", what)};
+constexpr double default_converged_percent = 5;
+
+Error must_be(string_view what) {
+    return {ErrorCode::usage, 0, fmt::format("must be {}", what)};
 }
 
-Result<void> set_output(RunRequest& request, string_view value) {
-    if (value.empty()) return Error{ErrorCode::usage, 0, "accepted is the name of a file, or -"};
-    request.output = value;
-    return {};
+std::string microseconds(Nanoseconds time) {
+    return fmt::format("{}us", time.count() / 1000);
+}
+
+// Sets whatever takes what `parse` returns.
+template <typename Into, typename Value>
+SetOption set_parsed(Into& into, Result<Value> (*parse)(string_view)) {
+    return [&into, parse](string_view value) -> Result<void> {
+        TRY_ASSIGN(into, parse(value));
+        return {};
+    };
+}
+
+OptionRow yes_no(const char* names, bool& into, const char* help) {
+    return {.names = names,
+            .value = "yes|no",
+            .help = help,
+            .words = {"yes", "no"},
+            .choose = [&into](std::size_t choice) { into = choice == 0; },
+            .kept = [&into]() -> Kept { return into ? "yes" : "no"; }};
 }
 
 Result<void> set_mode(RunRequest& request, string_view value) {
     // `burst` is what `live` was called first.
-    constexpr SamplingMode modes[] = {SamplingMode::automatic, SamplingMode::shadow,
-                                      SamplingMode::live, SamplingMode::exact, SamplingMode::live};
-    TRY_ASSIGN(const std::size_t mode,
-               parse_choice(value, {"auto", "shadow", "live", "exact", "burst"}));
-    request.options.mode = modes[mode];
+    TRY_ASSIGN(const auto mode,
+               parse_choice(value == "burst" ? "live" : value, sampling_mode_names));
+    request.options.mode = static_cast<SamplingMode>(mode);
     request.mode_is_asked_for = true;
     return {};
 }
 
-Result<void> set_engine(RunRequest&, string_view value) {
-    TRY_ASSIGN(const std::size_t engine, parse_choice(value, {"emulator", "step"}));
-    if (engine != 0) return not_yet("this engine");
-    return {};
+Result<void> set_engine(string_view value) {
+    constexpr string_view engines[] = {"emulator", "step"};
+    TRY_ASSIGN(const std::size_t engine, parse_choice(value, engines));
+    if (engine == 0) return {};
+    return Error{ErrorCode::unsupported, 0, "this engine is not in this version"};
 }
 
 Result<void> set_profiles(RunRequest& request, string_view value) {
@@ -60,149 +83,82 @@ Result<void> set_stream_heat(RunRequest& request, string_view value) {
     return {};
 }
 
-Result<void> set_sample_size(RunRequest& request, string_view value) {
-    TRY_ASSIGN(request.options.sample_size, parse_count(value, 1000));
-    request.options.sample_size_is_asked_for = true;
+Result<void> set_sample_size(RunOptions& options, string_view value) {
+    TRY_ASSIGN(options.sample_size, parse_count(value, 1000));
+    options.sample_size_is_asked_for = true;
     return {};
 }
 
-Result<void> set_sample_time(RunRequest& request, string_view value) {
-    using namespace std::chrono_literals;
-    if (value == "auto") {
-        request.options.sample_time.reset();
-        request.options.sample_time_is_asked_for = false;
-        return {};
-    }
+Result<void> set_sample_time(RunOptions& options, string_view value) {
+    options.sample_time.reset();
+    options.sample_time_is_asked_for = value != "auto";
+    if (value == "auto") return {};
     TRY_ASSIGN(const auto time, parse_duration(value));
-    if (time < 50us || time > 100ms)
-        return Error{ErrorCode::usage, 0, "accepted is a time from 50us to 100ms, or auto"};
-    request.options.sample_time = time;
-    request.options.sample_time_is_asked_for = true;
+    if (time < 50us || time > 100ms) return must_be("a time from 50us to 100ms, or auto");
+    options.sample_time = time;
     return {};
 }
 
-Result<void> set_load(RunRequest& request, string_view value) {
-    TRY_ASSIGN(request.options.load, parse_load(value));
-    return {};
-}
-
-Result<void> set_burst(RunRequest& request, string_view value) {
-    using namespace std::chrono_literals;
+Result<void> set_live_timing(RunOptions& options, string_view value) {
     TRY_ASSIGN(const auto pair, parse_duration_pair(value));
     const LiveTiming timing{pair.first, pair.second};
     if (timing.longest_stop < 100us || timing.longest_stop > 100ms ||
         timing.period < 2 * timing.longest_stop)
-        return Error{ErrorCode::usage, 0,
-                     "accepted is the longest stop, from 100us to 100ms, and behind a slash how "
-                     "often, at least twice as long: 2ms/1s"};
-    request.options.live_timing = timing;
+        return must_be(
+            "the longest stop, from 100us to 100ms, a slash, and the average time from one sample "
+            "to the next, at least twice as long: 2ms/1s");
+    options.live_timing = timing;
     return {};
 }
 
-Result<void> set_record_input(RunRequest& request, string_view value) {
-    if (value == no_value) {
-        request.options.record_input = RecordInput::always;
-        return {};
-    }
-    TRY_ASSIGN(const std::size_t choice, parse_choice(value, {"auto", "yes", "no"}));
-    request.options.record_input = static_cast<RecordInput>(choice);
+Result<void> set_record_input(RunOptions& options, string_view value) {
+    TRY_ASSIGN(const std::size_t choice,
+               parse_choice(value == no_value ? "yes" : value, record_input_names));
+    options.record_input = static_cast<RecordInput>(choice);
     return {};
 }
 
-Result<void> set_duration(RunRequest& request, string_view value) {
-    TRY_ASSIGN(request.options.duration, parse_duration(value));
-    return {};
-}
-
-Result<void> set_delay(RunRequest& request, string_view value) {
-    TRY_ASSIGN(request.options.delay, parse_duration(value));
-    return {};
-}
-
-Result<void> set_max_samples(RunRequest& request, string_view value) {
-    TRY_ASSIGN(request.options.max_samples, parse_count(value, 1));
-    return {};
-}
-
-Result<void> set_until_converged(RunRequest& request, string_view value) {
-    constexpr double default_percent = 5;
-    request.options.until_converged_percent = default_percent;
+Result<void> set_until_converged(RunOptions& options, string_view value) {
+    options.until_converged_percent = default_converged_percent;
     if (value == no_value) return {};
-    TRY_ASSIGN(request.options.until_converged_percent, parse_percent(value));
+    TRY_ASSIGN(options.until_converged_percent, parse_percent(value));
     return {};
 }
 
-Result<bool> parse_yes_no(string_view value) {
-    TRY_ASSIGN(const std::size_t choice, parse_choice(value, {"yes", "no"}));
-    return choice == 0;
-}
-
-Result<void> set_task_clock(RunRequest& request, string_view value) {
-    TRY_ASSIGN(request.options.task_clock, parse_yes_no(value));
-    return {};
-}
-
-Result<void> set_translate_ahead(RunRequest& request, string_view value) {
-    TRY_ASSIGN(request.options.translate_ahead, parse_yes_no(value));
-    return {};
-}
-
-Result<void> set_follow_forks(RunRequest& request, string_view value) {
-    TRY_ASSIGN(request.follow_forks, parse_yes_no(value));
-    return {};
-}
-
-Result<void> set_threads(RunRequest& request, string_view value) {
-    constexpr ThreadScope scopes[] = {ThreadScope::all, ThreadScope::main};
-    TRY_ASSIGN(const std::size_t scope, parse_choice(value, {"all", "main"}));
-    request.options.threads = scopes[scope];
-    return {};
-}
-
-Result<void> set_value_callers(RunRequest& request, string_view value) {
+Result<void> set_value_callers(RunOptions& options, string_view value) {
     constexpr double most = 8;
     const auto number = parse_number(value, 0, most);
     if (!number || *number != static_cast<double>(static_cast<std::size_t>(*number)))
-        return Error{ErrorCode::usage, 0,
-                     fmt::format("accepted is a whole number from 0 to {}", most)};
-    request.options.value_callers = static_cast<std::size_t>(*number);
+        return must_be(fmt::format("a whole number from 0 to {}", most));
+    options.value_callers = static_cast<std::size_t>(*number);
     return {};
 }
 
-// All of them together, as names must differ.
-Result<void> set_probe(RunRequest& request, string_view value) {
-    auto texts = request.options.probes;
+// Parses all probes again, as their names must differ.
+Result<void> add_probe(RunOptions& options, string_view value) {
+    auto texts = options.probes;
     texts.emplace_back(value);
     TRY(ProbeSet::parse(texts));
-    request.options.probes = std::move(texts);
+    options.probes = std::move(texts);
     return {};
 }
 
-Result<void> set_seed(RunRequest& request, string_view value) {
-    TRY_ASSIGN(request.options.seed, parse_u64(value));
-    return {};
-}
-
-Result<void> set_budget(RunRequest& request, string_view value) {
-    TRY_ASSIGN(request.options.budget_percent, parse_percent(value));
-    return {};
-}
-
-Result<void> set_cpu_budget(RunRequest& request, string_view value) {
-    TRY_ASSIGN(request.options.cpu_budget_percent, parse_percent(value));
-    return {};
-}
-
-Result<void> set_every(RunRequest& request, string_view value) {
+Result<void> add_every(RunRequest& request, string_view value) {
     TRY_ASSIGN(const EveryValue every, parse_every(value));
     if (!request.every) request.every.emplace();
     request.every->add(every);
     return {};
 }
 
-Result<void> set_burst_length(RunRequest& request, string_view value) {
+Result<void> add_burst_lengths(RunRequest& request, string_view value) {
     TRY_ASSIGN(const auto lengths, parse_burst_lengths(value));
     request.burst_lengths.insert(request.burst_lengths.end(), lengths.begin(), lengths.end());
+    return {};
+}
+
+Result<void> set_output(RunRequest& request, string_view value) {
+    if (value.empty()) return must_be("the name of a file, or -");
+    request.output = value;
     return {};
 }
 
@@ -213,130 +169,288 @@ Result<void> set_control(RunRequest& request, string_view value) {
 }
 
 Result<void> set_dump_every(RunRequest& request, string_view value) {
-    using namespace std::chrono_literals;
     TRY_ASSIGN(const auto interval, parse_duration(value));
-    if (interval < 100ms) return Error{ErrorCode::usage, 0, "accepted is a time from 100ms on"};
+    if (interval < 100ms) return must_be("a time of at least 100ms");
     request.dump_every = interval;
     return {};
 }
 
-Result<void> set_quiet(RunRequest& request, string_view) {
-    request.quiet = true;
-    return {};
-}
-Result<void> set_verbose(RunRequest& request, string_view) {
-    request.options.verbose = true;
-    return {};
-}
-Result<void> set_progress(RunRequest& request, string_view) {
-    request.progress = Progress::always;
-    return {};
-}
-Result<void> set_no_progress(RunRequest& request, string_view) {
-    request.progress = Progress::never;
-    return {};
-}
-Result<void> set_help(RunRequest& request, string_view) {
-    request.help = true;
-    return {};
+// What is collected.
+Rows profile_options(RunRequest& request) {
+    RunOptions& options = request.options;
+    const auto kinds = profile_kind_words();
+    Rows kinds_rows = {
+        {.names = "--profiles",
+         .value = "LIST",
+         .help = fmt::format("the kinds of profile to collect: some of {}, or all [{}]",
+                             fmt::join(kinds, ", "), profile_kinds_text({})),
+         .words = {kinds.begin(), kinds.end()},
+         .set = [&](auto value) { return set_profiles(request, value); },
+         .kept = [&]() -> Kept { return profile_kinds_text(options.profiles); }},
+        {.names = "--stream-length",
+         .value = "MIN..MAX",
+         .help = fmt::format("how many references a data stream has, from {} to {} [{}..{}]",
+                             StreamLimits::shortest, StreamLimits::longest,
+                             StreamLimits{}.least_length, StreamLimits{}.most_length),
+         .set = [&](auto value) { return set_stream_length(request, value); },
+         .kept = [&]() -> Kept {
+             if (!options.profiles.has<StreamList>()) return std::nullopt;
+             return fmt::format("{}..{}", options.streams.least_length,
+                                options.streams.most_length);
+         }},
+        {.names = "--stream-heat",
+         .value = "PERCENT",
+         .help =
+             fmt::format("the least share that a data stream has of the traced references [{}%]",
+                         StreamLimits{}.least_heat_percent),
+         .set = [&](auto value) { return set_stream_heat(request, value); },
+         .kept = [&]() -> Kept {
+             if (!options.profiles.has<StreamList>()) return std::nullopt;
+             return fmt::format("{}%", options.streams.least_heat_percent);
+         }},
+        {.names = "--value-callers",
+         .value = "N",
+         .help = "also keep values by this many callers, from the innermost on [1]",
+         .set = [&](auto value) { return set_value_callers(options, value); },
+         .kept = [&]() -> Kept { return std::to_string(options.value_callers); }},
+        {.names = "--probe",
+         .value = "EXPR",
+         .help = "record what this expression says of instructions; up to 16 probes [none]",
+         .set = [&](auto value) { return add_probe(options, value); }},
+        {.names = "--every",
+         .value = "N[,KIND:N]",
+         .help = "inside samples, count only in bursts that are N calls and back-edges apart [off]",
+         .set = [&](auto value) { return add_every(request, value); },
+         .kept = [&]() -> Kept {
+             if (!options.windows) return std::nullopt;
+             return every_text(*options.windows, options.profiles);
+         }},
+        {.names = "--burst-length",
+         .value = "KIND:N",
+         .help =
+             "the length of these bursts in events, for edge, path, call, value, hazard or stream",
+         .set = [&](auto value) { return add_burst_lengths(request, value); },
+         .kept = [&]() -> Kept {
+             if (!options.windows) return std::nullopt;
+             return lengths_text(*options.windows, options.profiles);
+         }},
+        {.names = "-v,--verbose",
+         .help = "also keep TNV tables of values, for comparison; this is slow",
+         .set = set_flag(options.verbose)},
+    };
+    kinds_rows.front().words.emplace_back("all");
+    return kinds_rows;
 }
 
-std::vector<OptionRow> made_option_rows() {
+// How samples are taken.
+Rows sampling_options(RunRequest& request) {
+    RunOptions& options = request.options;
     return {
-        {"-o,--output", "FILE",
-         "the file for the profile; %p is the target's pid, - is standard output [shadowprof.json]",
-         set_output},
-        {"--mode", "MODE",
-         "auto, shadow and live take samples; exact, which only run has, counts everything [auto]",
-         set_mode},
-        {"--engine", "ENGINE", "emulator is the only one in this version [emulator]", set_engine},
-        {"--profiles", "LIST",
-         fmt::format("the kinds of profile to collect: some of {}, or all [{}]",
-                     fmt::join(profile_kind_words(), ","), profile_kinds_text({})),
-         set_profiles},
-        {"--stream-length", "MIN..MAX",
-         "how many references a data stream has, from 2 to 1000 [2..100]", set_stream_length},
-        {"--stream-heat", "PERCENT",
-         "the least share that a data stream has of the traced references [0.1%]", set_stream_heat},
-        {"--sample-time", "TIME",
-         "a sample is what the program executes in this time, from 50us to 100ms; auto is 300us to "
-         "3ms, and longer the more processors idle, but 300us with --load [auto]",
-         set_sample_time},
-        {"--sample-size", "N",
-         "instructions per sample, also with k, M or G; this replaces the time, and holds for "
-         "samples for which no time is known [1M]",
-         set_sample_size},
-        {"--budget", "PERCENT",
-         "the most that the program may be slowed down, as measured while it runs [1%]",
-         set_budget},
-        {"--cpu-budget", "PERCENT",
-         "the most processor time that shadowprof itself may take, in percent of one processor "
-         "[25%; no limit with --load or --burst]",
-         set_cpu_budget},
-        {"--burst", "TIME/TIME",
-         "take only live samples: the longest stop, and how often one is taken on average, such as "
-         "2ms/1s [by the budget]",
-         set_burst},
-        {"--load", "X",
-         "average number of replicas that are emulated at a time, at least 0.0625 [up to 1, as the "
-         "budgets allow]",
-         set_load},
-        {"--record-input", "[=WHEN]",
-         "record what the program reads from pipes, sockets and terminals, so that samples go on "
-         "there, at the cost of a stop at each system call: yes, no, or auto, which is where "
-         "samples would end there [auto]",
-         set_record_input},
-        {"--every", "N[,KIND:N]",
-         "inside samples, count only in bursts that are N calls and back-edges apart [off]",
-         set_every},
-        {"--burst-length", "KIND:N",
-         "the length of these bursts in events, for edge, path, call, value, hazard or stream",
-         set_burst_length},
-        {"--control", "FILE[,ACK]",
-         "take commands from a FIFO or a file while the program runs [none]", set_control},
-        {"--dump-every", "TIME",
-         "also write a profile of each interval of this length, such as shadowprof.0001.json "
-         "[none]",
-         set_dump_every},
-        {"--delay", "TIME", "take no sample before this time, given with us, ms, s or m [0s]",
-         set_delay},
-        {"--duration", "TIME",
-         "take no sample later than this time after the delay [the whole run]", set_duration},
-        {"--max-samples", "N", "take at most this many samples [no limit]", set_max_samples},
-        {"--until-converged", "[=PERCENT]",
-         "sample until the errors of hot edges are at most this part of their counts, then "
-         "sparsely [5%]",
-         set_until_converged},
-        {"--threads", "WHICH", "which threads samples hold: all or main [all]", set_threads},
-        {"--follow-forks", "yes|no",
-         "also sample the processes that the target starts [run: yes, attach: no]",
-         set_follow_forks},
-        {"--probe", "EXPR",
-         "record what this expression says of instructions; up to 16 probes [none]", set_probe},
-        {"--value-callers", "N", "also keep values by this many callers, from the innermost on [1]",
-         set_value_callers},
-        {"--task-clock", "yes|no",
-         "read the kernel's clock of processor time, where it is available [yes]", set_task_clock},
-        {"--translate-ahead", "yes|no", "translate code before live samples come to it [yes]",
-         set_translate_ahead},
-        {"--seed", "N",
-         "the seed of every random choice; it is written to the profile [from the clock]",
-         set_seed},
-        {"-q,--quiet", nullptr, "say nothing but errors", set_quiet},
-        {"-v,--verbose", nullptr, "also keep TNV tables of values, for comparison; this is slow",
-         set_verbose},
-        {"--progress", nullptr,
-         "show progress on standard error, even if the program may write there, too", set_progress},
-        {"--no-progress", nullptr, "never show progress", set_no_progress},
-        {"-h,--help", nullptr, "show this text", set_help},
+        {.names = "--mode",
+         .value = "MODE",
+         .help = "auto, shadow and live take samples; exact, which only run has, counts everything "
+                 "[auto]",
+         .words = {sampling_mode_names.begin(), sampling_mode_names.end()},
+         .set = [&](auto value) { return set_mode(request, value); },
+         .kept = [&]() -> Kept { return std::string(name(options.mode)); }},
+        {.names = "--engine",
+         .value = "ENGINE",
+         .help = "emulator is the only one in this version [emulator]",
+         .words = {"emulator"},
+         .set = set_engine,
+         .kept = []() -> Kept { return "emulator"; }},
+        {.names = "--sample-time",
+         .value = "TIME",
+         .help = "a sample is what the program executes in this time, from 50us to 100ms; auto is "
+                 "300us to 3ms, and longer the more processors idle, but 300us with --load [auto]",
+         .set = [&](auto value) { return set_sample_time(options, value); },
+         .kept = [&]() -> Kept {
+             if (!options.sample_time) return std::nullopt;
+             return options.sample_time_is_asked_for ? microseconds(*options.sample_time) : "auto";
+         }},
+        {.names = "--sample-size",
+         .value = "N",
+         .help = "instructions per sample, also with k, M or G; this replaces the time, and holds "
+                 "for samples for which no time is known [1M]",
+         .set = [&](auto value) { return set_sample_size(options, value); },
+         .kept = [&]() -> Kept {
+             if (options.sample_time) return std::nullopt;
+             return std::to_string(options.sample_size);
+         }},
+        {.names = "--threads",
+         .value = "WHICH",
+         .help = "which threads samples hold: all or main [all]",
+         .words = {thread_scope_names.begin(), thread_scope_names.end()},
+         .choose = [&](std::size_t scope) { options.threads = static_cast<ThreadScope>(scope); },
+         .kept = [&]() -> Kept { return std::string(name(options.threads)); }},
+        {.names = "--follow-forks",
+         .value = "yes|no",
+         .help = "also sample the processes that the target starts [run: yes, attach: no]",
+         .words = {"yes", "no"},
+         .choose = [&](std::size_t choice) { request.follow_forks = choice == 0; },
+         .kept = [&]() -> Kept { return options.follow_forks ? "yes" : "no"; }},
+        {.names = "--record-input",
+         .value = "[=WHEN]",
+         .help = "record what the program reads from pipes, sockets and terminals, so that samples "
+                 "go on there, at the cost of a stop at each system call: yes, no, or auto, which "
+                 "is where samples would end there [auto]",
+         .words = {record_input_names.begin(), record_input_names.end()},
+         .set = [&](auto value) { return set_record_input(options, value); },
+         .kept = [&]() -> Kept { return std::string(name(options.record_input)); }},
+        yes_no("--task-clock", options.task_clock,
+               "read the kernel's clock of processor time, where it is available [yes]"),
+        yes_no("--translate-ahead", options.translate_ahead,
+               "translate code before live samples come to it [yes]"),
+        {.names = "--seed",
+         .value = "N",
+         .help = "the seed of every random choice; it is written to the profile [from the clock]",
+         .set = set_parsed(options.seed, parse_u64)},
+    };
+}
+
+// How much is sampled, and when.
+Rows amount_options(RunRequest& request) {
+    RunOptions& options = request.options;
+    return {
+        {.names = "--budget",
+         .value = "PERCENT",
+         .help =
+             fmt::format("the most that the program may be slowed down, as measured while it runs "
+                         "[{}%]",
+                         default_budget_percent),
+         .set = set_parsed(options.budget_percent, parse_percent),
+         .kept = [&]() -> Kept {
+             const auto percent = options.budget_in_force();
+             return percent ? Kept(fmt::format("{}%", *percent)) : std::nullopt;
+         }},
+        {.names = "--cpu-budget",
+         .value = "PERCENT",
+         .help =
+             fmt::format("the most processor time that shadowprof itself may take, in percent of "
+                         "one processor [{}%; no limit with --load or --burst]",
+                         default_cpu_budget_percent),
+         .set = set_parsed(options.cpu_budget_percent, parse_percent),
+         .kept = [&]() -> Kept {
+             const auto percent = options.cpu_budget_in_force();
+             return percent ? Kept(fmt::format("{}%", *percent)) : std::nullopt;
+         }},
+        {.names = "--load",
+         .value = "X",
+         .help =
+             fmt::format("average number of replicas that are emulated at a time, at least {} [up "
+                         "to {}, as the budgets allow]",
+                         least_load, default_load),
+         .set = set_parsed(options.load, parse_load),
+         .kept = [&]() -> Kept {
+             return options.load ? Kept(fmt::format("{}", *options.load)) : std::nullopt;
+         }},
+        {.names = "--burst",
+         .value = "TIME/TIME",
+         .help = "take only live samples: the longest stop, and how often one is taken on average, "
+                 "such as 2ms/1s [by the budget]",
+         .set = [&](auto value) { return set_live_timing(options, value); },
+         .kept = [&]() -> Kept {
+             if (!options.live_timing) return std::nullopt;
+             return microseconds(options.live_timing->longest_stop) + '/' +
+                    microseconds(options.live_timing->period);
+         }},
+        {.names = "--delay",
+         .value = "TIME",
+         .help = "take no sample before this time, given with us, ms, s or m [0s]",
+         .set = set_parsed(options.delay, parse_duration),
+         .kept = [&]() -> Kept { return microseconds(options.delay); }},
+        {.names = "--duration",
+         .value = "TIME",
+         .help = "take no sample later than this time after the delay [the whole run]",
+         .set = set_parsed(options.duration, parse_duration),
+         .kept = [&]() -> Kept {
+             return options.duration ? Kept(microseconds(*options.duration)) : std::nullopt;
+         }},
+        {.names = "--max-samples",
+         .value = "N",
+         .help = "take at most this many samples [no limit]",
+         .set = [&](string_view value) -> Result<void> {
+             TRY_ASSIGN(options.max_samples, parse_count(value, 1));
+             return {};
+         },
+         .kept = [&]() -> Kept {
+             return options.max_samples ? Kept(std::to_string(*options.max_samples)) : std::nullopt;
+         }},
+        {.names = "--until-converged",
+         .value = "[=PERCENT]",
+         .help = fmt::format("sample until the errors of hot edges are at most this part of their "
+                             "counts, then sparsely [{}%]",
+                             default_converged_percent),
+         .set = [&](auto value) { return set_until_converged(options, value); },
+         .kept = [&]() -> Kept {
+             const auto percent = options.until_converged_percent;
+             return percent ? Kept(fmt::format("{}%", *percent)) : std::nullopt;
+         }},
+    };
+}
+
+// What is written where.
+Rows output_options(RunRequest& request) {
+    return {
+        {.names = "-o,--output",
+         .value = "FILE",
+         .help = "the file for the profile; %p is the target's pid, - is standard output "
+                 "[shadowprof.json]",
+         .set = [&](auto value) { return set_output(request, value); },
+         .kept = [&]() -> Kept { return request.output; }},
+        {.names = "--dump-every",
+         .value = "TIME",
+         .help = "also write a profile of each interval of this length, such as "
+                 "shadowprof.0001.json [none]",
+         .set = [&](auto value) { return set_dump_every(request, value); },
+         .kept = [&]() -> Kept {
+             return request.dump_every ? Kept(microseconds(*request.dump_every)) : std::nullopt;
+         }},
+        {.names = "--control",
+         .value = "FILE[,ACK]",
+         .help = "take commands from a FIFO or a file while the program runs [none]",
+         .set = [&](auto value) { return set_control(request, value); },
+         .kept = [&]() -> Kept {
+             return request.control.empty() ? std::nullopt : Kept(request.control);
+         }},
+        {.names = "-q,--quiet", .help = "say nothing but errors", .set = set_flag(request.quiet)},
+        {.names = "--progress",
+         .help = "show progress on standard error, even if the program may write there, too",
+         .set = [&](string_view) -> Result<void> {
+             request.progress = Progress::always;
+             return {};
+         }},
+        {.names = "--no-progress",
+         .help = "never show progress",
+         .set = [&](string_view) -> Result<void> {
+             request.progress = Progress::never;
+             return {};
+         }},
     };
 }
 
 }  // namespace
 
-const std::vector<OptionRow>& option_rows() {
-    static const auto rows = made_option_rows();
-    return rows;
+std::vector<OptionRow> run_options(RunRequest& request) {
+    Rows all;
+    for (Rows (*part)(RunRequest&) :
+         {output_options, profile_options, sampling_options, amount_options}) {
+        Rows more = part(request);
+        std::ranges::move(more, std::back_inserter(all));
+    }
+    return all;
+}
+
+std::map<std::string, std::string> describe(const RunRequest& request) {
+    std::map<std::string, std::string> text;
+    RunRequest copy = request;
+    for (const OptionRow& row : run_options(copy))
+        if (const auto kept = row.kept ? row.kept() : std::nullopt)
+            text.emplace(row.long_name().substr(2), *kept);
+    for (std::size_t i = 0; i < request.options.probes.size(); ++i)
+        text[fmt::format("probe{}", i + 1)] = request.options.probes[i];
+    if (request.options.attach_to) text["attach"] = std::to_string(*request.options.attach_to);
+    return text;
 }
 
 }  // namespace shadowprof

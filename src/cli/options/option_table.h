@@ -1,37 +1,19 @@
-// The options of `run` and `attach`, one row each: from it follow their parsing and their help.
+// The options of `shadowprof run` and `shadowprof attach`.
 #pragma once
 
+#include <map>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "base/result.h"
+#include "cli/options/option_row.h"
 #include "cli/options/run_request.h"
 
 namespace shadowprof {
 
-// The value of an option that was given without one, where it may be
-// (CommandOption::value_may_be_missing).
-inline constexpr std::string_view no_value = "true";
+// In the order of help. What the options say goes to `request`, which must outlive the rows.
+std::vector<OptionRow> run_options(RunRequest& request);
 
-struct OptionRow {
-    const char* names;  // "-o,--output"; messages use the last one
-    const char* value;  // what it takes; "[=...]" if it may go without; null for a flag
-    std::string help;
-    Result<void> (*set)(RunRequest&, std::string_view value);
-
-    std::string_view long_name() const {
-        const std::string_view all = names;
-        return all.substr(all.rfind(',') + 1);
-    }
-    bool may_go_without_value() const { return value && *value == '['; }
-};
-
-// In the order of help.
-const std::vector<OptionRow>& option_rows();
-
-// As in a profile's options: by SamplingMode and RecordInput.
-inline constexpr const char* mode_names[] = {"auto", "shadow", "burst", "exact"};
-inline constexpr const char* input_names[] = {"auto", "yes", "no"};
+// The options as they were understood, by their long names, for the profile.
+std::map<std::string, std::string> describe(const RunRequest& request);
 
 }  // namespace shadowprof

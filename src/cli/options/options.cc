@@ -4,7 +4,6 @@
 #include <limits>
 #include <vector>
 
-#include "base/text/suggest.h"
 #include "cli/options/command_line.h"
 #include "cli/options/option_table.h"
 #include "cli/options/values.h"
@@ -16,60 +15,44 @@ namespace {
 
 using std::string_view;
 
-// What one pass over a list of words found.
-struct Parse {
-    RunRequest request;
-    std::optional<Error> failure;
+constexpr CommandUsage run_usage = {
+    .name = "run",
+    .arguments = "[options] [--] PROGRAM [ARG...]",
+    .description = "Profiles PROGRAM from its start and ends as it ends.",
+    .epilogue = "Options may also stand in SHADOWPROF_OPTIONS; the command line wins."};
+constexpr CommandUsage attach_usage = {
+    .name = "attach",
+    .arguments = "[options] PID",
+    .description =
+        "Profiles a running process and lets it go unharmed: at Ctrl-C, or when "
+        "--duration, --max-samples or --until-converged say so.",
+    .epilogue = "Options may also stand in SHADOWPROF_OPTIONS; the command line wins."};
+
+// A command of this file, and which of its words are options.
+struct Reading {
+    const CommandUsage& usage;
+    CommandLine::Options options;
 };
-
-void apply(Parse& parse, const OptionRow& row, const std::string& value) {
-    if (parse.failure) return;
-    auto result = row.set(parse.request, value);
-    if (result) return;
-    const bool has_value = row.value && !(row.may_go_without_value() && value == no_value);
-    const std::string what =
-        has_value ? fmt::format("{} '{}'", row.long_name(), value) : std::string(row.long_name());
-    parse.failure = std::move(result).error().with_context(what);
-}
-
-void add_options(CommandLine& line, Parse& parse) {
-    // In the order of the words: the last one wins, and a bad one does not hide behind it.
-    for (const OptionRow& row : option_rows()) {
-        if (row.value == nullptr) {
-            line.on_flag(row.names, [&] { apply(parse, row, ""); });
-            continue;
-        }
-        auto option =
-            line.on_text(row.names, [&](const std::string& value) { apply(parse, row, value); });
-        if (row.may_go_without_value()) option.value_may_be_missing();
-    }
-}
-
-Error unknown_option(string_view word) {
-    const string_view typed = word.substr(0, word.find('='));
-    std::vector<string_view> names;
-    for (const OptionRow& row : option_rows()) names.push_back(row.long_name());
-    const string_view near = nearest(typed, names);
-    return {ErrorCode::usage, 0,
-            near.empty() ? fmt::format("unknown option '{}'", typed)
-                         : fmt::format("unknown option '{}'; did you mean '{}'?", typed, near)};
-}
-
-using Options = CommandLine::Options;
+constexpr Reading reading_run = {run_usage, CommandLine::Options::before_command};
+constexpr Reading reading_attach = {attach_usage, CommandLine::Options::anywhere};
 
 bool looks_like_option(string_view word) {
     return word.size() > 1 && word.front() == '-';
 }
 
-// What is left in `rest` is not for us to understand.
-Result<RunRequest> parse_words(std::span<const std::string> words, Options options,
+Error unknown_option(const Reading& reading, string_view word) {
+    RunRequest none;
+    return CommandLine(reading.usage, run_options(none)).unknown_option(word);
+}
+
+// Leaves the words in `rest` that are no options.
+Result<RunRequest> parse_words(std::span<const std::string> words, const Reading& reading,
                                std::vector<std::string>& rest) {
-    Parse parse;
-    CommandLine line;
-    add_options(line, parse);
-    TRY_ASSIGN(rest, line.parse_options(words, options));
-    if (parse.failure) return *std::move(parse.failure);
-    return std::move(parse.request);
+    RunRequest request;
+    CommandLine line(reading.usage, run_options(request));
+    TRY_ASSIGN(rest, line.parse_options(words, reading.options));
+    request.text = line.asked_text();
+    return request;
 }
 
 // The words of SHADOWPROF_OPTIONS, which must be options and nothing else.
@@ -78,21 +61,22 @@ Result<std::vector<std::string>> environment_words(string_view environment) {
     auto words = split_words(environment);
     if (!words) return std::move(words).error().with_context(variable);
     std::vector<std::string> rest;
-    auto alone = parse_words(*words, Options::before_command, rest);
+    auto alone = parse_words(*words, reading_run, rest);
     if (!alone) return std::move(alone).error().with_context(variable);
     if (rest.empty() && !words->empty() && words->back() == "--") rest = {"--"};
     if (rest.empty()) return std::move(words).value();
     if (rest.front() != "--" && looks_like_option(rest.front()))
-        return unknown_option(rest.front()).with_context(variable);
-    return Error{ErrorCode::usage, 0, fmt::format("{}: '{}' is no option", variable, rest.front())};
+        return unknown_option(reading_run, rest.front()).with_context(variable);
+    return Error{ErrorCode::usage, 0,
+                 fmt::format("{}: '{}' is not an option", variable, rest.front())};
 }
 
 // The environment's words, then those of the command line.
 Result<RunRequest> parse_all(std::span<const std::string> words, string_view environment,
-                             Options options, std::vector<std::string>& rest) {
+                             const Reading& reading, std::vector<std::string>& rest) {
     TRY_ASSIGN(std::vector<std::string> all, environment_words(environment));
     all.insert(all.end(), words.begin(), words.end());
-    return parse_words(all, options, rest);
+    return parse_words(all, reading, rest);
 }
 
 // Takes away what only separates.
@@ -101,7 +85,7 @@ Result<std::vector<std::string>> target_command(std::vector<std::string> rest) {
     if (rest.front() == "--")
         rest.erase(rest.begin());
     else if (looks_like_option(rest.front()))
-        return unknown_option(rest.front());
+        return unknown_option(reading_run, rest.front());
     return rest;
 }
 
@@ -109,20 +93,21 @@ Result<pid_t> process_id(std::vector<std::string> rest) {
     const auto separator = std::find(rest.begin(), rest.end(), "--");
     if (separator != rest.end()) rest.erase(separator);
     for (const std::string& word : rest)
-        if (looks_like_option(word)) return unknown_option(word);
+        if (looks_like_option(word)) return unknown_option(reading_attach, word);
     if (rest.empty()) return Error{ErrorCode::usage, 0, "no process to attach to"};
     if (rest.size() > 1)
         return Error{
             ErrorCode::usage, 0,
-            fmt::format("accepted is the id of one process: '{}' is one too many", rest[1])};
+            fmt::format("only one process can be attached to; '{}' is a second argument", rest[1])};
     const auto id = parse_u64(rest.front());
     const bool decimal = rest.front().find_first_not_of("0123456789") == std::string::npos;
     constexpr std::uint64_t most = std::numeric_limits<pid_t>::max();
     if (!id || !decimal || *id == 0 || *id > most)
-        return Error{ErrorCode::usage, 0,
-                     fmt::format("PID '{}': accepted is the id of a running process, a whole "
-                                 "number from 1 to {}",
-                                 rest.front(), most)};
+        return Error{
+            ErrorCode::usage, 0,
+            fmt::format("PID '{}': must be the id of a running process, a whole number from "
+                        "1 to {}",
+                        rest.front(), most)};
     return static_cast<pid_t>(*id);
 }
 
@@ -133,10 +118,11 @@ Result<void> fit_burst_timing(RunRequest& request) {
     if (request.mode_is_asked_for && options.mode != SamplingMode::live)
         return Error{ErrorCode::usage, 0,
                      fmt::format("--burst is for --mode=live, which it implies, not for --mode={}",
-                                 mode_names[static_cast<std::size_t>(options.mode)])};
+                                 name(options.mode))};
     if (options.load)
-        return Error{ErrorCode::usage, 0,
-                     "--burst says how often samples are taken, and so does --load"};
+        return Error{
+            ErrorCode::usage, 0,
+            "--burst and --load cannot be used together: both set how often samples are taken"};
     options.mode = SamplingMode::live;
     return {};
 }
@@ -152,11 +138,13 @@ Result<void> fit_sample_time(RunRequest& request) {
     }
     if (options.sample_size_is_asked_for)
         return Error{ErrorCode::usage, 0,
-                     "--sample-time says how long a sample is, and so does --sample-size"};
+                     "--sample-time and --sample-size cannot be used together: both set how long a "
+                     "sample is"};
     if (!is_known)
-        return Error{ErrorCode::usage, 0,
-                     "--sample-time is for samples of replicas: not for --mode=live, and not for "
-                     "--mode=exact"};
+        return Error{
+            ErrorCode::usage, 0,
+            "--sample-time cannot be used with --mode=live or --mode=exact: it needs samples of "
+            "replicas"};
     return {};
 }
 
@@ -166,30 +154,33 @@ Result<void> fit_exact_mode(RunRequest& request) {
     if (options.duration || options.max_samples || options.load || options.budget_percent ||
         options.cpu_budget_percent || options.until_converged_percent || options.delay.count() != 0)
         return Error{ErrorCode::usage, 0,
-                     "--mode=exact follows the whole run: --load, --budget, --cpu-budget, --delay, "
-                     "--duration, --max-samples and --until-converged are for samples"};
+                     "--load, --budget, --cpu-budget, --delay, --duration, --max-samples and "
+                     "--until-converged cannot be used with --mode=exact, which follows the whole "
+                     "run"};
     if (request.follow_forks.value_or(false))
-        return Error{ErrorCode::unsupported, 0,
-                     "--follow-forks=yes: --mode=exact follows one process alone; the processes "
-                     "that it starts can be sampled (--mode=shadow)"};
+        return Error{
+            ErrorCode::unsupported, 0,
+            "--follow-forks=yes cannot be used with --mode=exact, which follows one process; "
+            "--mode=shadow samples the processes that it starts as well"};
     if (options.record_input == RecordInput::always)
         return Error{ErrorCode::usage, 0,
-                     "--mode=exact follows the program through what it reads: --record-input is "
-                     "for samples"};
+                     "--record-input cannot be used with --mode=exact, which follows the program "
+                     "through what it reads"};
     if (!request.control.empty())
         return Error{ErrorCode::usage, 0,
-                     "--mode=exact follows the whole run: --control is for samples"};
+                     "--control cannot be used with --mode=exact, which follows the whole run"};
     if (request.dump_every)
-        return Error{ErrorCode::usage, 0,
-                     "--mode=exact follows the whole run and writes one profile of it: "
-                     "--dump-every is for samples"};
+        return Error{
+            ErrorCode::usage, 0,
+            "--dump-every cannot be used with --mode=exact, which writes one profile of the "
+            "whole run"};
     auto& profiles = options.profiles;
     if (!request.profiles_are_asked_for) profiles = profiles.without<ValueList, LatencyList>();
     if (!request.every && profiles.has<ValueList>() && profiles.has_any_of(reference_kinds)) {
         profiles = profiles.without<HazardList, StreamList>();
         request.notes.emplace_back(
-            "--mode=exact traces values or references: for hazards and streams, leave value out of "
-            "--profiles, or let them count in bursts (--every)");
+            "hazards and streams are not collected: without --every, --mode=exact traces either "
+            "values or references; leave value out of --profiles, or add --every");
     }
     return {};
 }
@@ -197,17 +188,16 @@ Result<void> fit_exact_mode(RunRequest& request) {
 // Where their files would be.
 Result<void> check_phases(const RunRequest& request) {
     if (!request.dump_every || request.output != "-") return {};
-    return Error{ErrorCode::usage, 0,
-                 "--dump-every: profiles of intervals are files beside that of the run, which is "
-                 "standard output; name a file with -o"};
+    return Error{
+        ErrorCode::usage, 0,
+        "--dump-every needs a file for the profile of the run, which goes to standard output; "
+        "name a file with -o"};
 }
 
 Result<void> check_streams(const RunRequest& request) {
     if (!request.stream_limits_are_asked_for || request.options.profiles.has<StreamList>())
         return {};
-    return Error{ErrorCode::usage, 0,
-                 "--stream-length and --stream-heat: no data streams are collected; ask for them "
-                 "with --profiles=stream"};
+    return Error{ErrorCode::usage, 0, "--stream-length and --stream-heat need --profiles=stream"};
 }
 
 // A probe that will see nothing is told of.
@@ -217,10 +207,10 @@ void note_blind_probes(RunRequest& request) {
     if (!probes) return;
     for (const Probe& probe : probes->probes())
         if (probe.uses_latency())
-            request.notes.push_back(
-                fmt::format("probe '{}' speaks of latency, which is not measured: it sees nothing; "
-                            "latency is one of --profiles",
-                            probe.name()));
+            request.notes.push_back(fmt::format(
+                "probe '{}' uses latency, which is not measured, so it records nothing; "
+                "add latency to --profiles",
+                probe.name()));
 }
 
 // When all options are known.
@@ -229,8 +219,7 @@ Result<void> settle_bursts(RunRequest& request) {
     if (!request.every) {
         if (request.burst_lengths.empty()) return {};
         return Error{ErrorCode::usage, 0,
-                     "--burst-length: there are no bursts without --every, which says how many "
-                     "events they are apart"};
+                     "--burst-length needs --every, which sets how far bursts are apart"};
     }
     auto bursts = bursts_of(*request.every, options.profiles);
     if (!bursts) return std::move(bursts).error().with_context("--every");
@@ -246,9 +235,9 @@ Result<void> settle_bursts(RunRequest& request) {
 
 Result<RunRequest> parse_run(std::span<const std::string> words, std::string_view environment) {
     std::vector<std::string> rest;
-    TRY_ASSIGN(RunRequest request, parse_all(words, environment, Options::before_command, rest));
+    TRY_ASSIGN(RunRequest request, parse_all(words, environment, reading_run, rest));
     TRY_ASSIGN(request.options.command, target_command(std::move(rest)));
-    if (request.options.command.empty() && !request.help)
+    if (request.options.command.empty() && !request.text)
         return Error{ErrorCode::usage, 0, "no program to run"};
     TRY(fit_burst_timing(request));
     TRY(fit_sample_time(request));
@@ -264,8 +253,8 @@ Result<RunRequest> parse_run(std::span<const std::string> words, std::string_vie
 
 Result<RunRequest> parse_attach(std::span<const std::string> words, std::string_view environment) {
     std::vector<std::string> rest;
-    TRY_ASSIGN(RunRequest request, parse_all(words, environment, Options::anywhere, rest));
-    if (request.help) return request;
+    TRY_ASSIGN(RunRequest request, parse_all(words, environment, reading_attach, rest));
+    if (request.text) return request;
     TRY_ASSIGN(request.options.attach_to, process_id(std::move(rest)));
     TRY(fit_burst_timing(request));
     TRY(fit_sample_time(request));

@@ -36,7 +36,7 @@ constexpr auto kind_words = [] {
 Error unknown_kind(string_view typed) {
     return {ErrorCode::usage, 0,
             did_you_mean(typed, kind_words) +
-                fmt::format("accepted is a list of {} and {}, or all",
+                fmt::format("must be a list of {} and {}, or all",
                             fmt::join(std::span(kind_words).first(kind_words.size() - 1), ", "),
                             kind_words.back())};
 }

@@ -30,8 +30,8 @@ struct RunRequest {
     std::optional<std::chrono::nanoseconds> dump_every;  // a profile of each such interval
     bool quiet = false;
     Progress progress = Progress::on_terminal;
-    bool help = false;               // show the command's help and do nothing else
-    std::vector<std::string> notes;  // what the profile must say about the request
+    std::optional<std::string> text;  // to be printed instead of doing anything, as for --help
+    std::vector<std::string> notes;   // what the profile must say about the request
 };
 
 }  // namespace shadowprof

@@ -7,6 +7,8 @@
 #include <span>
 #include <string>
 
+#include "base/text/suggest.h"
+
 namespace shadowprof {
 namespace {
 
@@ -20,7 +22,7 @@ constexpr double most_duration_ns = 1000.0 * 86400 * 1e9;
 constexpr double most_count = 1e15;
 
 Error not_accepted(std::string accepted) {
-    return {ErrorCode::usage, 0, "accepted is " + std::move(accepted)};
+    return {ErrorCode::usage, 0, "must be " + std::move(accepted)};
 }
 
 // Digits with at most one point among them: no sign, no exponent, no "inf".
@@ -106,7 +108,7 @@ Result<double> parse_number(std::string_view text, double least, double most) {
 }
 
 Result<double> parse_load(std::string_view text) {
-    return parse_number(text, 0.0625, 64);
+    return parse_number(text, least_load, most_load);
 }
 
 Result<double> parse_percent(std::string_view text) {
@@ -117,11 +119,12 @@ Result<double> parse_percent(std::string_view text) {
     return *number;
 }
 
-Result<std::size_t> parse_choice(std::string_view text,
-                                 std::initializer_list<std::string_view> choices) {
-    const auto* found = std::find(choices.begin(), choices.end(), text);
+Result<std::size_t> parse_choice(std::string_view text, std::span<const std::string_view> choices) {
+    const auto found = std::ranges::find(choices, text);
     if (found == choices.end())
-        return not_accepted(fmt::format("one of {}", fmt::join(choices, ", ")));
+        return Error{ErrorCode::usage, 0,
+                     did_you_mean(text, choices) +
+                         fmt::format("must be one of {}", fmt::join(choices, ", "))};
     return static_cast<std::size_t>(found - choices.begin());
 }
 

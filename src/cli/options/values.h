@@ -1,12 +1,12 @@
 // The values that options take: durations, counts, numbers, percentages, lists of words.
 //
-// Every parser returns ErrorCode::usage with a message that says what is accepted; the caller puts
-// the option's name and the value in front.
+// Every parser returns ErrorCode::usage with a message that says what the value must be; the caller
+// puts the option's name and the value in front.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
-#include <initializer_list>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -39,15 +39,15 @@ Result<CountRange> parse_range(std::string_view text, std::uint64_t least, std::
 // A decimal number from `least` to `most`.
 Result<double> parse_number(std::string_view text, double least, double most);
 
-// The same of an average number of replicas, from 0.0625 to 64.
+// The same of an average number of replicas.
+inline constexpr double least_load = 0.0625, most_load = 64;
 Result<double> parse_load(std::string_view text);
 
 // "1%" or "0.5": more than 0, at most 100. Returns percent.
 Result<double> parse_percent(std::string_view text);
 
 // The index of `text` in `choices`.
-Result<std::size_t> parse_choice(std::string_view text,
-                                 std::initializer_list<std::string_view> choices);
+Result<std::size_t> parse_choice(std::string_view text, std::span<const std::string_view> choices);
 
 // The members of a comma-separated list. An empty member is an error.
 Result<std::vector<std::string_view>> split_list(std::string_view text);

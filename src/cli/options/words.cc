@@ -6,7 +6,7 @@ namespace {
 constexpr std::string_view blanks = " \t\r\n";
 
 Error unterminated(char quote) {
-    return {ErrorCode::usage, 0, fmt::format("a {} is not closed", quote)};
+    return {ErrorCode::usage, 0, fmt::format("the quote {} is not closed", quote)};
 }
 
 // Reads the inside of a quotation, `rest` starting behind the opening quote, and drops it and the

@@ -25,7 +25,7 @@ constexpr const char* shielded_name = "sp-tracer";
 Result<std::array<UniqueFd, 2>> make_lifeline() {
     int ends[2];
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
-        return errno_error("socketpair");
+        return errno_error("start the tracing process: socketpair");
     return std::array{UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 
@@ -94,7 +94,7 @@ Result<WorkEnd> wait_for(pid_t child, const SeenSignals& signals, ToggleSignal& 
     }
     int status = 0;
     while (::waitpid(child, &status, 0) < 0)
-        if (errno != EINTR) return errno_error("waitpid");
+        if (errno != EINTR) return errno_error("wait for the tracing process");
     if (WIFEXITED(status)) return WorkEnd{WEXITSTATUS(status), std::nullopt};
     return WorkEnd{0, WTERMSIG(status)};
 }
@@ -107,7 +107,7 @@ Result<WorkEnd> run(Group group, const SeenSignals& signals,
     TRY_ASSIGN(auto toggle, ToggleSignal::take());
     std::fflush(nullptr);
     const pid_t child = ::fork();
-    if (child < 0) return errno_error("fork");
+    if (child < 0) return errno_error("start the tracing process: fork");
     if (child != 0) {
         ends[1].reset();
         return wait_for(child, signals, toggle, ends[0]);

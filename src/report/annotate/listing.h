@@ -1,8 +1,10 @@
 // An annotated function as lines on a terminal.
 #pragma once
 
+#include <array>
 #include <map>
 #include <span>
+#include <string_view>
 
 #include "report/annotate/annotation.h"
 #include "report/symbols/source_file.h"
@@ -16,6 +18,8 @@ enum class ListingView {
     disassembly,  // instructions alone
     source,       // lines of source alone
 };
+inline constexpr std::array<std::string_view, 3> listing_view_names = {"mixed", "disassembly",
+                                                                       "source"};
 
 struct ListingOptions {
     ListingView view = ListingView::mixed;

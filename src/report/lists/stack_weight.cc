@@ -2,16 +2,7 @@
 
 #include <algorithm>
 
-#include "base/text/suggest.h"
-
 namespace shadowprof {
-
-Result<StackWeight> stack_weight(std::string_view name) {
-    const auto found = std::ranges::find(stack_weight_names, name);
-    if (found == stack_weight_names.end())
-        return bad_option_value("--weight", name, stack_weight_names);
-    return static_cast<StackWeight>(found - stack_weight_names.begin());
-}
 
 bool has_times(const Profile& profile) {
     return std::ranges::any_of(profile.stacks, [](const Stack& s) { return s.time_ns != 0; });

@@ -17,9 +17,6 @@ inline std::string_view name(StackWeight weight) {
     return stack_weight_names.at(static_cast<std::size_t>(weight));
 }
 
-// The weight of this name. ErrorCode::usage if there is none.
-Result<StackWeight> stack_weight(std::string_view name);
-
 // In instructions, or in nanoseconds of processor time.
 inline std::uint64_t amount(const Stack& stack, StackWeight weight) {
     return weight == StackWeight::time ? stack.time_ns : stack.instructions;

@@ -4,10 +4,12 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "profile/kinds/profile_kinds.h"
@@ -24,11 +26,23 @@ enum class SamplingMode : std::uint8_t {
     exact,      // emulate every instruction, and compare with the target
 };
 
+// As --mode takes them and profiles keep them.
+inline constexpr std::array<std::string_view, 4> sampling_mode_names = {"auto", "shadow", "live",
+                                                                        "exact"};
+constexpr std::string_view name(SamplingMode mode) {
+    return sampling_mode_names[static_cast<std::size_t>(mode)];
+}
+
 // Whose instructions are sampled.
 enum class ThreadScope : std::uint8_t {
     all,   // of all threads that execute
     main,  // of the thread whose id is the process id
 };
+
+inline constexpr std::array<std::string_view, 2> thread_scope_names = {"all", "main"};
+constexpr std::string_view name(ThreadScope scope) {
+    return thread_scope_names[static_cast<std::size_t>(scope)];
+}
 
 // Whether what the program reads from pipes, sockets and terminals while a sample lives is recorded
 // for it, at the price of stops at its system calls.
@@ -37,6 +51,11 @@ enum class RecordInput : std::uint8_t {
     always,
     never,
 };
+
+inline constexpr std::array<std::string_view, 3> record_input_names = {"auto", "yes", "no"};
+constexpr std::string_view name(RecordInput when) {
+    return record_input_names[static_cast<std::size_t>(when)];
+}
 
 // What RunOptions::load, budget_percent and cpu_budget_percent are where nothing is asked for.
 inline constexpr double default_load = 1;

@@ -1,0 +1,82 @@
+#include "cli/options/command_help.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace shadowprof {
+namespace {
+
+constexpr std::size_t line_columns = 80;
+constexpr std::size_t help_column = 30;  // where the help of an option begins
+
+// "  -o, --output FILE".
+std::string left_side(const OptionRow& row) {
+    if (row.is_argument()) return "  " + row.names;
+    const std::size_t comma = row.names.find(',');
+    const std::string short_name =
+        comma == std::string::npos ? "    " : row.names.substr(0, comma) + ", ";
+    const bool has_blank = !row.is_flag() && !row.may_go_without_value();
+    return fmt::format("  {}{}{}{}", short_name, row.long_name(), has_blank ? " " : "", row.value);
+}
+
+// Appends one paragraph, in lines that begin at column `indent`. The first one has been begun.
+void append_words(std::string& text, std::string_view paragraph, std::size_t indent) {
+    std::size_t at = indent;
+    while (!paragraph.empty()) {
+        const std::string_view word = paragraph.substr(0, paragraph.find(' '));
+        paragraph.remove_prefix(std::min(word.size() + 1, paragraph.size()));
+        const bool is_first = at == indent;
+        if (!is_first && at + 1 + word.size() > line_columns) {
+            text += '\n' + std::string(indent, ' ');
+            at = indent;
+        } else if (!is_first) {
+            text += ' ';
+            ++at;
+        }
+        text += word;
+        at += word.size();
+    }
+}
+
+void append_row(std::string& text, const OptionRow& row) {
+    const std::string left = left_side(row);
+    text += left;
+    if (left.size() + 2 > help_column)
+        text += '\n' + std::string(help_column, ' ');
+    else
+        text += std::string(help_column - left.size(), ' ');
+    std::string_view help = row.help;
+    for (bool is_first = true; !help.empty(); is_first = false) {
+        const std::string_view paragraph = help.substr(0, help.find('\n'));
+        help.remove_prefix(std::min(paragraph.size() + 1, help.size()));
+        if (!is_first) text += '\n' + std::string(help_column, ' ');
+        append_words(text, paragraph, help_column);
+    }
+    text += '\n';
+}
+
+}  // namespace
+
+std::string command_help(const CommandUsage& usage, std::span<const OptionRow> rows) {
+    std::string text = fmt::format("Usage: shadowprof {} {}\n\n{}\n\n", usage.name, usage.arguments,
+                                   usage.description);
+    for (const OptionRow& row : rows)
+        if (row.is_argument()) append_row(text, row);
+    if (std::ranges::any_of(rows, &OptionRow::is_argument)) text += '\n';
+    text += "Options (defaults are in brackets):\n";
+    for (const OptionRow& row : rows)
+        if (!row.is_argument()) append_row(text, row);
+    if (!usage.epilogue.empty()) text += fmt::format("\n{}\n", usage.epilogue);
+    return text;
+}
+
+std::string completion_words(std::span<const OptionRow> rows) {
+    std::string text;
+    for (const OptionRow& row : rows)
+        if (!row.is_argument())
+            text += fmt::format("{}\t{}\n", row.long_name(), fmt::join(row.words, " "));
+    return text;
+}
+
+}  // namespace shadowprof

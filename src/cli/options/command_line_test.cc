@@ -1,0 +1,109 @@
+#include "cli/options/command_line.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+namespace shadowprof::command_line_test {
+namespace {
+
+constexpr CommandUsage usage = {"paint", "[options] WALL", "Paints a wall."};
+
+struct Request {
+    std::string wall;
+    std::size_t coats = 1, colour = 0;
+    bool dry = false;
+};
+
+std::vector<OptionRow> rows(Request& request) {
+    return {{.names = "WALL",
+             .help = "which wall",
+             .set = set_text(request.wall),
+             .argument = OptionRow::Argument::required},
+            {.names = "-c,--coats",
+             .value = "N",
+             .help = "how many coats, of which each has to be dry before the next one can be begun "
+                     "[1]",
+             .set = set_count(request.coats)},
+            {.names = "--colour",
+             .value = "COLOUR",
+             .help = "red or green [red]",
+             .words = {"red", "green"},
+             .choose = [&](std::size_t colour) { request.colour = colour; }},
+            {.names = "--dry", .help = "wait", .set = set_flag(request.dry)}};
+}
+
+// What became of the options alone.
+Result<std::vector<std::string>> read(Request& request, std::vector<std::string> words) {
+    CommandLine line(usage, rows(request));
+    return line.parse_options(words, CommandLine::Options::anywhere);
+}
+
+std::string failure_of(std::vector<std::string> words) {
+    Request request;
+    const auto rest = read(request, std::move(words));
+    return rest ? "" : rest.error().message;
+}
+
+TEST_CASE("values reach what the rows say, the last one wins") {
+    Request request;
+    CommandLine line(usage, rows(request));
+    CHECK_FALSE(line.parse(
+        std::vector<std::string>{"--coats=2", "north", "--colour", "green", "-c", "3k", "--dry"},
+        7));
+    CHECK(request.wall == "north");
+    CHECK(request.coats == 3000);
+    CHECK(request.colour == 1);
+    CHECK(request.dry);
+    CHECK(line.has("--coats"));
+}
+
+TEST_CASE("wrong words end with the status for them") {
+    for (const auto& words : std::vector<std::vector<std::string>>{
+             {}, {"north", "south"}, {"north", "--coat"}, {"north", "-c"}, {"north", "-c", "x"}}) {
+        Request request;
+        CHECK(CommandLine(usage, rows(request)).parse(words, 7) == 7);
+    }
+}
+
+TEST_CASE("a bad value is named with its option, what it must be, and the word that was meant") {
+    CHECK(failure_of({"--colour=gren"}) ==
+          "--colour 'gren': did you mean 'green'? must be one of red, green");
+    CHECK(failure_of({"--coats=many", "--coats=2"}).starts_with("--coats 'many': must be "));
+    CHECK(failure_of({"--colour=\x1b[31m"}).find('\x1b') == std::string::npos);
+}
+
+TEST_CASE("an option that does not exist is named with the one that is near") {
+    Request request;
+    const CommandLine line(usage, rows(request));
+    CHECK(line.unknown_option("--coat=3").message ==
+          "unknown option '--coat'; did you mean '--coats'?");
+    CHECK(line.unknown_option("--xyzzy").message == "unknown option '--xyzzy'");
+}
+
+TEST_CASE("help has all rows, in lines that fit a terminal") {
+    Request request;
+    CommandLine line(usage, rows(request));
+    REQUIRE(line.parse_options(std::vector<std::string>{"--help"},
+                               CommandLine::Options::before_command));
+    const std::string help = line.asked_text().value();
+    for (const char* part : {"Usage: shadowprof paint [options] WALL\n", "  WALL ",
+                             "  -c, --coats N ", "      --colour COLOUR ", "  -h, --help "})
+        CHECK_MESSAGE(help.find(part) != std::string::npos, part);
+    for (std::size_t begin = 0; begin < help.size();) {
+        const std::size_t end = help.find('\n', begin);
+        CHECK(end - begin <= 80);
+        begin = end + 1;
+    }
+}
+
+TEST_CASE("shells are told the options and their words") {
+    Request request;
+    CommandLine line(usage, rows(request));
+    REQUIRE(line.parse_options(std::vector<std::string>{"--completion-words"},
+                               CommandLine::Options::before_command));
+    CHECK(line.asked_text() == "--coats\t\n--colour\tred green\n--dry\t\n--help\t\n");
+}
+
+}  // namespace
+}  // namespace shadowprof::command_line_test

@@ -1,0 +1,65 @@
+"""Whether manual pages have the options that commands have, and their words."""
+
+import os
+import pathlib
+import re
+import subprocess
+import unittest
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+SHADOWPROF = pathlib.Path(os.environ.get("SHADOWPROF", SOURCE / "build/src/cli/shadowprof"))
+
+
+def said(*words):
+    return subprocess.run([SHADOWPROF, *words], check=True, capture_output=True, text=True).stdout
+
+
+def commands():
+    return re.findall(r"^  ([a-z]+)  ", said("--help"), re.MULTILINE)
+
+
+def options_of(command):
+    """{option: words that it takes}"""
+    rows = [line.split("\t") for line in said(command, "--completion-words").splitlines()]
+    return {option: words.split() for option, words in rows}
+
+
+def pages_of(command):
+    """What the command's page says, and the pages that it refers to for options."""
+    text = (SOURCE / f"man/shadowprof-{command}.1").read_text()
+    if command == "attach":
+        text += (SOURCE / "man/shadowprof-run.1").read_text()
+    return text
+
+
+def options_in(lines):
+    """Options that lines of mdoc(7) name: `.It Fl o , -output Ar FILE`, `.Fl -html`"""
+    return {f"-{name}" for line in lines if re.search(r"\bFl ", line)
+            for name in re.findall(r"(?<=[ ])(-[a-z][a-z-]+)", line)}
+
+
+class Manual(unittest.TestCase):
+    def test_every_option_is_in_the_page(self):
+        for command in set(commands()) - {"help"}:
+            with self.subTest(command=command):
+                # What --help does is in shadowprof(1).
+                options = set(options_of(command)) - {"--help"}
+                self.assertLessEqual(options, options_in(pages_of(command).splitlines()))
+
+    def test_no_option_is_described_that_does_not_exist(self):
+        for command in set(commands()) - {"help", "attach"}:
+            with self.subTest(command=command):
+                items = re.findall(r"^\.It .*", pages_of(command), re.MULTILINE)
+                self.assertLessEqual(options_in(items), set(options_of(command)))
+
+    def test_words_that_options_take_are_in_the_page(self):
+        for command in set(commands()) - {"help"}:
+            text = pages_of(command)
+            for option, words in options_of(command).items():
+                for word in words:
+                    with self.subTest(command=command, option=option, word=word):
+                        self.assertRegex(text, rf"\b{re.escape(word)}\b")
+
+
+if __name__ == "__main__":
+    unittest.main()
