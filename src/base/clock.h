@@ -9,7 +9,7 @@
 
 namespace shadowprof {
 
-// What clock_gettime(2) says, in nanoseconds; 0 for a clock that does not exist (any more).
+// Reads a clock by clock_gettime(2), in nanoseconds. Returns 0 for a clock that does not exist.
 inline std::int64_t read_clock_ns(clockid_t clock) {
     timespec now{};
     ::clock_gettime(clock, &now);
@@ -21,7 +21,8 @@ inline std::uint64_t to_ns(std::chrono::steady_clock::duration duration) {
         std::chrono::duration_cast<std::chrono::nanoseconds>(duration).count());
 }
 
-// `who`: RUSAGE_SELF, or RUSAGE_CHILDREN for those that were reaped (getrusage(2)).
+// Returns the user and system time of getrusage(2). `who` is RUSAGE_SELF, or RUSAGE_CHILDREN for
+// children that were reaped.
 inline double cpu_seconds(int who) {
     rusage usage = {};
     getrusage(who, &usage);

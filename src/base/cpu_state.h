@@ -9,7 +9,7 @@
 
 namespace shadowprof {
 
-// Numbers as in instruction encodings (Intel SDM vol. 2, table 2-2).
+// The numbers are those of instruction encodings (Intel SDM vol. 2, table 2-2).
 enum class Gpr : std::uint8_t {
     rax,
     rcx,
@@ -29,7 +29,7 @@ enum class Gpr : std::uint8_t {
     r15
 };
 
-// All that a thread's instructions can see in registers. Trivially copyable: it crosses process
+// All registers that a thread's instructions can see. Trivially copyable: it crosses process
 // boundaries as bytes.
 struct CpuState {
     // The extended state components that a sample carries: x87, SSE, AVX, opmask, ZMM_Hi256 and

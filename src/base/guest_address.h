@@ -8,7 +8,7 @@
 namespace shadowprof {
 
 inline constexpr std::uint64_t page_bytes = 4096;
-inline constexpr std::uint64_t line_bytes = 64;  // of caches
+inline constexpr std::uint64_t line_bytes = 64;  // of a cache line
 
 struct GuestAddress {
     std::uint64_t value = 0;
@@ -26,7 +26,7 @@ struct GuestAddress {
     constexpr GuestAddress page() const { return {value & ~(page_bytes - 1)}; }
 };
 
-// With 4-level paging, and what WRFSBASE accepts.
+// Whether WRFSBASE accepts the address. Assumes 4-level paging.
 constexpr bool is_canonical(std::uint64_t address) {
     return static_cast<std::int64_t>(address << 16) >> 16 == static_cast<std::int64_t>(address);
 }

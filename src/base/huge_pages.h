@@ -1,6 +1,6 @@
-// An allocator that asks for huge pages where it is worth it: for tables of many megabytes that are
-// accessed at random, where each access would otherwise miss the translation look-aside buffer; in
-// virtual machines that costs as much as a cache miss.
+// An allocator that asks for huge pages for allocations of 2 MiB and more. It is for large tables
+// that are accessed at random, where most accesses would otherwise miss the translation look-aside
+// buffer. In virtual machines such a miss costs as much as a cache miss.
 #pragma once
 
 #include <sys/mman.h>
@@ -26,7 +26,7 @@ struct HugePageAllocator {
         const std::size_t whole = (bytes + huge_page_bytes - 1) / huge_page_bytes * huge_page_bytes;
         void* memory = std::aligned_alloc(huge_page_bytes, whole);
         if (memory == nullptr) throw std::bad_alloc();
-        // A kernel without huge pages gives others.
+        // A kernel without huge pages ignores the advice.
         madvise(memory, whole, MADV_HUGEPAGE);
         return static_cast<T*>(memory);
     }

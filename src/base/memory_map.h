@@ -35,10 +35,10 @@ struct Mapping {
 class MemoryMap {
   public:
     MemoryMap() = default;
-    // `mappings` may come in any order. Overlapping ones are an error of the caller.
+    // `mappings` may come in any order, and must not overlap.
     explicit MemoryMap(std::vector<Mapping> mappings);
 
-    // Reads the text of /proc/PID/maps. Lines that do not parse are ErrorCode::invalid.
+    // Parses the text of /proc/PID/maps. Returns ErrorCode::invalid if a line does not parse.
     static Result<MemoryMap> parse(std::string_view maps_text);
 
     const std::vector<Mapping>& mappings() const { return mappings_; }

@@ -7,7 +7,8 @@
 
 namespace shadowprof {
 
-// Part of a guest's memory. All of what it can write to: from 0 to the highest address.
+// Part of a guest's memory, from `start` up to `end`, exclusive. all() stands for everything that
+// the guest can write to.
 struct MemoryRange {
     GuestAddress start, end;
 

@@ -13,7 +13,7 @@ namespace shadowprof {
 class MemoryReader {
   public:
     virtual ~MemoryReader() = default;
-    // Copies bytes out. False if not all of them can be read; `to` is then unspecified.
+    // Copies bytes out. Returns false if not all of them can be read; `to` is then unspecified.
     virtual bool read(GuestAddress from, std::span<std::byte> to) = 0;
 };
 

@@ -1,4 +1,4 @@
-// Threads that receive no signals: those are the main thread's.
+// Threads that block all signals, so that the main thread receives them.
 #pragma once
 
 #include <csignal>

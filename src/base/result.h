@@ -17,11 +17,11 @@ enum class ErrorCode {
     system,       // a system call failed; `sys_errno` says how
     gone,         // the process or thread no longer exists: a normal answer everywhere
     not_found,    // the named thing does not exist
-    permission,   // it exists and we may not
+    permission,   // it exists, but we may not access it
     unsupported,  // a program, machine or kernel that shadowprof cannot handle
     invalid,      // bytes from outside that make no sense
     usage,        // a bad option or argument
-    interrupted,  // the user or a limit ended it
+    interrupted,  // the user or a limit ended the operation
 };
 
 // What went wrong: a code to act upon and a sentence that names the thing and the reason.
@@ -30,15 +30,15 @@ struct [[nodiscard]] Error {
     int sys_errno = 0;
     std::string message;
 
-    // Puts what was being done in front of the message: "open 'x': No such file or directory".
+    // Prefixes the message with what was being done: "open 'x': No such file or directory".
     Error with_context(std::string_view context) && {
         message = fmt::format("{}: {}", context, message);
         return std::move(*this);
     }
 };
 
-// An Error from errno. ESRCH becomes ErrorCode::gone, ENOENT not_found, EPERM and EACCES
-// permission.
+// Makes an Error from errno: ESRCH becomes ErrorCode::gone, ENOENT not_found, EPERM and EACCES
+// permission. Other numbers become ErrorCode::system.
 inline Error errno_error(std::string_view what, int error_number = errno) {
     ErrorCode code = ErrorCode::system;
     if (error_number == ESRCH) code = ErrorCode::gone;
@@ -48,7 +48,7 @@ inline Error errno_error(std::string_view what, int error_number = errno) {
             fmt::format("{}: {}", what, std::generic_category().message(error_number))};
 }
 
-// std::expected<T, Error> in small: clang 14 cannot compile libstdc++'s.
+// A subset of std::expected<T, Error>: clang 14 cannot compile that of libstdc++.
 template <typename T>
 class [[nodiscard]] Result {
   public:
@@ -90,7 +90,8 @@ class [[nodiscard]] Result<void> : public Result<Unit> {
     Result(Error error) : Result<Unit>(std::move(error)) {}
 };
 
-// TRY_ASSIGN(auto fd, open_file(path)) and TRY(flush(fd)): return the error, or go on.
+// Return the error of an expression, or continue: TRY_ASSIGN(auto fd, open_file(path)),
+// TRY(flush(fd)).
 #define SHADOWPROF_CONCAT_(a, b) a##b
 #define SHADOWPROF_CONCAT(a, b) SHADOWPROF_CONCAT_(a, b)
 #define TRY_ASSIGN_(name, declaration, ...)    \

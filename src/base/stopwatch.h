@@ -6,7 +6,7 @@
 
 namespace shadowprof {
 
-// Adds the time from construction to destruction.
+// Adds the time from its construction to its destruction to `nanoseconds`.
 class Stopwatch {
   public:
     explicit Stopwatch(std::uint64_t& nanoseconds) : nanoseconds_(nanoseconds) {}

@@ -1,4 +1,4 @@
-// How the addresses of a load follow each other.
+// How the addresses of one load's executions follow each other.
 #pragma once
 
 #include <algorithm>
@@ -7,8 +7,8 @@
 
 namespace shadowprof {
 
-// Differences by how often they were seen: the summary of Misra and Gries, "Finding repeated
-// elements" (1982), in constant space. A count is too small by a fifth of all at most.
+// Counts address differences in constant space, with the summary of Misra and Gries, "Finding
+// repeated elements" (1982). A count is too small by at most a fifth of the total weight.
 class StrideCounts {
   public:
     struct Entry {
@@ -25,14 +25,14 @@ class StrideCounts {
     std::array<Entry, entries> entries_{};
 };
 
-// Executions of one load behind another one of it.
+// Steps between consecutive executions of one load, weighted.
 struct AddressSteps {
-    std::uint64_t constant = 0;  // at the same address as the one before
-    std::uint64_t moved = 0;     // at others
-    std::uint64_t chased = 0;    // of these, at one that was loaded
-    StrideCounts strides;        // of those that moved
+    std::uint64_t constant = 0;  // to the same address
+    std::uint64_t moved = 0;     // to other addresses
+    std::uint64_t chased = 0;    // part of `moved`: to an address that was loaded before
+    StrideCounts strides;        // the steps that are counted in `moved`
 
-    // `was_loaded()` is asked of an address that has moved.
+    // Adds a step. Calls `was_loaded()` only if the address has moved.
     template <typename WasLoaded>
     void take(std::uint64_t from, std::uint64_t to, std::uint64_t weight, WasLoaded was_loaded) {
         if (from == to) {

@@ -14,7 +14,7 @@ TEST_CASE("the most frequent stride is known among many that come once") {
     }
     const auto most = counts.most();
     CHECK(most.stride == -24);
-    // Too small by a fifth of all 3000 at most.
+    // The count is too small by at most a fifth of all 3000.
     CHECK(most.count <= 2000);
     CHECK(most.count >= 2000 - 600);
 }

@@ -7,7 +7,8 @@
 namespace shadowprof {
 namespace {
 
-// Above all threads without one. No higher: others that have one may need it more.
+// Above all threads without a real-time priority. No higher, because other threads that have one
+// may need it more.
 constexpr int least_priority = 1;
 constexpr int own_priority = least_priority + 1;
 
@@ -32,7 +33,7 @@ Urgency::Urgency(Urgency&& other) noexcept
       policy_(other.policy_),
       parameters_(other.parameters_) {}
 
-// Who may be urgent by a resource limit alone may not take SCHED_RESET_ON_FORK away.
+// A caller that may only raise its priority by a resource limit may not clear SCHED_RESET_ON_FORK.
 Urgency::~Urgency() {
     if (!is_granted_ || ::sched_setscheduler(tid_, policy_, &parameters_) == 0) return;
     ::sched_setscheduler(tid_, policy_ | SCHED_RESET_ON_FORK, &parameters_);

@@ -1,5 +1,4 @@
-// A thread of ours that is given a processor at once, whatever else wants one: while a target
-// stands still and waits for it.
+// Raises a thread's priority while a target stands still and waits for it.
 #pragma once
 
 #include <sched.h>
@@ -7,13 +6,14 @@
 
 namespace shadowprof {
 
-// From construction to the end of its life. A thread that has a priority of its own already keeps
-// that; so does every thread where the kernel refuses. Processes that are born of it meanwhile are
-// scheduled as usual.
+// Raises the priority of a thread of ours from its construction to its destruction. A thread that
+// already has a real-time priority keeps it. Where the kernel refuses, nothing changes;
+// is_granted() tells. Processes that the thread forks meanwhile are scheduled as usual.
 class Urgency {
   public:
-    // `tid` is of one of our threads, or of the only one of a process of ours; 0: the calling one,
-    // which comes before all others: it must be able to end what they do.
+    // `tid` is one of our threads, or the only thread of a process of ours. 0 stands for the
+    // calling thread, which gets a higher priority than the others: it must be able to end what
+    // they do.
     explicit Urgency(pid_t tid = 0);
     Urgency(Urgency&& other) noexcept;
     Urgency& operator=(Urgency&&) = delete;
@@ -24,8 +24,8 @@ class Urgency {
   private:
     pid_t tid_;
     bool is_granted_ = false;
-    int policy_ = SCHED_OTHER;  // before
-    sched_param parameters_{};  // the same
+    int policy_ = SCHED_OTHER;  // before construction
+    sched_param parameters_{};  // before construction
 };
 
 }  // namespace shadowprof

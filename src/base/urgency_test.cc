@@ -22,7 +22,7 @@ struct Scheduling {
     friend bool operator==(const Scheduling&, const Scheduling&) = default;
 };
 
-// In a process of its own: what it sets is not for the other tests.
+// Runs `body` in a process of its own, so that its settings do not affect other tests.
 template <typename Body>
 int exit_status_of(Body body) {
     const pid_t child = ::fork();

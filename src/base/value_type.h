@@ -7,19 +7,20 @@
 
 namespace shadowprof {
 
-// How the bits of a value are to be read: as lanes of one type, the lowest first.
+// How the bits of a value are to be read: as lanes of one type, the lowest lane first.
 struct ValueType {
     enum class Kind : std::uint8_t { integer, floating, bits };
 
     Kind kind = Kind::integer;
-    std::uint8_t lane_bytes = 8;  // of `bits`: the whole value
+    std::uint8_t lane_bytes = 8;  // for `bits`: width of the whole value
 
     friend bool operator==(const ValueType&, const ValueType&) = default;
 };
 
-// The same for whatever says the same of values of `width_bytes`, at most 64: an integer lane is
-// not wider than the value, a floating one has 4 or 8 bytes, and what does not fit the width is an
-// integer where a general register has that width, else bits. Any `type` will do.
+// Returns one representative of all types that mean the same for values of `width_bytes`, at most
+// 64. An integer lane is not wider than the value, and a floating one has 4 or 8 bytes. A type that
+// does not fit the width becomes an integer if a general register has that width, or else bits.
+// Accepts any `type`.
 constexpr ValueType canonical(ValueType type, std::uint32_t width_bytes) {
     const auto width = static_cast<std::uint8_t>(width_bytes);
     const bool floating =
@@ -33,9 +34,9 @@ constexpr ValueType canonical(ValueType type, std::uint32_t width_bytes) {
     return {general ? ValueType::Kind::integer : ValueType::Kind::bits, width};
 }
 
-// Returns the one that says more of two types of one instruction's values. Any other kind says more
-// than bits, and floating says more than integer. This is why profiles merge to the same in any
-// order.
+// Returns the more specific of two types of one instruction's values. Any other kind is more
+// specific than bits, and floating more than integer. The choice makes merged profiles independent
+// of the order of merging.
 constexpr ValueType more_specific(ValueType a, ValueType b) {
     constexpr auto rank = [](ValueType type) {
         const int kind = type.kind == ValueType::Kind::bits      ? 0
@@ -46,7 +47,7 @@ constexpr ValueType more_specific(ValueType a, ValueType b) {
     return rank(a) >= rank(b) ? a : b;
 }
 
-// A value's low bytes, zero-extended; all of it from 8 on.
+// Returns the low `bytes` bytes of a value, zero-extended; all of it if `bytes` is 8 or more.
 constexpr std::uint64_t low_bytes(std::uint64_t value, unsigned bytes) {
     return bytes >= 8 ? value : value & ((std::uint64_t{1} << 8 * bytes) - 1);
 }

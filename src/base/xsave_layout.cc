@@ -17,7 +17,7 @@ struct Layout {
     std::array<XsaveRange, component_count> ranges{};
 };
 
-// CPUID's leaf 0xd tells of what the system has switched on in XCR0.
+// CPUID's leaf 0xd describes the components that the system has enabled in XCR0.
 Layout read_layout() {
     Layout layout;
     unsigned enabled = 0, size = 0, offset = 0, unused = 0;

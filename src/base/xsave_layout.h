@@ -11,12 +11,12 @@ struct XsaveRange {
     std::size_t offset = 0, size = 0;
 };
 
-// Where a component from 2 (AVX) on lies; size 0 if the machine does not have it or CpuState does
-// not carry it. May lie behind CpuState::xsave_bytes on machines that are not known.
+// Returns where a component lies, from number 2 (AVX) on. `size` is 0 if the machine does not have
+// it or CpuState does not carry it. On unknown machines it may lie behind CpuState::xsave_bytes.
 XsaveRange host_xsave_range(unsigned component);
 
-// A bit for each component of CpuState::xsave_components that the machine has. Others in XSTATE_BV
-// make XRSTOR fault and ptrace refuse the area.
+// Returns a bit for each component of CpuState::xsave_components that the machine has. With other
+// bits in XSTATE_BV, XRSTOR faults and ptrace refuses the area.
 std::uint64_t host_xsave_components();
 
 }  // namespace shadowprof

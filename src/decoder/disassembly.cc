@@ -11,7 +11,7 @@ struct Alias {
     std::string_view name;
 };
 
-// Where Zydis and objdump name one condition differently.
+// Conditions that Zydis and objdump name differently.
 constexpr std::array<Alias, 18> aliases{{
     {ZYDIS_MNEMONIC_JZ, "je"},
     {ZYDIS_MNEMONIC_JNZ, "jne"},
@@ -33,7 +33,7 @@ constexpr std::array<Alias, 18> aliases{{
     {ZYDIS_MNEMONIC_SETNLE, "setg"},
 }};
 
-// A formatter hook; its user data is the function that it stands in front of.
+// A formatter hook. Its user data is the function that it replaces.
 ZyanStatus print_mnemonic(const ZydisFormatter* formatter, ZydisFormatterBuffer* buffer,
                           ZydisFormatterContext* context) {
     for (const Alias& alias : aliases) {

@@ -1,4 +1,4 @@
-// The numbers of general-purpose registers in instructions (Intel SDM vol. 2, 2.1.5 and 2.2.1.2).
+// Encoding numbers of the general-purpose registers (Intel SDM vol. 2, 2.1.5 and 2.2.1.2).
 #pragma once
 
 #include <cstdint>

@@ -9,8 +9,8 @@
 namespace shadowprof {
 namespace {
 
-// On AMD's processors, and those made after them, a branch with an operand-size prefix has 16 bits
-// (AMD64 Architecture Programmer's Manual vol. 3, 1.2.2); Intel's ignore the prefix.
+// On AMD's processors and those derived from them, a branch with an operand-size prefix has 16 bits
+// (AMD64 Architecture Programmer's Manual vol. 3, 1.2.2). Intel's ignore the prefix.
 bool read_narrow_branches() {
     unsigned unused = 0, b = 0, c = 0, d = 0;
     if (!__get_cpuid(0, &unused, &b, &c, &d)) return false;
@@ -41,7 +41,7 @@ bool is_near_relative(const ZydisDecodedInstruction& in) {
     return in.raw.imm[0].is_relative && in.meta.branch_type != ZYDIS_BRANCH_TYPE_FAR;
 }
 
-// Zydis only tells of those with a 32-bit displacement.
+// Checks the prefixes, because Zydis reports only narrow branches with a 32-bit displacement.
 bool is_narrow_branch(const ZydisDecodedInstruction& in) {
     const bool branches =
         in.meta.branch_type != ZYDIS_BRANCH_TYPE_NONE || in.meta.category == ZYDIS_CATEGORY_RET;
@@ -54,7 +54,7 @@ Flow classify(const ZydisDecodedInstruction& in) {
     if (is_narrow_branch(in)) return Flow::other;
     switch (in.meta.category) {
         case ZYDIS_CATEGORY_COND_BR:
-            // XBEGIN, XEND; JKZD and JKNZD, which have a VEX prefix.
+            // XBEGIN and XEND, and JKZD and JKNZD, which have a VEX prefix.
             return in.meta.isa_set == ZYDIS_ISA_SET_RTM ||
                            in.encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY
                        ? Flow::other
@@ -83,7 +83,7 @@ Flow classify(const ZydisDecodedInstruction& in) {
     }
 }
 
-// System instructions that user code may execute and that go on behind themselves.
+// System instructions that user code may execute and that continue with the next instruction.
 bool is_user_system(ZydisMnemonic mnemonic) {
     static constexpr std::array allowed = {
         ZYDIS_MNEMONIC_RDTSC,    ZYDIS_MNEMONIC_RDTSCP,   ZYDIS_MNEMONIC_XGETBV,
@@ -112,10 +112,10 @@ std::optional<GprField> field_of(const ZydisDecodedOperand& operand) {
     }
 }
 
-// BSF and BSR leave the destination as it was if the source is zero, on the processors that
-// document it and on the others; LAR and LSL do so if there is no such descriptor. RDSSP does
-// nothing without a shadow stack. SLDT, STR and SMSW leave the upper half of a 32-bit destination
-// as it was where the kernel emulates them (UMIP).
+// BSF and BSR leave the destination unchanged if the source is zero, whether or not the processor's
+// manual says so. LAR and LSL do so if there is no such descriptor. RDSSP does nothing without a
+// shadow stack. Where the kernel emulates SLDT, STR and SMSW (UMIP), they leave the upper half of a
+// 32-bit destination unchanged.
 bool may_keep_destination(ZydisMnemonic mnemonic) {
     static constexpr std::array list = {
         ZYDIS_MNEMONIC_BSF,    ZYDIS_MNEMONIC_BSR,  ZYDIS_MNEMONIC_RDSSPD,
@@ -229,7 +229,7 @@ GprUses Instruction::gpr_uses() const {
 }
 
 std::uint32_t Instruction::flags_read() const {
-    // SYSCALL saves them in R11; what else leaves the ordinary may look at them as well.
+    // SYSCALL saves the flags in R11. Instructions of Flow::other may read them too.
     if (flow_ == Flow::syscall || flow_ == Flow::other) return status_flags;
     return zydis_.cpu_flags ? zydis_.cpu_flags->tested & status_flags : 0;
 }
@@ -237,11 +237,11 @@ std::uint32_t Instruction::flags_read() const {
 std::uint32_t Instruction::flags_killed() const {
     if (!zydis_.cpu_flags || is_repeated() || flow_ == Flow::syscall || flow_ == Flow::other)
         return 0;
-    // A count of zero leaves the flags alone.
+    // These instructions leave the flags alone if their count is zero.
     if (is_shift_or_rotate(zydis_.meta.category, mnemonic())) return 0;
     const auto& flags = *zydis_.cpu_flags;
     const auto defined = flags.modified | flags.set_0 | flags.set_1;
-    // AF is the one flag that logic instructions leave undefined, and none keeps it.
+    // Logic instructions leave only AF undefined, and no processor keeps its old value.
     return (defined | (defined ? flags.undefined & ZYDIS_CPUFLAG_AF : 0)) & status_flags;
 }
 
@@ -261,7 +261,7 @@ bool Instruction::is_nondeterministic() const {
         case ZYDIS_MNEMONIC_XSAVEC64:
         case ZYDIS_MNEMONIC_XSAVEOPT:
         case ZYDIS_MNEMONIC_XSAVEOPT64:
-        // Where the x87 unit's last instruction and operand were.
+        // These store the addresses of the x87 unit's last instruction and operand.
         case ZYDIS_MNEMONIC_FNSTENV:
         case ZYDIS_MNEMONIC_FNSAVE:
         case ZYDIS_MNEMONIC_FXSAVE:

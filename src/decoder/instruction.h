@@ -15,15 +15,15 @@ namespace shadowprof {
 
 // What an instruction does to control flow.
 enum class Flow : std::uint8_t {
-    next,         // goes on behind itself
-    conditional,  // Jcc, LOOPcc, JRCXZ: `branch_target` or behind itself
+    next,         // continues with the next instruction
+    conditional,  // Jcc, LOOPcc, JRCXZ: to `branch_target` or the next instruction
     jump,         // direct
     indirect_jump,
     call,  // direct
     indirect_call,
     ret,
     syscall,
-    other,  // far transfers, interrupts, transactions, privileged: leaves the ordinary
+    other,  // anything else: far transfers, interrupts, transactions, privileged instructions
 };
 
 // Where in its encoding an instruction names a general register (Intel SDM vol. 2, 2.1 and 2.3).
@@ -34,9 +34,9 @@ struct GprUse {
     GprField field;
     std::uint8_t number;  // 0..15
     bool high_byte;       // AH, CH, DH or BH
-    bool read;            // its old value matters, also where only part of it is written
+    bool read;            // its old value matters, even if only because part of it is kept
     bool written;
-    std::uint8_t width_bits;  // of the operand
+    std::uint8_t width_bits;  // width of the operand
 };
 
 // The general registers named in an instruction's encoding; there are at most five.
@@ -55,7 +55,8 @@ class Instruction {
   public:
     static constexpr std::size_t max_length = ZYDIS_MAX_INSTRUCTION_LENGTH;
 
-    // Decodes the instruction that `bytes` begin with; nothing if it is not one or is cut off.
+    // Decodes the instruction at the start of `bytes`. Returns nothing if they are not an
+    // instruction or stop before its end.
     static std::optional<Instruction> decode(std::span<const std::byte> bytes,
                                              GuestAddress address);
 
@@ -72,32 +73,32 @@ class Instruction {
     Flow flow() const { return flow_; }
     // Needs a direct jump, a direct call or a conditional branch.
     GuestAddress branch_target() const;
-    // The condition code of a Jcc; its lowest bit inverts it. Nothing for LOOP and JRCXZ.
+    // Returns the condition code of a Jcc, whose lowest bit inverts it. Nothing for LOOP and JRCXZ.
     std::optional<std::uint8_t> jcc_condition() const;
 
-    // The operand in memory that a ModRM byte names, LEA's address included; or null.
+    // Returns the memory operand that a ModRM byte names, including LEA's address, or null.
     const ZydisDecodedOperand* modrm_memory() const;
     bool has_memory_operand() const;
-    // Reads or writes memory, the stack included; not LEA and its like.
+    // Whether it reads or writes memory, including the stack. False for LEA and its like.
     bool accesses_memory() const;
     GprUses gpr_uses() const;
 
-    // Masks of ZYDIS_CPUFLAG_*: status flags whose old value the instruction reads, and those that
-    // it overwrites whatever its operands are.
+    // Masks of ZYDIS_CPUFLAG_*. flags_read() has the status flags whose old value the instruction
+    // reads, flags_killed() those that it overwrites whatever its operands are.
     std::uint32_t flags_read() const;
     std::uint32_t flags_killed() const;
 
     bool has_attribute(ZydisInstructionAttributes mask) const {
         return (zydis_.attributes & mask) != 0;
     }
-    // Its result depends on more than the registers and memory: time-stamp counter, random numbers,
-    // the processor that happens to execute it, which state components it has in use (XINUSE, Intel
-    // SDM vol. 1, 13.6: a context switch may change that).
+    // Whether the result depends on more than registers and memory: on the time-stamp counter,
+    // random numbers, the processor that happens to execute it, or the state components in use
+    // (XINUSE, Intel SDM vol. 1, 13.6), which a context switch may change.
     bool is_nondeterministic() const;
-    // It may leave a register that it writes to as it was, or the upper half of it, though the
+    // Whether it may leave its destination register, or the upper half of it, unchanged though the
     // operand's actions do not say so.
     bool may_keep_destination() const;
-    // REP, REPE or REPNE in front of a string instruction.
+    // Whether it has a REP, REPE or REPNE prefix that repeats it.
     bool is_repeated() const;
 
   private:
@@ -115,7 +116,7 @@ inline constexpr std::uint32_t status_flags = ZYDIS_CPUFLAG_CF | ZYDIS_CPUFLAG_P
                                               ZYDIS_CPUFLAG_AF | ZYDIS_CPUFLAG_ZF |
                                               ZYDIS_CPUFLAG_SF | ZYDIS_CPUFLAG_OF;
 
-// The number 0..15 of a general register of any width.
+// Returns the number 0..15 of a general register of any width.
 std::uint8_t gpr_number(ZydisRegister reg);
 bool is_gpr(ZydisRegister reg);
 bool is_high_byte(ZydisRegister reg);

@@ -8,7 +8,8 @@ namespace {
 
 using gpr::rbp, gpr::rsp;
 
-// Its accesses are not told: state areas, XLAT, and what has none whose time or order counts.
+// Instructions whose accesses are not listed: state areas, XLAT, and those that have no access
+// whose time or order counts.
 bool is_left_out(const Instruction& in) {
     switch (in.zydis().meta.category) {
         case ZYDIS_CATEGORY_CLZERO:
@@ -90,13 +91,13 @@ std::optional<MemoryReference> stack_reference(const Instruction& in) {
     }
 }
 
-// An address of POP that RSP is part of is that behind the move.
+// POP computes an address that is based on RSP after it has moved RSP.
 void settle_pop(const Instruction& in, MemoryReference& reference) {
     if (in.mnemonic() == ZYDIS_MNEMONIC_POP && reference.base == rsp)
         reference.displacement += reference.bytes;
 }
 
-// Operands that are stored to, or those that are only loaded.
+// Adds the named operands that are stored to, or those that are only loaded.
 void add_named(const Instruction& in, bool stores, MemoryReferences& result) {
     for (const auto& operand : in.operands()) {
         if (operand.type != ZYDIS_OPERAND_TYPE_MEMORY || operand.mem.type != ZYDIS_MEMOP_TYPE_MEM)

@@ -1,4 +1,4 @@
-// What an instruction reads from memory and writes to it, explicitly or not.
+// The memory accesses of an instruction, explicit and implicit.
 #pragma once
 
 #include <array>
@@ -10,28 +10,28 @@
 
 namespace shadowprof {
 
-// One access. Its address is base + index * scale + displacement, of which the low 32 bits count if
-// it is `narrow`, and the segment's base.
+// One access. Its address is base + index * scale + displacement, cut to 32 bits if it is `narrow`,
+// plus the base of the segment.
 struct MemoryReference {
     enum class Segment : std::uint8_t { none, fs, gs };
 
-    const ZydisDecodedOperand* modrm = nullptr;  // the instruction's operand; null: an implicit one
+    const ZydisDecodedOperand* modrm = nullptr;  // null unless a ModRM byte names the operand
     std::optional<std::uint8_t> base, index;     // general registers
     std::uint8_t scale = 1;
-    std::int64_t displacement = 0;  // with RIP, if that is the base
+    std::int64_t displacement = 0;  // includes the next instruction's address if RIP is the base
     Segment segment = Segment::none;
     bool narrow = false;
 
     std::uint16_t bytes = 0;
     bool load = false, store = false;
-    bool stack = false;     // where RSP or, of LEAVE and ENTER, RBP is, without being named
-    bool repeated = false;  // the first of as many as RCX says
-    bool masked = false;    // of `bytes`, those that a mask chooses
+    bool stack = false;     // implicit access to the stack, by RSP, or by RBP in LEAVE
+    bool repeated = false;  // the first of RCX accesses
+    bool masked = false;    // only a part of `bytes`, which a mask chooses
 
     friend bool operator==(const MemoryReference&, const MemoryReference&) = default;
 };
 
-// In the order of the accesses. There are at most two.
+// At most two accesses, in the order in which they happen.
 class MemoryReferences {
   public:
     void add(const MemoryReference& reference) {
@@ -46,31 +46,32 @@ class MemoryReferences {
     std::size_t count_ = 0;
 };
 
-// Left out: gathers and scatters, BT and its kin with the number of the bit in a register, XLAT,
-// ENTER with a nesting level, what is only a hint (prefetches, NOP) or manages caches, and areas of
-// unknown size (XSAVE).
+// Returns the accesses that the instruction makes. It leaves out gathers and scatters, instructions
+// with has_register_bit_offset(), XLAT, ENTER with a nesting level, hints (prefetches, NOP),
+// instructions that manage caches, and areas of unknown size (XSAVE).
 MemoryReferences memory_references(const Instruction& instruction);
 
-// Where an operand in memory lies, whether or not it is accessed; of LEA and its like, the address
-// that they compute. `bytes` is 0 for areas of unknown size. Nothing for gathers and scatters, for
-// what has_register_bit_offset(), and for operands that are not in memory.
+// Returns where a memory operand lies, whether or not it is accessed. For LEA and its like this is
+// the address that they compute. `bytes` is 0 for areas of unknown size. Returns nothing for
+// gathers and scatters, instructions with has_register_bit_offset(), and operands that are not in
+// memory.
 std::optional<MemoryReference> operand_reference(const Instruction& instruction,
                                                  const ZydisDecodedOperand& operand);
 
-// Where the reference is to, from what registers hold before the instruction is executed.
+// Returns the address. `cpu` holds the registers before the instruction is executed.
 GuestAddress address_of(const MemoryReference& reference, const CpuState& cpu);
 
-// Names memory that it neither reads nor writes: prefetches, NOP, and what evicts or writes back a
-// cache line.
+// Whether it names memory that it neither reads nor writes: prefetches, NOP, and instructions that
+// evict or write back a cache line.
 bool is_hint(const Instruction& instruction);
-// Accesses only those elements of its operands that a mask chooses.
+// Whether it accesses only those elements of its operands that a mask chooses.
 bool is_masked(const Instruction& instruction);
-// BT and its kin with the number of the bit in a register: it counts in the address.
+// Whether it is BT, BTC, BTR or BTS with a bit number in a register, which shifts the address.
 bool has_register_bit_offset(const Instruction& instruction);
-// It is locked: XCHG with memory is without a prefix.
+// Whether it is locked. XCHG with memory is locked without a prefix.
 bool is_locked(const Instruction& instruction);
-// No load behind it begins before all stores in front of it are done (Intel SDM vol. 3, 9.2.5 and
-// 9.3): MFENCE and what serializes.
+// Whether no later load begins before all earlier stores are done (Intel SDM vol. 3, 9.2.5 and
+// 9.3): MFENCE, CPUID and SERIALIZE.
 bool is_fence(const Instruction& instruction);
 
 }  // namespace shadowprof

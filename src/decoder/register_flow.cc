@@ -26,7 +26,7 @@ bool is_wide_register(const ZydisDecodedOperand& operand) {
     return is_register(operand) && operand.size == 64;
 }
 
-// XOR and SUB of a register and itself.
+// XOR and SUB of a register with itself.
 bool is_zeroing(const Instruction& in) {
     if (in.mnemonic() != ZYDIS_MNEMONIC_XOR && in.mnemonic() != ZYDIS_MNEMONIC_SUB) return false;
     const auto operands = in.operands();
@@ -42,7 +42,7 @@ bool is_moved_by_constant(const Instruction& in, const ZydisDecodedOperand& oper
            (gpr == rsi || gpr == rdi || gpr == rcx);
 }
 
-// What is loaded is what is written, all of it.
+// The whole destination register is written with a loaded value.
 bool copies_memory(const Instruction& in) {
     const auto operands = in.operands();
     if (in.mnemonic() == ZYDIS_MNEMONIC_POP) return is_wide_register(operands[0]);

@@ -1,5 +1,5 @@
-// How the content of general registers comes from that of others: what the addresses and the order
-// of memory accesses depend on.
+// How the content of general registers is computed from others. Addresses and the order of memory
+// accesses depend on it.
 #pragma once
 
 #include <cstdint>
@@ -9,30 +9,30 @@
 
 namespace shadowprof {
 
-// Masks of general registers have a bit by number.
+// Masks have a bit for each general register, by its number.
 struct RegisterFlow {
-    std::uint16_t read = 0;  // what is written depends on these, and on what is loaded
-    // Without RSP, RSI, RDI and RCX where stack and string instructions move them.
+    std::uint16_t read = 0;  // written registers depend on these and on loaded values
+    // RSP, RSI, RDI and RCX are left out where stack and string instructions move them.
     std::uint16_t written = 0;
-    // One register is written, with what is loaded or with the only register that is read plus a
+    // One register is written. It gets a loaded value, or the only register that is read plus a
     // constant.
     bool copies = false;
 };
 RegisterFlow register_flow(const Instruction& instruction);
 
-// A 64-bit register that becomes another one, or itself, plus a constant.
+// A 64-bit register that is set to a register, possibly itself, plus a constant.
 struct RegisterSum {
     std::uint8_t to = 0, from = 0;
     std::int64_t addend = 0;
 };
 std::optional<RegisterSum> register_sum(const Instruction& instruction);
 
-// By how many bytes a PUSH, POP, PUSHF, POPF or CALL moves RSP, unless it is what POP loads.
-// Nothing for other instructions.
+// Returns by how many bytes a PUSH, POP, PUSHF, POPF or CALL moves RSP. Nothing for other
+// instructions and for POP RSP.
 std::optional<std::int64_t> stack_move(const Instruction& instruction);
 
-// PUSH, POP, CALL, RET, LEAVE, ENTER and their like: Zydis lists their accesses to the stack
-// without what RSP is moved by first.
+// Whether it is PUSH, POP, CALL, RET, LEAVE, ENTER or the like. For these, Zydis lists the accesses
+// to the stack without the amount by which RSP moves first.
 bool is_stack_instruction(const Instruction& instruction);
 
 }  // namespace shadowprof

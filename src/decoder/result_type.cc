@@ -16,8 +16,8 @@ constexpr std::array bit_moving_categories = {
     ZYDIS_CATEGORY_LOGICAL_FP, ZYDIS_CATEGORY_PCLMULQDQ,
 };
 
-// In lower case, without the V of VEX and EVEX: how the names of others begin that Zydis puts into
-// the same category as arithmetic.
+// Beginnings of the names of other instructions that Zydis puts into the same category as
+// arithmetic. In lower case, without the V of VEX and EVEX.
 constexpr std::array<std::string_view, 20> bit_moving_names = {
     "align",   "blend",  "extract", "insert",  "lddqu", "maskmov", "movntdqa",
     "palignr", "pblend", "pcmpest", "pcmpist", "perm",  "pinsr",   "pmaskmov",
@@ -27,11 +27,11 @@ constexpr std::array<std::string_view, 20> bit_moving_names = {
 struct Lane {
     Kind kind;
     std::uint8_t bytes;
-    bool alone;  // the others are no result
+    bool alone;  // the other lanes are not part of the result
 };
 
-// The end of the name of what computes with floating-point lanes: packed or scalar, single or
-// double precision (Intel SDM vol. 1, 10.4 and 11.4).
+// How the names of instructions end that compute with floating-point lanes: packed or scalar, in
+// single or double precision (Intel SDM vol. 1, 10.4 and 11.4).
 struct FloatingSuffix {
     std::string_view text;
     Lane lane;
@@ -43,8 +43,8 @@ constexpr FloatingSuffix floating_suffixes[] = {
     {"sd", {Kind::floating, 8, true}},
 };
 
-// The last letter of the name of what computes with packed integers: PADDB, PMADDWD. Zydis has
-// 32-bit lanes for most of these.
+// The last letter of the names of instructions that compute with packed integers: PADDB, PMADDWD.
+// Zydis reports 32-bit lanes for most of these.
 struct IntegerSuffix {
     char letter;
     std::uint8_t bytes;
@@ -62,7 +62,7 @@ std::string_view name_without_v(const Instruction& in) {
     return name;
 }
 
-// MOVSS and MOVSD are used for numbers only.
+// Compilers use MOVSS and MOVSD for numbers only.
 bool only_moves_bits(const Instruction& in, std::string_view name) {
     const auto category = in.zydis().meta.category;
     if (category == ZYDIS_CATEGORY_DATAXFER) return name != "movss" && name != "movsd";
@@ -100,7 +100,7 @@ Lane vector_lane(const Instruction& in, const ZydisDecodedOperand& written) {
     const auto name = name_without_v(in);
     if (only_moves_bits(in, name)) return {Kind::bits, 0, false};
     auto lane = lane_by_name(name).value_or(lane_by_operand(written));
-    // Masks of ones and zeros.
+    // The result is a mask of ones and zeros.
     if (name.starts_with("cmp")) lane.kind = Kind::integer;
     return lane;
 }

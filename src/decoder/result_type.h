@@ -10,16 +10,16 @@ namespace shadowprof {
 
 struct ResultType {
     ValueType type;                // canonical for the width
-    std::uint8_t width_bytes = 0;  // of the register's low part that is the result
+    std::uint8_t width_bytes = 0;  // of the low part of the register that holds the result
 };
 
-// Tells the type and the width of the result in `written`. Needs a general or vector register
-// operand that `instruction` writes to.
+// Returns the type and the width of the result in `written`, which must be a general or vector
+// register operand that `instruction` writes to.
 //
-// The result is what a general register's operand has; of a vector register, all that the operand's
-// register names, or its lowest lane where the instruction computes one floating-point number and
-// leaves the others alone or copies them (ADDSD). What only moves bits, or combines them one by
-// one, has `bits`: compilers move and mask anything with MOVAPS.
+// The result in a general register is the operand. In a vector register it is all that the
+// operand's register names, or only the lowest lane if the instruction computes one floating-point
+// number and keeps or copies the other lanes (ADDSD). Instructions that only move bits, or combine
+// them one by one, have `bits`: compilers move and mask any data with MOVAPS.
 ResultType result_type(const Instruction& instruction, const ZydisDecodedOperand& written);
 
 }  // namespace shadowprof

@@ -1,10 +1,10 @@
-// What is known of an instruction before it is executed.
+// Facts that are known before an instruction is executed.
 #include "probe/test_probes.h"
 
 namespace shadowprof::bind_test {
 namespace {
 
-// That a condition always holds for the instruction, or never.
+// Checks that a condition always holds for the instruction, or never does.
 void check_static(const std::string& condition, const Instruction& in, bool expected) {
     CAPTURE(condition);
     const auto bound = probe_set({condition + " { count() }"}).bind(in, 0);

@@ -9,8 +9,8 @@ namespace {
 
 using Do = ProbeStep::Do;
 
-// Where a register's low 64 bits lie in an XSAVE area, by its number (Intel SDM vol. 1, 13.4 and
-// 13.5; XMM0 to XMM15 are part of the legacy region).
+// Where the low 64 bits of registers lie in an XSAVE area (Intel SDM vol. 1, 13.4 and 13.5; XMM0 to
+// XMM15 are part of the legacy region).
 struct StateRegisters {
     ZydisRegister first;
     unsigned count;
@@ -42,7 +42,7 @@ std::optional<ProbeStep> register_step(ZydisRegister reg) {
     return std::nullopt;
 }
 
-// Whatever registers and memory are.
+// Whether the condition is false or absent, whatever registers and memory are.
 bool cannot_hold(const ProbeSyntax& syntax, ProbeNodeId id, const InstructionFacts& facts) {
     if (const auto known = fold(syntax, id, facts))
         return known->kind == ProbeKnown::Kind::absent ||
@@ -54,7 +54,7 @@ bool cannot_hold(const ProbeSyntax& syntax, ProbeNodeId id, const InstructionFac
 
 }  // namespace
 
-// Writes programs for what is not known yet.
+// Writes programs for the parts of a probe that are not known yet.
 class ProbeCompiler {
   public:
     ProbeCompiler(const ProbeSyntax& syntax, const InstructionFacts& facts, BoundProbe& out)
@@ -139,7 +139,8 @@ void ProbeCompiler::emit_fact(const NamedFact& fact, ProbeProgram& out) {
     }
 }
 
-// LEA's operand is the address that it computes; of wider operands the low 64 bits count.
+// The value of LEA's operand is the address that it computes. For wide operands the low 64 bits
+// count.
 void ProbeCompiler::emit_operand(const ZydisDecodedOperand& operand, ProbeProgram& out) {
     constexpr ProbeStep unknown{.what = Do::fail, .missed = true};
     if (operand.type == ZYDIS_OPERAND_TYPE_REGISTER) {
@@ -160,7 +161,7 @@ void ProbeCompiler::emit_operand(const ZydisDecodedOperand& operand, ProbeProgra
 
 void ProbeCompiler::emit_address(const MemoryReference& reference, Do what, ProbeProgram& out) {
     MemoryReference access = reference;
-    access.modrm = nullptr;  // it is the instruction's, which the bound probe outlives
+    access.modrm = nullptr;  // it belongs to the instruction, which the bound probe outlives
     auto& known = out_.accesses_;
     const auto found = std::find(known.begin(), known.end(), access);
     out.push_back({.what = what, .index = static_cast<std::uint8_t>(found - known.begin())});

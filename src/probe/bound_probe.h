@@ -1,4 +1,5 @@
-// A probe and an instruction together: what is left to do each time that it is executed.
+// A probe that is bound to an instruction: only what depends on the execution remains to be
+// computed.
 #pragma once
 
 #include <cstdint>
@@ -16,23 +17,24 @@ namespace shadowprof {
 // One step of a stack machine.
 struct ProbeStep {
     enum class Do : std::uint8_t {
-        push,  // `number`
-        gpr,   // register `index`, shifted by `shift`, of which `bytes` count
+        push,  // pushes `number`
+        gpr,   // pushes the low `bytes` of register `index`, shifted right by `shift`
         rflags,
         fs_base,
         gs_base,
-        state,    // `bytes` of the XSAVE area at `number`, of component `index`
-        address,  // of access `index`
-        size,     // of access `index`, in bytes
+        state,    // pushes `bytes` at offset `number` of the XSAVE area, which belong to component
+                  // `index`
+        address,  // pushes the address of access `index`
+        size,     // pushes the size of access `index`, in bytes
         latency,
-        load,      // `bytes` of memory at what is on top
-        extend,    // the sign of its low `bytes`
-        unary,     // `op`
-        binary,    // `op`
-        truth,     // 0 or 1
-        if_false,  // goes on at step `number` if it is 0, else takes it off
-        if_true,   // goes on at step `number` with 1 if it is not 0, else takes it off
-        fail,      // `missed`, else absent
+        load,      // replaces an address by the `bytes` of memory there
+        extend,    // sign-extends the low `bytes`
+        unary,     // applies `op`
+        binary,    // applies `op`
+        truth,     // replaces a number by 0 or 1
+        if_false,  // if the top is 0, jumps to step `number`, or else pops it
+        if_true,   // if the top is not 0, sets it to 1 and jumps to step `number`, or else pops it
+        fail,      // the result is missed if `missed`, or else absent
     };
     Do what = Do::push;
     ProbeOp op = ProbeOp::number;
@@ -45,16 +47,16 @@ using ProbeProgram = std::vector<ProbeStep>;
 
 class BoundProbe {
   public:
-    // Nothing if the condition cannot hold, whatever registers and memory are. `probe` is the
-    // number of the probe in its set.
+    // Returns nothing if the condition cannot hold, whatever registers and memory are. `probe` is
+    // the number of the probe in its set.
     static std::optional<BoundProbe> bind(const ProbeSyntax& syntax, std::uint32_t probe,
                                           const InstructionFacts& facts);
 
     std::uint32_t probe() const { return probe_; }
-    // It holds each time that the instruction is executed.
+    // Whether the condition holds at each execution of the instruction.
     bool always_holds() const { return condition_.empty(); }
     bool uses_latency() const { return uses_latency_; }
-    // It reads the XSAVE area of the registers.
+    // Whether it reads the XSAVE area of the registers.
     bool uses_vectors() const { return uses_vectors_; }
 
   private:
@@ -63,22 +65,24 @@ class BoundProbe {
 
     std::uint32_t probe_ = 0;
     bool uses_latency_ = false, uses_vectors_ = false;
-    ProbeProgram condition_, value_, key_;  // empty: it always holds, there is none
+    ProbeProgram condition_, value_,
+        key_;  // an empty condition always holds; an empty value or key means none
     std::vector<MemoryReference> accesses_;
 };
 
-// What a probe records of one execution. Places in code are the collector's to fill in: they are 0.
+// What a probe records of one execution. `value` and `key` are 0 for places in code, which the
+// collector fills in.
 struct ProbeEvent {
     std::uint32_t probe = 0;
-    // The condition holds or would have to be known to tell, but something could not be known.
+    // The value or the key could not be computed, or whether the condition holds could not be told.
     bool missed = false;
     std::uint64_t value = 0, key = 0;
 
     friend bool operator==(const ProbeEvent&, const ProbeEvent&) = default;
 };
 
-// To be called before the instruction is executed, with the registers and memory of that moment.
-// Nothing if the condition does not hold, or if the probe speaks of a latency and none is given.
+// Call it before the instruction is executed, with the registers and memory of that moment. Returns
+// nothing if the condition does not hold, or if the probe uses a latency and none is given.
 // Allocates nothing.
 std::optional<ProbeEvent> evaluate(const BoundProbe& probe, const CpuState& cpu,
                                    MemoryReader& memory, std::optional<std::uint64_t> latency);

@@ -53,7 +53,7 @@ class ProbeMachine {
     std::uint64_t latency_;
 };
 
-// The address or the size; false if a repeated instruction has nothing to repeat.
+// Computes the address or the size. Returns false if a repeated instruction has nothing to repeat.
 bool ProbeMachine::access(const ProbeStep& step, std::uint64_t& to) const {
     const MemoryReference& reference = probe_.accesses_[step.index];
     const std::uint64_t times = reference.repeated ? cpu_[Gpr::rcx] : 1;
@@ -62,8 +62,8 @@ bool ProbeMachine::access(const ProbeStep& step, std::uint64_t& to) const {
     return true;
 }
 
-// A component that the XSAVE header does not mark as present is in its initial state: zero (Intel
-// SDM vol. 1, 13.6).
+// A component that the XSAVE header does not mark as present is in its initial state, which is zero
+// (Intel SDM vol. 1, 13.6).
 std::uint64_t ProbeMachine::state(const ProbeStep& step) const {
     constexpr std::size_t header = 512;
     std::uint64_t present = 0, value = 0;
@@ -84,7 +84,7 @@ bool ProbeMachine::load(const ProbeStep& step, std::uint64_t& top) {
 ProbeMachine::Outcome ProbeMachine::run(const ProbeProgram& program, std::uint64_t& result) {
     if (program.empty()) return Outcome::value;
     std::array<std::uint64_t, most_stack + 1> stack;
-    std::uint64_t* top = stack.data();  // the first place is of no value
+    std::uint64_t* top = stack.data();  // the first element is unused
     for (std::size_t at = 0; at < program.size(); ++at) {
         const ProbeStep& step = program[at];
         switch (step.what) {

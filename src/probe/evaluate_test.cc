@@ -1,4 +1,4 @@
-// What is known only when an instruction is about to be executed.
+// Facts that are known only when an instruction is about to be executed.
 #include <utility>
 
 #include "probe/test_probes.h"
@@ -77,8 +77,8 @@ TEST_CASE("operands are registers, memory or immediates") {
     CHECK(bench.value("op1", decoded({0x66, 0x01, 0x4b, 0x08})) == 0x2211);
     CHECK(bench.value("op2", decoded({0x83, 0x43, 0x08, 0x05})) == 5);       // add [rbx+8], 5
     CHECK(bench.value("op2", decoded({0x48, 0x8d, 0x43, 0x10})) == 0x2010);  // lea rax, [rbx+16]
-    // The value of a wide operand is its low 64 bits: movdqu xmm0, [rbx+8]. Only they need be
-    // readable.
+    // The value of a wide operand is its low 64 bits, and only they need be readable: movdqu xmm0,
+    // [rbx+8].
     CHECK(bench.value("op2", decoded({0xf3, 0x0f, 0x6f, 0x43, 0x08})) == 0x8877665544332211);
     CHECK(bench.value("op1", decoded({0xff, 0x74, 0x24, 0x10})) == 0x2222);  // push [rsp+16]
     CHECK(bench.value("op1", decoded({0x8f, 0x44, 0x24, 0x08})) == 0x2222);  // pop [rsp+8]
@@ -160,9 +160,9 @@ TEST_CASE("what cannot be known is missed") {
     CHECK(bench.event("true { sum(1 % 0) }", nop()) == missed);
     CHECK(bench.event("1 / 0 { count() }", nop()) == missed);
     CHECK(bench.event("true { count() by mem8(rax) }", nop()) == missed);
-    // The condition decides before the value is looked at.
+    // The condition decides before the value is computed.
     CHECK_FALSE(bench.event("rax == 1 { sum(1 / rax) }", nop()));
-    // A condition with an operand that is not there.
+    // The condition has an operand that does not exist.
     CHECK_FALSE(bench.event("rax == 1 || op1 == 0 { count() }", nop()));
     bench.cpu[Gpr::rax] = 1;
     CHECK(bench.event("rax == 1 || op1 == 0 { count() }", nop()) == ProbeEvent{});

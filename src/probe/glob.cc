@@ -3,8 +3,8 @@
 namespace shadowprof {
 namespace {
 
-// The end of the bracket expression that begins at `at`; nothing if it is not closed. A bracket
-// that stands first in it is one of its characters.
+// Returns the end of the bracket expression that begins at `at`, or nothing if it is not closed. A
+// closing bracket that stands first in it is one of its characters.
 std::optional<std::size_t> bracket_end(std::string_view pattern, std::size_t at) {
     std::size_t first = at + 1;
     if (first < pattern.size() && pattern[first] == '!') ++first;
@@ -27,7 +27,7 @@ bool in_bracket(std::string_view set, char c) {
     return found != inverted;
 }
 
-// The end of the element of the pattern at `at` if it matches `c`. Not for a star.
+// Returns the end of the pattern's element at `at` if it matches `c`. Not for a star.
 std::optional<std::size_t> match_one(std::string_view pattern, std::size_t at, char c) {
     if (at == pattern.size()) return std::nullopt;
     std::size_t end = at + 1;
@@ -46,8 +46,7 @@ std::optional<std::size_t> match_one(std::string_view pattern, std::size_t at, c
 
 }  // namespace
 
-// Where there are several stars, only the last one reached need ever take more. What those before
-// it took was enough.
+// Only the last star reached ever needs to take more: what earlier stars took was enough.
 bool glob_matches(std::string_view pattern, std::string_view text) {
     constexpr auto none = std::string_view::npos;
     std::size_t at = 0, behind_star = none, taken = 0;

@@ -7,12 +7,12 @@
 
 namespace shadowprof {
 
-// As fnmatch(3) without flags, of bytes: * is any text, ? any character, [a-c_] one of these, [!a]
-// any other, and a backslash takes the meaning off what follows. Takes time in proportion to the
-// product of both lengths at most, whatever they are. Needs: no glob_error().
+// Matches bytes as fnmatch(3) without flags: * is any text, ? any character, [a-c_] one of these,
+// [!a] any other, and a backslash makes the next character literal. Takes time at most in
+// proportion to the product of both lengths. Needs a pattern without glob_error().
 bool glob_matches(std::string_view pattern, std::string_view text);
 
-// Where a bracket begins that is not closed, or a backslash is that nothing follows.
+// Returns the offset of a bracket that is not closed, or of a backslash at the end.
 std::optional<std::size_t> glob_error(std::string_view pattern);
 
 }  // namespace shadowprof

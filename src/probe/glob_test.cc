@@ -42,7 +42,7 @@ TEST_CASE("random patterns match as fnmatch says") {
         CAPTURE(pattern);
         CAPTURE(text);
         const bool expected = ::fnmatch(pattern.c_str(), text.c_str(), 0) == 0;
-        // In brackets, fnmatch takes a backslash off and some ranges for wrong.
+        // In brackets, fnmatch drops backslashes and rejects some ranges.
         if (pattern.find('[') != std::string::npos &&
             pattern.find_first_of("\\-") != std::string::npos)
             continue;

@@ -123,13 +123,14 @@ std::uint64_t InstructionFacts::number_fact(const NamedFact& fact) const {
     }
 }
 
-// Immediates are known: as wide as the instruction takes them, and of branches, the target.
+// The value of an immediate is known: as wide as the instruction takes it, or the target of a
+// branch.
 std::optional<ProbeKnown> InstructionFacts::operand_value(
     const ZydisDecodedOperand& operand) const {
     if (operand.type == ZYDIS_OPERAND_TYPE_POINTER) return Known{.kind = Known::Kind::absent};
     if (operand.type != ZYDIS_OPERAND_TYPE_IMMEDIATE) return std::nullopt;
     if (operand.imm.is_relative) return known_number(in_.next().value + operand.imm.value.u);
-    // One that is shorter than the operation is sign-extended to it.
+    // An immediate shorter than the operation is sign-extended to it.
     const unsigned bits = operand.imm.is_signed
                               ? std::max<unsigned>(operand.size, in_.zydis().operand_width)
                               : operand.size;

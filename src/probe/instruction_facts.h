@@ -10,8 +10,8 @@
 
 namespace shadowprof {
 
-// With `place_bits`, which place tests hold; the number of the probe's first one is `first_test`.
-// Borrows the instruction.
+// `place_bits` has a bit for each place test that holds; the probe's own tests begin at bit
+// `first_test`. Borrows the instruction.
 class InstructionFacts final : public FactSource {
   public:
     InstructionFacts(const Instruction& instruction, std::uint64_t place_bits);
@@ -19,9 +19,10 @@ class InstructionFacts final : public FactSource {
     void set_first_test(std::size_t first_test) { first_test_ = first_test; }
     std::optional<ProbeKnown> known(const ProbeNode& node) const override;
 
-    // The access that `address`, `load_address` or `store_address` is of, and `size` of `address`.
+    // Returns the access that `address`, `load_address`, `store_address` or `size` refers to, or
+    // null if there is none. `size` refers to the access of `address`.
     const MemoryReference* access(ProbeFact fact) const;
-    // A visible operand, from 0; null if the instruction has no such one.
+    // Returns a visible operand, numbered from 0, or null if there is none.
     const ZydisDecodedOperand* operand(std::uint8_t number) const;
     const Instruction& instruction() const { return in_; }
 
@@ -34,7 +35,7 @@ class InstructionFacts final : public FactSource {
     MemoryReferences references_;
     std::uint64_t place_bits_;
     std::size_t first_test_ = 0;
-    mutable std::string class_, text_;  // made when they are asked for
+    mutable std::string class_, text_;  // computed on demand
 };
 
 }  // namespace shadowprof

@@ -1,4 +1,4 @@
-// Where an instruction is, as symbols tell it.
+// Where an instruction is, according to the symbols.
 #pragma once
 
 #include <cstdint>
@@ -7,12 +7,12 @@
 namespace shadowprof {
 
 struct Place {
-    std::string_view module;    // its path
-    std::string_view function;  // empty if it is not known
-    std::string_view file;      // empty if it is not known, or was not looked up
-    std::uint32_t line = 0;     // 0 likewise
-    bool entry = false;         // the first instruction of its function
-    bool has_line = true;       // false: `file` and `line` were not looked up
+    std::string_view module;    // path
+    std::string_view function;  // empty if unknown
+    std::string_view file;      // empty if unknown or not looked up
+    std::uint32_t line = 0;     // 0 if unknown or not looked up
+    bool entry = false;         // whether it is the first instruction of its function
+    bool has_line = true;       // whether `file` and `line` were looked up
 };
 
 }  // namespace shadowprof

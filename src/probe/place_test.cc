@@ -1,4 +1,4 @@
-// Conditions on where an instruction is.
+// Conditions on the place of an instruction.
 #include "probe/test_probes.h"
 
 namespace shadowprof::place_test {

@@ -1,5 +1,5 @@
-// Random expressions are written with as few parentheses as C needs, parsed, and must give what
-// their trees do.
+// Writes random expressions with as few parentheses as C needs, parses them, and compares their
+// values with those of the trees.
 #include <array>
 #include <memory>
 #include <random>
@@ -16,7 +16,7 @@ struct Number {
 
 struct Operator {
     const char* spelling;
-    int precedence;  // as in the C standard: the higher, the tighter
+    int precedence;  // as in the C standard: a higher number binds tighter
 };
 constexpr std::array<Operator, 18> binary{{{"*", 10},
                                            {"/", 10},
@@ -39,7 +39,7 @@ constexpr std::array<Operator, 18> binary{{{"*", 10},
 constexpr int unary_precedence = 11;
 
 struct Tree {
-    std::string op;  // empty: a number; "int32" is a function
+    std::string op;  // empty for a number; "int32" is a function
     int precedence = unary_precedence + 1;
     std::string leaf;
     Number number;
@@ -70,7 +70,7 @@ class Trees {
     }
 
   private:
-    // A constant, or RAX or RBX, which are not known before the program runs.
+    // Makes a constant, or RAX or RBX, which are not known before the program runs.
     void leaf(Tree& made) {
         static constexpr std::array<std::uint64_t, 8> numbers = {
             0, 1, 2, 7, 63, 64, 0x80000000, ~std::uint64_t{0}};
@@ -97,7 +97,7 @@ std::string written(const Tree& tree) {
            child(*tree.right, tree.precedence + 1);
 }
 
-// By the compiler's own operators. Nothing: a division by zero.
+// Computes with the compiler's own operators. Returns nothing for a division by zero.
 std::optional<Number> computed(const Tree& tree);
 
 template <typename T>
@@ -179,7 +179,7 @@ TEST_CASE("random expressions give what C's precedences make of them") {
         const auto set = probe_set({probe});
         const auto seen = bench.event(probe, nop);
         REQUIRE(seen);
-        // Where a constant decides && or ||, a failing other side may not be looked at.
+        // If a constant decides && or ||, a failing other side need not be evaluated.
         if (!expected) {
             ++divided_by_zero;
             continue;

@@ -115,7 +115,7 @@ std::optional<bool> ProbeSet::holds(std::size_t test, const Place& place) const 
     const auto known =
         fold(probes_[tests_[test].probe].syntax(), tests_[test].node, PlaceFacts(place));
     if (!known) return std::nullopt;
-    // A division by zero among constants: nobody knows.
+    // A division by zero among constants has no result: the test does not hold.
     return known->is_number() && known->number != 0;
 }
 

@@ -1,4 +1,4 @@
-// Probes: what `--probe` asks to be recorded of executed instructions (docs/probes.md).
+// User probes: what `--probe` asks to be recorded of executed instructions (docs/probes.md).
 #pragma once
 
 #include <cstdint>
@@ -24,22 +24,22 @@ class Probe {
   public:
     static std::variant<Probe, ProbeError> parse(std::string_view text);
 
-    // Empty if it was given none and is not in a set.
+    // Empty for a probe without a name that is not in a set.
     const std::string& name() const { return name_; }
     const std::string& text() const { return *text_; }
     Reducer reducer() const { return syntax_->reducer; }
-    // What is recorded: none for count.
+    // What is recorded. `none` for count.
     ProbeOperand value() const { return syntax_->value; }
     ProbeOperand key() const { return syntax_->key; }
-    // Where these are numbers: in two's complement.
+    // Whether the value or key is a number in two's complement.
     bool value_is_signed() const;
     bool key_is_signed() const;
 
-    // It speaks of the time that loads take: there are events in latency bursts only.
+    // Whether it uses the time that loads take. Such a probe has events in latency sessions only.
     bool uses_latency() const { return uses(ProbeFact::latency); }
-    // It needs to be known where instructions are.
+    // Whether it depends on where instructions are.
     bool uses_places() const { return !syntax_->tests.empty(); }
-    // It needs the calls in progress.
+    // Whether it needs the call stack.
     bool uses_callers() const {
         return value() == ProbeOperand::caller || key() == ProbeOperand::caller;
     }
@@ -56,32 +56,34 @@ class Probe {
     std::shared_ptr<const ProbeSyntax> syntax_;
 };
 
-// The probes of a run, by number in the order in which they were given.
+// The probes of a run, numbered in the order in which they were given.
 //
-// A place test is a condition that only speaks of where an instruction is: function, module, file,
-// line, entry. Who binds need not know symbols; who knows them decides the tests.
+// A place test is a condition that depends only on where an instruction is: function, module, file,
+// line, entry. It separates the caller that knows the symbols and evaluates the tests from the
+// caller that binds probes and need not know symbols.
 class ProbeSet {
   public:
     static constexpr std::size_t most_probes = 16;
 
-    // Gives those without a name that of their number, from 1: "probe1". Fails, with lines to be
-    // shown, if one is wrong, there are more than most_probes or two have one name.
+    // Names unnamed probes by their number, from 1: "probe1". Fails, with lines to be shown, if a
+    // probe is wrong, if there are more than most_probes of them, or if two have the same name.
     static Result<ProbeSet> parse(std::span<const std::string> texts);
 
     const std::vector<Probe>& probes() const { return probes_; }
     bool empty() const { return probes_.empty(); }
 
-    // At most 64.
+    // The number of place tests, at most 64.
     std::size_t place_tests() const { return tests_.size(); }
-    // It speaks of files or lines.
+    // Whether the test depends on a file or line.
     bool needs_line(std::size_t test) const;
-    // Nothing if that depends on the file or line, which `place` does not have.
+    // Whether the test holds. Returns nothing if this depends on the file or line and `place` lacks
+    // them.
     std::optional<bool> holds(std::size_t test, const Place& place) const;
-    // The tests that hold, a bit each. Nothing if one depends on what `place` does not have.
+    // Returns a bit for each test that holds. Nothing if one depends on what `place` lacks.
     std::optional<std::uint64_t> place_bits(const Place& place) const;
 
-    // What is probed of an instruction: nothing where no condition can hold. `place_bits`: which
-    // place tests hold there.
+    // Binds the probes whose condition may hold for the instruction. `place_bits` has a bit for
+    // each place test that holds there.
     std::vector<BoundProbe> bind(const Instruction& instruction, std::uint64_t place_bits) const;
 
   private:
@@ -94,7 +96,7 @@ class ProbeSet {
 
     std::vector<Probe> probes_;
     std::vector<Test> tests_;
-    std::vector<std::size_t> first_tests_;  // by probe
+    std::vector<std::size_t> first_tests_;  // number of each probe's first test
 };
 
 }  // namespace shadowprof

@@ -1,4 +1,4 @@
-// What the operators of probes compute: 64 bits, as in C, but defined for all operands.
+// What the operators of probes compute: in 64 bits, as in C, but defined for all operands.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace shadowprof {
 
-// The low `bytes` (1, 2, 4 or 8) of a value, sign-extended.
+// Sign-extends the low `bytes` (1, 2, 4 or 8) of a value.
 constexpr std::uint64_t sign_extended(std::uint64_t value, unsigned bytes) {
     const unsigned unused = 64 - 8 * bytes;
     return static_cast<std::uint64_t>(static_cast<std::int64_t>(value << unused) >> unused);
@@ -26,7 +26,7 @@ constexpr std::uint64_t apply_unary(ProbeOp op, std::uint64_t a) {
     }
 }
 
-// Nothing for a division by zero. The least number divided by -1 is itself.
+// Returns nothing for a division by zero. The least number divided by -1 is itself.
 constexpr std::optional<std::uint64_t> divide(ProbeOp op, std::uint64_t a, std::uint64_t b,
                                               bool is_signed) {
     if (b == 0) return std::nullopt;
@@ -37,7 +37,7 @@ constexpr std::optional<std::uint64_t> divide(ProbeOp op, std::uint64_t a, std::
     return static_cast<std::uint64_t>(quotient ? x / y : x % y);
 }
 
-// By 64 or more, all bits are those that come in.
+// A shift by 64 or more fills the result with the bits that come in.
 constexpr std::uint64_t shift(ProbeOp op, std::uint64_t a, std::uint64_t by, bool is_signed) {
     if (op == ProbeOp::shift_left) return by < 64 ? a << by : 0;
     if (!is_signed) return by < 64 ? a >> by : 0;
@@ -48,8 +48,8 @@ constexpr bool is_less(std::uint64_t a, std::uint64_t b, bool is_signed) {
     return is_signed ? static_cast<std::int64_t>(a) < static_cast<std::int64_t>(b) : a < b;
 }
 
-// `is_signed`: one of the operands is; of shifts, the left one. Needs an operator with two numbers
-// that is not logical.
+// `is_signed` tells whether one of the operands is signed, or the left one for a shift. Needs an
+// operator that takes two numbers and is not logical.
 constexpr std::optional<std::uint64_t> apply_binary(ProbeOp op, std::uint64_t a, std::uint64_t b,
                                                     bool is_signed) {
     switch (op) {

@@ -13,7 +13,7 @@ namespace {
 using Op = ProbeOp;
 using Type = ProbeType;
 
-// C's table, with ~ and !~ beside == and !=.
+// C's table. ~ and !~ have the precedence of == and !=.
 constexpr std::array<BinaryOperator, 20> operators{{
     {"||", Op::logical_or, 1},    {"&&", Op::logical_and, 2},
     {"|", Op::bit_or, 3},         {"^", Op::bit_xor, 4},
@@ -88,8 +88,8 @@ bool ProbeBuilder::is_number(ProbeNodeId id) {
     return false;
 }
 
-// A child that only depends on the place, of a parent that does not, is decided by itself: it is a
-// place test.
+// Makes a place test of a child that depends only on the place. Its parent must not, because each
+// test is decided by itself.
 bool ProbeBuilder::separate_place(ProbeNodeId child) {
     if (node(child).uses != uses_place) return true;
     if (node(child).type != Type::boolean) {
@@ -174,7 +174,7 @@ ProbeBuilder::Maybe ProbeBuilder::binary(const BinaryOperator& op, ProbeNodeId l
         return std::nullopt;
     const ProbeNode &a = node(left), &b = node(right);
     const bool boolean = yields_boolean(op.op);
-    // Whether a comparison is signed is said by its operands.
+    // The operands decide whether a comparison is signed.
     const bool is_signed = !is_logical(op.op) && (a.is_signed || (b.is_signed && !is_shift(op.op)));
     return add({.op = op.op,
                 .type = boolean ? Type::boolean : Type::number,

@@ -1,4 +1,4 @@
-// Makes the tree of a probe and checks what fits together.
+// Makes the tree of a probe and checks that its parts fit together.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace shadowprof {
 
-// A binary operator of the language; precedences are those of C.
+// A binary operator of the language. Operators of C have their precedence there.
 struct BinaryOperator {
     std::string_view spelling;
     ProbeOp op;
@@ -19,7 +19,8 @@ struct BinaryOperator {
 const BinaryOperator* find_operator(std::string_view spelling);
 inline constexpr int lowest_precedence = 1;
 
-// Nodes are made children first. What is nothing has failed; error() then says why.
+// Nodes are made children first. A function that fails returns nothing or false, and error() says
+// why.
 class ProbeBuilder {
   public:
     using Maybe = std::optional<ProbeNodeId>;
@@ -33,7 +34,7 @@ class ProbeBuilder {
     Maybe unary(ProbeOp op, ProbeNodeId child, std::size_t offset);
     Maybe call(const ProbeFunction& function, ProbeNodeId child, std::size_t offset);
     Maybe binary(const BinaryOperator& op, ProbeNodeId left, ProbeNodeId right, std::size_t offset);
-    // The whole of a condition, a value or a key.
+    // Completes a condition, a value or a key.
     Maybe root(ProbeNodeId node);
 
     Maybe fail(std::size_t offset, std::string message);

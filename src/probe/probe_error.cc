@@ -7,14 +7,14 @@
 namespace shadowprof {
 namespace {
 
-// So much of a line is shown on either side of the character.
+// Characters of a line that are shown on either side of the wrong one.
 constexpr std::size_t most_before = 60, most_behind = 40;
 
 bool continues_character(char c) {
     return (static_cast<unsigned char>(c) & 0xc0) == 0x80;
 }
 
-// Control characters would move the caret.
+// Replaces control characters, which would move the caret.
 std::string shown(std::string_view text) {
     std::string out(text);
     std::replace_if(

@@ -48,7 +48,7 @@ constexpr std::array<FactRow, 26> facts{{
 }};
 
 struct OperandRow {
-    std::string_view suffix;  // behind op1 to op4
+    std::string_view suffix;  // after op1 to op4
     ProbeFact fact;
     ProbeType type;
     std::uint8_t uses;
@@ -85,7 +85,7 @@ constexpr std::array<ProbeFunction, 8> functions{{
     {"int64", false, 8},
 }};
 
-// The registers whose names are numbers: the general ones of all widths, and XMM.
+// Visits the registers whose names are facts: the general ones of all widths, and XMM.
 template <typename Visit>
 void for_each_register(Visit visit) {
     for (int i = 0; i <= ZYDIS_REGISTER_MAX_VALUE; ++i) {

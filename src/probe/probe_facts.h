@@ -49,26 +49,26 @@ enum class ProbeFact : std::uint8_t {
 
 enum class ProbeType : std::uint8_t { number, boolean, text };
 
-// On what an expression depends: a mask.
+// A mask of what an expression depends on.
 inline constexpr std::uint8_t uses_instruction = 1, uses_place = 2, uses_execution = 4;
 
 struct NamedFact {
     ProbeFact fact;
     ProbeType type;
     std::uint8_t uses;
-    std::uint8_t operand = 0;                 // of operand_*: its number, from 0
-    ZydisRegister reg = ZYDIS_REGISTER_NONE;  // of ProbeFact::reg
+    std::uint8_t operand = 0;                 // number of the operand from 0, for operand_* facts
+    ZydisRegister reg = ZYDIS_REGISTER_NONE;  // for ProbeFact::reg
 };
 inline constexpr unsigned most_probe_operands = 4;
 
 std::optional<NamedFact> find_fact(std::string_view name);
-// All that find_fact() knows, for suggestions.
+// Returns all names that find_fact() knows, for suggestions.
 std::vector<std::string_view> fact_names();
 
 // mem8() to mem64() and int8() to int64().
 struct ProbeFunction {
     std::string_view name;
-    bool loads;  // else it extends a sign
+    bool loads;  // false: it sign-extends
     std::uint8_t bytes;
 };
 const ProbeFunction* find_function(std::string_view name);

@@ -10,7 +10,7 @@ using Known = ProbeKnown;
 using MaybeKnown = std::optional<ProbeKnown>;
 using Op = ProbeOp;
 
-// Calls `holds` with the ways to write what is compared, until one does.
+// Calls `holds` with each way to write a text until it returns true.
 template <typename Holds>
 bool any_spelling(const Known& known, Holds holds) {
     if (holds(known.text)) return true;
@@ -60,8 +60,8 @@ class Folding {
     }
 
   private:
-    // The left side is looked at first: what fails there fails the whole, unless the right side
-    // decides alone.
+    // A known failure of the left side fails the whole. While the left side is unknown, the right
+    // side may decide alone.
     MaybeKnown logical(const ProbeNode& node) const {
         const bool decides = node.op == Op::logical_or;
         const auto a = fold(node.left);

@@ -1,4 +1,4 @@
-// Evaluates as much of an expression as is known.
+// Evaluates the parts of an expression that are known.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ struct ProbeKnown {
     enum class Kind : std::uint8_t {
         number,
         text,
-        path,    // text that its base name may stand for, too
-        missed,  // cannot be known: a division by zero, memory that cannot be read
+        path,    // text that its base name may stand for
+        missed,  // cannot be computed: a division by zero, memory that cannot be read
         absent,  // the instruction has no such operand
     };
     Kind kind = Kind::number;
@@ -29,19 +29,19 @@ inline ProbeKnown known_number(std::uint64_t value) {
     return {.kind = ProbeKnown::Kind::number, .number = value};
 }
 
-// What is known of the facts that an expression names.
+// The facts that an expression names, as far as they are known.
 class FactSource {
   public:
     virtual ~FactSource() = default;
-    // What is known of a fact, or of a place test as a whole.
+    // Returns the value of a fact, or of a place test as a whole. Nothing if it is not known yet.
     virtual std::optional<ProbeKnown> known(const ProbeNode& node) const = 0;
 };
 
-// Nothing if it is not known yet. && and || are known if one side decides them.
+// Returns nothing if the value is not known yet. && and || are known if one side decides them.
 std::optional<ProbeKnown> fold(const ProbeSyntax& syntax, ProbeNodeId node,
                                const FactSource& source);
 
-// What decides whether a binary operator is one of signed numbers.
+// Whether a binary operator computes with signed numbers.
 bool is_signed_operation(const ProbeSyntax& syntax, const ProbeNode& node);
 
 }  // namespace shadowprof

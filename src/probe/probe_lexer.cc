@@ -11,7 +11,7 @@ namespace {
 
 using Kind = ProbeToken::Kind;
 
-// The longer ones first.
+// Longer symbols come first.
 constexpr std::array<std::string_view, 29> symbols = {
     "||", "&&", "==", "!=", "!~", "<=", ">=", "<<", ">>", "|", "^", "&", "<", ">", "+",
     "-",  "*",  "/",  "%",  "~",  "!",  "(",  ")",  "{",  "}", ":", ",", "[", "]"};

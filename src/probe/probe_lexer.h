@@ -1,4 +1,4 @@
-// The words of a probe's text.
+// Splits a probe's text into tokens.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +15,17 @@ struct ProbeToken {
 
     Kind kind = Kind::end;
     std::size_t offset = 0;
-    std::string_view spelling;  // in the text; empty at its end
-    std::uint64_t number = 0;   // of Kind::number
-    std::string text = {};      // of Kind::text: what is between the quotes
+    std::string_view spelling;  // part of the text; empty at its end
+    std::uint64_t number = 0;   // for Kind::number
+    std::string text = {};      // what is between the quotes, for Kind::text
 
     bool is(std::string_view symbol) const { return kind == Kind::symbol && spelling == symbol; }
     bool is_name(std::string_view name) const { return kind == Kind::name && spelling == name; }
 };
 
-// Names are of letters, digits, _ and dots; numbers decimal or with 0x; text stands in double
-// quotes, in which a backslash stands in front of a quote or a backslash. Symbols are as long as
-// they can be.
+// Names consist of letters, digits, _ and dots. Numbers are decimal or begin with 0x. Text stands
+// in double quotes, where a backslash escapes a quote or a backslash. Symbols are as long as
+// possible.
 class ProbeLexer {
   public:
     explicit ProbeLexer(std::string_view text) : text_(text) {}

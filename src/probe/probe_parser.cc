@@ -24,7 +24,7 @@ std::string with_suggestion(std::string message, std::string_view typed,
     return message;
 }
 
-// How a message names what stands at a place.
+// Returns how a message describes a token.
 std::string found(const ProbeToken& token) {
     return token.kind == ProbeToken::Kind::end ? "the probe ends here"
                                                : fmt::format("found '{}'", token.spelling);
@@ -58,7 +58,7 @@ class Parser {
     ProbeSyntax syntax_;
     ProbeLexer lexer_;
     ProbeBuilder builder_;
-    ProbeToken token_;  // the next one
+    ProbeToken token_;  // the next token
     std::size_t nesting_ = 0;
 };
 
@@ -171,7 +171,7 @@ Parser::Maybe Parser::expression(int precedence) {
     return first ? operators_behind(*first, precedence) : std::nullopt;
 }
 
-// All operators bind from the left.
+// All operators are left-associative.
 Parser::Maybe Parser::operators_behind(ProbeNodeId left, int precedence) {
     for (;;) {
         const BinaryOperator* op =

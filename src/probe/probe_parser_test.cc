@@ -150,7 +150,7 @@ TEST_CASE("limits are told, and what is just below them is accepted") {
     };
     accepted(chain(most_height - 1));
     CHECK(refusal(chain(most_height)).offset == 2 * most_height - 1);
-    // Each level waits with one value for each precedence.
+    // Each level keeps one value on the stack for each precedence.
     const std::string level = "1||1&&1|1^1&1==1<1<<1+1*(";
     CHECK(refusal(repeated(level, 8) + "1" + repeated(")", 8) + "{count()}").message ==
           "this is nested too deeply");

@@ -1,4 +1,4 @@
-// A probe as a tree: what the parser makes, and what is evaluated.
+// A probe as a tree, which the parser makes and which is evaluated.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ enum class ProbeOp : std::uint8_t {
     text,
     fact,
     load,         // from memory, zero-extended
-    sign_extend,  // of the low bytes
+    sign_extend,  // extends the low bytes
     negate,
     complement,
     logical_not,
@@ -49,32 +49,32 @@ struct ProbeNode {
     ProbeType type = ProbeType::number;
     bool is_signed = false;
     std::uint8_t uses = 0;
-    std::uint8_t bytes = 0;            // of load and sign_extend
-    std::uint16_t height = 1;          // of the tree
-    std::uint16_t stack = 1;           // values that are there at a time while it is evaluated
-    std::optional<std::uint8_t> test;  // it is this place test
-    ProbeNodeId left = 0, right = 0;   // of unary operators only `left`
-    std::size_t offset = 0;            // in the probe's text
+    std::uint8_t bytes = 0;            // operand size of load and sign_extend
+    std::uint16_t height = 1;          // height of the subtree
+    std::uint16_t stack = 1;           // most values on the stack while it is evaluated
+    std::optional<std::uint8_t> test;  // number of the place test that this node is
+    ProbeNodeId left = 0, right = 0;   // unary operators have only `left`
+    std::size_t offset = 0;            // position in the probe's text
     std::uint64_t number = 0;
     std::string text = {};
     NamedFact fact{};
 };
 
-// Nesting: parentheses, functions and operators in front.
+// `most_nesting` limits parentheses, functions and prefix operators.
 inline constexpr std::size_t most_probe_text = 4096, most_probe_name = 64, most_nesting = 64,
                              most_height = 256, most_stack = 64, most_place_tests = 64;
 
-// What is recorded, or by what it is keyed.
+// What is recorded, or the key by which it is grouped.
 enum class ProbeOperand : std::uint8_t { none, number, at, caller };
 
 struct ProbeSyntax {
-    std::string name;  // empty: none was given
+    std::string name;  // empty if none was given
     Reducer reducer = Reducer::count;
     std::vector<ProbeNode> nodes;
     ProbeNodeId condition = 0;
     ProbeOperand value = ProbeOperand::none, key = ProbeOperand::none;
-    ProbeNodeId value_node = 0, key_node = 0;  // where these are numbers
-    std::vector<ProbeNodeId> tests;            // by ProbeNode::test
+    ProbeNodeId value_node = 0, key_node = 0;  // if `value` or `key` is a number
+    std::vector<ProbeNodeId> tests;            // indexed by ProbeNode::test
 };
 
 }  // namespace shadowprof

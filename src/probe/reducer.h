@@ -10,12 +10,12 @@ namespace shadowprof {
 
 enum class Reducer : std::uint8_t {
     count,      // how often
-    sum,        // of the values
+    sum,        // sum of the values
     hotlist,    // the most frequent values
     histogram,  // values by powers of two, with the least, the most and the mean
 };
 
-// As probes and profiles spell them, by Reducer.
+// The spelling in probes and profiles, indexed by Reducer.
 inline constexpr std::array<std::string_view, 4> reducer_names = {"count", "sum", "hotlist",
                                                                   "histogram"};
 inline std::string_view name(Reducer reducer) {

@@ -1,4 +1,4 @@
-// What the tests of probes share.
+// Helpers that the tests of probes share.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -27,7 +27,7 @@ inline ProbeSet probe_set(std::vector<std::string> texts) {
     return std::move(*set);
 }
 
-// Memory in which only what was put in can be read.
+// Memory in which only bytes that were put in can be read.
 class SparseMemory final : public MemoryReader {
   public:
     void put(std::uint64_t at, std::uint64_t value, std::size_t bytes = 8) {
@@ -47,7 +47,7 @@ class SparseMemory final : public MemoryReader {
     std::map<std::uint64_t, std::byte> bytes_;
 };
 
-// One execution of one instruction under one probe.
+// Executes one instruction under one probe.
 struct ProbeBench {
     CpuState cpu;
     SparseMemory memory;
@@ -59,7 +59,7 @@ struct ProbeBench {
         if (bound.empty()) return std::nullopt;
         return evaluate(bound[0], cpu, memory, latency);
     }
-    // The value that is recorded; nothing if none is, or it is missed.
+    // Returns the recorded value. Nothing if no value is recorded or it is missed.
     std::optional<std::uint64_t> value(const std::string& expression, const Instruction& in) {
         const auto seen = event("true { hotlist(" + expression + ") }", in);
         if (!seen || seen->missed) return std::nullopt;

@@ -16,14 +16,14 @@ using Kind = MemoryAccess::Kind;
 
 constexpr std::size_t most_argument_bytes = 256 * 1024;
 constexpr std::uint64_t most_vectors = 1024;    // UIO_MAXIOV
-constexpr std::uint64_t most_messages = 1024;   // the same
-constexpr int most_descriptors = 1 << 20;       // of a set
+constexpr std::uint64_t most_messages = 1024;   // UIO_MAXIOV for messages too
+constexpr int most_descriptors = 1 << 20;       // descriptors in an fd_set
 constexpr std::uint64_t socket_size_bytes = 4;  // socklen_t
 constexpr int pidfd_message = 4;                // SCM_PIDFD
 constexpr std::uint64_t bad_address = -std::uint64_t{EFAULT};
 
-// What terminals and files are asked, and how much is written; what others write depends on the
-// device.
+// Common requests for terminals and files, with the number of bytes written. What other requests
+// write depends on the device.
 struct IoctlRow {
     std::uint32_t request;
     std::uint16_t bytes;
@@ -35,7 +35,7 @@ constexpr IoctlRow ioctls[] = {
     {FIONCLEX, 0},
 };
 
-// Null: it may write anywhere.
+// Returns null if the request may write anywhere.
 const IoctlRow* find_ioctl(std::uint64_t request) {
     const auto* row = std::find_if(std::begin(ioctls), std::end(ioctls), [&](const IoctlRow& each) {
         return each.request == static_cast<std::uint32_t>(request);
@@ -49,7 +49,7 @@ std::uint64_t set_bytes(std::uint64_t count) {
     return (static_cast<std::uint64_t>(std::min(signed_count, most_descriptors)) + 63) / 64 * 8;
 }
 
-// A call's ranges as they are found. Ends at the highest address.
+// Collects the ranges of a call. A range that would wrap ends at the highest address.
 class Ranges {
   public:
     void add(std::uint64_t start, std::uint64_t bytes) {
@@ -57,7 +57,7 @@ class Ranges {
         const auto room = std::numeric_limits<std::uint64_t>::max() - start;
         list_.push_back({{start}, {start + std::min(bytes, room)}});
     }
-    // As much as `bytes` says `count` times.
+    // Adds `count` elements of `bytes` each.
     void add_array(std::uint64_t start, std::uint64_t count, std::uint64_t bytes) {
         const auto most =
             std::numeric_limits<std::uint64_t>::max() / std::max<std::uint64_t>(bytes, 1);
@@ -116,7 +116,7 @@ bool uses_memory(const MemoryUse& use) {
         use.accesses, [](const MemoryAccess& access) { return access.kind != Kind::none; });
 }
 
-// What a call has written.
+// The memory that a call has written.
 
 class Written {
   public:
@@ -124,7 +124,7 @@ class Written {
             MemoryReader& memory)
         : a_(arguments), result_(result), before_(argument_memory), now_(memory) {}
 
-    // False: that is not known.
+    // Returns false if it is not known what was written.
     bool add(const MemoryAccess& access);
     std::vector<MemoryRange> take() { return ranges_.take(); }
 
@@ -168,8 +168,8 @@ bool Written::add(const MemoryAccess& access) {
         case Kind::vectors:
             return add_vectors(at, a_[access.other], returned());
         case Kind::address:
-            // The size is written where there is no address, and calls that fail say how much room
-            // they want.
+            // The size is written even without an address. Calls that fail write how much room they
+            // need.
             ranges_.add(a_[access.other], socket_size_bytes);
             return at == 0 || has_failed(result_) || add_address(at, a_[access.other]);
         case Kind::message:
@@ -185,7 +185,7 @@ bool Written::add(const MemoryAccess& access) {
     return false;
 }
 
-// The first `bytes` of where an array of vectors points.
+// Adds the first `bytes` that an array of vectors points to.
 bool Written::add_vectors(std::uint64_t at, std::uint64_t count, std::uint64_t bytes) {
     for (std::uint64_t i = 0; i < std::min(count, most_vectors) && bytes > 0; ++i) {
         const auto vector = read_value<IoVector>(before_, {at + i * sizeof(IoVector)});
@@ -197,8 +197,8 @@ bool Written::add_vectors(std::uint64_t at, std::uint64_t count, std::uint64_t b
     return true;
 }
 
-// A socket's address is written as far as it fits; the word at `size_at` said how much that is, and
-// says how long the address is.
+// A socket's address is written as far as it fits. The word at `size_at` held the room at entry,
+// and holds the length of the address at exit.
 bool Written::add_address(std::uint64_t address, std::uint64_t size_at) {
     const auto room = read_value<std::uint32_t>(before_, {size_at});
     const auto size = read_value<std::uint32_t>(now_, {size_at});
@@ -316,7 +316,7 @@ std::optional<std::vector<MemoryRange>> written_ranges(const MemoryUse& use,
                                                        MemoryReader& argument_memory,
                                                        MemoryReader& memory) {
     if (!use.is_known) return std::nullopt;
-    // How far it came before it met memory that it cannot use is not known.
+    // It is not known how far the call came before it met unusable memory.
     if (uses_memory(use) && result == bad_address) return std::nullopt;
     Written written(arguments, result, argument_memory, memory);
     for (const MemoryAccess& access : use.accesses)

@@ -1,5 +1,5 @@
-// The functions that emulate system calls, by the files of guest_kernel/ that define them. Each
-// emulates the call of its name as the kernel's manual page describes it, on the sample's state.
+// Functions that emulate system calls, grouped by the files of guest_kernel/ that define them. Each
+// emulates its call on the sample's state, as the kernel's manual page describes it.
 #pragma once
 
 namespace shadowprof {

@@ -9,8 +9,8 @@ struct IoVector {  // struct iovec
     std::uint64_t base = 0, size_bytes = 0;
 };
 
-// struct user_msghdr tells by these two parts what to do. What lies between and behind them is
-// padding, and flags that only come out.
+// The parts of struct user_msghdr that the kernel reads. Between and behind them are padding, and
+// flags that the kernel only writes.
 struct MessageName {
     std::uint64_t address = 0;
     std::uint32_t size_bytes = 0;
@@ -21,8 +21,8 @@ struct MessageBody {
 };
 inline constexpr std::uint64_t message_name_size_at = 8, message_body_at = 16,
                                message_control_size_at = 40, message_flags_at = 48,
-                               message_received_at = 56;  // of struct mmsghdr
-inline constexpr std::uint64_t message_bytes = 64;        // struct mmsghdr
+                               message_received_at = 56;  // in struct mmsghdr
+inline constexpr std::uint64_t message_bytes = 64;        // size of struct mmsghdr
 
 struct ControlHeader {  // struct cmsghdr
     std::uint64_t size_bytes = 0;

@@ -1,4 +1,4 @@
-// What is known of each system call of x86-64: one row a call, for every stage that meets it.
+// Facts about each system call of x86-64: one row per call, for every stage that meets it.
 #pragma once
 
 #include <array>
@@ -9,9 +9,9 @@
 
 namespace shadowprof {
 
-// After shadow-profiling, section 3.2.
+// The classes of Shadow Profiling, section 3.2.
 enum class SyscallClass : std::uint8_t {
-    benign,  // has no effect outside of the process: answered from the snapshot
+    benign,  // has no effect outside the process: answered from the snapshot
     output,  // changes something outside: not executed, success assumed
     input,   // brings something in: regular files are read, other input ends the sample
     misc,    // depends on the arguments: emulated on the snapshot
@@ -26,70 +26,71 @@ constexpr std::string_view name(SyscallClass syscall_class) {
     return syscall_class_names[static_cast<std::size_t>(syscall_class)];
 }
 
-// Memory behind one of the call's arguments, as include/uapi lays it out.
+// Memory that one of the call's arguments points to, as include/uapi lays it out.
 struct MemoryAccess {
     enum class Kind : std::uint8_t {
         none,
-        fixed,     // `bytes` are written
-        result,    // as many are written as the call returned, times `bytes`; where `other` is
-                   // not 0, as that argument says at most
-        array,     // argument `other` says how many are written, `bytes` each
-        in_out,    // the same, and they also say what the call is to do
-        placed,    // at the address that the call returned: as much as argument `other` says
-        vectors,   // struct iovec, `other` of them, that say where as much is written as returned
-        address,   // a socket's address; `other` points to its size
-        message,   // struct msghdr
-        messages,  // struct mmsghdr, `other` of them
-        set,       // an fd_set of as many descriptors as argument `other` says
-        ioctl,     // argument `other` says what is written
+        fixed,    // the call writes `bytes`
+        result,   // the returned count of elements, `bytes` each; argument `other` limits the count
+                  // if it is not 0
+        array,    // argument `other` is the number of elements, `bytes` each
+        in_out,   // like array, and the call reads the elements too
+        placed,   // at the returned address; argument `other` is the size
+        vectors,  // `other` of struct iovec, which say where the returned number of bytes is
+                  // written
+        address,  // a socket's address; `other` points to its size
+        message,  // struct msghdr
+        messages,  // `other` of struct mmsghdr
+        set,       // an fd_set with as many descriptors as argument `other` says
+        ioctl,     // argument `other` is the request, which says what is written
     };
     Kind kind = Kind::none;
-    std::uint8_t pointer = 0;  // which argument
-    std::uint8_t other = 0;    // which argument
+    std::uint8_t pointer = 0;  // number of the argument
+    std::uint8_t other = 0;    // number of another argument
     std::uint16_t bytes = 0;
 };
 
 struct MemoryUse {
-    bool is_known = false;  // else it may write anywhere and map anything
-    bool layout = false;    // the list of mappings may be another after it
-    // `accesses` are what it writes where it is recorded; there are arguments with which it writes
-    // more, and nothing says what.
+    bool is_known = false;  // if false, the call may write anywhere and map anything
+    bool layout = false;    // the call may change the list of mappings
+    // `accesses` are what the call writes when it is recorded. With some arguments it writes more,
+    // and it is not known where.
     bool writes_more = false;
     std::array<MemoryAccess, 5> accesses = {};
 };
 
-// Whether a call brings in what a sample cannot know, so that it can be recorded, and when two are
-// the same.
+// Whether a call brings in data that a sample cannot know, so that the call is recorded, and when
+// two calls are the same.
 struct RecordedUse {
-    // Bit n: argument n says what is asked for. 0: the call is not recorded.
+    // Bit n is set if argument n says what is asked for. If 0, the call is not recorded.
     std::uint8_t compared = 0;
-    // The argument that is a time-out in milliseconds, or -1. It may come from a clock, so only
-    // whether the call returns at once, waits or waits for ever is compared.
+    // The argument that is a time-out in milliseconds, or -1. It may be computed from a clock, so
+    // only whether the call returns at once, waits, or waits for ever is compared.
     std::int8_t timeout = -1;
-    // It is recorded only where its descriptor is a pipe, socket, terminal or the like: files and
-    // memory devices are read by the sample itself.
+    // The call is recorded only if its descriptor is a pipe, socket, terminal or the like. The
+    // sample itself reads files and memory devices.
     bool by_descriptor = false;
 };
 
-// What a thread that sleeps in the call notices of a stop that no handler follows: signal(7).
+// What a thread that sleeps in the call notices of a stop without a signal handler: signal(7).
 struct StopUse {
-    // Whether it may notice at all.
+    // When the thread may notice the stop.
     enum class Shows : std::uint8_t {
         always,  // or it is not known
         never,
-        in_sockets,        // argument 0 is one: it may have a time-out (SO_RCVTIMEO)
-        in_other_futexes,  // than plain waits and locks
-        in_rest_1,         // argument 1 points to where the time that is left is written
-        in_rest_3,         // the same of argument 3, unless argument 1 says TIMER_ABSTIME
-        in_timeout_2,      // the same of the time-out that argument 2 points to
+        in_sockets,        // argument 0 is a socket, which may have a time-out (SO_RCVTIMEO)
+        in_other_futexes,  // except in plain waits and locks
+        in_rest_1,         // argument 1 points to where the remaining time is written
+        in_rest_3,         // argument 3 does so, unless argument 1 has TIMER_ABSTIME
+        in_timeout_2,      // argument 2 points to a time-out that receives the remaining time
         in_timeout_4,
     };
     enum class Unit : std::uint8_t { none, milliseconds, timespec };
 
     Shows shows = Shows::always;
-    bool returns_eintr = false;  // it does not go on by itself
-    // Where it has a time-out, which begins anew with the call: the argument, and what the call
-    // returns when it is over.
+    bool returns_eintr = false;  // fails with EINTR: the kernel does not restart it
+    // For a call with a time-out, which starts anew when the call is restarted: the argument, and
+    // what the call returns when the time-out is over.
     Unit timeout_unit = Unit::none;
     std::uint8_t timeout = 0;
     std::int16_t timeout_result = 0;
@@ -99,11 +100,11 @@ struct SyscallFacts {
     std::uint16_t number;
     std::string_view name;  // as in <asm/unistd_64.h>, without __NR_
     SyscallClass syscall_class;
-    std::string_view remark;  // what a sample does, or why it ends
+    std::string_view remark;  // what a sample does with the call, or why it ends
     MemoryUse memory;
     RecordedUse recorded;
     StopUse stop;
-    bool makes_descriptor;  // its value is one
+    bool makes_descriptor;  // whether the call returns a descriptor
 };
 
 }  // namespace shadowprof

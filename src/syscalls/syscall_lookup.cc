@@ -9,7 +9,7 @@ namespace {
 
 using syscall_words::rows;
 
-// The two ranges in which x86-64 has system calls; the numbers between them are other machines'.
+// The two ranges of system call numbers on x86-64. Other machines use the numbers between them.
 constexpr std::uint16_t old_last = 336, new_first = 424, new_last = 469;
 
 consteval bool numbers_are_complete() {
@@ -40,7 +40,7 @@ static_assert(numbers_are_complete(), "a gap, a duplicate or a wrong order");
 static_assert(names_are_unique(), "two rows with one name, or one without a remark");
 static_assert(what_is_recorded_is_known(), "a recorded call whose memory is not known");
 
-// Without handlers, which are the guest kernel's.
+// Leaves out the handlers, which belong to the guest kernel.
 consteval auto facts_of_rows() {
     std::array<SyscallFacts, std::size(rows)> facts{};
     for (std::size_t i = 0; i < facts.size(); ++i) {

@@ -8,10 +8,10 @@
 
 namespace shadowprof {
 
-// All, sorted by number.
+// All rows, sorted by number.
 std::span<const SyscallFacts> syscall_facts();
 
-// Null for a number that is no system call; the kernel answers ENOSYS to those.
+// Returns null if the number is no system call. The kernel answers ENOSYS to such numbers.
 const SyscallFacts* find_syscall_facts(std::uint64_t number);
 
 }  // namespace shadowprof

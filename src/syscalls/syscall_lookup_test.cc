@@ -35,7 +35,7 @@ TEST_CASE("every system call of the kernel headers is in the table under its nam
         CAPTURE(number);
         CAPTURE(name);
         const SyscallFacts* row = find_syscall_facts(number);
-        // Headers newer than the table.
+        // The header is newer than the table.
         if (number > syscall_facts().back().number) continue;
         REQUIRE(row != nullptr);
         CHECK(row->name == name);

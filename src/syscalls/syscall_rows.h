@@ -1,5 +1,5 @@
-// The table of system calls. Everything that is known of a call stands in its row; the stages see
-// what is theirs through syscall_facts.h and guest_kernel/calls/syscall_table.h.
+// The table of system calls. A call's row holds everything that is known of it. Stages see their
+// part through syscall_facts.h and guest_kernel/calls/syscall_table.h.
 #pragma once
 
 #include <cerrno>
@@ -9,7 +9,7 @@
 
 namespace shadowprof {
 
-// The function that emulates a call, or none. It knows which without comparing addresses, which is
+// The function that emulates a call, or none. `present_` avoids a comparison of addresses, which is
 // no constant expression in a sanitizer build.
 class SyscallFunction {
   public:
@@ -19,7 +19,7 @@ class SyscallFunction {
     constexpr SyscallFunction(Pointer function) : function_(function), present_(true) {}
 
     constexpr explicit operator bool() const { return present_; }
-    // Only if there is one.
+    // Needs a function.
     constexpr Pointer get() const { return function_; }
 
   private:
@@ -122,9 +122,8 @@ inline constexpr auto timespec_pointer = StopUse::Unit::timespec;
 
 inline constexpr bool makes_descriptor = true;
 
-// Numbers and names: arch/x86/entry/syscalls/syscall_64.tbl of Linux 6.18. Sizes: the kernel's
-// structures for x86-64 (include/uapi). Where mmap places something, what was there is no longer
-// shown alike, or it is the same file at the same place.
+// Numbers and names are from arch/x86/entry/syscalls/syscall_64.tbl of Linux 6.18, sizes from the
+// kernel's structures for x86-64 (include/uapi).
 // clang-format off
 inline constexpr SyscallRow rows[] = {
     {0, "read", input, sys_read, "regular files at the virtual offset; others as recorded",

@@ -15,7 +15,7 @@ namespace shadowprof {
 class ByteSink {
   public:
     virtual ~ByteSink() = default;
-    // Takes all of `bytes`, or says why not; what was taken of them is then unspecified.
+    // Writes all of `bytes`. After an error it is unspecified how many of them were written.
     virtual Result<void> write(std::string_view bytes) = 0;
 };
 
@@ -31,8 +31,8 @@ class StringSink final : public ByteSink {
     std::string text_;
 };
 
-// Writes all of `bytes` to a descriptor, however many calls that takes, waiting where it is in
-// non-blocking mode.
+// Writes all of `bytes` to a descriptor, in as many calls as that takes. Waits if the descriptor is
+// in non-blocking mode and not ready.
 inline Result<void> write_all(int fd, std::string_view bytes) {
     while (!bytes.empty()) {
         ssize_t written = ::write(fd, bytes.data(), bytes.size());

@@ -31,7 +31,7 @@ class UniqueFd {
     int fd_ = -1;
 };
 
-// Whether a descriptor can be read from, or its other end is closed, now. Never for -1.
+// Whether the descriptor has bytes to read, or its other end is closed. False for -1.
 inline bool is_readable(int fd) {
     pollfd waiting = {fd, POLLIN, 0};
     return ::poll(&waiting, 1, 0) > 0;

@@ -15,7 +15,7 @@ Result<UniqueFd> open_for_reading(const std::string& path) {
         if (!fd) return errno_error("cannot read standard input");
         return fd;
     }
-    // Non-blocking, for a path that names a pipe must not hang us.
+    // Non-blocking, so that a path that names a pipe cannot hang us.
     UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
     if (!fd) return errno_error(fmt::format("cannot open '{}'", path));
     struct stat status;

@@ -1,4 +1,4 @@
-// Text for a stream, which is not null. Nothing is thrown where not all of it can be written: only
+// Writes text to a stream that is not null. Throws nothing if the write fails: only
 // std::ferror(out) tells.
 #pragma once
 

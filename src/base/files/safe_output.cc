@@ -56,21 +56,21 @@ SplitPath split(const std::string& path) {
     return {path.substr(0, slash), path.substr(slash)};
 }
 
-// Where symbolic links lead; `path` itself if it names nothing yet.
+// Follows symbolic links. Returns `path` itself if it names nothing yet.
 std::string resolved(const std::string& path) {
     std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr), &std::free);
     return real ? std::string(real.get()) : path;
 }
 
-// The pattern that expands to `name`, whatever the pid.
+// Returns a pattern that expands to `name`, whatever the pid.
 std::string escaped(std::string_view name) {
     std::string pattern;
     for (char c : name) pattern.append(c == '%' ? 2 : 1, c);
     return pattern;
 }
 
-// The name leads over /proc/PID/fd to an open descriptor: replacing the file behind /dev/stdout
-// would tear it away from others who write to it.
+// Whether the name leads over /proc/PID/fd to an open descriptor. Replacing the file behind
+// /dev/stdout would take it away from others that write to it.
 bool names_open_descriptor(std::filesystem::path path) {
     constexpr int most_links = 40;  // as many as the kernel follows
     for (int links = 0; links < most_links; ++links) {
@@ -86,8 +86,8 @@ bool names_open_descriptor(std::filesystem::path path) {
     return false;
 }
 
-// Moves `from` to `to` where there may be a file already, which is kept as `to`.old. At no moment
-// is there no file `to`, where the file system can exchange names.
+// Renames `from` to `to`, and keeps an older file `to` as `to`.old. Where the file system can
+// exchange names, a file `to` exists at every moment.
 Result<void> rename_keeping_old(int directory, const std::string& from, const std::string& to) {
     if (::renameat2(directory, from.c_str(), directory, to.c_str(), RENAME_NOREPLACE) == 0)
         return {};
@@ -151,7 +151,7 @@ Result<SafeOutput> SafeOutput::open(std::string pattern, NamedBy named_by) {
         TRY(output.open_standard_output());
         return output;
     }
-    // A name with a pid in it cannot exist yet as far as we know; 0 stands for any.
+    // The pid is not known yet: 0 stands for any.
     std::string path = expand_output_name(output.pattern_, 0);
     struct stat status;
     bool exists = ::stat(path.c_str(), &status) == 0;
@@ -257,7 +257,7 @@ Result<void> SafeOutput::install(const std::string& name) {
     }
     temporary_.clear();
     UniqueFd directory(::openat(directory_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    // Some file systems cannot sync directories; the file itself is on the disk.
+    // Some file systems cannot sync directories. The file itself is already on the disk.
     if (directory) (void)::fsync(directory.get());
     return {};
 }

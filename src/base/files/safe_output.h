@@ -1,4 +1,4 @@
-// A file that is complete or not there.
+// An output file that appears under its name only when it is complete.
 #pragma once
 
 #include <sys/types.h>
@@ -12,42 +12,43 @@
 
 namespace shadowprof {
 
-// The name for process `pid`: %p becomes the pid, %% a percent sign; any other % stands for itself.
+// Returns the name for process `pid`: %p becomes the pid, and %% a percent sign. Any other % stands
+// for itself.
 std::string expand_output_name(std::string_view pattern, pid_t pid);
 
-// Where the user has named an output, for what to do about errors.
+// How the user named an output. Advice in error messages depends on it.
 enum class NamedBy : std::uint8_t {
-    option,   // -o
-    command,  // or by what follows from other names
+    option,   // by -o
+    command,  // by other means: errors do not mention -o
 };
 
-// An output that is opened before there is anything to write, so that a name that cannot be
-// written is known before the target starts. What is written goes to a temporary file beside the
-// named one; nothing has the name until commit(). The destructor of an output that was not
-// committed removes the temporary. There is none before the first write: who is killed in a long
-// run leaves nothing.
+// An output that is opened before there is anything to write, so that a name that cannot be written
+// is known before the target starts. Bytes go to a temporary file beside the named one, which
+// commit() renames. The destructor removes the temporary file of an output that was not committed.
+// The temporary file is created by the first flush, so that a process killed in a long run leaves
+// nothing.
 //
-// "-" is standard output. Names of devices, pipes and the like (/dev/null, /dev/stdout) are opened
-// and written in place. A symbolic link is followed: the file that it names is replaced, not it.
+// "-" is standard output. Devices, pipes and the like (/dev/null, /dev/stdout) are opened and
+// written in place. For a symbolic link, the file that it points to is replaced, not the link.
 class SafeOutput final : public ByteSink {
   public:
-    // `pattern` may hold %p and %% in its last component, see expand_output_name(). Errors name the
-    // file and what to do.
+    // `pattern` may hold %p and %% in its last component, see expand_output_name(). Error messages
+    // name the file and a remedy.
     static Result<SafeOutput> open(std::string pattern, NamedBy named_by = NamedBy::option);
 
     SafeOutput(SafeOutput&& other) noexcept;
     SafeOutput& operator=(SafeOutput&&) = delete;
     ~SafeOutput() override;
 
-    // A file of its own: not standard output, and not written in place.
+    // Whether the output is a file of its own: not standard output, and not written in place.
     bool is_file() const { return static_cast<bool>(directory_); }
 
-    // Buffered. After an error everything fails.
+    // Writes are buffered. After an error all writes fail.
     Result<void> write(std::string_view bytes) override;
 
-    // Ends the output: after it, the file with its final name holds all that was written and is on
-    // the disk, and an older file of that name is kept as NAME.old. On an error all files are as
-    // they were before. Call it once. Returns the final name.
+    // Completes the output; call it once. Afterwards the file with its final name holds all that
+    // was written and is on the disk, and an older file of that name is kept as NAME.old. On an
+    // error all files are as they were before. Returns the final name.
     Result<std::string> commit(pid_t pid);
 
   private:
@@ -55,7 +56,7 @@ class SafeOutput final : public ByteSink {
         : pattern_(std::move(pattern)), named_by_(named_by) {}
     Result<void> open_standard_output();
     Result<void> open_in_place(const std::string& path);
-    // Files can be created in it: one was.
+    // Checks by creating a file that the directory can be written to.
     Result<void> open_directory(const std::string& path);
     Result<void> create_temporary();
     void remove_temporary();
@@ -65,10 +66,10 @@ class SafeOutput final : public ByteSink {
 
     std::string pattern_;
     NamedBy named_by_;
-    UniqueFd directory_;     // of the file; none if written in place
+    UniqueFd directory_;     // where the file goes; none if written in place
     std::string base_;       // pattern of the last component
-    std::string temporary_;  // name in directory_; empty if there is none (any more)
-    UniqueFd file_;          // none before the first flush, but in place
+    std::string temporary_;  // name in directory_; empty if there is none
+    UniqueFd file_;          // none before the first flush, unless written in place
     std::string buffer_;
     bool failed_ = false;
 };

@@ -18,7 +18,7 @@ Result<std::string> write_and_commit(const std::string& pattern, std::string_vie
     return output.commit(some_pid);
 }
 
-// Standard output is another file while this lives.
+// Redirects standard output to another file during its lifetime.
 class RedirectedOutput {
   public:
     explicit RedirectedOutput(const char* path) : saved_(::dup(STDOUT_FILENO)) {

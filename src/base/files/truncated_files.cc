@@ -22,7 +22,7 @@ void on_bus_error(int, siginfo_t* info, void* context) {
     const bool replaced = info->si_code == BUS_ADRERR && !is_own_code &&
                           ::mmap(page, page_bytes, PROT_READ | PROT_WRITE,
                                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED;
-    // Else the access is repeated, and kills.
+    // With the default action, the repeated access kills the process.
     if (!replaced) ::signal(SIGBUS, SIG_DFL);
 }
 

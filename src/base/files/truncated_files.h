@@ -3,9 +3,9 @@
 
 namespace shadowprof {
 
-// From now on, reading a mapped page that its file no longer has yields zeros instead of SIGBUS:
-// what reads ELF files (libdw maps them) finds them broken and goes on. For the whole process;
-// programs that it executes are not concerned.
+// From now on, reading a mapped page that its file no longer has yields zeros instead of SIGBUS.
+// Readers of ELF files (libdw maps them) then find a broken file and continue. This holds for the
+// whole process, but not for programs that it executes.
 void survive_truncated_files();
 
 }  // namespace shadowprof

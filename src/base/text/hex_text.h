@@ -1,4 +1,4 @@
-// Numbers in hexadecimal, as profiles spell addresses and what may pass 2^53.
+// Numbers in hexadecimal, as profiles spell addresses and numbers that may exceed 2^53.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace shadowprof {
 
-// "0x1f": lower-case digits.
+// Returns "0x1f", with lower-case digits.
 std::string hex_text(std::uint64_t number);
-// The reverse; nothing if it is not that, or does not fit.
+// Parses the result of hex_text(). Returns nothing if `text` is malformed or does not fit.
 std::optional<std::uint64_t> parse_hex(std::string_view text);
 
 }  // namespace shadowprof

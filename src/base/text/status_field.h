@@ -1,4 +1,5 @@
-// Texts with a line for each field, as the kernel writes them. Hostile: a process chooses its name.
+// Texts with one line per field, as the kernel writes them. Parsers must expect hostile text: a
+// process chooses its name.
 #pragma once
 
 #include <algorithm>
@@ -6,8 +7,8 @@
 
 namespace shadowprof {
 
-// The rest of the line "NAME:<blanks>rest", without the blanks; empty if there is none. Some files
-// have another separator than the colon.
+// Returns the rest of the line "NAME:<blanks>rest", without the blanks, or nothing if there is no
+// such line. Some files have another separator than the colon.
 inline std::string_view status_field(std::string_view text, std::string_view name,
                                      char separator = ':') {
     while (!text.empty()) {

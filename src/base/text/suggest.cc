@@ -11,7 +11,7 @@
 namespace shadowprof {
 namespace {
 
-// Levenshtein's distance with swaps of neighbours, three rows of the table at a time.
+// Levenshtein's distance with swaps of neighbours. Keeps three rows of the table.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
     std::vector<std::size_t> before, above(b.size() + 1), row(b.size() + 1);
     std::iota(above.begin(), above.end(), std::size_t{0});

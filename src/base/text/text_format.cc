@@ -14,7 +14,7 @@ struct CountUnit {
     std::string_view name;
 };
 
-// Three significant digits at most, without trailing noise.
+// At most three significant digits.
 std::string three_digits(double number) {
     if (number >= 99.95) return fmt::format("{:.0f}", number);
     if (number >= 9.995) return fmt::format("{:.1f}", number);
@@ -39,7 +39,7 @@ std::string short_count(double count) {
     constexpr std::array<CountUnit, 5> units{
         {{1e15, "P"}, {1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}}};
     if (count < 10'000) return fmt::format("{:.0f}", count);
-    // Compared after rounding: 999,950 is 1.00 M, not 1000 k.
+    // Compares the rounded number: 999,950 is 1.00 M, not 1000 k.
     auto unit = std::find_if(units.begin(), units.end(),
                              [&](const CountUnit& u) { return count >= u.size * 0.9995; });
     return fmt::format("{} {}", three_digits(count / unit->size), unit->name);

@@ -1,4 +1,4 @@
-// Numbers and names as a terminal shows them: short, no more digits than mean something, ASCII.
+// Numbers and names as a terminal shows them: short, with only significant digits, in ASCII.
 #pragma once
 
 #include <cstdint>
@@ -7,26 +7,26 @@
 
 namespace shadowprof {
 
-// Exact below 10,000; above, three digits and k, M, G, T or P: "12.3 k".
+// Exact below 10,000. Above, three digits and k, M, G, T or P: "12.3 k".
 std::string short_count(double count);
-// "43.1%"; "0%" for nothing, "<0.1%" for next to nothing.
+// "43.1%". "0%" for zero, "<0.1%" for less than half of 0.1%.
 std::string percent(double share);
-// "43%"; "<1%" for less than half of one.
+// "43%". "<1%" for less than half of 1%.
 std::string whole_percent(double share);
-// From microseconds to hours, two or three digits: "41 us", "1.2 ms", "3.4 s".
+// Takes seconds. Two or three digits, from microseconds to hours: "41 us", "1.2 ms", "3.4 s".
 std::string short_duration(double seconds);
 
-// `text` without what would upset a terminal: control characters become '?'. Names out of files may
-// hold anything.
+// Replaces control characters, which would upset a terminal, by '?'. Names from files may hold any
+// bytes.
 std::string printable(std::string_view text);
-// `text` in at most `width` columns; of a longer one the beginning and, behind "..", the end, cut
-// between UTF-8 characters. Counts a character as a column.
+// Shortens `text` to at most `width` columns: keeps its beginning and its end, with ".." between
+// them. Cuts between UTF-8 characters, and counts each character as one column.
 std::string fit(std::string_view text, std::size_t width);
-// `text` and blanks up to `width` columns; longer text stays.
+// Appends blanks up to `width` columns. Longer text stays as it is.
 std::string pad(std::string_view text, std::size_t width);
-// Characters in UTF-8 text.
+// Counts the characters of UTF-8 text.
 std::size_t columns(std::string_view text);
-// What is behind the last slash.
+// Returns the part after the last slash.
 std::string_view base_name(std::string_view path);
 
 }  // namespace shadowprof
