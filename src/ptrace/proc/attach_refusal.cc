@@ -18,7 +18,7 @@ Error refusal(ErrorCode code, pid_t pid, std::string_view reason) {
     return {code, 0, fmt::format("cannot attach to process {}: {}", pid, reason)};
 }
 
-// kernel.yama.ptrace_scope, 0 where there is no Yama.
+// Reads kernel.yama.ptrace_scope. Returns 0 if there is no Yama.
 int yama_scope() {
     const UniqueFd fd(::open(yama_path, O_RDONLY | O_CLOEXEC));
     char digit = '0';
@@ -26,7 +26,7 @@ int yama_scope() {
     return digit - '0';
 }
 
-// The kernel names the thread that traces.
+// The kernel reports the id of the tracing thread.
 pid_t process_of_thread(pid_t tid) {
     const auto status = read_proc_status(tid);
     return status ? status->tgid : tid;
@@ -44,7 +44,7 @@ Result<void> check_attachable(pid_t pid) {
     if (status->tgid != pid)
         return refuse(fmt::format("it is a thread of process {}; name that one", status->tgid));
     const auto tids = read_thread_ids(pid);
-    const bool has_threads = tids && tids->size() > 1;  // they outlive a leader that ends first
+    const bool has_threads = tids && tids->size() > 1;  // threads outlive a leader that ends first
     if (status->state == 'Z' && !has_threads) return refuse("it is a zombie, it has already ended");
     if (status->kernel_thread) return refuse("it is a kernel thread");
     if (status->tracer_pid != 0)

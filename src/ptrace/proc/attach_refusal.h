@@ -7,13 +7,13 @@
 
 namespace shadowprof {
 
-// Refuses what ptrace would accept but shadowprof cannot profile, and what it is better to refuse
-// with a reason before asking the kernel: a missing process, a zombie, a kernel thread, a process
-// that is already traced (by which), a program that is not for x86-64, shadowprof itself.
+// Refuses processes that ptrace would accept but shadowprof cannot profile, and those for which it
+// gives a better reason than the kernel: a missing process, a zombie, a kernel thread, a process
+// that is already traced (naming its tracer), a program that is not for x86-64, shadowprof itself.
 Result<void> check_attachable(pid_t pid);
 
-// Explains a PTRACE_SEIZE that failed with `error_number`: another user, kernel.yama.ptrace_scope,
-// a missing capability in a container.
+// Returns an Error that explains why PTRACE_SEIZE failed with `error_number`: another user,
+// kernel.yama.ptrace_scope, a missing capability in a container.
 Error explain_seize_failure(pid_t pid, int error_number);
 
 }  // namespace shadowprof

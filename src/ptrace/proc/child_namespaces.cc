@@ -12,7 +12,7 @@
 namespace shadowprof {
 namespace {
 
-// The file that stands for a namespace. A namespace of processes that has none yet cannot be read.
+// Returns the inode that identifies a namespace. A PID namespace without processes cannot be read.
 std::optional<ino_t> read_namespace(const char* process, const char* kind) {
     struct stat found;
     if (::stat(fmt::format("/proc/{}/ns/{}", process, kind).c_str(), &found) != 0)
@@ -37,7 +37,7 @@ constexpr NamespaceRow namespaces[] = {
 // PID_NS_INIT_INO of linux/nsfs.h.
 constexpr ino_t initial_pid_namespace = 0xeffffffc;
 
-// First processes of containers and sandboxes that reap orphans. Shells reap all children.
+// Names of first processes of containers and sandboxes that reap orphans. Shells reap all children.
 constexpr std::string_view inits[] = {
     "systemd",   "init",      "tini",  "tini-static", "dumb-init",   "docker-init", "podman-init",
     "catatonit", "s6-svscan", "runit", "runit-init",  "openrc-init", "pause",       "firejail",
@@ -49,7 +49,7 @@ constexpr std::string_view inits[] = {
 Result<void> check_child_namespaces(pid_t tid) {
     for (const auto& [own, for_children, name] : namespaces) {
         const auto here = read_namespace(tid, own);
-        // A kernel without such namespaces.
+        // The first case is a kernel without such namespaces.
         if (!here || here == read_namespace(tid, for_children)) continue;
         return Error{
             ErrorCode::permission, 0,

@@ -20,14 +20,14 @@ struct Facts {
     std::atomic<bool> stop{false};
 };
 
-// With or without privileges.
+// Works with and without privileges.
 bool unshare_for_children(int kind) {
     return ::unshare(kind) == 0 || ::unshare(kind | CLONE_NEWUSER) == 0;
 }
 
 constexpr int status_refused = 77;
 
-// Its child says by its exit status whether it is process 1.
+// The child's exit status says whether it is process 1.
 int bear_first_process(Facts& facts, int kind) {
     if (!unshare_for_children(kind)) return status_refused;
     while (!facts.stop) ++facts.ticks;
@@ -99,9 +99,9 @@ TEST_CASE("a process of another PID namespace gets no replica") {
         if (!unshare_for_children(CLONE_NEWPID)) return status_refused;
         const pid_t pid = ::fork();
         if (pid == 0) {
-            ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // also where the test fails
+            ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // even if the test fails
             while (!facts->stop) ++facts->ticks;
-            // Children that it did not bear would be found by this.
+            // This would find children that the process did not create.
             ::_exit(::waitpid(-1, nullptr, WNOHANG | __WALL) == -1 ? 0 : 1);
         }
         *first_process = pid;

@@ -9,9 +9,9 @@
 namespace shadowprof {
 namespace {
 
-// A target that does nothing but write to pages copies about so much in the longest of samples.
+// A target that only writes to pages copies about this much during the longest sample.
 constexpr std::uint64_t most_copied_bytes = std::uint64_t{64} << 20;
-// So many the target itself may start during a sample.
+// The number of processes that the target itself may start during a sample.
 constexpr std::uint64_t least_processes = 16;
 
 std::optional<std::uint64_t> number(std::string_view text) {
@@ -43,11 +43,11 @@ void keep_least(std::optional<std::uint64_t>& least, std::optional<std::uint64_t
     if (value) least = std::min(least.value_or(*value), *value);
 }
 
-// The names of one version's files.
+// File names of one version of control groups.
 struct MemoryFiles {
     const char* limit;
     const char* usage;
-    const char* reclaimable;  // in memory.stat
+    const char* reclaimable;  // field in memory.stat
 };
 constexpr MemoryFiles files_v1{"memory.limit_in_bytes", "memory.usage_in_bytes",
                                "total_inactive_file"};
@@ -69,8 +69,8 @@ std::optional<std::uint64_t> process_room(const std::string& group) {
     return difference(*limit, *count);
 }
 
-// Calls `visit` for the group at `path` below `mount` and for each above it. Where a container
-// hides those above, the mount itself is its group.
+// Calls `visit` for the group at `path` below `mount` and for each group above it. In a container
+// that hides the groups above its own, the mount itself is its group.
 template <typename Visit>
 void for_each_group(const std::string& mount, std::string_view path, Visit visit) {
     while (!path.empty() && path != "/") {
@@ -89,7 +89,7 @@ bool has_controller(std::string_view controllers, std::string_view wanted) {
     return false;
 }
 
-// Not certain: a file of hugetlbfs may lie anywhere.
+// Guesses by the name, since a file of hugetlbfs may lie anywhere.
 bool has_private_huge_pages(pid_t pid) {
     const auto map = read_memory_map(pid);
     if (!map) return false;
@@ -163,10 +163,10 @@ std::optional<std::string> shortage(const ForkNeeds& needs, const CgroupRoom& cg
                            in_mib(bytes));
     if (machine.available_bytes < bytes)
         return fmt::format("the machine's memory is used up but for less than {}", in_mib(bytes));
-    // What a replica takes the target itself must still be able to ask for.
+    // The target must still be able to commit as much as a replica takes.
     if (machine.strict_accounting && machine.uncommitted_bytes < 2 * replicas * needs.data_bytes)
         return "vm.overcommit_memory=2 leaves too little to commit";
-    // A page of a pool that is empty cannot be copied: the write to it kills.
+    // A page cannot be copied if its pool is empty: the write to it kills the process.
     if (machine.free_huge_bytes < needs.huge_bytes)
         return "it has huge pages, and their pool has too few to copy them";
     if (cgroup.processes && *cgroup.processes < least_processes + replicas)

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint64_t mib = std::uint64_t{1} << 20;
 
-// A folder that looks like a mounted hierarchy.
+// A directory that looks like a mounted hierarchy.
 class Hierarchy {
   public:
     Hierarchy() : top_(fmt::format("/tmp/shadowprof-cgroups-{}", ::getpid())) {}
@@ -71,7 +71,7 @@ TEST_CASE("each limit that is near is a shortage") {
     const auto needs = ForkNeeds::parse(
         "VmData:\t 1048576 kB\nRssAnon:\t 524288 kB\n"
         "VmPTE:\t 1024 kB\n");
-    CHECK(needs.memory_bytes(2) == 130 * mib);  // not all that is resident
+    CHECK(needs.memory_bytes(2) == 130 * mib);  // less than all resident memory
     const auto machine = MachineMemory::parse(
         "MemAvailable: 1048576 kB\nCommitLimit: 3145728 kB\nCommitted_AS: 2097152 kB\n", "0\n");
     CHECK(!shortage(needs, {}, machine, 2));

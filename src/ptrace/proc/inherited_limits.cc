@@ -14,7 +14,7 @@ using Resource = __rlimit_resource;
 struct LimitRow {
     Resource resource;
     rlim_t wanted;
-    rlim_t least;  // with less, nothing can be done
+    rlim_t least;  // below this, profiling is impossible
     std::string_view name;
 };
 constexpr rlim_t mebibyte = rlim_t{1} << 20;
@@ -26,7 +26,7 @@ constexpr LimitRow rows[] = {
     {RLIMIT_STACK, 8 * mebibyte, mebibyte, "the stack (ulimit -s)"},
 };
 
-// False: it stays as it is.
+// Returns false if the limit stays as it is.
 bool raise_to(const LimitRow& row, const rlimit& before) {
     const rlimit above{row.wanted, std::max(row.wanted, before.rlim_max)};
     if (::setrlimit(row.resource, &above) == 0) return true;
@@ -48,7 +48,7 @@ Result<void> check(const LimitRow& row) {
                              row.name, amount(row, now.rlim_cur), amount(row, row.least))};
 }
 
-// The C library took its default stack size of threads from the limit at the process's start.
+// The C library took the default stack size of threads from the limit at the start of the process.
 void use_stack_limit_for_threads() {
     rlimit now{};
     pthread_attr_t attributes;

@@ -1,5 +1,5 @@
 // The resource limits (getrlimit(2)) that shadowprof was started with. The program gets them
-// unchanged; shadowprof raises its own.
+// unchanged, while shadowprof raises its own.
 #pragma once
 
 #include <sys/resource.h>
@@ -12,12 +12,13 @@ namespace shadowprof {
 
 class InheritedLimits {
   public:
-    // Raises those that are too low for us, also above the hard limit where that is allowed. Call
-    // it in a process that only profiles, before other threads start.
-    // Error: unsupported, naming the limit and what is wanted.
+    // Raises the limits that are too low for us, even above the hard limit where that is allowed.
+    // Call it in a process that only profiles, before other threads start. Error: unsupported, with
+    // the limit and the value that is needed.
     static Result<InheritedLimits> raise();
 
-    // As they were; in the child that becomes the program. Failures are ignored. Async-signal-safe.
+    // Restores the limits in the child that becomes the program. Ignores failures.
+    // Async-signal-safe.
     void restore() const;
 
   private:

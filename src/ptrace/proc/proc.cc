@@ -22,10 +22,10 @@ namespace shadowprof {
 namespace {
 
 constexpr std::size_t longest_proc_file_bytes = 256u << 20;
-// What is shorter is read in moments.
+// Shorter texts are read at once, without a look at the clock.
 constexpr std::size_t looks_at_clock_bytes = 16u << 10;
 
-// ENOENT in /proc means that the process is gone.
+// In /proc, ENOENT means that the process is gone.
 Error proc_error(const std::string& path) {
     return errno_error(fmt::format("read '{}'", path), errno == ENOENT ? ESRCH : errno);
 }
@@ -43,7 +43,7 @@ T status_number(std::string_view text, std::string_view name) {
     return to_number<T>(status_field(text, name)).value_or(T{});
 }
 
-// Everything after the command, which is in parentheses and may itself hold any character.
+// Returns the fields after the command, which is in parentheses and may hold any character.
 std::vector<std::string_view> stat_fields_from_state(std::string_view text) {
     std::vector<std::string_view> fields;
     const auto close = text.rfind(')');
@@ -123,7 +123,7 @@ Result<ProcStatus> ProcStatus::parse(std::string_view text) {
 }
 
 Result<ProcStat> ProcStat::parse(std::string_view text) {
-    // Indices from the state, which is field 3 in proc(5).
+    // Indices count from the state, which is field 3 in proc(5).
     constexpr std::size_t state = 0, ppid = 1, minflt = 7, utime = 11, stime = 12, processor = 36;
     const auto fields = stat_fields_from_state(text);
     if (fields.size() <= processor) return invalid("/proc stat");
@@ -140,7 +140,7 @@ Result<ProcStat> ProcStat::parse(std::string_view text) {
 
 namespace {
 
-// A process that ends has no memory any more before its files in /proc go.
+// A process that ends loses its memory before its files in /proc.
 Result<std::string> unless_empty(Result<std::string> maps_text, pid_t pid) {
     if (!maps_text || !maps_text->empty()) return maps_text;
     return Error{ErrorCode::gone, ESRCH, fmt::format("process {} has no memory any more", pid)};

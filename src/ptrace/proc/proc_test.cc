@@ -107,7 +107,7 @@ TEST_CASE("memory is read over mapping borders, and not where there is none") {
     ProcessMemory memory(::getpid());
     const GuestAddress start{reinterpret_cast<std::uint64_t>(pages)};
     std::vector<std::byte> bytes(2 * page_bytes);
-    CHECK(memory.read(start, bytes));  // through /proc/PID/mem for the second page
+    CHECK(memory.read(start, bytes));  // the second page is read through /proc/PID/mem
     CHECK(std::count(bytes.begin(), bytes.end(), std::byte{'x'}) == 2 * page_bytes);
     CHECK(!memory.read(start + page_bytes, bytes));
     ::munmap(pages, 2 * page_bytes);

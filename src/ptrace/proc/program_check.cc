@@ -17,7 +17,7 @@
 namespace shadowprof {
 namespace {
 
-// As many nested interpreters as the kernel follows.
+// The kernel follows as many nested interpreters.
 constexpr int deepest_script = 5;
 constexpr std::size_t longest_script_line = 256;
 
@@ -45,7 +45,7 @@ Result<void> check_privileges(const std::string& path, const struct stat& file,
     return {};
 }
 
-// The interpreter that a "#!" line names, or empty.
+// Returns the interpreter that a "#!" line names, or an empty string.
 std::string interpreter_of(std::string_view first_bytes) {
     std::string_view line = first_bytes.substr(0, first_bytes.find('\n'));
     line.remove_prefix(std::min<std::size_t>(2, line.size()));
@@ -65,7 +65,8 @@ Result<void> check_at_depth(const std::string& path, const Credentials& caller, 
     std::array<std::byte, longest_script_line> bytes;
     const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     const ssize_t count = fd ? ::pread(fd.get(), bytes.data(), bytes.size(), 0) : -1;
-    if (count < 0) return check_privileges(path, file, caller);  // executable, but not readable
+    if (count < 0)
+        return check_privileges(path, file, caller);  // the file is executable but not readable
     const auto first = std::span(bytes).first(static_cast<std::size_t>(count));
     switch (classify_program(first)) {
         case ProgramKind::elf_other:
@@ -83,7 +84,7 @@ Result<void> check_at_depth(const std::string& path, const Credentials& caller, 
         }
         case ProgramKind::elf_x86_64:
         case ProgramKind::unknown:
-            break;  // the kernel, or execvp's shell, decides
+            break;  // the kernel or execvp's shell decides
     }
     return check_privileges(path, file, caller);
 }

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view flags_key = "VmFlags:";
 
-// Mappings begin with a digit or a small letter.
+// Lines of mappings begin with a digit or a lower-case letter.
 bool is_key(std::string_view line) {
     return line.front() >= 'A' && line.front() <= 'Z';
 }

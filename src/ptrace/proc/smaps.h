@@ -1,4 +1,4 @@
-// What the kernel says of each mapping beyond /proc/PID/maps: proc_pid_smaps(5).
+// What the kernel says about each mapping beyond /proc/PID/maps: proc_pid_smaps(5).
 #pragma once
 
 #include <string_view>
@@ -11,15 +11,15 @@ namespace shadowprof {
 
 struct FlaggedMapping {
     Mapping mapping;
-    std::string_view flags;  // what stands behind VmFlags:, in the text that was parsed
+    std::string_view flags;  // the text after VmFlags:, a view of the parsed text
 
-    // One of two letters.
+    // Whether the mapping has a flag, which has two letters.
     bool has(std::string_view flag) const;
 };
 
-// From the text of /proc/PID/smaps, which must outlive the result: the mappings that have flags, in
-// the order of the text. Flags without a mapping in front of them are passed over. Errors: invalid:
-// a line that is neither a mapping nor begins as a key does.
+// Returns the mappings that have flags, in the order of /proc/PID/smaps. The text must outlive the
+// result. Skips flags that follow no mapping. ErrorCode::invalid: a line is neither a mapping nor
+// begins as a key does.
 Result<std::vector<FlaggedMapping>> parse_flagged_mappings(std::string_view smaps_text);
 
 }  // namespace shadowprof

@@ -12,10 +12,10 @@
 namespace shadowprof {
 namespace {
 
-// The kernel's page of positions, and one of records.
+// One page of positions and one page of records.
 constexpr std::size_t ring_bytes = 2 * page_bytes;
 
-// See perf_event_open(2), "MMAP layout": records with the fields of PERF_SAMPLE_IP alone.
+// Records that hold only the fields of PERF_SAMPLE_IP: perf_event_open(2), "MMAP layout".
 struct TickRecord {
     perf_event_header header;
     std::uint64_t ip = 0;
@@ -45,7 +45,7 @@ Error clock_refusal(const char* what) {
     return error;
 }
 
-// A part of the ring, which ends where it begins.
+// Reads the ring, which wraps at its end.
 class RingReader {
   public:
     RingReader(std::span<const std::byte> bytes, std::uint64_t at) : bytes_(bytes), at_(at) {}
@@ -94,7 +94,7 @@ void TaskClock::take(const std::function<void(GuestAddress)>& on_tick) {
     RingReader reader({records, page_bytes}, positions.data_tail);
     while (reader.at() != head) {
         const auto header = reader.peek<perf_event_header>();
-        if (header.size < sizeof header) break;  // never, or the rest has no meaning
+        if (header.size < sizeof header) break;  // never happens; the rest would be meaningless
         if (header.type == PERF_RECORD_SAMPLE)
             on_tick(GuestAddress{reader.peek<TickRecord>().ip});
         else if (header.type == PERF_RECORD_LOST)

@@ -1,10 +1,9 @@
-// The kernel's clock of one thread's processor time (perf_event_open(2), PERF_COUNT_SW_TASK_CLOCK):
-// each time that the thread has used up a period of it, the kernel notes where the thread is. It
-// needs no hardware counter, and no stop of the thread.
+// The kernel's clock of one thread's processor time (perf_event_open(2), PERF_COUNT_SW_TASK_CLOCK).
+// Each time that the thread has used up a period, the kernel records where the thread is. This
+// needs no hardware counter, and the thread does not stop.
 //
-// Only ticks in the thread's own code are noted: of the time that the kernel takes for its system
-// calls and faults there are none. An instruction that takes long has the ticks of its time at the
-// one behind it.
+// Only ticks in the thread's own code are recorded, not those during system calls and faults. The
+// ticks of a long instruction are recorded at the next instruction.
 #pragma once
 
 #include <sys/types.h>
@@ -21,23 +20,23 @@ namespace shadowprof {
 
 class TaskClock {
   public:
-    // Threads and processes that the thread starts have none of it, so that they cost nothing.
-    // Errors: gone; permission, where the kernel's settings (perf_event_paranoid above 2), a
+    // Threads and processes that the thread starts do not inherit the clock, so that they cost
+    // nothing. Errors: gone; permission: the kernel's settings (perf_event_paranoid above 2), a
     // container's filter or the limit of locked memory forbid it; unsupported; system.
     static Result<TaskClock> open(pid_t thread, std::chrono::nanoseconds period);
 
     TaskClock(TaskClock&&) = default;
     TaskClock& operator=(TaskClock&&) = default;
 
-    // Hands out what was noted since the last call: where the next instruction was at each tick.
-    // There is room for as many as ticks_held() between two calls.
+    // Calls `on_tick` with the address of the next instruction for each tick since the last call.
+    // The kernel keeps at most ticks_held() ticks between two calls.
     void take(const std::function<void(GuestAddress)>& on_tick);
     static std::size_t ticks_held();
-    // Ticks that there was no room for.
+    // The number of ticks that were dropped for lack of room.
     std::uint64_t lost() const { return lost_; }
 
   private:
-    // The pages that the kernel writes to.
+    // The mapped pages that the kernel writes to.
     class Ring {
       public:
         explicit Ring(void* pages) : pages_(pages) {}

@@ -10,7 +10,7 @@ using namespace std::chrono_literals;
 
 constexpr auto period = 1ms;
 
-// Kernels and containers may refuse: there is nothing to test then.
+// Kernels and containers may refuse. Then there is nothing to test.
 bool is_refused(const Result<TaskClock>& clock) {
     if (clock) return false;
     const auto code = clock.error().code;
@@ -38,7 +38,7 @@ TEST_CASE("ticks are where the time goes, one in each period of it") {
         within += at.value >= start && at.value < start + 256 ? 1 : 0;
     });
     CHECK(ticks <= periods + 1);
-    // A virtual machine whose processor is taken away for a while has one tick for it.
+    // A virtual machine whose processor is taken away for a while records one tick for that time.
     CHECK(ticks >= periods / 20);
     CHECK(within * 10 >= ticks * 9);
     CHECK(clock->lost() == 0);
@@ -49,14 +49,14 @@ TEST_CASE("ticks are where the time goes, one in each period of it") {
 TEST_CASE("what there is no room for is counted") {
     auto clock = TaskClock::open(0, 100us);
     if (is_refused(clock)) return;
-    // Room is for a twentieth of this.
+    // There is room for a twentieth of these ticks.
     const auto begin = thread_ns();
     while (thread_ns() - begin < 500'000'000) spin_for(200'000);
     std::uint64_t taken = 0;
     clock->take([&](GuestAddress) { ++taken; });
     CHECK(taken <= TaskClock::ticks_held());
-    if (taken + 8 < TaskClock::ticks_held()) return;  // a host that has few ticks
-    // The kernel tells of it with the next record that there is room for.
+    if (taken + 8 < TaskClock::ticks_held()) return;  // a host that records few ticks
+    // The kernel reports lost ticks with the next record that has room.
     const auto again = thread_ns();
     while (clock->lost() == 0 && thread_ns() - again < 1'000'000'000) {
         spin_for(200'000);

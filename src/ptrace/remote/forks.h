@@ -1,17 +1,17 @@
-// What is traced of the processes that a target starts.
+// Which of the processes that a target starts are traced.
 #pragma once
 
 #include <cstdint>
 
 namespace shadowprof {
 
-// What becomes of the processes that are born of a target's threads.
+// What happens to processes that a target's threads create.
 enum class Forks : std::uint8_t {
-    detach,  // they run on untraced
-    follow,  // each is traced from before its first instruction on: see TargetFamily
+    detach,  // they run on, untraced
+    follow,  // each is traced from before its first instruction: see TargetFamily
 };
 
-// PTRACE_O_... of a target.
+// Returns the PTRACE_O_... flags of a target.
 std::uint64_t target_ptrace_options(Forks forks);
 
 }  // namespace shadowprof

@@ -27,8 +27,8 @@ Result<void> set_options(pid_t tid, std::uint64_t options) {
     return {};
 }
 
-// A thread that is the leader stands in the program that another thread has executed meanwhile: it
-// is not the one that was borrowed, and nothing of it may be restored.
+// The leader is now in a program that another thread has executed. It is not the thread that was
+// borrowed, so nothing must be restored.
 Result<void> check_program(const WaitStatus& status) {
     if (!status.is_event(PTRACE_EVENT_EXEC)) return {};
     return Error{ErrorCode::gone, ESRCH, "another thread has executed a program"};
@@ -77,7 +77,7 @@ Result<RemoteSyscall> RemoteSyscall::begin_at(StoppedThread& thread, Place place
     TRY_ASSIGN(const std::uint64_t mask, thread.signal_mask());
     TRY_ASSIGN(const bool suspended, suspend_seccomp(thread.tid(), ptrace_options));
     RemoteSyscall session(thread, std::move(place), saved, mask, ptrace_options, suspended);
-    // On the way before its signal mask changes.
+    // Enters the way home before the signal mask changes.
     if (session.has_way_home()) {
         user_regs_struct on_the_way = session.for_call(no_syscall, {});
         on_the_way.rip = session.way_home_->return_instruction().value;
@@ -118,7 +118,7 @@ Result<RemoteSyscall::Clone> RemoteSyscall::clone(std::uint64_t flags) {
     if (status.is_event(PTRACE_EVENT_CLONE)) {
         TRY_ASSIGN(const std::uint64_t child, thread_->event_message());
         clone.child = static_cast<pid_t>(child);
-        // From inside the call straight to the trap behind it.
+        // Brings the thread from inside the call straight to the trap behind it.
         if (const auto settled = thread_->settle(); !settled) {
             ::kill(clone.child, SIGKILL);
             return settled.error();
@@ -132,11 +132,11 @@ Result<RemoteSyscall::Clone> RemoteSyscall::clone(std::uint64_t flags) {
 Result<void> RemoteSyscall::finish() {
     if (!thread_) return {};
     StoppedThread& thread = *std::exchange(thread_, nullptr);
-    // Registers that are restored behind a system call would not make the kernel restart the call
-    // that the thread was in; in a trap they do.
+    // Restored behind a system call, the registers would not make the kernel restart the thread's
+    // own call. In a trap they do.
     TRY(thread.settle());
     TRY(check_program(thread.status()));
-    // The registers last: once they are right, all is.
+    // The registers are restored last: once they are right, everything is.
     TRY(thread.set_signal_mask(saved_mask_));
     TRY(thread.set_registers(saved_));
     if (seccomp_suspended_) TRY(set_options(thread.tid(), ptrace_options_));
@@ -144,7 +144,7 @@ Result<void> RemoteSyscall::finish() {
     return {};
 }
 
-// The thread's registers before a call. In a syscall-stop, nothing is left for the kernel to
+// Returns the thread's registers before a call. In a syscall-stop, the kernel has nothing left to
 // restart.
 user_regs_struct RemoteSyscall::for_call(std::uint64_t number,
                                          const std::array<std::uint64_t, 6>& arguments) const {
@@ -158,7 +158,7 @@ user_regs_struct RemoteSyscall::for_call(std::uint64_t number,
     registers.r10 = arguments[3];
     registers.r8 = arguments[4];
     registers.r9 = arguments[5];
-    registers.eflags &= ~trap_flag;  // no single-step of the target's own
+    registers.eflags &= ~trap_flag;  // the target's own single-step must not apply
     for (auto* scratch : {&registers.rbx, &registers.rbp, &registers.rcx, &registers.r11,
                           &registers.r12, &registers.r13, &registers.r14, &registers.r15})
         *scratch = unmapped_address;
@@ -166,7 +166,7 @@ user_regs_struct RemoteSyscall::for_call(std::uint64_t number,
     return registers;
 }
 
-// Runs to the call's entry.
+// Runs the thread to the entry of the call.
 Result<void> RemoteSyscall::enter(std::uint64_t number,
                                   const std::array<std::uint64_t, 6>& arguments) {
     TRY(thread_->set_registers(for_call(number, arguments)));
@@ -177,8 +177,8 @@ Result<void> RemoteSyscall::enter(std::uint64_t number,
                              status.describe())};
 }
 
-// Runs to the next stop that is not the target's own affair. A SIGSTOP of its own takes effect and
-// is waited out by the thread's remaining in its group stop afterwards.
+// Runs to the next stop that is not caused by the target itself. A SIGSTOP of the target takes
+// effect; the thread enters its group stop after the session.
 Result<WaitStatus> RemoteSyscall::run_to_report(Limit limit) {
     for (int signal = 0;;) {
         TRY_ASSIGN(const WaitStatus status, advance(signal, limit));

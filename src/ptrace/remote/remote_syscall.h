@@ -1,4 +1,4 @@
-// System calls made by a stopped thread of the target on our behalf.
+// System calls that a stopped thread of the target makes on our behalf.
 #pragma once
 
 #include <array>
@@ -17,37 +17,37 @@
 
 namespace shadowprof {
 
-// In the registers of a thread in our place that are of no use for its call. Page 0 is never mapped
+// The value of registers that an injected call does not use. Page 0 is never mapped
 // (vm.mmap_min_addr).
 inline constexpr std::uint64_t unmapped_address = 8;
 
-// A session of injected calls. The thread executes nothing but one `syscall` instruction a call.
-// The session itself writes nothing to the target's memory but a way home; a call may. When the
-// session ends, every register including orig_rax and the signal mask is as before, and the thread
-// stands in a trap again, where the kernel restarts an interrupted call as if nothing had happened.
-// The kernel keeps the extended state over calls.
+// A session of injected calls. The thread executes only one `syscall` instruction per call. The
+// session writes nothing to the target's memory except a way home, though a call may. When the
+// session ends, all registers including orig_rax and the signal mask are as before, and the thread
+// is in a trap again, where the kernel restarts an interrupted call as if nothing had happened. The
+// kernel keeps the extended state across calls.
 //
-// Calls are run between their entry and exit stops, not single-stepped: a single-step raises a
-// forced SIGTRAP, and that resets the target's own handler where it blocks or ignores SIGTRAP.
+// The thread runs between a call's entry and exit stops and is not single-stepped. A single-step
+// raises a forced SIGTRAP, which resets the target's own handler if it blocks or ignores SIGTRAP.
 // Signals other than SIGKILL, SIGSTOP and SIGSYS wait until the session is over.
 class RemoteSyscall {
   public:
     // `thread` must be in a trap. `instruction` must be a `syscall` instruction of its program.
-    // `ptrace_options` are those of the thread; it may have them anew afterwards.
-    // Errors: gone; unsupported: the thread cannot be borrowed just now (it is inside a
-    // restartable sequence, or not in a trap); permission: nor ever (a seccomp filter that might
-    // kill the target).
+    // `ptrace_options` are the thread's options, which may be set again at the end. Errors: gone;
+    // unsupported: the thread cannot be borrowed now (it is inside a restartable sequence, or not
+    // in a trap); permission: it can never be borrowed (a seccomp filter might kill the target).
     static Result<RemoteSyscall> begin(
         StoppedThread& thread, GuestAddress instruction,
         std::uint64_t ptrace_options = target_ptrace_options(Forks::detach));
 
-    // The same on a way home, where one can be laid through `return_code`: see Target::borrow().
+    // Like begin(), but with a way home if one can be laid with `return_code`: see
+    // Target::borrow().
     static Result<RemoteSyscall> borrow(StoppedThread& thread, GuestAddress instruction,
                                         const std::optional<ReturnCode>& return_code,
                                         std::uint64_t ptrace_options);
 
-    // The threads of a stop, in the order in which borrowing should be tried: those with a way home
-    // first.
+    // Returns the threads of a stop in the order in which borrowing should be tried. Threads that
+    // can have a way home come first.
     static std::vector<StoppedThread*> threads_to_borrow(std::span<StoppedThread> stopped);
 
     bool has_way_home() const { return way_home_.has_value(); }
@@ -57,25 +57,25 @@ class RemoteSyscall {
     ~RemoteSyscall() { static_cast<void>(finish()); }
 
     using Limit = std::optional<std::chrono::milliseconds>;
-    // Makes a call. The kernel's answer: a value, or -errno. One that may block needs a limit.
-    // ErrorCode::permission if it does not stop within that: the thread is then still in the call
-    // and cannot be restored, so its process must be ended.
+    // Makes a call and returns its value or -errno. A call that may block needs a limit. If it does
+    // not stop within the limit, the error is ErrorCode::permission: the thread is then still in
+    // the call and cannot be restored, so its process must be ended.
     Result<std::int64_t> call(std::uint64_t number, std::array<std::uint64_t, 6> arguments = {},
                               Limit limit = std::nullopt);
 
     struct Clone {
-        std::int64_t result =
-            0;            // as the target sees it: the child in its pid namespace, or -errno
-        pid_t child = 0;  // in ours; 0 if there is none
+        std::int64_t result = 0;  // child's id in the target's PID namespace, or -errno
+        pid_t child = 0;          // id in our PID namespace; 0 if there is no child
     };
-    // clone(2) of a new process that is traced from its first moment. On a way home it has
-    // a stack by which it exits if it gets loose; without, it dies at its first use of the stack,
-    // and since it has all signals blocked, without running a handler. The child is left to the
-    // caller, stopped or about to. `flags` must not contain CLONE_UNTRACED, CLONE_VFORK or an exit
-    // signal, and CLONE_VM only if the child never runs. One clone a session.
+    // Makes a new process by clone(2), traced from its first moment. With a way home it has a stack
+    // by which it exits if it is ever untraced. Without one it dies at its first use of the stack;
+    // it runs no signal handler, since all signals are blocked. The caller must handle the child,
+    // which is stopped or about to stop. `flags` must not contain CLONE_UNTRACED, CLONE_VFORK or an
+    // exit signal, and may contain CLONE_VM only if the child never runs. Only one clone per
+    // session is allowed.
     Result<Clone> clone(std::uint64_t flags);
 
-    // Restores the thread. Nothing more to do for the destructor then.
+    // Restores the thread. The destructor then does nothing.
     Result<void> finish();
 
   private:

@@ -30,7 +30,7 @@ struct Facts {
     std::atomic<int> error_number{0};
 };
 
-// Everything in a thread's registers.
+// All registers of a thread.
 struct Registers {
     user_regs_struct general{};
     std::vector<std::byte> extended;
@@ -64,8 +64,8 @@ int tick_until_stopped(Facts& facts) {
     return 0;
 }
 
-// Runs `blocking_call` in a child, injects calls into it while it blocks, then lets `wake` end it.
-// Without `wake` its time ends it; false if that was too soon.
+// Runs `blocking_call` in a child, injects calls while it blocks, then ends it by `wake`. Without
+// `wake` the call ends by its time-out. Returns false if that came too soon.
 bool check_restart(const std::function<long(Facts&)>& blocking_call, std::uint64_t syscall_number,
                    const std::function<void(Facts&)>& wake, long expected_result) {
     Shared<Facts> facts;
@@ -92,7 +92,7 @@ bool check_restart(const std::function<long(Facts&)>& blocking_call, std::uint64
         REQUIRE(need(stop).threads().size() == 1);
         auto before = stop->threads().front().snapshot();
         const auto number = need(before).blocked_syscall;
-        // Calls with a time-out that were interrupted before are restarted by another number.
+        // Calls with a time-out that were interrupted before are restarted under another number.
         const bool in_call = number == syscall_number || number == SYS_restart_syscall;
         ended = !wake && !in_call;
         if (ended) break;
@@ -112,7 +112,7 @@ bool check_restart(const std::function<long(Facts&)>& blocking_call, std::uint64
     return !ended;
 }
 
-// Sleeps, and returns 0 if it was for all of that time.
+// Returns 0 if it has slept for all of `time`.
 long sleep_for(std::chrono::milliseconds time) {
     const auto end = std::chrono::steady_clock::now() + time;
     const timespec duration{.tv_sec = time.count() / 1000,
@@ -192,7 +192,7 @@ TEST_CASE("several calls of one session, and failing ones, give the kernel's ans
 }
 
 TEST_CASE("nanosleep goes on sleeping after injected calls") {
-    // A busy machine needs longer for as many stops.
+    // A busy machine needs more time for as many stops.
     bool in_time = false;
     for (std::chrono::milliseconds time{200}; !in_time && time < std::chrono::minutes(1); time *= 2)
         in_time =
@@ -347,7 +347,7 @@ TEST_CASE(
     {
         auto stop = (*target)->stop();
         auto parent = inject(need(stop), SYS_getppid);
-        // Without CAP_SYS_ADMIN the filter cannot be suspended, and the call must not be tried.
+        // Without CAP_SYS_ADMIN the filter cannot be suspended, and no call must be injected.
         if (parent)
             CHECK(*parent == ::getpid());
         else
@@ -400,7 +400,7 @@ TEST_CASE("the death of a target with threads while its leader is inside a call 
             wait_until([&] { return is_asleep(child.pid()); });
             ::kill(child.pid(), SIGKILL);
         });
-        // The leader's end is not reported before the other thread's is taken.
+        // The leader's end is reported only after the other thread's end is taken.
         auto result = session->call(SYS_pause);
         killer.join();
         REQUIRE(!result);

@@ -13,7 +13,7 @@ Result<RseqArea> read_rseq_area(const StoppedThread& thread) {
                                   &configuration, "read the rseq configuration");
     if (!size) {
         if (size.error().code == ErrorCode::gone) return size.error();
-        return RseqArea{};  // a kernel without it
+        return RseqArea{};  // the kernel has no rseq
     }
     const GuestAddress start{configuration.rseq_abi_pointer};
     if (start == GuestAddress{}) return RseqArea{};

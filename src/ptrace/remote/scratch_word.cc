@@ -12,7 +12,7 @@ namespace shadowprof {
 namespace {
 
 using Word = std::uint32_t;
-// How far from the stack pointer is searched.
+// The distance from the stack pointer that is searched.
 constexpr std::uint64_t searched_bytes = 16 * page_bytes;
 
 Result<Word> read_word(int memory, GuestAddress address) {

@@ -1,5 +1,4 @@
-// A word of a stopped target's memory that is nobody's business: for what an injected call reads or
-// writes.
+// An unused word of a stopped target's memory, as an argument of injected calls.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +11,14 @@ namespace shadowprof {
 
 class ScratchWord {
   public:
-    // One that is 0, below what the thread uses of its stack. The thread must stand still for as
-    // long as this lives. Errors: unsupported: there is none; gone; permission.
+    // Finds a word that is 0, below the part of the stack that the thread uses. The thread must
+    // stay stopped during this object's lifetime. Errors: unsupported: there is no such word; gone;
+    // permission.
     static Result<ScratchWord> find(const StoppedThread& thread);
 
     ScratchWord(ScratchWord&& other) noexcept;
     ScratchWord& operator=(ScratchWord&&) = delete;
-    // Makes it 0 again.
+    // Resets the word to 0.
     ~ScratchWord();
 
     GuestAddress address() const { return address_; }

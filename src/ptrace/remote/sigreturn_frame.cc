@@ -23,16 +23,16 @@ struct KernelContext {
 
 // UC_FP_XSTATE, UC_SIGCONTEXT_SS, UC_STRICT_RESTORE_SS.
 constexpr std::uint64_t context_flags = 1 | 2 | 4;
-// No flags of an alternate signal stack: the kernel leaves the thread's own as it is.
+// Invalid flags of an alternate signal stack, so that the kernel keeps the thread's own.
 constexpr std::uint64_t no_stack_flags = 0x7f;
-// x87, SSE, AVX, AVX-512 and protection keys. A thread whose tiles are in use is not borrowed.
+// x87, SSE, AVX, AVX-512 and protection keys. Threads that use AMX tiles are not borrowed.
 constexpr std::uint64_t component_mask = 0x2e7;
 constexpr std::uint64_t tile_components = 0x60000;
 constexpr std::size_t extended_alignment = 64;
-constexpr std::size_t software_bytes_offset = 464;  // in the legacy area
+constexpr std::size_t software_bytes_offset = 464;  // in the legacy region
 constexpr std::size_t xstate_bv_offset = 512;
 
-// Bytes of an XSAVE area that has these components (Intel SDM vol. 1, 13.4.3).
+// Returns the size of an XSAVE area with these components (Intel SDM vol. 1, 13.4.3).
 std::size_t area_bytes(std::uint64_t components) {
     std::size_t end = xstate_bv_offset + 64;
     for (unsigned i = 2; i < 20; ++i) {
@@ -106,7 +106,7 @@ Result<std::size_t> write_sigreturn_frame(const user_regs_struct& registers,
         (sizeof(KernelContext) + extended_alignment - 1) / extended_alignment * extended_alignment;
     if (extended.size() < xstate_bv_offset + 64) return no_room;
     const auto in_use = word_at(extended, xstate_bv_offset);
-    // What ptrace shows in the bytes for software is XCR0; a frame has its own size there.
+    // In the software bytes, ptrace shows XCR0, where a frame has its size.
     const auto components = word_at(extended, software_bytes_offset) & component_mask;
     const auto size = area_bytes(components);
     const std::uint32_t magic_at_end = FP_XSTATE_MAGIC2;

@@ -19,7 +19,7 @@ constexpr bool pops(std::byte opcode) {
     return value == 0xc3 || value == 0xc9 || (value & 0xf8) == 0x58;
 }
 
-// memmem(3) is several times as fast as std::search on code.
+// memmem(3) is several times faster than std::search on code.
 std::optional<std::size_t> find_bytes(std::span<const std::byte> bytes,
                                       std::span<const std::byte> sought, std::size_t from = 0) {
     const auto* begin = bytes.data() + from;
@@ -51,7 +51,7 @@ std::optional<GuestAddress> find_in_mapping(const Mapping& mapping, MemoryReader
 
 constexpr std::uint64_t searched_code_bytes = 16 * 1024 * 1024;
 constexpr std::array syscall_and_return = {std::byte{0x0f}, std::byte{0x05}, std::byte{0xc3}};
-// The end of `mov $15, %eax` and of `mov $15, %rax`, and `syscall`.
+// The end of `mov $15, %eax` or `mov $15, %rax`, followed by `syscall`.
 constexpr std::array sigreturn_tail = {std::byte{0x0f}, std::byte{0},    std::byte{0},
                                        std::byte{0},    std::byte{0x0f}, std::byte{0x05}};
 constexpr std::array to_eax = {std::byte{0xb8}};
@@ -77,7 +77,7 @@ bool is_c_library(const Mapping& mapping) {
            name.starts_with("libpthread");
 }
 
-// The executable mappings in which to look, the likeliest first.
+// Returns the executable mappings to search, the likeliest first.
 std::vector<const Mapping*> likely_code(const MemoryMap& map) {
     std::vector<const Mapping*> found;
     for (const Mapping& mapping : map.mappings())

@@ -1,4 +1,4 @@
-// Finding `syscall` instructions in code that a process already maps.
+// Finds `syscall` instructions in code that a process already maps.
 #pragma once
 
 #include <optional>
@@ -8,20 +8,20 @@
 
 namespace shadowprof {
 
-// Looks in the vDSO, then in other executable mappings; in each first for one whose successor pops
-// from the stack, so that a thread without a stack dies right behind it.
+// Looks in the vDSO, then in other executable mappings. In each it prefers a `syscall` whose next
+// instruction pops from the stack, so that a thread without a stack dies right there.
 std::optional<GuestAddress> find_syscall_instruction(const MemoryMap& map, MemoryReader& memory);
 
-// Code by which a thread goes on alone, led by its stack.
+// Code with which a thread can continue alone, controlled by its stack.
 struct ReturnCode {
-    GuestAddress call;       // `syscall`, and behind it RET
-    GuestAddress sigreturn;  // calls rt_sigreturn(2) whatever its registers are
+    GuestAddress call;       // `syscall` followed by RET
+    GuestAddress sigreturn;  // calls rt_sigreturn(2), whatever the registers are
 };
 
-// The C library has both: looks there first, and in no more than the first 16 MiB of code.
+// Looks in the C library first, which has both, and searches at most 16 MiB of code.
 std::optional<ReturnCode> find_return_code(const MemoryMap& map, MemoryReader& memory);
 
-// It is there still.
+// Whether the code is still there.
 bool is_return_code(MemoryReader& memory, const ReturnCode& code);
 
 bool is_syscall_instruction(MemoryReader& memory, GuestAddress address);

@@ -21,12 +21,12 @@ namespace shadowprof {
 namespace {
 
 constexpr std::uint64_t frame_alignment = 64;
-// More than any process has.
+// Larger than any process id.
 constexpr std::uint64_t no_process = std::numeric_limits<pid_t>::max();
 // NT_X86_SHSTK, which older headers lack.
 constexpr std::uint64_t shadow_stack_regset = 0x204;
 
-// Each frame has the address of the code of rt_sigreturn before it, to which a RET leads.
+// Before each frame lies the address of the code of rt_sigreturn, to which a RET leads.
 constexpr std::uint64_t address_bytes = 8;
 constexpr std::uint64_t block_bytes = 384;
 static_assert(block_bytes >= sigreturn_context_bytes + address_bytes);
@@ -53,9 +53,9 @@ bool has_shadow_stack(const StoppedThread& thread) {
         .has_value();
 }
 
-// From `lowest` up to the stack pointer there is nothing but stack. The C libraries put a guard
-// below that of a thread and the block that the segment register FS points to above it; the block
-// begins with its own address (System V ABI, "Thread-Local Storage").
+// Whether everything from `lowest` up to the stack pointer belongs to the stack. C libraries put a
+// guard below a thread's stack and the block that FS points to above it. The block begins with its
+// own address (System V ABI, "Thread-Local Storage").
 bool is_own_stack(const MemoryMap& map, MemoryReader& memory, const user_regs_struct& registers,
                   GuestAddress lowest) {
     const Mapping* stack = map.find({registers.rsp});
@@ -68,8 +68,8 @@ bool is_own_stack(const MemoryMap& map, MemoryReader& memory, const user_regs_st
            read_value<std::uint64_t>(memory, block) == block.value;
 }
 
-// As the kernel would restart the call in which the thread is. A time-out begins anew; a call that
-// was restarted before (restart_syscall(2)) returns EINTR.
+// Returns the registers with which the thread repeats its call, as the kernel would restart it. A
+// time-out begins anew. A call that was restarted before (restart_syscall(2)) returns EINTR.
 user_regs_struct restarted(user_regs_struct registers) {
     if (!blocked_syscall(registers)) return registers;
     registers.rip -= WayHome::syscall_instruction_bytes;
@@ -82,7 +82,7 @@ class Writer {
     Writer(std::vector<std::byte>& to, GuestAddress at, GuestAddress sigreturn)
         : to_(to), at_(at), sigreturn_(sigreturn) {}
 
-    // Returns where the frame ends.
+    // Returns the offset of the frame's end.
     Result<std::size_t> add(Block block, const user_regs_struct& registers, std::uint64_t mask,
                             std::span<const std::byte> extended = {}) {
         std::memcpy(to_.data() + entry_offset(block), &sigreturn_.value, address_bytes);

@@ -1,4 +1,4 @@
-// Dead children that a target never knew of, and has to reap.
+// Ended children that a target does not know but has to reap.
 #pragma once
 
 #include <sys/types.h>
@@ -15,8 +15,8 @@ class RemoteSyscall;
 // Their process ids in the target's PID namespace.
 using Zombies = std::shared_ptr<std::vector<pid_t>>;
 
-// Reaps the dead of the process in whose thread `session` is. Those that are not quite dead yet
-// remain.
+// Reaps the ended processes in `zombies`, through a thread of their parent. Those that have not
+// quite ended yet remain in the list.
 Result<void> reap_zombies(RemoteSyscall& session, std::vector<pid_t>& zombies);
 
 }  // namespace shadowprof

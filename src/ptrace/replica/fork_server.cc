@@ -25,16 +25,16 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// CLONE_FILES: no descriptor is duplicated, not even for a moment. No exit signal: the parent is
-// not told of the end.
+// With CLONE_FILES no descriptor is duplicated, even for a moment. Without an exit signal the
+// parent is not notified of the end.
 constexpr std::uint64_t server_flags = CLONE_VM | CLONE_FILES;
 constexpr std::uint64_t replica_flags = CLONE_FILES;
-// How long end() waits for the last replicas to die.
+// The time that end() waits for the last replicas to die.
 constexpr std::chrono::seconds reap_limit{2};
-// How long leaving the target's files may take.
+// The time that closing the target's files may take.
 constexpr std::chrono::milliseconds closing_limit{200};
 
-// While it lives, we inherit the children of those of our descendants that end.
+// During its lifetime we inherit the children of our descendants that end.
 class Inheritance {
   public:
     Inheritance() { ::prctl(PR_SET_CHILD_SUBREAPER, 1); }
@@ -43,11 +43,11 @@ class Inheritance {
     Inheritance& operator=(const Inheritance&) = delete;
 };
 
-// Who will be the parent of the server.
+// Who becomes the parent of the server.
 enum class Parent : std::uint8_t {
-    ours_at_once,  // we are the target's parent
-    ours,          // we inherit it
-    reaper,        // the process that inherits orphans in our pid namespace
+    ours_at_once,  // we are, as the target's parent
+    ours,          // we are, by inheriting the server
+    reaper,        // the process that inherits orphans in our PID namespace
 };
 
 bool descends_from_us(pid_t pid) {
@@ -84,7 +84,7 @@ Result<Parent> find_parent(ScopedStop& stop) {
     return Parent::reaper;
 }
 
-// An untraced process above the target may inherit orphans, too: nobody but itself knows before.
+// An untraced process above the target may inherit orphans too. Nobody else knows that in advance.
 Result<void> check_parent(pid_t pid, Parent parent) {
     TRY_ASSIGN(const auto stat, read_proc_stat(pid));
     const bool is_expected =
@@ -94,8 +94,8 @@ Result<void> check_parent(pid_t pid, Parent parent) {
         fmt::format("process {} inherits orphans and would see its replicas", stat.parent_pid));
 }
 
-// Lets `first`, a child of the target, bear another process with the same memory, and kills
-// `first`: whoever inherits orphans is then the other's parent.
+// Lets `first`, a child of the target, create another process with the same memory, and kills
+// `first`. The process that inherits orphans then becomes the parent of the other one.
 Result<OwnedProcess> orphan(OwnedProcess first, GuestAddress instruction, Parent parent) {
     TRY_ASSIGN(auto session,
                RemoteSyscall::begin(first.thread(), instruction, owned_process_options));
@@ -110,7 +110,7 @@ Result<OwnedProcess> orphan(OwnedProcess first, GuestAddress instruction, Parent
     return heir;
 }
 
-// Bears the server by a child of the target, of which nothing remains in the target.
+// Makes the server through a child of the target. Nothing remains of that child in the target.
 Result<OwnedProcess> make_by_child(RemoteSyscall& session, GuestAddress instruction, Target& target,
                                    Parent parent) {
     auto made = [&]() -> Result<OwnedProcess> {
@@ -130,7 +130,7 @@ Result<OwnedProcess> make_through(StoppedThread& thread, GuestAddress instructio
     TRY_ASSIGN(auto session, target.borrow(thread));
     if (parent != Parent::ours_at_once) return make_by_child(session, instruction, target, parent);
     auto made = OwnedProcess::bear(session, target.hub(), server_flags | CLONE_PARENT, nullptr);
-    // Before the way home ends, on which it would exit.
+    // Takes over the server before the way home ends, which would make it exit.
     if (made) TRY(made->take_over());
     TRY(session.finish());
     return made;
@@ -165,8 +165,8 @@ Result<std::unique_ptr<ForkServer>> ForkServer::start(ScopedStop& stop) {
             return server;
         }
         if (process.error().code == ErrorCode::system) return std::move(process).error();
-        // A refusal that may pass (unsupported) is reported rather than a lasting one: the caller
-        // tries again.
+        // Reports a refusal that may pass (unsupported) rather than a lasting one, so that the
+        // caller tries again.
         if (!refusal || refusal->code == ErrorCode::permission)
             refusal = std::move(process).error();
     }
@@ -183,8 +183,8 @@ ForkServer::~ForkServer() {
     end();
 }
 
-// Where the kernel has no close_range(2), it goes on sharing the target's table of files. Closing
-// may write files back (NFS), or ask the program itself (FUSE), which stands still.
+// A kernel without close_range(2) keeps the server in the target's table of files. Closing may
+// write files back (NFS), or wait for the program itself (FUSE), which is stopped.
 Result<void> ForkServer::leave_surroundings(const StoppedThread& thread) {
     TRY_ASSIGN(auto session,
                RemoteSyscall::begin(process_.thread(), instruction_, owned_process_options));
@@ -193,7 +193,7 @@ Result<void> ForkServer::leave_surroundings(const StoppedThread& thread) {
     if (closed != 0 && closed != -ENOSYS)
         return errno_error("leave the target's files", static_cast<int>(-closed));
     TRY(session.call(SYS_setsid));
-    // A file system that the program works in no more may be unmounted.
+    // Otherwise a file system that the program has left could not be unmounted.
     if (auto path = ScratchWord::find(thread); path && path->write('/'))
         TRY(session.call(SYS_chdir, {path->address().value}));
     return session.finish();
@@ -204,7 +204,7 @@ Result<OwnedProcess> ForkServer::fork(GuestAddress instruction,
     instruction_ = instruction;
     const Urgency urgency(process_.pid());
     auto session = RemoteSyscall::begin(process_.thread(), instruction, owned_process_options);
-    // One that was killed has no memory any more.
+    // A server that was killed has no memory any more.
     if (!session && session.error().code == ErrorCode::unsupported)
         return Error{ErrorCode::gone, ESRCH, "the fork server was killed"};
     if (!session) return std::move(session).error();
@@ -239,7 +239,7 @@ void ForkServer::end() {
     process_.end();
 }
 
-// By itself: there are inits that take note of a child that was killed.
+// The server exits by itself, because some inits take note of a child that was killed.
 void ForkServer::exit() {
     auto session = RemoteSyscall::begin(process_.thread(), instruction_, owned_process_options);
     if (session) static_cast<void>(session->call(SYS_exit_group, {0}, closing_limit));

@@ -1,9 +1,11 @@
-// A process that shares the target's memory (CLONE_VM) and never runs. Replicas are forked from it,
-// so threads of the target are borrowed only to make it, and no replica is a child of the target.
+// A process that shares the target's memory (CLONE_VM) and never runs. Replicas are forked from it.
+// So threads of the target are borrowed only to make the fork server, and no replica is a child of
+// the target.
 //
-// It has no files open and a session of its own: it keeps no pipe open, holds no lock, and gets no
-// signal for the target's group. Its parent is shadowprof or whoever inherits orphans in the
-// target's PID namespace; the target has a child only while it is made.
+// It has no open files and a session of its own: it keeps no pipe open, holds no lock, and gets no
+// signal for the target's process group. Its parent is shadowprof or the process that inherits
+// orphans in the target's PID namespace. The target has an extra child only while the server is
+// made.
 #pragma once
 
 #include <sys/types.h>
@@ -24,25 +26,25 @@ class ScopedStop;
 
 class ForkServer final : public Companion {
   public:
-    // That of the program which the stopped target executes now. The first call makes it, through a
-    // thread of the target; it ends with the program, an exec, or the detach, and the pointer with
-    // it. Errors: gone; unsupported: no thread can be borrowed now; permission: a seccomp filter or
-    // namespace forbids it, or somebody would see it; system: the clone failed, or it cannot be
-    // known who inherits orphans.
+    // Returns the server of the program that the stopped target executes. The first call makes it,
+    // through a thread of the target. The pointer is valid until the program ends, an exec, or the
+    // detach. Errors: gone; unsupported: no thread can be borrowed now; permission: a seccomp
+    // filter or namespace forbids it, or another process would notice it; system: the clone failed,
+    // or it is unknown who inherits orphans.
     static Result<ForkServer*> of(ScopedStop& stop);
 
     ~ForkServer() override;
 
     pid_t pid() const { return process_.pid(); }
 
-    // A copy of the target, with the memory in `unforked` too. `instruction` must be a `syscall`
-    // instruction of the target. Needs: the target is stopped, if the copy is to be of one moment.
-    // Errors: gone, where the server has been killed; else as OwnedProcess::bear().
+    // Makes a copy of the target that includes the memory in `unforked`. `instruction` must be a
+    // `syscall` instruction of the target. The target must be stopped if the copy is to show one
+    // moment. Errors: gone: the server has been killed; otherwise those of OwnedProcess::bear().
     Result<OwnedProcess> fork(GuestAddress instruction, std::span<const UnforkedRange> unforked);
 
     void end_replicas() override;
 
-    // Lets it reap its dead replicas, for up to 2 s, and kills it.
+    // Lets the server reap its replicas for up to 2 s, then ends it.
     void end();
 
   private:
@@ -55,7 +57,7 @@ class ForkServer final : public Companion {
     OwnedProcess process_;
     GuestAddress instruction_;
     std::vector<OwnedProcess::Handle> replicas_;
-    Zombies zombies_;  // null: it is our child, and so are its replicas (CLONE_PARENT)
+    Zombies zombies_;  // null if the server and its replicas are our children (CLONE_PARENT)
 };
 
 }  // namespace shadowprof

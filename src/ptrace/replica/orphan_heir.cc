@@ -16,7 +16,7 @@ Error unknown(std::string_view why) {
 
 Result<bool> ask(StoppedThread& thread, Target& target) {
     TRY_ASSIGN(auto session, target.borrow(thread));
-    // Below the way home, too.
+    // This word lies below the way home, too.
     TRY_ASSIGN(const auto word, ScratchWord::find(thread));
     TRY_ASSIGN(const std::int64_t result,
                session.call(SYS_prctl, {PR_GET_CHILD_SUBREAPER, word.address().value}));

@@ -64,7 +64,7 @@ void OwnedProcess::Handle::end() const {
     if (const auto life = life_.lock()) life->end();
 }
 
-// A kernel before 5.3 has no pidfd_open(2).
+// Kernels before 5.3 have no pidfd_open(2).
 void OwnedProcess::Life::kill() const {
     if (pidfd)
         static_cast<void>(::syscall(SYS_pidfd_send_signal, pidfd.get(), SIGKILL, nullptr, 0));

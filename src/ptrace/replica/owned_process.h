@@ -1,5 +1,5 @@
-// A process that we had a target bear: traced from its first moment, killed when nobody owns it any
-// more.
+// A process that a target created for us. It is traced from its first moment, and killed when
+// nobody owns it any more.
 #pragma once
 
 #include <sys/types.h>
@@ -17,30 +17,29 @@
 
 namespace shadowprof {
 
-// PTRACE_O_... of each. TRACECLONE: it may bear others.
+// PTRACE_O_... of each process. TRACECLONE lets it create others.
 constexpr std::uint64_t owned_process_options =
     PTRACE_O_EXITKILL | PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE;
 
 class OwnedProcess {
   public:
-    // Makes a process by clone(2) with `flags` and CLONE_PTRACE. `zombies`: the list of its parent;
-    // null if we are its parent. Call take_over() first.
-    // Errors: system, where the clone failed: EAGAIN by a limit on processes, ENOMEM; permission,
-    // where it is forbidden.
+    // Makes a process by clone(2) with `flags` and CLONE_PTRACE. Call take_over() before anything
+    // else. `zombies` is the list of the parent, or null if we are the parent. Errors: system: the
+    // clone failed, with EAGAIN by a limit on processes, or ENOMEM; permission: it is forbidden.
     static Result<OwnedProcess> bear(RemoteSyscall& session, WaitHub& hub, std::uint64_t flags,
                                      Zombies zombies);
 
     OwnedProcess(OwnedProcess&& other) noexcept;
     OwnedProcess& operator=(OwnedProcess&&) = delete;
-    // Kills it. The hub reaps it in passing; its parent finds it in `zombies`.
+    // Kills the process. The hub reaps it during later waits; its parent's `zombies` then list it.
     ~OwnedProcess();
 
-    // Waits until it stands in its first stop. From then on it dies with us. Errors: gone: it has
-    // ended; system.
+    // Waits until the process is in its first stop. From then on it dies with us. Errors: gone: it
+    // has ended; system.
     Result<void> take_over();
 
     pid_t pid() const { return thread_.tid(); }
-    // Not of one that was moved from.
+    // Not for an object that was moved from.
     WaitHub& hub() const { return *life_->hub; }
     // Needs take_over().
     StoppedThread& thread() { return thread_; }
@@ -48,9 +47,9 @@ class OwnedProcess {
     // Kills it and waits for its end.
     void end();
 
-    // Lets a non-owner end it.
+    // Lets code that does not own the process end it.
     class Handle;
-    // May outlive the process.
+    // The handle may outlive the process.
     Handle handle() const;
 
   private:
@@ -59,7 +58,7 @@ class OwnedProcess {
     struct Life {
         WaitHub* hub;
         pid_t pid;
-        UniqueFd pidfd;  // somebody else may kill it, and its id be given to another
+        UniqueFd pidfd;  // so that the id cannot be another process's by the time of the kill
         pid_t namespace_pid;
         Zombies zombies;
         bool is_over = false;
@@ -68,16 +67,16 @@ class OwnedProcess {
         void end();
     };
 
-    std::shared_ptr<Life> life_;  // null: moved from
+    std::shared_ptr<Life> life_;  // null in an object that was moved from
     StoppedThread thread_;
 };
 
 class OwnedProcess::Handle {
   public:
     explicit Handle(std::weak_ptr<Life> life) : life_(std::move(life)) {}
-    // It is not owned any more.
+    // Whether nobody owns the process any more.
     bool is_void() const { return life_.expired(); }
-    // As OwnedProcess::end().
+    // Same as OwnedProcess::end().
     void end() const;
 
   private:

@@ -21,7 +21,7 @@ Result<Replica> Replica::fork(ScopedStop& stop, std::span<const UnforkedRange> u
     TRY_ASSIGN(ForkServer * server, ForkServer::of(stop));
     auto forked = server->fork(instruction, unforked);
     if (forked || forked.error().code != ErrorCode::gone) return of(std::move(forked));
-    // Something has killed the server.
+    // The server was killed from outside.
     target.end_companion();
     TRY_ASSIGN(server, ForkServer::of(stop));
     return of(server->fork(instruction, unforked));

@@ -1,6 +1,6 @@
-// A copy-on-write copy of the target at one moment. It never runs on its own: it stands still
-// before its first instruction until it is killed, and dies with shadowprof. It has no files open
-// where the kernel can do that (see ForkServer).
+// A copy-on-write copy of the target at one moment. It never runs on its own: it stays stopped
+// before its first instruction until it is killed, and dies with shadowprof. It has no open files,
+// if the kernel supports that (see ForkServer).
 #pragma once
 
 #include <sys/types.h>
@@ -18,11 +18,11 @@
 
 namespace shadowprof {
 
-// What came of one instruction that a replica executed.
+// The result of one instruction that a replica executed.
 enum class StepEnd : std::uint8_t {
     done,
-    syscall,  // it is a system call; it was not executed, and rip is behind it
-    fault,    // it raised StepResult::signal; rip is at it
+    syscall,  // a system call: it was not executed, and rip is behind it
+    fault,    // it raised StepResult::signal, and rip is at it
 };
 
 struct StepResult {
@@ -32,36 +32,35 @@ struct StepResult {
 
 class Replica {
   public:
-    // Forks the target, which stands still, through its fork server. The replica has all signals
-    // blocked. It has the memory in `unforked` too, which must be UnforkedMemory of this moment.
-    // What a process has besides memory (working directory, credentials, limits) may be that of an
-    // earlier moment.
-    // Errors: gone; those of ForkServer::start(); system, where the fork failed: EAGAIN by a limit
-    // on processes, ENOMEM.
+    // Forks the stopped target through its fork server. The replica has all signals blocked. It
+    // includes the memory in `unforked`, which must be UnforkedMemory of this moment. Other parts
+    // of a process (working directory, credentials, limits) may be those of an earlier moment.
+    // Errors: gone; those of ForkServer::of(); system: the fork failed, with EAGAIN by a limit on
+    // processes, or ENOMEM.
     static Result<Replica> fork(ScopedStop& stop, std::span<const UnforkedRange> unforked = {});
 
     Replica(Replica&&) = default;
     Replica& operator=(Replica&&) = delete;
-    // Kills the replica, which the hub reaps in passing.
+    // Kills the replica, which the hub reaps during later waits.
     ~Replica();
 
     pid_t pid() const { return process_.pid(); }
-    // /proc/PID/mem, read-only, close-on-exec. Reads end when the replica dies.
+    // /proc/PID/mem, read-only and close-on-exec. Reads return nothing after the replica has died.
     int memory_fd() const { return memory_.get(); }
 
-    // Where memory runs out, this is killed before the target, which has as much.
+    // When memory runs out, the replica is killed before the target, which uses as much.
     void offer_to_oom_killer();
 
-    // Another one as this one is now, made through a `syscall` instruction of its program. Only for
-    // replicas that are children of ours.
+    // Makes another replica of this one's current state, through a `syscall` instruction of its
+    // program. Only for replicas that are our children.
     Result<Replica> copy(GuestAddress instruction);
-    // For running it on purpose.
+    // For callers that run the replica on purpose.
     StoppedThread& thread() { return process_.thread(); }
 
-    // Writes into the replica's own copy, also where it is read-only.
+    // Writes into the replica's own copy, even of read-only memory.
     Result<void> write(GuestAddress to, std::span<const std::byte> bytes);
-    // Executes the one instruction at cpu.rip and reads the registers back. A repeated string
-    // instruction is done one repetition a step.
+    // Executes the instruction at cpu.rip and reads the registers back. Of a repeated string
+    // instruction, each step executes one repetition.
     Result<StepResult> single_step(CpuState& cpu);
 
   private:
@@ -74,8 +73,8 @@ class Replica {
     UniqueFd writable_memory_;
 };
 
-// A replica, or a fork server, that nobody owns, as when the thread that was to bear it is killed
-// in the middle of the call.
+// Whether the thread is a replica or a fork server without an owner. This happens when the thread
+// that was to create it is killed in the middle of the call.
 bool is_stray_replica(const StoppedThread& thread);
 
 }  // namespace shadowprof

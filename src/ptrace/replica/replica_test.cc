@@ -45,7 +45,7 @@ struct Facts {
     std::atomic<pid_t> pid{0}, replica{0};
 };
 
-// Changes memory of its own all the time, and waits for children that it does not have.
+// Changes its memory all the time, and looks for children that it does not have.
 int busy_target(Facts& facts, std::vector<std::uint64_t>& words) {
     while (!facts.stop) {
         for (auto& word : words) ++word;
@@ -76,8 +76,8 @@ Result<Replica> fork_at_stop(Target& target) {
 
 enum class Kin { child, grandchild, stranger };
 
-// Runs the target as a child of ours, as a child's child, or as one whose parent has ended. The
-// answer is the exit status of the child.
+// Runs the target as our child, as a child's child, or as a process whose parent has ended. Returns
+// the exit status of the child.
 int run_as(Kin kin, const std::function<int()>& target) {
     if (kin == Kin::child) return target();
     const pid_t grandchild = ::fork();
@@ -88,7 +88,7 @@ int run_as(Kin kin, const std::function<int()>& target) {
     return WEXITSTATUS(status);
 }
 
-// Ends a target that is nobody's affair when a check fails.
+// Ends a target that has no parent to end it if a check fails.
 struct EndOfTarget {
     Facts& facts;
     ~EndOfTarget() { facts.stop = true; }
@@ -222,7 +222,7 @@ TEST_CASE("a fork server keeps no directory in use") {
     CHECK((*target)->end()->exit_code() == 0);
 }
 
-// An application as the first process of a container, or a supervisor, may take a child that died
+// An application that is a container's first process, or a supervisor, may take a child that died
 // by a signal for a crash.
 TEST_CASE("who inherits orphans unknown to us sees at most a child that ends by itself") {
     TestHub hub;
@@ -236,7 +236,7 @@ TEST_CASE("who inherits orphans unknown to us sees at most a child that ends by 
         ::prctl(PR_SET_CHILD_SUBREAPER, 1);
         const pid_t target = ::fork();
         if (target == 0) {
-            ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // also where the test fails
+            ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // even if the test fails
             while (!facts->stop) facts->ready = true;
             ::_exit(0);
         }
@@ -296,7 +296,7 @@ TEST_CASE("a replica executes single instructions from given registers and memor
     };
 
     cpu.rip = address_of(step_code);
-    cpu[Gpr::rax] = static_cast<std::uint64_t>(-512);  // looks like a call to be restarted
+    cpu[Gpr::rax] = static_cast<std::uint64_t>(-512);  // looks like a call that is to be restarted
     cpu[Gpr::r12] = 0x1234;
     CHECK(step().end == StepEnd::done);
     CHECK(cpu[Gpr::rax] == 5);
@@ -346,7 +346,7 @@ TEST_CASE("a fork that a limit forbids is an error that says so, and the target 
     auto target = Target::attach(hub, child.pid());
     need(target);
     if (!pump_until(hub, **target, [&] { return facts->ticks > 0 || (*target)->end(); })) return;
-    if ((*target)->end()) return;  // not root: the limit cannot be met
+    if ((*target)->end()) return;  // the test runs as root, so the limit cannot be reached
     auto replica = fork_at_stop(**target);
     REQUIRE(!replica);
     CHECK(replica.error().sys_errno == EAGAIN);
@@ -375,7 +375,7 @@ int target_with_handlers(Facts& facts) {
     return 0;
 }
 
-// Forks a replica and gets no further: what happens when shadowprof is killed there.
+// Forks a replica and then waits: shadowprof may be killed at that point.
 void fork_and_wait_to_be_killed(pid_t pid, Facts& facts, bool before_exit_kill) {
     TestHub hub;
     auto target = Target::attach(hub, pid);

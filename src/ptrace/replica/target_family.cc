@@ -42,8 +42,8 @@ Target* TargetFamily::find_owner(pid_t tid) const {
     return nullptr;
 }
 
-// The target of a thread that no target knows; null if the status is of something else, or of a
-// process that came to its end before it was known.
+// Returns the target of a thread that no target knows. Null if the status is of something else, or
+// of a process that ended before it was known.
 Target* TargetFamily::take_in(const WaitEvent& event) {
     Target& first = *members_.at(0).target;
     if (first.forks() == Forks::detach || event.pid == first.pid()) return &first;
@@ -76,7 +76,7 @@ void TargetFamily::adopt(const Target::Birth& birth, pid_t parent) {
         if (shares) known->note_shared_memory();
         return;
     }
-    // One that was killed at once may be gone with all of its statuses.
+    // A process that was killed at once may be gone with all of its statuses.
     const auto status = read_proc_status(birth.pid);
     if (status && status->tracer_pid == ::gettid()) adopt(birth.pid, parent, shares);
 }

@@ -1,8 +1,8 @@
-// A target and, where its forks are followed, every process that comes of it: each a Target of its
-// own, found by its statuses, whichever comes first: the birth from the parent or a stop from the
-// child.
+// A target and, if its forks are followed, all processes that descend from it. Each is a Target of
+// its own. It becomes known by the first status that mentions it: the parent's fork event or a stop
+// of the child.
 //
-// Not followed are processes that were there before an attach, and what CLONE_UNTRACED hides.
+// Processes that existed before an attach, and those with CLONE_UNTRACED, are not followed.
 #pragma once
 
 #include <sys/types.h>
@@ -21,31 +21,31 @@ class TargetFamily : public Relatives {
   public:
     struct Member {
         Target* target = nullptr;
-        pid_t parent = 0;               // that bore it; 0: not known, or it is the first
-        std::unique_ptr<Target> owned;  // all but the first
+        pid_t parent = 0;  // process that forked it; 0 if unknown, or for the first target
+        std::unique_ptr<Target> owned;  // empty for the first target
     };
-    // In the order of birth. The first target is number 0.
+    // In the order in which they were forked. The first target is number 0.
     using Members = std::map<std::uint64_t, Member>;
 
-    // Both must outlive it.
+    // Both arguments must outlive the family.
     TargetFamily(WaitHub& hub, Target& first);
-    // Lets all but the first go.
+    // Detaches from all targets except the first.
     ~TargetFamily() override;
 
-    // Deals with a status from the hub. False if it is of no process of the family.
+    // Handles a status from the hub. Returns false if it is of no process of the family.
     bool handle(const WaitEvent& event);
-    // Takes in what was born in events that targets took themselves, in stops. The references to
-    // members stay good.
+    // Adds processes whose fork events the targets have taken themselves during stops. References
+    // to members stay valid.
     void adopt_births();
 
     Target* find_process(pid_t pid) const override;
 
-    // Also those that have ended.
+    // Includes members that have ended.
     const Members& members() const { return members_; }
     // Needs the number of a process that has ended or is detached, and is not the first.
     void forget(std::uint64_t number) { members_.erase(number); }
 
-    // Ends the tracing of all, those first that were born last. The answer is the first target's.
+    // Ends the tracing of all, the latest forked first. Returns the result of the first target.
     Result<void> detach(Target::Sleepers sleepers);
 
   private:

@@ -50,7 +50,7 @@ bool is_traced(pid_t pid) {
     return status && status->tracer_pid != 0;
 }
 
-// A child that is attached to with its forks followed, and the family of it.
+// Attaches to a child with its forks followed.
 class Followed {
   public:
     Followed(WaitHub& hub, const std::function<int()>& body, Forks forks = Forks::follow)
@@ -81,7 +81,7 @@ class Followed {
     bool pump_to_end() {
         return pump_until([&] { return first_->end().has_value(); });
     }
-    // The ends of all but the first, as exit codes or minus signals, in the order of birth.
+    // Ends of all but the first, as exit codes or negative signals, in the order of their forks.
     std::vector<int> ends() {
         std::vector<int> ends;
         for (const auto& [number, member] : family_->members()) {
@@ -103,7 +103,7 @@ class Followed {
     std::optional<TargetFamily> family_;
 };
 
-// How often a process with one thread gave up its processor by itself.
+// How often a process with one thread has given up its processor voluntarily.
 long switches_of(pid_t pid) {
     auto text = read_proc_text(fmt::format("/proc/{}/status", pid));
     constexpr std::string_view name = "\nvoluntary_ctxt_switches:";
@@ -222,7 +222,7 @@ TEST_CASE("a child with memory of its own is not taken for one that shares it, a
         flags |= CLONE_VM;
     }
     Followed target(hub, [&] {
-        // A child that shares memory must have a stack of its own.
+        // A child that shares memory needs a stack of its own.
         alignas(16) static std::byte stack[4096];
         const pid_t pid = static_cast<pid_t>(
             ::syscall(SYS_clone, flags, (flags & CLONE_VM) ? stack + sizeof stack - 64 : nullptr,

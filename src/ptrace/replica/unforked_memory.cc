@@ -11,7 +11,7 @@
 namespace shadowprof {
 namespace {
 
-// A mark as smaps shows it, and what takes it off and sets it.
+// A mark as smaps shows it, and the advice that clears and sets it.
 struct MarkRow {
     UnforkedRange::Mark mark;
     std::string_view flag;
@@ -31,7 +31,7 @@ bool is_markable(const FlaggedMapping& mapping) {
     return !mapping.has("io") && !mapping.has("pf") && !mapping.has("dp");
 }
 
-// Joins the ranges with one mark between which nothing else lies.
+// Joins ranges with one mark if nothing else lies between them.
 class RangeJoiner {
   public:
     explicit RangeJoiner(const MarkRow& row) : row_(row) {}
@@ -92,7 +92,7 @@ Result<bool> has_wiped_memory(pid_t replica) {
 
 ForkedRanges::ForkedRanges(RemoteSyscall& session, std::span<const UnforkedRange> ranges)
     : session_(session), ranges_(ranges) {
-    // Holes are an error to the kernel, which deals with the rest of the range all the same.
+    // For holes the kernel returns an error, but it handles the rest of the range.
     for (const auto& [range, mark] : ranges_) advise(range, row_of(mark).take_off);
 }
 

@@ -15,7 +15,7 @@
 namespace shadowprof {
 namespace {
 
-// What execvp searches where PATH is not set.
+// The path that execvp searches if PATH is not set.
 constexpr const char* default_search_path = "/bin:/usr/bin";
 
 struct Pipe {
@@ -28,7 +28,7 @@ Result<Pipe> make_pipe() {
     return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 
-// A null-terminated array for exec. The strings must live longer.
+// Makes a null-terminated array for exec. `strings` must outlive it.
 std::vector<char*> exec_arguments(const std::vector<std::string>& strings) {
     std::vector<char*> arguments;
     for (const std::string& string : strings)
@@ -37,7 +37,7 @@ std::vector<char*> exec_arguments(const std::vector<std::string>& strings) {
     return arguments;
 }
 
-// Everything that the child needs, made before the fork.
+// Everything that the child needs, prepared before the fork.
 struct ChildPlan {
     const char* path;
     char* const* arguments;
@@ -48,7 +48,7 @@ struct ChildPlan {
     bool fixed_addresses;
 };
 
-// Only async-signal-safe calls: the fork may have been made with other threads running.
+// Makes only async-signal-safe calls: other threads may have been running at the fork.
 [[noreturn]] void run_child(const ChildPlan& plan) {
     char token = 0;
     ssize_t count = 0;
@@ -65,7 +65,7 @@ struct ChildPlan {
     ::_exit(127);
 }
 
-// A child between fork and exec. Unless it becomes a target it is killed and reaped.
+// A child between fork and exec. It is killed and reaped unless it becomes a target.
 class Fledgling {
   public:
     Fledgling(WaitHub& hub, pid_t pid) : hub_(&hub), pid_(pid) {}
@@ -80,7 +80,7 @@ class Fledgling {
     pid_t pid() const { return pid_; }
     void release() { pid_ = 0; }
 
-    // Runs the child to the trap behind its exec. Nothing if it ended instead.
+    // Runs the child to the trap behind its exec. Returns nothing if it ended instead.
     Result<std::optional<StoppedThread>> run_to_exec() {
         for (;;) {
             TRY_ASSIGN(const WaitStatus status, hub_->wait_for(pid_));
@@ -103,7 +103,7 @@ class Fledgling {
     pid_t pid_;
 };
 
-// Why a child ended before its exec, from what it wrote into its pipe.
+// Explains why a child ended before its exec, from what it wrote to its pipe.
 Error exec_error(const std::string& path, int report) {
     int error_number = 0;
     if (::read(report, &error_number, sizeof error_number) == sizeof error_number)
@@ -142,7 +142,7 @@ void InheritedSignals::restore() const {
     for (int signal = 1; signal < static_cast<int>(ignored_.size()); ++signal) {
         struct sigaction action {};
         action.sa_handler = ignored_[static_cast<std::size_t>(signal)] ? SIG_IGN : SIG_DFL;
-        ::sigaction(signal, &action, nullptr);  // refused for a few signals that nobody can change
+        ::sigaction(signal, &action, nullptr);  // fails for the few signals that nobody can change
     }
     ::sigprocmask(SIG_SETMASK, &mask_, nullptr);
 }
@@ -161,7 +161,7 @@ Result<std::unique_ptr<Target>> launch(WaitHub& hub, const LaunchOptions& option
     const pid_t pid = ::fork();
     if (pid < 0) return errno_error("fork");
     if (pid == 0) {
-        // Else the child would wait for a byte that it could itself still write.
+        // With its own write end open, the child would wait for ever if we die.
         go.write_end.reset();
         run_child({path.c_str(), arguments.data(), shell_arguments.data(), &options.signals,
                    &options.limits, go.read_end.get(), report.write_end.get(),

@@ -14,11 +14,11 @@
 
 namespace shadowprof {
 
-// The signal mask and the ignored signals that shadowprof was started with: the target gets them as
-// if shadowprof were not between.
+// The signal mask and the ignored signals that shadowprof was started with. The target gets the
+// same ones.
 class InheritedSignals {
   public:
-    // To be called before the process changes any of them.
+    // Call it before the process changes any of them.
     static InheritedSignals capture();
 
     // Async-signal-safe.
@@ -34,17 +34,17 @@ struct LaunchOptions {
         command;  // the program, searched for as execvp does, and its arguments
     InheritedSignals signals;
     InheritedLimits limits = {};
-    // Without address space layout randomisation, where that is not refused: by containers' filters
-    // it often is. has_fixed_addresses() tells.
+    // Whether to disable address space layout randomisation. Containers' filters often refuse that;
+    // has_fixed_addresses() tells.
     bool fixed_addresses = false;
     Forks forks = Forks::detach;
 };
 
-// Starts a program that keeps our terminal, process group, standard files and environment. The
-// target stands still before its first instruction, until its resume().
+// Starts a program with our terminal, process group, standard files and environment. The target is
+// stopped before its first instruction, until its resume().
 //
-// Errors: usage (no command), not_found, permission, unsupported (see check_program), and what
-// fork and exec say.
+// Errors: usage (no command), not_found, permission, unsupported (see check_program), and those of
+// fork and exec.
 Result<std::unique_ptr<Target>> launch(WaitHub& hub, const LaunchOptions& options);
 
 }  // namespace shadowprof

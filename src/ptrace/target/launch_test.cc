@@ -17,7 +17,7 @@
 namespace shadowprof::launch_test {
 namespace {
 
-// A folder of its own for each test.
+// A temporary directory for each test.
 class TemporaryFolder {
   public:
     TemporaryFolder() {
@@ -92,7 +92,7 @@ TEST_CASE("a launched program stands still before its first instruction") {
     CHECK((*target)->is_own_child());
     CHECK((*target)->is_supported());
     auto registers = stop->threads().front().registers();
-    CHECK(need(registers).rax == 0);  // as exec leaves it
+    CHECK(need(registers).rax == 0);  // exec clears it
     CHECK(registers->rbx == 0);
 }
 
@@ -177,7 +177,7 @@ TEST_CASE("a 32-bit program that the target executes is reported, and runs on af
     Child child(hub, [&] {
         while (!*go) ::usleep(100);
         ::execl(path.c_str(), path.c_str(), nullptr);
-        return 99;  // a kernel without 32-bit emulation
+        return 99;  // the kernel has no 32-bit emulation
     });
     auto target = Target::attach(hub, child.pid());
     need(target);
@@ -187,7 +187,7 @@ TEST_CASE("a 32-bit program that the target executes is reported, and runs on af
     if ((*target)->end() && (*target)->exec_count() == 0) return;
     CHECK(!(*target)->is_supported());
     CHECK((*target)->detach());
-    const auto end = (*target)->end();  // it may have been quicker
+    const auto end = (*target)->end();  // it may have ended already
     const auto status = end ? Result<WaitStatus>(*end) : hub.reap(child.pid());
     REQUIRE(status);
     CHECK(status->exit_code() == 7);

@@ -36,7 +36,7 @@ Error forbidden(std::string_view how) {
             fmt::format("the program forbids itself executable anonymous memory ({})", how)};
 }
 
-// What it would take to know what a filter says is not ours to take.
+// Refuses unknown filters: reading a filter takes privileges that we do not have.
 Result<void> check_filters(pid_t tid) {
     constexpr int no_seccomp = 0;
     TRY_ASSIGN(const ProcStatus target, read_proc_status(tid));
@@ -47,7 +47,7 @@ Result<void> check_filters(pid_t tid) {
     return forbidden("perhaps, by a seccomp filter");
 }
 
-// Injected calls, and what they leave behind until keep().
+// Injected calls, which undo their effects unless keep() is called.
 class Injection {
   public:
     Injection(RemoteSyscall& session, pid_t tid) : session_(session), tid_(tid) {}
@@ -80,7 +80,8 @@ class Injection {
     std::optional<MemoryRange> range_;
 };
 
-// Asks for what is not to be had where the program forbids it; the page then holds the name.
+// Tries to map executable memory, which fails if the program forbids it. The page then holds the
+// file's name.
 Result<void> Injection::check_policy() {
     TRY_ASSIGN(const std::int64_t mdwe, session_.call(SYS_prctl, {PR_GET_MDWE, 0, 0, 0, 0}));
     if (mdwe > 0) return forbidden("PR_SET_MDWE");

@@ -1,4 +1,4 @@
-// Memory of ours in the target: a little code and a little data, both shared with us.
+// Our memory in the target: a little code and a little data, shared between the target and us.
 #pragma once
 
 #include <cstddef>
@@ -13,30 +13,29 @@
 
 namespace shadowprof {
 
-// A mapping in the target of a file that has no name and is nobody else's. No page of it is
-// writable and executable, no fork inherits it, and the target takes it out when it is let go
-// (Target::detach). An exec takes it out as well.
+// A mapping in the target of an unnamed file that nobody else uses. No page of it is both writable
+// and executable, no fork inherits it, and Target::detach() makes the target unmap it. An exec
+// unmaps it as well.
 class ScratchMemory {
   public:
-    // `code` goes on pages that the target may execute, behind them are `data_bytes` that both
-    // sides may write to, zero at first. Takes some ten injected calls in one session, through a
-    // thread of `stop`. Whatever fails, nothing is left behind.
-    // Errors: permission: the program forbids itself executable anonymous memory (by a seccomp
-    // filter of its own, PR_SET_MDWE, or the system's policy); unsupported and gone as for
-    // RemoteSyscall::borrow().
+    // `code` goes to pages that the target may execute. Behind them are `data_bytes` of zeros that
+    // both sides may write to. Takes some ten injected calls in one session, through a thread of
+    // `stop`. If it fails, nothing is left behind. Errors: permission: the program forbids itself
+    // executable anonymous memory (by a seccomp filter of its own, PR_SET_MDWE, or the system's
+    // policy); unsupported and gone as for RemoteSyscall::borrow().
     static Result<ScratchMemory> inject(ScopedStop& stop, std::span<const std::byte> code,
                                         std::size_t data_bytes);
     ScratchMemory(ScratchMemory&& other) noexcept;
     ScratchMemory& operator=(ScratchMemory&&) = delete;
-    // Ends our side of it; the target's is left to the target.
+    // Unmaps our side only. The target's mapping stays.
     ~ScratchMemory();
 
     GuestAddress code() const { return range_.start; }
     GuestAddress data() const { return range_.start + code_bytes_; }
     const MemoryRange& range() const { return range_; }
-    // The data as we see it.
+    // The data in our address space.
     std::span<std::byte> bytes() const { return {ours_ + code_bytes_, bytes_ - code_bytes_}; }
-    // Whether the target still has all of it where it was, by its mappings.
+    // Whether the target still has all of it at its place, according to its mappings.
     bool is_in(const MemoryMap& map) const;
 
   private:

@@ -25,7 +25,7 @@ using Arguments = std::array<std::uint64_t, 6>;
 constexpr auto futex_command_mask =
     static_cast<std::uint64_t>(static_cast<std::int64_t>(FUTEX_CMD_MASK));
 
-// A read from a socket with a time-out (SO_RCVTIMEO) returns EINTR.
+// Reads from a socket with a time-out (SO_RCVTIMEO) return EINTR.
 bool is_no_socket(pid_t pid, const Arguments& arguments) {
     std::array<char, 8> link;
     const auto path = fmt::format("/proc/{}/fd/{}", pid, static_cast<int>(arguments[0]));
@@ -40,7 +40,7 @@ bool is_plain_futex(const Arguments& arguments) {
            operation == FUTEX_LOCK_PI || operation == FUTEX_LOCK_PI2;
 }
 
-// Whether a thread that sleeps in a call notices a stop; some calls only with certain arguments.
+// Whether a thread that sleeps in a call notices a stop. For some calls this depends on arguments.
 bool shows(StopUse::Shows shows, pid_t pid, const Arguments& arguments) {
     using enum StopUse::Shows;
     switch (shows) {
@@ -64,7 +64,7 @@ bool shows(StopUse::Shows shows, pid_t pid, const Arguments& arguments) {
     return true;
 }
 
-// Nothing: none, or it cannot be read.
+// Returns nothing if there is no time-out, or if it cannot be read.
 std::optional<std::chrono::nanoseconds> read_timeout(pid_t tid, const StopUse& stop,
                                                      const SleepingCall& call) {
     if (stop.timeout_unit == StopUse::Unit::none) return std::nullopt;
@@ -76,13 +76,13 @@ std::optional<std::chrono::nanoseconds> read_timeout(pid_t tid, const StopUse& s
     }
     ProcessMemory memory(tid);
     const auto time = read_value<timespec>(memory, {argument});
-    // As many seconds as do not overflow: 30 years.
+    // Up to 30 years, which do not overflow.
     if (!time || time->tv_sec < 0 || time->tv_sec > 1'000'000'000) return std::nullopt;
     return std::chrono::seconds(time->tv_sec) + std::chrono::nanoseconds(time->tv_nsec);
 }
 
-// Whether the time-out is over, counted from the call's first restart. An interruption that comes
-// later than the time-out after the last one is of a new call.
+// Whether the time-out has passed since the call's first restart. If more than the time-out has
+// passed since the last interruption, this is a new call.
 bool is_over(const SleepingCall& call, std::chrono::nanoseconds timeout,
              std::optional<RestartedCall>& earlier) {
     const auto now = std::chrono::steady_clock::now();
@@ -94,9 +94,9 @@ bool is_over(const SleepingCall& call, std::chrono::nanoseconds timeout,
     return true;
 }
 
-// Whether a thread that this stop has woken would sleep on in its system call if it were not
-// traced. So it is for a stop of ours, and for an ignored signal, which the kernel drops for
-// untraced threads (signal(7)); not for signals that stop the process.
+// Whether an untraced thread would sleep on in its system call at this event. That holds for stops
+// that we cause and for ignored signals, which the kernel drops for untraced threads (signal(7)).
+// It does not hold for signals that stop the process.
 bool wakes_unseen(const WaitStatus& status) {
     constexpr int stopping[] = {SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU, SIGCONT};
     if (status.kind() == WaitStatus::Kind::interrupt_stop) return true;

@@ -20,7 +20,7 @@
 namespace shadowprof::sleep_state_test {
 namespace {
 
-// What sleepers and those who wake them share.
+// State that sleepers share with those who wake them.
 struct Scene {
     std::atomic<std::uint32_t> word{0};
     int event = ::eventfd(0, EFD_CLOEXEC);
@@ -38,7 +38,7 @@ struct Scene {
     std::string path(const char* name) const { return std::string(directory) + "/" + name; }
 };
 
-// What Shared<Scene> leaves behind.
+// Removes what Shared<Scene> leaves behind.
 struct SceneEnd {
     const Scene& scene;
     ~SceneEnd() { scene.clear(); }
@@ -49,7 +49,7 @@ struct Message {
     char text = 'x';
 };
 
-// A call that sleeps until `wake`, and whether its result is then as it should be.
+// A call that sleeps until `wake`. `sleep` returns whether its result is then right.
 struct SleeperRow {
     const char* name;
     bool (*sleep)(Scene&);
@@ -68,7 +68,7 @@ void send_signal(Scene&, pid_t sleeper) {
     ::kill(sleeper, SIGUSR1);
 }
 
-// A child that holds a lock of `kind` until the word is set.
+// Starts a child that holds a lock of `kind` until the word is set.
 pid_t start_holder(Scene& scene, bool (*lock)(int fd, bool wait)) {
     const int fd = ::open(scene.path("lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     const pid_t holder = ::fork();
@@ -135,8 +135,8 @@ constexpr SleeperRow sleepers[] = {
          return ::syscall(SYS_futex, &scene.word, FUTEX_WAIT, 0, nullptr) == 0;
      },
      [](Scene& scene, pid_t) {
-         // The word stays: who was stopped for a moment has to wait again, and is woken by the
-         // next.
+         // The word stays unchanged, so a sleeper that was stopped for a moment waits again, and
+         // the next FUTEX_WAKE wakes it.
          while (!scene.awake) {
              ::syscall(SYS_futex, &scene.word, FUTEX_WAKE, 1);
              ::usleep(1000);

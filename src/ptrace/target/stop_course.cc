@@ -8,10 +8,10 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-// After its interruption, by when a thread on a processor is seen to stand still: 50 to 180 us in a
-// virtual machine whose processors interrupt each other slowly.
+// A thread on a processor is seen to stand still within this time after its interruption: 50 to 180
+// us in a virtual machine whose processors interrupt each other slowly.
 constexpr microseconds processor_time{300};
-// Who is not prompt looks often: when the first thread stopped is known no better than that.
+// A caller that is not prompt looks often, since the looks bound when the first thread stopped.
 constexpr milliseconds longest_unprompt_sleep{1};
 
 }  // namespace

@@ -65,7 +65,7 @@ TEST_CASE("what a thread waits for a processor is no time in which it stands sti
     CHECK(!prompt.may_leave_out());
     CHECK(prompt.found_none_on_processor());
     CHECK(prompt.began() == start + 10ms);
-    // It may have stopped right behind the look before.
+    // It may have stopped right after the previous look.
     CHECK(slow.began() == start + 9ms);
     CHECK(slow.sleep_time(1h) == 200us);
     prompt.look(start + 12ms - 1ns);
@@ -86,7 +86,7 @@ TEST_CASE("a limited stop waits for no processor for ever, an unlimited one does
     unlimited.look(start + 1h);
     CHECK(!unlimited.is_over());
     CHECK(unlimited.sleep_time(1h) == 1h);
-    // Nobody stood still.
+    // No thread stood still.
     CHECK(course.began() == start + 22ms);
 }
 

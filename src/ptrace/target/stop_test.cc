@@ -41,7 +41,7 @@ bool is_traced(pid_t pid) {
     return status && status->tracer_pid != 0;
 }
 
-// Threads that do so at the same time wait for each other, uninterruptible for a moment.
+// Threads that do this at the same time wait for each other, uninterruptible for a moment.
 void map_and_unmap() {
     for (int turn = 0; turn < 20; ++turn) {
         constexpr std::size_t bytes = 64 * 4096;
@@ -83,7 +83,7 @@ TEST_CASE("no thread runs while the target is stopped, whatever comes and goes")
             CHECK(thread.registers());
         }
         for (const pid_t tid : *tids) {
-            // One that is in the kernel now, and not among them, will stop before it leaves it.
+            // A thread that is missing here is in the kernel, and will stop before it leaves it.
             CHECK_MESSAGE((stopped.contains(tid) || is_traced(tid)), tid);
         }
         std::this_thread::sleep_for(100us);
@@ -146,7 +146,7 @@ struct Race {
     }
 };
 
-// With everybody else who does so, on the first processor that may be used.
+// Moves the process to the first processor that it may use, like all other callers.
 void share_one_processor() {
     cpu_set_t allowed, one;
     CPU_ZERO(&one);
@@ -198,7 +198,7 @@ TEST_CASE("threads without a processor are left out of a stop, stand still, and 
     }));
     const auto before = race_seen->seen();
     CHECK(pump_until(hub, **target, [&] { return race_seen->have_all_gone_on(before); }));
-    // A stop that waits for all has those, too, that were late before.
+    // A stop without a limit includes the threads that were late before.
     {
         auto stop = (*target)->stop(Target::Sleepers::leave_alone);
         CHECK(need(stop).threads().size() >= racer_count);
@@ -279,7 +279,7 @@ TEST_CASE("every signal that comes during stops arrives once and in order") {
     REQUIRE(pump_until(hub, **target, [&] { return log->counters.ready.load(); }));
     for (int i = 0; i < 200; ++i) {
         sigval value{.sival_int = 1000 + i};
-        if (i % 2 == 0) ::sigqueue(child.pid(), SIGRTMIN, value);  // may be caught by the stop
+        if (i % 2 == 0) ::sigqueue(child.pid(), SIGRTMIN, value);  // the stop may catch it
         auto stop = (*target)->stop();
         need(stop);
         if (i % 2 == 1) ::sigqueue(child.pid(), SIGRTMIN, value);
@@ -387,7 +387,7 @@ TEST_CASE("signals that are ignored keep no time-out from passing") {
     });
     auto target = Target::attach(hub, child.pid());
     need(target);
-    // Far more often than the time-out comes, and for as long as it does not.
+    // The signals come far more often than the time-out passes, until it does.
     CHECK(pump_until(hub, **target, [&] {
         if ((*target)->end()) return true;
         ::kill(child.pid(), SIGWINCH);
@@ -429,7 +429,7 @@ TEST_CASE("a leader that ended before its threads does not hold up a stop") {
     Child child(hub, [&] {
         std::thread([&] { ::_exit(tick_until_stopped(*counters) + 8); }).detach();
         while (!counters->ready) ::usleep(100);
-        return static_cast<int>(::syscall(SYS_exit, 0));  // of this thread alone
+        return static_cast<int>(::syscall(SYS_exit, 0));  // ends only this thread
     });
     const auto leader_is_dead = [&] {
         return counters->ticks > 0 &&
@@ -542,7 +542,7 @@ TEST_CASE("what cannot be attached to is refused with the reason") {
     };
     CHECK(refusal(0x3fffffff).find("no such process") != std::string::npos);
     CHECK(refusal(::getpid()).find("shadowprof itself") != std::string::npos);
-    // Elsewhere, as in a container, it is anything or nothing.
+    // Elsewhere, as in a container, process 2 may be anything or nothing.
     const auto kthreadd = read_proc_status(2);
     if (kthreadd && kthreadd->kernel_thread)
         CHECK(refusal(2).find("kernel thread") != std::string::npos);
