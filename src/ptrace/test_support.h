@@ -20,7 +20,7 @@
 
 namespace shadowprof {
 
-// Objects that parent and forked child both see.
+// An object that parent and forked child both see.
 template <typename T>
 class Shared {
   public:
@@ -38,21 +38,21 @@ class Shared {
     T* object_;
 };
 
-// A hub with SIGCHLD prepared for it.
+// A hub for which SIGCHLD is prepared.
 class TestHub : public WaitHub {
   public:
     TestHub() { prepare_sigchld(); }
 };
 
-// doctest reports signals on a small stack of its own. In a child that dies of one, the report is
-// noise, and too much for that stack in a sanitized build.
+// doctest reports signals on a small stack of its own. In a child that dies of a signal, the report
+// is noise, and too much for that stack in a sanitized build.
 inline void leave_signals_to_the_kernel() {
     for (const int signal : {SIGINT, SIGILL, SIGFPE, SIGSEGV, SIGTERM, SIGABRT})
         ::signal(signal, SIG_DFL);
 }
 
-// A child that runs `body` and exits with its result; killed and reaped at the end of its life.
-// The constructor returns when the child is in `body`.
+// A child that runs `body` and exits with its result. The constructor returns when the child is in
+// `body`. The destructor kills and reaps it.
 class Child {
   public:
     Child(WaitHub& hub, const std::function<int()>& body) : hub_(&hub) {
@@ -78,8 +78,8 @@ class Child {
     pid_t pid_;
 };
 
-// Waits until `condition` holds; calls `meanwhile` before each look. False if it does not in a time
-// that no working program needs, on the slowest of machines.
+// Waits until `condition` holds, and calls `meanwhile` before each check. Returns false if it takes
+// longer than any working program needs on the slowest machine.
 inline bool wait_until(
     const std::function<bool()>& condition, const std::function<void()>& meanwhile = [] {}) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
@@ -91,7 +91,7 @@ inline bool wait_until(
     return true;
 }
 
-// The same, and keeps the target going.
+// Waits like wait_until(), and keeps the target going.
 inline bool pump_until(WaitHub& hub, Target& target, const std::function<bool()>& condition) {
     return wait_until(condition, [&] {
         while (const auto event = hub.poll()) target.handle(*event);
@@ -102,13 +102,14 @@ inline bool pump_to_end(WaitHub& hub, Target& target) {
     return pump_until(hub, target, [&] { return target.end().has_value(); });
 }
 
-// Keeps the target going until it has ended. -1: it does not end, or by a signal.
+// Keeps the target going until it has ended. Returns -1 if it does not end, or ends by a signal.
 inline int exit_code_at_end(WaitHub& hub, Target& target) {
     if (!pump_to_end(hub, target) || target.end()->kind() != WaitStatus::Kind::exited) return -1;
     return target.end()->exit_code();
 }
 
-// Keeps the processor busy, without a system call. Its code stands alone.
+// Keeps the processor busy without a system call. Not inlined, so that its code has its own
+// addresses.
 [[gnu::noinline]] inline std::uint64_t spin_for(std::uint64_t turns) {
     std::uint64_t x = 1;
     for (std::uint64_t i = 0; i < turns; ++i) {
@@ -118,19 +119,19 @@ inline int exit_code_at_end(WaitHub& hub, Target& target) {
     return x;
 }
 
-// The only thread of a process sleeps in the kernel.
+// Whether the only thread of a process sleeps in the kernel.
 inline bool is_asleep(pid_t pid) {
     return read_thread_state(pid, pid).value_or('?') == 'S';
 }
 
-// For results whose failure should be shown with its message.
+// Returns a result's value, or fails the test with the error's message.
 template <typename T>
 T& need(Result<T>& result) {
     if (!result) FAIL(result.error().message);
     return *result;
 }
 
-// No replica of the target can be forked, for a reason that has these words.
+// Checks that forking a replica of the target is refused with a message that contains `words`.
 inline void check_fork_is_refused(Target& target, std::string_view words) {
     auto stop = target.stop();
     const auto replica = Replica::fork(need(stop));

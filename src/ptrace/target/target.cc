@@ -20,8 +20,8 @@ bool is_child_of_ours(pid_t pid) {
     return status && status->parent_pid == ::getpid();
 }
 
-// SIGSTOP from within its PID namespace does not stop process 1 of it (pid_namespaces(7)); the
-// kernel leaves that check to a tracer. si_pid is 0 where the sender is outside.
+// SIGSTOP from within a PID namespace does not stop the first process there (pid_namespaces(7)).
+// The kernel leaves that check to a tracer. si_pid is 0 if the sender is outside.
 bool is_immune_to_stop(pid_t pid, const StoppedThread& thread) {
     if (read_namespace_pid(pid).value_or(0) != 1) return false;
     const auto info = thread.signal_info();
@@ -100,7 +100,7 @@ bool Target::handle(const WaitEvent& event) {
 bool Target::adopt_unknown(const WaitEvent& event) {
     if (event.status.is_end()) {
         if (event.pid != pid_) return foreign_.erase(event.pid) != 0;
-        end_ = event.status;  // of a child of ours that was detached from
+        end_ = event.status;  // of our child, after the detach
         return true;
     }
     if (is_thread_of(pid_, event.pid)) {
@@ -129,7 +129,7 @@ void Target::take_status(pid_t tid, const WaitStatus& status, bool stopping) {
         threads_[tid].stop = status;
         return;
     }
-    // Another stop takes the place of the one that was asked for.
+    // Another stop has replaced the requested one.
     if (stopping) interrupt(tid);
     resume_one(tid, status);
 }
@@ -150,7 +150,7 @@ void Target::take_event(pid_t tid, int event) {
     if (event == PTRACE_EVENT_CLONE || event == PTRACE_EVENT_FORK || event == PTRACE_EVENT_VFORK)
         note_birth(tid, event == PTRACE_EVENT_VFORK);
     if (event == PTRACE_EVENT_EXEC) note_exec();
-    // The process still has its memory: replicas and server must be gone before its parent learns
+    // The process still has its memory. Replicas and server must be gone before its parent learns
     // of its end.
     if (event == PTRACE_EVENT_EXIT && tid == pid_) end_all_forked();
 }
@@ -168,7 +168,7 @@ void Target::note_birth(pid_t parent, bool by_vfork) {
         foreign_.insert(child);
 }
 
-// The thread that called exec is now the leader, all others are gone.
+// The thread that called exec is now the leader. All others are gone.
 void Target::note_exec() {
     if (watcher_)
         for (const auto& [tid, thread] : threads_) watcher_->on_thread_end(tid);
@@ -196,7 +196,7 @@ void Target::note_end(pid_t tid, const WaitStatus& status) {
     threads_.erase(tid);
     late_.erase(tid);
     if (watcher_) watcher_->on_thread_end(tid);
-    // A leader that is not seized does not report its end; the last thread's stands for it.
+    // A leader that is not seized does not report its end, so the last thread's end counts.
     const bool last = tid == pid_ || (!leader_seized_ && threads_.size() == 1);
     if (!last) return;
     end_ = status;
@@ -231,8 +231,8 @@ std::vector<pid_t> Target::thread_ids() const {
     return ids;
 }
 
-// A process with a companion stops before its parent sees its end: the companion must be gone by
-// then.
+// A process with a companion stops before its parent sees its end, so that the companion can end
+// first.
 std::uint64_t Target::ptrace_options() const {
     const std::uint64_t exits = companion_ ? PTRACE_O_TRACEEXIT : 0;
     return target_ptrace_options(forks_) | exits;
@@ -249,8 +249,8 @@ void Target::prepare_borrowing() {
     static_cast<void>(return_code());
 }
 
-// A leader may have slept through the stop in which the companion was made. Then it is asked in a
-// later stop.
+// The leader may have slept through the stop in which the companion was made. The option is then
+// set in a later stop.
 Result<void> Target::ask_for_end(ScopedStop& stop) {
     if (end_is_asked_for_) return {};
     for (const StoppedThread& thread : stop.threads()) {
@@ -261,8 +261,8 @@ Result<void> Target::ask_for_end(ScopedStop& stop) {
     return {};
 }
 
-// Whoever waits for the process may rely on its mappings and its executable being free, so replicas
-// end first. Where we are its parent nobody else waits.
+// Replicas end first, because a process that waits for the target may rely on its mappings and its
+// executable being free. If we are the parent, no other process waits.
 void Target::end_all_forked() {
     if (companion_ && !is_own_child_) companion_->end_replicas();
     end_companion();

@@ -1,4 +1,4 @@
-// Target::attach: getting hold of every thread of a process that runs on meanwhile.
+// Target::attach: seizes every thread of a process that runs on meanwhile.
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,11 +13,11 @@
 namespace shadowprof {
 namespace {
 
-// A thread that is uninterruptible for longer, as a parent is after vfork, is not making threads.
+// A thread that is uninterruptible for longer, as a parent is after vfork, creates no threads.
 constexpr int most_passes = 100;
 constexpr std::chrono::milliseconds between_passes{1};
 
-// By the calling thread, that is.
+// ptrace relates to the calling thread, not to the process.
 bool is_traced_by_us(pid_t tid) {
     const auto status = read_proc_status(tid);
     return status && status->tracer_pid == ::gettid();
@@ -37,8 +37,8 @@ Result<std::unique_ptr<Target>> Target::attach(WaitHub& hub, pid_t pid, Forks fo
     return target;
 }
 
-// A thread that is seized in the middle of a clone(2) makes one more that is not. So all are seized
-// only when none is left to find while those that are known stand still.
+// A thread that is seized in the middle of a clone(2) creates another one that is not seized. So
+// all threads are seized only when no new one is found while the known ones are stopped.
 Result<void> Target::seize_all() {
     TRY(seize_new());
     for (int pass = 0; pass < most_passes; ++pass) {
@@ -49,14 +49,14 @@ Result<void> Target::seize_all() {
     return {};
 }
 
-// True if it is certain that no thread is missing.
+// Returns true if it is certain that no thread is missing.
 Result<bool> Target::seize_those_in_the_making() {
     TRY_ASSIGN(const ScopedStop stop, this->stop(Sleepers::leave_alone));
     TRY_ASSIGN(const bool found_new, seize_new());
     return !found_new && !has_uninterruptible();
 }
 
-// Seizes the threads that are not known yet. True if there were any.
+// Seizes the threads that are not known yet. Returns whether there were any.
 Result<bool> Target::seize_new() {
     TRY_ASSIGN(const auto tids, read_thread_ids(pid_));
     const std::size_t known = threads_.size();
@@ -69,7 +69,7 @@ Result<bool> Target::seize_new() {
 
 Result<void> Target::seize(pid_t tid) {
     const auto seized = ptrace_call(PTRACE_SEIZE, tid, 0, ptrace_options(), "PTRACE_SEIZE");
-    // A thread that was born of a seized one came seized.
+    // A thread created by a seized one is seized already.
     if (seized || (tid != pid_ && is_traced_by_us(tid))) {
         threads_[tid];
         return {};

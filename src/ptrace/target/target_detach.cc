@@ -1,4 +1,4 @@
-// Target::detach: what was left in the process is taken back, and it is let go.
+// Target::detach: cleans up in the process and lets it go.
 #include <sys/syscall.h>
 
 #include <chrono>
@@ -16,8 +16,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-// How long detach() tries to have left zombies reaped and injected memory unmapped, and how long it
-// waits for a thread that can do it unnoticed.
+// How long detach() tries to have zombies reaped and injected memory unmapped, and how long it
+// waits for a thread that can do so unnoticed.
 constexpr std::chrono::seconds reap_deadline{20};
 constexpr std::chrono::seconds wake_deadline{1};
 
@@ -38,8 +38,8 @@ Result<void> Target::detach(Sleepers sleepers) {
     }
 }
 
-// A stop for the detach. If something must be cleaned up it waits for a thread that can do it
-// unnoticed; after `wake_deadline` any sleeper is stopped.
+// Stops the target for the detach. If there is something to clean up, it waits for a thread that
+// can do so unnoticed. After `wake_deadline` any sleeper is stopped.
 Result<ScopedStop> Target::stop_to_detach(Sleepers sleepers) {
     if (sleepers == Sleepers::stop || !leaves_something()) return this->stop(sleepers);
     const auto deadline = Clock::now() + wake_deadline;
@@ -73,7 +73,7 @@ Result<void> Target::clean_up(ScopedStop& stop) {
     return {};
 }
 
-// What the program has put in its place since, or unmapped, is its own affair.
+// Whatever the program has mapped in its place since, or unmapped, is left alone.
 Result<void> Target::unmap_injected(RemoteSyscall& session, pid_t tid) {
     if (injected_.empty()) return {};
     TRY_ASSIGN(const MemoryMap map, read_memory_map(tid));
@@ -98,7 +98,7 @@ void Target::detach_all(std::vector<StoppedThread>& threads) {
     calm_down();
 }
 
-// A thread that could not be stopped for the detach, or was born then.
+// Detaches a thread that could not be stopped for the detach, or was created during it.
 bool Target::detach_late(const WaitEvent& event) {
     const bool in_signal = event.status.kind() == WaitStatus::Kind::signal_stop;
     StoppedThread thread(*hub_, event.pid, event.status);

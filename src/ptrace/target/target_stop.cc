@@ -1,4 +1,4 @@
-// Target::stop: how all threads come to stand still, and go on.
+// Target::stop: how all threads are stopped and resumed.
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -16,11 +16,11 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-// A thread that has not stopped after the first sleep may be one that never will; /proc tells.
+// A thread that has not stopped after the first sleep may never stop. /proc tells.
 constexpr microseconds first_sleep{200};
 constexpr milliseconds longest_sleep{10};
-// After so much the stop has failed. Not a deadline: where the whole machine paused, as a virtual
-// one does, the threads had no time either.
+// After this much sleep the stop has failed. It is no deadline: if the whole machine paused, as a
+// virtual one does, the threads had no time either.
 constexpr std::chrono::seconds most_sleep{5};
 
 bool is_exec(const WaitStatus& status) {
@@ -61,7 +61,7 @@ Result<ScopedStop> Target::stop(Sleepers sleepers, StopLimits limits) {
     return stop;
 }
 
-// What a thread is asleep in before a stop.
+// Returns what the thread is asleep in before a stop.
 std::optional<SleepingCall> Target::look_at(pid_t tid, Thread& thread) const {
     const auto call = read_sleeping_call(pid_, tid);
     thread.waits_for_futex = call && call->is_futex_wait();
@@ -77,15 +77,15 @@ bool Target::is_left_asleep(pid_t tid, const std::optional<SleepingCall>& call,
         sleepers == Sleepers::leave_rarely_woken && threads_.at(tid).wakes.is_seldom();
     if (call->is_futex_wait() && !leaves_waiters) return false;
     if (sleepers == Sleepers::stop_unseen && !is_stop_visible(pid_, *call)) return false;
-    // A thread that is uninterruptible, as one that waits for the lock of its mappings, is back in
-    // a moment; so it is stopped there.
+    // An uninterruptible thread, as one that waits for the lock of its mappings, comes back in a
+    // moment and is stopped then.
     if (read_thread_state(pid_, tid).value_or('X') != 'S') return false;
-    // It may stand in a stop that nobody has looked at yet, as behind a clone.
+    // It may be in a stop whose status nobody has read yet, as after a clone.
     return !hub_->has_status(tid);
 }
 
 // A thread may fall asleep after the first look, so it is looked at again right before it is
-// interrupted. With one thread that was a moment ago.
+// interrupted. With only one thread, the first look was a moment ago.
 void Target::interrupt_all(Sleepers sleepers) {
     const bool look_again = threads_.size() > 1 && sleepers != Sleepers::stop;
     for (auto& [tid, thread] : threads_) {
@@ -133,11 +133,11 @@ std::vector<pid_t> Target::moving() const {
     return tids;
 }
 
-// Takes one status of a thread that was interrupted, if there is one.
+// Takes a status of a thread that was interrupted. Returns whether there was one.
 bool Target::take_stop(pid_t tid, StopCourse& course) {
     const auto status = hub_->wait_for(tid, WaitHub::Duration{0});
     if (status && !*status) return false;
-    if (!status) {  // the id of a thread that called exec, or that was detached
+    if (!status) {  // the id of a thread that called exec or was detached
         note_end(tid, WaitStatus::decode(SIGKILL));
         return true;
     }
@@ -149,7 +149,7 @@ bool Target::take_stop(pid_t tid, StopCourse& course) {
     return true;
 }
 
-// Leaves out the threads that are dead or wait in the kernel: these do not stop soon.
+// Leaves out threads that are dead or wait in the kernel: they do not stop soon.
 void Target::leave_out_immovable(const std::vector<pid_t>& tids) {
     for (const pid_t tid : tids) {
         const char state = read_thread_state(pid_, tid).value_or('X');
@@ -169,7 +169,7 @@ void Target::leave_out_late(const std::vector<pid_t>& tids) {
     }
 }
 
-// Where nothing stands still any more, nor will when it is given a processor.
+// Ends the urgency if no thread stands still, or will when it gets a processor.
 void Target::calm_down() {
     if (!held_ && late_.empty()) urgency_.reset();
 }
@@ -186,8 +186,8 @@ void Target::resume_all(std::vector<StoppedThread>& threads) {
     calm_down();
 }
 
-// The threads of a ScopedStop that ends: their stops may have become others. One that slept through
-// the stop may have executed another program meanwhile.
+// Takes back the threads of a ScopedStop that ends, whose stops may have changed. A thread that
+// slept through the stop may have executed another program meanwhile.
 void Target::take_back(std::vector<StoppedThread>& threads) {
     held_ = false;
     bool has_executed = false;

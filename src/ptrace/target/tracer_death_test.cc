@@ -1,4 +1,4 @@
-// The tracer is killed behind each of its calls in turn.
+// Kills the tracer after each of its calls in turn.
 #include <poll.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
@@ -23,7 +23,8 @@ namespace {
 struct Facts {
     std::atomic<std::uint64_t> rounds{0};
     std::atomic<bool> ready{false}, stop{false};
-    std::atomic<bool> begun{false}, made{false};  // the fork server
+    std::atomic<bool> begun{false},
+        made{false};  // whether the fork server is being made, and was made
 };
 
 // Exit codes of a target.
@@ -49,10 +50,10 @@ bool has_children(int which) {
     return ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT | which) == 0 || errno != ECHILD;
 }
 
-// Looks whether anything is otherwise than it was at the beginning.
+// Checks whether anything has changed since the beginning.
 class Witness {
   public:
-    // `children`: __WALL for those that send no signal at their end, too.
+    // With __WALL, `children` includes those that send no signal at their end.
     Harm look(int children) const {
         if (sum_of_roots() != sum_) return wrong_result;
         if (signal_mask() != mask_) return another_mask;
@@ -87,7 +88,7 @@ int polls(Facts& facts, int pipe) {
     return witness.look(__WALL);
 }
 
-// Beside the thread that is borrowed, which waits for the end of the child.
+// Runs beside the borrowed thread, which waits for the end of the child.
 int computes_beside(Facts& facts, int) {
     int harm = none;
     std::thread([&] { harm = compute(facts, 0); }).join();
@@ -99,8 +100,8 @@ bool has_leader() {
     return state && *state != 'Z';
 }
 
-// Its stack is none that the kernel made. It begins when the other thread has ended, which might be
-// borrowed in its place.
+// The kernel did not make this thread's stack. The computation begins when the other thread, which
+// might otherwise be borrowed, has ended.
 int computes_in_the_only_thread(Facts& facts, int) {
     static Facts* shared;
     shared = &facts;
@@ -139,15 +140,15 @@ struct Pipe {
     ::_exit((*target)->detach() ? 0 : 3);
 }
 
-// The call may change something outside of the tracer.
+// Whether the call may change something outside the tracer.
 bool acts(std::uint64_t number) {
     constexpr std::array calls = {SYS_ptrace, SYS_pwrite64, SYS_kill, SYS_pidfd_send_signal,
                                   SYS_wait4,  SYS_waitid};
     return std::ranges::find(calls, static_cast<long>(number)) != calls.end();
 }
 
-// Runs the tracer until it has acted `calls` times between the beginning and the end of making the
-// server, and kills it there. False: it came to its end before.
+// Runs the tracer until it has made `calls` effective calls while the server is made, and kills it
+// there. Returns false if the tracer ended before.
 bool kill_after(int calls, pid_t tracer, Facts& facts) {
     int status = 0, calls_seen = 0;
     bool at_exit = true;
@@ -174,7 +175,7 @@ bool kill_after(int calls, pid_t tracer, Facts& facts) {
 
 using Body = int (*)(Facts&, int);
 
-// Whether the tracer was killed; `made`: whether it could make a server.
+// Returns whether the tracer was killed. `made`: whether it could make a server.
 bool survives(Body body, int calls, bool& made) {
     Shared<Facts> facts;
     const Pipe pipe;
@@ -201,7 +202,7 @@ bool survives(Body body, int calls, bool& made) {
     return killed;
 }
 
-// What the tests of stacks share with their targets.
+// State that tests of stacks share with their targets.
 Shared<Facts> facts;
 
 int spin() {
@@ -236,7 +237,7 @@ TEST_CASE("only a stack of the kernel or the C library has room for a way home")
         return need(session).has_way_home();
     };
     CHECK(has_way_home(spin));
-    // Not where the C library marks guards without a mapping.
+    // Fails where the C library marks guards without a mapping.
     WARN(has_way_home([&] {
         std::thread(spin).join();
         return 0;

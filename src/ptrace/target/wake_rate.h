@@ -1,4 +1,4 @@
-// How often a thread wakes up. One that seldom does is not worth waking for a sample.
+// How often a thread wakes up. It is not worth waking a thread that seldom does for a sample.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@ class WakeRate {
   public:
     using Clock = std::chrono::steady_clock;
 
-    // `runs`: how often it was given a processor until `now` (ThreadRuns::runs).
+    // `runs` is how often the thread was given a processor until `now` (ThreadRuns::runs).
     void look(Clock::time_point now, std::uint64_t runs) {
         if (!begin_ || now - begin_->time > longest_watch) {
             rate_.reset();
@@ -27,17 +27,19 @@ class WakeRate {
         if (watched >= watch) begin(now, runs);
     }
 
-    // It was stopped: one that slept is given a processor to stop on, and then to fall asleep.
+    // Notes a stop. A sleeping thread gets a processor twice: to stop, and then to fall asleep.
     void note_stop(bool slept) { by_stops_ += slept ? 2 : 1; }
 
-    // Few of its wake-ups fall within a sample: into one in seven of 6 ms, the longest window.
-    // False until it was watched for 0.1 s, and after more than 5 s without a look.
+    // Whether few of its wake-ups fall within a sample: at most into one in seven of 6 ms, the
+    // longest window. False until the thread was watched for 0.1 s, and after a gap of more than 5
+    // s.
     bool is_seldom() const { return rate_ && *rate_ <= most_a_second; }
 
   private:
     static constexpr auto shortest_watch = std::chrono::milliseconds(100);
     static constexpr auto watch = std::chrono::seconds(1);
-    static constexpr auto longest_watch = std::chrono::seconds(5);  // it may have changed since
+    static constexpr auto longest_watch =
+        std::chrono::seconds(5);  // the rate may have changed since
     static constexpr double most_a_second = 25;
 
     struct Look {
@@ -51,8 +53,8 @@ class WakeRate {
     }
 
     std::optional<Look> begin_;
-    std::uint64_t by_stops_ = 0;  // since then
-    std::optional<double> rate_;  // wake-ups a second
+    std::uint64_t by_stops_ = 0;  // since `begin_`
+    std::optional<double> rate_;  // wake-ups per second
 };
 
 }  // namespace shadowprof

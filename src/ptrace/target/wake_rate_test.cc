@@ -26,7 +26,7 @@ TEST_CASE("what counts is how often it woke up of late") {
     CHECK(rate.is_seldom());
     rate.look(start + 2s, 1051);
     CHECK(!rate.is_seldom());
-    // Too short a time tells nothing.
+    // Too short a time shows nothing.
     rate.look(start + 2050ms, 1051);
     CHECK(!rate.is_seldom());
     rate.look(start + 3s, 1053);

@@ -21,7 +21,7 @@ namespace {
 using Advance = StoppedThread::Advance;
 using Kind = WaitStatus::Kind;
 
-// DR7: breakpoint 0 enabled for this thread, on execution.
+// DR7: enables breakpoint 0 for this thread, on execution.
 constexpr std::uint64_t enable_first = 1;
 constexpr std::byte int3{0xcc};
 
@@ -32,7 +32,7 @@ Result<long> set_debug_register(pid_t tid, std::size_t number, std::uint64_t val
 }
 
 Result<void> place_in_register(pid_t tid, GuestAddress address) {
-    // The address may only change while the breakpoint is off.
+    // The address may change only while the breakpoint is disabled.
     TRY(set_debug_register(tid, 7, 0));
     auto placed = set_debug_register(tid, 0, address.value);
     if (placed) placed = set_debug_register(tid, 7, enable_first);
@@ -46,7 +46,7 @@ bool is_trap(const WaitStatus& status) {
     return status.kind() == Kind::signal_stop && status.signal() == SIGTRAP;
 }
 
-// INT3 in place of the first byte of an instruction.
+// Replaces the first byte of an instruction by INT3.
 class PlacedInstruction {
   public:
     static Result<PlacedInstruction> place(pid_t tid, GuestAddress address) {
@@ -69,7 +69,7 @@ class PlacedInstruction {
           original_(other.original_),
           is_placed_(std::exchange(other.is_placed_, false)) {}
     PlacedInstruction& operator=(PlacedInstruction&&) = delete;
-    // The thread must be stopped or gone.
+    // Needs a thread that is stopped or gone.
     ~PlacedInstruction() {
         if (is_placed_) (void)write(original_);
     }
@@ -77,7 +77,7 @@ class PlacedInstruction {
   private:
     PlacedInstruction(pid_t tid, GuestAddress word) : tid_(tid), word_(word) {}
 
-    // Also where the program itself may not write.
+    // Also writes where the program itself may not.
     Result<long> write(std::uint64_t value) const {
         return ptrace_call(PTRACE_POKETEXT, tid_, word_.value, value, "breakpoint");
     }
@@ -100,12 +100,12 @@ Result<LedStop> run_to_instruction(StoppedThread& thread, GuestAddress address, 
     return LedStop{status, true};
 }
 
-// Which instruction it is, as far as that matters to who steps over it.
+// The kind of the next instruction, as far as it matters for a step.
 enum class Ahead : std::uint8_t { other, repeated, system_call, cpuid, pushf };
 
 struct AheadBytes {
     Ahead kind = Ahead::other;
-    std::uint64_t length = 0;  // of CPUID and PUSHF
+    std::uint64_t length = 0;  // for CPUID and PUSHF
 };
 
 AheadBytes look_ahead(pid_t tid, GuestAddress at) {
@@ -131,7 +131,7 @@ AheadBytes look_ahead(pid_t tid, GuestAddress at) {
     asm volatile("");
 }
 
-// Error: not above 0.
+// Returns 0 or less on an error.
 pid_t fork_traced_child() {
     const pid_t child = fork();
     if (child != 0) return child;
@@ -178,14 +178,14 @@ Result<LedStop> Breakpoint::advance(Advance how) {
     return run_to_instruction(*thread_, address_, how);
 }
 
-// Executes the instruction at the address, where the thread stands.
+// Executes the instruction at the address, where the thread is.
 Result<Breakpoint::Passed> Breakpoint::pass() {
     const auto [ahead, length] = look_ahead(thread_->tid(), address_);
     if (ahead == Ahead::system_call) {
         TRY_ASSIGN(const auto status, thread_->advance(Advance::to_syscall));
         return Passed{.stop = {status}};
     }
-    // It would store the trap flag.
+    // A single-step would make PUSHF store the trap flag.
     if (ahead == Ahead::pushf) {
         TRY_ASSIGN(const auto stop,
                    run_to_instruction(*thread_, address_ + length, Advance::to_syscall));
@@ -196,7 +196,7 @@ Result<Breakpoint::Passed> Breakpoint::pass() {
         if (!stepped.is_there) return Passed{.stop = {stepped.status}};
         TRY_ASSIGN(const auto now, thread_->registers());
         if (now.rip != address_.value) return Passed{.stop = {stepped.status}, .goes_on = true};
-        // It jumps to itself, and has come there.
+        // The instruction jumps to itself, and so has reached the address again.
         if (ahead != Ahead::repeated) return Passed{.stop = {stepped.status, true}};
     }
 }

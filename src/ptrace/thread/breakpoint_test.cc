@@ -10,7 +10,7 @@
 #include "ptrace/test_support.h"
 #include "ptrace/thread/process_memory.h"
 
-// Counts to rdi, a turn at `breakpoint_turn` each time.
+// Counts up to rdi, and passes `breakpoint_turn` in each turn.
 asm(R"(
         .intel_syntax noprefix
 breakpoint_count:
@@ -49,7 +49,7 @@ GuestAddress address_of(const void* place) {
     return {reinterpret_cast<std::uint64_t>(place)};
 }
 
-// A child that stands still before `body`.
+// A child that is stopped before `body`.
 class TracedChild {
   public:
     TracedChild(WaitHub& hub, const std::function<int()>& body)

@@ -1,4 +1,4 @@
-// A process of ours that lives beside a target: a fork server, for the target that must outlive it.
+// A process of ours that accompanies a target, such as a fork server. The target must outlive it.
 #pragma once
 
 namespace shadowprof {
@@ -11,7 +11,7 @@ class Companion {
     Companion(const Companion&) = delete;
     Companion& operator=(const Companion&) = delete;
 
-    // Kills the replicas of the target that still live, and waits for their end, without a limit.
+    // Kills the remaining replicas of the target and waits for their end, without a limit.
     virtual void end_replicas() = 0;
 };
 

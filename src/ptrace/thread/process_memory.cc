@@ -24,7 +24,7 @@ Result<UniqueFd> open_process_memory(pid_t pid, int open_flags) {
     return fd;
 }
 
-// A page that cannot be read ends a call, so the next one goes on behind it.
+// A page that cannot be read ends the call, so the next call starts behind it.
 std::vector<bool> read_pages(pid_t pid, std::span<const GuestAddress> pages,
                              std::span<std::byte> to) {
     std::vector<bool> was_read(pages.size());
@@ -64,7 +64,7 @@ bool ProcessMemory::read_by_file(GuestAddress from, std::span<std::byte> to) {
         const ssize_t done =
             ::pread(file_.get(), to.data(), to.size(), static_cast<off_t>(from.value));
         if (done <= 0) {
-            file_.reset();  // perhaps of the address space before an exec
+            file_.reset();  // it may belong to the address space before an exec
             return false;
         }
         from = from + static_cast<std::uint64_t>(done);

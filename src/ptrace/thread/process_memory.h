@@ -14,13 +14,13 @@
 
 namespace shadowprof {
 
-// Opens /proc/PID/mem, close-on-exec. The descriptor stays with the address space of this moment:
-// after an exec or the process's end, reads of it return nothing.
+// Opens /proc/PID/mem, close-on-exec. The descriptor refers to the current address space: after an
+// exec or the end of the process, reads return nothing.
 Result<UniqueFd> open_process_memory(pid_t pid, int open_flags);
 
-// Reads whole pages by process_vm_readv, as many as there are at a time: a microsecond for each or
-// less. Page i goes to `to` from i * page_bytes on, where it can be read, which the answer says.
-// Needs room for all in `to`.
+// Reads whole pages by process_vm_readv, many per call; each takes at most a microsecond. Page i
+// goes to offset i * page_bytes of `to`, which must have room for all. Returns for each page
+// whether it was read.
 std::vector<bool> read_pages(pid_t pid, std::span<const GuestAddress> pages,
                              std::span<std::byte> to);
 
@@ -28,7 +28,8 @@ class ProcessMemory : public MemoryReader {
   public:
     explicit ProcessMemory(pid_t pid) : pid_(pid) {}
 
-    // By process_vm_readv; what that may not read (execute-only pages, say) by /proc/PID/mem.
+    // Reads by process_vm_readv, and by /proc/PID/mem whatever that may not read, such as
+    // execute-only pages.
     bool read(GuestAddress from, std::span<std::byte> to) override;
 
   private:

@@ -9,7 +9,7 @@
 namespace shadowprof::process_memory_test {
 
 TEST_CASE("pages are read each to its place, also behind ones that cannot be read") {
-    // More than are read at a time.
+    // More pages than one call reads.
     constexpr std::size_t count = 150;
     auto* memory = static_cast<std::byte*>(mmap(nullptr, count * page_bytes, PROT_READ | PROT_WRITE,
                                                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));

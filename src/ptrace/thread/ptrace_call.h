@@ -1,5 +1,5 @@
-// ptrace(2) with its errors as values. ErrorCode::gone: the thread no longer exists, or it was
-// killed where it stood.
+// ptrace(2) with its errors as values. ErrorCode::gone: the thread no longer exists, or was killed
+// during its stop.
 #pragma once
 
 #include <sys/ptrace.h>
@@ -14,7 +14,7 @@ namespace shadowprof {
 
 using PtraceRequest = decltype(PTRACE_CONT);
 
-// `address` and `data` as the request defines them; `what` names the request in the error.
+// The request defines `address` and `data`. `what` names the request in the error.
 inline Result<long> ptrace_call(PtraceRequest request, pid_t tid, std::uint64_t address,
                                 std::uint64_t data, std::string_view what) {
     errno = 0;

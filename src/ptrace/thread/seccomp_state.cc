@@ -7,7 +7,7 @@
 namespace shadowprof {
 namespace {
 
-// ProcStatus::seccomp.
+// Values of ProcStatus::seccomp.
 constexpr int no_seccomp = 0;
 constexpr int filters = 2;
 

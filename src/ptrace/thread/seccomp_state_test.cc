@@ -17,11 +17,11 @@ TEST_CASE("filters are ours only where they cannot be others") {
     const auto same = [](const ProcStatus& target, int own, int first) {
         return has_same_filters(target, with_filters(own), own_pid, with_filters(first));
     };
-    CHECK(same(with_filters(2, own_pid), 2, 0));   // a child that added none
-    CHECK(!same(with_filters(3, own_pid), 2, 0));  // one that did
-    CHECK(same(with_filters(1), 1, 1));            // all of a container
+    CHECK(same(with_filters(2, own_pid), 2, 0));   // a child that added no filter
+    CHECK(!same(with_filters(3, own_pid), 2, 0));  // a child that added a filter
+    CHECK(same(with_filters(1), 1, 1));            // all processes of a container
     CHECK(!same(with_filters(2), 1, 1));
-    CHECK(!same(with_filters(1), 1, 0));  // as many, but from where?
+    CHECK(!same(with_filters(1), 1, 0));  // the same number, but of unknown origin
     CHECK(!same(with_filters(1), 0, 1));
 }
 

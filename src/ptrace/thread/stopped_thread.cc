@@ -11,7 +11,7 @@
 namespace shadowprof {
 namespace {
 
-// PTRACE_SYSEMU_SINGLESTEP, which glibc declares for other architectures only by name.
+// PTRACE_SYSEMU_SINGLESTEP, whose name glibc declares only for other architectures.
 constexpr auto step_without_syscalls = static_cast<PtraceRequest>(32);
 
 constexpr PtraceRequest request_for(StoppedThread::Advance how) {

@@ -1,5 +1,4 @@
-// A thread that stands still: the precondition of everything that looks at a thread's registers or
-// changes them.
+// A stopped thread, which all code that reads or changes a thread's registers needs.
 #pragma once
 
 #include <sys/types.h>
@@ -18,25 +17,25 @@
 
 namespace shadowprof {
 
-// A thread's registers at a stop.
+// The registers of a thread at a stop.
 struct ThreadSnapshot {
     pid_t tid = 0;
     CpuState cpu;
-    // The thread waits in this system call, or is about to restart it. SYS_restart_syscall stands
+    // The system call that the thread waits in or is about to restart. SYS_restart_syscall stands
     // for a call with a time-out that was interrupted before.
     std::optional<std::uint64_t> blocked_syscall;
 };
 
-// Any member may answer ErrorCode::gone: a stopped thread can be killed.
+// Every function may return ErrorCode::gone: a stopped thread can be killed.
 class StoppedThread {
   public:
     enum class Advance : std::uint8_t {
-        run,              // until a signal, an event or an interruption
-        to_syscall,       // and also to the next entry to or exit from a system call
-        one_instruction,  // the instruction at rip; a system call is not executed but reported
+        run,         // until a signal, an event or an interruption
+        to_syscall,  // like run, but also stops at the next entry to or exit from a system call
+        one_instruction,  // the instruction at rip; a system call is reported but not executed
     };
 
-    // `status` is the stop that `hub` reported for `tid`.
+    // `status` is the stop that `hub` has reported for `tid`.
     StoppedThread(WaitHub& hub, pid_t tid, WaitStatus status)
         : hub_(&hub), tid_(tid), status_(status) {}
 
@@ -45,51 +44,51 @@ class StoppedThread {
 
     Result<user_regs_struct> registers() const;
     Result<void> set_registers(const user_regs_struct& registers);
-    // The extended state as NT_X86_XSTATE; the part of `buffer` that it fills.
+    // Reads the extended state as NT_X86_XSTATE. Returns the part of `buffer` that it fills.
     Result<std::span<std::byte>> extended_state(std::span<std::byte> buffer) const;
     Result<void> set_extended_state(std::span<const std::byte> regset);
 
     Result<ThreadSnapshot> snapshot() const;
-    // Writes the general registers and the components that a CpuState has. The thread is then in no
-    // system call that could restart.
+    // Writes the general registers and the components that a CpuState has. Afterwards the thread is
+    // in no system call that could be restarted.
     Result<void> set_cpu_state(const CpuState& cpu);
 
     // The blocked signals, as the kernel's 64-bit set.
     Result<std::uint64_t> signal_mask() const;
     Result<void> set_signal_mask(std::uint64_t mask);
-    // A signal waits for the thread or for its process, blocked or not.
+    // Whether a signal is pending for the thread or its process, blocked or not.
     Result<bool> has_queued_signal() const;
     // Needs a thread in a signal stop.
     Result<siginfo_t> signal_info() const;
-    // Sets what the program is told about the signal if it is delivered. Needs a thread in a signal
-    // stop.
+    // Sets the information that the program gets if the signal is delivered. Needs a thread in a
+    // signal stop.
     Result<void> set_signal_info(const siginfo_t& info);
-    // Tells more of the event: the new thread's id, ... Needs a thread in an event stop.
+    // Returns details of the event, such as the new thread's id. Needs a thread in an event stop.
     Result<std::uint64_t> event_message() const;
 
-    // Lets the thread run to its next stop, delivering `signal` (0: none) if it is in a signal
-    // stop, and waits for it, however long that takes. The end of the thread is given back to the
-    // hub and answered with ErrorCode::gone.
+    // Runs the thread to its next stop and waits for that, without a limit. `signal` (0: none) is
+    // delivered if the thread is in a signal stop. If the thread ends, the status goes back to the
+    // hub and the result is ErrorCode::gone.
     Result<WaitStatus> advance(Advance how, int signal = 0);
 
-    // Lets the thread run without waiting for what stops it next: has_stopped() tells, or halt()
-    // stops it. Until one of them has, nothing else may be asked of it. `signal`: as for advance().
+    // Lets the thread run without waiting for its next stop. Until has_stopped() or halt() has
+    // reported a stop, no other function may be called. `signal`: as for advance().
     Result<void> set_off(Advance how = Advance::run, int signal = 0);
-    // Whether it has stopped; waits up to `wait` for it, not at all if that is not positive.
+    // Whether it has stopped. Waits for that up to `wait`, or not at all if `wait` is not positive.
     Result<bool> has_stopped(std::chrono::nanoseconds wait = {});
-    // Interrupts it and waits.
+    // Interrupts the thread and waits for the stop.
     Result<void> halt();
 
-    // Brings the thread from any kind of stop to a trap (see WaitStatus::is_trap) without one
-    // instruction executed in user mode: a system call under way ends or is interrupted, a signal
-    // of the thread's own is delivered, or dropped where it is one that we caused.
+    // Brings the thread from any kind of stop to a trap (see WaitStatus::is_trap) without executing
+    // an instruction in user mode. A current system call ends or is interrupted. The signal of a
+    // signal stop is delivered, or dropped if we caused it.
     enum class OwnSignal : std::uint8_t { delivered, dropped };
     Result<void> settle(OwnSignal own = OwnSignal::delivered);
 
-    // Lets the thread go. `signal` is delivered if it is in a signal stop. A group stop stays one.
+    // Resumes the thread. `signal` is delivered if it is in a signal stop. A group stop stays one.
     // `how`: run or to_syscall.
     Result<void> resume(int signal = 0, Advance how = Advance::run);
-    // Also ends the tracing.
+    // Resumes the thread and ends the tracing.
     Result<void> detach(int signal = 0);
 
   private:

@@ -1,4 +1,4 @@
-// The system call at whose entry or exit a thread stands.
+// The system call at whose entry or exit a thread is stopped.
 #pragma once
 
 #include <array>
@@ -14,14 +14,14 @@ struct SyscallStop {
     bool is_entry = false;
     GuestAddress instruction_end;  // rip: behind the `syscall` instruction
     GuestAddress stack;            // rsp
-    // At an entry.
+    // Set at an entry.
     std::uint64_t number = 0;
     std::array<std::uint64_t, 6> arguments{};
-    // At an exit: a value, -errno, or what only the kernel itself understands (see restarts()).
+    // Set at an exit: a value, -errno, or a code of the kernel's own (see restarts()).
     std::int64_t result = 0;
 
-    // At an exit: the call was interrupted and begins anew, unless a signal handler runs whose
-    // flags do not ask for that. Then it fails with EINTR.
+    // Whether, at an exit, the call was interrupted and is restarted. If a signal handler without
+    // that flag runs, the call fails with EINTR instead.
     bool restarts() const;
 };
 

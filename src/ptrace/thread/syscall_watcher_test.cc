@@ -22,7 +22,7 @@ struct Facts {
     std::atomic<bool> go{false}, stop{false};
 };
 
-// Remembers what it saw of all threads.
+// Records what it sees of all threads.
 class Watcher : public SyscallWatcher {
   public:
     bool watches(pid_t) const override { return on; }
@@ -46,8 +46,8 @@ class Watcher : public SyscallWatcher {
     SyscallStop last_entry, last_exit;
 };
 
-// From here on all threads are watched. Those asleep are stopped as well: one that is waking up
-// counts among them.
+// From here on all threads are watched. Sleeping threads are stopped too, because a thread that is
+// waking up counts as sleeping.
 void stop_once(Target& target) {
     const auto stop = target.stop(Target::Sleepers::stop);
     REQUIRE(stop);
@@ -69,7 +69,7 @@ TEST_CASE("a watched thread stops at entry and exit of each call, and its calls 
     need(target);
     (*target)->watch_syscalls(&watcher);
     REQUIRE(pump_until(hub, **target, [&] { return shared->rounds > 100; }));
-    CHECK(watcher.entries == 0);  // it has not been resumed since
+    CHECK(watcher.entries == 0);  // the thread has not been resumed since
     stop_once(**target);
     REQUIRE(pump_until(hub, **target, [&] { return watcher.exits > 1000; }));
     CHECK(watcher.unreadable == 0);
@@ -98,7 +98,7 @@ TEST_CASE("what a call was asked and what it answered is read at its stops") {
     need(target);
     (*target)->watch_syscalls(&watcher);
     stop_once(**target);
-    // The first may be of a call that the child began before.
+    // The first entry and exit may be of a call that the child began before.
     REQUIRE(pump_until(hub, **target, [&] { return watcher.entries > 1 && watcher.exits > 1; }));
     CHECK(watcher.last_entry.number == SYS_lseek);
     CHECK(watcher.last_entry.arguments[1] == 0x123456789abcull);
@@ -142,7 +142,7 @@ TEST_CASE("no stop interrupts a call of a watched thread, whatever it waits for"
         shared->go = true;
         constexpr int all_rounds = 50;
         for (int round = 0; round < all_rounds; ++round) {
-            // The call is met while it waits, and when it has just got what it waited for.
+            // The call is interrupted while it waits, and right after its wait has ended.
             const auto rounds = shared->rounds.load();
             if (round % 2 == 0)
                 REQUIRE(pump_until(hub, **target, [&] { return is_asleep(child.pid()); }));
@@ -206,7 +206,7 @@ TEST_CASE("a watcher hears of a new program and sees its calls") {
     REQUIRE(::write(ends[1], "x", 1) == 1);
     REQUIRE(pump_to_end(hub, **target));
     CHECK((*target)->end()->exit_code() == 0);
-    CHECK(watcher.ends == 2);  // of the old program, and of the new one
+    CHECK(watcher.ends == 2);  // one for the old program, one for the new one
     CHECK(watcher.numbers.back() == SYS_exit_group);
     ::close(ends[0]);
     ::close(ends[1]);

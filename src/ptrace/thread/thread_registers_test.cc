@@ -17,7 +17,7 @@ T at(std::span<const std::byte> bytes, std::size_t offset) {
     return value;
 }
 
-// Every byte of the register set is 0xaa, but for a header that declares `present`.
+// Every byte of the register set is 0xaa, except for a header that declares `present`.
 Regset regset_with(std::uint64_t present) {
     Regset bytes;
     bytes.fill(std::byte{0xaa});
@@ -71,7 +71,7 @@ TEST_CASE("a register set that is too short is refused") {
     Regset regset = regset_with(7);
     CHECK(!load_extended(cpu, std::span(regset).first(512)));
     CHECK(!store_extended(cpu, std::span(regset).first(512)));
-    CHECK(!load_extended(cpu, std::span(regset).first(600)));  // AVX declared, but not there
+    CHECK(!load_extended(cpu, std::span(regset).first(600)));  // AVX declared but missing
 }
 
 TEST_CASE("general registers survive both conversions") {

@@ -25,8 +25,8 @@ timespec to_timespec(WaitHub::Duration d) {
     return {static_cast<std::time_t>(seconds.count()), static_cast<long>((d - seconds).count())};
 }
 
-// waitpid, of which `flags` may be WNOHANG: nothing if no status is there, or at a signal. ECHILD
-// becomes ErrorCode::gone.
+// Calls waitpid; `flags` may be WNOHANG. Returns nothing if there is no status, or at a signal.
+// ECHILD becomes ErrorCode::gone.
 Result<std::optional<WaitEvent>> try_wait(pid_t pid, int flags) {
     int raw = 0;
     const pid_t found = ::waitpid(pid, &raw, flags | __WALL);
@@ -78,9 +78,9 @@ bool WaitHub::sleep(Duration longest) {
     return ::sigtimedwait(&set, nullptr, &time) >= 0 || errno != EAGAIN;
 }
 
-// Sleeps in waitpid itself: quicker than to be woken by a signal, and there is no time to watch. It
-// sleeps for all, as a process that was killed does not report the end of its leader before those
-// of its other threads are taken.
+// Sleeps in waitpid itself, which is faster than being woken by a signal. It waits for all
+// processes: a killed process does not report the end of its leader before those of its other
+// threads are taken.
 Result<WaitStatus> WaitHub::wait_for(pid_t pid) {
     if (const auto status = take_queued(pid)) return *status;
     for (;;) {

@@ -1,10 +1,10 @@
-// The one owner of waitpid. All waits of the process go through one WaitHub, so that no part takes
-// a status that another part waits for.
+// The only caller of waitpid. All waits of the process go through one WaitHub, so that no part of
+// the program takes a status that another part waits for.
 //
-// For use by one thread, the one that makes all ptrace calls. SIGCHLD must be blocked in every
-// thread and must have its default disposition (see prepare_sigchld): waits sleep until it comes.
-// They may consume a pending SIGCHLD; an event loop that sleeps on a signalfd therefore calls
-// poll() until it is empty each time before it sleeps, and then misses nothing.
+// Only the thread that makes all ptrace calls may use it. SIGCHLD must be blocked in every thread
+// and have its default disposition (see prepare_sigchld): waits sleep until it arrives. They may
+// consume a pending SIGCHLD. An event loop that sleeps on a signalfd must therefore call poll()
+// until it is empty before each sleep, and then misses nothing.
 #pragma once
 
 #include <sys/types.h>
@@ -24,8 +24,8 @@ struct WaitEvent {
     WaitStatus status;
 };
 
-// Blocks SIGCHLD for the calling thread and gives it its default disposition. To be called before
-// other threads start, after InheritedSignals::capture().
+// Blocks SIGCHLD for the calling thread and gives it its default disposition. Call it before other
+// threads start, and after InheritedSignals::capture().
 void prepare_sigchld();
 
 class WaitHub {
@@ -36,41 +36,40 @@ class WaitHub {
     WaitHub(const WaitHub&) = delete;
     WaitHub& operator=(const WaitHub&) = delete;
 
-    // The oldest status that nobody has taken, or nothing. Never blocks.
+    // Returns the oldest status that nobody has taken, or nothing. Never blocks.
     std::optional<WaitEvent> poll();
 
-    // The next status of `pid`, statuses of others being kept for poll(); nothing at the timeout.
-    // ErrorCode::gone if it is neither a child nor a tracee of ours.
+    // Returns the next status of `pid`, or nothing at the timeout. Keeps statuses of others for
+    // poll(). ErrorCode::gone: `pid` is neither our child nor our tracee.
     Result<std::optional<WaitStatus>> wait_for(pid_t pid, Duration timeout);
 
-    // The next status of `pid`, however long it takes.
+    // Returns the next status of `pid`, however long it takes.
     Result<WaitStatus> wait_for(pid_t pid);
 
-    // Sleeps until there may be a new status, of whomever. False: `longest` has passed.
+    // Sleeps until any process may have a new status. Returns false if `longest` has passed.
     static bool sleep(Duration longest);
 
-    // A status of `pid` can be had at once. None is taken, from the kernel or from the queue. False
-    // also for a process that is not ours.
+    // Whether a status of `pid` is available now. Takes none, neither from the kernel nor from the
+    // queue. False also for a process that is not ours.
     bool has_status(pid_t pid) const;
 
-    // Gives a status back, to be found by the next poll() or wait_for().
+    // Gives a status back, so that the next poll() or wait_for() finds it.
     void put_back(const WaitEvent& event) { queue_.push_front(event); }
 
-    // Waits for a plain child to end.
+    // Waits for the end of a plain child.
     Result<WaitStatus> reap(pid_t child);
 
-    // Nobody wants to know of `pid` any more, a child or tracee that is dying: its statuses are
-    // dropped, its end is reaped in passing by later waits. One that is no more was reaped already:
-    // its id may be another's by now.
+    // Drops the statuses of `pid`, a child or tracee that is dying. Later waits reap it. If it does
+    // not exist any more it was reaped already, and its id may be another process's by now.
     void discard(pid_t pid);
-    // Reaps those of the discarded that have ended.
+    // Reaps discarded processes that have ended.
     void reap_discarded();
-    // Processes that were discarded and are not reaped yet.
+    // The number of discarded processes that are not reaped yet.
     std::size_t discarded() const { return discarded_.size(); }
 
   private:
     std::optional<WaitStatus> take_queued(pid_t pid);
-    // True if the event was of a discarded process.
+    // Returns whether the event was of a discarded process.
     bool swallow(const WaitEvent& event);
 
     std::deque<WaitEvent> queue_;

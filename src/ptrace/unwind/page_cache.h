@@ -1,4 +1,4 @@
-// Pages of an address space that were read before.
+// Caches pages of an address space.
 #pragma once
 
 #include <array>
@@ -15,12 +15,12 @@ namespace shadowprof {
 
 class PageCache {
   public:
-    // When it holds `max_pages`, the cache starts anew.
+    // The cache is emptied when it holds `max_pages`.
     explicit PageCache(std::size_t max_pages) : max_pages_(max_pages) {}
 
     void clear() { pages_.clear(); }
 
-    // Copies bytes of one page. False if the page cannot be read from `memory`.
+    // Copies bytes of one page. Returns false if the page cannot be read from `memory`.
     bool read(MemoryReader& memory, GuestAddress from, std::span<std::byte> to) {
         const Page* page = find(memory, from.page());
         if (!page) return false;

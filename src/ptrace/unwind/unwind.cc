@@ -9,23 +9,23 @@
 #include "ptrace/unwind/page_cache.h"
 #include "ptrace/unwind/unwind_module.h"
 
-// Exported by libunwind for those who find unwind tables on their own; its headers do not declare
-// it.
+// libunwind exports it for callers that find unwind tables themselves, but its headers do not
+// declare it.
 extern "C" int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t, unw_word_t, unw_dyn_info_t*,
                                                   unw_proc_info_t*, int, void*);
 
 namespace shadowprof {
 namespace {
 
-// Memory accesses that the unwinding of one stack may need. A real stack of 256 frames needs some
-// ten thousand; unwind tables made up to keep us busy end here.
+// Memory accesses that unwinding one stack may take. A real stack of 256 frames takes some ten
+// thousand. The limit stops unwind tables that were made up to keep us busy.
 constexpr std::size_t max_accesses = 1'000'000;
 
 constexpr std::size_t max_code_pages = 4096;
 constexpr std::size_t max_stack_pages = 1024;
 constexpr std::size_t unwind_cache_entries = 4096;
 
-// The general registers by libunwind's numbers, which are DWARF's.
+// The general registers in libunwind's order, which is DWARF's.
 constexpr std::array dwarf_registers = {Gpr::rax, Gpr::rdx, Gpr::rcx, Gpr::rbx, Gpr::rsi, Gpr::rdi,
                                         Gpr::rbp, Gpr::rsp, Gpr::r8,  Gpr::r9,  Gpr::r10, Gpr::r11,
                                         Gpr::r12, Gpr::r13, Gpr::r14, Gpr::r15};
@@ -40,7 +40,7 @@ std::vector<Mapping> code_mappings(const MemoryMap& map) {
 }  // namespace
 
 // libunwind's address space and what is known about it from earlier stacks. Its callbacks get the
-// Space as their argument; the inputs of the current stack are in `input_`.
+// Space as their argument. `input_` holds the inputs of the current stack.
 class Unwinder::Space : private MemoryReader {
   public:
     Space() : space_(create_space()) {
@@ -91,8 +91,8 @@ class Unwinder::Space : private MemoryReader {
         }
     }
 
-    // The C library has no unwind information for the wrappers of clone: behind the system call
-    // they would hold for either the parent or the child. The child has no caller.
+    // The C library has no unwind information for the wrappers of clone: behind the system call it
+    // would hold for either the parent or the child. The child has no caller.
     std::optional<CpuState> caller_of_clone(const CpuState& cpu) {
         constexpr std::array syscall = {std::byte{0x0f}, std::byte{0x05}};
         std::array<std::byte, 2> before;
@@ -108,7 +108,7 @@ class Unwinder::Space : private MemoryReader {
         return caller;
     }
 
-    // Behind a call, that is: behind an instruction.
+    // A return address lies behind an instruction, so the byte before it must be code.
     bool is_return_address(GuestAddress address) const {
         const Mapping* code = address.value ? input_.map->find(address - 1) : nullptr;
         return code && code->executable;
@@ -123,7 +123,7 @@ class Unwinder::Space : private MemoryReader {
         unw_flush_cache(space_, 0, 0);
     }
 
-    // Within one page, or over the end of one.
+    // May cross the end of a page.
     bool read(GuestAddress from, std::span<std::byte> to) override {
         while (!to.empty()) {
             const std::uint64_t to_page_end = page_bytes - (from - from.page());
@@ -136,7 +136,7 @@ class Unwinder::Space : private MemoryReader {
         return true;
     }
 
-    // What cannot change outlives the stack.
+    // Pages that cannot change are kept after the stack is done.
     PageCache& cache_for(GuestAddress address) {
         const Mapping* mapping = input_.map->find(address);
         const bool constant = mapping && mapping->is_file() && !mapping->writable;
@@ -206,7 +206,8 @@ class Unwinder::Space : private MemoryReader {
     Input input_;
     std::size_t accesses_ = 0;
     std::vector<Mapping> code_;
-    std::unordered_map<GuestAddress, std::optional<UnwindTable>> tables_;  // by ELF header
+    std::unordered_map<GuestAddress, std::optional<UnwindTable>>
+        tables_;  // keyed by the ELF header's address
     PageCache code_pages_{max_code_pages};
     PageCache stack_pages_{max_stack_pages};
 };

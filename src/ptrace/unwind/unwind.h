@@ -1,5 +1,5 @@
-// Call stacks by libunwind, from registers and memory alone: the process may be stopped, a replica,
-// or gone but for its pages.
+// Call stacks by libunwind, from registers and memory alone. The process may be stopped, a replica,
+// or gone with only its pages left.
 #pragma once
 
 #include <cstddef>
@@ -21,11 +21,12 @@ class Unwinder {
     Unwinder& operator=(const Unwinder&) = delete;
     ~Unwinder();
 
-    // The call stack, innermost first: cpu.rip, then return addresses. Ends at the outermost frame,
-    // at max_frames, or quietly where the stack makes no sense. Frames of code without unwind
-    // tables are followed by their frame pointers. Memory may be hostile: the work is bounded.
+    // Returns the call stack, innermost first: cpu.rip, then return addresses. It ends at the
+    // outermost frame, at max_frames, or without an error where the stack makes no sense. Frames of
+    // code without unwind tables are followed by their frame pointers. Memory may be hostile: the
+    // work is bounded.
     //
-    // Unwind tables are cached from call to call as long as `map` shows the same code.
+    // Caches unwind tables between calls as long as `map` shows the same code.
     std::vector<GuestAddress> unwind(const CpuState& cpu, const MemoryMap& map,
                                      MemoryReader& memory);
 

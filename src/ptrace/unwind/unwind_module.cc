@@ -48,7 +48,8 @@ std::optional<std::uint64_t> pointer_bytes(std::uint8_t encoding) {
 const Mapping* find_elf_header(const MemoryMap& map, const Mapping& code) {
     if (!code.is_file()) return code.name == "[vdso]" ? &code : nullptr;
     const auto& all = map.mappings();
-    // The last one at offset 0 that is not behind the code: a file may be mapped twice.
+    // The last one at offset 0 that does not begin after the code, because a file may be mapped
+    // twice.
     const auto behind = std::upper_bound(
         all.begin(), all.end(), code.start,
         [](GuestAddress address, const Mapping& mapping) { return address < mapping.start; });
@@ -61,7 +62,8 @@ const Mapping* find_elf_header(const MemoryMap& map, const Mapping& code) {
 
 std::optional<UnwindTable> find_unwind_table(const Mapping& header_mapping, MemoryReader& memory) {
     const auto headers = read_program_headers(header_mapping.start, memory);
-    const Elf64_Phdr* load = find_header(headers, PT_LOAD);  // the first, with the ELF header
+    const Elf64_Phdr* load =
+        find_header(headers, PT_LOAD);  // the first one, which holds the ELF header
     const Elf64_Phdr* frames = find_header(headers, PT_GNU_EH_FRAME);
     if (!load || !frames || load->p_offset >= page_bytes) return std::nullopt;
     const std::uint64_t bias = header_mapping.start.value - (load->p_vaddr - load->p_offset);

@@ -21,7 +21,7 @@ struct Facts {
     volatile bool deep = false;
 };
 
-// Calls nothing once `deep` is set: whoever waits for that stops the target in this function.
+// Calls nothing once `deep` is set, so a stop after that finds the target in this function.
 [[gnu::noinline]] void spin_forever(Facts& facts) {
     facts.return_addresses[depth + 1] =
         reinterpret_cast<std::uint64_t>(__builtin_return_address(0));
@@ -42,7 +42,7 @@ struct Facts {
         below = recurse(facts, level + 1);
     else
         spin_forever(facts);
-    asm volatile("");  // no tail call
+    asm volatile("");  // prevents a tail call
     return below + 1;
 }
 
@@ -74,7 +74,7 @@ class DeepTarget {
     std::optional<ScopedStop> stop_;
 };
 
-// Memory that is another memory with some bytes changed.
+// Another memory with some bytes changed.
 class HostileMemory : public MemoryReader {
   public:
     HostileMemory(MemoryReader& memory, unsigned seed, double share)
@@ -94,7 +94,7 @@ class HostileMemory : public MemoryReader {
     double share_;
 };
 
-// Every readable word is an address in code with unwind tables, or whatever `word` is.
+// Reads mapped files as they are. Every other word is `word`.
 class ConstantMemory : public MemoryReader {
   public:
     ConstantMemory(MemoryReader& code, const MemoryMap& map, std::uint64_t word)
@@ -113,8 +113,8 @@ class ConstantMemory : public MemoryReader {
     std::uint64_t word_;
 };
 
-// A file mapped at `base`, made of an ELF header and an unwind table for one function that has all
-// of the file for its own. Every other readable byte is 0.
+// A file mapped at `base` that consists of an ELF header and an unwind table for one function,
+// which covers the whole file. Every other readable byte is 0.
 class SyntheticModule : public MemoryReader {
   public:
     static constexpr std::uint64_t base = 0x400000, stack = 0x10000;
@@ -176,7 +176,7 @@ class SyntheticModule : public MemoryReader {
         cpu[Gpr::rsp] = stack;
         return cpu;
     }
-    // The word of the stack that is the return address of a frame of `frame_bytes`.
+    // Returns the word of the stack that is the return address of a frame of `frame_bytes`.
     std::uint64_t return_address(std::size_t frame_bytes) const {
         return stack_[frame_bytes / 8 - 1];
     }
@@ -206,7 +206,7 @@ TEST_CASE("a known recursion is unwound frame by frame") {
     DeepTarget target(facts);
     ProcessMemory memory(target.pid());
     Unwinder unwinder;
-    for (int round = 0; round < 2; ++round) {  // the second from the caches
+    for (int round = 0; round < 2; ++round) {  // the second round uses the caches
         const auto stack = unwinder.unwind(target.cpu, target.map, memory);
         REQUIRE(stack.size() > depth + 3);
         CHECK(stack[0] == target.cpu.rip);
@@ -327,7 +327,7 @@ TEST_CASE("what is no code is no caller") {
     need(map);
     ProcessMemory memory(::getpid());
     CpuState cpu;
-    // In anonymous code there is no unwind table: frame pointers lead on.
+    // There is no unwind table for anonymous code, so frame pointers are followed.
     cpu.rip = {0x1000};
     cpu[Gpr::rsp] = cpu[Gpr::rbp] = reinterpret_cast<std::uint64_t>(stack.data());
     Unwinder unwinder;
