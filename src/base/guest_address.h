@@ -8,7 +8,7 @@
 namespace shadowprof {
 
 inline constexpr std::uint64_t page_bytes = 4096;
-inline constexpr std::uint64_t line_bytes = 64;  // of a cache line
+inline constexpr std::uint64_t line_bytes = 64;  // size of a cache line
 
 struct GuestAddress {
     std::uint64_t value = 0;

@@ -19,9 +19,9 @@ struct Mapping {
     bool writable = false;
     bool executable = false;
     bool shared = false;            // MAP_SHARED
-    std::uint64_t file_offset = 0;  // of `start`, in bytes
-    std::uint64_t device = 0;       // of the file; 0 for anonymous memory
-    std::uint64_t inode = 0;        // of the file; 0 for anonymous memory
+    std::uint64_t file_offset = 0;  // file position of `start`, in bytes
+    std::uint64_t device = 0;       // 0 for anonymous memory
+    std::uint64_t inode = 0;        // 0 for anonymous memory
     std::string name;               // path, or "[heap]", "[stack]", "[vdso]", or empty
 
     std::uint64_t size_bytes() const { return end - start; }

@@ -10,7 +10,7 @@ namespace shadowprof {
 
 struct ResultType {
     ValueType type;                // canonical for the width
-    std::uint8_t width_bytes = 0;  // of the low part of the register that holds the result
+    std::uint8_t width_bytes = 0;  // size of the low part of the register that holds the result
 };
 
 // Returns the type and the width of the result in `written`, which must be a general or vector

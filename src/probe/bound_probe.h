@@ -74,7 +74,7 @@ class BoundProbe {
 // collector fills in.
 struct ProbeEvent {
     std::uint32_t probe = 0;
-    // The value or the key could not be computed, or whether the condition holds could not be told.
+    // The value or the key could not be computed, or it is unknown whether the condition holds.
     bool missed = false;
     std::uint64_t value = 0, key = 0;
 

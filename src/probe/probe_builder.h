@@ -10,7 +10,7 @@
 
 namespace shadowprof {
 
-// A binary operator of the language. Operators of C have their precedence there.
+// A binary operator of the language. The precedences are those of C.
 struct BinaryOperator {
     std::string_view spelling;
     ProbeOp op;

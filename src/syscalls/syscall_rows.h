@@ -39,7 +39,7 @@ struct SyscallRow {
     bool makes_descriptor = false;
 };
 
-// The words of the table.
+// Names for the cells of the table.
 namespace syscall_words {
 
 using enum SyscallClass;

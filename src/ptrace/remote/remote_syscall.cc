@@ -178,7 +178,7 @@ Result<void> RemoteSyscall::enter(std::uint64_t number,
 }
 
 // Runs to the next stop that is not caused by the target itself. A SIGSTOP of the target takes
-// effect; the thread enters its group stop after the session.
+// effect: the thread is in its group stop after the session.
 Result<WaitStatus> RemoteSyscall::run_to_report(Limit limit) {
     for (int signal = 0;;) {
         TRY_ASSIGN(const WaitStatus status, advance(signal, limit));

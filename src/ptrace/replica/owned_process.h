@@ -44,7 +44,7 @@ class OwnedProcess {
     // Needs take_over().
     StoppedThread& thread() { return thread_; }
 
-    // Kills it and waits for its end.
+    // Kills the process and waits for its end.
     void end();
 
     // Lets code that does not own the process end it.

@@ -357,7 +357,7 @@ TEST_CASE("a fork that a limit forbids is an error that says so, and the target 
 
 namespace {
 
-// A target that would notice if a copy of it ran a handler, on a stack of the handler's own.
+// A target that would notice if a copy of it ran a signal handler on the handler's own stack.
 int target_with_handlers(Facts& facts) {
     static Facts* shared;
     shared = &facts;

@@ -36,7 +36,7 @@ Error forbidden(std::string_view how) {
             fmt::format("the program forbids itself executable anonymous memory ({})", how)};
 }
 
-// Refuses unknown filters: reading a filter takes privileges that we do not have.
+// Refuses filters that are not known to be our own, since reading a filter takes CAP_SYS_ADMIN.
 Result<void> check_filters(pid_t tid) {
     constexpr int no_seccomp = 0;
     TRY_ASSIGN(const ProcStatus target, read_proc_status(tid));

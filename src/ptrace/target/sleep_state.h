@@ -50,10 +50,10 @@ struct RestartedCall {
     std::chrono::steady_clock::time_point first, last;
 };
 
-// Restarts a call that is about to return EINTR because of us, unless a signal handler runs. A
-// time-out then begins anew. If ignored signals come faster than the time-out passes, the call
-// therefore ends as at its time-out once that has passed since the first restart. `earlier` is the
-// thread's last restart, which the function updates. The thread must be in a trap.
+// Restarts a call that is about to return EINTR only because the thread is traced, unless a signal
+// handler runs. A time-out then begins anew. If ignored signals come faster than the time-out
+// passes, the call therefore ends as at its time-out once that has passed since the first restart.
+// `earlier` is the thread's last restart, which the function updates. The thread must be in a trap.
 Result<void> restart_interrupted_call(StoppedThread& thread, std::optional<RestartedCall>& earlier);
 
 }  // namespace shadowprof

@@ -45,7 +45,8 @@ class StopCourse {
     // The time until the next look, at most `longest`.
     StopLimits::Duration sleep_time(StopLimits::Duration longest) const;
     // Since when a runnable thread has stood still. A thread on a processor stops at once, so this
-    // is the first interruption if one had a processor. It is the last look if none stands still.
+    // is the first interruption if one had a processor. If none stands still, the last look counts
+    // instead.
     Clock::time_point began() const;
 
   private:
@@ -54,8 +55,8 @@ class StopCourse {
 
     StopLimits limits_;
     bool is_prompt_;
-    Clock::time_point interrupted_;      // of the first thread
-    Clock::time_point all_interrupted_;  // of the last thread
+    Clock::time_point interrupted_;      // time of the first interruption
+    Clock::time_point all_interrupted_;  // time of the last interruption
     Clock::time_point last_look_, look_, last_stop_;
     std::optional<Clock::time_point> standing_;
 };

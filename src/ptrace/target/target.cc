@@ -100,7 +100,7 @@ bool Target::handle(const WaitEvent& event) {
 bool Target::adopt_unknown(const WaitEvent& event) {
     if (event.status.is_end()) {
         if (event.pid != pid_) return foreign_.erase(event.pid) != 0;
-        end_ = event.status;  // of our child, after the detach
+        end_ = event.status;  // the end of our child, after the detach
         return true;
     }
     if (is_thread_of(pid_, event.pid)) {

@@ -39,7 +39,7 @@ class Target;
 // Memory that was mapped into a target and has to be unmapped when the target is let go.
 struct InjectedMemory {
     MemoryRange range;
-    std::uint64_t inode = 0;  // of the mapped file
+    std::uint64_t inode = 0;  // identifies the mapped file
 
     // Whether all of it is there, with nothing else in its place.
     bool is_in(const MemoryMap& map) const;
@@ -168,7 +168,8 @@ class Target {
 
     // Whether threads were late for the last stop and have not stopped since.
     bool has_late() const { return !late_.empty(); }
-    // Keep it during a stop, and the calling thread stays as urgent as it is in the stop.
+    // Call it during a stop. While the result is held, the calling thread stays as urgent as in the
+    // stop.
     std::shared_ptr<const Urgency> urgency() const { return urgency_; }
     // Since when a runnable thread stood still at the last stop(): see StopCourse.
     std::chrono::steady_clock::time_point stop_began() const { return stop_began_; }
