@@ -22,8 +22,7 @@ struct ProbeStep {
         rflags,
         fs_base,
         gs_base,
-        state,    // pushes `bytes` at offset `number` of the XSAVE area, which belong to component
-                  // `index`
+        state,    // pushes `bytes` of XSAVE component `index`, at offset `number`
         address,  // pushes the address of access `index`
         size,     // pushes the size of access `index`, in bytes
         latency,
@@ -65,8 +64,7 @@ class BoundProbe {
 
     std::uint32_t probe_ = 0;
     bool uses_latency_ = false, uses_vectors_ = false;
-    ProbeProgram condition_, value_,
-        key_;  // an empty condition always holds; an empty value or key means none
+    ProbeProgram condition_, value_, key_;  // an empty condition holds always; others are optional
     std::vector<MemoryReference> accesses_;
 };
 

@@ -31,7 +31,7 @@ class Probe {
     // What is recorded. `none` for count.
     ProbeOperand value() const { return syntax_->value; }
     ProbeOperand key() const { return syntax_->key; }
-    // Whether the value or key is a number in two's complement.
+    // Whether the value or key is a signed number, in two's complement.
     bool value_is_signed() const;
     bool key_is_signed() const;
 

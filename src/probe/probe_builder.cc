@@ -88,8 +88,8 @@ bool ProbeBuilder::is_number(ProbeNodeId id) {
     return false;
 }
 
-// Makes a place test of a child that depends only on the place. Its parent must not, because each
-// test is decided by itself.
+// Makes a place test of a child that depends only on the place. Its parent must
+// depend on more.
 bool ProbeBuilder::separate_place(ProbeNodeId child) {
     if (node(child).uses != uses_place) return true;
     if (node(child).type != Type::boolean) {

@@ -79,7 +79,7 @@ struct StopUse {
         always,  // or it is not known
         never,
         in_sockets,        // argument 0 is a socket, which may have a time-out (SO_RCVTIMEO)
-        in_other_futexes,  // except in plain waits and locks
+        in_other_futexes,  // in futex calls other than plain waits and locks
         in_rest_1,         // argument 1 points to where the remaining time is written
         in_rest_3,         // argument 3 does so, unless argument 1 has TIMER_ABSTIME
         in_timeout_2,      // argument 2 points to a time-out that receives the remaining time

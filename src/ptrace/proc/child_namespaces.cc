@@ -49,7 +49,7 @@ constexpr std::string_view inits[] = {
 Result<void> check_child_namespaces(pid_t tid) {
     for (const auto& [own, for_children, name] : namespaces) {
         const auto here = read_namespace(tid, own);
-        // The first case is a kernel without such namespaces.
+        // A kernel without such namespaces has no file for them.
         if (!here || here == read_namespace(tid, for_children)) continue;
         return Error{
             ErrorCode::permission, 0,

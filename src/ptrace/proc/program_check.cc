@@ -17,7 +17,7 @@
 namespace shadowprof {
 namespace {
 
-// The kernel follows as many nested interpreters.
+// The kernel follows this many nested interpreters.
 constexpr int deepest_script = 5;
 constexpr std::size_t longest_script_line = 256;
 
@@ -65,8 +65,7 @@ Result<void> check_at_depth(const std::string& path, const Credentials& caller, 
     std::array<std::byte, longest_script_line> bytes;
     const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     const ssize_t count = fd ? ::pread(fd.get(), bytes.data(), bytes.size(), 0) : -1;
-    if (count < 0)
-        return check_privileges(path, file, caller);  // the file is executable but not readable
+    if (count < 0) return check_privileges(path, file, caller);  // executable but not readable
     const auto first = std::span(bytes).first(static_cast<std::size_t>(count));
     switch (classify_program(first)) {
         case ProgramKind::elf_other:

@@ -11,7 +11,7 @@ using std::chrono::milliseconds;
 // A thread on a processor is seen to stand still within this time after its interruption: 50 to 180
 // us in a virtual machine whose processors interrupt each other slowly.
 constexpr microseconds processor_time{300};
-// A caller that is not prompt looks often, since the looks bound when the first thread stopped.
+// A caller that is not prompt looks often: only its looks show when the first thread stopped.
 constexpr milliseconds longest_unprompt_sleep{1};
 
 }  // namespace

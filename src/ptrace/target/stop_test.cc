@@ -387,7 +387,7 @@ TEST_CASE("signals that are ignored keep no time-out from passing") {
     });
     auto target = Target::attach(hub, child.pid());
     need(target);
-    // The signals come far more often than the time-out passes, until it does.
+    // The signals come far more often than the time-out, until it has passed.
     CHECK(pump_until(hub, **target, [&] {
         if ((*target)->end()) return true;
         ::kill(child.pid(), SIGWINCH);

@@ -154,8 +154,7 @@ class Target {
 
     // What to do about threads asleep in a system call (sleep_state.h).
     enum class Sleepers : std::uint8_t {
-        leave_rarely_woken,  // leave_alone, and leave threads asleep in futex waits that seldom
-                             // wake up
+        leave_rarely_woken,  // like leave_alone, and leave futex waits that seldom wake up
         leave_alone,         // leave all asleep except in futex waits
         stop_unseen,         // stop only those that cannot notice it
         stop,                // stop all
@@ -203,8 +202,8 @@ class Target {
     // any.
     std::optional<ReturnCode> return_code();
 
-    // Sets who knows the processes that descend from the same first one, or null. It must outlive
-    // the target.
+    // Sets the object that knows the processes descending from the same first one, or null. It must
+    // outlive the target.
     void set_relatives(const Relatives* relatives) { relatives_ = relatives; }
     const Relatives* relatives() const { return relatives_; }
 
@@ -314,12 +313,10 @@ class Target {
     std::optional<ReturnCode> return_code_;
     bool has_no_return_code_ = false;  // the last search found none
     std::map<pid_t, Thread> threads_;
-    std::set<pid_t>
-        foreign_;  // created by its threads, traced by the kernel's doing, to be detached
+    std::set<pid_t> foreign_;  // children that the kernel made us trace, to be detached
     std::vector<Birth> births_;
     std::vector<InjectedMemory> injected_;
-    bool end_is_asked_for_ =
-        false;  // PTRACE_O_TRACEEXIT is set, so that the companion ends in time
+    bool end_is_asked_for_ = false;  // PTRACE_O_TRACEEXIT is set, to end the companion in time
     std::unique_ptr<Companion> companion_;
     Zombies zombies_ = std::make_shared<std::vector<pid_t>>();
 };

@@ -23,8 +23,7 @@ namespace {
 struct Facts {
     std::atomic<std::uint64_t> rounds{0};
     std::atomic<bool> ready{false}, stop{false};
-    std::atomic<bool> begun{false},
-        made{false};  // whether the fork server is being made, and was made
+    std::atomic<bool> begun{false}, made{false};  // states of the fork server
 };
 
 // Exit codes of a target.

@@ -38,8 +38,7 @@ class WakeRate {
   private:
     static constexpr auto shortest_watch = std::chrono::milliseconds(100);
     static constexpr auto watch = std::chrono::seconds(1);
-    static constexpr auto longest_watch =
-        std::chrono::seconds(5);  // the rate may have changed since
+    static constexpr auto longest_watch = std::chrono::seconds(5);  // the rate may have changed
     static constexpr double most_a_second = 25;
 
     struct Look {

@@ -81,7 +81,7 @@ class StoppedThread {
 
     // Brings the thread from any kind of stop to a trap (see WaitStatus::is_trap) without executing
     // an instruction in user mode. A current system call ends or is interrupted. The signal of a
-    // signal stop is delivered, or dropped if we caused it.
+    // signal stop is delivered, or dropped by `own` if we caused it.
     enum class OwnSignal : std::uint8_t { delivered, dropped };
     Result<void> settle(OwnSignal own = OwnSignal::delivered);
 

@@ -206,8 +206,7 @@ class Unwinder::Space : private MemoryReader {
     Input input_;
     std::size_t accesses_ = 0;
     std::vector<Mapping> code_;
-    std::unordered_map<GuestAddress, std::optional<UnwindTable>>
-        tables_;  // keyed by the ELF header's address
+    std::unordered_map<GuestAddress, std::optional<UnwindTable>> tables_;  // by ELF header
     PageCache code_pages_{max_code_pages};
     PageCache stack_pages_{max_stack_pages};
 };

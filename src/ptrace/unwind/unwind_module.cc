@@ -62,8 +62,7 @@ const Mapping* find_elf_header(const MemoryMap& map, const Mapping& code) {
 
 std::optional<UnwindTable> find_unwind_table(const Mapping& header_mapping, MemoryReader& memory) {
     const auto headers = read_program_headers(header_mapping.start, memory);
-    const Elf64_Phdr* load =
-        find_header(headers, PT_LOAD);  // the first one, which holds the ELF header
+    const Elf64_Phdr* load = find_header(headers, PT_LOAD);  // the first has the ELF header
     const Elf64_Phdr* frames = find_header(headers, PT_GNU_EH_FRAME);
     if (!load || !frames || load->p_offset >= page_bytes) return std::nullopt;
     const std::uint64_t bias = header_mapping.start.value - (load->p_vaddr - load->p_offset);
