@@ -34,7 +34,7 @@ TEST_CASE("reserved memory is accessible as far as somebody asked for, in steps"
     CHECK(growing.reach(step + 1));
     CHECK(is_accessible(memory, 2 * step - 1));
     CHECK(!is_accessible(memory, 2 * step));
-    // The last step is a shorter one.
+    // The last step is shorter.
     CHECK(growing.reach(bytes));
     CHECK(is_accessible(memory, bytes - 1));
     CHECK(growing.accessible_bytes() == bytes);

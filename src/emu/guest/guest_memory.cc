@@ -15,14 +15,14 @@ namespace {
 // A stack does not grow nearer to what lies below it (stack_guard_gap of Linux).
 constexpr std::uint64_t stack_gap_bytes = 256 * page_bytes;
 
-// So many pages are fetched when one of a chunk is touched for the first time; a power of two.
+// How many pages are fetched at the first touch of a chunk; a power of two.
 constexpr unsigned few_pages = 4;
 
 bool is_accessible(const Mapping& m) {
     return m.readable || m.writable || m.executable;
 }
 
-// So many pages of its chunk around an address.
+// The block of `pages` pages of its chunk that contains an address.
 std::uint16_t pages_around(GuestAddress address, unsigned pages) {
     const auto place = address.value / page_bytes % 16 / pages * pages;
     return static_cast<std::uint16_t>(((1u << pages) - 1) << place);
@@ -143,8 +143,9 @@ bool GuestMemory::fetch(const Mapping& mapping, GuestAddress address) {
     for (auto page = first; page < last; page = page + page_bytes)
         if (fresh_.contains(page) == fresh)
             wanted = static_cast<std::uint16_t>(wanted | page_bit(page));
-    // The first touch of a chunk may well be the only one. Where pages stay, the needed ones are
-    // there soon, and to read others would lengthen the stop: each touch doubles what is read.
+    // The first touch of a chunk may well be its only one. Where pages stay in place, the needed
+    // ones are there soon, and reading others would lengthen the stop: there, each touch doubles
+    // what is read.
     unsigned pages = chunk.in_place() ? chunk_pages : few_pages;
     if (use_ == PageUse::again)
         pages = std::min(1u << std::popcount(chunk.touched), unsigned{chunk_pages});
@@ -154,7 +155,7 @@ bool GuestMemory::fetch(const Mapping& mapping, GuestAddress address) {
     for_each_run(wanted, [&](unsigned start, unsigned count) {
         place_pages(mapping, chunk_start + start * page_bytes, count);
     });
-    // A page may be unreadable amid readable ones: then this one alone must do.
+    // A page amid readable ones may be unreadable: then only the touched page is placed.
     return is_resident(address) || place_pages(mapping, address.page(), 1);
 }
 

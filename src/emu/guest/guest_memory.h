@@ -1,8 +1,8 @@
-// The guest's memory in the emulating process: every guest address lies at itself plus the same
-// distance, the delta, so that translated code reaches it without a look-up. If the guest leaves
-// the low third of its address space free, no guest address reaches this process's own memory;
-// otherwise what is accessible of that does not fault (docs/verification.md). Pages are fetched
-// from the snapshot when first touched; writes stay here.
+// The guest's memory in the emulating process. Every guest address lies at the same distance, the
+// delta, from itself, so that translated code reaches it without a look-up. If the guest leaves the
+// low third of its address space free, no guest address reaches this process's own memory;
+// otherwise a stray access to accessible memory of this process does not fault
+// (docs/verification.md). Pages are fetched from the snapshot when first touched; writes stay here.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@
 
 namespace shadowprof {
 
-// What RLIMIT_STACK is where nobody changes it.
+// The default of RLIMIT_STACK.
 inline constexpr std::uint64_t usual_stack_limit_bytes = std::uint64_t{8} << 20;
 
 // Where a sample's memory comes from.
@@ -30,18 +30,18 @@ class PageSource {
     virtual ~PageSource() = default;
     // Reads whole pages of the snapshot. False if one of them cannot be read.
     virtual bool read_pages(GuestAddress from, std::span<std::byte> to) = 0;
-    // Nothing can be read any more.
+    // True if nothing can be read any more.
     virtual bool is_over() const { return false; }
 };
 
 struct GuestMemoryCounters {
     std::uint64_t fetches = 0;  // first touches of a chunk
     std::uint64_t pages_fetched = 0;
-    std::uint64_t pages_reread = 0;  // that were in place: see read_ahead()
+    std::uint64_t pages_reread = 0;  // pages that were already in place: see read_ahead()
     std::uint64_t code_writes = 0;   // writes to pages that code was translated from
 };
 
-// A byte of this memory that is not what the source shows.
+// A byte of this memory that differs from the source's.
 struct MemoryDifference {
     GuestAddress address;
     std::uint8_t emulated;
@@ -54,7 +54,7 @@ class PageRanges {
     void add(GuestAddress start, GuestAddress end);
     bool contains(GuestAddress address) const;
     void clear() { ranges_.clear(); }
-    // Calls visit(start, end) for each.
+    // Calls visit(start, end) for each range.
     template <typename Visit>
     void for_each(Visit visit) const {
         for (const auto& [start, end] : ranges_) visit(GuestAddress{start}, GuestAddress{end});
@@ -64,7 +64,7 @@ class PageRanges {
     std::map<std::uint64_t, std::uint64_t> ranges_;  // start to end, disjoint
 };
 
-// What a sample's pages are used for.
+// How long a sample's pages stay, and when they are dirty.
 enum class PageUse : std::uint8_t {
     once,     // by this sample alone: they are dropped at its end
     tracked,  // a page is dirty only from its first write on; see GuestMemory::next_interval()
@@ -87,65 +87,67 @@ class GuestMemory final : public GuestSpace {
     // Begins a sample over a snapshot. Chooses the delta; unsupported if no distance is free.
     // `source` must outlive the sample.
     Result<void> begin(MemoryMap map, PageSource& source, PageUse use = PageUse::once);
-    // Before the guest runs, with PageUse::again: reads at once the pages that the last runs have
-    // touched. That takes a fraction of what a first touch does for each of them. Where the source
-    // is_over(), the guest must not run. A repeated run leaves the choice of these pages as it is.
+    // Reads the pages that recent runs touched, at a fraction of the cost of first touches. To be
+    // called before the guest runs, with PageUse::again. If the source is_over() afterwards, the
+    // guest must not run. A repeated run does not change the choice of these pages.
     enum class Run : std::uint8_t { once, repeated };
     void read_ahead(Run run = Run::once);
-    // Pages that this sample touches later are not read ahead for that.
+    // What this sample touches from now on does not decide which pages are read ahead.
     void stop_learning() { learns_ = false; }
-    // Ends the sample. Pages are dropped, or stay for the next one. Whatever the guest may have
-    // written to is read anew then; code that is mapped from a file, and cannot be written to, is
-    // taken to be the same where the mappings are.
+    // Ends the sample. Pages are dropped, or with PageUse::again stay for the next one, which
+    // rereads whatever the guest may have written to. Code that is mapped from a file and not
+    // writable is taken to be unchanged where the mappings are.
     void end_sample();
-    // How far the stack may grow: RLIMIT_STACK. Holds until the next one is set.
+    // How far the stack may grow: RLIMIT_STACK, in bytes. Holds until it is set again.
     void set_stack_limit(std::uint64_t bytes) { stack_limit_bytes_ = bytes; }
-    // The source has become what this memory is, and goes on from there: pages stay. If they were
-    // compared(), those that were written to a while ago are clean again.
+    // Says that the source now has the contents of this memory, and goes on from there. Pages stay.
+    // After compared(), pages that were written to a while ago are clean again.
     void next_interval();
-    // All dirty pages were compared with the source, which shows the end of this interval.
+    // Says that all dirty pages were compared with the source, which shows the end of this
+    // interval.
     void compared() { compared_ = true; }
-    // The mappings of the source have changed: drops the pages that they show differently. May
-    // change the delta. False: there is no room; then only begin() may follow.
+    // Takes over changed mappings of the source and drops the pages that they show differently. May
+    // change the delta. False if there is no room; then only begin() may follow.
     bool change_layout(MemoryMap map);
-    // The source has changed in these ranges. Of pages that are dirty and lie in them in part, the
-    // rest is compared first: see replaced_differences().
+    // Says that the source has changed in these ranges. Where a range covers only part of a dirty
+    // page, the rest of the page is compared first: see replaced_differences().
     void refresh(std::span<const MemoryRange> changed);
-    // What refresh() found since the last interval that was compared: the first byte of each page
-    // that differs.
+    // Differences that refresh() found since the last compared interval: the first byte of each
+    // page that differs.
     const std::vector<MemoryDifference>& replaced_differences() const {
         return replaced_differences_;
     }
-    // The source may have changed wherever it can be written to.
+    // Says that the source may have changed wherever it can be written to.
     void refresh_writable();
-    // Drops every page, also those written.
+    // Drops every page, also those written to, and the mappings.
     void end();
     // Drops every page; they are fetched anew from the source, which has taken over all writes.
     void drop_pages();
 
-    // Changes where mappings do: with begin(), change_layout(), map().
+    // Added to a guest address, gives its address here. begin(), change_layout() and map() may
+    // change it.
     std::uint64_t delta() const { return delta_; }
     std::byte* host(GuestAddress a) const { return reinterpret_cast<std::byte*>(a.value + delta_); }
 
     // What a memory fault at a guest address means.
     enum class Fault { resolved, code_write, guest, unreadable };
-    // Resolves a first touch. `code_write`: the page holds translated code and the guest may write
-    // to it: see allow_code_write(). `guest`: the guest itself must not do that.
-    // `unreadable`: it may, but the source has no such page. Behind the end of a mapped file there
-    // is none natively either.
+    // Resolves a first touch. `code_write`: the guest may write to the page, but it holds
+    // translated code: see allow_code_write(). `guest`: the guest itself must not do that.
+    // `unreadable`: the guest may access the mapping, but the source has no such page; behind the
+    // end of a mapped file there is none natively either.
     Fault on_fault(GuestAddress address, bool is_write);
 
     // Makes bytes at `address` readable and returns them, up to the end of their page; empty if the
     // guest cannot read there.
     std::span<const std::byte> readable_bytes(GuestAddress address);
-    // The same of memory that may be executed; empty for other memory.
+    // As readable_bytes(), but empty for memory that may not be executed.
     std::span<const std::byte> executable_bytes(GuestAddress address);
-    // Mapped in this sample: not what the source shows.
+    // Whether the address was mapped in this sample, so that the source does not show it.
     bool is_fresh(GuestAddress address) const { return fresh_.contains(address); }
-    // Puts bytes of the snapshot where they are, in one page: for a source that shows less than
-    // there is. False if the guest has no such page.
+    // Copies bytes of the snapshot to their place within one page, for a source that does not show
+    // them. False if the guest has no such page.
     bool fill(GuestAddress from, std::span<const std::byte> bytes);
-    // The guest may not write to this page any more without a Fault::code_write.
+    // From now on, a write of the guest to this page is a Fault::code_write.
     void watch_code_page(GuestAddress page);
     // Undoes watch_code_page().
     void allow_code_write(GuestAddress page);
@@ -154,7 +156,7 @@ class GuestMemory final : public GuestSpace {
     void for_each_dirty_page(
         const std::function<void(GuestAddress, std::span<const std::byte>)>& visit) const;
     const MemoryMap& layout() const { return map_; }
-    // Whether the mapping list was changed in this sample.
+    // Whether the mappings were changed in this sample.
     bool layout_changed() const { return layout_changed_; }
 
     const GuestMemoryCounters& counters() const { return counters_; }
@@ -165,11 +167,11 @@ class GuestMemory final : public GuestSpace {
     const Mapping* find_at_or_after(GuestAddress address) const override {
         return map_.find_at_or_after(address);
     }
-    // Below the stack, with a free page on each side; rather where it fits at this delta. Nothing
-    // if there is no such gap.
+    // A gap below the stack with a free page on each side, preferably one that fits at the present
+    // delta; nothing if there is none.
     std::optional<GuestAddress> find_free(std::uint64_t size_bytes) const override;
-    // May change the delta. False: the range is invalid, or there is no room for it; then pages may
-    // be lost.
+    // May change the delta. False if the range is invalid, or if there is no room; in the latter
+    // case pages may be lost.
     bool map(const Mapping& mapping) override;
     bool unmap(GuestAddress start, std::uint64_t size_bytes) override;
     bool protect(GuestAddress start, std::uint64_t size_bytes, Protection protection) override;
@@ -180,20 +182,21 @@ class GuestMemory final : public GuestSpace {
     static constexpr std::uint64_t chunk_pages = 16;
     static constexpr std::uint64_t chunk_bytes = chunk_pages * page_bytes;
 
-    // One bit a page of the chunk.
+    // One bit for each page of the chunk.
     struct Chunk {
         std::uint16_t resident = 0;
         std::uint16_t dirty = 0;    // was mapped writable here at some time
         std::uint16_t watched = 0;  // see watch_code_page()
-        // In place with what they had in an earlier sample, and not resident. Of these, the hot
-        // ones are read before the guest runs, and can be written to here; no other can be reached.
+        // Kept pages are in place with their contents of an earlier sample, and not resident. The
+        // hot ones are read before the guest runs and are writable here; the others are not
+        // accessible.
         std::uint16_t kept = 0;
         std::uint16_t hot = 0;
-        std::uint16_t touched = 0;   // in this run, for the first time
-        std::uint16_t again = 0;     // of these, what was in place from an earlier run
+        std::uint16_t touched = 0;   // first touched in this run
+        std::uint16_t again = 0;     // touched pages that were in place from an earlier run
         std::uint16_t on_trial = 0;  // not read ahead, to see whether it is touched again
-        // Where writes are tracked, counted in comparisons: how long dirty pages stay so, since
-        // when they are, and when they became clean.
+        // With PageUse::tracked, in comparisons: how long dirty pages stay dirty, since when they
+        // are dirty, and when they became clean.
         std::uint16_t patience = 1;
         std::uint64_t dirty_since = 0;
         std::uint64_t clean_since = 0;
@@ -245,22 +248,22 @@ class GuestMemory final : public GuestSpace {
     std::uint64_t delta_ = 0;
     std::uint64_t stack_limit_bytes_ = usual_stack_limit_bytes;
     std::unordered_map<std::uint64_t, Chunk> chunks_;  // by address / chunk_bytes
-    PageRanges fresh_;  // mapped in this sample: zero when first touched, not in the snapshot
-    // Pages with code of files that are mapped elsewhere, too, and may be written to there.
+    PageRanges fresh_;  // mapped in this sample: zero when first touched
+    // Pages with code of files that are also mapped elsewhere, where they may be writable.
     std::set<GuestAddress> aliased_code_;
     GuestMemoryCounters counters_;
     bool layout_changed_ = false;
     PageUse use_ = PageUse::once;
-    bool has_run_ = false;    // in this sample, with PageUse::again, and for the first time
-    bool learns_ = true;      // what this sample touches
-    bool keeps_ = false;      // between two samples: pages are kept
+    bool has_run_ = false;    // with PageUse::again: the sample has a run that is not repeated
+    bool learns_ = true;      // touches of this sample count for read_ahead()
+    bool keeps_ = false;      // between two samples whose pages are kept
     std::uint64_t runs_ = 0;  // with PageUse::again
-    // Pages that were touched in one run and not read ahead in the next one, and how many of them
-    // were touched again, in all runs so far, the last ones more than others. At first programs are
-    // taken to come back to their pages.
+    // How many pages were touched in one run and not read ahead in the next one, and how many of
+    // them were touched again. Both are over all runs, with more weight on recent ones. The initial
+    // values suppose that programs return to their pages.
     std::uint64_t trials_ = 4, returns_ = 4;
     std::uint64_t comparisons_ = 0;
-    bool compared_ = false;  // in this interval
+    bool compared_ = false;  // whether compared() was called in this interval
     std::vector<MemoryDifference> replaced_differences_;
 };
 

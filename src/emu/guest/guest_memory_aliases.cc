@@ -1,4 +1,4 @@
-// Files that are mapped more than once, shared: what is written at one place is there at the
+// Files that are mapped shared more than once: what is written through one mapping shows in the
 // others.
 #include <sys/mman.h>
 
@@ -14,14 +14,14 @@ bool show_the_same_file(const Mapping& a, const Mapping& b) {
     return a.shared && b.shared && a.is_file() && a.inode == b.inode && a.device == b.device;
 }
 
-// Where `mapping` shows what is at `offset` of its file; nothing if it does not.
+// The address at which `mapping` shows `offset` of its file; nothing if it does not show it.
 std::optional<GuestAddress> place_of(std::uint64_t offset, const Mapping& mapping) {
     const auto inside = offset - mapping.file_offset;
     if (offset < mapping.file_offset || inside >= mapping.size_bytes()) return std::nullopt;
     return mapping.start + inside;
 }
 
-// Makes the same memory appear at a second address. False if something lies there.
+// Makes the same memory appear at a second address. False if that is not free.
 bool show_again(std::byte* memory, std::byte* at) {
     const void* reserved =
         mmap(at, page_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
@@ -56,7 +56,7 @@ bool GuestMemory::for_each_alias(GuestAddress page,
     return found;
 }
 
-// A page that is here at another address is the same memory.
+// If the page is in place at another address, the same memory is shown.
 bool GuestMemory::place_alias(const Mapping& mapping, GuestAddress page) {
     std::optional<GuestAddress> resident;
     bool has_code = false;

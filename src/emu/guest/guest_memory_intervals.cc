@@ -1,5 +1,5 @@
 // How guest memory is kept from one interval to the next: which pages a run has written to, and
-// which of them still are what the source shows.
+// which of them still equal the source's.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -13,14 +13,14 @@
 namespace shadowprof {
 namespace {
 
-// A page that is written to again and again costs a fault each time that it was made clean, and a
-// comparison for each interval that it stays dirty.
+// A page that is written to often costs a fault each time after it was made clean, and a comparison
+// for each interval that it stays dirty.
 constexpr std::uint16_t longest_patience = 64;
-// What is larger is fetched anew when it is touched.
+// Larger ranges are dropped, and fetched again when touched.
 constexpr std::uint64_t most_reread_bytes = 64 * page_bytes;
 constexpr std::size_t most_replaced_differences = 16;
 
-// Whether two mappings show the same bytes in the same way where both are.
+// Whether two mappings show the same bytes in the same way where they overlap.
 bool show_alike(const Mapping& a, const Mapping& b) {
     const bool same_rights = a.readable == b.readable && a.writable == b.writable &&
                              a.executable == b.executable && a.shared == b.shared;
@@ -30,7 +30,7 @@ bool show_alike(const Mapping& a, const Mapping& b) {
     return same_rights && same_place;
 }
 
-// Calls visit(start, end) for each part of `m` that `map` does not show as `m` does.
+// Calls visit(start, end) for each part of `m` that `map` shows differently or not at all.
 template <typename Visit>
 void for_each_changed_part(const Mapping& m, const MemoryMap& map, Visit visit) {
     for (auto at = m.start; at < m.end;) {
@@ -101,7 +101,7 @@ void GuestMemory::refresh(std::span<const MemoryRange> changed) {
         const auto first_page = range.start.page();
         const auto last_page = (range.end - 1).page();
         if (range.end - range.start <= most_reread_bytes) {
-            // The page behind the last one may be page 0.
+            // Compares distances, as the address behind the last page may wrap to 0.
             for (std::uint64_t at = 0; at <= last_page - first_page; at += page_bytes)
                 reread(first_page + at, changed);
             continue;
@@ -127,13 +127,13 @@ void GuestMemory::reread(GuestAddress page, std::span<const MemoryRange> changed
     allow_code_write(page);
     if (!make_dirty(*chunk, page)) return drop_range(page, page + page_bytes);
     if (std::memcmp(host(page), native.data(), page_bytes) == 0) return;
-    // Code in memory that cannot be written to here is not watched.
+    // Executable memory that is not writable here is not watched.
     const auto* mapping = map_.find(page);
     if (mapping && mapping->executable) tell_of_change(page);
     std::memcpy(host(page), native.data(), page_bytes);
 }
 
-// What lies outside of the ranges that have changed.
+// Records the first difference outside of the changed ranges.
 void GuestMemory::compare_rest(GuestAddress page, std::span<const MemoryRange> changed,
                                std::span<const std::byte> native) {
     const auto emulated = std::span<const std::byte>(host(page), page_bytes);

@@ -1,5 +1,5 @@
-// How pages stay in place from one sample to the next one of the same program. To place a page
-// takes several times as long as to read it, and a program comes back to most of its pages.
+// How pages stay in place from one sample of a program to the next. To place a page takes several
+// times as long as to read it, and a program comes back to most of its pages.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -10,20 +10,20 @@
 namespace shadowprof {
 namespace {
 
-// So many are read before the guest runs: what that takes is a good part of a short stop.
+// How many are read before the guest runs; more would be a large part of a short stop.
 constexpr std::size_t most_hot_pages = 192;
 constexpr std::size_t most_kept_pages = 2048;
-// Nobody sees whether a page that was read ahead is touched. In turns, one in so many has to be
-// touched again to be read ahead further.
+// Touches of pages that were read ahead are not seen. So each page in turn, one in this many per
+// run, is not read ahead unless it was touched again.
 constexpr std::uint64_t runs_between_trials = 8;
 // One in four of the pages that a run touches first is on trial: the next run does not read it
-// ahead. Fewer than a quarter of these may be touched again, as in large tables that are read at
-// random. Then a page is read ahead only when a run touches it that has found it in place.
+// ahead. If fewer than a quarter of the pages on trial are touched again, as in large tables that
+// are read at random, a page is read ahead only after a run has touched it and found it in place.
 constexpr std::uint64_t least_returns = 4;
-constexpr std::uint64_t most_trials = 256;  // after which they count half
+constexpr std::uint64_t most_trials = 256;  // both counts are halved beyond this
 
-// One page in four, without a pattern (Fibonacci hashing: Knuth, The Art of Computer Programming,
-// volume 3, 6.4).
+// Selects one page in four without a pattern (Fibonacci hashing: Knuth, The Art of Computer
+// Programming, volume 3, 6.4).
 bool may_be_on_trial(GuestAddress page) {
     return page.value / page_bytes * 0x9e3779b97f4a7c15 >> 62 == 0;
 }
@@ -80,7 +80,7 @@ void GuestMemory::read_ahead(GuestAddress chunk_start, Chunk& chunk) {
         });
 }
 
-// Pages that could not be read: nobody is to see what they have.
+// Unmaps pages that could not be read, so that nobody sees their old contents.
 void GuestMemory::give_back(GuestAddress first, std::uint64_t pages) {
     munmap(host(first), pages * page_bytes);
     auto& chunk = *chunk_of(first);
@@ -105,7 +105,7 @@ void GuestMemory::keep_pages() {
     runs_ += has_run_;
 }
 
-// A run that touched nothing had no time to.
+// A run that touched nothing does not count: it had no time to.
 void GuestMemory::count_trials() {
     std::uint64_t trials = 0, returns = 0, touched = 0;
     const auto count = [](int bits) {
@@ -178,7 +178,7 @@ void GuestMemory::keep_pages(GuestAddress chunk_start, Chunk& chunk, std::size_t
     chunk = now;
 }
 
-// The hot pages stay.
+// Drops pages that are not hot, beyond most_kept_pages.
 void GuestMemory::keep_within_limit() {
     std::size_t pages = 0;
     for (const auto& [number, chunk] : chunks_)

@@ -16,8 +16,8 @@ GuestAddress page(std::uint64_t number) {
     return first_page + number * page_bytes;
 }
 
-// Every byte is the source's version, but for pages that have another one.
-// Pages 1, 6, 9 and 14 of these are on trial in the sample behind the one that touches them first.
+// Every byte is the source's version, except in pages that have a version of their own. Pages 1, 6,
+// 9 and 14 are on trial in the sample after the one that first touches them.
 class NumberedPages final : public PageSource {
   public:
     bool read_pages(GuestAddress from, std::span<std::byte> to) override {
@@ -54,7 +54,7 @@ Mapping file_code(std::uint64_t first, std::uint64_t pages, std::uint64_t inode 
     return m;
 }
 
-// A memory that goes from sample to sample.
+// A memory that is used for one sample after another.
 struct Samples {
     NumberedPages source;
     std::vector<GuestAddress> changed;
@@ -69,7 +69,7 @@ struct Samples {
         ++source.version;
         begin(std::move(mappings), runs);
     }
-    // As the guest does it.
+    // Touches a page as the guest would, and returns its first byte.
     unsigned touch(std::uint64_t number) {
         REQUIRE(!memory.readable_bytes(page(number)).empty());
         return std::to_integer<unsigned>(*memory.host(page(number)));
@@ -101,7 +101,8 @@ TEST_CASE("a page that was touched is there in the next sample, as the program h
         s.next(mappings);
         CHECK(s.reread() == 1);
         CHECK(std::to_integer<unsigned>(*s.memory.host(page(5))) == 2);
-        CHECK(s.memory.on_fault(page(5), true) == GuestMemory::Fault::guest);  // it is no first one
+        CHECK(s.memory.on_fault(page(5), true) == GuestMemory::Fault::guest);  // it is not a first
+                                                                               // touch
         CHECK(s.placed() == placed);
     }
 }
@@ -110,7 +111,7 @@ TEST_CASE("what came along with a page and was not touched is out of reach until
     Samples s;
     s.begin({data(0, 64)});
     CHECK(s.touch(5) == 1);
-    CHECK(s.touch(9) == 1);  // the second one of 16 brings a neighbour
+    CHECK(s.touch(9) == 1);  // the second touch of 16 pages brings a neighbour
     CHECK(!faults_at(s.memory.host(page(8))));
     s.next({data(0, 64)});
     CHECK(faults_at(s.memory.host(page(8))));
@@ -134,7 +135,7 @@ TEST_CASE("each first touch in 16 pages brings twice as many of them as the last
         CHECK(s.placed() - placed == pages);
         placed = s.placed();
     }
-    s.touch(16);  // others
+    s.touch(16);  // in the next 16 pages
     CHECK(s.placed() - placed == 1);
 }
 
@@ -149,7 +150,7 @@ TEST_CASE("what is touched when nothing is learnt any more is in place, and not 
     CHECK(!faults_at(s.memory.host(page(5))));
     CHECK(faults_at(s.memory.host(page(37))));
     const auto placed = s.placed();
-    s.touch(37);  // learnt again
+    s.touch(37);  // is learnt again
     CHECK(s.placed() == placed);
     s.next({data(0, 64)});
     CHECK(!faults_at(s.memory.host(page(37))));
@@ -188,7 +189,7 @@ TEST_CASE("where hardly any page is touched again, only those are read ahead tha
         touch_fresh();
         s.next(mappings);
     }
-    for (int i = 0; i < 12; ++i) s.next(mappings);  // those of the first runs have had their turns
+    for (int i = 0; i < 12; ++i) s.next(mappings);  // pages of the first runs have had their turns
     auto reread = s.reread();
     touch_fresh();
     s.touch(5);
@@ -307,7 +308,7 @@ TEST_CASE("a page whose time was over while it was read is out of reach in the n
         Samples s;
         s.begin({data(0, 64)});
         s.touch(was_hot ? 7 : 5);
-        if (!was_hot) s.touch(8);  // which brings page 7
+        if (!was_hot) s.touch(8);  // brings page 7
         s.next({data(0, 64)});
         s.source.over = true;
         CHECK(s.memory.readable_bytes(page(7)).empty() == !was_hot);

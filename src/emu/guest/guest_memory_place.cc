@@ -1,4 +1,4 @@
-// Where the guest's memory lies among this process's own, and where it is moved to.
+// Where the guest's memory lies among this process's own, and how it is moved.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -14,13 +14,13 @@ namespace {
 
 constexpr std::uint64_t mmap_minimum = 0x10000;
 constexpr std::uint64_t down_step = 0x0080'0000'0000;
-// Between a position-independent program and its libraries, and so most likely free here, also of
-// what sanitizers reserve.
+// Moves programs to between a position-independent program and its libraries, which is most likely
+// free here, even where sanitizers reserve memory.
 constexpr std::uint64_t usual_shift = 0x2000'0000'0000;
 // Kept free below a stack, the guest's and ours, whatever its limit is.
 constexpr std::uint64_t stack_growth_bytes = std::uint64_t{8} << 20;
 
-// False if something lies there.
+// False if `to` is not free.
 bool move_memory(std::span<std::byte> from, std::byte* to) {
     const auto bytes = from.size();
     const void* reserved =
@@ -49,7 +49,7 @@ std::optional<std::uint64_t> GuestMemory::choose_delta() const {
 }
 
 std::optional<std::uint64_t> GuestMemory::delta_downwards() const {
-    // Best below everything that is this process's own: then no address of the guest's reaches it.
+    // Preferably below everything of this process, so that no guest address reaches it.
     const auto out_of_reach = own_.mappings().empty() ? 0 : distance_below_own();
     if (out_of_reach != 0 && fits(0 - out_of_reach)) return 0 - out_of_reach;
     if (fits(0 - usual_shift)) return 0 - usual_shift;
@@ -59,7 +59,7 @@ std::optional<std::uint64_t> GuestMemory::delta_downwards() const {
     return std::nullopt;
 }
 
-// As far up as there is room.
+// The greatest distance that fits, of those that are tried.
 std::optional<std::uint64_t> GuestMemory::delta_upwards() const {
     std::uint64_t highest = 0;
     for (const auto& m : map_.mappings())
@@ -81,7 +81,7 @@ bool GuestMemory::fits(std::uint64_t delta) const {
     return std::ranges::all_of(map_.mappings(), [&](const Mapping& m) { return fits(m, delta); });
 }
 
-// Whether there is room for a mapping, and for what may grow of it, at this distance.
+// Whether there is room for a mapping and its growth at this distance.
 bool GuestMemory::fits(const Mapping& m, std::uint64_t delta) const {
     if (m.end.value > user_end) return true;
     const auto start = m.start.value + delta, end = m.end.value + delta;
@@ -93,8 +93,8 @@ bool GuestMemory::fits(const Mapping& m, std::uint64_t delta) const {
     return ours->start.value >= end + above;
 }
 
-// Chooses another delta if the mappings do not fit at this one. False: they fit at none, or the
-// pages could not be moved.
+// Chooses another delta if the mappings do not fit at the present one. False if there is none, or
+// if the pages could not be moved.
 bool GuestMemory::make_room() {
     if (fits(delta_)) return true;
     const auto delta = choose_delta();
@@ -102,7 +102,7 @@ bool GuestMemory::make_room() {
 }
 
 // Moves all resident pages to another delta, starting at the side that they move to, so that a
-// page's new place is free. False: all pages are lost.
+// page's new place is free. False if that failed and all pages are lost.
 bool GuestMemory::move_pages(std::uint64_t delta) {
     const auto distance = delta - delta_;
     const bool up = static_cast<std::int64_t>(distance) > 0;
@@ -132,7 +132,7 @@ std::optional<GuestAddress> GuestMemory::find_free(std::uint64_t size_bytes) con
     const auto& all = map_.mappings();
     const auto wanted = size_bytes + 2 * page_bytes;
     GuestAddress top{user_end};
-    std::optional<GuestAddress> elsewhere;  // at another distance
+    std::optional<GuestAddress> elsewhere;  // does not fit at the present delta
     for (auto m = all.rbegin(); m != all.rend(); ++m) {
         if (m->end.value > user_end) continue;
         const bool below_stack = top.value != user_end;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr GuestAddress base{0x5000'0000'0000};
 
-// Every byte of a page is the page's version.
+// Every byte of a page equals the page's version.
 class VersionedPages final : public PageSource {
   public:
     bool read_pages(GuestAddress from, std::span<std::byte> to) override {
@@ -135,7 +135,7 @@ TEST_CASE("a page that was only read is read anew without a comparison") {
     Tracked t;
     CHECK(first_byte(t.memory, page(0)) == 0);
     t.source.version.fill(5);
-    // Also of addresses that no program has.
+    // Addresses that no program has are accepted too.
     constexpr GuestAddress last_byte{~std::uint64_t{0}};
     t.memory.refresh(std::vector{MemoryRange{last_byte.page(), last_byte}});
     t.memory.refresh(std::vector{MemoryRange{page(0) + 100, page(0) + 200}});
@@ -168,7 +168,7 @@ TEST_CASE("no address that a guest has reaches what is the emulator's own") {
     const auto own = own_map();
     // A sanitizer reserves memory everywhere.
     if (own.mappings().front().start.value < 0x5000'0000'0000) return;
-    // Nor is there a way where guests cannot lie below.
+    // Without FSGSBASE, guests cannot lie below.
     if (host_segment_bases() == SegmentBases::by_kernel) return;
     Tracked t;
     for (const auto& m : own.mappings()) {
@@ -186,7 +186,7 @@ Mapping low_mapping(std::uint64_t start) {
     return m;
 }
 
-// Such a mapping does not fit at the present delta: all pages move.
+// Such a mapping does not fit at the present delta, so all pages move.
 TEST_CASE("memory that a guest maps below all other is there, and the other stays what it was") {
     for (const std::uint64_t start : {0x10'0000u, 0x4000'0000u}) {
         Tracked t;
@@ -213,7 +213,7 @@ TEST_CASE("memory that a program maps below all other between two intervals is t
     t.source.version.fill(3);
     CHECK(first_byte(t.memory, {0x4000'0000}) == 3);
     CHECK(first_byte(t.memory, page(1) + 5) == 99);
-    // And up again.
+    // Moves up again.
     REQUIRE(t.memory.change_layout(MemoryMap({mapping(0, 32, true)})));
     CHECK(first_byte(t.memory, page(1) + 5) == 99);
 }
@@ -245,7 +245,7 @@ TEST_CASE("what is written to a file that is mapped twice is there at both place
         write(memory, page(3));
         CHECK(first_byte(memory, page(12)) == 99);
         CHECK(first_byte(memory, page(21)) == 99);
-        // Page 2 shows the code of page 20. It is not here yet: its watch begins when it is
+        // Page 2 shows the code of page 20. It is not in place yet: its watch begins when it is
         // fetched.
         memory.watch_code_page(page(20));
         CHECK(first_byte(memory, page(2)) == 0);

@@ -22,29 +22,30 @@ struct Protection {
 
 class GuestSpace : public MemoryReader {
   public:
-    // MemoryReader's read() fails where a byte is not readable (EFAULT).
-    // Copies bytes into the guest. False if any byte is not writable (EFAULT); nothing or a prefix
-    // was then written.
+    // read() of MemoryReader fails if a byte is not readable (EFAULT).
+    //
+    // Copies bytes into the guest. False if any byte is not writable (EFAULT); then nothing or a
+    // prefix was written.
     virtual bool write(GuestAddress to, std::span<const std::byte> from) = 0;
 
-    // The mapping that contains `address`.
+    // The mapping that contains `address`, or null.
     virtual const Mapping* find(GuestAddress address) const = 0;
-    // The first mapping that ends after `address`.
+    // The first mapping that ends after `address`, or null.
     virtual const Mapping* find_at_or_after(GuestAddress address) const = 0;
     // A free, page-aligned range of `size_bytes`, where the kernel would put it (below the lowest
     // mapping of the mmap area); nothing if there is no room.
     virtual std::optional<GuestAddress> find_free(std::uint64_t size_bytes) const = 0;
 
-    // Zero-filled memory at a page-aligned range; whatever was mapped there is replaced.
-    // Look-ups then show `mapping` as it was given.
+    // Maps zero-filled memory at a page-aligned range and replaces what was mapped there. Look-ups
+    // then show `mapping` as it was given.
     virtual bool map(const Mapping& mapping) = 0;
-    // Removes mappings from a page-aligned range; holes are fine.
+    // Removes mappings from a page-aligned range, which may have holes.
     virtual bool unmap(GuestAddress start, std::uint64_t size_bytes) = 0;
     // Changes the protection of a page-aligned range. False if part of it is not mapped.
     virtual bool protect(GuestAddress start, std::uint64_t size_bytes, Protection protection) = 0;
 };
 
-// Typed access on top, as read_value() of MemoryReader.
+// Writes a typed value, as read_value() of MemoryReader reads one.
 template <typename T>
 bool guest_store(GuestSpace& space, GuestAddress to, const T& value) {
     return space.write(to, std::as_bytes(std::span(&value, 1)));

@@ -5,7 +5,7 @@
 namespace shadowprof {
 namespace {
 
-// Times any number of processors, it still fits 64 bits.
+// Fits 64 bits when multiplied by any number of processors.
 constexpr std::uint64_t longest = std::uint64_t{1} << 50;
 constexpr std::uint64_t shortest_mean_turn = 1000;
 
@@ -53,7 +53,7 @@ void GuestThreads::begin(const Run& run) {
     for (auto& thread : threads_) thread.progress = 0;
 }
 
-// The current one did so until the call that stopped it.
+// Includes the current thread if its last call stopped it: it ran until then.
 std::uint64_t GuestThreads::parallel() const {
     if (lead_ == Lead::first && current_ == 0) return 1;
     const bool stopped = !threads_.empty() && threads_[current_].state != State::runs;
@@ -68,7 +68,7 @@ std::uint64_t GuestThreads::time(std::uint64_t more) const {
     return time_ / processors_ + (more == 0 || is_beside_first() ? 0 : time_of(more) / parallel());
 }
 
-// Less than a thousandth is not worth a turn.
+// Less than a thousandth of the run is not worth a turn.
 bool GuestThreads::is_time_over() const {
     return time() + duration_ / 1024 >= duration_;
 }
@@ -77,7 +77,7 @@ bool GuestThreads::is_first_due() const {
     return lead_ == Lead::first && threads_[0].state == State::runs && !others_are_due_;
 }
 
-// With Lead::first, the first one only where there is no other.
+// With Lead::first, the first thread is chosen only if no other can run.
 std::optional<GuestThreads::Index> GuestThreads::least_far() const {
     const auto is_last_choice = [&](Index index) {
         return (yielded_ && index == current_) || (lead_ == Lead::first && index == 0);
@@ -102,7 +102,7 @@ bool GuestThreads::next() {
     current_ = *best;
     others_are_due_ = current_ == 0;
     const auto mean = is_beside_first() ? mean_turn_ / turns_of_others : mean_turn_;
-    // Half to one and a half times that, so that threads do not fall in step.
+    // Half to one and a half times the mean, so that threads do not fall in step.
     turn_left_ = mean / 2 + random_() % (mean + 1);
     return true;
 }
@@ -129,7 +129,7 @@ std::uint64_t GuestThreads::turn_left() const {
 
 bool GuestThreads::is_turn_over() const {
     if (threads_[current_].state != State::runs || is_time_over()) return true;
-    // What is left must be worth an entry.
+    // A short rest of a turn is not worth another entry into translated code.
     return has_others() && turn_left_ < mean_turn_ / 64;
 }
 

@@ -1,6 +1,7 @@
 // The threads of a guest: sets of registers over one memory, of which one executes at a time. Turns
-// are given such that all execute for equally long, and time passes as if they shared a number of
-// processors; or a run is the first thread's, and the others are there so that it comes further.
+// are chosen so that all threads execute for equally long, and time passes as if they shared a
+// number of processors. Alternatively a run belongs to the first thread, and the others only help
+// it to come further.
 #pragma once
 
 #include <cstddef>
@@ -16,10 +17,10 @@ namespace shadowprof {
 
 class GuestThreads {
   public:
-    using Index = std::uint32_t;  // in the order in which they were added
+    using Index = std::uint32_t;  // index in the order of addition
     static constexpr std::size_t max_threads = 1024;
 
-    // How long a thread takes for an instruction, in 1024ths of what is usual. Time is counted in
+    // How long a thread takes for an instruction, in 1024ths of the usual time. Time is counted in
     // usual instructions.
     using Pace = std::uint32_t;
     static constexpr Pace usual_pace = 1024;
@@ -29,46 +30,48 @@ class GuestThreads {
     // A guest of one thread.
     explicit GuestThreads(const CpuState& cpu, Pace pace = usual_pace) { add(cpu, true, pace); }
 
-    // A thread that runs, from where the current one has come to, or that waits for wake(). Nothing
-    // if there are max_threads. The registers of others stay where they are.
+    // Adds a thread that runs, with the current thread's progress, or that waits for wake().
+    // Nothing if there are max_threads already. References to the registers of other threads stay
+    // valid.
     std::optional<Index> add(const CpuState& cpu, bool runs, Pace pace);
-    // One that is born of the current thread, and is as fast.
+    // Adds a child of the current thread, with the same pace.
     std::optional<Index> add(const CpuState& cpu, bool runs) {
         return add(cpu, runs, threads_.empty() ? usual_pace : threads_[current_].pace);
     }
 
     std::size_t size() const { return threads_.size(); }
-    // Whose turn it is. There must be a thread.
+    // The thread whose turn it is. There must be a thread.
     Index current() const { return current_; }
     CpuState& cpu() { return threads_[current_].cpu; }
     CpuState& cpu(Index index) { return threads_[index].cpu; }
     bool waits(Index index) const { return threads_[index].state == State::waits; }
     bool has_others() const { return running_ > (threads_[current_].state == State::runs); }
 
-    // For system calls. The current thread's turn ends behind the call, ...
+    // For system calls: ends the current thread's turn behind the call.
     void yield() {
         turn_left_ = 0;
         yielded_ = true;
     }
-    // ... it executes nothing more before somebody calls wake() for it, ...
+    // The current thread executes nothing more until wake() is called for it.
     void wait() { set_state(current_, State::waits); }
-    // ... or never again. `why`: SampleEnd::exit, or why it comes no further.
+    // The current thread executes nothing more. `why` is SampleEnd::exit, or the reason why it
+    // cannot go on.
     void stop(SampleEnd why);
-    // A thread that waits goes on, with this result of its system call.
+    // Lets a waiting thread go on, with this result of its system call.
     void wake(Index index, std::int64_t result);
 
-    // Registers of another thread's code are in no cache and their trace in no order: shorter turns
-    // cost time, longer ones make locks look contended that are not.
+    // Each turn starts with cold caches for the thread's code and its trace. Shorter turns cost
+    // time, longer ones make locks look contended that are not.
     static constexpr std::uint64_t mean_turn_instructions = 50'000;
 
-    // Whose run it is.
+    // Which threads a run belongs to.
     enum class Lead : std::uint8_t { all, first };
 
     struct Run {
-        // As long as one processor takes for so many usual instructions; with Lead::first, for so
-        // many of the first thread. While that executes, its time alone passes, and when it stops,
-        // the run is over. It has every other turn, and the longer ones; the others have all of
-        // them while it waits.
+        // The time that one processor takes for so many usual instructions; with Lead::first, for
+        // so many of the first thread. While the first thread executes, only its time passes, and
+        // when it stops, the run is over. It has every second turn, and the longer ones; while it
+        // waits, the others have all turns.
         std::uint64_t instructions = 0;
         unsigned processors = 1;
         std::uint64_t seed = 0;
@@ -76,33 +79,35 @@ class GuestThreads {
         std::uint64_t mean_turn = mean_turn_instructions;
     };
 
-    // For the emulator.
+    // Called by the emulator only.
     void begin(const Run& run);
-    // Begins the turn of the first thread, if it leads and is due, or else of the one that has come
-    // least far, but for one that yields. False if none can go on: end() says why.
+    // Begins the turn of the first thread if it leads and is due, else of the thread with the least
+    // progress; a thread that yielded comes last. False if no thread can go on: end() says why.
     bool next();
-    // The current thread has executed so many.
+    // Notes that the current thread has executed so many instructions.
     void ran(std::uint64_t instructions);
-    // How many it may execute until others are due, or the run's end is.
+    // How many instructions the current thread may execute until other threads are due or the run
+    // ends.
     std::uint64_t turn_left() const;
     bool is_turn_over() const;
-    // The run's time so far, in usual instructions of one processor; with `more` instructions of
-    // the current thread.
+    // The run's time so far, in usual instructions of one processor, as if the current thread had
+    // executed `more` instructions.
     std::uint64_t time(std::uint64_t more = 0) const;
     bool is_time_over() const;
-    // Why none can go on: SampleEnd::size if the time is over.
+    // Why no thread can go on: SampleEnd::size if the time is over.
     SampleEnd end() const;
-    // The work of the threads that the run belongs to: of all, or of the first.
+    // The work of the threads that the run belongs to: all of them, or the first.
     struct Done {
         std::uint64_t instructions = 0;
-        std::uint64_t time = 0;  // in usual instructions, of all of them together
+        std::uint64_t time = 0;  // in usual instructions, summed over the threads
     };
     const Done& of_lead() const { return of_lead_; }
 
   private:
-    // The work of the other threads does not count, so their turns are short. They need some: the
-    // first thread may wait for one of them without a system call, as for a spin lock.
-    static constexpr std::uint64_t turns_of_others = 4;  // so many are as long as one of the first
+    // The work of the other threads does not count, so their turns are shorter, by this factor.
+    // They need turns: the first thread may wait for one of them without a system call, as for a
+    // spin lock.
+    static constexpr std::uint64_t turns_of_others = 4;
 
     enum class State : std::uint8_t { runs, waits, stopped };
     struct Thread {
@@ -115,27 +120,27 @@ class GuestThreads {
     void set_state(Index index, State state);
     // How many threads execute at the same time.
     std::uint64_t parallel() const;
-    // Whether the time of another thread's turn is that of the first one.
+    // Whether the current thread executes during the first one's time, which counts already.
     bool is_beside_first() const;
     bool is_first_due() const;
     std::optional<Index> least_far() const;
-    // In usual instructions, of the current thread.
+    // Time of the current thread, in usual instructions.
     std::uint64_t time_of(std::uint64_t instructions) const {
         return instructions * threads_[current_].pace / usual_pace;
     }
 
-    std::deque<Thread> threads_;  // which do not move when one is added
+    std::deque<Thread> threads_;  // a deque, as threads must not move when one is added
     Index current_ = 0;
     std::size_t running_ = 0;
     std::uint64_t processors_ = 1;
-    std::uint64_t duration_ = 0;   // usual instructions of one processor
-    std::uint64_t time_ = 0;       // the same, times `processors_`: that is exact
+    std::uint64_t duration_ = 0;   // in usual instructions of one processor
+    std::uint64_t time_ = 0;       // in the same unit times `processors_`, so that it is exact
     std::uint64_t turn_left_ = 0;  // in usual instructions
     std::uint64_t mean_turn_ = mean_turn_instructions;
     Lead lead_ = Lead::all;
     bool others_are_due_ = false;  // with Lead::first
     Done of_lead_;
-    bool yielded_ = false;  // the current one does
+    bool yielded_ = false;  // whether the current thread yielded
     std::optional<SampleEnd> last_stop_;
     std::minstd_rand random_;
 };

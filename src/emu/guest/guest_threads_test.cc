@@ -23,7 +23,7 @@ GuestThreads some_threads(std::size_t count) {
     return threads;
 }
 
-// Runs turns of up to `most` instructions until nobody goes on; what each thread executed.
+// Runs turns of up to `most` instructions until no thread goes on. Returns how many each executed.
 std::map<Index, std::uint64_t> run(GuestThreads& threads, std::uint64_t most) {
     std::map<Index, std::uint64_t> executed;
     while (threads.next()) {
@@ -132,7 +132,7 @@ TEST_CASE("a run of the first thread is as long as that takes") {
     CHECK(executed.at(0) > 990'000);
     CHECK(executed.at(0) <= 1'000'000);
     CHECK(threads.of_lead().instructions == executed.at(0));
-    // The others come further by a quarter of that, together.
+    // The other threads together execute a quarter as much.
     const auto others = executed.at(1) + executed.at(2);
     CHECK(others > 200'000);
     CHECK(others < 300'000);
@@ -217,7 +217,7 @@ TEST_CASE("an emulator runs threads in turns over one memory, their traces apart
     }
     PartsSink sink;
     const auto result = guest.run(threads, sink);
-    // The first to return faults there.
+    // A thread that returns faults there, which ends the run.
     REQUIRE(TestGuest::returned(result));
     CHECK(sink.words_of.size() == 3);
     CHECK(sink.order.size() > 6);

@@ -1,4 +1,4 @@
-// Sets of the pages of a chunk of 16, as bits.
+// Sets of pages within a chunk of 16 pages, as bits.
 #pragma once
 
 #include <bit>

@@ -5,11 +5,12 @@
 namespace shadowprof {
 namespace {
 
-// Room is made for so many pages more than the last run has read, and for so many at a time.
+// make_room() makes room for so many pages more than the last run has read, and for so many at a
+// time.
 constexpr std::size_t spare_pages = 64;
 constexpr std::size_t most_new_pages = 256;
 
-// Once, as the other process may change it.
+// Reads the value once, as the other process may change it.
 std::uint64_t load_shared(const std::uint64_t& shared) {
     return __atomic_load_n(&shared, __ATOMIC_ACQUIRE);
 }

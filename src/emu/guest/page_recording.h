@@ -1,5 +1,5 @@
-// The pages that a run has read of its snapshot. They are enough to repeat the run when the
-// snapshot has gone on, and its supervisor sees from them what has changed since.
+// The pages that a run has read from its snapshot. They suffice to repeat the run when the snapshot
+// is gone, and from them the runner sees what has changed since.
 #pragma once
 
 #include <array>
@@ -16,28 +16,27 @@
 
 namespace shadowprof {
 
-// Lies in the memory that a worker shares with its supervisor, to whom all of it is hostile.
+// Lies in memory that a worker shares with its runner, to which all of it is hostile.
 struct RecordedPages {
     static constexpr std::size_t most_pages = 1024;
 
-    // The number of the recording, if the run has read no other pages.
+    // The number of the recording if it has every page that the run read until close(), else 0.
     std::uint64_t whole = 0;
     std::uint64_t count = 0;
     std::array<GuestAddress, most_pages> addresses;
     alignas(page_bytes) std::array<std::array<std::byte, page_bytes>, most_pages> contents;
 };
 
-// Knows which pages were recorded when it was made. Their contents are read only when somebody
-// asks.
+// An index of the pages that were recorded when it was made. Contents are read only on request.
 class RecordedPagesView {
   public:
-    // `pages` must outlive it.
+    // `pages` must outlive the view.
     explicit RecordedPagesView(const RecordedPages& pages);
-    // Nothing: that is not the recording, or it is not whole.
+    // Nothing if `pages` holds another recording, or one that is not whole.
     static std::optional<RecordedPagesView> of(const RecordedPages& pages, std::uint64_t number);
 
     bool has(GuestAddress page) const { return places_.contains(page); }
-    // False: the page is not there.
+    // False if the page was not recorded.
     bool read(GuestAddress page, std::span<std::byte, page_bytes> to) const;
 
   private:
@@ -45,19 +44,19 @@ class RecordedPagesView {
     std::map<GuestAddress, std::size_t> places_;
 };
 
-// The worker's end. Nothing is recorded but to memory that was touched before: in a stop of the
-// program, the first touch of a page would be dear.
+// The worker's end. Only memory that was touched before is recorded to, as first touches would
+// lengthen a stop of the target.
 class PageRecording {
   public:
-    // `pages` must outlive it.
+    // `pages` must outlive the recording.
     explicit PageRecording(RecordedPages& pages) : pages_(pages) {}
 
-    // A run begins, of which all is recorded that there is room for. `number` is not 0.
+    // Begins a run. Its pages are recorded as far as there is room. `number` is not 0.
     void begin(std::uint64_t number);
     void add(GuestAddress from, std::span<const std::byte> bytes);
-    // The recording ends: later reads are not in it.
+    // Ends the recording: later reads are not in it.
     void close() { is_open_ = false; }
-    // When no program waits: makes room for more than the last run has read.
+    // Makes room for more pages than the last run has read. To be called when no process waits.
     void make_room();
     const RecordedPages& pages() const { return pages_; }
 
@@ -65,13 +64,13 @@ class PageRecording {
     RecordedPages& pages_;
     bool is_open_ = false;
     std::size_t room_ = 0;    // in pages
-    std::size_t wanted_ = 0;  // by the run
+    std::size_t wanted_ = 0;  // pages that the run has read
 };
 
 // A snapshot whose pages are recorded as they are read.
 class RecordingSource final : public PageSource {
   public:
-    // `recording` must outlive it.
+    // `recording` must outlive the source.
     RecordingSource(std::unique_ptr<PageSource> source, PageRecording& recording)
         : source_(std::move(source)), recording_(recording) {}
 
@@ -87,10 +86,10 @@ class RecordingSource final : public PageSource {
     PageRecording& recording_;
 };
 
-// A snapshot as the last run saw it.
+// A snapshot as the last run saw it. Only recorded pages can be read.
 class RecordedSource final : public PageSource {
   public:
-    // `pages` must outlive it.
+    // `pages` must outlive the source.
     explicit RecordedSource(const RecordedPages& pages) : pages_(pages) {}
 
     bool read_pages(GuestAddress from, std::span<std::byte> to) override;

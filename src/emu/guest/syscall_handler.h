@@ -18,21 +18,21 @@ class SyscallHandler {
   public:
     virtual ~SyscallHandler() = default;
 
-    // The current thread executed `syscall`: number and arguments are in threads.cpu() as the
-    // kernel would find them; its rip is already behind the instruction and rcx and r11 are already
-    // clobbered as the instruction does. Emulates the call: sets rax (and memory), changes which
-    // threads run, or says why the thread or the sample ends. `elapsed_ns` is the guest time since
-    // the sample began.
+    // Called when the current thread has executed `syscall`. Number and arguments are in
+    // threads.cpu() as the kernel would find them; rip is already behind the instruction, and rcx
+    // and r11 are clobbered. Emulates the call: sets rax and memory and changes which threads run,
+    // or returns why the thread or the sample ends. `elapsed_ns` is the guest time since the sample
+    // began.
     virtual std::optional<SampleEnd> on_syscall(GuestThreads& threads, GuestSpace& space,
                                                 std::uint64_t elapsed_ns) = 0;
 
-    // The current thread called a function of the vDSO (System V ABI). Sets rax and memory; the
-    // emulator does the return.
+    // Called when the current thread has called a function of the vDSO (System V ABI). Sets rax and
+    // memory; the emulator does the return.
     virtual std::optional<SampleEnd> on_vdso(VdsoFunction function, GuestThreads& threads,
                                              GuestSpace& space, std::uint64_t elapsed_ns) = 0;
 };
 
-// Answers nothing: the first call of the kernel or the vDSO ends the sample by `end`.
+// Answers nothing: the first call of the kernel or the vDSO ends the sample with `end`.
 class EndAtCalls final : public SyscallHandler {
   public:
     explicit EndAtCalls(SampleEnd end) : end_(end) {}

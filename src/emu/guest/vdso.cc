@@ -21,7 +21,7 @@ constexpr std::array<std::pair<std::string_view, VdsoFunction>, 5> names = {{
 
 constexpr std::uint64_t image_limit_bytes = 64 * 1024;
 
-// A T at an offset of the image, or nothing if it would not fit.
+// Reads a T at an offset of the image; nothing if it does not fit.
 template <typename T>
 std::optional<T> at(const std::vector<std::byte>& image, std::uint64_t offset) {
     if (offset > image.size() || image.size() - offset < sizeof(T)) return std::nullopt;
@@ -36,7 +36,7 @@ std::string_view string_at(const std::vector<std::byte>& image, std::uint64_t of
     return {text, strnlen(text, image.size() - offset)};
 }
 
-// The section headers of the kernel's image are part of what it maps.
+// The section headers are within the mapped image.
 std::optional<Elf64_Shdr> find_section(const std::vector<std::byte>& image, std::uint32_t type) {
     const auto header = at<Elf64_Ehdr>(image, 0);
     if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0) return std::nullopt;

@@ -8,12 +8,12 @@
 
 namespace shadowprof {
 
-// Entry points of the vDSO that `space` has at `mapping`; empty if its ELF image makes no sense.
+// Entry points of the vDSO that `space` has at `mapping`; empty if its ELF image is malformed.
 std::unordered_map<GuestAddress, VdsoFunction> find_vdso_functions(GuestSpace& space,
                                                                    const Mapping& mapping);
 
-// The functions at the top of the address space that were there before the vDSO. No effect without
-// an executable [vsyscall].
+// Adds the functions at the top of the address space that preceded the vDSO. No effect without an
+// executable [vsyscall].
 void add_vsyscalls(const MemoryMap& layout,
                    std::unordered_map<GuestAddress, VdsoFunction>& functions);
 

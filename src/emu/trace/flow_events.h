@@ -1,5 +1,5 @@
-// What count-driven bursts count: calls and taken backward branches (hybrid-profiling-support,
-// section 4.1).
+// Events that count-driven bursts count: calls and taken backward branches
+// (hybrid-profiling-support, section 4.1).
 #pragma once
 
 #include <string_view>
@@ -8,7 +8,7 @@
 
 namespace shadowprof {
 
-// Which of them are events.
+// Which of the two count as events.
 struct EventKinds {
     bool calls = true;
     bool back_edges = true;
@@ -21,8 +21,8 @@ constexpr std::string_view name(EventKinds kinds) {
     return !kinds.back_edges ? "calls" : kinds.calls ? "calls+backedges" : "backedges";
 }
 
-// Whether control makes an event when it leaves a block at its instruction `last`, which is a
-// `how`, for the block at `next`.
+// Whether it is an event when control leaves a block for the block at `next`. `last` is the block's
+// last instruction and `how` its terminator.
 constexpr bool is_event(EventKinds kinds, Terminator how, GuestAddress last, GuestAddress next) {
     return is_call(how) ? kinds.calls : kinds.back_edges && is_jump(how) && next <= last;
 }

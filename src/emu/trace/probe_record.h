@@ -1,4 +1,4 @@
-// What a probe saw, on its way from the emulator to the collector.
+// A probe's observations as they travel from the emulator to the collector.
 #pragma once
 
 #include <cstdint>
@@ -8,25 +8,25 @@
 
 namespace shadowprof {
 
-// Stands in front of the record of the block that the probed instruction begins. If it is the last
-// of its thread, or the same comes again before that record, the instruction was not executed.
-// Hostile where it comes from a worker process.
+// The record stands in front of the record of the block that the probed instruction begins. The
+// instruction was not executed if the record is the last one of its thread, or if the same record
+// comes again before the block's. Records from a worker process are hostile.
 struct ProbeRecord {
     GuestAddress pc;
     std::uint64_t value = 0, key = 0;
     std::uint32_t probe = 0;
-    std::uint32_t missed = 0;  // not 0: value and key mean nothing
+    std::uint32_t missed = 0;  // if not 0, value and key mean nothing
     std::uint32_t thread = 0;  // GuestThreads::Index
-    std::uint32_t place = 0;   // trace words of the segment that are older
+    std::uint32_t place = 0;   // how many trace words of the segment are older
 
     friend bool operator==(const ProbeRecord&, const ProbeRecord&) = default;
 };
 static_assert(sizeof(ProbeRecord) == 40);
 static_assert(sizeof(ProbeRecord) % sizeof(std::uint64_t) == 0);
 
-// ProbeRecord::probe of a record that tells of a system call instead: `pc` is the instruction,
-// `value` the number, of 32 bits as the kernel takes it. It stands behind the record of the block
-// that ends with the call, which may not return.
+// ProbeRecord::probe of a record that notes a system call instead: `pc` is the instruction, and
+// `value` the number as the kernel takes it, in 32 bits. It stands behind the record of the block
+// that ends with the call, and the call may not return.
 inline constexpr std::uint32_t system_call_note = ~std::uint32_t{0};
 
 }  // namespace shadowprof

@@ -7,7 +7,7 @@
 namespace shadowprof {
 
 // Room for trace words, filled from `top` down to `base`. The guard_bytes below `base` are not
-// accessible: reaching them is how a full buffer is noticed.
+// accessible: a fault there shows that the buffer is full.
 struct TraceBuffer {
     static constexpr std::size_t guard_bytes = 64 * 1024;
 
@@ -17,7 +17,7 @@ struct TraceBuffer {
     std::size_t words() const { return static_cast<std::size_t>(top - base); }
 };
 
-// Owns a buffer and what lies below it. Ends the process where there is no memory.
+// Owns a buffer and its guard. Ends the process if there is no memory.
 class TraceMemory {
   public:
     explicit TraceMemory(std::size_t words);

@@ -11,20 +11,20 @@
 
 namespace shadowprof {
 
-// Rows that are only ever appended.
+// A table that rows are only appended to.
 template <typename Row>
 class GrowingTable {
   public:
     explicit GrowingTable(std::span<Row> rows, GrowingMemory memory)
         : rows_(rows), memory_(memory) {}
 
-    // Makes room for so many rows more. False if there is none.
+    // Makes room for so many more rows. False if there is none.
     bool has_room_for(std::size_t rows) {
         return rows <= rows_.size() - used_ && memory_.reach((used_ + rows) * sizeof(Row));
     }
-    // Needs room.
+    // Needs has_room_for(1).
     void append(const Row& row) { rows_[used_++] = row; }
-    // This and part() need rows that were appended.
+    // operator[] and part() need rows that were appended.
     const Row& operator[](std::size_t index) const { return rows_[index]; }
     std::span<const Row> part(std::size_t first, std::size_t count) const {
         return rows_.subspan(first, count);
@@ -42,8 +42,8 @@ class GrowingTable {
 
 class BlockTables {
   public:
-    // The spans must be zero-filled and outlive this. Where they are not accessible, they become so
-    // as they are filled.
+    // The spans must be zero-filled and outlive this object. With Access::nowhere they are
+    // inaccessible at first, and become accessible as they are filled.
     enum class Access { everywhere, nowhere };
     BlockTables(std::span<BlockInfo> blocks, std::span<ValueSlot> slots, std::span<BlockId> parts,
                 std::span<ReferenceSlot> references, Access access = Access::everywhere)
@@ -56,15 +56,15 @@ class BlockTables {
     std::optional<BlockId> add(BlockInfo info, std::span<const ValueSlot> slots) {
         return add(info, slots, slots_);
     }
-    // The same of a block at TraceLevel::references.
+    // Appends a block at TraceLevel::references.
     std::optional<BlockId> add(BlockInfo info, std::span<const ReferenceSlot> slots) {
         return add(info, slots, references_);
     }
 
-    // Appends a row for each beginning of a sequence of blocks, shortest first: the first has one
-    // part, the last has all. Returns the first row's id; nothing if a table is full. Needs ids of
-    // blocks of one level without parts, at most max_sequence_parts, whose value words are few
-    // enough to be counted.
+    // Appends a row for each beginning of a sequence of blocks, shortest first: the first row has
+    // one part, the last has all. Returns the first row's id; nothing if a table is full. `parts`
+    // must be at most max_sequence_parts ids of blocks of one level without parts, and the sum of
+    // their value words must fit its field.
     std::optional<BlockId> add_sequence(std::span<const BlockId> parts) {
         if (!blocks_.has_room_for(parts.size()) || !parts_.has_room_for(parts.size()))
             return std::nullopt;
@@ -89,7 +89,7 @@ class BlockTables {
         return first;
     }
 
-    // Events of a sequence, but for the step behind it.
+    // How many events a sequence has, without the step behind it.
     static std::uint32_t events_in(const BlockInfo& row, EventKinds kinds) {
         return (kinds.calls ? row.calls : 0u) + (kinds.back_edges ? row.back_edges : 0u);
     }
@@ -106,7 +106,7 @@ class BlockTables {
     }
     std::uint32_t size() const { return blocks_.used(); }
     bool full() { return !blocks_.has_room_for(1); }
-    // More than this share of one of the tables is used.
+    // Whether more than this share of any of the tables is used.
     bool is_filled(double share) const {
         return blocks_.is_filled(share) || slots_.is_filled(share) || parts_.is_filled(share) ||
                references_.is_filled(share);

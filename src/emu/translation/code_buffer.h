@@ -24,7 +24,7 @@ class CodeBuffer {
           context_(reinterpret_cast<std::uintptr_t>(context)),
           bases_(bases) {}
 
-    // Whether FS is the host's while the code runs.
+    // Whether FS has the host's base while the code runs.
     bool keeps_host_fs() const { return bases_ == SegmentBases::by_kernel; }
 
     std::uint8_t* position() const { return next_; }
@@ -127,7 +127,7 @@ class CodeBuffer {
         relative(to);
     }
 
-    // A REX prefix; registers by their full numbers.
+    // A REX prefix; registers are given by their full numbers.
     static constexpr std::uint8_t rex(bool wide, std::uint8_t reg, std::uint8_t index,
                                       std::uint8_t base) {
         return static_cast<std::uint8_t>(0x40 | (wide ? 8 : 0) | (reg >> 3) << 2 |

@@ -16,10 +16,10 @@ namespace {
 using gpr::rax, gpr::rbx, gpr::rcx, gpr::rdi, gpr::rdx, gpr::rsi, gpr::rsp;
 constexpr std::array<std::uint8_t, 6> callee_saved = {3, 5, 12, 13, 14, 15};
 
-// The guest registers that stay in host registers of the same number.
+// Guest registers that stay in host registers of the same number.
 constexpr std::array<std::uint8_t, 12> kept_registers = {0, 1, 2, 3, 5, 6, 7, 8, 12, 13, 14, 15};
 
-// By the x86-64 ABI the thread's control block begins with its own address.
+// The thread control block begins with its own address (x86-64 ABI).
 std::uint64_t host_fs_base() {
     return reinterpret_cast<std::uintptr_t>(__builtin_thread_pointer());
 }
@@ -139,8 +139,8 @@ void CodeCache::emit_exit_common(CodeBuffer& out) {
 void CodeCache::emit_signal_entry(CodeBuffer& out, SignalFunction on_signal, void* self) {
     const bool changes_fs = bases_ == SegmentBases::by_instruction;
     out.push(rbx);
-    // The kernel leaves AC set, if the guest has, and our code makes unaligned accesses. All others
-    // stay: of ID, what it is at the handler's end is what the guest goes on with.
+    // Clears AC, which the kernel leaves as the guest has it: our code makes unaligned accesses.
+    // The other flags stay, as the guest goes on with the ID flag that the handler ends with.
     out.bytes({0x9c, 0x81, 0x24, 0x24, 0xff, 0xff, 0xfb, 0xff, 0x9d});  // pushfq; and; popfq
     if (changes_fs) {
         out.bytes({0xf3, 0x48, 0x0f, 0xae, 0xc3});  // rdfsbase rbx

@@ -19,10 +19,11 @@ namespace shadowprof {
 
 class CodeCache {
   public:
-    // Called for a signal with the arguments of a sigaction handler, the host's FS base in place.
+    // A signal handler with the arguments of a sigaction handler, called with the host's FS base in
+    // place.
     using SignalFunction = void (*)(void* self, int signal, void* info, void* ucontext);
 
-    // Reserves address space; memory is taken as it is used. Error: system where address space is
+    // Reserves address space; memory is taken as it is used. Error: system if address space is
     // limited.
     static Result<std::unique_ptr<CodeCache>> create(SignalFunction on_signal, void* self,
                                                      SegmentBases bases = host_segment_bases());
@@ -35,12 +36,12 @@ class CodeCache {
     SegmentBases bases() const { return bases_; }
 
     // Loads the guest state from the context, runs from context().entry until the code exits, and
-    // saves the guest state. The caller has set everything in the context but the host's part, and
-    // is the same thread each time.
+    // saves the guest state. The caller must have set everything in the context except the host's
+    // part, and must be the same thread each time.
     void enter();
 
-    // A buffer for all free code memory; what was appended is kept by commit(). Append no more than
-    // most_appended_bytes to one.
+    // A buffer over all free code memory; commit() keeps what was appended. At most
+    // most_appended_bytes may be appended to one buffer.
     CodeBuffer open() const { return {next_, limit_, context_, bases_}; }
     void commit(const CodeBuffer& buffer);
     static constexpr std::size_t most_appended_bytes = std::size_t{1} << 20;
@@ -52,17 +53,18 @@ class CodeCache {
         return host_address - reinterpret_cast<std::uintptr_t>(code_) <
                static_cast<std::uint64_t>(code_end_ - code_);
     }
-    // In the code that enters and leaves translated code, and does nothing that the guest asks for.
+    // Whether the address is in the code that enters and leaves translated code, which executes
+    // nothing for the guest.
     bool is_in_stubs(std::uint64_t host_address) const {
         return host_address - reinterpret_cast<std::uintptr_t>(code_) <
                static_cast<std::uint64_t>(first_ - code_);
     }
 
-    // Where code goes to leave with a reason.
+    // The code that leaves translated code with `reason`.
     const std::uint8_t* exit_stub(ExitReason reason) const {
         return exits_[static_cast<std::size_t>(reason)];
     }
-    // Where an indirect branch goes whose target is not known.
+    // The code that indirect branches to unknown targets go to.
     const std::uint8_t* miss_stub() const { return code_; }
     // The handler to install for signals that translated code may raise (SA_SIGINFO, SA_ONSTACK).
     void* signal_entry() const { return signal_entry_; }
@@ -90,8 +92,8 @@ class CodeCache {
     ExecutionContext* context_ = nullptr;
     std::uint8_t* code_ = nullptr;      // its first instruction is the miss stub
     std::uint8_t* code_end_ = nullptr;  // the table of indirect targets begins here
-    std::uint8_t* limit_ = nullptr;     // code_end_, unless the kernel allowed no more
-    GrowingMemory memory_;              // of the code
+    std::uint8_t* limit_ = nullptr;     // code_end_, unless the kernel refused more memory
+    GrowingMemory memory_;              // for the code
     std::uint8_t* first_ = nullptr;     // first byte behind the stubs
     std::uint8_t* next_ = nullptr;
     const std::uint8_t* exits_[exit_reasons] = {};

@@ -10,32 +10,32 @@
 
 namespace shadowprof {
 
-// Why translated code came back. `ExecutionContext::exit_info` and `target` say more.
+// Why translated code was left. `ExecutionContext::exit_info` and `target` say more.
 enum class ExitReason : std::uint32_t {
     direct_branch,  // exit_info: index of the exit whose target is not linked yet
     indirect_miss,  // target: guest address
     syscall,        // exit_info: block
-    vdso_call,      // exit_info: block at the function's entry
-    single_step,    // exit_info: block, whose one instruction cannot be translated
+    vdso_call,      // exit_info: the block at the function's entry
+    single_step,    // exit_info: the block, whose only instruction cannot be translated
     fault,          // set by the signal handler: fault_host_rip
     trace_full,     // set by the signal handler: fault_host_rip, in the block about to run
     retired_block,  // exit_info: block that was invalidated and entered again
-    announced,      // exit_info: block whose first instruction is announced, about to run
-    awaited,        // exit_info: index of the place, at an awaited state's instruction
+    announced,      // exit_info: the block about to run, whose first instruction is announced
+    awaited,        // exit_info: index of the place at which a state is awaited
 };
 
-// Lies within 2 GiB of all translated code, which addresses it relative to RIP.
+// Must lie within 2 GiB of all translated code, which addresses it relative to RIP.
 struct ExecutionContext {
     alignas(64) std::byte xsave[CpuState::xsave_bytes];
     std::uint64_t gpr[16];  // guest registers, indexed by Gpr
     std::uint64_t rflags;
     std::uint64_t entry;     // host address to enter at
     std::uint64_t target;    // guest address of the last indirect branch
-    std::uint64_t borrowed;  // a host register lent to an address for one instruction
+    std::uint64_t borrowed;  // guest register whose host register is lent
     std::uint64_t delta;     // host address = guest address + delta
     std::uint64_t negative_delta;
     std::uint64_t guest_fs;
-    std::uint64_t host_guest_fs;  // guest_fs + delta: what FS holds while guest code runs
+    std::uint64_t host_guest_fs;  // guest_fs + delta: the base of FS while guest code runs
     std::uint64_t guest_gs;
     std::uint64_t trace_cursor;   // host RSP while guest code runs
     std::uint64_t flag_stack[2];  // where PUSHFQ and POPFQ put the flags

@@ -8,8 +8,8 @@
 namespace shadowprof {
 namespace {
 
-// mov r11d, [r10 + r11*4 + disp32], and the same without a displacement. No access of the guest's
-// looks so: those are relative to GS or FS, or they are string instructions.
+// mov r11d, [r10 + r11*4 + disp32], and the same without a displacement. No guest access has these
+// bytes: guest accesses have a GS or FS prefix or are string instructions.
 constexpr std::array<std::uint8_t, 4> read_near = {0x47, 0x8b, 0x9c, 0x9a};
 constexpr std::array<std::uint8_t, 4> read_far = {0x47, 0x8b, 0x1c, 0x9a};
 

@@ -26,7 +26,7 @@ class Table {
     }
     ~Table() { munmap(memory_, IndirectTargets::memory_bytes); }
 
-    // Nothing if it is not accessible.
+    // Nothing if the entry is not accessible.
     std::optional<std::uint32_t> entry(TraceLevel level, GuestAddress at) const {
         std::uint32_t value = 0;
         const iovec local{&value, sizeof value};

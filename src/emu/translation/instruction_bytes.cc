@@ -53,11 +53,11 @@ void InstructionBytes::read_prefixes(std::span<const std::uint8_t> bytes, std::s
         else if (b == address_size_prefix)
             address_size_ = true;
         else if (is_other_legacy(b)) {
-            // Only the last of F2 and F3 counts, and repetitions of one prefix mean nothing.
+            // Of F2 and F3 only the last one counts, and repeating a prefix means nothing.
             if (legacy_count_ == legacy_.size() ||
                 std::find(legacy_.begin(), legacy_.begin() + legacy_count_, b) !=
                     legacy_.begin() + legacy_count_) {
-                // One at most; if none, the last one goes.
+                // Removes the earlier copy, or the last prefix if there is none.
                 static_cast<void>(std::remove(legacy_.begin(), legacy_.begin() + legacy_count_, b));
                 --legacy_count_;
             }
@@ -95,7 +95,7 @@ void InstructionBytes::read_tail(const Instruction& instruction, std::size_t at)
     const auto& raw = instruction.zydis().raw;
     has_modrm_ = instruction.has_attribute(ZYDIS_ATTRIB_HAS_MODRM);
     has_sib_ = instruction.has_attribute(ZYDIS_ATTRIB_HAS_SIB);
-    // Opcodes have up to three bytes; one without a ModRM ends where immediates begin.
+    // Opcodes have up to three bytes; without a ModRM byte they end where the immediates begin.
     std::size_t opcode_end = bytes.size();
     if (has_modrm_)
         opcode_end = raw.modrm.offset;
@@ -172,7 +172,7 @@ void InstructionBytes::set_memory_base_only(std::uint8_t base) {
     modrm_ = static_cast<std::uint8_t>(modrm_ & 0x38);
     set_extension(Extension::x, false);
     set_gpr(GprField::base, base);
-    // RBP and R13 as a base without displacement mean something else.
+    // RBP and R13 as a base need a displacement: without one, the encoding means something else.
     if ((base & 7) == 5) {
         modrm_ |= 0x40;
         displacement_[0] = 0;

@@ -1,4 +1,4 @@
-// An instruction's encoding taken apart, so that single register fields, the memory operand and the
+// An instruction's encoding, split up so that single register fields, the memory operand and the
 // prefixes can be replaced (Intel SDM vol. 2, chapter 2).
 #pragma once
 
@@ -14,7 +14,7 @@ namespace shadowprof {
 
 class InstructionBytes {
   public:
-    // Nothing for encodings that it does not know (3DNow!, XOP).
+    // Nothing for unsupported encodings (3DNow!, XOP).
     static std::optional<InstructionBytes> parse(const Instruction& instruction);
 
     void set_gpr(GprField field, std::uint8_t number);
@@ -33,7 +33,7 @@ class InstructionBytes {
     // Whether the encoding has REX, VEX or EVEX bits, with which AH..BH cannot be named.
     bool excludes_high_bytes() const { return kind_ != Kind::legacy || has_rex_; }
 
-    // The bytes, or an empty span if they would pass 15.
+    // The encoded bytes; empty if there would be more than 15.
     std::span<const std::uint8_t> emit();
 
   private:
@@ -66,8 +66,8 @@ class InstructionBytes {
     std::uint8_t sib_ = 0;
     std::array<std::uint8_t, 8> displacement_{};
     std::uint8_t displacement_count_ = 0;
-    std::int32_t effective_displacement_ = 0;  // EVEX scales an 8-bit one
-    std::array<std::uint8_t, 10> tail_{};  // immediates; without a ModRM also absolute addresses
+    std::int32_t effective_displacement_ = 0;  // with an 8-bit displacement of EVEX scaled
+    std::array<std::uint8_t, 10> tail_{};      // immediates or absolute addresses
     std::uint8_t tail_count_ = 0;
     std::array<std::uint8_t, Instruction::max_length> out_{};
     std::size_t length_ = 0;

@@ -10,7 +10,7 @@ namespace {
 using gpr::rbp, gpr::rsp;
 constexpr std::uint8_t load = 0x8b, store = 0x89;
 
-// mov segment:[base + displacement], reg16 or the load.
+// mov segment:[base + displacement], reg16, or the load, by `opcode`.
 void emit_word(std::uint8_t opcode, std::uint8_t reg, std::uint8_t base, std::int8_t displacement,
                CodeBuffer& out, std::uint8_t segment = 0x65) {
     out.bytes({segment, 0x66, CodeBuffer::rex(false, reg, 0, base), opcode,

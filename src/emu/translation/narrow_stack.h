@@ -8,7 +8,8 @@
 
 namespace shadowprof {
 
-// Nothing if the instruction is not one; a result that is not ok if it cannot be translated.
+// Nothing if the instruction is no 16-bit stack instruction; a result that is not ok if it cannot
+// be translated.
 std::optional<Relocated> translate_narrow_stack(const Instruction& instruction, CodeBuffer& out);
 
 }  // namespace shadowprof

@@ -48,7 +48,8 @@ void emit_push_sign_extended(std::int32_t immediate, CodeBuffer& out) {
     out.lea(host::guest_rsp, host::guest_rsp, -8);
 }
 
-// Both move host RSP from the trace to the little stack in the context, and back.
+// This and emit_flags_from_scratch() move host RSP from the trace to a small stack in the context
+// and back.
 void emit_flags_to_scratch(CodeBuffer& out) {
     out.store(offsetof(ExecutionContext, trace_cursor), rsp);
     out.context_bytes({0x48, 0x8d, 0x25}, offsetof(ExecutionContext, flag_stack) + 16);  // lea
@@ -66,7 +67,7 @@ void emit_flags_from_scratch(bool narrow, CodeBuffer& out) {
     out.load(rsp, offsetof(ExecutionContext, trace_cursor));
 }
 
-// POP computes an address that is based on RSP after it has moved RSP.
+// A POP whose address is based on RSP computes it after it has moved RSP.
 bool emit_pop_address(const Instruction& in, std::int32_t popped_bytes, CodeBuffer& out) {
     const auto& memory = in.modrm_memory()->mem;
     const bool narrow = in.zydis().address_width == 32;

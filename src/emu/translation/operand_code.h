@@ -1,5 +1,5 @@
-// Code for operands in memory, guest registers that no host register holds, flags, and the guest's
-// stack.
+// Code for operands in memory, for guest registers that no host register holds, for flags, and for
+// the guest's stack.
 #pragma once
 
 #include <cstdint>
@@ -10,32 +10,33 @@
 
 namespace shadowprof {
 
-// The prefix of the segment in which code reaches the operand, whose address it has computed by
-// emit_operand_address().
+// The segment prefix with which code accesses the operand at the address that
+// emit_operand_address() computes.
 std::uint8_t host_segment(const ZydisDecodedOperand& operand, const CodeBuffer& out);
 
-// mov reg, segment:[scratch_a], or the store the other way round, by `opcode`: the access to the
-// operand behind emit_operand_address().
+// Appends the access to an operand behind emit_operand_address(). `opcode` says whether it is a
+// load, mov reg, segment:[scratch_a], or the store.
 void emit_operand_access(const ZydisDecodedOperand& operand, std::uint8_t opcode, std::uint8_t reg,
                          CodeBuffer& out);
 
-// The host register that holds a guest register, which is loaded into `scratch` if need be.
+// Returns the host register that holds a guest register; loads it into `scratch` first if none
+// does.
 std::uint8_t emit_read_gpr(std::uint8_t guest, std::uint8_t scratch, CodeBuffer& out);
 void emit_write_gpr(std::uint8_t guest, std::uint8_t from, CodeBuffer& out);
 
 void emit_push(std::uint8_t host_reg, CodeBuffer& out);
 void emit_push_sign_extended(std::int32_t immediate, CodeBuffer& out);
 
-// Appends code that loads the 64-bit register or memory operand `operand` into scratch_a; uses
+// Appends code that loads the 64-bit register or memory operand `operand` into scratch_a. Uses
 // scratch_b. False if that cannot be done.
 bool emit_load_operand(const Instruction& instruction, const ZydisDecodedOperand& operand,
                        CodeBuffer& out);
 
-// Appends the pop of a return address into scratch_a that `ret`, a RET, does.
+// Appends code that pops the return address of `ret`, a RET, into scratch_a.
 void emit_pop_return_address(const Instruction& ret, CodeBuffer& out);
 
-// scratch_a = the address of a POP's memory operand, where POP moves RSP by so many bytes; uses
-// scratch_b. False if that cannot be done.
+// scratch_a = the address of a POP's memory operand, where the POP moves RSP by `popped_bytes`.
+// Uses scratch_b. False if that cannot be done.
 bool emit_pop_address(const Instruction& instruction, std::int32_t popped_bytes, CodeBuffer& out);
 
 // scratch_a = RFLAGS.

@@ -16,13 +16,13 @@ bool is_address_field(GprField field) {
     return field == GprField::base || field == GprField::index;
 }
 
-// Lives in the context and is only written.
+// Whether the register lives in the context and is only written.
 bool is_result_only(const GprUse& use) {
     return !is_address_field(use.field) && lives_in_context(use.number) && !use.read;
 }
 
-// Whether a segment prefix reaches the memory operand. Only for instructions whose memory operand
-// no ModRM byte names.
+// Whether a segment prefix applies to the memory operand, for instructions whose memory operand is
+// not in a ModRM byte.
 bool takes_segment_override(ZydisMnemonic mnemonic) {
     switch (mnemonic) {
         case ZYDIS_MNEMONIC_MOV:  // with an absolute address
@@ -40,7 +40,7 @@ bool takes_segment_override(ZydisMnemonic mnemonic) {
     }
 }
 
-// Which host register stands for each guest register while one instruction runs.
+// The host register that holds each guest register while one instruction runs.
 class Assignment {
   public:
     std::uint8_t home(std::uint8_t guest) const {
@@ -55,10 +55,10 @@ class Assignment {
     std::array<std::uint8_t, 3> context_home_{};
 };
 
-// The two scratch registers: who has them, and for what.
+// The two scratch registers and how each is used.
 class ScratchPool {
   public:
-    // A register that nobody has yet, or 0.
+    // A free register, or 0.
     std::uint8_t take() {
         for (auto& entry : entries_)
             if (!entry.taken) {
@@ -93,7 +93,7 @@ class ScratchPool {
     std::array<Entry, 2> entries_{{{host::scratch_a}, {host::scratch_b}}};
 };
 
-// Relocation of one instruction. Collects first, appends only when all is known to fit.
+// Relocation of one instruction. It first collects and appends only when all is known to fit.
 class Relocation {
   public:
     Relocation(const Instruction& in, CodeBuffer& out)
@@ -108,7 +108,7 @@ class Relocation {
         return memory_ &&
                (memory_->mem.base == ZYDIS_REGISTER_RIP || memory_->mem.base == ZYDIS_REGISTER_EIP);
     }
-    // The guest's base of its segment is added by code.
+    // Whether the guest's segment base is added by code.
     bool adds_base() const {
         return bytes_->segment() == 0x65 || (bytes_->segment() == 0x64 && out_.keeps_host_fs());
     }
@@ -122,7 +122,7 @@ class Relocation {
     void place_register_fields();
     void load_address_registers();
     void fold_address(std::uint8_t into);
-    // Puts the guest's base of its segment on top of a folded address; uses scratch_b.
+    // Adds the guest's segment base to a folded address; uses scratch_b.
     void add_base(std::uint8_t into);
     bool shift_vector_base();
     bool assign_data();
@@ -143,7 +143,7 @@ bool Relocation::names_high_byte() const {
 }
 
 // Whether address and data registers together do not fit the two scratch registers, so that the
-// address must first be summed up in one.
+// address must first be computed into one.
 bool Relocation::needs_fold() const {
     std::uint16_t inputs = 0;
     for (const auto& use : uses_)
@@ -152,8 +152,8 @@ bool Relocation::needs_fold() const {
     return __builtin_popcount(inputs) > 2 || may_grow_too_long();
 }
 
-// A segment and a REX prefix may come to the bytes; without its index and displacement the
-// instruction has room for them.
+// Whether the instruction could grow too long with a segment and a REX prefix. Folding the address
+// makes room, as index and displacement go.
 bool Relocation::may_grow_too_long() const {
     return accesses_memory() && in_.length() + 2 > Instruction::max_length &&
            memory_->mem.type != ZYDIS_MEMOP_TYPE_VSIB;
@@ -182,7 +182,7 @@ void Relocation::load_address_registers() {
     }
 }
 
-// into = the operand's address without its segment base. Leaves `into` as the only register taken.
+// into = the operand's address without its segment base. Afterwards only `into` is taken.
 void Relocation::fold_address(std::uint8_t into) {
     if (is_rip_relative()) {
         const auto target = rip_target();
@@ -206,8 +206,7 @@ void Relocation::add_base(std::uint8_t into) {
     bytes_->set_segment(0x65);
 }
 
-// Gathers and scatters: the guest's base of its segment is added to the base register, in
-// scratch_a.
+// For gathers and scatters: adds the guest's segment base to the base register, in scratch_a.
 bool Relocation::shift_vector_base() {
     if (!is_gpr(memory_->mem.base) || bytes_->has_address_size_prefix()) return false;
     const auto base = gpr_number(memory_->mem.base);
@@ -216,7 +215,8 @@ bool Relocation::shift_vector_base() {
     else
         out_.move(host::scratch_a, assigned_.home(base));
     add_base(host::scratch_a);
-    // In bytes that a base of RBP or R13 needs a displacement for, another base may have one too.
+    // If the old base is RBP or R13, the encoding has a displacement, which the new base may have
+    // too.
     bytes_->set_gpr(GprField::base, host::scratch_a);
     return true;
 }
@@ -233,7 +233,7 @@ bool Relocation::assign_data() {
         }
         if (use.written) pool_.mark_result(assigned_.home(use.number));
     }
-    // First those that have a register, as inputs of the same number: it must not be lent to
+    // Results that are also inputs go first: they keep their registers, which must not be lent to
     // another result.
     for (const auto& use : uses_)
         if (is_result_only(use) && assigned_.has(use.number))
@@ -255,8 +255,8 @@ Relocated Relocation::finish() {
     return {.ok = true, .recovery = Recovery::none, .context_home = assigned_.context_home()};
 }
 
-// AH..BH cannot be named beside R9: the address goes into a legacy register that the instruction
-// does not use, whose content waits in the context.
+// AH..BH cannot be named beside R9. The address goes into a legacy register that the instruction
+// does not use, whose content is saved in the context.
 Relocated Relocation::with_borrowed_register() {
     static constexpr std::array<std::pair<std::uint8_t, Recovery>, 4> lendable = {{
         {std::uint8_t{3}, Recovery::rbx_borrowed},

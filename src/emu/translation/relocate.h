@@ -1,5 +1,5 @@
-// Relocates ordinary instructions: the instruction itself, with guest memory reached through GS (or
-// FS) and the four displaced registers where they live (see execution_context.h).
+// Relocates ordinary instructions: the instruction stays, but it accesses guest memory through GS
+// (or FS) and uses the four displaced registers where they live (see execution_context.h).
 #pragma once
 
 #include <array>
@@ -10,33 +10,33 @@
 
 namespace shadowprof {
 
-// What must be undone in the host registers to have the guest's, if an instruction faults.
+// What must be undone in the host registers after a fault to have the guest's.
 enum class Recovery : std::uint8_t {
     none,
     rdi_shifted,   // RDI has the delta added
-    rbx_borrowed,  // the guest's register is in ExecutionContext::borrowed
+    rbx_borrowed,  // the guest's RBX is in ExecutionContext::borrowed
     rbp_borrowed,
     rsi_borrowed,
     rdi_borrowed,
 };
 
 struct Relocated {
-    bool ok = false;  // false: nothing was appended, the instruction cannot be relocated
+    bool ok = false;  // false: the instruction cannot be relocated, and nothing was appended
     Recovery recovery = Recovery::none;
-    // After the instruction, the host registers that hold the guest's R9, R10 and R11 as far as the
-    // instruction wrote them.
+    // Host registers that hold the guest's R9, R10 and R11 after the instruction; only for those
+    // that it wrote.
     std::array<std::uint8_t, 3> context_home{};
 };
 
 inline constexpr Relocated translated{.ok = true};
 inline constexpr Relocated untranslatable{};
 
-// Appends an instruction with Flow::next that needs no treatment of its own (see special.h).
-// The guest state is precise at its fault: nothing is changed before the instruction itself.
+// Appends an instruction with Flow::next that needs no treatment of its own (see special.h). The
+// guest state is precise if it faults: nothing is changed before the instruction itself.
 Relocated relocate(const Instruction& instruction, CodeBuffer& out);
 
-// Appends code that puts the address of the instruction's ModRM memory operand in scratch_a: with
-// the base of GS, without that of FS unless it has to be added (CodeBuffer::keeps_host_fs). Uses
+// Appends code that puts the address of the instruction's ModRM memory operand into scratch_a. The
+// base of GS is included; that of FS only if it has to be added (CodeBuffer::keeps_host_fs()). Uses
 // scratch_b. False if that cannot be done.
 bool emit_operand_address(const Instruction& instruction, CodeBuffer& out);
 

@@ -92,7 +92,7 @@ Relocated translate_enter(const Instruction& in, CodeBuffer& out) {
         out.lea(host::scratch_a, host::guest_rsp, -8);
         out.guest_store(host::guest_rsp, -8 * (nesting + 1), host::scratch_a);
     }
-    // It faults where a write at the final stack pointer would.
+    // ENTER faults if a write at the final stack pointer would.
     out.guest_load(host::scratch_a, host::guest_rsp, final_rsp);
     out.guest_store(host::guest_rsp, final_rsp, host::scratch_a);
     out.lea(rbp, host::guest_rsp, -8);
@@ -100,13 +100,13 @@ Relocated translate_enter(const Instruction& in, CodeBuffer& out) {
     return translated;
 }
 
-// The ES:RDI side takes no segment override: the pointer itself is shifted around the instruction.
+// The operand at ES:RDI takes no segment override, so RDI itself is shifted around the instruction.
 Relocated translate_string(const Instruction& in, CodeBuffer& out) {
     auto bytes = InstructionBytes::parse(in);
     if (!bytes || bytes->has_address_size_prefix() || in.has_attribute(ZYDIS_ATTRIB_HAS_SEGMENT_GS))
         return untranslatable;
     if (out.keeps_host_fs() && in.has_attribute(ZYDIS_ATTRIB_HAS_SEGMENT_FS)) return untranslatable;
-    // Where there is no other operand in memory, a prefix means nothing.
+    // Without a second operand in memory, the prefix has no effect.
     if (!bytes->segment()) bytes->set_segment(0x65);
     out.load(host::scratch_a, offsetof(ExecutionContext, delta));
     out.lea_sum(rdi, rdi, host::scratch_a);
@@ -116,7 +116,7 @@ Relocated translate_string(const Instruction& in, CodeBuffer& out) {
     return {.ok = true, .recovery = Recovery::rdi_shifted};
 }
 
-// LEA of a RIP-relative address is a constant.
+// The result of a RIP-relative LEA is a constant.
 std::optional<Relocated> translate_lea(const Instruction& in, CodeBuffer& out) {
     const auto* memory = in.modrm_memory();
     if (memory->mem.base != ZYDIS_REGISTER_RIP || in.zydis().operand_width != 64)
@@ -134,7 +134,7 @@ std::optional<Relocated> translate_lea(const Instruction& in, CodeBuffer& out) {
 }
 
 Relocated translate_segment_base(const Instruction& in, CodeBuffer& out) {
-    // The processor decides what it makes of them.
+    // Leaves it to the processor what these instructions do without FSGSBASE.
     if (out.keeps_host_fs()) return untranslatable;
     const auto guest = gpr_number(in.operands()[0].reg.value);
     const bool wide = in.operands()[0].size == 64;
@@ -153,7 +153,7 @@ Relocated translate_segment_base(const Instruction& in, CodeBuffer& out) {
         out.move(host::scratch_a, from);
     else
         out.move32(host::scratch_a, from);
-    // First, as it faults if the processor does not accept the base, shifted or not.
+    // Comes first, as it faults if the processor does not accept the base, shifted or not.
     if (!is_fs) {
         out.bytes({0xf3, 0x49, 0x0f, 0xae, 0xda});  // wrgsbase r10
         out.load(host::scratch_b, offsetof(ExecutionContext, delta));
@@ -191,14 +191,14 @@ bool is_string_with_es(ZydisMnemonic m) {
     }
 }
 
-// MOVSD and CMPSD are names of string and of vector instructions.
+// Whether MOVSD or CMPSD is the string instruction, not the vector instruction of that name.
 bool is_ambiguous_string(const Instruction& in) {
     return (in.mnemonic() == ZYDIS_MNEMONIC_MOVSD || in.mnemonic() == ZYDIS_MNEMONIC_CMPSD) &&
            in.zydis().meta.category == ZYDIS_CATEGORY_STRINGOP;
 }
 
-// Addresses memory in a way that no prefix reaches, changes what this process may access, or holds
-// state that a sample does not carry.
+// Whether the instruction accesses memory that no prefix applies to, changes what this process may
+// access, or holds state that a sample does not carry.
 bool is_untranslatable(const Instruction& in) {
     switch (in.mnemonic()) {
         case ZYDIS_MNEMONIC_CLZERO:
@@ -236,7 +236,7 @@ std::optional<Relocated> dispatch(const Instruction& in, CodeBuffer& out) {
         case ZYDIS_MNEMONIC_ENDBR32:
             return translated;
         case ZYDIS_MNEMONIC_NOP:
-            // The other opcodes of this name are not instructions of every processor.
+            // Other opcodes with this mnemonic do not exist on every processor.
             return in.zydis().opcode == 0x90 || in.zydis().opcode == 0x1f
                        ? std::optional(translated)
                        : std::nullopt;

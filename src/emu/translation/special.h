@@ -1,5 +1,5 @@
-// Instructions that are not relocated as they are but written by hand: those that use the stack,
-// the string instructions, segment bases, and those that need no code at all.
+// Instructions that get code of their own instead of being relocated: stack and string
+// instructions, segment bases, and instructions that need no code at all.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 namespace shadowprof {
 
 // Nothing if the instruction is an ordinary one for relocate(). A result that is not ok means that
-// the instruction cannot be translated; nothing was appended then.
+// the instruction cannot be translated and nothing was appended.
 std::optional<Relocated> translate_special(const Instruction& instruction, CodeBuffer& out);
 
 }  // namespace shadowprof

@@ -5,23 +5,24 @@
 namespace shadowprof {
 namespace {
 
-// On average one record in so many is looked at.
+// One record in this many is looked at, on average.
 constexpr std::uint32_t record_stride = 2048;
-// One in so many pieces of a trace with values is looked at.
+// One piece in this many is looked at, of a trace with values.
 constexpr std::uint32_t value_pieces = 8;
 
-// A block is hot when it was met so often: a superblock of 100 instructions takes as long to make
+// A block is hot when it was met this often: making a superblock of 100 instructions takes as long
 // as some thousand executions of it save.
 constexpr std::uint8_t hot = 3;
-// So many superblocks may start with one block: what comes first need not be what comes mostly.
+// How many superblocks may be made from one block: the first sequence seen need not be the most
+// frequent.
 constexpr std::uint8_t most_tries = 4;
-// A superblock has been met often enough to be judged.
+// After this many records a superblock is judged.
 constexpr unsigned trial = 24;
 
 constexpr std::size_t most_blocks_back = 16;
 constexpr std::size_t most_parts = 60;
 static_assert(most_parts < max_sequence_parts);
-// A superblock goes on at a branch backwards as long as it is shorter than this.
+// A superblock continues across a backward branch only while it is shorter than this.
 constexpr std::uint32_t long_enough_instructions = 128;
 
 }  // namespace
@@ -31,8 +32,8 @@ SuperblockFinder::Head& SuperblockFinder::head(BlockId id) {
     return heads_[id];
 }
 
-// At TraceLevel::values, finding where records begin costs as much as looking at so many of them:
-// there, few pieces of the trace are looked at more closely.
+// At levels with values, finding where records begin costs as much as looking at many of them.
+// There, few pieces of the trace are looked at, but more closely.
 bool SuperblockFinder::observe(TraceLevel level, std::span<const std::uint64_t> words,
                                bool defers) {
     defers_ = defers;
@@ -60,13 +61,13 @@ bool SuperblockFinder::observe_ids(std::uint32_t stride, std::span<const std::ui
     return formed;
 }
 
-// Whether `next` was reached by a branch backwards, which is where paths end.
+// Whether `next` was reached by a backward branch, where paths end.
 bool SuperblockFinder::follows_backwards(std::uint64_t word, std::uint64_t next) const {
     const auto& from = row(word);
     return is_jump(from.terminator) && row(next).start <= from.last;
 }
 
-// The block from which on no superblock was met, within the same path.
+// The oldest record of the same path that no superblock separates from `at`.
 std::size_t SuperblockFinder::head_of(std::span<const std::uint64_t> words, std::size_t at) const {
     for (std::size_t i = 0; i < most_blocks_back && at + 1 < words.size(); ++i, ++at) {
         const auto older = words[at + 1];
@@ -82,7 +83,7 @@ bool SuperblockFinder::note_block(std::span<const std::uint64_t> words, std::siz
     return form(words, at);
 }
 
-// One that is mostly left in its first half was made of what happens seldom.
+// A superblock that is mostly left in its first half was made from a rare sequence.
 bool SuperblockFinder::note_superblock(std::span<const std::uint64_t> words, std::size_t at) {
     const auto& sequence = row(words[at]);
     auto& first = head(tables_.parts_of(sequence)[0]);
@@ -123,7 +124,7 @@ void SuperblockFinder::make_deferred(const std::function<bool()>& goes_on) {
     }
 }
 
-// The blocks that were executed from `at` on.
+// Collects the blocks that were executed from `at` on.
 void SuperblockFinder::collect(std::span<const std::uint64_t> words, std::size_t at) {
     parts_.clear();
     instructions_ = value_words_ = 0;
@@ -138,7 +139,7 @@ void SuperblockFinder::collect(std::span<const std::uint64_t> words, std::size_t
     }
 }
 
-// False: the superblock ends before this block, or with it.
+// False if the superblock ends before this block, or with it.
 bool SuperblockFinder::append(BlockId id) {
     const auto& block = tables_[id];
     if (translator_.announces(block.start)) return false;

@@ -1,6 +1,7 @@
-// Finds, in the trace that was just written, blocks that often follow each other, and has them
-// translated as superblocks: the next executing tail of a hot block, as in Duesterwald and Bala,
-// "Software profiling for hot path prediction: less is more" (ASPLOS 2000), but sampled.
+// Finds blocks that often follow each other in the trace that was just written, and has them
+// translated as superblocks. A superblock is the next executing tail of a hot block, as in
+// Duesterwald and Bala, "Software profiling for hot path prediction: less is more" (ASPLOS 2000),
+// but sampled.
 #pragma once
 
 #include <cstdint>
@@ -20,21 +21,21 @@ class SuperblockFinder {
     SuperblockFinder(Translator& translator, const BlockTables& tables)
         : translator_(translator), tables_(tables) {}
 
-    static constexpr std::uint32_t most_instructions = 256;  // of a superblock
-    static constexpr std::uint32_t most_value_words = 512;   // of a superblock
+    static constexpr std::uint32_t most_instructions = 256;  // the most in a superblock
+    static constexpr std::uint32_t most_value_words = 512;   // the most in a superblock
 
-    // Looks at whole records of one level, the newest first. Translated code must not be running.
-    // True if there are new superblocks; if `defers`, they are made by make_deferred().
+    // Looks at whole records of one level, newest first. Translated code must not be running. True
+    // if there are new superblocks. If `defers`, they are left to make_deferred().
     bool observe(TraceLevel level, std::span<const std::uint64_t> words, bool defers = false);
-    // As long as `goes_on`.
+    // Makes the deferred superblocks as long as `goes_on` returns true.
     void make_deferred(const std::function<bool()>& goes_on);
 
   private:
-    // What is known of a block that superblocks could start with.
+    // What is known about a block that superblocks could start with.
     struct Head {
         std::uint8_t heat = 0;   // how often it was met
-        std::uint8_t tries = 0;  // superblocks that were made or could not be made
-        std::uint8_t parts = 0;  // of its superblock; 0: it has none
+        std::uint8_t tries = 0;  // superblocks that were made or failed
+        std::uint8_t parts = 0;  // parts of its superblock; 0 if it has none
         std::uint8_t left_early = 0, stayed = 0;
         bool is_deferred = false;
     };
@@ -55,12 +56,12 @@ class SuperblockFinder {
     Translator& translator_;
     const BlockTables& tables_;
     std::minstd_rand random_;
-    std::vector<std::uint64_t> ids_;  // of the records that are looked at, the newest first
-    std::vector<Head> heads_;         // by block id
+    std::vector<std::uint64_t> ids_;  // ids of the records that are looked at, newest first
+    std::vector<Head> heads_;         // indexed by block id
     std::vector<BlockId> parts_;
     bool defers_ = false;
     std::deque<std::vector<BlockId>> deferred_;
-    std::uint32_t instructions_ = 0, value_words_ = 0;  // of parts_
+    std::uint32_t instructions_ = 0, value_words_ = 0;  // sums over parts_
 };
 
 }  // namespace shadowprof

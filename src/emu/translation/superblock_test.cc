@@ -1,4 +1,4 @@
-// Superblocks run and are traced like the blocks that they are made of.
+// Superblocks run and are traced like the blocks that they consist of.
 #include <algorithm>
 
 #include "emu/test_guest.h"
@@ -15,9 +15,9 @@ extern char test_sum_access[];
 
 namespace {
 
-// A buffer so small that the trace is looked at often, and superblocks come early.
+// Small, so that the trace is looked at often and superblocks are made early.
 constexpr std::size_t small_words = 512;
-// The same where values are traced, whose records are longer.
+// The same for value traces, whose records are longer.
 constexpr std::size_t small_value_words = 4096;
 // So large that no trace is looked at before the end.
 constexpr std::size_t large_words = std::size_t{1} << 22;
@@ -46,7 +46,7 @@ Trace trace_of(TraceLevel level, std::size_t buffer_words, std::uint64_t (*funct
     const auto* code = reinterpret_cast<const void*>(function);
     REQUIRE(TestGuest::returned(guest.call(code, arguments...)));
     auto references = guest.references();
-    // Stacks of two guests need not lie in the same place.
+    // The stacks of two guests need not lie in the same place.
     for (auto& reference : references)
         if (reference.address - guest.stack_start() < TestGuest::stack_bytes)
             reference.address -= guest.stack_start();

@@ -10,7 +10,7 @@
 namespace shadowprof {
 namespace {
 
-// Blocks placed behind each other in one go, so that falling through needs no jump.
+// How many blocks are placed behind each other in one go, so that falling through needs no jump.
 constexpr std::size_t chain_limit = 6;
 
 std::uint64_t hash_bytes(std::span<const std::byte> bytes) {
@@ -90,8 +90,8 @@ const Translator::Block* Translator::translate(TraceLevel level, GuestAddress st
     return &blocks_[*first];
 }
 
-// Appends what follows the drafted block: code of its successors as long as it is not translated
-// yet, at last a jump to what is, or an exit.
+// Appends what follows the drafted block: code of its successors up to one that is translated
+// already, then a jump to that, or an exit.
 void Translator::emit_chain(TraceLevel level, CodeBuffer& out) {
     for (std::size_t n = 1; auto next = follow(); ++n) {
         const bool goes_on =
@@ -102,7 +102,7 @@ void Translator::emit_chain(TraceLevel level, CodeBuffer& out) {
     }
 }
 
-// From now on the block is found, and direct branches go there.
+// From now on lookup() finds the block, and direct branches go there.
 void Translator::enlist(std::uint32_t index) {
     const auto& block = blocks_[index];
     const auto level = static_cast<std::size_t>(block.level);
@@ -110,8 +110,7 @@ void Translator::enlist(std::uint32_t index) {
     remember_pages(index);
     const auto newest = exits_to_[level].find(block.start);
     if (newest == exits_to_[level].end()) return;
-    // Exits of retired blocks are unlinked here: code that changes often leaves one for each
-    // version.
+    // Unlinks exits of retired blocks here: code that changes often leaves one for each version.
     for (auto* link = &newest->second; *link != no_exit;) {
         auto& exit = exits_[*link];
         if (is_retired(exit)) {
@@ -164,7 +163,8 @@ bool Translator::draft_block(GuestAddress start, std::uint32_t limit) {
         const bool given_up =
             nondeterminism_ == Nondeterminism::single_stepped && in->is_nondeterministic();
         const auto terminator = given_up ? Terminator::single_stepped : terminator_of(in->flow());
-        // What is single-stepped stands alone: the state before it must be precise.
+        // A single-stepped instruction is alone in its block, as the state before it must be
+        // precise.
         if (terminator == Terminator::single_stepped && !draft_.instructions.empty()) break;
         if (is_announced(*in)) {
             if (!draft_.instructions.empty()) break;
@@ -199,11 +199,11 @@ void Translator::await(const AwaitedState* state) {
     if (state) retire_around(state->cpu.rip);
 }
 
-// All code that the instruction at the address is part of.
+// Retires all code that contains the instruction at `address`.
 void Translator::retire_around(GuestAddress address) {
     const auto page = pages_.find(address.page());
     if (page == pages_.end()) return;
-    // Each retired block gets a stub.
+    // Each retired block needs a stub.
     const auto& heads = page->second.blocks;
     if (cache_.open().room_bytes() < piece_room_bytes / 2 + 16 * heads.size()) return clear();
     const auto holds = [&](std::uint32_t head) {
@@ -254,7 +254,7 @@ void Translator::add_exit(TraceLevel level, std::uint8_t* displacement, GuestAdd
     newest->second = static_cast<std::uint32_t>(exits_.size() - 1);
 }
 
-// Those that were added last.
+// Drops the exits that were added last, down to `from`.
 void Translator::drop_exits(std::size_t from) {
     for (; exits_.size() > from; exits_.pop_back()) {
         const auto& last = exits_.back();
@@ -307,7 +307,7 @@ void Translator::remember_pages(std::uint32_t index) {
     }
 }
 
-// Tells a page of a file mapping that nobody can write to from others; 0 for any other page.
+// Identifies a page of a file mapping that nobody can write to; 0 for any other page.
 std::uint64_t Translator::file_identity(GuestAddress page) const {
     const auto* m = memory_.find(page);
     if (!m || m->writable || m->shared || !m->executable) return 0;
@@ -342,7 +342,7 @@ void Translator::begin_sample(VdsoEntries vdso, Nondeterminism nondeterminism, b
 }
 
 void Translator::retire_range(GuestAddress start, GuestAddress end) {
-    // Each retired block gets a stub.
+    // Each retired block needs a stub.
     if (cache_.open().room_bytes() < piece_room_bytes / 2 + 16 * blocks_.size()) return clear();
     const auto retire_page = [&](const CodePage& code) {
         for (auto block : code.blocks)
@@ -355,7 +355,7 @@ void Translator::retire_range(GuestAddress start, GuestAddress end) {
     });
 }
 
-// Whoever enters the block from now on, by whatever way, comes out with ExitReason::retired_block.
+// From now on, entering the block exits with ExitReason::retired_block.
 void Translator::retire(std::uint32_t index) {
     auto& block = blocks_[index];
     block.retired = true;
@@ -407,7 +407,7 @@ std::optional<GuestPosition> Translator::locate(std::uint64_t host_rip) const {
     return result;
 }
 
-// Nothing of the instruction was executed yet.
+// The instruction has executed nothing yet, so it has pushed no words.
 std::optional<GuestPosition> Translator::position_of_awaited(std::uint32_t place) const {
     auto position = locate(reinterpret_cast<std::uint64_t>(awaited_places_[place].exit));
     if (position) position->own_words = 0;
@@ -424,7 +424,7 @@ std::optional<BlockId> Translator::executed(const GuestPosition& position) {
     return shortest ? *shortest + static_cast<BlockId>(before.size()) : *position.before;
 }
 
-// A block that is like the first `instructions` of another.
+// Adds a block that consists of the first `instructions` of another.
 std::optional<BlockId> Translator::truncated(std::uint32_t index, std::uint32_t instructions) {
     const Block& block = blocks_[index];
     if (instructions == 0 || instructions >= block.instructions) return std::nullopt;

@@ -1,4 +1,4 @@
-// Translating ahead of need: what code that ran leads to, before it gets there.
+// Translates ahead of need: the code that executed code leads to, before control gets there.
 #include <algorithm>
 
 #include "emu/translation/translator.h"
@@ -28,7 +28,7 @@ bool Translator::translate_ahead(std::span<const GuestAddress> roots, BurstLevel
     return false;
 }
 
-// What ran since the last time comes first, and before it where threads were seen.
+// Roots, where threads were seen, come first; then neighbours of code that ran since the last call.
 void Translator::put_first(std::span<const GuestAddress> roots, BurstLevels bursts) {
     auto first = take_neighbours(bursts);
     ahead_.queue.insert(ahead_.queue.begin(), first.begin(), first.end());
@@ -42,8 +42,8 @@ void Translator::put_first(std::span<const GuestAddress> roots, BurstLevels burs
     ahead_.queue.insert(ahead_.queue.begin(), first.begin(), first.end());
 }
 
-// Where the blocks lead that were translated since the last call. `ran`: they were executed, so
-// that they will be at these levels, too.
+// Successors of the blocks that were translated since the last call. `ran`: levels at which the
+// blocks will be needed too, as they were executed.
 std::vector<Translator::AheadStart> Translator::take_neighbours(BurstLevels ran) {
     std::vector<AheadStart> found;
     const auto add = [&](GuestAddress start, TraceLevel level, bool indirect) {
@@ -55,7 +55,7 @@ std::vector<Translator::AheadStart> Translator::take_neighbours(BurstLevels ran)
     for (auto i = std::min(ahead_.blocks, blocks_.size()); i < blocks_.size(); ++i) {
         const auto& row = tables_[blocks_[i].id];
         const auto level = blocks_[i].level;
-        // Whoever was called comes back.
+        // Calls return.
         if (is_call(row.terminator)) add(row.end, level, true);
         if (row.terminator == Terminator::syscall) add(row.end, level, false);
         if (level != TraceLevel::blocks) continue;
@@ -67,14 +67,14 @@ std::vector<Translator::AheadStart> Translator::take_neighbours(BurstLevels ran)
     return found;
 }
 
-// What is not needed in the end must leave room for what is.
+// Code that is never needed must leave room for code that is.
 bool Translator::is_filled_ahead() const {
     return ahead_.code_bytes > cache_.code_size_bytes() / most_ahead_share ||
            cache_.open().room_bytes() < cache_.code_size_bytes() / 2 ||
            tables_.is_filled(1.0 / most_ahead_share);
 }
 
-// Nobody can write to it, and the file tells its code from other code.
+// Whether nobody can write to the code and its file identifies it.
 bool Translator::is_constant(GuestAddress address) {
     const auto page = address.page();
     if (ahead_.constant_page == page) return true;

@@ -101,7 +101,7 @@ std::optional<std::uint32_t> Translator::emit_block(TraceLevel level, bool indir
     return index;
 }
 
-// Comes out, unless the registers say that this is not the state.
+// Exits with ExitReason::awaited unless the telling registers show another state.
 void Translator::emit_awaited(CodeBuffer& out) {
     const auto& telling = awaited_->telling;
     const auto first = emit_read_gpr(telling[0], host::scratch_a, out);
@@ -114,7 +114,7 @@ void Translator::emit_awaited(CodeBuffer& out) {
     awaited_places_.push_back({exit, out.position()});
 }
 
-// Compares the guest address that an indirect branch wanted with the one that this block is.
+// Checks that this block is at the guest address that an indirect branch wanted.
 void Translator::emit_indirect_check(CodeBuffer& out) {
     const auto target = offsetof(ExecutionContext, target);
     if (!flags_live_at_start()) {
@@ -134,7 +134,7 @@ std::uint8_t* Translator::emit_guard(GuestAddress expected, CodeBuffer& out) {
     out.move(host::scratch_b, rcx);
     out.move_imm(rcx, 0 - expected.value);
     out.lea_sum(rcx, rcx, host::scratch_a);
-    out.bytes({0xe3, 0x08});  // jrcxz over the next two
+    out.bytes({0xe3, 0x08});  // jrcxz over the next two instructions
     out.move(rcx, host::scratch_b);
     out.bytes({0xe9});
     out.value(std::int32_t{0});
@@ -151,7 +151,8 @@ void Translator::emit_record(TraceLevel level, BlockId id, CodeBuffer& out) {
         return;
     }
     if (level != TraceLevel::blocks) {
-        // Touches the lowest word of this record, so that a full buffer shows here and not within.
+        // Touches the lowest word of this record, so that a full buffer faults here and not within
+        // the record.
         out.bytes({0x89, 0x84, 0x24});  // mov [rsp - size], eax
         probe_displacement_ = out.position();
         out.value(std::int32_t{0});
@@ -181,7 +182,7 @@ void Translator::emit_body(TraceLevel level, CodeBuffer& out) {
                           .recovery = Recovery::none};
         auto before = out;
         if (is_awaited(in.address())) emit_awaited(out);
-        // What is single-stepped is awaited, too.
+        // Behind emit_awaited(), as single-stepped instructions are awaited too.
         if (i == 0) before = out;
         const auto references_before = draft_.references.size();
         if (level == TraceLevel::references && draft_.terminator != Terminator::single_stepped) {
@@ -192,7 +193,7 @@ void Translator::emit_body(TraceLevel level, CodeBuffer& out) {
             auto relocated = translate_special(in, out);
             if (!relocated) relocated = relocate(in, out);
             if (!relocated->ok) {
-                // The instruction gets a block of its own, from which it is single-stepped.
+                // The instruction gets its own block and is single-stepped.
                 out = before;
                 draft_.references.resize(references_before);
                 draft_.words = position.words_before;
@@ -222,7 +223,7 @@ void Translator::emit_values(const Instruction& in, const Relocated& relocated, 
     }
 }
 
-// `value`: what is known to be written.
+// `value`: the written value, as far as it is known.
 void Translator::add_slot(const Instruction& in, const ZydisDecodedOperand& written,
                           const std::optional<KnownValue>& value, const Relocated& relocated,
                           CodeBuffer& out) {
@@ -259,12 +260,13 @@ void Translator::emit_terminator(TraceLevel level, BlockId id, CodeBuffer& out) 
     switch (draft_.terminator) {
         case Terminator::none:
         case Terminator::jump:
-            break;  // what follows is placed behind
+            break;  // the successor's code is placed behind
         case Terminator::conditional:
             if (const auto condition = in.jcc_condition()) {
                 out.bytes({0x0f, static_cast<std::uint8_t>(0x80 | *condition)});
             } else {
-                // LOOP and JRCXZ only have short forms: over a jump that is then the taken branch.
+                // LOOP and JRCXZ have only short forms. Taken, they skip a jump over the jump to
+                // their target.
                 out.bytes(in.bytes().first(in.length() - 1));
                 out.bytes({0x02, 0xeb, 0x05, 0xe9});
             }

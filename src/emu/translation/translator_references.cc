@@ -1,6 +1,6 @@
-// The words of TraceLevel::references: addresses, pushed before the instruction that accesses them,
-// as it may overwrite what they are made of. They lie below what the record has of the instructions
-// before, and a fault within the instruction finds all of them there (Position::own_words).
+// Emits the words of TraceLevel::references. They are addresses, pushed before the instruction that
+// accesses them, as it may overwrite the registers that make them up. If the instruction faults,
+// all its words are in the record already (Position::own_words).
 #include <limits>
 
 #include "decoder/register_flow.h"
@@ -33,13 +33,13 @@ bool emit_modrm_address(const Instruction& in, const MemoryReference& reference,
                           ? emit_pop_address(in, reference.bytes, out)
                           : emit_operand_address(in, out);
     if (!done) return false;
-    // The base of GS is in it.
+    // The base of GS is included already.
     if (reference.segment == MemoryReference::Segment::fs && !out.keeps_host_fs())
         emit_add_segment(reference.segment, out);
     return true;
 }
 
-// The same of an operand that is implicit, or absolute without a ModRM byte.
+// scratch_a = the address of an operand that is implicit, or absolute without a ModRM byte.
 bool emit_implicit_address(const MemoryReference& reference, CodeBuffer& out) {
     if (reference.index || (reference.base && reference.displacement != 0)) return false;
     if (!reference.base) {
@@ -56,14 +56,15 @@ bool emit_implicit_address(const MemoryReference& reference, CodeBuffer& out) {
     return true;
 }
 
-// Whether the word can be the content of the base register.
+// Whether the base register itself can be pushed as the word.
 bool is_plain(const MemoryReference& reference) {
     return reference.base && !reference.index && !reference.narrow &&
            reference.segment == MemoryReference::Segment::none &&
            reference.displacement == static_cast<std::int32_t>(reference.displacement);
 }
 
-// Pushes a word. Returns what must be added to it for the address; nothing if that cannot be done.
+// Pushes a word and returns what must be added to it for the address; nothing if that cannot be
+// done.
 std::optional<std::int32_t> emit_address_word(const Instruction& in,
                                               const MemoryReference& reference, CodeBuffer& out) {
     if (is_plain(reference)) {

@@ -1,5 +1,5 @@
 // Superblocks: blocks that were seen to follow each other, translated in one piece with one record.
-// Where control leaves it early, the record is changed to say how far it came.
+// Where control leaves a superblock early, the record's id is changed to say how far it came.
 #include <algorithm>
 
 #include "base/stopwatch.h"
@@ -38,7 +38,7 @@ bool Translator::form_superblock(std::span<const BlockId> blocks) {
     return done;
 }
 
-// The blocks' instructions; empty if a block is not what it was when it was traced.
+// Drafts the blocks; empty if one has changed since it was traced.
 std::vector<Translator::Draft> Translator::draft_parts(TraceLevel level,
                                                        std::span<const BlockId> blocks) {
     std::vector<Draft> parts;
@@ -53,7 +53,7 @@ std::vector<Translator::Draft> Translator::draft_parts(TraceLevel level,
     return parts;
 }
 
-// False: the caller drops what was emitted.
+// False if that cannot be done; then the caller drops what was emitted.
 bool Translator::emit_parts(TraceLevel level, const std::vector<Draft>& parts,
                             std::span<const BlockId> blocks, BlockId shortest, CodeBuffer& out) {
     const auto last = parts.size() - 1;
@@ -95,7 +95,7 @@ bool Translator::emit_parts(TraceLevel level, const std::vector<Draft>& parts,
     return true;
 }
 
-// From the drafted block to the next one, or out.
+// Appends what leads from the drafted block to the next one, with a side exit to anywhere else.
 bool Translator::emit_transition(GuestAddress next, BlockId executed, CodeBuffer& out) {
     switch (draft_.terminator) {
         case Terminator::none:
@@ -133,7 +133,7 @@ bool Translator::emit_indirect_transition(GuestAddress next, BlockId executed, C
     else if (!emit_load_operand(in, in.operands()[0], out))
         return false;
     if (draft_.terminator == Terminator::indirect_call) emit_push_return_address(in.next(), out);
-    // Wherever else control goes may depend on the flags.
+    // The guard keeps the flags, as the code at any other target may need them.
     side_exits_.push_back({emit_guard(next, out), executed, std::nullopt});
     return true;
 }
@@ -152,7 +152,7 @@ void Translator::emit_side_exits(TraceLevel level, CodeBuffer& out) {
     }
 }
 
-// Sends everybody who goes to the block `from` to the superblock `to`, which starts with it.
+// Makes everything that enters the block `from` enter the superblock `to`, which starts with it.
 void Translator::redirect(TraceLevel level, GuestAddress start, std::uint32_t from,
                           std::uint32_t to) {
     const auto* entry = blocks_[to].entry;
