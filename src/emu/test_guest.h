@@ -1,5 +1,5 @@
 // A guest for tests: this process itself. Functions of the test program are emulated over a copy of
-// its memory, and what they return, write and trace is compared with what they do natively.
+// its memory; their results, writes and traces are compared with native calls.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -49,7 +49,7 @@ class ScriptedSyscalls final : public SyscallHandler {
     }
 };
 
-// One recorded result; of a wide one the lowest eight bytes.
+// One recorded result; of a wide one, the lowest eight bytes.
 struct TracedValue {
     std::uint64_t address;
     std::uint16_t reg;
@@ -98,7 +98,7 @@ class TestGuest {
     }
     ~TestGuest() { munmap(stack_, stack_bytes); }
 
-    // Runs until the function returns, or as far as `limits` let it.
+    // Calls the function until it returns, or as far as `limits` allow.
     template <typename... Arguments>
     RunResult call(const void* function, Arguments... arguments) {
         const std::uint64_t values[] = {std::uint64_t(arguments)..., 0};
@@ -132,7 +132,7 @@ class TestGuest {
         emulator_->await(nullptr);
         return result;
     }
-    // The same with several threads, wherever their registers are.
+    // As go(), with several threads from their registers.
     RunResult run(GuestThreads& threads, TraceSink& trace) {
         REQUIRE(emulator_->begin_sample(own_map(), memory_));
         return emulator_->run(threads, limits, syscalls, trace, nullptr);
@@ -154,7 +154,7 @@ class TestGuest {
             i += row.value_words;
         }
     }
-    // The same for all executed blocks.
+    // The same for all executed blocks: sequences are split up.
     template <typename Function>
     void for_each_block(Function function) const {
         for_each_record([&](const BlockInfo& row, std::span<const std::uint64_t> words) {
@@ -178,7 +178,7 @@ class TestGuest {
         });
         return result;
     }
-    // The results of all executed instructions that are recorded.
+    // The recorded results of all executed instructions.
     std::vector<TracedValue> values() const {
         std::vector<TracedValue> result;
         for_each_block([&](const BlockInfo& executed, std::span<const std::uint64_t> words) {
@@ -226,7 +226,7 @@ class TestGuest {
         for_each_record([&](const BlockInfo& row, auto) { sum += row.instructions; });
         return sum;
     }
-    // Translates ahead from these functions on. True if there is more of it.
+    // Translates ahead from these functions. True if there is more to translate.
     bool prepare_some(std::initializer_list<const void*> functions, BurstLevels bursts = {}) {
         std::vector<GuestAddress> roots;
         for (const void* function : functions)
@@ -234,7 +234,7 @@ class TestGuest {
         return emulator_->translate_ahead(own_map(), memory_, roots, bursts,
                                           [this] { return blocks_to_prepare-- != 0; });
     }
-    // As much as there is.
+    // Translates ahead from these functions until there is no more.
     void prepare(std::initializer_list<const void*> functions, BurstLevels bursts = {}) {
         CHECK_FALSE(prepare_some(functions, bursts));
     }
@@ -243,13 +243,13 @@ class TestGuest {
     const BlockTables& tables() const { return tables_; }
 
   private:
-    // Without the huge regions that a sanitizer reserves: they leave no room for a copy. Without
-    // copies that are there already: below all else, or above (test_main.cc), where the first
-    // thread's stack is, too.
+    // Excludes the huge regions that a sanitizer reserves, as they leave no room for a copy.
+    // Excludes existing copies too: below everything else, or above (test_main.cc), where the first
+    // thread's stack is as well.
     static MemoryMap own_map() {
         constexpr std::uint64_t lowest = 0x1000'0000'0000, first_copy = 0x6800'0000'0000;
         const auto end = host_segment_bases() == SegmentBases::by_kernel ? first_copy : ~0ull;
-        // Memory that is allocated between two reads would change what is read.
+        // Allocating memory between two reads would change what is read.
         std::string text(std::size_t{1} << 22, '\0');
         std::size_t size = 0;
         const UniqueFd file(open("/proc/self/maps", O_RDONLY | O_CLOEXEC));

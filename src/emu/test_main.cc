@@ -10,7 +10,7 @@
 
 namespace {
 
-// Else they are as large as this process's own limit.
+// Otherwise thread stacks would be as large as this process's own limit.
 void give_threads_usual_stacks() {
     constexpr std::size_t usual_bytes = std::size_t{8} << 20;
     pthread_attr_t attributes;
@@ -22,9 +22,9 @@ void give_threads_usual_stacks() {
 
 }  // namespace
 
-// The guests of these tests are the test program itself, at a distance from where it is. Where only
-// the kernel sets segment bases that is upwards, and there must be room for it: above the first
-// thread's stack there is none, so the tests run on another's.
+// The guests of these tests are the test program itself, at a distance. If only the kernel sets
+// segment bases, the distance is upwards and needs room: there is none above the first thread's
+// stack, so the tests run in another thread.
 int main(int argc, char** argv) {
     if (shadowprof::host_segment_bases() == shadowprof::SegmentBases::by_instruction)
         return doctest::Context(argc, argv).run();

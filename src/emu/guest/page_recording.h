@@ -1,5 +1,5 @@
 // The pages that a run has read from its snapshot. They suffice to repeat the run when the snapshot
-// is gone, and from them the runner sees what has changed since.
+// is gone, and from them the supervisor sees what has changed since.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@
 
 namespace shadowprof {
 
-// Lies in memory that a worker shares with its runner, to which all of it is hostile.
+// Lies in memory that a worker shares with its supervisor, to which all of it is hostile.
 struct RecordedPages {
     static constexpr std::size_t most_pages = 1024;
 

@@ -33,7 +33,7 @@ UniqueFd code_file(std::uint8_t value) {
     return file;
 }
 
-// A page to map files to.
+// A page that files are mapped to.
 class CodePage {
   public:
     CodePage() { at_ = mmap(nullptr, page_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); }
@@ -91,7 +91,7 @@ TEST_CASE("what ran leads to what is translated ahead next") {
     CHECK(prepared >= ran);
     CHECK(TestGuest::returned(guest.call(code_of(test_counter), 100)));
     CHECK(guest.translated_blocks() == prepared);
-    // There is nothing new.
+    // There is nothing new to translate.
     guest.prepare({});
     guest.prepare({code_of(test_counter)});
     CHECK(guest.translated_blocks() == prepared);

@@ -76,7 +76,7 @@ void Emulator::begin_translator(bool same_files) {
     const auto& mappings = memory_.layout().mappings();
     const auto vdso = std::find_if(mappings.begin(), mappings.end(),
                                    [](const Mapping& m) { return m.name == "[vdso]"; });
-    // All of a program's snapshots show the same one.
+    // All snapshots of a program show the same vDSO.
     if (vdso == mappings.end() || *vdso != vdso_) {
         vdso_ = vdso == mappings.end() ? Mapping{} : *vdso;
         vdso_functions_ = find_vdso_functions(memory_, vdso_);
@@ -103,11 +103,11 @@ void Emulator::handle_signal(int signal, const siginfo_t& info, ucontext_t& cont
     auto& registers = context.uc_mcontext.gregs;
     const auto rip = static_cast<std::uint64_t>(registers[REG_RIP]);
     registers[REG_EFL] &= ~static_cast<greg_t>(trap_flag);
-    // What a guest does to the trap flag may come to light anywhere.
+    // The effect of a guest's trap flag may show at any instruction, also in the stubs.
     const bool in_stubs = signal != SIGTRAP && cache_->is_in_stubs(rip);
     if (in_stubs || !cache_->contains(rip)) {
-        // A fault of our own, as on a stack that was overwritten: die of it as we would without a
-        // handler. To leave by the stubs would be to fault there again, for ever.
+        // A fault of our own, as with an overwritten stack: the process dies of it as without a
+        // handler. Leaving by the stubs would fault there again and again.
         ::signal(signal, SIG_DFL);
         return;
     }
@@ -127,7 +127,7 @@ void Emulator::handle_signal(int signal, const siginfo_t& info, ucontext_t& cont
             return;
         }
         fault.address = {address - memory_.delta()};
-        // Not a page fault where the guest runs natively.
+        // Natively, an access to a non-canonical address is not a page fault.
         if (!is_canonical(fault.address.value)) return leave_by_fault({.signal = signal}, context);
         const bool is_write =
             (static_cast<std::uint64_t>(registers[REG_ERR]) & page_fault_write) != 0;
@@ -147,7 +147,7 @@ void Emulator::handle_signal(int signal, const siginfo_t& info, ucontext_t& cont
     leave_by_fault(fault, context);
 }
 
-// Undoes what the translation did to the guest's registers, and goes to the exit.
+// Restores the guest's registers from changes by the translation, and goes to the exit.
 void Emulator::leave_by_fault(const FaultInfo& fault, ucontext_t& context) {
     auto& registers = context.uc_mcontext.gregs;
     auto& shared = cache_->context();

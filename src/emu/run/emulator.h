@@ -33,39 +33,39 @@ namespace shadowprof {
 class TraceSink {
   public:
     virtual ~TraceSink() = default;
-    // An empty buffer; `base` null ends the run with SampleEnd::stopped.
+    // An empty buffer. A null `base` ends the run with SampleEnd::stopped.
     virtual TraceBuffer acquire() = 0;
-    // A part of the acquired buffer that now holds whole records of one thread, the oldest at its
-    // end.
+    // A part of the acquired buffer that now holds whole records of one thread, with the oldest at
+    // its end.
     virtual void submit(std::span<const std::uint64_t> words, GuestThreads::Index thread) = 0;
     // What a probe saw in front of the record that will stand behind `words` words of the acquired
-    // buffer. False if there is no room for more before the buffer is submitted; behind that there
-    // must be room for one of each probe, and one more.
+    // buffer. If it returns false, the buffer is submitted before more notes come; there must still
+    // be room for one note of each probe and one more.
     virtual bool note(const ProbeRecord&, std::size_t /*words*/) { return true; }
 };
 
-// Single-steps what cannot be translated, on the replica.
+// Single-steps instructions on the replica that cannot be translated.
 class Stepper {
   public:
     virtual ~Stepper() = default;
     // Executes the instruction at cpu.rip. Before the call, `memory` holds the guest's memory;
-    // after it, every page must be fetched anew (GuestMemory::drop_pages has been called if need
+    // afterwards every page must be fetched anew (GuestMemory::drop_pages() has been called if need
     // be).
     virtual std::optional<SampleEnd> step(CpuState& cpu, GuestMemory& memory) = 0;
 };
 
 struct RunResult {
     SampleEnd end = SampleEnd::size;
-    std::uint64_t instructions = 0;   // an estimate: exact counts are the collectors'
-    GuestThreads::Done of_lead = {};  // about
-    bool other_ended_it = false;      // the first thread leads, and another one ended the run
+    std::uint64_t instructions = 0;   // an estimate; collectors have exact counts
+    GuestThreads::Done of_lead = {};  // estimates
+    bool other_ended_it = false;      // Lead::first, and another thread ended the run
     std::uint64_t single_stepped = 0;
     std::uint64_t syscalls = 0;
-    std::uint64_t vdso_calls = 0;       // most ask for the time
-    std::uint64_t stopped_threads = 0;  // that came to something they cannot go beyond
-    int signal = 0;                     // of a fault
-    GuestAddress fault_address;         // what a faulting instruction wanted to access
-    // All registers of the awaited state agreed at a visit, though it was not met.
+    std::uint64_t vdso_calls = 0;       // most are for the time
+    std::uint64_t stopped_threads = 0;  // threads that met a reason they cannot go beyond
+    int signal = 0;                     // signal of a fault
+    GuestAddress fault_address;         // address that a faulting instruction accessed
+    // All registers of the awaited state agreed at a visit, but its memory did not.
     bool nearly_met = false;
 };
 
@@ -78,46 +78,47 @@ class Emulator {
     Emulator(const Emulator&) = delete;
     Emulator& operator=(const Emulator&) = delete;
 
-    // Shows the guest a new snapshot. Translated code that still holds is kept.
+    // Shows the guest a new snapshot. Translated code that is still valid is kept.
     Result<void> begin_sample(MemoryMap map, PageSource& source,
                               Nondeterminism nondeterminism = Nondeterminism::native,
                               PageUse use = PageUse::once);
-    // The source has become what the guest's memory is, but for what changed since. False if its
-    // new mappings cannot be shown without beginning anew.
+    // Says that the source now has the contents of the guest's memory, except for `changed`. False
+    // if the new mappings can be shown only by begin_sample().
     bool next_interval(std::span<const MemoryRange> changed, std::optional<MemoryMap> layout);
-    // Runs the threads from their registers on, and leaves their state at the end there. What one
-    // of them cannot go beyond (stops_one_thread()) ends the run when it has stopped all. `stepper`
-    // may be null: then that includes what cannot be translated.
+    // Runs the threads from their registers, and leaves their final state there. A reason that
+    // stops one thread (stops_one_thread()) ends the run when all threads have stopped. `stepper`
+    // may be null: then instructions that cannot be translated are such a reason.
     RunResult run(GuestThreads& threads, const RunLimits& limits, SyscallHandler& syscalls,
                   TraceSink& sink, Stepper* stepper = nullptr);
-    // A guest of one thread.
+    // Runs a guest of one thread.
     RunResult run(CpuState& cpu, const RunLimits& limits, SyscallHandler& syscalls, TraceSink& sink,
                   Stepper* stepper = nullptr);
-    // Translates ahead of need, from code that a process that may run maps now: see
-    // Translator::translate_ahead(). Not in a sample. False also if there is no room for its
-    // mappings.
+    // Translates ahead of need from the current mappings of a process, which may be running: see
+    // Translator::translate_ahead(). Must not be called in a sample. False also if there is no room
+    // for the mappings.
     bool translate_ahead(MemoryMap map, PageSource& source, std::span<const GuestAddress> roots,
                          BurstLevels bursts, const std::function<bool()>& goes_on);
-    // From now on `watcher` is asked before each access; null: nobody is. Not while a run is under
-    // way. Code for one is none for the other: changing it is dear.
+    // From now on `watcher` is asked before each access; null: nobody is. Must not be called during
+    // a run. Changing it is expensive, as code with a watcher and code without one cannot be
+    // shared.
     void watch_accesses(AccessWatcher* watcher) {
         watcher_ = watcher;
         translator_.announce_accesses(watcher != nullptr);
     }
-    // From now on what `probes` asks for goes to the sink; null: nothing does. Not while a run is
-    // under way; forgets all code.
+    // From now on, notes of `probes` go to the sink; null: there are none. Must not be called
+    // during a run. Forgets all code.
     void watch_probes(ProbeWatch* probes) {
         probes_ = probes;
         translator_.announce_probed(probes);
     }
-    // The next run ends with SampleEnd::met where the first thread comes by this state; null:
-    // nowhere. It must live as long. In a sample, and not while a run is under way.
+    // The next run ends with SampleEnd::met if the first thread reaches this state; null: no state
+    // is awaited. `state` must live as long. To be called in a sample, but not during a run.
     void await(const AwaitedState* state) {
         awaited_ = state;
         translator_.await(state);
     }
     void end_sample() { memory_.end_sample(); }
-    // Nothing that was translated so far is used any more, and no page of an earlier sample.
+    // Forgets all translated code and all pages of earlier samples.
     void forget_code() {
         translator_.clear();
         memory_.end();
@@ -125,7 +126,7 @@ class Emulator {
 
     GuestMemory& memory() { return memory_; }
     const TranslationCounters& translation() const { return translator_.counters(); }
-    // The block tables are full: nothing new can be translated any more.
+    // Whether the block tables are full, so that nothing new can be translated.
     bool exhausted() const { return tables_.full(); }
 
   private:
@@ -140,20 +141,20 @@ class Emulator {
 
     Emulator(BlockTables& tables, std::unique_ptr<Emulator*> self,
              std::unique_ptr<CodeCache> cache);
-    // `self` is the address of an Emulator*, which is set while one exists.
+    // `self` is the address of an Emulator*, which is set as long as that emulator exists.
     static void on_signal(void* self, int signal, void* info, void* ucontext);
     void handle_signal(int signal, const siginfo_t& info, ucontext_t& context);
     void begin_translator(bool same_files);
     void leave_by_fault(const FaultInfo& fault, ucontext_t& context);
 
     BlockTables& tables_;
-    std::unique_ptr<Emulator*> self_;  // what translated code knows of us
+    std::unique_ptr<Emulator*> self_;  // referred to by translated code
     std::unique_ptr<CodeCache> cache_;
     GuestMemory memory_;
     Translator translator_;
     SuperblockFinder superblocks_;
-    MemoryMap layout_;  // as the last snapshot showed it at first
-    Mapping vdso_;      // of the last snapshot; empty if it had none
+    MemoryMap layout_;  // as the last snapshot first showed it
+    Mapping vdso_;      // in the last snapshot; empty if it had none
     Translator::VdsoEntries vdso_functions_;
     Nondeterminism nondeterminism_ = Nondeterminism::native;
     AccessWatcher* watcher_ = nullptr;

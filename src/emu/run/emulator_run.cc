@@ -14,21 +14,21 @@ namespace {
 constexpr std::array<int, 5> guest_signals = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP};
 constexpr std::size_t signal_stack_bytes = std::size_t{256} << 10;
 
-// Bits of RFLAGS that a guest may have: status flags, DF, AC and ID.
+// Bits of RFLAGS that a guest may set: status flags, DF, AC and ID.
 constexpr std::uint64_t guest_rflags = 0x240cd5;
 
 constexpr std::size_t mxcsr_offset = 24;
 constexpr std::uint32_t mxcsr_valid = 0xffff;
 constexpr std::size_t xsave_header_offset = 512;
 
-// A run ends whose awaited state does not come at so many visits at which its telling registers
-// agree.
+// A run ends after so many visits at which the telling registers agreed but the awaited state was
+// not met.
 constexpr std::uint32_t most_misses = 400'000;
 
-// How fast time goes by in a sample.
+// How fast the guest's time passes in a sample.
 constexpr std::uint64_t instructions_per_ns = 3;
 
-// A snapshot's bytes are not trusted to be an XSAVE area that XRSTOR accepts.
+// Makes an XSAVE area that XRSTOR accepts; the snapshot's bytes are not trusted to be one.
 void sanitize_xsave(std::span<std::byte, CpuState::xsave_bytes> area) {
     std::uint32_t mxcsr;
     std::memcpy(&mxcsr, area.data() + mxcsr_offset, sizeof mxcsr);
@@ -43,7 +43,7 @@ void sanitize_xsave(std::span<std::byte, CpuState::xsave_bytes> area) {
 
 }  // namespace
 
-// The emulator's signal handlers and a stack for them, as long as guest code may run.
+// Installs the emulator's signal handlers and a stack for them, as long as guest code may run.
 class Emulator::SignalScope {
   public:
     explicit SignalScope(const CodeCache& cache)
@@ -77,7 +77,7 @@ RunResult Emulator::run(GuestThreads& threads, const RunLimits& limits, SyscallH
     return Run(*this, threads, limits, syscalls, sink, stepper).execute();
 }
 
-// At the most: it is the threads' time that ends the run.
+// Upper limits for the pacer: the threads' time is what ends the run.
 RunLimits Emulator::Run::of_all_processors(RunLimits limits) {
     const std::uint64_t most_at_once = std::max(1u, limits.processors) + limits.first_leads;
     const auto factor = most_at_once * (GuestThreads::usual_pace / GuestThreads::fastest_pace);
@@ -167,7 +167,7 @@ void Emulator::Run::enter_at(GuestAddress pc) {
     enter_entry(e_.translator_.entry_for(pacer_.level(), pc), pc);
 }
 
-// Continues in translated code, or without it where there is none.
+// Continues in translated code; without it, single-steps or ends the run.
 void Emulator::Run::enter_entry(const std::uint8_t* entry, GuestAddress pc) {
     pc_ = pc;
     context_.entry = reinterpret_cast<std::uint64_t>(entry);
@@ -200,7 +200,7 @@ void Emulator::Run::submit_trace() {
     start_ = nullptr;
 }
 
-// From estimates that are corrected now and then; but time never goes backwards.
+// Derived from estimates that are sometimes corrected; the time never goes backwards.
 std::uint64_t Emulator::Run::elapsed_ns() {
     if (pacer_.level() == TraceLevel::none) {
         const auto passed = std::chrono::steady_clock::now() - began_;
@@ -308,7 +308,7 @@ void Emulator::Run::on_trace_full() {
     if (!is_over()) enter_at(pc_);
 }
 
-// The block that was left in the middle has run only up to `position`.
+// Cuts the record of the block that was left in the middle: it has run only up to `position`.
 void Emulator::Run::cut_last_record(const GuestPosition& position) {
     auto* id = reinterpret_cast<std::uint64_t*>(context_.trace_cursor) + position.words_before +
                position.own_words;
@@ -353,7 +353,7 @@ void Emulator::Run::on_awaited() {
     const auto& state = *e_.awaited_;
     pc_ = cpu().rip = state.cpu.rip;
     const bool met = is_met(state);
-    // A loop that has the same registers at each turn would be slow for ever.
+    // A loop with the same registers on each iteration would stay slow for ever.
     if (!met && ++misses_ <= most_misses)
         return enter_entry(e_.translator_.behind_awaited(place), pc_);
     const auto position = e_.translator_.position_of_awaited(place);
@@ -362,7 +362,7 @@ void Emulator::Run::on_awaited() {
     end(met ? SampleEnd::met : SampleEnd::size);
 }
 
-// Flags are not compared: those that nobody will read may be others.
+// Flags are not compared: dead ones may differ.
 bool Emulator::Run::is_met(const AwaitedState& state) {
     std::array<std::byte, AwaitedState::most_bytes> bytes;
     const auto holds = [&](GuestAddress at, std::span<const std::byte> content) {
@@ -375,7 +375,7 @@ bool Emulator::Run::is_met(const AwaitedState& state) {
     return met;
 }
 
-// The probes of the instruction that is about to run. False if the sink has no room for more.
+// Notes the probes of the instruction that is about to run. False if the sink has no room for more.
 bool Emulator::Run::note_probed() {
     const auto* cursor = reinterpret_cast<std::uint64_t*>(context_.trace_cursor);
     bool room = true;
@@ -406,7 +406,7 @@ bool Emulator::Run::note_system_call(GuestAddress pc) {
                       static_cast<std::size_t>(start_ - cursor));
 }
 
-// In another buffer the same is announced once more.
+// The instruction is announced again when the next buffer is used.
 void Emulator::Run::on_notes_full() {
     submit_trace();
     if (pacer_.finished()) return end(SampleEnd::size);

@@ -10,7 +10,7 @@
 
 namespace shadowprof {
 
-// Goes in and out of translated code until something ends it.
+// Enters and leaves translated code until something ends the run.
 class Emulator::Run {
   public:
     Run(Emulator& emulator, GuestThreads& threads, const RunLimits& limits,
@@ -36,7 +36,7 @@ class Emulator::Run {
     void load_registers();
     void store_registers();
     void end(SampleEnd reason) { end_ = reason; }
-    // The current thread's turn.
+    // Whether the current thread's turn is over.
     bool is_over() const { return end_ || turn_over_; }
     void enter_at(GuestAddress pc);
     void enter_entry(const std::uint8_t* entry, GuestAddress pc);
@@ -74,9 +74,9 @@ class Emulator::Run {
     GuestAddress pc_;                 // where the guest is when it is not in translated code
     std::uint64_t elapsed_ns_ = 0;
     std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
-    std::uint32_t misses_ = 0;  // of the state that is awaited, where its telling registers agree
+    std::uint32_t misses_ = 0;  // visits with agreeing telling registers but another state
     bool turn_over_ = false;
-    std::optional<SampleEnd> end_;  // of the thread, or of all
+    std::optional<SampleEnd> end_;  // for the current thread or for all
 };
 
 }  // namespace shadowprof

@@ -33,7 +33,7 @@ extern char test_counter_loop[], test_null_access[], test_after_syscall[];
 
 namespace {
 
-// The same call, natively and emulated at each level, over the same initial data.
+// Calls a function natively and emulated at each level, over the same initial data.
 template <typename... Arguments>
 void check_same(std::uint64_t (*function)(Arguments...), Arguments... arguments) {
     const std::array<std::uint64_t, 8> table = {test_table[0], test_table[1], test_table[2],
@@ -265,7 +265,7 @@ TEST_CASE("code that rewrites itself runs as rewritten") {
         REQUIRE(TestGuest::returned(guest.call(page)));
         CHECK(guest.cpu[Gpr::rax] == 42);
         CHECK(guest.traced_instructions() == 3);
-        // The next sample begins with the old code again, and must not run the new one.
+        // The next sample has the old code again, and must not run the new one.
         static_cast<std::uint8_t*>(page)[6] = 43;
         REQUIRE(TestGuest::returned(guest.call(page)));
         CHECK(guest.cpu[Gpr::rax] == 43);

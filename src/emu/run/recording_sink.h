@@ -23,11 +23,11 @@ class RecordingSink final : public TraceSink {
 
     struct Note {
         ProbeRecord record;
-        std::size_t words = 0;  // that were recorded before
+        std::size_t words = 0;  // words that were recorded before
     };
     std::vector<std::uint64_t> recorded;
     std::vector<Note> notes;
-    // So many notes until a buffer must be submitted; means something from the first one on.
+    // How many notes fit before a buffer must be submitted. Takes effect at the next submit().
     std::size_t notes_room = ~std::size_t{0};
 
   private:

@@ -37,7 +37,7 @@ TEST_CASE("every access is in the trace, with its address, size and kind") {
     REQUIRE(TestGuest::returned(
         guest.call(reinterpret_cast<const void*>(test_references), &memory[0])));
     const auto at = reinterpret_cast<std::uint64_t>(memory);
-    const auto top = guest.cpu[Gpr::rsp] - 8;  // where the return address was
+    const auto top = guest.cpu[Gpr::rsp] - 8;  // address of the return address
     const auto fs = guest.cpu.fs_base;
     const std::vector<Expected> expected = {
         {top - 8, 8, store | stack | direct},
@@ -156,7 +156,7 @@ TEST_CASE("bursts of values and of references take turns") {
         instructions[static_cast<std::size_t>(row.level)] += row.instructions;
     });
     const auto all = instructions[0] + instructions[1] + instructions[2];
-    // A tenth each; buffers have a least size.
+    // A tenth each was requested; buffers have a minimum size.
     for (const auto level : {TraceLevel::values, TraceLevel::references}) {
         CHECK(instructions[static_cast<std::size_t>(level)] > all / 20);
         CHECK(instructions[static_cast<std::size_t>(level)] < all / 4);

@@ -8,18 +8,18 @@ namespace shadowprof {
 namespace {
 
 constexpr std::size_t stride = 8;  // on average
-// In bursts, of a long trace as much as this and every eighth word is looked at.
+// In bursts, at least this many words and an eighth of the trace are looked at.
 constexpr std::size_t enough_burst_words = 4096;
 // The longest record of a burst must fit.
 constexpr std::size_t least_record_words = 4096;
-// Bursts that are counted in events may have less, as long as some record fits.
+// Bursts that are counted in events may have smaller buffers, as long as some record fits.
 constexpr std::size_t least_burst_words = 1024;
 constexpr std::size_t first_words = 512;
 constexpr std::size_t growth = 4;
-// What is left of a phase must be worth a buffer of its own.
+// A shorter rest of a phase is not worth a buffer of its own.
 constexpr std::uint64_t least_instructions = 64;
 constexpr std::uint64_t least_events = 4;
-// Bursts that are counted in events end there at the latest, however few there are.
+// Bursts that are counted in events end after this many words, however few events they have.
 constexpr std::uint64_t most_burst_words = 1 << 16;
 constexpr std::uint64_t most_words_per_event = 256;
 
@@ -34,10 +34,10 @@ TracePacer::TracePacer(const RunLimits& limits, const BlockTables& tables)
         level_ = TraceLevel::none;
         return;
     }
-    // Either kind of bursts may be first, the one with more of them rather.
+    // Either kind of burst may come first, more likely the more frequent one.
     if (kinds_of_bursts() == 2)
         for (auto& begun : begun_before_) begun = random_part();
-    // The first phase is a part of a whole one, so that periods do not align with samples.
+    // The first phase is a random part of a whole one, so that periods do not align with samples.
     if (by_events()) {
         burst_events_ = static_cast<std::uint64_t>(least_burst_words / words_per_event_[1]);
         phase_left_ = 1 + random_() % std::max<std::uint64_t>(1, pause());
@@ -61,15 +61,15 @@ unsigned TracePacer::kinds_of_bursts() const {
     return (burst_length(TraceLevel::values) != 0) + (burst_length(TraceLevel::references) != 0);
 }
 
-// The kind of burst that comes behind one at `level`.
+// The kind of burst that follows one at `level`.
 TraceLevel TracePacer::other_burst(TraceLevel level) const {
     const auto other = level == TraceLevel::values ? TraceLevel::references : TraceLevel::values;
     if (burst_length(other) != 0) return other;
     return other == TraceLevel::values ? TraceLevel::references : TraceLevel::values;
 }
 
-// That whose next one comes first, by how much of its bursts there was so far: those of one kind
-// may be longer than they should be, and the other kind's not.
+// The kind of burst that is due first, by the amount of each kind so far: bursts of one kind may be
+// longer than requested while the other's are not.
 TraceLevel TracePacer::due_burst() const {
     if (kinds_of_bursts() < 2) return other_burst(last_burst_);
     const auto due = [&](TraceLevel level) {
@@ -82,7 +82,7 @@ TraceLevel TracePacer::due_burst() const {
                                                                  : TraceLevel::references;
 }
 
-// 1 where no events are counted: then both kinds have as many bursts.
+// 1 if bursts are not counted in events: then both kinds are equally frequent.
 double TracePacer::events_between(TraceLevel level) const {
     if (!by_events()) return 1;
     const auto events = level == TraceLevel::values ? limits_.events_between_values
@@ -90,14 +90,14 @@ double TracePacer::events_between(TraceLevel level) const {
     return std::max(static_cast<double>(events), 1.0);
 }
 
-// All is in bursts, of one kind.
+// Whether everything is in bursts of one kind.
 bool TracePacer::never_pauses() const {
     return !by_events() && limits_.value_instructions + limits_.reference_instructions != 0 &&
            std::max(limits_.value_instructions, limits_.reference_instructions) >=
                limits_.burst_period;
 }
 
-// Otherwise it runs at one level until something else ends it.
+// If not, the run stays at one level until something else ends it.
 bool TracePacer::is_paced() const {
     return limits_.instructions < RunLimits::unlimited ||
            (kinds_of_bursts() != 0 && !never_pauses());
@@ -110,12 +110,12 @@ bool TracePacer::finished() const {
     return instructions_ + close_enough >= limits_.instructions;
 }
 
-// From 0 to 1.
+// A random number from 0 to 1.
 double TracePacer::random_part() {
     return static_cast<double>(random_()) / static_cast<double>(std::minstd_rand::max());
 }
 
-// Half to one and a half times `units`.
+// A random number from half to one and a half times `units`.
 std::uint64_t TracePacer::jittered(std::uint64_t units) {
     return units / 2 + random_() % (units + 1);
 }
@@ -142,8 +142,8 @@ std::uint64_t TracePacer::pause() const {
     return std::max<std::uint64_t>(1, rest / std::max(1u, kinds_of_bursts()));
 }
 
-// From a burst to the next one of any kind. Behind one that was longer than it should be it is so,
-// too.
+// The pause from a burst to the next one of any kind. It is longer in proportion after a burst that
+// was longer than requested.
 std::uint64_t TracePacer::event_pause() const {
     const bool none_yet = last_burst_ == TraceLevel::blocks;
     const auto wanted = burst_length(none_yet ? other_burst(last_burst_) : last_burst_);
@@ -169,7 +169,7 @@ std::size_t TracePacer::next_words(std::size_t room, std::uint64_t most) {
         const auto safe = std::min(due, phase_left_) / SuperblockFinder::most_instructions;
         return std::clamp<std::size_t>(safe, 1, room);
     }
-    // Until its rate is known, a level gets ever larger parts.
+    // Until a level's rate is known, it gets larger and larger parts.
     auto& traced = traced_words_[at_level()];
     const auto most_words = std::min<std::size_t>(room, first_words + growth * traced);
     const auto least = level_ == TraceLevel::blocks ? std::size_t{1} : std::min(room, least_words_);
@@ -196,7 +196,7 @@ void TracePacer::account(std::span<const std::uint64_t> words) {
 void TracePacer::account_events(std::span<const std::uint64_t> words) {
     const auto count = estimate_events(words);
     auto& rate = words_per_event_[at_level()];
-    // Without any, a phase may take long: it gets ever larger parts.
+    // A phase without events may take long, so it gets larger and larger parts.
     rate = count ? static_cast<double>(words.size()) / static_cast<double>(count)
                  : std::min(2 * rate, 1e9);
     burst_units_[at_level()] += count;
@@ -205,10 +205,10 @@ void TracePacer::account_events(std::span<const std::uint64_t> words) {
     if (level_ == TraceLevel::blocks) return;
     burst_events_ += count;
     burst_words_ += words.size();
-    // Nor may a burst last for ever where there are none.
+    // A burst without events must end too.
     if (burst_words_ > most_burst_words + most_words_per_event * burst_length(level_))
         phase_left_ = 0;
-    // A record that did not fit wants more.
+    // No record fitted: the next buffer must be larger.
     least_words_ = words.empty() ? least_record_words : least_burst_words;
 }
 
@@ -222,7 +222,7 @@ std::uint64_t TracePacer::estimate(std::span<const std::uint64_t> words) const {
         words, [](const BlockInfo& row, const std::uint64_t*) { return row.instructions; });
 }
 
-// How the last record is left is not known yet: as it mostly is.
+// It is not known yet where control goes from the last record; its target is assumed.
 std::uint64_t TracePacer::estimate_events(std::span<const std::uint64_t> words) const {
     return estimated_sum(words, [&](const BlockInfo& from, const std::uint64_t* next) {
         const GuestAddress to = next ? row(*next).start : from.target;
@@ -232,8 +232,8 @@ std::uint64_t TracePacer::estimate_events(std::span<const std::uint64_t> words) 
     });
 }
 
-// The sum over all records of what `of` says, by some of them: their row, and the id of the record
-// behind, or null.
+// Estimates the sum of `of` over all records from some of them. `of` gets a record's row, and the
+// id of the record behind it or null.
 template <typename Of>
 std::uint64_t TracePacer::estimated_sum(std::span<const std::uint64_t> words, Of of) const {
     std::uint64_t sum = 0;
@@ -248,7 +248,7 @@ std::uint64_t TracePacer::estimated_sum(std::span<const std::uint64_t> words, Of
         }
         return at == words.size() ? 0 : sum * words.size() / (words.size() - at);
     }
-    // Steps of 1 to 15, so that no loop of the program is in step with them.
+    // Steps vary from 1 to 15, so that no loop of the program is in step with them.
     const bool all = words.size() <= stride * 64;
     std::uint32_t state = 1;
     std::size_t seen = 0;

@@ -1,4 +1,4 @@
-// Bursts of values that are counted in events: their share, whatever the program's records are.
+// The share of bursts that are counted in events, for different records.
 #include "emu/run/trace_pacer.h"
 
 #include <doctest/doctest.h>
@@ -9,12 +9,12 @@
 namespace shadowprof::trace_pacer_test {
 namespace {
 
-// A program that executes one record over and over: a loop, at both levels.
+// A program that executes one record over and over: a loop, at all three levels.
 class Loop {
   public:
-    // Each record is a round: `parts` blocks of ten instructions, each of which calls the next; the
-    // last one jumps back. At TraceLevel::values a block has `block_words` words behind its id, at
-    // TraceLevel::references `reference_words`.
+    // Each record is one iteration: `parts` blocks of ten instructions. Each block calls the next
+    // one; the last one jumps back. A block has `block_words` words behind its id at
+    // TraceLevel::values, and `reference_words` at TraceLevel::references.
     Loop(std::size_t parts, std::uint16_t block_words, std::uint16_t reference_words = 1) {
         for (const auto level : {TraceLevel::blocks, TraceLevel::values, TraceLevel::references}) {
             std::vector<BlockId> ids;
@@ -121,7 +121,7 @@ TEST_CASE("values are traced for their share of the events") {
         const Loop loop(parts, 12);
         for (const std::uint64_t every : {100u, 1000u, 10'000u}) {
             for (const std::uint64_t length : {1u, 10u, 100u, 1000u}) {
-                // So seldom that chance says how many there are.
+                // There would be so few bursts that chance decides their number.
                 if (every / length > 1000) continue;
                 CAPTURE(parts);
                 CAPTURE(every);
@@ -157,7 +157,7 @@ TEST_CASE("values and references have their own frequencies") {
             limits.reference_events = 200;
             limits.events_between_references = between_references;
             const auto seen = run(loop, limits);
-            // Shares are relative to the events that are in no bursts.
+            // Shares are relative to the events outside of bursts.
             const auto share = [&](std::size_t level) { return seen.share(level) / seen.share(0); };
             CHECK(share(1) > 0.75 * 200 / 2000);
             CHECK(share(1) < 1.25 * 200 / 2000);
@@ -186,7 +186,7 @@ TEST_CASE("the rare kind of bursts is first in few runs, and in some") {
 }
 
 TEST_CASE("only the events that are asked for are counted") {
-    const Loop loop(11, 12);  // ten calls a back-edge
+    const Loop loop(11, 12);  // ten calls for each back-edge
     const auto calls = run(loop, limits_of(2000, 20'000, {true, false}));
     const auto back_edges = run(loop, limits_of(2000, 20'000, {false, true}));
     check_share(calls, 2000, 20'000, 0.25);

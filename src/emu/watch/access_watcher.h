@@ -1,4 +1,4 @@
-// Who is asked before each instruction that accesses memory.
+// An observer that is asked before each instruction that accesses memory.
 #pragma once
 
 #include <optional>
@@ -12,9 +12,9 @@ namespace shadowprof {
 class AccessWatcher {
   public:
     virtual ~AccessWatcher() = default;
-    // The instruction at cpu.rip is about to run; general registers and segment bases are as it
-    // finds them, vector registers are not. May fill in what it is going to read
-    // (GuestMemory::fill). An answer ends the run before it.
+    // Called before the instruction at cpu.rip runs. General registers and segment bases are
+    // current, vector registers are not. May fill in memory that the instruction is going to read
+    // (GuestMemory::fill()). A result ends the run before the instruction.
     virtual std::optional<SampleEnd> on_access(const CpuState& cpu, GuestMemory& memory) = 0;
 };
 

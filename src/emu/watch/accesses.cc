@@ -11,7 +11,7 @@ constexpr std::uint64_t most_plain_bytes = 64;
 constexpr std::uint64_t direction_flag = 0x400;
 constexpr std::uint64_t low_32_bits = 0xffff'ffff;
 
-// Their operand is not where the registers before them say.
+// Whether the operand's address does not follow from the registers before the instruction.
 bool is_peculiar(const Instruction& in, const ZydisDecodedOperand& operand) {
     const bool pops_to_memory = in.mnemonic() == ZYDIS_MNEMONIC_POP &&
                                 operand.visibility == ZYDIS_OPERAND_VISIBILITY_EXPLICIT &&

@@ -15,11 +15,11 @@ struct Access {
     GuestAddress address;
     std::uint64_t size_bytes = 0;
     bool reads = false;
-    // One load of at most 64 bytes, neither locked nor masked, nor one of a string.
+    // One load of at most 64 bytes that is neither locked nor masked nor from a string instruction.
     bool is_plain_load = false;
 };
 
-// At most two operands are in memory, and one more on the stack.
+// At most two operands in memory, and the stack.
 class AccessList {
   public:
     void add(const Access& access) { accesses_[count_++] = access; }
@@ -33,12 +33,13 @@ class AccessList {
     std::size_t count_ = 0;
 };
 
-// How much a repeated string instruction may access.
+// The most that a repeated string instruction may access.
 inline constexpr std::uint64_t most_string_bytes = 16 * 1024;
 
-// From general registers and segment bases; `cpu.rip` is the instruction's. A masked access counts
-// with all that it could reach. Nothing where that is not told by these: gathers and scatters, bit
-// strings indexed by a register, state areas, ENTER, long or downward string instructions.
+// Computes accesses from general registers and segment bases; `cpu.rip` must be the instruction's.
+// A masked access counts with all bytes that it could reach. Nothing if these registers do not
+// determine the accesses: gathers and scatters, bit strings indexed by a register, state areas,
+// ENTER, and long or downward string instructions.
 std::optional<AccessList> accesses_of(const Instruction& instruction, const CpuState& cpu);
 
 }  // namespace shadowprof

@@ -9,7 +9,7 @@
 namespace shadowprof {
 namespace {
 
-// Whether it takes the 32 bits of an addend.
+// Whether the difference fits the 32 bits of an addend.
 bool fits(std::uint64_t difference) {
     const auto addend = static_cast<std::int64_t>(difference);
     return addend == static_cast<std::int32_t>(addend);
@@ -88,7 +88,7 @@ void AddressTracker::forget_written(const Instruction& in) {
         if (operand.type == ZYDIS_OPERAND_TYPE_REGISTER && is_gpr(operand.reg.value) &&
             (operand.actions & ZYDIS_OPERAND_ACTION_MASK_WRITE))
             forget(gpr_number(operand.reg.value));
-    // Not all of these list their pointers as operands that are written to.
+    // Not all string instructions list their pointers as written operands.
     if (in.zydis().meta.category == ZYDIS_CATEGORY_STRINGOP) {
         forget(static_cast<std::uint8_t>(Gpr::rsi));
         forget(static_cast<std::uint8_t>(Gpr::rdi));

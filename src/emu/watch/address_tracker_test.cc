@@ -1,4 +1,4 @@
-// Which addresses are known from others, and which are not.
+// Which addresses follow from others, and which do not.
 #include "emu/watch/address_tracker.h"
 
 #include <doctest/doctest.h>
@@ -17,8 +17,8 @@ Instruction decode(std::initializer_list<int> bytes, std::uint64_t address = 0x1
     return *Instruction::decode(raw, {address});
 }
 
-// Executes instructions of one access at most. For each access, the slot that its address follows
-// from and what is added; its own number where it has a word.
+// Executes instructions with at most one access each. For each access, returns the slot that its
+// address follows from and the addend; the slot is the access's own if it has a word.
 class Block {
   public:
     struct Place {

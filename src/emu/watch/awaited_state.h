@@ -1,4 +1,4 @@
-// A state that a thread of the guest is expected to come by, because the program itself did.
+// A state that a thread of the guest should reach, because the program itself reached it.
 #pragma once
 
 #include <algorithm>
@@ -12,18 +12,18 @@
 
 namespace shadowprof {
 
-// Registers, and some memory: there are loops that only memory tells the turns of, and recursion
-// only the callers' frames.
+// Registers and some memory. Memory is needed as some loops have the same registers on each
+// iteration, and recursions differ only in callers' frames.
 class AwaitedState {
   public:
-    // Registers that are compared at each visit of `cpu.rip`, at little cost: those that differ
-    // from visit to visit should be among them.
+    // Registers that are compared, at little cost, at each visit of `cpu.rip`. They should include
+    // those that differ from visit to visit.
     static constexpr std::size_t telling_registers = 3;
     static constexpr std::size_t most_pieces = 160;
-    static constexpr std::size_t most_bytes = 6144;  // of all pieces
+    static constexpr std::size_t most_bytes = 6144;  // in all pieces together
 
     CpuState cpu;
-    std::array<std::uint8_t, telling_registers> telling = {};  // numbers as Gpr's
+    std::array<std::uint8_t, telling_registers> telling = {};  // numbers as in Gpr
 
     std::uint64_t telling_sum() const {
         std::uint64_t sum = 0;
@@ -31,8 +31,8 @@ class AwaitedState {
         return sum;
     }
     std::size_t pieces() const { return pieces_; }
-    std::size_t bytes() const { return bytes_; }  // of all pieces
-    // False: there is no room for it.
+    std::size_t bytes() const { return bytes_; }  // in all pieces together
+    // False if there is no room.
     bool add_memory(GuestAddress at, std::span<const std::byte> content) {
         if (pieces_ == most_pieces || content.size() > most_bytes - bytes_) return false;
         places_[pieces_++] = {at, static_cast<std::uint32_t>(content.size())};
@@ -40,7 +40,8 @@ class AwaitedState {
         bytes_ += static_cast<std::uint32_t>(content.size());
         return true;
     }
-    // Whether holds(at, content) for all memory. Hostile, as it came from another process.
+    // Whether holds(at, content) is true for all memory. Sizes are checked, as the state may come
+    // from another process.
     template <typename Holds>
     bool all_memory(Holds holds) const {
         std::size_t begin = 0;

@@ -1,4 +1,4 @@
-// A run ends in the very state that it is to end in, and in no other.
+// A run ends in exactly the awaited state.
 #include "emu/watch/awaited_state.h"
 
 #include "emu/test_guest.h"
@@ -15,14 +15,14 @@ namespace {
 
 constexpr TraceLevel all_levels[] = {TraceLevel::blocks, TraceLevel::values,
                                      TraceLevel::references};
-// So small that superblocks come early.
+// Few, so that superblocks are made early.
 constexpr std::size_t few_words = 4096;
 
 constexpr std::uint64_t distances[] = {10, 1000, 30'000, 50'000};
 
 struct Place {
     AwaitedState state;
-    std::uint64_t instructions = 0;  // from the call to it
+    std::uint64_t instructions = 0;  // from the call to the state
 };
 
 AwaitedState state_of(TestGuest& guest) {
@@ -77,12 +77,12 @@ TEST_CASE("a run ends where a state is met, at all levels, in code old and new")
                 CHECK(guest.traced_instructions() == place.instructions);
                 guest.awaited.reset();
             }
-            // Nothing is left of it.
+            // The awaited state has no effect on later runs.
             CHECK(TestGuest::returned(guest.call(function, argument)));
         }
 }
 
-// In the middle of a block.
+// The awaited instruction is in the middle of a block.
 TEST_CASE("memory tells turns of a loop that have the same registers") {
     static std::uint64_t number;
     constexpr std::uint64_t start = 50'000, awaited = 12'345;
@@ -115,7 +115,7 @@ TEST_CASE("memory tells turns of a loop that have the same registers") {
         CHECK(TestGuest::returned(never));
         CHECK_FALSE(never.nearly_met);
         CHECK(guest.traced_instructions() == 3 * start + 1);
-        // Blocks are the ones that they are without it.
+        // Blocks are the same as without the awaited state.
         auto starts = guest.starts();
         CHECK(starts.size() == start + 1);
         starts.pop_back();

@@ -1,4 +1,4 @@
-// How the addresses of one load follow each other within a latency burst.
+// How the addresses of one load follow each other within a latency session.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace shadowprof {
 
-// What the last loads brought, as far as it may be an address.
+// Values that recent loads read, as far as they may be addresses.
 class LoadedAddresses {
   public:
     void add(std::uint64_t value) {
@@ -18,7 +18,7 @@ class LoadedAddresses {
         values_[next_] = value;
         next_ = (next_ + 1) % values_.size();
     }
-    // Whether one of them points to `address`, or to what has it as a field.
+    // Whether one of the values points to `address` or to an object that may contain it.
     bool lead_to(GuestAddress address) const {
         for (const auto value : values_)
             if (value != 0 && address.value - value < largest_object) return true;
@@ -27,7 +27,7 @@ class LoadedAddresses {
 
   private:
     static constexpr std::uint64_t least_address = 1 << 16;  // vm.mmap_min_addr
-    // The larger, the more addresses are near a pointer by chance.
+    // With a larger size, more addresses would be near a pointer by chance.
     static constexpr std::uint64_t largest_object = 1024;
     std::array<std::uint64_t, 16> values_{};
     std::size_t next_ = 0;

@@ -26,7 +26,7 @@ TEST_CASE("an address that was loaded, or is a field's from there, is chased") {
     // Small numbers are no addresses.
     loaded.add(16);
     CHECK_FALSE(loaded.lead_to({16}));
-    // Only the last loads count.
+    // Only recent loads count.
     for (std::uint64_t i = 1; i <= 16; ++i) loaded.add(i << 32);
     CHECK_FALSE(loaded.lead_to({0x7f0000001000}));
 }

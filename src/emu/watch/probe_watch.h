@@ -1,4 +1,4 @@
-// The emulator's side of probes: which instructions are probed, and what is left to do there.
+// The emulator's side of probes: which instructions are probed, and what is evaluated there.
 #pragma once
 
 #include <cstdint>
@@ -20,20 +20,19 @@ struct PlaceRange {
     friend bool operator==(const PlaceRange&, const PlaceRange&) = default;
 };
 
-// What there is for probes to see: those that speak of latencies see timed loads, the others all
-// that is executed.
+// The events that probes are given: probes that use latencies see timed loads, all others see every
+// execution.
 enum class Probed : std::uint8_t { executions, timed_loads };
 
 class ProbeWatch {
   public:
-    // `places` do not overlap; elsewhere no test holds.
+    // `places` must not overlap; outside of them no place test holds.
     ProbeWatch(ProbeSet probes, std::vector<PlaceRange> places, Probed probed);
 
-    // Whether the instruction is to be announced. What is to be done there is kept, in place of
-    // what another instruction at its address had.
+    // Whether the instruction is to be announced. If so, its probes are kept for at(), and replace
+    // those of an earlier instruction at its address.
     bool is_probed(const Instruction& instruction);
-    // What is to be done at `address`, for the instruction there that is_probed() was last asked
-    // about.
+    // The probes at `address`, for the instruction there that is_probed() was last called with.
     std::span<const BoundProbe> at(GuestAddress address) const;
 
   private:

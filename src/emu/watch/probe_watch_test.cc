@@ -1,4 +1,4 @@
-// What probes ask for is noted in front of the instruction that it is about, each time.
+// Notes of a probe come in front of the instruction that they are about, each time it is executed.
 #include <algorithm>
 
 #include "emu/test_guest.h"
@@ -20,7 +20,8 @@ std::uint64_t address_of(const void* function) {
     return reinterpret_cast<std::uint64_t>(function);
 }
 
-// Those of executed instructions: the same may be noted several times before it is executed.
+// Notes of executed instructions only: an instruction may be noted several times before it is
+// executed.
 std::vector<ProbeRecord> executed(const TestGuest& guest, std::uint32_t probe) {
     std::vector<ProbeRecord> result;
     const RecordingSink::Note* last = nullptr;
@@ -35,7 +36,7 @@ std::vector<ProbeRecord> executed(const TestGuest& guest, std::uint32_t probe) {
     return result;
 }
 
-// The arguments of all calls, in their order.
+// The arguments of all calls, in order.
 void note_calls(std::uint64_t n, std::vector<std::uint64_t>& calls) {
     calls.push_back(n);
     if (n < 2) return;

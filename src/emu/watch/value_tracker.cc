@@ -26,8 +26,8 @@ bool is_same_register(const Instruction& in) {
     return is_register(operands[1]) && operands[0].reg.value == operands[1].reg.value;
 }
 
-// Whether the whole register is written whatever the operands are: of a 32-bit result, the upper
-// half is 0 then.
+// Whether the whole register is written for all operands; a 32-bit result then clears the upper
+// half.
 bool always_writes(const Instruction& in, const ZydisDecodedOperand& operand) {
     if (in.zydis().meta.category == ZYDIS_CATEGORY_CMOV) return true;
     return !(operand.actions & ZYDIS_OPERAND_ACTION_CONDWRITE) && !in.may_keep_destination();
@@ -66,8 +66,7 @@ std::optional<KnownValue> ValueTracker::result_of(const Instruction& in) const {
     }
 }
 
-// What the low bytes of a register are, as the content of a register that they are zero-extended
-// to.
+// The low bytes of a register, as the content of a register that they are zero-extended to.
 std::optional<KnownValue> ValueTracker::read(ZydisRegister reg, std::uint8_t width_bytes) const {
     auto value = known_[gpr_number(reg)];
     if (!value || width_bytes == value->width_bytes) return value;
@@ -97,7 +96,7 @@ void ValueTracker::forget_written(const Instruction& in) {
     for (const auto& operand : in.operands())
         if (is_register(operand) && (operand.actions & ZYDIS_OPERAND_ACTION_MASK_WRITE))
             known_[gpr_number(operand.reg.value)].reset();
-    // Not all of these list their pointers as operands that are written to.
+    // Not all string instructions list their pointers as written operands.
     if (in.zydis().meta.category != ZYDIS_CATEGORY_STRINGOP) return;
     known_[static_cast<std::size_t>(Gpr::rsi)].reset();
     known_[static_cast<std::size_t>(Gpr::rdi)].reset();

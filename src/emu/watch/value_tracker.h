@@ -1,5 +1,5 @@
-// What is known of the general registers within a block, from the results that it has recorded: so
-// that results which follow from those need no word in the trace.
+// Tracks what is known about general registers within a block from the results that it has
+// recorded, as a result that follows from others needs no word in the trace.
 #pragma once
 
 #include <array>
@@ -11,12 +11,13 @@
 
 namespace shadowprof {
 
-// The content of a general register.
+// What is known about the content of a general register.
 struct KnownValue {
-    // A slot with words of the same block; ValueSlot::no_source: `sum` is the whole content.
+    // A slot of the same block that has words; with ValueSlot::no_source, `sum` is the whole
+    // content.
     std::uint16_t source = ValueSlot::no_source;
     std::uint8_t source_bytes = 8;  // the slot's width
-    // The content is this many low bytes of the sum of `sum` and the slot's value, zero-extended.
+    // The content is this many low bytes of `sum` plus the slot's value, zero-extended.
     std::uint8_t width_bytes = 8;
     std::uint64_t sum = 0;
 
@@ -26,18 +27,17 @@ struct KnownValue {
 
 class ValueTracker {
   public:
-    // A block begins, of which nothing is known.
+    // Begins a block, of which nothing is known.
     void begin() { known_ = {}; }
 
-    // What the first operand of an instruction with Flow::next is after it; nothing if that does
+    // The first operand of an instruction with Flow::next after it has run; nothing if that does
     // not follow from what is known before it.
     std::optional<KnownValue> result_of(const Instruction& instruction) const;
 
     // Forgets the registers that an instruction writes to.
     void forget_written(const Instruction& instruction);
     void set(std::uint8_t gpr, const KnownValue& value) { known_[gpr] = value; }
-    // The result that an instruction leaves in its register operand `written` is that of a slot
-    // with a word.
+    // The result in the register operand `written` of an instruction is in a slot with a word.
     void set_recorded(const Instruction& instruction, const ZydisDecodedOperand& written,
                       std::uint16_t slot);
 
@@ -50,7 +50,7 @@ class ValueTracker {
     std::array<std::optional<KnownValue>, 16> known_;
 };
 
-// A slot's addend that makes `value` of its source; nothing if there is none for its width.
+// The addend that gives `value` from its source slot; nothing if there is none for this width.
 std::optional<std::int32_t> addend_of(const KnownValue& value, std::uint8_t width_bytes);
 
 }  // namespace shadowprof

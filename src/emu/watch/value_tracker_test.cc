@@ -1,4 +1,4 @@
-// Results that have no word in the trace are what the instructions produced.
+// Results without a word in the trace are reconstructed as the instructions produced them.
 #include "emu/watch/value_tracker.h"
 
 #include <bit>
@@ -25,7 +25,7 @@ Bytes imm32(std::uint32_t value) {
 
 constexpr std::uint8_t rax = 0, rcx = 1, rdx = 2, rbx = 3, rsp = 4, rsi = 6, r9 = 9, r10 = 10;
 
-// An instruction with a ModRM byte that names two registers, of 4 or 8 bytes.
+// An instruction of 4 or 8 bytes with a ModRM byte that names two registers.
 Bytes two(bool wide, const Bytes& opcode, std::uint8_t reg, std::uint8_t rm) {
     return Bytes{CodeBuffer::rex(wide, reg, 0, rm)} + opcode + Bytes{CodeBuffer::modrm(3, reg, rm)};
 }
@@ -33,8 +33,8 @@ Bytes two(bool wide, const Bytes& opcode, std::uint8_t reg, std::uint8_t rm) {
 Bytes mov(bool wide, std::uint8_t to, std::uint8_t from) {
     return two(wide, {0x89}, from, to);
 }
-// The operation of the opcodes 81 and C7 with `extension` and 32 bits; 64-bit ones extend their
-// sign.
+// The operation of opcode 81 or C7 with `extension` and a 32-bit immediate, which 64-bit operations
+// sign-extend.
 Bytes with_imm(bool wide, std::uint8_t opcode, std::uint8_t extension, std::uint8_t reg,
                std::uint32_t value) {
     return two(wide, {opcode}, extension, reg) + imm32(value);
@@ -54,7 +54,7 @@ Bytes lea(bool wide, std::uint8_t reg, std::uint8_t base, std::uint32_t displace
                  static_cast<std::uint8_t>(0x20 | (base & 7))} +
            imm32(displacement);
 }
-// A result that is in the trace whatever is known: add to, from
+// A result that always has a word in the trace: add to, from
 Bytes sum(bool wide, std::uint8_t to, std::uint8_t from) {
     return two(wide, {0x01}, from, to);
 }
@@ -71,7 +71,7 @@ class CodePage {
     }
     ~CodePage() { munmap(page_, bytes); }
 
-    // Runs code with a return behind it, at `offset` of the page, from the registers `from`.
+    // Runs code and a return behind it, at `offset` of the page, with the registers `from`.
     std::vector<TracedValue> run(const Bytes& code, const CpuState& from, std::size_t offset = 0) {
         REQUIRE(offset + code.size() < bytes);
         std::copy(code.begin(), code.end(), page_ + offset);
@@ -81,7 +81,7 @@ class CodePage {
         REQUIRE(TestGuest::returned(guest.call(page_ + offset)));
         return guest.values();
     }
-    // The slots of the block that the code is.
+    // The slots of the code's block.
     std::span<const ValueSlot> slots(const Bytes& code) {
         run(code, CpuState(guest.cpu));
         const auto& block = guest.block(guest.sink.recorded[0]);
@@ -95,7 +95,7 @@ class CodePage {
     std::uint8_t* page_;
 };
 
-// The last result of the code is in the trace.
+// Whether the last result of the code has a word in the trace.
 bool is_recorded(const Bytes& code) {
     return CodePage().slots(code).back().words == 1;
 }
@@ -125,7 +125,7 @@ TEST_CASE("constants are not in the trace") {
     CHECK(is_constant(mov_imm(false, rax, 5) + mov(true, rcx, rax), 5));
     CHECK(is_constant(mov_imm(true, rax, 5) + sub_imm(true, rax, 6), -1));
     CHECK(is_constant(mov_imm(false, rax, 5) + sub_imm(false, rax, 6), -1));
-    // What does not fit: mov rax, 1 << 32; 0xffffffff as a 64-bit value.
+    // Values that do not fit: mov rax, 1 << 32; 0xffffffff as a 64-bit value.
     CHECK(is_recorded({0x48, 0xb8, 0, 0, 0, 0, 1, 0, 0, 0}));
     CHECK(is_recorded(mov_imm(false, rax, 0xffff'ffff) + mov(true, rcx, rax)));
     CHECK(is_recorded(two(true, {0x31}, rcx, rdx)));
@@ -169,7 +169,7 @@ TEST_CASE("what follows from an earlier result is not in the trace") {
     CHECK(follows(wide + sub_imm(true, rbx, 40), 0, -40));
     CHECK(follows(wide + two(true, {0xff}, 0, rbx), 0, 1));    // inc
     CHECK(follows(wide + two(false, {0xff}, 1, rbx), 0, -1));  // dec
-    // By way of others, which have no words either.
+    // Through other registers, which have no words either.
     CHECK(follows(wide + add_imm(true, rbx, 40) + mov(true, r10, rbx) + lea(false, rsi, r10, 2), 0,
                   42));
     CHECK(follows(wide + sum(true, rax, rcx) + mov(true, rsi, rax) + mov(true, rdx, rsi), 1, 0));
@@ -177,10 +177,10 @@ TEST_CASE("what follows from an earlier result is not in the trace") {
 
 TEST_CASE("what does not follow is in the trace") {
     const auto wide = sum(true, rbx, rcx), narrow = sum(false, rbx, rcx);
-    // The upper half of a 32-bit sum is 0, that of the slot's plus the addend is not.
+    // The upper half of a 32-bit sum is 0; that of the slot's value plus the addend is not.
     CHECK(is_recorded(narrow + add_imm(false, rbx, 1) + mov(true, rax, rbx)));
     CHECK(is_recorded(wide + mov(false, rax, rbx) + mov(true, rdx, rax)));
-    // An addend of more than 31 bits; then that slot is the source.
+    // With an addend of more than 31 bits there is a word, which is the next source.
     const auto far = wide + add_imm(true, rbx, 0x7fff'ffff) + add_imm(true, rbx, 1);
     CHECK(is_recorded(far));
     CHECK(follows(far + mov(true, rax, rbx), 2, 0));
@@ -190,7 +190,7 @@ TEST_CASE("what does not follow is in the trace") {
     CHECK(is_recorded(wide + Bytes{0x48, 0x8d, 0x04, 0x1b}));  // lea rax, [rbx + rbx]
     CHECK(is_recorded(wide + lea(true, rax, rsp, 8)));
     CHECK(is_recorded(wide + Bytes{0x67} + lea(true, rax, rbx, 8)));
-    // A block knows nothing of the one before it: jmp to the next.
+    // Nothing is known from the block before: jmp to the next.
     CodePage page;
     page.run(wide + Bytes{0xeb, 0x00} + mov(true, rax, rbx), CpuState(page.guest.cpu));
     CHECK(page.guest.block(page.guest.sink.recorded.back()).value_words == 1);
@@ -215,7 +215,7 @@ TEST_CASE("a register that is written to is not known any more") {
         CAPTURE(write[0]);
         CHECK(is_recorded(known + write + copy));
     }
-    // Results of their own take the place.
+    // New results replace the old ones.
     CHECK(follows(known + Bytes{0x48, 0xf7, 0xe1} + copy, 3, 0));        // mul rcx
     CHECK(follows(known + Bytes{0x48, 0x93} + copy, 4, 0));              // xchg rbx, rax
     CHECK(follows(known + Bytes{0x48, 0x0f, 0x44, 0xc3} + copy, 3, 0));  // cmove rax, rbx
@@ -228,7 +228,7 @@ TEST_CASE("a register that is written to is not known any more") {
     CHECK(is_recorded(pointers + Bytes{0xae} + mov(true, rax, 7)));
     CHECK(is_recorded(pointers + Bytes{0xa6} + mov(true, rax, 7)));
     CHECK(is_recorded(pointers + Bytes{0xa6} + mov(true, rax, rsi)));
-    // The upper half may stay as it was.
+    // These may leave the upper half unchanged.
     CHECK(is_recorded(known + Bytes{0x0f, 0xbc, 0xc3} + copy));  // bsf eax, ebx
     CHECK(is_recorded(known + Bytes{0x0f, 0xb1, 0xda} + copy));  // cmpxchg edx, ebx
     CHECK(is_recorded(known + Bytes{0x0f, 0x03, 0xc3} + copy));  // lsl eax, ebx
@@ -236,7 +236,8 @@ TEST_CASE("a register that is written to is not known any more") {
 
 namespace {
 
-// Random instructions that change general registers, also in ways that must be seen through.
+// Random instructions that change general registers, some in ways that the tracker must see
+// through.
 class Program {
   public:
     explicit Program(std::uint32_t seed) : random_(seed) {}
@@ -312,7 +313,7 @@ class Program {
   private:
     std::uint32_t any() { return static_cast<std::uint32_t>(random_()); }
     std::uint8_t reg() {
-        // Few of them, so that they meet often.
+        // Few registers, so that instructions often share them.
         static constexpr std::uint8_t some[] = {rax, rcx, rdx, rbx, 5, rsi, r9, r10, 12};
         return some[below(std::size(some))];
     }

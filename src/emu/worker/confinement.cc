@@ -27,7 +27,7 @@ constexpr std::array always_allowed = {
     SCMP_SYS(tgkill),         SCMP_SYS(exit),         SCMP_SYS(exit_group),
 };
 
-// Calls of which only those on one descriptor are allowed, which is their first argument.
+// System calls that are allowed on one descriptor only, which is their first argument.
 constexpr std::array socket_calls = {SCMP_SYS(sendmsg), SCMP_SYS(recvmsg)};
 
 constexpr auto no_descriptor = static_cast<std::uint32_t>(-1);
@@ -50,9 +50,10 @@ Result<void> install_filter(int socket_fd) {
         allow(call, scmp_arg_cmp{0, SCMP_CMP_EQ, static_cast<scmp_datum_t>(socket_fd), 0});
     // Memory without a file; the descriptor argument has 32 bits.
     allow(SCMP_SYS(mmap), scmp_arg_cmp{4, SCMP_CMP_MASKED_EQ, 0xffffffff, no_descriptor});
-    // Where guest memory lies (segment_bases.h); every other base is the worker's own.
+    // GS gives access to guest memory (segment_bases.h); all other segment bases stay the worker's
+    // own.
     allow(SCMP_SYS(arch_prctl), scmp_arg_cmp{0, SCMP_CMP_EQ, ARCH_SET_GS, 0});
-    // What a failing assertion writes goes to /dev/null.
+    // The messages of failing assertions go to /dev/null.
     allow(SCMP_SYS(write), scmp_arg_cmp{0, SCMP_CMP_EQ, STDERR_FILENO, 0});
     if (!error) error = seccomp_load(filter.get());
     if (error) return errno_error("worker: cannot confine itself by seccomp", -error);

@@ -16,8 +16,8 @@ std::uint64_t line_bit(GuestAddress line) {
 
 }  // namespace
 
-// The loads that were under way when the thread was interrupted have brought their lines in, though
-// they will be executed again: those are not counted.
+// False while loads are not counted yet. Loads that were under way when the thread was interrupted
+// have brought in their lines, though they are executed again.
 bool LoadWatcher::is_warm() const {
     return cold_ >= limits_.skipped_loads || counts_.accesses >= limits_.skipped_accesses;
 }
@@ -71,7 +71,7 @@ const Instruction* LoadWatcher::instruction_at(GuestAddress pc, GuestMemory& mem
     return &instructions_.emplace(pc, *in).first->second;
 }
 
-// The target's memory where the burst has not met it yet.
+// Shows the target's memory where the session has not accessed it yet.
 class LoadWatcher::Memory final : public MemoryReader {
   public:
     Memory(LoadWatcher& watcher, GuestMemory& memory) : watcher_(watcher), memory_(memory) {}
@@ -112,7 +112,7 @@ void LoadWatcher::note_probed(const CpuState& cpu, GuestMemory& memory) {
 std::optional<SampleEnd> LoadWatcher::take(GuestAddress pc, const Access& access,
                                            GuestMemory& memory) {
     const auto* mapping = memory.find(access.address);
-    // Where there is nothing, the emulator finds out by itself.
+    // The emulator itself finds out that nothing is mapped there.
     if (!mapping || access.size_bytes == 0) return std::nullopt;
     const auto first = line_of(access.address);
     const auto last = line_of(access.address + (access.size_bytes - 1));
@@ -138,7 +138,7 @@ std::optional<SampleEnd> LoadWatcher::take(GuestAddress pc, const Access& access
     return std::nullopt;
 }
 
-// False: the answer's bytes are not what the snapshot then showed.
+// False if the answer's bytes differ from what was read afterwards.
 bool LoadWatcher::check(const Access& access, GuestMemory& memory) const {
     const auto& answer = answers_.front();
     const auto shows = [&](GuestAddress address, std::uint8_t byte) {
@@ -176,7 +176,7 @@ bool LoadWatcher::fetch_lines(GuestAddress first, GuestAddress last, GuestMemory
         auto& bits = touched(line);
         if (bits & line_bit(line)) continue;
         const auto* mapping = memory.find(line);
-        // The part of an access that lies behind a mapping is the emulator's to find out.
+        // The emulator itself handles the part of an access that lies behind a mapping.
         if (!mapping) return true;
         bits |= line_bit(line);
         if (mapping->executable || memory.is_fresh(line)) continue;

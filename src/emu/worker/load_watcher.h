@@ -1,5 +1,5 @@
-// The worker's side of a latency burst: emulates with the bytes that are read, line by line, and
-// has each load timed in the target before its line is looked at.
+// The worker's side of a latency session: emulates with data that is read line by line, and has
+// each load timed in the target before its line is read.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,11 @@
 
 namespace shadowprof {
 
-// Whole pages where there may be code, none elsewhere: what is read there is filled in as it is
-// needed. For memory that is zero before.
+// Reads whole pages where there may be code. Elsewhere it reads nothing, and data is filled in as
+// it is needed. For memory that is zero at first.
 class LinePages final : public PageSource {
   public:
-    // Both must outlive this.
+    // Both must outlive this object.
     LinePages(PageSource& pages, const MemoryMap& map) : pages_(pages), map_(map) {}
 
     bool read_pages(GuestAddress from, std::span<std::byte> to) override {
@@ -39,17 +39,17 @@ class LinePages final : public PageSource {
 
 class LoadWatcher final : public AccessWatcher {
   public:
-    // All must outlive it. `pages` may read any bytes; `probes` may be null.
+    // All arguments must outlive this object. `pages` may read any bytes; `probes` may be null.
     LoadWatcher(const LoadLimits& limits, OutsideChannel& outside, PageSource& pages,
                 Deadline& deadline, ProbeWatch* probes = nullptr)
         : limits_(limits), outside_(outside), pages_(pages), deadline_(deadline), probes_(probes) {}
 
     std::optional<SampleEnd> on_access(const CpuState& cpu, GuestMemory& memory) override;
 
-    // What LoadsDone is followed by, and its counts.
+    // The payload and the counts of LoadsDone.
     std::vector<LoadTally> tallies() const;
     const LoadCounts& counts() const { return counts_; }
-    // What probes that speak of latencies saw: of loads that count.
+    // What probes that use latencies saw, of counted loads only.
     std::span<const ProbeRecord> probed() const { return probed_; }
 
   private:
@@ -76,13 +76,13 @@ class LoadWatcher final : public AccessWatcher {
     Deadline& deadline_;
     ProbeWatch* probes_;
     std::vector<ProbeRecord> probed_;
-    std::unordered_map<std::uint64_t, std::uint64_t> touched_;  // a bit a line, by page number
+    std::unordered_map<std::uint64_t, std::uint64_t> touched_;  // one bit per line, by page number
     std::unordered_map<GuestAddress, Instruction> instructions_;
     std::unordered_map<GuestAddress, LoadFacts> facts_;
     LoadedAddresses loaded_;
-    std::vector<LoadAnswer> answers_;  // of the access under way
+    std::vector<LoadAnswer> answers_;  // for the current access
     LoadCounts counts_ = {};
-    std::uint64_t cold_ = 0;  // loads that the target was asked for
+    std::uint64_t cold_ = 0;  // loads for which the target was asked
 };
 
 }  // namespace shadowprof

@@ -1,4 +1,4 @@
-// The one way in which code inside a confined worker can ask its supervisor for something.
+// The only way in which code inside a confined worker can ask its supervisor for something.
 #pragma once
 
 #include <cstddef>
@@ -11,12 +11,12 @@ namespace shadowprof {
 
 class OutsideChannel {
   public:
-    // Longest request and longest answer.
+    // The longest request or answer.
     static constexpr std::size_t max_bytes = 128 * 1024;
 
     virtual ~OutsideChannel() = default;
-    // Sends a request and waits for the supervisor's answer. What the bytes mean is the business of
-    // those who stand at the two ends. The supervisor treats a request as hostile input.
+    // Sends a request and waits for the supervisor's answer. Only the two ends know what the bytes
+    // mean. The supervisor treats a request as hostile input.
     virtual Result<std::vector<std::byte>> call(std::span<const std::byte> request) = 0;
 };
 

@@ -9,16 +9,16 @@
 namespace shadowprof {
 namespace {
 
-// The kernel maps downwards from below the room that a stack may take. So this ends 24 TiB below
-// the top: under the libraries and thread stacks of programs, above what is linked or allocated at
-// the places that programs and sanitizers choose.
+// The kernel maps downwards from below the room for a stack. With this room, mappings begin 24 TiB
+// below the top: under the libraries and thread stacks of programs, and above the places where
+// programs and sanitizers link or allocate.
 constexpr rlim_t room_above_bytes = 0x1800'0000'0000;
-// The worker's stack may grow by so much. With a larger limit the kernel would grow it over guest
+// How far the worker's stack may grow. With a larger limit the kernel would let it grow over guest
 // memory below it, at the first access to a page that is not mapped yet.
 constexpr rlim_t usual_stack_bytes = 0x80'0000;
 constexpr unsigned long current_personality = 0xffff'ffff;
 
-// True if programs are placed with this limit.
+// True if the limit was set as requested.
 bool set_stack_limit(rlim_t bytes) {
     rlimit limit;
     if (getrlimit(RLIMIT_STACK, &limit) != 0) return false;

@@ -1,4 +1,4 @@
-// Whether the memory that a run wrote is what a snapshot shows.
+// Compares the memory that a run wrote to with what a snapshot shows.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace shadowprof {
 
-// Compares pages that lie behind each other at one go. `source` must outlive it.
+// Compares adjacent pages at once. `source` must outlive this object.
 class PageComparison {
   public:
     PageComparison(PageSource& source, const CompareMessage& request)
@@ -23,7 +23,7 @@ class PageComparison {
         if (count_ == 0) first_ = page;
         emulated_[count_++] = emulated.data();
     }
-    // Differences that were found before.
+    // Adds differences that were found before.
     void add(std::span<const MemoryDifference> differences) {
         for (const auto& difference : differences) note(difference);
     }

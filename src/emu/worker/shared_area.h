@@ -1,6 +1,6 @@
 // The memory that a worker process and its supervisor share: trace segments, the tables that give
-// trace words a meaning, pages of a snapshot, and a mailbox for long messages. The worker writes;
-// the supervisor trusts nothing of it.
+// trace words a meaning, pages of a snapshot, and a mailbox for long messages. The worker may write
+// all of it, and the supervisor trusts nothing in it.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ namespace shadowprof {
 class SharedArea {
   public:
     static constexpr std::size_t segments = 8;
-    // Each costs two messages.
+    // Each segment costs two messages.
     static constexpr std::size_t segment_bytes = std::size_t{1} << 20;
     static constexpr std::size_t segment_words = segment_bytes / sizeof(std::uint64_t);
     static constexpr std::size_t max_blocks = std::size_t{1} << 20;
@@ -28,12 +28,12 @@ class SharedArea {
     static constexpr std::size_t max_references = std::size_t{4} << 20;
     static constexpr std::size_t mailbox_bytes = std::size_t{64} << 20;
 
-    // An anonymous file of the right size, sealed against shrinking: memory is taken as it is used.
+    // An anonymous file of the right size, sealed against shrinking. Memory is taken as it is used.
     static Result<UniqueFd> create_file();
-    // The supervisor's view: everything but the mailbox is read-only.
+    // The supervisor's view: everything is read-only except the mailbox.
     static Result<SharedArea> map_for_supervisor(int fd);
-    // The worker's view: it may write everywhere. Of the tables and the mailbox, nothing is
-    // accessible at first: see BlockTables and reach_mailbox().
+    // The worker's view: all of it is writable, but tables and mailbox are inaccessible at first:
+    // see BlockTables and reach_mailbox().
     static Result<SharedArea> map_for_worker(int fd);
 
     SharedArea(SharedArea&& other) noexcept;
@@ -60,7 +60,8 @@ class SharedArea {
         return *reinterpret_cast<RecordedPages*>(base_ + recording_offset);
     }
     std::span<std::byte> mailbox() const { return {base_ + mailbox_offset, mailbox_bytes}; }
-    // The worker's first so many bytes of the mailbox; nothing if there are less.
+    // For the worker: makes the first `bytes` of the mailbox accessible. Nothing if the mailbox is
+    // smaller.
     std::optional<std::span<std::byte>> reach_mailbox(std::size_t bytes) {
         if (!growing_mailbox_.reach(bytes)) return std::nullopt;
         return mailbox().first(bytes);
@@ -80,7 +81,7 @@ class SharedArea {
     explicit SharedArea(void* base) : base_(static_cast<std::byte*>(base)) {}
 
     std::byte* base_ = nullptr;
-    GrowingMemory growing_mailbox_;  // the worker's
+    GrowingMemory growing_mailbox_;  // the worker's view of the mailbox
 };
 
 }  // namespace shadowprof

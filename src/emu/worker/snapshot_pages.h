@@ -14,17 +14,17 @@
 
 namespace shadowprof {
 
-// Until when something holds, by CLOCK_MONOTONIC. Once passed() has said so, it remains so.
+// A time by CLOCK_MONOTONIC. Once passed() has returned true, it remains so.
 class Deadline {
   public:
-    // 0: it holds for ever.
+    // 0: never passes.
     explicit Deadline(std::int64_t monotonic_ns = 0) : ns_(monotonic_ns) {}
 
     bool passed() {
         missed_ = missed_ || (ns_ != 0 && read_clock_ns(CLOCK_MONOTONIC) >= ns_);
         return missed_;
     }
-    // Something was wanted when it had passed.
+    // Whether passed() has ever returned true.
     bool missed() const { return missed_; }
 
   private:
@@ -34,8 +34,8 @@ class Deadline {
 
 class DescriptorPages final : public PageSource {
   public:
-    // Needs memory that stands still until `deadline`, which must outlive this. Bytes that were not
-    // there in time are not given out. `flipped`: see StartMessage.
+    // The memory behind `fd` must stand still until `deadline`, which must outlive this object.
+    // Bytes that were not read in time are not returned. `flipped`: see StartMessage.
     DescriptorPages(UniqueFd fd, Deadline& deadline, GuestAddress flipped = {})
         : fd_(std::move(fd)), deadline_(deadline), flipped_(flipped) {}
 
@@ -54,8 +54,8 @@ class DescriptorPages final : public PageSource {
     GuestAddress flipped_;
 };
 
-// Ends the run at a system call that could not have what it wanted in time, whatever it made of
-// that.
+// Ends the run at a system call that could not read what it needed in time, whatever its handler
+// returned.
 class PunctualSyscalls final : public SyscallHandler {
   public:
     PunctualSyscalls(SyscallHandler& handler, const Deadline& deadline)

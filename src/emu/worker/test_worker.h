@@ -1,4 +1,4 @@
-// Workers for tests, and snapshots for them: a test program starts itself as a worker.
+// Workers and snapshots for tests. A test program starts itself as a worker.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -25,7 +25,7 @@
 
 namespace shadowprof {
 
-// With this argument the program is to call run_worker().
+// With this argument the program must call run_worker().
 inline constexpr const char* worker_argument = "worker-of-the-test";
 
 class Collecting final : public SampleListener {
@@ -83,7 +83,7 @@ class Snapshot {
         munmap(reinterpret_cast<void*>(code_at), page_bytes);
         munmap(reinterpret_cast<void*>(data_at), 0x10000);
         memory_.reset(open(fmt::format("/proc/{}/mem", pid_).c_str(), O_RDONLY | O_CLOEXEC));
-        // Only what was placed: the rest of this program is of no interest.
+        // Only what was placed; the rest of this program does not matter.
         maps_ = fmt::format("{:x}-{:x} rwxp 0 0:0 0 \n{:x}-{:x} rw-p 0 0:0 0 \n", code_at,
                             code_at + page_bytes, data_at, data_at + 0x10000);
     }
@@ -114,7 +114,7 @@ class Snapshot {
     std::string maps_;
 };
 
-// A worker, and how it ended.
+// A worker whose end can be waited for.
 class TestWorker {
   public:
     TestWorker() : process_(start()) {}

@@ -1,4 +1,4 @@
-// Guests that write over the worker which emulates them.
+// Guests that overwrite the worker that emulates them.
 #include <algorithm>
 #include <array>
 #include <csignal>
@@ -18,8 +18,8 @@ MemoryMap mappings_of(pid_t pid) {
     return std::move(*map);
 }
 
-// Finds how far from its place a worker puts a snapshot's code: at its first question, the code
-// is the lowest of what the worker has mapped since it started.
+// Finds the delta at which a worker puts a snapshot's code: at its first request, the code is the
+// lowest mapping that the worker has made since it started.
 class FindingDelta final : public SampleListener {
   public:
     explicit FindingDelta(pid_t worker) : worker_(worker), before_(mappings_of(worker)) {}
@@ -46,11 +46,11 @@ class FindingDelta final : public SampleListener {
     MemoryMap before_;
 };
 
-// syscall, by which the distance is found ; rep stosq at rdi, r8 times ; then an endless loop
+// syscall, at which the delta is found ; rep stosq at rdi, r8 times ; then an endless loop
 constexpr std::array<std::uint8_t, 13> attacking = {0x0f, 0x05, 0x4c, 0x89, 0xc1, 0xf3, 0x48,
                                                     0xab, 0x48, 0xff, 0xc0, 0xeb, 0xfb};
 
-// Also executable ones.
+// Includes executable mappings.
 std::vector<Mapping> writable_mappings(pid_t pid) {
     std::vector<Mapping> result;
     const auto all = mappings_of(pid);
@@ -59,7 +59,7 @@ std::vector<Mapping> writable_mappings(pid_t pid) {
     return result;
 }
 
-// A worker that has emulated its guest once, without harm, and whose distance is known.
+// A worker that has emulated its guest once without harm, so that its delta is known.
 class AttackedWorker {
   public:
     AttackedWorker() {
@@ -71,7 +71,7 @@ class AttackedWorker {
         targets_ = writable_mappings(worker_->pid());
     }
     const std::vector<Mapping>& targets() const { return targets_; }
-    // Has the guest fill so much of a mapping of the worker's with a word.
+    // Lets the guest fill so much of a mapping of the worker with a word.
     Result<SampleOutcome> attack(const Mapping& target, std::uint64_t bytes, std::uint64_t word) {
         request_.cpu[Gpr::rdi] = target.start.value - delta_;
         request_.cpu[Gpr::r8] = bytes / sizeof word;
@@ -91,7 +91,7 @@ class AttackedWorker {
 };
 
 constexpr std::uint64_t most_attacked_bytes = 1 << 20;
-// What a worker can access of its own, before it knows any program.
+// The most memory of its own that a worker can access before it knows any program.
 constexpr std::uint64_t most_accessible_bytes = 128 << 20;
 
 }  // namespace
@@ -109,12 +109,12 @@ TEST_CASE("a guest that writes all over the worker costs its sample and no more"
         ++attacked;
         if (outcome) continue;
         ++lost;
-        // Its end is noticed, not its silence.
+        // The supervisor notices the worker's end, not its silence.
         CHECK(outcome.error().code != ErrorCode::interrupted);
     }
     CHECK(attacked > 5);
     MESSAGE(attacked << " mappings written over, " << lost << " workers lost");
-    // A new worker is as good as ever.
+    // A new worker is unaffected.
     TestWorker worker;
     Collecting listener;
     const Snapshot healthy(endless);
@@ -148,8 +148,8 @@ TEST_CASE("a system call from subverted code kills the worker, before it is made
     AttackedWorker worker;
     for (const auto& m : worker.targets()) {
         if (!m.executable) continue;
-        // Over everything that was translated, the instruction that writes included. Each byte
-        // begins the instruction syscall, or an addition to eax and then that. No call has such a
+        // Overwrites all translated code, including the instruction that writes. Each byte begins
+        // the instruction syscall, or an addition to eax followed by it. No system call has such a
         // number.
         REQUIRE(!worker.attack(m, most_attacked_bytes, 0x050f'050f'050f'050f));
         CHECK(worker.wait_for_end() == SIGSYS);

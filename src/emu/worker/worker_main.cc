@@ -20,7 +20,7 @@
 namespace shadowprof {
 namespace {
 
-// The worker's end of the conversation during a sample.
+// The worker's end of the socket during a sample.
 class Conversation final : public TraceSink, public OutsideChannel, public Stepper {
   public:
     Conversation(WorkerSocket& socket, SharedArea& area) : socket_(socket), area_(area) {
@@ -42,7 +42,7 @@ class Conversation final : public TraceSink, public OutsideChannel, public Stepp
         notes_.push_back(record);
         notes_.back().place =
             static_cast<std::uint32_t>(SharedArea::segment_words - first_word_ + words);
-        // One instruction may have a note of each probe.
+        // One instruction may have a note from each probe.
         return notes_.size() + ProbeSet::most_probes <= max_probe_records;
     }
 
@@ -54,15 +54,15 @@ class Conversation final : public TraceSink, public OutsideChannel, public Stepp
         const auto count = static_cast<std::uint32_t>(words.size());
         if (parts_.empty() || parts_.back().thread != thread) parts_.push_back({thread, 0});
         parts_.back().words += count;
-        // A trace in small parts is sent as it comes, as somebody else can work at it meanwhile;
-        // but the turns of several threads are collected first.
+        // A trace that comes in small parts is sent at once, so that the supervisor can work
+        // meanwhile; the turns of several threads are collected first.
         const bool due = has_turns_ ? SharedArea::segment_words - first_word_ >= own_words / 2
                                     : count < own_words / 2;
         const bool full = notes_.size() + ProbeSet::most_probes > max_probe_records;
         if (due || full || first_word_ < own_words + note_words || parts_.size() == max_trace_parts)
             send_segment();
     }
-    // Sends what was submitted.
+    // Sends the submitted words.
     void send_segment() {
         if (!current_ || parts_.empty()) return;
         std::memcpy(area_.segment(*current_).data(), notes_.data(),
@@ -96,7 +96,7 @@ class Conversation final : public TraceSink, public OutsideChannel, public Stepp
             page.address = at;
             std::memcpy(page.bytes, bytes.data(), page_bytes);
         });
-        // A replica has its own mappings: a sample that changed them cannot be shown there.
+        // A replica has its own mappings: memory of a sample that changed them cannot be put there.
         if (!fits) return SampleEnd::unsupported_instruction;
         if (!socket_.send(MessageKind::step, message)) return SampleEnd::stopped;
         const auto answer = wait_for(MessageKind::stepped);
@@ -109,7 +109,7 @@ class Conversation final : public TraceSink, public OutsideChannel, public Stepp
     }
 
     bool lost() const { return lost_; }
-    // All segments are the worker's again when the supervisor has seen the sample's end.
+    // The supervisor has seen the last sample's end, so all segments are the worker's again.
     void begin_sample(Deadline deadline, bool has_turns) {
         deadline_ = deadline;
         has_turns_ = has_turns;
@@ -120,7 +120,7 @@ class Conversation final : public TraceSink, public OutsideChannel, public Stepp
         for (std::size_t i = 0; i < SharedArea::segments; ++i) free_.push_back(i);
         look_for_stop_ = stopped_ = missed_call_ = false;
     }
-    // Segments may still be the supervisor's.
+    // The supervisor may still use segments.
     void begin_exact() {
         deadline_ = Deadline();
         has_turns_ = false;
@@ -128,23 +128,23 @@ class Conversation final : public TraceSink, public OutsideChannel, public Stepp
         stopped_ = false;
     }
     bool stopped() const { return stopped_; }
-    // An answer came too late.
+    // Whether an answer came too late.
     bool has_missed_call() const { return missed_call_; }
-    // The deadline of this run. It holds for all that comes from outside.
+    // The deadline of this run, for everything that comes from outside.
     Deadline& deadline() { return deadline_; }
-    // The segment that came back last is used first: it is in the caches.
+    // The segment that came back last is used first, as it is in the caches.
     void take_back(const WorkerSocket::Message& message) {
         if (const auto body = body_of<SegmentMessage>(message))
             free_.push_front(std::min<std::size_t>(body->index, SharedArea::segments - 1));
     }
 
   private:
-    // So many fit the second-level cache beside what the guest has there.
+    // So many words fit into the second-level cache beside the guest's data.
     static constexpr std::size_t own_words = (std::size_t{256} << 10) / sizeof(std::uint64_t);
     static constexpr std::size_t note_words = max_probe_records * probe_record_words;
     static_assert(own_words + note_words <= SharedArea::segment_words);
 
-    // What has come meanwhile. False if the supervisor is gone.
+    // Handles the messages that have come. False if the supervisor is gone.
     bool take_in_all() {
         while (true) {
             const auto message = socket_.receive(0);
@@ -161,7 +161,8 @@ class Conversation final : public TraceSink, public OutsideChannel, public Stepp
         if (message.kind == MessageKind::stop) stopped_ = true;
     }
 
-    // Waits for a message of one kind, and takes back segments meanwhile.
+    // Waits for a message of one kind, and handles others meanwhile. Nothing if the supervisor is
+    // gone.
     std::optional<WorkerSocket::Message> wait_for(MessageKind kind) {
         while (true) {
             auto message = socket_.receive();
@@ -176,14 +177,14 @@ class Conversation final : public TraceSink, public OutsideChannel, public Stepp
 
     WorkerSocket& socket_;
     SharedArea& area_;
-    // What is shared would be in the other processor's cache each time that it is written to again:
-    // it gets a copy.
+    // The trace is written here and then copied: rewritten shared memory would be in the cache of
+    // the supervisor's processor.
     TraceMemory trace_{own_words};
     std::deque<std::size_t> free_;
-    std::optional<std::size_t> current_;  // the segment that is being filled, from its end
-    std::size_t first_word_ = 0;          // of it that is filled
-    std::vector<TracePart> parts_;        // of what is filled
-    std::vector<ProbeRecord> notes_;      // of what is filled, and of the buffer
+    std::optional<std::size_t> current_;  // the segment that is being filled, from its end down
+    std::size_t first_word_ = 0;          // where its filled part begins
+    std::vector<TracePart> parts_;        // what its filled part consists of
+    std::vector<ProbeRecord> notes_;      // for the filled part and the buffer
     bool has_turns_ = false;              // there are several threads
     bool lost_ = false;
     bool missed_call_ = false;
@@ -192,10 +193,10 @@ class Conversation final : public TraceSink, public OutsideChannel, public Stepp
     Deadline deadline_;
 };
 
-// A trace that nobody wants.
+// A sink for a trace that is not needed.
 class DroppedTrace final : public TraceSink {
   public:
-    // Until `deadline` passes, which must outlive this; null: for ever.
+    // Ends the run when `deadline`, which must outlive this object, passes; null: never.
     explicit DroppedTrace(Deadline* deadline = nullptr) : deadline_(deadline) {}
 
     TraceBuffer acquire() override {
@@ -237,10 +238,10 @@ class Worker {
     }
 
   private:
-    // A sample that was cut by its time, and may be gone on with.
+    // A sample that was cut by its time and may be continued.
     struct Held {
         GuestThreads threads;
-        RunLimits limits;  // what is left of them
+        RunLimits limits;  // what is left of the limits
     };
 
     bool serve(WorkerSocket::Message& message) {
@@ -293,10 +294,10 @@ class Worker {
     std::unique_ptr<ProbeWatch> probes_, load_probes_;
     std::unique_ptr<Emulator> emulator_;
     DroppedTrace dropped_;
-    PageRecording recording_;            // of the last sample that was to have one
-    std::unique_ptr<PageSource> pages_;  // of the sample under way, or of the last exact run
+    PageRecording recording_;            // for the last sample with a recording
+    std::unique_ptr<PageSource> pages_;  // for the current sample or the last exact run
     std::uint64_t emulation_ns_ = 0;
-    std::optional<AwaitedState> awaited_;  // of the run
+    std::optional<AwaitedState> awaited_;  // for the current run
     std::optional<Held> held_;
     WorkerCounters reported_ = {};
 };
@@ -323,7 +324,7 @@ WorkerCounters operator-(WorkerCounters after, const WorkerCounters& before) {
     return after;
 }
 
-// Ranges that a message lists; nothing if it ends within one.
+// The ranges in a payload; nothing if it ends within one.
 std::optional<std::vector<MemoryRange>> ranges_of(std::span<const std::byte> payload) {
     if (payload.size() % sizeof(MemoryRange) != 0) return std::nullopt;
     std::vector<MemoryRange> ranges(payload.size() / sizeof(MemoryRange));
@@ -331,7 +332,7 @@ std::optional<std::vector<MemoryRange>> ranges_of(std::span<const std::byte> pay
     return ranges;
 }
 
-// The pages of a run that does not go on from the last one.
+// The page source of a run that does not continue the last one.
 std::unique_ptr<PageSource> Worker::pages_of(const StartMessage& start, UniqueFd memory) {
     if (start.kind == RunKind::sample_again)
         return std::make_unique<RecordedSource>(recording_.pages());
@@ -342,7 +343,7 @@ std::unique_ptr<PageSource> Worker::pages_of(const StartMessage& start, UniqueFd
     return std::make_unique<RecordingSource>(std::move(pages), recording_);
 }
 
-// Shows the emulator what the run is to see, or says why it cannot.
+// Shows the emulator the snapshot of the run. Returns why that failed, or nothing.
 std::optional<SampleEnd> Worker::begin(const StartMessage& start, WorkerSocket::Message& message) {
     const bool goes_on = start.kind == RunKind::exact_onward || start.kind == RunKind::exact_next;
     const bool again = start.kind == RunKind::sample_again;
@@ -372,19 +373,19 @@ std::optional<SampleEnd> Worker::begin(const StartMessage& start, WorkerSocket::
         if (placed) emulator_->memory().read_ahead(again ? repeated : once);
     }
     if (!placed) return SampleEnd::no_room;
-    // Code may not have been compared.
+    // Translated code may not have been compared with the snapshot's.
     if (conversation_.deadline().missed()) return SampleEnd::time;
     return std::nullopt;
 }
 
-// A map that the supervisor has put at the mailbox's start.
+// Parses the map that the supervisor has put at the mailbox's start.
 Result<MemoryMap> Worker::map_in_mailbox(std::size_t bytes) {
     const auto text = area_.reach_mailbox(bytes);
     if (!text) return Error{ErrorCode::unsupported, 0, "the mailbox has less"};
     return MemoryMap::parse({reinterpret_cast<const char*>(text->data()), text->size()});
 }
 
-// The threads of a run; nothing if the mailbox cannot hold so many.
+// The threads of a run; nothing if there are too many or the mailbox is too small.
 std::optional<GuestThreads> Worker::threads_in_mailbox(const StartMessage& start) {
     if (start.more_threads >= GuestThreads::max_threads ||
         start.maps_bytes > SharedArea::mailbox_bytes)
@@ -399,7 +400,7 @@ std::optional<GuestThreads> Worker::threads_in_mailbox(const StartMessage& start
     return threads;
 }
 
-// False: the mailbox cannot hold it.
+// False if the mailbox is too small.
 bool Worker::take_awaited(const StartMessage& start) {
     awaited_.reset();
     if (!start.awaits) return true;
@@ -440,7 +441,7 @@ bool Worker::run_sample(WorkerSocket::Message& message) {
     conversation_.send_segment();
     if (exact && conversation_.stopped() && done.result.end == SampleEnd::stopped)
         done.result.end = SampleEnd::size;
-    // It stands between two blocks: the interval can end here, and another worker go on.
+    // The guest stands between two blocks: the interval can end here, and another worker can go on.
     if (exact && emulator_->exhausted() && done.result.end == SampleEnd::worker_lost)
         done.result.end = SampleEnd::size;
     done.cpu = threads->cpu(0);
@@ -449,7 +450,7 @@ bool Worker::run_sample(WorkerSocket::Message& message) {
     done.exhausted = emulator_->exhausted();
     const auto report = handler ? syscalls_.report(*handler) : std::vector<std::byte>{};
     const bool sent = socket_.send(MessageKind::done, done, report).has_value();
-    // Nobody waits for this any more; the next sample's counters have it.
+    // Nobody waits for the rest of this function; its time is in the next sample's counters.
     if (exact) return sent;
     const bool is_cut =
         !refused && done.result.end == SampleEnd::time && !conversation_.has_missed_call();
@@ -482,7 +483,7 @@ bool Worker::rehearse(const WorkerSocket::Message& message) {
     return socket_.send(MessageKind::rehearsed, rehearsed).has_value();
 }
 
-// Its code and its pages are counted for no sample, its processor time is counted for the next one.
+// Its code and pages count for no sample; its processor time counts for the next one.
 RehearsedMessage Worker::rehearse(Held& held, std::uint64_t time_ns) {
     std::uint64_t spent_ns = 0;
     std::optional<Stopwatch> stopwatch(spent_ns);
@@ -545,10 +546,10 @@ bool Worker::time_loads(WorkerSocket::Message& message) {
                         load_probes_.get());
     emulator_->watch_accesses(&watcher);
     if (map && emulator_->begin_sample(std::move(*map), pages)) {
-        // Between two accesses there are few instructions, unless there are none for ever.
+        // There are few instructions between two accesses, unless an endless loop has none.
         constexpr std::uint64_t instructions_per_access = 16;
         const RunLimits limits{.instructions = instructions_per_access * request->limits.accesses};
-        // What comes back from a call cannot be known.
+        // The result of a system call cannot be known.
         EndAtCalls calls(SampleEnd::unsafe_syscall);
         GuestThreads threads(request->cpu);
         done.end = emulator_->run(threads, limits, calls, dropped_).end;

@@ -12,15 +12,15 @@
 
 namespace shadowprof {
 
-// Supplies each sample's system calls. Lives in the worker.
+// Emulates the system calls of each sample. Lives in the worker.
 class SampleSyscalls {
   public:
     virtual ~SampleSyscalls() = default;
-    // A handler for a sample that begins, from the facts that the supervisor sent; null if they
-    // make no sense. `outside` stays valid as long as the handler.
+    // A handler for a new sample, from the facts that the supervisor sent; null if they are
+    // malformed. `outside` stays valid as long as the handler.
     virtual std::unique_ptr<SyscallHandler> begin(std::span<const std::byte> facts,
                                                   OutsideChannel& outside) = 0;
-    // What the supervisor shall know about a sample that ended.
+    // A report about a sample that ended, for the supervisor.
     virtual std::vector<std::byte> report(const SyscallHandler& handler) = 0;
 };
 
@@ -28,8 +28,8 @@ class SampleSyscalls {
 inline constexpr int worker_socket_fd = 3;
 inline constexpr int worker_memory_fd = 4;
 
-// Runs until the supervisor closes the socket. Returns the exit status of the process. May begin by
-// executing the program anew: `arguments` are those of its main().
+// Serves the supervisor until it closes the socket. Returns the exit status of the process. May
+// first execute the program anew: `arguments` must be those of its main().
 int run_worker(SampleSyscalls& syscalls, char* const* arguments);
 
 }  // namespace shadowprof

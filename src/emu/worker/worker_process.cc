@@ -17,13 +17,13 @@ extern char** environ;
 namespace shadowprof {
 namespace {
 
-// A worker that says nothing for so long is taken for hung.
+// A worker that sends nothing for so long is taken to be hung.
 constexpr int silence_limit_ms = 20'000;
 
-// Trace words that are consumed between two looks at the socket.
+// How many trace words are consumed between two looks at the socket.
 constexpr std::uint64_t slice_words = 8192;
 
-// What the user put into the environment is meant for the target, not for a worker.
+// Keeps only what a worker needs: other variables that the user set are meant for the target.
 std::vector<char*> worker_environment() {
     std::vector<char*> kept;
     for (char** entry = environ; *entry; ++entry) {
@@ -73,7 +73,7 @@ Result<WorkerProcess> WorkerProcess::start(std::span<const char* const> argument
     TRY_ASSIGN(UniqueFd memory, SharedArea::create_file());
     TRY_ASSIGN(SharedArea area, SharedArea::map_for_supervisor(memory.get()));
 
-    // The descriptors must not sit where the other one is to go.
+    // Neither descriptor may have the number that the other one is to get.
     UniqueFd high_socket(fcntl(theirs.get(), F_DUPFD_CLOEXEC, 64));
     UniqueFd high_memory(fcntl(memory.get(), F_DUPFD_CLOEXEC, 64));
     posix_spawn_file_actions_t actions;
@@ -81,7 +81,7 @@ Result<WorkerProcess> WorkerProcess::start(std::span<const char* const> argument
     posix_spawn_file_actions_adddup2(&actions, high_socket.get(), worker_socket_fd);
     posix_spawn_file_actions_adddup2(&actions, high_memory.get(), worker_memory_fd);
     posix_spawn_file_actions_addclosefrom_np(&actions, worker_memory_fd + 1);
-    // A process group of its own: Ctrl-C is for the target.
+    // A process group of its own, as Ctrl-C is meant for the target.
     posix_spawnattr_t attributes;
     posix_spawnattr_init(&attributes);
     sigset_t no_signals;
@@ -194,7 +194,7 @@ Result<SampleOutcome> WorkerProcess::finish_sample(SampleListener& listener) {
     }
 }
 
-// What the worker waits for comes first if the snapshot's time is short.
+// If the snapshot's time is short, messages that the worker waits for come first.
 std::optional<WorkerSocket::Message> WorkerProcess::next_message() {
     auto next = inbox_.begin();
     if (in_haste_ && !emulated_ && inbox_.size() < SharedArea::segments)
@@ -206,13 +206,13 @@ std::optional<WorkerSocket::Message> WorkerProcess::next_message() {
     return message;
 }
 
-// The last message of a sample is there.
+// Whether the last message of a sample has come.
 bool WorkerProcess::has_all() const {
     return !inbox_.empty() && inbox_.back().kind == MessageKind::done;
 }
 
 Result<void> WorkerProcess::put(WorkerSocket::Message message, const OnThread& on_thread) {
-    // A worker has no more segments than these, and asks one question at a time.
+    // A worker has no more segments, and asks one question at a time.
     if (inbox_.size() == SharedArea::segments + 2) return nonsense();
     inbox_.push_back(std::move(message));
     if (inbox_.back().kind != MessageKind::segment_full) return {};
@@ -221,8 +221,8 @@ Result<void> WorkerProcess::put(WorkerSocket::Message message, const OnThread& o
     return {};
 }
 
-// Takes all messages that are there: the end of the emulation is to be known as soon as it comes,
-// not when the last of the trace is consumed.
+// Takes all messages that have come, so that the end of the emulation is known at once and not only
+// when the whole trace is consumed.
 Result<void> WorkerProcess::fetch_messages(SampleListener& listener) {
     while (!has_all()) {
         auto message = socket_.receive(0);

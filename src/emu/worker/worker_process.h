@@ -23,32 +23,32 @@
 namespace shadowprof {
 
 struct SampleRequest {
-    CpuState cpu;                                        // of the first thread, which runs
-    GuestThreads::Pace pace = GuestThreads::usual_pace;  // the same
-    std::span<const StartThread> more_threads;           // others, by GuestThreads::Index from 1 on
+    CpuState cpu;                                        // the first thread, which runs
+    GuestThreads::Pace pace = GuestThreads::usual_pace;  // pace of the first thread
+    std::span<const StartThread> more_threads;           // by GuestThreads::Index, from 1 on
     const AwaitedState* awaited = nullptr;               // Emulator::await()
     RunLimits limits;
     std::string_view maps_text;              // /proc/PID/maps of the snapshot
     std::span<const std::byte> facts;        // for SampleSyscalls::begin()
     int memory_fd = -1;                      // the snapshot's memory, open for reading
-    std::int64_t stands_still_until_ns = 0;  // see StartMessage
-    bool forget_code = false;                // the same
-    bool uses_pages_again = false;           // the same
-    bool records_pages = false;              // the same
+    std::int64_t stands_still_until_ns = 0;  // this and the next three: see StartMessage
+    bool forget_code = false;
+    bool uses_pages_again = false;
+    bool records_pages = false;
     std::uint64_t stack_limit_bytes = usual_stack_limit_bytes;
-    bool may_be_rehearsed = false;  // see StartMessage; then rehearse() is to follow
+    bool may_be_rehearsed = false;  // see StartMessage; rehearse() must then follow
 };
 
 struct PrepareRequest {
     std::string_view maps_text;
-    int memory_fd = -1;  // of the process, which may run
+    int memory_fd = -1;  // memory of the process, which may be running
     std::span<const GuestAddress> program_counters;
     BurstLevels bursts;
     std::chrono::nanoseconds time{0};
     bool forget_code = false;  // see StartMessage
 };
 
-// See RunKind. Where the run goes on from the last one, `maps_text` may be empty, no descriptor is
+// See RunKind. If the run continues the last one, `maps_text` may be empty, no descriptor is
 // needed, and `changed` lists where the snapshot's memory differs from the last run's.
 struct ExactRequest {
     RunKind kind = RunKind::exact;
@@ -61,15 +61,15 @@ struct ExactRequest {
     std::uint64_t stack_limit_bytes = usual_stack_limit_bytes;
 };
 
-// Trace words in a segment of the shared memory, the oldest at their end. Hostile.
+// Trace words in a segment of the shared memory, with the oldest at their end. Hostile.
 struct TraceSegment {
     std::size_t index = 0;
     std::span<const std::uint64_t> words;
-    std::span<const ProbeRecord> probes;  // what was seen between them
+    std::span<const ProbeRecord> probes;  // what probes saw between the words
 };
-// Calls take(words) and note(ProbeRecord) in the order of execution, for the next `part` words of
-// one thread. `taken` is how many words of the segment came before, `next` the record that is next:
-// both grow.
+// Calls take(words) and note(ProbeRecord) in the order of execution, for the next `part` of the
+// segment. `taken` is the number of the segment's words before, `next` the index of the next
+// record; the call advances both.
 struct TracePlace {
     std::size_t taken = 0, next = 0;
 };
@@ -91,23 +91,23 @@ void for_each_piece(const TraceSegment& segment, const TracePart& part, TracePla
     take_up_to(end);
 }
 
-// What a sample leads to while it runs. Called in the thread that runs the sample.
+// Receives what a sample produces while it runs. Called in the thread that runs the sample.
 class SampleListener {
   public:
     virtual ~SampleListener() = default;
-    // Words of this thread will come: called once or more often, at least once before they come and
-    // before on_emulated(). Less than GuestThreads::max_threads.
+    // Announces a thread whose words will come. Called at least once before they come and before
+    // on_emulated(). `thread` is less than GuestThreads::max_threads.
     virtual void on_thread(GuestThreads::Index thread) = 0;
-    // The next words of the trace, the oldest at their end; a record may go on in the next batch,
-    // which is then of the same thread. Hostile.
+    // The next words of the trace, with the oldest at their end. A record may continue in the next
+    // batch, which is then of the same thread. Hostile.
     virtual void on_trace(GuestThreads::Index thread, std::span<const std::uint64_t> words,
                           const BlockTable& table) = 0;
-    // What a probe saw between these. Hostile.
+    // What a probe saw between the batches before and after. Hostile.
     virtual void on_probe(const ProbeRecord&) {}
-    // The emulation is over: the snapshot's memory is no longer needed. Batches that were traced
-    // before may still follow.
+    // The emulation is over, and the snapshot's memory is no longer needed. Batches that were
+    // traced before may still follow.
     virtual void on_emulated() = 0;
-    // A question of the sample's system calls. Hostile.
+    // A request of the sample's system calls. Hostile. Returns the answer.
     virtual std::vector<std::byte> on_request(std::span<const std::byte> request) = 0;
     // Executes one instruction on the replica, after writing `pages` to it.
     virtual std::optional<SampleEnd> on_step(CpuState& cpu, std::span<const StepPage> pages) = 0;
@@ -115,7 +115,7 @@ class SampleListener {
 
 struct SampleOutcome {
     RunResult result;
-    CpuState cpu;  // at the end
+    CpuState cpu;  // the first thread's, at the end
     WorkerCounters counters = {};
     std::vector<std::byte> syscall_report;
     bool worker_exhausted = false;
@@ -126,7 +126,7 @@ struct LoadsRequest {
     LoadLimits limits;
     std::string_view maps_text;
     int memory_fd = -1;
-    std::chrono::steady_clock::time_point until;  // the target stands still
+    std::chrono::steady_clock::time_point until;  // until when the target stands still
     bool forget_code = false;
 };
 
@@ -139,54 +139,57 @@ struct LoadsOutcome {
 class WorkerProcess {
   public:
     // Starts this program again (/proc/self/exe) with `arguments`, whose main must call
-    // run_worker(). The process is a plain child: whoever owns waitpid reaps it.
+    // run_worker(). The process is a plain child: the caller of waitpid reaps it.
     static Result<WorkerProcess> start(std::span<const char* const> arguments);
 
     pid_t pid() const { return pid_; }
-    // Lets the worker begin with a sample. An error, here and below, means that the worker is lost:
-    // kill and replace it.
+    // Lets the worker begin a sample. An error, here and below, means that the worker is lost: it
+    // must be killed and replaced.
     Result<void> begin_sample(const SampleRequest& request);
-    // Follows the sample that was begun as long as nothing is wanted of the supervisor, and calls
-    // `on_thread` as SampleListener::on_thread(). Whatever it answers, finish_sample() goes on.
+    // Follows the sample that was begun as long as the worker needs no answer, and calls
+    // `on_thread` as SampleListener::on_thread(). finish_sample() must follow, whatever it returns.
     enum class Followed : std::uint8_t { to_the_end_of_emulation, to_a_question, to_the_time };
     Result<Followed> follow_sample(std::chrono::steady_clock::time_point until,
                                    const std::function<void(GuestThreads::Index)>& on_thread);
-    // Listens to the sample that was begun until its end; blocks. Of one whose snapshot stands
-    // still for a short time no trace is consumed before the emulation is over, if that can be.
+    // Listens to the sample that was begun until its end; blocks. If the snapshot stands still only
+    // for a limited time, the trace is consumed after the emulation where possible.
     Result<SampleOutcome> finish_sample(SampleListener& listener);
-    // Right after a sample that `may_be_rehearsed`. If its time has cut it, it is gone on with
-    // while its process runs, so that the next one finds code translated and pages in place;
-    // blocks. With no time, or after another end, it only ends, which takes time that no stop
-    // should wait for.
+    // To be called right after a sample that `may_be_rehearsed`; blocks. If its time has cut the
+    // sample, the worker continues it while its process runs, so that the next sample finds code
+    // translated and pages in place. With a `time` of 0, or after another end, the sample is only
+    // ended, which takes time that no stop should wait for.
     Result<RehearsedMessage> rehearse(std::chrono::nanoseconds time);
-    // Right after a sample that `records_pages`: runs it once more, without its snapshot, until it
-    // comes by `request.awaited` or wants a page that it did not want before. Nobody sees its
-    // trace, and it ends where it has a question; blocks.
+    // To be called right after a sample that `records_pages`; blocks. Runs the sample once more,
+    // without its snapshot, until it reaches `request.awaited` or needs a page that was not
+    // recorded. Its trace is dropped, and a request of its system calls ends it.
     Result<SampleOutcome> run_again(const SampleRequest& request);
-    // The pages that the last such sample has read of its snapshot. Nothing if some are missing, or
-    // if another sample has recorded them. The view refers to shared memory.
+    // The pages that the last sample with `records_pages` has read of its snapshot. Nothing if some
+    // are missing or another sample has recorded since. The view refers to shared memory.
     std::optional<RecordedPagesView> recorded_pages() const;
-    // Both.
+    // Begins and finishes a sample.
     Result<SampleOutcome> run_sample(const SampleRequest& request, SampleListener& listener) {
         TRY(begin_sample(request));
         return finish_sample(listener);
     }
-    // Not in a sample: what the runs that follow probe, and where place tests hold; blocks.
+    // Sets the probes of the runs that follow, and where place tests hold. Must not be called in a
+    // sample; blocks.
     Result<void> set_probes(std::span<const std::string> texts, std::span<const PlaceRange> places);
-    // Not in a sample: has the worker translate ahead; blocks.
+    // Lets the worker translate ahead. Must not be called in a sample; blocks.
     Result<PreparedMessage> prepare(const PrepareRequest& request);
-    // A latency burst. An answer is due for each question. Error `interrupted`: nothing came until
-    // then; the outcome may still come, and is to be waited for before anything else is begun.
+    // Begins a latency session. Each question needs an answer. next_of_loads() returns the error
+    // `interrupted` at `until` if nothing has come; the outcome must still be waited for before
+    // anything else is begun.
     Result<void> begin_loads(const LoadsRequest& request);
     Result<std::variant<LoadQuestion, LoadsOutcome>> next_of_loads(
         std::chrono::steady_clock::time_point until);
     Result<void> answer_load(const LoadAnswer& answer) {
         return socket_.send(MessageKind::answer, answer);
     }
-    // An exact run. Its segments are not the worker's again before free_segment(), which another
-    // thread may call, also in later runs.
+    // Begins an exact run. The worker does not reuse its segments before free_segment(), which
+    // another thread may call, also in later runs.
     Result<void> begin_exact(const ExactRequest& request);
-    // What comes next of it; ErrorCode::interrupted if nothing came so long.
+    // The exact run's next segment or its outcome; ErrorCode::interrupted after `timeout_ms`
+    // without one.
     Result<std::variant<TraceSegment, SampleOutcome>> next_of_exact(int timeout_ms);
     // Asks the run to end.
     Result<void> stop_exact() { return socket_.send(MessageKind::stop, {}); }
@@ -196,8 +199,8 @@ class WorkerProcess {
     BlockTable table() const {
         return {area_.blocks(), area_.slots(), area_.parts(), area_.references()};
     }
-    // After an exact run: compares the memory that it wrote with what its descriptor, or another
-    // one, shows now.
+    // After an exact run: compares the memory that it wrote to with what its descriptor, or
+    // `memory_fd`, shows now.
     Result<ComparedMessage> compare_memory(const CompareMessage& request, int memory_fd = -1);
 
   private:
@@ -217,11 +220,11 @@ class WorkerProcess {
     pid_t pid_;
     WorkerSocket socket_;
     SharedArea area_;
-    // What was said in the sample under way and is not yet dealt with.
+    // Messages of the current sample that are not yet handled.
     std::deque<WorkerSocket::Message> inbox_;
     bool in_haste_ = false;
-    bool emulated_ = false;        // and the listener knows
-    std::uint64_t recording_ = 0;  // the number of the last one
+    bool emulated_ = false;        // the end of emulation has been reported
+    std::uint64_t recording_ = 0;  // number of the last recording
 };
 
 }  // namespace shadowprof

@@ -81,12 +81,12 @@ Result<WorkerSocket::Message> WorkerSocket::receive(int timeout_ms) {
     message.msg_control = &control;
     message.msg_controllen = sizeof control;
     ssize_t size = 0;
-    // A confined worker may not poll.
+    // A confined worker may not call poll().
     const int flags = MSG_CMSG_CLOEXEC | (timeout_ms == 0 ? MSG_DONTWAIT : 0);
     while ((size = recvmsg(fd_.get(), &message, flags)) < 0) {
         if (errno == EAGAIN) return nothing_came();
         if (errno == EINTR) continue;
-        // It ended with messages unread: as closed.
+        // The other end closed with messages unread.
         if (errno == ECONNRESET) break;
         return errno_error("worker socket");
     }

@@ -1,5 +1,5 @@
-// Messages between the supervisor and a worker process: a header, a body as its kind says, and for
-// some a payload behind the body, in one packet of a SOCK_SEQPACKET socket.
+// Messages between the supervisor and a worker process. A message is one packet of a SOCK_SEQPACKET
+// socket: a header, a body by its kind, and for some kinds a payload behind the body.
 #pragma once
 
 #include <array>
@@ -32,30 +32,30 @@ enum class MessageKind : std::uint32_t {
     stepped,       // StepMessage
     compare,       // CompareMessage; only after an exact run; may carry a descriptor
     prepare,       // PrepareMessage, payload: program counters; carries a descriptor
-    probes,        // ProbesMessage: from now on; answered by probes_set
-    time_loads,    // LoadsMessage; carries a descriptor. Until loads_done, requests are questions.
+    probes,        // ProbesMessage: sets probes for all later runs; answered by probes_set
+    time_loads,    // LoadsMessage; carries a descriptor; requests are then LoadQuestions
     rehearse,      // RehearseMessage, behind done; answered by rehearsed
-    stop,          // the run is to end with SampleEnd::size as soon as a segment is full
+    stop,          // ends the run with SampleEnd::size as soon as a segment is full
     // worker to supervisor
     segment_full,  // SegmentMessage, payload: TraceParts
-    request,       // payload: what OutsideChannel::call() was given
+    request,       // payload: the argument of OutsideChannel::call()
     step,          // StepMessage; the dirty pages are in the mailbox
     done,          // DoneMessage, payload: report of the system calls
     compared,      // ComparedMessage
     prepared,      // PreparedMessage
     probes_set,    // ProbesSetMessage
-    loads_done,    // LoadsDone, payload: its ProbeRecords, then a LoadTally each
+    loads_done,    // LoadsDone, payload: its ProbeRecords, then its LoadTallies
     rehearsed,     // RehearsedMessage
 };
 
-// What a run begins with.
+// What a run starts from.
 enum class RunKind : std::uint32_t {
     sample,
     sample_again,  // the last sample, whose pages were recorded
-    // Exact runs end at every system call, vDSO call and nondeterministic instruction, and their
-    // memory is kept to be compared, and for the next run:
+    // Exact runs end at every system call, vDSO call and nondeterministic instruction. Their memory
+    // is kept to be compared, and for the next run.
     exact,         // on a new snapshot
-    exact_next,    // on the memory of the last run, but for the ranges that the payload lists
+    exact_next,    // on the memory of the last run, except for the ranges in the payload
     exact_onward,  // where the last run stopped
 };
 constexpr bool is_exact(RunKind kind) {
@@ -63,84 +63,84 @@ constexpr bool is_exact(RunKind kind) {
 }
 
 struct StartMessage {
-    CpuState cpu;  // of the first thread, which runs
+    CpuState cpu;  // the first thread, which runs
     GuestThreads::Pace pace = GuestThreads::usual_pace;
     RunLimits limits;
-    // How long the text of /proc/PID/maps in the mailbox is. 0: the mappings are as before. The
-    // other threads are behind it, at a multiple of 64 bytes: a StartThread each. Only samples have
-    // some.
+    // Size of the text of /proc/PID/maps in the mailbox. 0: the mappings are unchanged. Behind the
+    // text, at a multiple of 64 bytes, is a StartThread for each other thread. Only samples have
+    // other threads.
     std::uint64_t maps_bytes;
     std::uint64_t more_threads;
-    // Behind these, at a multiple of 64 bytes, is the AwaitedState that ends the run, of the first
-    // thread. Only samples have one.
+    // Whether there is an AwaitedState for the first thread. It is behind the threads, at a
+    // multiple of 64 bytes. Only samples have one.
     bool awaits = false;
     RunKind kind;
     // For tests: if not 0, the run sees the lowest bit of this byte of its snapshot inverted.
     GuestAddress flipped;
-    // Until then, by CLOCK_MONOTONIC, the snapshot stands still; 0: for as long as it takes. What
-    // the run wants later it does not get: it ends with SampleEnd::time.
+    // The snapshot stands still until then, by CLOCK_MONOTONIC; 0: as long as necessary. A run that
+    // reads memory later ends with SampleEnd::time.
     std::int64_t stands_still_until_ns = 0;
-    // What code is known may be of other files than its mappings said: it is forgotten.
+    // Not 0: forgets all code, as the files may not be those that the mappings named.
     std::uint64_t forget_code = 0;
-    // Only samples: the pages have PageUse::again.
+    // Only for samples: the pages have PageUse::again.
     std::uint64_t uses_pages_again = 0;
-    // The same: what is read of the snapshot is recorded, with this number; 0: it is not.
+    // Only for samples: the number of a recording of the pages that are read; 0: none is made.
     std::uint64_t recording = 0;
     std::uint64_t stack_limit_bytes = usual_stack_limit_bytes;
-    // The same: where the run ends by its time, the worker keeps it until the next message that is
-    // not about its segments.
+    // Only for samples: if the time ends the run, the worker keeps it until the next message that
+    // is not about its segments.
     std::uint64_t may_be_rehearsed = 0;
 };
 
-// The kept run goes on, from memory that does not stand still any more, and nobody sees what it
-// does; then its sample ends.
+// Continues the kept run on memory that no longer stands still, and then ends its sample. The trace
+// is dropped.
 struct RehearseMessage {
-    std::uint64_t time_ns;  // at most; 0: it does not go on
+    std::uint64_t time_ns;  // the limit; 0: the run is not continued
 };
 
 struct RehearsedMessage {
-    std::uint64_t instructions;  // about
-    std::uint64_t nanoseconds;   // 0: nothing was kept
+    std::uint64_t instructions;  // an estimate
+    std::uint64_t nanoseconds;   // 0: no run was kept
     std::uint64_t exhausted;     // the worker wants to be replaced
 };
 
-// Code is to be translated ahead, from that of a process that may run.
+// Translates code ahead from the mappings of a process that may be running.
 struct PrepareMessage {
     std::uint64_t maps_bytes;  // as in StartMessage
     std::uint64_t with_values;
     std::uint64_t with_references;
-    std::uint64_t time_ns;  // about how long it may take
+    std::uint64_t time_ns;  // an approximate limit
     std::uint64_t forget_code;
 };
 
 struct PreparedMessage {
     std::uint64_t instructions;
     std::uint64_t nanoseconds;
-    std::uint64_t has_more;  // to translate; or not: 0
+    std::uint64_t has_more;  // not 0: there is more to translate
 };
 
-// The probes of the runs that follow; all code is forgotten. In the mailbox: the places, then the
-// texts, each with a zero behind it.
+// Sets the probes of the runs that follow and forgets all code. The mailbox has the places, then
+// the texts, each with a zero behind it.
 struct ProbesMessage {
-    std::uint64_t places;  // a PlaceRange each
+    std::uint64_t places;  // PlaceRanges in the mailbox
     std::uint64_t text_bytes;
 };
 
 struct ProbesSetMessage {
-    std::uint64_t understood;  // or not: 0
+    std::uint64_t understood;  // 0: the texts or places are invalid
 };
 
-// When a latency burst ends, and what of it counts.
+// When a latency session ends, and which of its loads count.
 struct LoadLimits {
-    std::uint64_t loads = 0;             // that were timed and counted
+    std::uint64_t loads = 0;             // timed and counted loads
     std::uint64_t accesses = 0;          // instructions that access memory
-    std::uint64_t skipped_loads = 0;     // are timed and not counted, before others are
-    std::uint64_t skipped_accesses = 0;  // or as many of these, if that is sooner
+    std::uint64_t skipped_loads = 0;     // loads that are timed first and not counted
+    std::uint64_t skipped_accesses = 0;  // or as many accesses, if they come first
 };
 
-// One thread is emulated from the memory of the target, which stands still; of data only the cache
-// lines that it accesses are read, each load of a line that was not accessed before being timed by
-// the supervisor first (LoadQuestion).
+// Emulates one thread from the memory of the target, which stands still. Only accessed cache lines
+// are read of data. The supervisor first times each load of a line that was not accessed before
+// (LoadQuestion).
 struct LoadsMessage {
     CpuState cpu;
     LoadLimits limits;
@@ -154,52 +154,52 @@ struct LoadQuestion {
     GuestAddress pc;
     GuestAddress address;
     std::uint64_t size_bytes;
-    std::uint64_t counts;  // not 0: it is to be in the profile
+    std::uint64_t counts;  // not 0: the load is for the profile
 };
 
 struct LoadAnswer {
     enum class Outcome : std::uint8_t {
         timed,
-        skipped,  // it may not be timed; it is to be emulated all the same
+        skipped,  // must not be timed, but is emulated all the same
         faulted,
     };
     Outcome outcome;
-    std::uint8_t first, last;  // the bytes that were loaded
-    std::uint64_t cycles;      // that it took
+    std::uint8_t first, last;  // first and last byte of the loaded value
+    std::uint64_t cycles;      // measured time
 };
 
-// What a burst says of the loads of one instruction, but for their times.
+// What a latency session knows of the loads of one instruction, without their times.
 struct LoadTally {
     GuestAddress pc;
-    std::uint64_t reused;  // from lines that were accessed before in the same burst
-    std::uint64_t line_crossings, page_crossings;  // of these
-    // Behind another one of the same instruction (emu/watch/load_moves.h).
+    std::uint64_t reused;  // loads from lines that were accessed before in the session
+    std::uint64_t line_crossings, page_crossings;  // among the reused ones
+    // Moves from one load of this instruction to its next (emu/watch/load_moves.h).
     std::uint64_t constant, moved, chased;
-    std::int64_t stride;  // the most frequent one
+    std::int64_t stride;  // the most frequent stride
     std::uint64_t strided;
 };
 
 struct LoadCounts {
     std::uint64_t accesses;      // instructions that access memory
-    std::uint64_t timed;         // and counted
-    std::uint64_t skipped;       // the supervisor would not time them
-    std::uint64_t not_plain;     // locked, masked or string accesses and stores, of new lines
-    std::uint64_t in_code;       // of mappings that may have code, which is read by pages
-    std::uint64_t partly_known;  // across lines of which one was accessed before
-    std::uint64_t changed;       // what was loaded was not what was read then
+    std::uint64_t timed;         // timed and counted loads
+    std::uint64_t skipped;       // loads that the supervisor would not time
+    std::uint64_t not_plain;     // first accesses: locked, masked or string ones, and stores
+    std::uint64_t in_code;       // loads from executable mappings, which are read by pages
+    std::uint64_t partly_known;  // loads across lines of which one was accessed before
+    std::uint64_t changed;       // loads whose bytes differ from those read afterwards
 };
 
 struct LoadsDone {
     SampleEnd end;
     LoadCounts counts;
     std::uint64_t translation_ns;
-    std::uint64_t exhausted;  // the worker wants to be replaced
+    std::uint64_t exhausted;  // not 0: the worker should be replaced
     std::uint64_t probe_records;
 };
 
 struct StartThread {
     CpuState cpu;
-    std::uint32_t runs;  // or waits
+    std::uint32_t runs;  // 0: it waits
     GuestThreads::Pace pace;
 };
 
@@ -214,8 +214,8 @@ constexpr std::size_t awaited_offset(std::uint64_t maps_bytes, std::uint64_t mor
 }
 static_assert(sizeof(StartThread) % alignof(AwaitedState) == 0);
 
-// Compare every page that the runs since the last comparison wrote to with what the memory
-// descriptor shows now, but for a range that the kernel writes to on its own (struct rseq).
+// Compares every page that the runs since the last comparison wrote to with what the memory
+// descriptor shows now, except for a range that the kernel writes to on its own (struct rseq).
 struct CompareMessage {
     GuestAddress excluded_start;
     GuestAddress excluded_end;
@@ -227,32 +227,32 @@ struct ComparedMessage {
     std::uint64_t pages_compared;
     std::uint64_t pages_different;
     std::uint64_t pages_unreadable;
-    MemoryDifference differences[max_differences];  // the first byte of each page
+    MemoryDifference differences[max_differences];  // the first byte of each differing page
 };
 
-// A segment that is full is followed by what lies in it, the oldest part first: a TracePart each.
+// Announces a full segment. The payload is a TracePart for each part of it, oldest first.
 struct SegmentMessage {
     std::uint64_t index;
-    std::uint64_t first_word;  // in the segment
+    std::uint64_t first_word;  // index into the segment
     std::uint64_t end_word;
-    std::uint64_t probe_records;  // at the segment's beginning, in their order
+    std::uint64_t probe_records;  // at the segment's beginning, in order
 };
-// So many of these a segment has room for.
+// How many ProbeRecords a segment has room for.
 inline constexpr std::size_t max_probe_records = 4096;
 inline constexpr std::size_t probe_record_words = sizeof(ProbeRecord) / sizeof(std::uint64_t);
 
-// Whole records that one thread left.
+// Whole records of one thread.
 struct TracePart {
     GuestThreads::Index thread;
     std::uint32_t words;
 };
-inline constexpr std::size_t max_trace_parts = 4096;  // of a segment
+inline constexpr std::size_t max_trace_parts = 4096;  // in one segment
 
 struct StepMessage {
     CpuState cpu;
-    std::uint64_t pages;  // in the mailbox: a StepPage each
-    std::uint32_t ok;     // in `stepped`
-    std::uint32_t end;    // SampleEnd, where not ok
+    std::uint64_t pages;  // StepPages in the mailbox
+    std::uint32_t ok;     // for `stepped`
+    std::uint32_t end;    // a SampleEnd, if not ok
 };
 
 // A page that the sample has written to.
@@ -272,10 +272,10 @@ struct WorkerCounters {
     std::uint64_t pages_reread;
     std::uint64_t code_writes;
     std::uint64_t cpu_ns;
-    std::uint64_t emulation_ns;  // by the clock, from the sample's arrival to its end
+    std::uint64_t emulation_ns;  // wall-clock time from the sample's arrival to its end
 };
 
-// Every field of WorkerCounters, by the name that a profile gives it.
+// Every field of WorkerCounters with its name in a profile.
 inline constexpr std::array<std::pair<std::string_view, std::uint64_t WorkerCounters::*>, 11>
     worker_counters = {{
         {"translated_blocks", &WorkerCounters::translated_blocks},
@@ -294,9 +294,9 @@ static_assert(sizeof(WorkerCounters) == worker_counters.size() * sizeof(std::uin
 
 struct DoneMessage {
     RunResult result;
-    CpuState cpu;             // at the end
-    WorkerCounters counters;  // of this sample alone
-    std::uint32_t exhausted;  // the worker wants to be replaced
+    CpuState cpu;             // the first thread's, at the end
+    WorkerCounters counters;  // for this sample alone
+    std::uint32_t exhausted;  // not 0: the worker should be replaced
 };
 
 // One end of the socket.
@@ -310,7 +310,7 @@ class WorkerSocket {
 
     explicit WorkerSocket(UniqueFd fd) : fd_(std::move(fd)) {}
 
-    // Sends a message; `fd` >= 0 goes along. Error `gone` if the other end is closed.
+    // Sends a message, with a descriptor if `fd` >= 0. Error `gone` if the other end is closed.
     Result<void> send(MessageKind kind, std::span<const std::byte> body,
                       std::span<const std::byte> payload = {}, int fd = -1);
     template <typename Body>
@@ -319,17 +319,17 @@ class WorkerSocket {
         static_assert(std::is_trivially_copyable_v<Body>);
         return send(kind, std::as_bytes(std::span(&body, 1)), payload, fd);
     }
-    // The next message. Error `gone` at the end of the stream, `interrupted` after `timeout_ms`
-    // (negative: waits for ever), `invalid` for a packet that is not one of ours.
+    // Receives the next message. Error `gone` at the end of the stream, `interrupted` after
+    // `timeout_ms` (negative: waits for ever), `invalid` for a malformed packet.
     Result<Message> receive(int timeout_ms = -1);
-    // The same; `interrupted` when it is `until` and nothing has come.
+    // As receive(); `interrupted` if nothing has come by `until`.
     Result<Message> receive_until(std::chrono::steady_clock::time_point until);
 
     int fd() const { return fd_.get(); }
 
   private:
     UniqueFd fd_;
-    std::vector<std::byte> packet_;  // room for the longest
+    std::vector<std::byte> packet_;  // room for the longest packet
 };
 
 // The body at the beginning of a message; nothing if it is too short.

@@ -15,7 +15,7 @@
 namespace shadowprof::worker_test {
 namespace {
 
-// Asks the supervisor about every call, and reports how many there were.
+// Asks the supervisor at every system call, and reports how many there were.
 class AskingSyscalls final : public SampleSyscalls {
     struct Handler final : SyscallHandler {
         explicit Handler(OutsideChannel& channel) : outside(channel) {}
@@ -62,13 +62,13 @@ TEST_CASE("a worker emulates samples one after the other") {
         CHECK(listener.emulated == 1);
         CHECK(listener.instructions >= 990'000);
         CHECK(listener.instructions <= 1'010'000);
-        // Translated once, for the first sample.
+        // The code is translated once, for the first sample.
         CHECK((outcome->counters.translated_blocks == 0) == (i > 0));
     }
 }
 
-// Else the kernel takes what a guest touches below it, and what was never mapped, for its growth:
-// zeros at first, and later what an earlier guest has written.
+// If it could, the kernel would take a guest's access below it, to a page not yet mapped, for its
+// growth: the guest would read zeros, and later what an earlier guest has written.
 TEST_CASE("a worker's stack does not grow over guest memory") {
     constexpr rlim_t most_bytes = 8 << 20;
     TestWorker worker;
@@ -112,7 +112,7 @@ TEST_CASE("what a snapshot shows when it stands still no longer is not taken") {
     const Snapshot snapshot(code);
     TestWorker worker;
     auto request = snapshot.request(5000);
-    // Nothing at all in time, then everything, then nothing again: pages are not kept either.
+    // Nothing is read in time, then everything, then nothing again: pages are not kept either.
     for (const auto& [until_ns, end] :
          {std::pair{std::int64_t{1}, SampleEnd::time}, std::pair{INT64_MAX, SampleEnd::size},
           std::pair{std::int64_t{1}, SampleEnd::time}}) {
@@ -137,8 +137,8 @@ SampleRequest live_request(const Snapshot& snapshot) {
     return request;
 }
 
-// Has the worker run a sample that its time cuts before the data: the loop in front of that takes
-// any processor longer than 5 ms. On a busy machine the time may be over before it begins.
+// Has the worker run a sample that its time cuts before the data: the loop before it takes any
+// processor longer than 5 ms. On a busy machine the time may be over before the sample begins.
 void cut_amid(TestWorker& worker, SampleRequest request) {
     for (std::uint64_t instructions = 0; instructions == 0;) {
         Collecting listener;
@@ -170,7 +170,7 @@ TEST_CASE("a sample that was cut by its time is gone on with, for the next one")
     REQUIRE(next);
     CHECK(next->result.end == SampleEnd::size);
     CHECK(next->counters.translated_blocks == 0);
-    CHECK(next->counters.pages_reread >= 2);  // those with data
+    CHECK(next->counters.pages_reread >= 2);  // the pages with data
 }
 
 TEST_CASE("a sample that was cut need not be gone on with") {
@@ -182,7 +182,7 @@ TEST_CASE("a sample that was cut need not be gone on with") {
     REQUIRE(none);
     CHECK(none->nanoseconds == 0);
     cut_amid(worker, request);
-    // Neither asked for: another sample begins.
+    // Another sample begins without a rehearsal.
     cut_amid(worker, request);
     const auto short_one = worker->rehearse(std::chrono::milliseconds(1));
     REQUIRE(short_one);
@@ -200,7 +200,7 @@ TEST_CASE("a sample is run again without its snapshot, to a state that it came b
     const std::string maps(request.maps_text);
     request.maps_text = maps;
     request.uses_pages_again = request.records_pages = true;
-    // There is no room for its pages at first.
+    // At first there is no room for its pages.
     for (const bool is_whole : {false, true}) {
         Collecting listener;
         REQUIRE(worker->run_sample(request, listener));
@@ -225,7 +225,7 @@ TEST_CASE("a sample is run again without its snapshot, to a state that it came b
         REQUIRE(result);
         return result->result;
     };
-    // As often as asked: it begins with the memory that the sample began with.
+    // It can be repeated: each time it begins with the memory that the sample began with.
     for (int i = 0; i < 3; ++i) {
         const auto met = run_again(turns, turns);
         CHECK(met.end == SampleEnd::met);
@@ -243,7 +243,7 @@ TEST_CASE("an answer that comes when the snapshot stands still no longer ends th
     const Snapshot snapshot(code);
     TestWorker worker;
     int requests = 0;
-    // On a slow machine that is too short a time to ask in.
+    // On a slow machine the first times are too short to ask in.
     for (unsigned time_us = 40'000; requests == 0 && time_us < 100'000'000; time_us *= 2) {
         Collecting slow;
         slow.answer_delay_us = time_us;
@@ -324,7 +324,7 @@ TEST_CASE("a worker translates ahead what cannot change, and a sample finds it")
     CHECK(outcome->result.end == SampleEnd::size);
     CHECK(outcome->counters.translated_instructions == 0);
     CHECK(outcome->counters.emulation_ns != 0);
-    // The superblock that the sample wanted.
+    // This includes the superblock that the sample wanted.
     CHECK(prepare(worker, constant) > 2);
     request.forget_code = true;
     const auto anew = worker->run_sample(request, listener);
