@@ -1,5 +1,5 @@
-// Nothing that a sample does leaves it: every system call, with hostile arguments, under a filter
-// that kills the process at the first real system call but for memory of its own.
+// Nothing that a sample does leaves it. Makes every system call with hostile arguments, under a
+// filter that kills the process at any real system call except for memory of its own.
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -23,13 +23,12 @@ namespace {
 
 constexpr int calls_per_row = 25;
 
-// What malloc and the sanitizers need, and the end.
+// What malloc, the sanitizers and the exit need.
 constexpr std::uint32_t allowed[] = {SYS_munmap,   SYS_brk,   SYS_mremap,     SYS_madvise,
                                      SYS_mprotect, SYS_futex, SYS_exit_group, SYS_sched_yield};
 
-// UndefinedBehaviorSanitizer asks the kernel whether an object's virtual table can be read: it
-// writes these bytes of it into a pipe of its own. Without sanitizers the same calls are made
-// under the whole filter.
+// UndefinedBehaviorSanitizer writes bytes of an object's virtual table to a pipe of its own, to see
+// whether they are readable. Without sanitizers the same calls run under the full filter.
 constexpr bool allow_virtual_table_checks = SHADOWPROF_SANITIZED;
 constexpr std::uint32_t virtual_table_bytes = 16;
 
@@ -98,7 +97,7 @@ std::uint64_t hostile_argument(std::mt19937_64& random) {
     }
 }
 
-// Memory that makes sense as paths, small numbers, addresses and sizes in turn.
+// Fills memory with values that are plausible as paths, small numbers, addresses and sizes.
 void fill_memory(FakeGuest& guest, std::mt19937_64& random) {
     static constexpr const char* paths[] = {"a", "new", "/home/user/b", "../x", "/tmp/y/", ""};
     for (std::uint64_t at = 0; at < FakeGuest::data_bytes; at += 64) {
@@ -118,7 +117,7 @@ void call_everything() {
             fill_outside(outside);
             FakeGuest guest(outside);
             fill_memory(guest, random);
-            // More than one call, so that the state that one leaves meets another.
+            // Several calls, so that the state left by one is used by another.
             const SyscallFacts& other = syscall_facts()[random() % syscall_facts().size()];
             for (long number : {row.number, other.number, row.number})
                 guest.call(number, hostile_argument(random), hostile_argument(random),
@@ -134,7 +133,7 @@ int status_of_confined_child(Work work) {
     if (child == 0) {
         if (!confine()) ::_exit(3);
         work();
-        // Not _exit(3): a sanitizer makes more calls before a function that does not return.
+        // Not _exit(3): a sanitizer makes more system calls before a function that does not return.
         ::syscall(SYS_exit_group, 0);
     }
     int status = 0;

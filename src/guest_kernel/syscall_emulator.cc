@@ -10,7 +10,7 @@
 namespace shadowprof {
 namespace {
 
-// Refusals that a process gets for what it asked; other errors are about how we asked.
+// Refusals that the guest's own call would get; other errors are about how we asked.
 constexpr int guest_errors[] = {ENOENT,       ENOTDIR, ELOOP,  EACCES,
                                 ENAMETOOLONG, EBADF,   ENOTTY, EINVAL};
 
@@ -52,7 +52,7 @@ std::optional<SampleEnd> SyscallEmulator::on_syscall(GuestThreads& threads, Gues
                                                      std::uint64_t elapsed_ns) {
     auto& cpu = threads.cpu();
     state_.thread_index = threads.current();
-    // The kernel looks at 32 bits of the number.
+    // The kernel uses the low 32 bits of the number.
     auto number = static_cast<std::uint32_t>(cpu[Gpr::rax]);
     const SyscallFacts* facts = find_syscall_facts(number);
     ++(facts ? counts_.by_number[number] : counts_.unknown);
@@ -71,7 +71,7 @@ std::optional<SampleEnd> SyscallEmulator::on_vdso(VdsoFunction function, GuestTh
     state_.thread_index = threads.current();
     SyscallCall call{threads, cpu, space, state_, elapsed_ns};
     SyscallOutcome outcome = call_vdso(function, call);
-    // Unlike the kernel, the vDSO's own code faults on a bad address.
+    // Unlike the kernel, the vDSO's code faults on a bad address.
     if (!outcome.end && outcome.value == -EFAULT)
         outcome = ends(SampleEnd::fault, "a bad address given to the vDSO");
     if (outcome.end)

@@ -1,5 +1,5 @@
-// Emulates the system calls of one sample. Makes none itself, and asks the outside only through
-// the SampleEnvironment: it works in a worker whose seccomp filter allows no file access at all.
+// Emulates the system calls of one sample. Makes none itself, and asks the outside only through the
+// SampleEnvironment, as it runs in a worker whose seccomp filter allows no file access.
 #pragma once
 
 #include <array>
@@ -12,8 +12,8 @@
 
 namespace shadowprof {
 
-// Calls by number, beyond the known ones together. Trivially copyable: it crosses process
-// boundaries as bytes.
+// Counts of known calls by number, and of all unknown ones. Trivially copyable, as it is sent to
+// other processes as bytes.
 struct SyscallCounts {
     static constexpr std::size_t numbers = 512;
     std::array<std::uint64_t, numbers> by_number{};

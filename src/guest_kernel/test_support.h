@@ -1,4 +1,5 @@
-// A guest for tests of system calls: memory without an emulator, an outside without a process.
+// A guest for tests of system calls: memory without an emulator, and an environment without a
+// process.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +16,7 @@
 
 namespace shadowprof {
 
-// An address space as a map of pages. Slow, and simple enough to be the truth.
+// An address space as a map of pages: slow, but simple enough to serve as the reference.
 class FakeSpace : public GuestSpace {
   public:
     struct Page {
@@ -102,13 +103,13 @@ class FakeSpace : public GuestSpace {
     std::map<std::uint64_t, Page> pages_;
 };
 
-// An outside that is a table: descriptors and files are put in by the test.
+// An environment of tables: tests put in descriptors and files.
 class FakeEnvironment : public SampleEnvironment {
   public:
     struct File {
         FileStatus status;
         std::string contents;
-        bool changed = false;  // since the snapshot
+        bool changed = false;  // whether it was changed since the snapshot
     };
 
     FakeEnvironment() {
@@ -145,7 +146,7 @@ class FakeEnvironment : public SampleEnvironment {
         File& file = add_file(path, "");
         file.status.mode = S_IFDIR | 0777;
     }
-    // A descriptor of a file that was added before.
+    // Adds a descriptor of a file that was added before.
     void add_descriptor(int fd, const std::string& path, int flags, std::uint64_t offset = 0) {
         DescriptorFacts facts{.status = files.at(path).status,
                               .offset = offset,
@@ -153,7 +154,7 @@ class FakeEnvironment : public SampleEnvironment {
                               .offset_known = 1};
         descriptors[fd] = {facts, path};
     }
-    // A descriptor of something that is no file: a pipe (S_IFIFO), a socket, a device.
+    // Adds a descriptor of something that is not a file: a pipe (S_IFIFO), a socket, a device.
     void add_special(int fd, std::uint32_t type, int flags, std::uint64_t raw_device = 0) {
         DescriptorFacts facts{
             .status = {.inode = ++last_inode_, .raw_device = raw_device, .mode = type | 0666},
@@ -212,7 +213,7 @@ class FakeEnvironment : public SampleEnvironment {
         if (path.path == "/proc/self/exe") return std::string("/usr/bin/program");
         return errno_error(path.path, EINVAL);
     }
-    // The next of `inputs`, whatever the arguments are.
+    // Returns the next of `inputs`, whatever the arguments are.
     Result<std::span<const std::byte>> take_input(const InputCall& call) override {
         asked.push_back(call);
         if (inputs.empty()) return no_input;
@@ -232,7 +233,7 @@ class FakeEnvironment : public SampleEnvironment {
     std::map<int, Descriptor> descriptors;
     std::vector<std::pair<int, int>> shared;  // pairs of descriptors that dup(2) made
     std::deque<RecordedInput> inputs;
-    std::vector<InputCall> asked;  // for input
+    std::vector<InputCall> asked;  // calls for which input was requested
     Error no_input{ErrorCode::interrupted, 0, "not yet"};
 
   private:
@@ -246,7 +247,7 @@ class FakeEnvironment : public SampleEnvironment {
     std::vector<std::byte> taken_input_;
 };
 
-// A guest with some memory of its own that makes system calls.
+// A guest with some memory that makes system calls.
 class FakeGuest {
   public:
     static constexpr std::uint64_t data = 0x10000000;
@@ -259,8 +260,8 @@ class FakeGuest {
         cpu[Gpr::rsp] = data + data_bytes;
     }
 
-    // The current thread makes the call. Returns the result of the call. If the call ended the
-    // sample, `end` has how.
+    // The current thread makes the call. Returns its result; `end` says whether and how it ended
+    // the sample.
     std::int64_t call(long number, std::uint64_t a = 0, std::uint64_t b = 0, std::uint64_t c = 0,
                       std::uint64_t d = 0, std::uint64_t e = 0, std::uint64_t f = 0) {
         auto& current = threads.cpu();
@@ -299,7 +300,7 @@ class FakeGuest {
 
     FakeSpace space;
     GuestThreads threads{CpuState{}};
-    CpuState& cpu = threads.cpu();  // of the first
+    CpuState& cpu = threads.cpu();  // the first thread's
     SyscallEmulator emulator;
     std::optional<SampleEnd> end;
     std::uint64_t elapsed_ns = 0;

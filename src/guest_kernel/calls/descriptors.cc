@@ -1,4 +1,4 @@
-// close, dup, fcntl, lseek, ioctl: calls about descriptors that transfer nothing.
+// close, dup, fcntl, lseek, ioctl: calls on descriptors that transfer no data.
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <linux/memfd.h>
@@ -16,10 +16,10 @@
 namespace shadowprof {
 namespace {
 
-// What F_SETFL changes.
+// The flags that F_SETFL can change.
 constexpr std::uint32_t settable_flags = O_APPEND | O_ASYNC | O_DIRECT | O_NOATIME | O_NONBLOCK;
 
-// Requests that only terminals know: ENOTTY from anything else.
+// Requests that only terminals accept; others return ENOTTY.
 constexpr unsigned long terminal_requests[] = {
     TCGETS,  TCSETS,    TCSETSW,   TCSETSF,    TCGETA,     TCSETA,  TCSETAW,
     TCSETAF, TIOCGPGRP, TIOCSPGRP, TIOCGWINSZ, TIOCSWINSZ, TIOCGSID};

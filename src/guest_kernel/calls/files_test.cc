@@ -124,7 +124,7 @@ TEST_CASE("a file that changed outside since the snapshot is not read as if it w
     g.outside.files.at("/home/user/in.txt").changed = true;
     g.guest.call(SYS_read, 3, buffer, 4);
     CHECK(g.guest.end == SampleEnd::input);
-    // Bytes that the sample itself wrote are known nevertheless.
+    // Bytes that the sample itself wrote are known all the same.
     Guest h;
     h.outside.files.at("/home/user/out.txt").changed = true;
     CHECK(h.write(4, "NEW") == 3);

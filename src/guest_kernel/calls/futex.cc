@@ -1,5 +1,5 @@
-// Threads of the sample wait for each other. Those that waited on a futex at snapshot time can be
-// woken too; time-outs never pass.
+// Threads of the sample that wait for each other. Threads that waited on a futex at snapshot time
+// can be woken too; timeouts never expire.
 #include "guest_kernel/calls/futex.h"
 
 #include <linux/futex.h>
@@ -16,8 +16,8 @@ namespace {
 constexpr auto operation_mask = static_cast<std::uint32_t>(FUTEX_CMD_MASK);
 constexpr std::uint32_t futex2_size_mask = 3, futex2_u32 = 2;
 
-// In the order of their indices: which came first is not known. Their registers are still those of
-// the call.
+// Threads that waited at snapshot time are listed by index, as the order of their waits is not
+// known. Their registers are still those of the call.
 std::vector<FutexWaiter>& waiters(SyscallCall& call) {
     auto& list = call.sample.futex_waiters;
     if (std::exchange(call.sample.futex_waiters_known, true)) return list;
@@ -46,7 +46,7 @@ SyscallOutcome wait_while_equal(SyscallCall& call, std::uint64_t expected, std::
     return answer(0);
 }
 
-// Wakes some, and lets some of the others wait elsewhere.
+// Wakes some waiters, and lets some others wait on another futex.
 SyscallOutcome requeue(SyscallCall& call) {
     const auto woken = wake_futex(call, call.address(0), call.uint_arg(2));
     std::uint64_t moved = 0;

@@ -1,4 +1,4 @@
-// Futexes among the threads of a sample, as other calls need them.
+// Futexes between threads of a sample, as other calls use them.
 #pragma once
 
 #include "guest_kernel/state/call.h"
@@ -7,14 +7,13 @@ namespace shadowprof {
 
 inline constexpr std::uint32_t any_futex_bits = ~std::uint32_t{0};
 
-// Wakes up to `most` threads that wait on the word at `address` for one of `bits`, the first ones
-// first. Returns how many.
+// Wakes up to `most` threads that wait on the word at `address` for one of `bits`, in the order in
+// which they began to wait. Returns how many.
 std::uint32_t wake_futex(SyscallCall& call, GuestAddress address, std::uint64_t most,
                          std::uint32_t bits = any_futex_bits);
 
-// The kernel clears a word when a thread ends, and wakes who waits on it, as pthread_join does.
-// Where that word was named before the snapshot, it is known by who waits on it: it holds the id of
-// the thread.
+// When a thread ends, the kernel clears a word and wakes its waiters, such as pthread_join. A word
+// that was registered before the snapshot is found by a waiter on a word with the thread's id.
 void wake_joiners(SyscallCall& call, std::int32_t ended_tid);
 
 }  // namespace shadowprof

@@ -1,4 +1,4 @@
-// Whom a call is about.
+// The process or thread that a call is about.
 #pragma once
 
 #include "guest_kernel/state/call.h"
@@ -6,10 +6,10 @@
 
 namespace shadowprof {
 
-// Ends the sample: nothing is known of other processes.
+// Ends the sample, as nothing is known about other processes.
 SyscallOutcome other_process();
 
-// The facts, if an id argument means the process or the thread itself.
+// The facts, if an id argument names the process or the thread itself.
 Emulated<const SampleFacts*> facts_of(SyscallCall& call, int id);
 
 }  // namespace shadowprof

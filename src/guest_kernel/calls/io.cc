@@ -9,7 +9,8 @@
 namespace shadowprof {
 namespace {
 
-// sendfile(2) and copy_file_range(2) may do less than asked: large ones are cut to this.
+// sendfile(2) and copy_file_range(2) may transfer less than requested: large requests are cut to
+// this.
 constexpr std::uint64_t max_copy_bytes = 16 << 20;
 
 bool is_seekable(const OpenFile& file) {
@@ -28,7 +29,7 @@ Emulated<OpenFile*> writable_file(SyscallCall& call, int fd) {
     return descriptor->file.get();
 }
 
-// A mapping of the process through which the sample may have written the file unseen.
+// Whether the process maps the file so that the sample may have written to it unnoticed.
 bool is_mapped_shared(GuestSpace& space, const FileNode& node) {
     for (const Mapping* m = space.find_at_or_after({0}); m; m = space.find_at_or_after(m->end))
         if (m->shared && m->writable && m->inode == node.status.inode) return true;
@@ -121,13 +122,13 @@ SyscallOutcome write_positioned(SyscallCall& call, std::uint64_t offset,
                                 std::span<const GuestRange> ranges) {
     TRY_ASSIGN(OpenFile * file, writable_file(call, call.int_arg(0)));
     if (!is_seekable(*file)) return failure(ESPIPE);
-    // As Linux does, against POSIX: pwrite(2), "Bugs".
+    // As in Linux, but not POSIX: pwrite(2), "Bugs".
     if (file->kind() == FileKind::regular && (file->flags & O_APPEND))
         offset = file->node->contents.size_bytes();
     return write_at(call, *file, offset, ranges);
 }
 
-// Copies from the file of descriptor `from` to that of `to`, from and to offsets or the files' own.
+// Copies between the files of two descriptors, at the given offsets, and advances the offsets.
 SyscallOutcome copy_between(SyscallCall& call, OpenFile& from, std::uint64_t& from_offset,
                             OpenFile& to, std::uint64_t& to_offset, std::uint64_t size) {
     if (to.node->mapped_shared)
@@ -148,7 +149,7 @@ SyscallOutcome copy_between(SyscallCall& call, OpenFile& from, std::uint64_t& fr
     return answer(total);
 }
 
-// An offset passed by address, or null for the file's own.
+// An offset passed by address; null: the file's own.
 Emulated<std::uint64_t> load_offset(SyscallCall& call, GuestAddress at, const OpenFile& file) {
     if (at.value == 0) {
         if (!file.offset_known) return offset_unknown();
@@ -181,7 +182,7 @@ SyscallOutcome copy_call(SyscallCall& call, int from_fd, GuestAddress from_at, i
     return stored.value == 0 ? outcome : stored;
 }
 
-// Before anything else is looked at: what the program got may be a refusal, too.
+// Checked before anything else, as the program's result may be an error too.
 bool is_recorded(SyscallCall& call) {
     if (!call.sample.rules.has_recorded_input) return false;
     auto descriptor = call.sample.descriptors.find(call.int_arg(0));

@@ -19,7 +19,7 @@ namespace {
 constexpr std::uint64_t max_file_mapping_bytes = 16 << 20;
 constexpr std::uint64_t known_protection = PROT_READ | PROT_WRITE | PROT_EXEC;
 
-// Mappings whose memory is not that of an ordinary process.
+// Mappings whose memory differs from ordinary memory.
 constexpr std::uint64_t refused_map_flags = MAP_GROWSDOWN | MAP_HUGETLB | MAP_SYNC;
 
 void set_protection(Mapping& mapping, std::uint64_t protection) {
@@ -37,10 +37,10 @@ struct MapRequest {
     bool is_shared() const { return (flags & MAP_TYPE) != MAP_PRIVATE; }
 };
 
-// Where memory mapped with MAP_32BIT lies, but for fixed addresses.
+// Where MAP_32BIT puts memory that has no fixed address.
 constexpr std::uint64_t lowest_of_32_bits = 0x4000'0000, highest_of_32_bits = 0x8000'0000;
 
-// The lowest free range of those that MAP_32BIT allows.
+// The lowest free range that MAP_32BIT allows.
 std::optional<std::uint64_t> find_below_2_gib(const GuestSpace& space, std::uint64_t size_bytes) {
     auto at = lowest_of_32_bits;
     while (at < highest_of_32_bits && size_bytes <= highest_of_32_bits - at) {
@@ -89,7 +89,7 @@ SyscallOutcome check_map_flags(const MapRequest& request) {
     return answer(0);
 }
 
-// Writes the file's bytes to the mapping. Beyond the end of the file it stays zero.
+// Writes the file's bytes to the mapping. Memory beyond the end of the file stays zero.
 SyscallOutcome fill_from_file(SyscallCall& call, FileNode& node, const Mapping& mapping) {
     std::vector<std::byte> chunk(memory_copy_bytes);
     for (std::uint64_t at = 0; at < mapping.size_bytes(); at += chunk.size()) {
@@ -121,8 +121,8 @@ SyscallOutcome map_file(SyscallCall& call, const MapRequest& request, Mapping ma
     TRY_ASSIGN(OpenFile * file, file_to_map(call, request));
     if (file->kind() == FileKind::zero_device)
         return call.space.map(mapping) ? answer(mapping.start.value) : no_room_in_worker();
-    // Who resolves the trace knows the mappings of the snapshot, and would name another file's
-    // code, or none.
+    // Traces are resolved with the snapshot's mappings, which would name another file's code, or
+    // none.
     if (mapping.executable) return ends(SampleEnd::unsafe_syscall, "maps code of a file");
     FileNode& node = *file->node;
     std::uint64_t device = node.status.device;
@@ -132,7 +132,7 @@ SyscallOutcome map_file(SyscallCall& call, const MapRequest& request, Mapping ma
     auto outcome =
         map_filled(call.space, mapping, [&] { return fill_from_file(call, node, mapping); });
     if (outcome.end || !request.is_shared()) return outcome;
-    // The mapping is a copy: from here on, neither side would see what the other writes.
+    // The mapping is a copy: from now on, file and mapping do not see each other's writes.
     node.mapped_shared = true;
     if (mapping.writable) node.contents_lost = true;
     return outcome;
@@ -157,14 +157,14 @@ SyscallOutcome protect(SyscallCall& call) {
         return ends(SampleEnd::unsafe_syscall, "flags of mprotect");
     Mapping flags;
     set_protection(flags, protection);
-    // Up to the first hole, as the kernel does.
+    // Up to the first hole, as in the kernel.
     std::uint64_t mapped = mapped_prefix(call.space, start, size);
     if (mapped != 0 && !call.space.protect({start}, mapped, protection_of(flags)))
         return no_room_in_worker();
     return mapped == size ? answer(0) : failure(ENOMEM);
 }
 
-// The end of the heap at snapshot time, in whole pages: what /proc shows of it.
+// The end of the heap at snapshot time, in whole pages, from the mappings.
 std::uint64_t initial_brk(const GuestSpace& space, std::uint64_t start_brk) {
     std::uint64_t end = start_brk;
     for (const Mapping* m = space.find_at_or_after({start_brk});
@@ -175,7 +175,7 @@ std::uint64_t initial_brk(const GuestSpace& space, std::uint64_t start_brk) {
 }
 
 SyscallOutcome grow_heap(SyscallCall& call, std::uint64_t from, std::uint64_t to) {
-    // One page more must stay free, as the kernel has it.
+    // Like the kernel, keeps one more page free.
     if (!fits(from, to - from + page_bytes) ||
         overlaps_mapping(call.space, from, to - from + page_bytes))
         return failure(ENOMEM);
@@ -246,7 +246,7 @@ SyscallOutcome sys_brk(SyscallCall& call) {
     if (new_end > old_end) {
         auto grown = grow_heap(call, old_end, new_end);
         if (grown.end) return grown;
-        // A refusal is the old end, not an error.
+        // A refusal returns the old end, not an error.
         if (grown.value != 0) return answer(now);
     }
     call.sample.brk = wanted;

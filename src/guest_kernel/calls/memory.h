@@ -1,4 +1,4 @@
-// What the calls that change the address space have in common.
+// Shared parts of the calls that change the address space.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ inline constexpr std::uint64_t task_bytes = 0x7ffffffff000;  // TASK_SIZE of a 6
 inline constexpr std::uint64_t min_mmap_address = 65536;     // vm.mmap_min_addr
 inline constexpr std::uint64_t memory_copy_bytes = 64 * 1024;
 
-// Wraps around to 0 for sizes that no address space has.
+// 0 for sizes that wrap around, which no address space has.
 inline std::uint64_t round_up_to_page(std::uint64_t bytes) {
     return (bytes + page_bytes - 1) & ~(page_bytes - 1);
 }
@@ -21,7 +21,7 @@ inline bool is_page_aligned(std::uint64_t value) {
     return value % page_bytes == 0;
 }
 
-// Whether a range lies below the end of the address space.
+// Whether a range ends at or below the end of the address space.
 inline bool fits(std::uint64_t start, std::uint64_t size) {
     return size <= task_bytes && start <= task_bytes - size;
 }
@@ -30,7 +30,7 @@ bool overlaps_mapping(const GuestSpace& space, std::uint64_t start, std::uint64_
 // How many bytes from the start of a range are mapped without a hole.
 std::uint64_t mapped_prefix(const GuestSpace& space, std::uint64_t start, std::uint64_t size);
 
-// The kernel would have had room where the worker has not: the sample ends.
+// Ends the sample: the kernel might have had room where the worker has none.
 SyscallOutcome no_room_in_worker();
 
 inline Protection protection_of(const Mapping& mapping) {

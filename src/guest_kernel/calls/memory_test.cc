@@ -26,8 +26,8 @@ struct Guest {
     FakeGuest guest{outside};
 };
 
-// The same calls made to the kernel, in a part of this process's address space that nothing else
-// uses: the reference for what the emulation answers and does.
+// Makes the same calls to the kernel, in a part of this process's address space that nothing else
+// uses, as the reference for the emulation's answers and effects.
 class Arena {
   public:
     static constexpr std::uint64_t start = 0x2000'0000'0000, pages = 24;
@@ -89,7 +89,7 @@ RandomCall random_call(std::mt19937& random) {
     }
 }
 
-// Marks every writable page, in both worlds.
+// Marks every writable page, in the kernel's and the emulated memory.
 void write_marks(const MemoryMap& real, FakeSpace& space, std::uint64_t mark) {
     for (std::uint64_t at = Arena::start; at < Arena::end; at += page_bytes) {
         const Mapping* mapping = real.find({at});
@@ -99,7 +99,7 @@ void write_marks(const MemoryMap& real, FakeSpace& space, std::uint64_t mark) {
     }
 }
 
-// Kernels differ in whether a remapping may span mappings that could not be merged.
+// Kernels differ in whether mremap may span mappings that could not be merged.
 bool spans_mappings(const MemoryMap& real, std::uint64_t start, std::uint64_t size) {
     const Mapping* mapping = real.find({start});
     return !mapping || mapping->end.value < start + size;
@@ -108,7 +108,7 @@ bool spans_mappings(const MemoryMap& real, std::uint64_t start, std::uint64_t si
 MemoryMap maps_of_this_process() {
     auto text = read_proc_file("/proc/self/maps");
     REQUIRE(text);
-    // Only the arena's lines: there may be any number of others.
+    // Only the arena's mappings, as there may be any number of others.
     std::vector<Mapping> mappings;
     auto map = MemoryMap::parse(*text);
     REQUIRE(map);
@@ -178,7 +178,7 @@ TEST_CASE("brk follows the kernel's rules") {
     CHECK(brk(start - 1) == start + 0x1800);
     CHECK(brk(start + 0x800) == start + 0x800);
     CHECK(!g.guest.space.find({start + 0x1000}));
-    // Growing again shows zeros, and stops at the next mapping.
+    // Growing the heap again shows zeros, and stops at the next mapping.
     CHECK(brk(start + 0x2000) == start + 0x2000);
     CHECK(read_value<char>(g.guest.space, {start + 0x1fff}) == 0);
     g.map(page_bytes, PROT_READ, private_anonymous | MAP_FIXED, start + 0x4000);

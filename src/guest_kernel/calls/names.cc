@@ -1,4 +1,4 @@
-// Calls that change names or attributes of files. They change the sample's names only.
+// Calls that change names or attributes of files. Only the sample's names change.
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <sys/stat.h>
@@ -14,7 +14,7 @@ namespace {
 
 using State = PathOverlay::State;
 
-// 0 if the path is free to be made in an existing directory, else why not.
+// 0 if a file can be made at the path, in an existing directory; else the refusal.
 SyscallOutcome check_new_name(SyscallCall& call, const SamplePath& path) {
     auto existing = find_file(call, path);
     if (existing) return failure(EEXIST);
@@ -42,7 +42,7 @@ SyscallOutcome remove_name(SyscallCall& call, int directory, GuestAddress addres
     TRY_ASSIGN(FoundFile found, find_file(call, path));
     if (is_directory && !found.status.is_directory()) return failure(ENOTDIR);
     if (!is_directory && found.status.is_directory()) return failure(EISDIR);
-    // Whether a directory is empty is not known.
+    // It is not known whether the directory is empty.
     if (is_directory && !found.node) return ends(SampleEnd::unsafe_syscall, "removes a directory");
     if (found.node && found.node->status.links > 0) --found.node->status.links;
     call.sample.names.set(path.key, {State::removed, nullptr});
@@ -68,7 +68,7 @@ SyscallOutcome move_name(SyscallCall& call, int from_directory, GuestAddress fro
     return answer(0);
 }
 
-// A new name whose file is not followed further: looking it up ends the sample.
+// Makes a name whose file is not tracked: looking it up ends the sample.
 SyscallOutcome make_unknown_name(SyscallCall& call, int directory, GuestAddress address) {
     TRY_ASSIGN(SamplePath path, sample_path(call, directory, address, false));
     auto check = check_new_name(call, path);
@@ -173,7 +173,7 @@ SyscallOutcome sys_path_output_at(SyscallCall& call) {
 }
 
 SyscallOutcome sys_utimensat(SyscallCall& call) {
-    // A null path stands for the descriptor itself: futimens(3).
+    // A null path means the descriptor itself: futimens(3).
     if (call.arg(1) == 0) return sys_attribute_output(call);
     return sys_path_output_at(call);
 }

@@ -11,7 +11,7 @@ namespace shadowprof {
 namespace {
 
 struct OpenRequest {
-    std::uint32_t flags = 0;  // of open(2)
+    std::uint32_t flags = 0;  // as for open(2)
     std::uint32_t mode = 0;
 };
 
@@ -88,7 +88,7 @@ Emulated<FileNodeRef> find_or_create(SyscallCall& call, const SamplePath& path,
     return create_file(call, path, request);
 }
 
-// O_TMPFILE: the path names the directory, the file has no name.
+// O_TMPFILE: the path names the directory, and the file has no name.
 Emulated<FileNodeRef> create_unnamed(SyscallCall& call, const SamplePath& path,
                                      const OpenRequest& request) {
     if ((request.flags & O_ACCMODE) == O_RDONLY) return failure(EINVAL);

@@ -38,7 +38,7 @@ Emulated<std::string> load_path(SyscallCall& call, GuestAddress from) {
     std::string path;
     std::array<char, 256> chunk;
     while (path.size() < SampleFacts::max_path_bytes) {
-        // Not beyond the page: the next one may not be there.
+        // Not beyond the page: the next one may not be mapped.
         GuestAddress at = from + path.size();
         std::size_t size = std::min<std::size_t>(chunk.size(), page_bytes - (at - at.page()));
         auto bytes = std::span(chunk).first(size);

@@ -1,4 +1,4 @@
-// How paths of a sample resolve.
+// How the paths of a sample are resolved.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace shadowprof {
 
-// A path in one spelling: absolute where the working directory is known, without empty and "."
-// components. Two spellings of one file that differ by a symbolic link or ".." stay different.
+// A normalised path: absolute if the working directory is known, without empty and "." components.
+// Two paths of one file that differ by a symbolic link or ".." stay different.
 std::string path_key(const PathRef& path, std::string_view working_directory);
 
-// A path argument after the sample's own rules; what it names has still to be looked up.
+// A path argument with the sample's own names applied. Its file has still to be looked up.
 struct SamplePath {
     PathRef ref;
     std::string key;
@@ -26,14 +26,14 @@ Emulated<std::string> load_path(SyscallCall& call, GuestAddress from);
 // ENOENT if it is empty, EBADF, ENOTDIR.
 Emulated<SamplePath> sample_path(SyscallCall& call, int directory, GuestAddress address,
                                  bool follow = true);
-// The directory that holds what `path` names.
+// The directory that contains what `path` names.
 SamplePath parent_of(const SamplePath& path);
 
-// What a path names for the sample: ENOENT and other refusals, or the end of the sample where that
-// cannot be known. The status has the sample's changes.
+// The file that a path names for the sample. Errors: ENOENT and other refusals, or the end of the
+// sample if the file cannot be known. The status includes the sample's changes.
 struct FoundFile {
     FileStatus status;
-    FileNodeRef node;  // null for a real file that the sample has not opened by this name
+    FileNodeRef node;  // null for a real file that the sample has not opened by this path
 };
 Emulated<FoundFile> find_file(SyscallCall& call, const SamplePath& path);
 

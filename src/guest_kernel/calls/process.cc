@@ -1,5 +1,5 @@
-// What a process asks and sets about itself: limits, names, scheduling, registers that only calls
-// reach.
+// What a process asks and sets about itself: limits, names, scheduling, and registers that only
+// system calls can access.
 #include <asm/prctl.h>
 #include <linux/membarrier.h>
 #include <sched.h>
@@ -95,7 +95,7 @@ SyscallOutcome set_base(std::uint64_t& base, std::uint64_t value) {
     return answer(0);
 }
 
-// struct rseq as of Linux 6.3.
+// struct rseq as in Linux 6.3.
 struct RestartableSequence {
     std::uint32_t cpu_start, cpu;
     std::uint64_t section;

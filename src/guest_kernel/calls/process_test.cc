@@ -55,13 +55,13 @@ TEST_CASE("time is the snapshot's and moves with the guest") {
         CHECK(g.vdso(VdsoFunction::clock_gettime, static_cast<unsigned>(clock), data + 64) == 0);
         CHECK(g.guest.text(data, 16) == g.guest.text(data + 64, 16));
     }
-    // Coarse clocks move by ticks.
+    // Coarse clocks advance in ticks.
     CHECK(g.guest.call(SYS_clock_gettime, CLOCK_MONOTONIC_COARSE, data) == 0);
     CHECK(g.guest.value<timespec>(data).tv_nsec == 4'000'000);
     CHECK(g.vdso(VdsoFunction::time, 0, 0) == 6000);
     CHECK(g.vdso(VdsoFunction::clock_gettime, 77, data) == -EINVAL);
     CHECK(g.vdso(VdsoFunction::clock_gettime, 10, data) == -EINVAL);
-    // The process's own processor-time clock, by the id that clock_getcpuclockid(3) makes.
+    // The process's own processor-time clock, with the id from clock_getcpuclockid(3).
     auto own = static_cast<std::uint32_t>(~4711) << 3 | 2;
     CHECK(g.guest.call(SYS_clock_gettime, own, data) == 0);
     CHECK(g.guest.value<timespec>(data).tv_sec == 3000);
@@ -89,7 +89,7 @@ TEST_CASE("waiting ends the sample as idle, a futex that changed does not") {
     CHECK(g.guest.end == SampleEnd::idle);
     timespec bad{0, 2'000'000'000};
     CHECK(g.guest.call(SYS_nanosleep, g.guest.put_value(bad)) == -EINVAL);
-    // An absolute time that is over.
+    // An absolute time in the past.
     CHECK(g.guest.call(SYS_clock_nanosleep, CLOCK_MONOTONIC, TIMER_ABSTIME,
                        g.guest.put_value(second)) == 0);
 }

@@ -1,4 +1,4 @@
-// Calls that get what the program got from its own.
+// Calls that get the results of the program's own calls.
 #include "guest_kernel/calls/recorded.h"
 
 #include <algorithm>
@@ -31,8 +31,8 @@ bool holds(SyscallCall& call, const MemoryBytes& expected) {
     return call.space.read(expected.address, found) && found == expected.bytes;
 }
 
-// A number that another thread of the program has freed may be taken here: then it is not known
-// what the sample would have got.
+// Another thread of the program may have freed a number that is still in use here: then the
+// sample's own result is not known.
 bool add_descriptors(SyscallCall& call, const RecordedInput& input) {
     return std::all_of(input.descriptors.begin(), input.descriptors.end(),
                        [&](const NewDescriptor& descriptor) {

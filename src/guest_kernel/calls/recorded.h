@@ -5,7 +5,8 @@
 
 namespace shadowprof {
 
-// Answers with what the program got. A wait that the program is still in ends the sample as idle.
+// Answers with what the program got. recorded_wait() ends the sample as idle if the program still
+// waits.
 SyscallOutcome recorded_input(SyscallCall& call);
 SyscallOutcome recorded_wait(SyscallCall& call);
 

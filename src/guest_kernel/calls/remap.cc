@@ -1,4 +1,4 @@
-// mremap and madvise: moving the sample's memory and dropping its contents.
+// mremap and madvise: move the sample's memory and drop its contents.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t max_moved_bytes = 256 << 20;
 constexpr int advice_guard_install = 102, advice_guard_remove = 103;
-// Advice that changes no contents. MADV_FREE may leave them as they are.
+// Advice that does not change contents; MADV_FREE need not do so.
 constexpr int harmless_advice[] = {
     MADV_NORMAL,      MADV_RANDOM,        MADV_SEQUENTIAL,     MADV_WILLNEED,
     MADV_FREE,        MADV_DONTFORK,      MADV_DOFORK,         MADV_MERGEABLE,
@@ -30,7 +30,7 @@ bool is_one_of(const int (&list)[count], int value) {
     return std::find(std::begin(list), std::end(list), value) != std::end(list);
 }
 
-// The part of `mapping` that lies in a range.
+// The part of `mapping` within a range.
 Mapping part_of(const Mapping& mapping, std::uint64_t start, std::uint64_t end) {
     Mapping part = mapping;
     part.start.value = std::max(mapping.start.value, start);
@@ -39,7 +39,7 @@ Mapping part_of(const Mapping& mapping, std::uint64_t start, std::uint64_t end) 
     return part;
 }
 
-// MADV_DONTNEED: private anonymous memory reads as zeros afterwards.
+// MADV_DONTNEED: private anonymous memory then reads as zeros.
 SyscallOutcome drop_contents(SyscallCall& call, std::uint64_t start, std::uint64_t size) {
     std::vector<Mapping> parts;
     std::uint64_t end = start + size;
@@ -61,7 +61,8 @@ struct RemapRequest {
     bool is(std::uint64_t flag) const { return (flags & flag) != 0; }
 };
 
-// Whether the range can move as one: the kernel would have merged such neighbours into one mapping.
+// Finds the mapping to move: the range may span neighbours that the kernel would have merged into
+// one.
 Emulated<Mapping> mapping_to_move(const GuestSpace& space, const RemapRequest& request) {
     const Mapping* first = space.find({request.start});
     if (!first) return failure(EFAULT);

@@ -1,4 +1,4 @@
-// Messages leave no sample, and none come in.
+// Messages neither leave nor enter a sample.
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -11,7 +11,7 @@
 namespace shadowprof {
 namespace {
 
-constexpr std::uint32_t max_messages = 1024;  // of sendmmsg(2): UIO_MAXIOV
+constexpr std::uint32_t max_messages = 1024;  // UIO_MAXIOV, as for sendmmsg(2)
 
 // struct user_msghdr and struct mmsghdr of x86-64.
 struct MessageHeader {

@@ -1,4 +1,4 @@
-// stat, access, readlink: what is asked about files, and the working directory.
+// stat, access, readlink: questions about files, and the working directory.
 #include <fcntl.h>
 #include <linux/stat.h>
 #include <string.h>

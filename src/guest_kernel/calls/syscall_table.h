@@ -1,4 +1,4 @@
-// Which function emulates a system call.
+// Which function emulates which system call.
 #pragma once
 
 #include "guest_kernel/state/call.h"
@@ -6,7 +6,7 @@
 
 namespace shadowprof {
 
-// The handler of a call that syscall_facts() knows. Null: the sample ends.
+// The handler of a call that syscall_facts() has. Null: the call ends the sample.
 using SyscallHandlerFunction = SyscallOutcome (*)(SyscallCall&);
 SyscallHandlerFunction find_syscall_handler(const SyscallFacts& facts);
 

@@ -1,4 +1,4 @@
-// Threads that begin and end within the sample. Processes do not.
+// Threads that start and end within the sample. Processes are not started.
 #include <linux/sched.h>
 #include <sched.h>
 
@@ -12,7 +12,7 @@
 namespace shadowprof {
 namespace {
 
-// struct clone_args of linux/sched.h, and the arguments of clone(2) by the same names.
+// struct clone_args of linux/sched.h; clone(2) has arguments of the same names.
 struct CloneArguments {
     std::uint64_t flags = 0, pidfd = 0, child_tid = 0, parent_tid = 0, exit_signal = 0;
     std::uint64_t stack = 0, stack_bytes = 0, tls = 0;
@@ -23,10 +23,10 @@ constexpr std::uint64_t of_a_thread = CLONE_VM | CLONE_SIGHAND | CLONE_THREAD;
 constexpr std::uint64_t understood = of_a_thread | CLONE_FS | CLONE_FILES | CLONE_SYSVSEM |
                                      CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_SETTID |
                                      CLONE_CHILD_CLEARTID | CLONE_DETACHED;
-// Beyond what the kernel gives out (PID_MAX_LIMIT), so that no thread of the program has it.
+// Beyond the ids that the kernel assigns (PID_MAX_LIMIT), so that no thread of the program has it.
 constexpr std::int32_t first_new_tid = 4 << 20;
 
-// What it inherits of the one that makes the call.
+// The state that a thread inherits from the one that makes the call.
 ThreadState inherited(const ThreadState& parent, std::int32_t tid) {
     ThreadState state = parent;
     state.facts->tid = tid;

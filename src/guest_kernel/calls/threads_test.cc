@@ -1,4 +1,4 @@
-// Threads of a sample that wait for, wake, start and end each other.
+// Threads of a sample that wait for each other, wake, start and end.
 #include <doctest/doctest.h>
 #include <linux/futex.h>
 #include <sched.h>
@@ -15,14 +15,14 @@ constexpr std::uint64_t thread_flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE
                                        CLONE_THREAD | CLONE_SYSVSEM | CLONE_SETTLS |
                                        CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID;
 
-// Calls are made by the thread whose turn it is.
+// The thread whose turn it is makes the calls.
 class Threads {
   public:
     explicit Threads(const SampleRules& rules = {}) : guest(outside, rules) {
         guest.threads.begin({.instructions = 1'000'000, .processors = 4, .seed = 1});
     }
 
-    // A thread that waits on the futex at `address` since before the snapshot.
+    // Adds a thread that has waited on the futex at `address` since before the snapshot.
     GuestThreads::Index add_waiter(std::uint64_t address, std::uint64_t operation = FUTEX_WAIT,
                                    std::uint64_t bits = 0) {
         CpuState cpu;
@@ -114,7 +114,7 @@ TEST_CASE("clone starts a thread with what it was given, and its end wakes who j
     CHECK(child.fs_base == 0x7777);
     CHECK(t.guest.call(SYS_gettid) == 4711);
 
-    // The parent joins it: the C library waits for the word that is cleared to become 0.
+    // The parent joins it: the C library waits until the cleared word becomes 0.
     t.guest.put_value(static_cast<std::int32_t>(tid), data + 4);
     REQUIRE(t.guest.threads.next());
     if (t.guest.threads.current() != 0) t.turn();
@@ -151,7 +151,7 @@ TEST_CASE("threads that a sample starts can be left out of it") {
     CHECK(t.guest.threads.size() == 1);
     CHECK_FALSE(t.guest.end);
 
-    // Who joins one comes no further.
+    // A thread that joins one cannot go on.
     t.guest.put_value(static_cast<std::int32_t>(first), data + 4);
     t.guest.call(SYS_futex, data + 4, FUTEX_WAIT, static_cast<std::uint64_t>(first));
     CHECK(t.guest.end == SampleEnd::idle);

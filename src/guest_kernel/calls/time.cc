@@ -1,4 +1,4 @@
-// Clocks: the snapshot's, and the guest time that passed in the sample.
+// Clocks: their values at the snapshot, plus the guest time since.
 #include <sys/time.h>
 #include <time.h>
 
@@ -17,7 +17,7 @@ struct KernelTimes {  // struct tms
     std::int64_t user, system, children_user, children_system;
 };
 
-// Clock ids below 0 are processor-time clocks: the id of a process or thread, inverted, above three
+// Negative clock ids are processor-time clocks: the inverted id of a process or thread, above three
 // bits of kind (clock_getcpuclockid(3)).
 Emulated<std::size_t> own_cpu_clock(SyscallCall& call, std::int32_t id) {
     constexpr std::uint32_t per_thread = 4, scheduler_clock = 2, file_clock = 3;
@@ -66,7 +66,7 @@ SyscallOutcome sys_clock_getres(SyscallCall& call) {
 SyscallOutcome sys_gettimeofday(SyscallCall& call) {
     TRY_ASSIGN(std::int64_t now_ns, call.sample.clock_ns(CLOCK_REALTIME, call.elapsed_ns));
     timeval time{now_ns / ns_per_second, now_ns % ns_per_second / 1000};
-    // The kernel's own time zone, which nobody sets.
+    // The kernel's own time zone, which is hardly ever set.
     struct timezone zone {};
     auto stored = call.store_result(call.address(0), time);
     return stored.value != 0 ? stored : call.store_result(call.address(1), zone);

@@ -14,7 +14,7 @@ struct KernelIovec {
     std::uint64_t base, size_bytes;
 };
 
-// Pages are the grain of what can be accessed.
+// Whether bytes are accessible is decided by page.
 std::size_t bytes_to_page_end(GuestAddress at, std::size_t size) {
     return std::min<std::size_t>(size, page_bytes - (at - at.page()));
 }

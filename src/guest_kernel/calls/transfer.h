@@ -1,4 +1,4 @@
-// Moving bytes between the guest and what stands for the kernel's side of a call.
+// Copies bytes between the guest and the emulated kernel.
 #pragma once
 
 #include <cstdint>
@@ -19,23 +19,23 @@ struct GuestRange {
 
 // One buffer, cut to max_transfer_bytes.
 std::vector<GuestRange> one_range(GuestAddress start, std::uint64_t size_bytes);
-// The buffers of an array of struct iovec, cut to max_transfer_bytes together: EFAULT, EINVAL.
+// The buffers of an array of struct iovec, cut to max_transfer_bytes in total: EFAULT, EINVAL.
 Emulated<std::vector<GuestRange>> load_ranges(SyscallCall& call, GuestAddress array,
                                               std::uint64_t count);
 
-// Takes bytes of the guest, in order.
+// Takes bytes from the guest, in order.
 using Consumer = std::function<void(std::span<const std::byte>)>;
-// Fills the span as far as there is input.
+// Fills the span as far as there is input. Returns how many bytes.
 using Producer = std::function<Emulated<std::size_t>(std::span<std::byte>)>;
 
-// Copy as the kernel does: up to the first byte that cannot be accessed; EFAULT only if that is
-// the very first. The answer is the number of bytes.
+// These copy as the kernel does, up to the first byte that is not accessible, with EFAULT only if
+// that is the very first one. The answer is the number of bytes.
 SyscallOutcome take_from_guest(SyscallCall& call, std::span<const GuestRange> ranges,
                                const Consumer& consumer);
 SyscallOutcome give_to_guest(SyscallCall& call, std::span<const GuestRange> ranges,
                              const Producer& producer);
 
-// write(2) of bytes that are already here, to a file that may be written.
+// Emulates write(2) of bytes that are already here. The file must be writable.
 SyscallOutcome write_bytes(SampleState& sample, OpenFile& file, std::uint64_t offset,
                            std::span<const std::byte> bytes);
 

@@ -1,4 +1,5 @@
-// Calls that may wait. A sample does not: it ends as idle, or for input that it cannot know.
+// Calls that may wait. A sample does not wait: it ends as idle, or because it cannot know its
+// input.
 #include <poll.h>
 #include <sys/select.h>
 #include <time.h>
@@ -28,7 +29,7 @@ Emulated<timespec> load_duration(SyscallCall& call, GuestAddress at) {
     return time;
 }
 
-// Nothing to do is nothing only if the caller did not want to wait for it.
+// If nothing is ready, the answer is 0 only if the caller did not want to wait.
 SyscallOutcome nothing_ready(bool may_wait) {
     return may_wait ? waits("waits for input") : answer(0);
 }
@@ -41,7 +42,7 @@ bool knows_readiness(FileKind kind) {
     return kind != FileKind::stream && kind != FileKind::terminal && kind != FileKind::directory;
 }
 
-// What poll(2) reports for a descriptor. What is always ready, is; output is taken at once.
+// What poll(2) reports for a descriptor, if that is known. Output is always possible.
 Emulated<std::int16_t> ready_events(SyscallCall& call, const pollfd& entry) {
     constexpr std::int16_t input = POLLIN | POLLRDNORM, output = POLLOUT | POLLWRNORM;
     constexpr std::int16_t other_input = POLLPRI | POLLRDBAND | POLLRDHUP;
@@ -80,14 +81,14 @@ Emulated<bool> may_wait(SyscallCall& call, GuestAddress timeout) {
     return !(time == Time{});
 }
 
-struct Duration {  // struct timespec and struct timeval alike
+struct Duration {  // struct timespec or struct timeval
     std::int64_t seconds = 0, fraction = 0;
     friend bool operator==(const Duration&, const Duration&) = default;
 };
 
 using FdSet = std::bitset<FD_SETSIZE>;
 
-// A set is an array of 64-bit words, as long as the highest descriptor needs.
+// A set is an array of 64-bit words, long enough for the highest descriptor.
 std::size_t set_bytes(int count) {
     return static_cast<std::size_t>(count + 63) / 64 * 8;
 }
@@ -131,7 +132,7 @@ SyscallOutcome sys_wait_for_input(SyscallCall& call) {
     return ends(SampleEnd::input, "waits for input");
 }
 
-// What is waited for decides nothing in a sample: its waits end it, or are the program's.
+// The set of events has no effect: a sample's waits end it, or are answered with the program's.
 SyscallOutcome sys_epoll_ctl(SyscallCall& call) {
     TRY(call.sample.descriptors.find(call.int_arg(0)));
     TRY(call.sample.descriptors.find(call.int_arg(2)));

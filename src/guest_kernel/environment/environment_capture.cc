@@ -17,7 +17,7 @@
 namespace shadowprof {
 namespace {
 
-// The kernel's encoding of the processor-time clock of a process (2) or a thread (6):
+// The clock id of the processor time of a process (kind 2) or a thread (kind 6):
 // clock_getcpuclockid(3).
 clockid_t cpu_clock(pid_t id, int kind) {
     return static_cast<clockid_t>(~static_cast<unsigned>(id) << 3 | static_cast<unsigned>(kind));
@@ -49,7 +49,7 @@ bool read_fdinfo(int fdinfo_directory, const char* number, DescriptorFacts& fact
 
 std::vector<int> list_numbers(int directory, bool& complete) {
     std::vector<int> numbers;
-    // Enough for about 150 descriptors; the rest is described later.
+    // Enough for about 150 descriptors; others are described later.
     alignas(dirent64) std::array<char, 4096> buffer;
     long got = ::syscall(SYS_getdents64, directory, buffer.data(), buffer.size());
     for (std::size_t at = 0; got > 0 && at < static_cast<std::size_t>(got);) {
@@ -60,13 +60,13 @@ std::vector<int> list_numbers(int directory, bool& complete) {
             numbers.push_back(number);
         at += entry->d_reclen;
     }
-    // An entry takes at most 32 bytes: this much room left means that there were no more.
+    // An entry takes at most 32 bytes: if there is room for one more, all were listed.
     complete = got >= 0 && static_cast<std::size_t>(got) + 32 < buffer.size();
     std::sort(numbers.begin(), numbers.end());
     return numbers;
 }
 
-// Descriptors that dup(2) or fork(2) made share an offset. Those that could are asked about.
+// Descriptors from dup(2) or fork(2) share an offset. The kernel is asked about candidates only.
 void find_shared_description(CapturedProcess& captured, CapturedProcess::Descriptor& descriptor) {
     const DescriptorFacts& facts = descriptor.facts;
     for (const auto& other : captured.descriptors) {
@@ -74,7 +74,7 @@ void find_shared_description(CapturedProcess& captured, CapturedProcess::Descrip
                         other.facts.status.device == facts.status.device &&
                         other.facts.offset == facts.offset && other.facts.flags == facts.flags;
         if (!possible || !other.facts.status.is_regular()) continue;
-        // Where the kernel does not tell, equal offsets and flags are not taken for a coincidence.
+        // If the kernel does not tell, equal offsets and flags are taken to mean that they share.
         if (::syscall(SYS_kcmp, captured.pid, captured.pid, KCMP_FILE, other.fd, descriptor.fd) > 0)
             continue;
         descriptor.shares_with = other.fd;
@@ -117,7 +117,7 @@ Result<void> capture_descriptors(CapturedProcess& captured, CapturedProcess::Fla
     return {};
 }
 
-// Through any of its threads: one that has ended has no directories any more.
+// Through any of the process's threads: one that has ended has no directories.
 Result<std::shared_ptr<const UniqueFd>> open_directory(std::span<const pid_t> tids,
                                                        std::string_view name) {
     Error missing{ErrorCode::gone, ESRCH, "the process has no thread"};

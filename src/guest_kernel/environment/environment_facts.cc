@@ -28,13 +28,13 @@ std::uint64_t number_of(std::string_view status, std::string_view name, int base
     return numbers.empty() ? 0 : numbers[0];
 }
 
-// The id in the innermost namespace: the last of a list like NSpid's.
+// The id in the innermost namespace: the last number of a list such as NSpid.
 std::int32_t innermost(std::string_view status, std::string_view name) {
     auto numbers = parse_numbers(status_field(status, name));
     return numbers.empty() ? 0 : static_cast<std::int32_t>(numbers.back());
 }
 
-// The parent's id as the process sees it: 0 where the parent is outside of its namespace.
+// The parent's id as the process sees it: 0 if the parent is outside of its namespace.
 std::int32_t parent_of(std::string_view status) {
     auto parent = static_cast<pid_t>(number_of(status, "PPid"));
     auto parent_status = read_proc_file(proc(parent, "status"));
@@ -45,8 +45,8 @@ std::int32_t parent_of(std::string_view status) {
                                                    : 0;
 }
 
-// A thread that ended while its replica is still emulated has the id that it had, which is known if
-// it lived in our namespace.
+// A thread may have ended while its replica is emulated. Its id is still known if it was in our
+// namespace.
 Result<void> fill_ids(SampleFacts& facts, const CapturedProcess& captured, pid_t tid,
                       std::string_view status) {
     auto thread = read_proc_file(proc(captured.pid, fmt::format("task/{}/status", tid)));
@@ -93,8 +93,8 @@ void fill_signals(SampleFacts& facts, const CapturedProcess::Thread& thread,
     facts.umask = static_cast<std::uint32_t>(number_of(status, "Umask", 8));
 }
 
-// times(2) counts from some moment of the past: its value at snapshot time is that of now, less
-// what passed since.
+// times(2) counts from an arbitrary moment: its value at snapshot time is the present one minus the
+// time since.
 std::int64_t ticks_at_snapshot(const CapturedProcess& captured) {
     std::int64_t passed_ns = read_clock_ns(CLOCK_MONOTONIC) - captured.clock_ns[CLOCK_MONOTONIC];
     return ::times(nullptr) - passed_ns * ::sysconf(_SC_CLK_TCK) / 1'000'000'000;
@@ -102,7 +102,7 @@ std::int64_t ticks_at_snapshot(const CapturedProcess& captured) {
 
 void fill_times(SampleFacts& facts, const CapturedProcess& captured, std::string_view stat) {
     facts.ticks = ticks_at_snapshot(captured);
-    // The clock is exact, the split into user and system time is in ticks.
+    // The total is exact; the shares of user and system time are in ticks.
     auto user = static_cast<double>(stat_field(stat, 14).value_or(0));
     auto system = static_cast<double>(stat_field(stat, 15).value_or(0));
     auto total = static_cast<double>(captured.clock_ns[CLOCK_PROCESS_CPUTIME_ID]);
@@ -127,7 +127,7 @@ void fill_scheduling(SampleFacts& facts, pid_t tid, std::string_view stat) {
     facts.scheduling_priority = static_cast<std::int32_t>(stat_field(stat, 40).value_or(0));
     facts.scheduling_policy = static_cast<std::int32_t>(stat_field(stat, 41).value_or(0));
     facts.node = node_of_cpu(facts.cpu);
-    // Not the C library's wrapper: it hides how many bytes the kernel filled.
+    // Not the C library's wrapper, which hides how many bytes the kernel filled.
     long bytes = ::syscall(SYS_sched_getaffinity, tid, sizeof facts.affinity, &facts.affinity);
     facts.affinity_bytes = bytes > 0 ? static_cast<std::uint32_t>(bytes) : 0;
 }
@@ -141,7 +141,7 @@ void fill_limits(SampleFacts& facts, pid_t pid) {
     }
 }
 
-// The host name belongs to a namespace; the rest is the kernel's.
+// The host name depends on the namespace; the rest is the kernel's.
 void fill_uname(SampleFacts& facts, pid_t pid) {
     struct stat theirs {
     }, ours{};
@@ -170,7 +170,7 @@ void fill_names(SampleFacts& facts, const CapturedProcess& captured, pid_t tid) 
     const auto link_of = [&](const std::shared_ptr<const UniqueFd>& taken, const char* name) {
         return taken ? fmt::format("/proc/self/fd/{}", taken->get()) : proc(captured.pid, name);
     };
-    // Paths of another root directory mean nothing to the process: it stays unknown.
+    // With another root directory our paths mean nothing to the process: it stays unknown.
     struct stat theirs {
     }, ours{};
     bool same_root = ::stat(link_of(captured.root_directory, "root").c_str(), &theirs) == 0 &&

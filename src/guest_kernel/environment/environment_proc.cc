@@ -18,8 +18,8 @@
 namespace shadowprof {
 namespace {
 
-// File systems whose files are questions to the kernel: reading one may do something, and tells
-// about the reader.
+// File systems whose files are questions to the kernel: reading one may have effects, and its
+// contents depend on the reader.
 constexpr std::array<long, 20> pseudo_file_systems = {PROC_SUPER_MAGIC,
                                                       SYSFS_MAGIC,
                                                       DEBUGFS_MAGIC,
@@ -70,7 +70,7 @@ FileStatus file_status(const struct statx& x) {
             .born = x.stx_mask & STATX_BTIME ? file_time(x.stx_btime) : FileTime{}};
 }
 
-// No synchronisation with a server: the target may be waiting for us.
+// Does not synchronise with a file server, as the target may be waiting for us.
 Result<FileStatus> status_of(int directory, const char* name, int flags) {
     struct statx x {};
     if (::statx(directory, name, flags | AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT,
@@ -99,7 +99,7 @@ Result<UniqueFd> open_location(int base, const char* path, bool follow, std::uin
     return errno_error(path);
 }
 
-// Opens what `location`, an O_PATH descriptor of a regular file, stands for.
+// Opens the file of `location`, an O_PATH descriptor of a regular file.
 Result<UniqueFd> open_for_reading(const UniqueFd& location) {
     auto link = fmt::format("/proc/self/fd/{}", location.get());
     constexpr int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
@@ -147,7 +147,7 @@ std::string ProcEnvironment::root_path() const {
 }
 
 Error ProcEnvironment::missing(std::string_view what) const {
-    // A zombie still has a directory, but no working directory any more.
+    // A zombie still has a directory in /proc, but no working directory.
     char byte = 0;
     const auto working_directory = fmt::format("/proc/{}/cwd", frozen_);
     if (::readlink(working_directory.c_str(), &byte, 1) < 0 && errno != EACCES)
@@ -164,7 +164,7 @@ const CapturedProcess::Descriptor* ProcEnvironment::captured(int fd) const {
 
 bool ProcEnvironment::is_newer_than_snapshot(const FileTime& time) const {
     if (kind_ == Frozen::process) return false;
-    // The kernel stamps files with a clock that is never behind the coarse one.
+    // The clock of the kernel's time stamps is never behind the coarse one.
     return time.seconds * 1'000'000'000 + time.nanoseconds >=
            captured_.clock_ns[CLOCK_REALTIME_COARSE];
 }
@@ -230,14 +230,14 @@ Result<bool> ProcEnvironment::same_description(int fd_a, int fd_b) {
 }
 
 Result<TerminalFacts> ProcEnvironment::terminal(int fd) {
-    // Opening a terminal has effects; a duplicate of the open descriptor has none.
+    // Opening a terminal has effects; duplicating the open descriptor has none.
     UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, captured_.pid, 0)));
     if (!process) return errno_error("pidfd_open");
     UniqueFd copy(static_cast<int>(::syscall(SYS_pidfd_getfd, process.get(), fd, 0)));
     auto status = status_of_fd(copy.get());
     if (!copy || !status || !is_as_captured(fd, *status)) return missing("pidfd_getfd");
     TerminalFacts facts;
-    // The system call and not tcgetattr(3), whose structure is another.
+    // The system call, not tcgetattr(3), whose structure differs.
     if (::syscall(SYS_ioctl, copy.get(), TCGETS, facts.termios.data()) != 0)
         return errno_error("TCGETS");
     if (::ioctl(copy.get(), TIOCGWINSZ, facts.window_size.data()) != 0)
@@ -259,7 +259,7 @@ Result<UniqueFd> ProcEnvironment::base_directory(const PathRef& ref) const {
     return base;
 }
 
-// Resolves a path without opening what it names: no device, pipe or magic link is touched.
+// Resolves a path without opening its file: no device, pipe or magic link is touched.
 Result<UniqueFd> ProcEnvironment::locate(const PathRef& ref) const {
     if (ref.path.empty() || ref.path.find('\0') != std::string::npos)
         return refusal(ENOENT, "empty path");
@@ -272,7 +272,7 @@ Result<UniqueFd> ProcEnvironment::locate(const PathRef& ref) const {
     return location;
 }
 
-// A file that appeared after the snapshot does not exist for the sample.
+// A file that was made after the snapshot does not exist for the sample.
 Result<FileStatus> ProcEnvironment::located_status(const UniqueFd& file) const {
     TRY_ASSIGN(FileStatus status, status_of_fd(file.get()));
     if (status.born.seconds != 0 && is_newer_than_snapshot(status.born))
@@ -336,7 +336,7 @@ Result<FileRead> ProcEnvironment::read(FileHandle handle, std::uint64_t offset,
         if (got == 0) break;
         result.bytes += static_cast<std::size_t>(got);
     }
-    // After the read, so that a write in between is seen.
+    // After the read, so that a write during it is noticed.
     TRY_ASSIGN(FileStatus status, status_of_fd(it->second.get()));
     result.changed = is_newer_than_snapshot(status.modified);
     return result;

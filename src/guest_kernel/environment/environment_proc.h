@@ -1,4 +1,4 @@
-// The outside of a sample as /proc shows it: SampleEnvironment for the supervisor.
+// SampleEnvironment for the supervisor: answers from /proc and from what was captured in a stop.
 #pragma once
 
 #include <sys/types.h>
@@ -16,23 +16,23 @@
 
 namespace shadowprof {
 
-// What changes as soon as the process goes on, and so must be taken while it is stopped: clocks,
-// the threads' signal masks, open files, directories, ids. A replica has only the memory of this
-// moment. What is not taken is read later: from the stopped process, or from the running one where
+// What changes as soon as the process runs again, and so must be captured while it is stopped:
+// clocks, the threads' signal masks, open files, directories, ids. A replica has only the memory of
+// this moment. Everything else is read later, from the stopped process, or from the running one if
 // it cannot have changed.
 struct CapturedProcess {
     struct Descriptor {
         int fd = -1;
         DescriptorFacts facts;
         bool flags_known = false;
-        int shares_with = -1;  // the lowest descriptor of the same open file description
-        // Only for a regular file or directory. It is opened with O_PATH, which keeps the file, but
+        int shares_with = -1;  // the lowest descriptor with the same open file description
+        // Only for a regular file or directory. Opened with O_PATH, which keeps the file, but
         // neither locks nor the open file description.
         std::shared_ptr<const UniqueFd> location;
     };
 
-    // What is taken while the process is stopped. Of further descriptors nothing can be said later,
-    // unless the process stays stopped.
+    // The most that is captured. Nothing is known of further descriptors unless the process stays
+    // stopped.
     static constexpr std::size_t max_descriptors = 64;
     static constexpr std::size_t max_files = 24;
 
@@ -46,36 +46,36 @@ struct CapturedProcess {
     std::vector<Thread> threads;  // at least one
     std::array<std::int64_t, clock_count> clock_ns{};
     std::vector<Descriptor> descriptors;  // sorted by fd
-    bool all_descriptors = false;         // false: there are more
-    std::string status;                   // of /proc/PID/status; empty: not taken
-    // Opened with O_PATH; null: not taken.
+    bool all_descriptors = false;         // false: the process has more
+    std::string status;                   // contents of /proc/PID/status; empty: not captured
+    // Opened with O_PATH; null: not captured.
     std::shared_ptr<const UniqueFd> working_directory, root_directory;
 
-    // Says of which descriptors everything is taken. The flags of others are read when they are
-    // asked for. A sample with recorded input may get to that when the process has closed them.
-    // `none_but_clocks`: only the clocks and `threads` are taken, for a process that stays stopped.
+    // The descriptors whose flags and offsets are captured. Those of others are read on request,
+    // when a sample with recorded input may find them closed. `none_but_clocks`: only the clocks
+    // and `threads` are captured, for a process that stays stopped.
     enum class Flags : std::uint8_t { of_files_and_standard_streams, of_all, none_but_clocks };
 
-    // Needs the process stopped; the signal masks also need the caller to be the tracer. Reads
-    // only. About 30 microseconds, 4 for each descriptor, 4 more for each whose flags are taken, 1
-    // for each thread beyond the first.
+    // The process must be stopped; for the signal masks the caller must also be its tracer. Only
+    // reads. Takes about 30 microseconds, plus 4 for each descriptor, 4 for each whose flags are
+    // captured, and 1 for each thread beyond the first.
     static Result<CapturedProcess> take(pid_t pid, std::span<const pid_t> tids,
                                         Flags flags = Flags::of_files_and_standard_streams);
 };
 
 class ProcEnvironment : public SampleEnvironment {
   public:
-    // Who stands still while the sample is emulated.
+    // What stands still while the sample is emulated.
     enum class Frozen {
-        replica,  // files may change under the sample, as the process goes on
+        replica,  // the process goes on: files may change under the sample
         process,  // the process itself stays stopped
     };
 
-    // `frozen`: the replica, or the process while it is stopped.
+    // `frozen` is the replica, or the process if that is stopped.
     ProcEnvironment(CapturedProcess captured, pid_t frozen, Frozen kind)
         : captured_(std::move(captured)), frozen_(frozen), kind_(kind) {}
 
-    // What take_input() gives from. Without, there is none.
+    // Sets the source of take_input(). Without one there is no input.
     void use_input(std::shared_ptr<InputRecording> recording) { recording_ = std::move(recording); }
 
     Result<SampleClocks> clocks(std::uint32_t thread) override;
@@ -83,7 +83,7 @@ class ProcEnvironment : public SampleEnvironment {
     Result<DescriptorFacts> describe(int fd) override;
     Result<bool> same_description(int fd_a, int fd_b) override;
     Result<TerminalFacts> terminal(int fd) override;
-    // The access time of a file of another user may change, where the process reads it anyway.
+    // May update the access time of another user's file, which the process reads anyway.
     Result<OpenedFile> open_descriptor(int fd) override;
     Result<OpenedFile> open_path(const PathRef& path) override;
     Result<FileRead> read(FileHandle file, std::uint64_t offset, std::span<std::byte> to) override;
@@ -93,11 +93,11 @@ class ProcEnvironment : public SampleEnvironment {
     std::span<const std::byte> taken_input() const override { return taken_input_; }
 
   private:
-    // Files held open for one sample: a hostile worker must not use up our descriptors.
+    // The most files held open for one sample: a hostile worker must not use up our descriptors.
     static constexpr std::size_t max_open_files = 64;
 
     const CapturedProcess::Descriptor* captured(int fd) const;
-    // In the /proc directory of the process itself.
+    // A path in the /proc directory of the process itself.
     std::string proc_path(std::string_view name) const;
     std::string directory_path(std::string_view name,
                                const std::shared_ptr<const UniqueFd>& taken) const;
@@ -106,7 +106,7 @@ class ProcEnvironment : public SampleEnvironment {
     // The file of a descriptor of the snapshot, as an O_PATH descriptor.
     Result<std::shared_ptr<const UniqueFd>> location_of(int fd) const;
     Result<UniqueFd> base_directory(const PathRef& path) const;
-    // What to answer where something of the frozen process is not there.
+    // The error for something that the frozen process does not have.
     Error missing(std::string_view what) const;
     Result<UniqueFd> locate(const PathRef& path) const;
     Result<FileStatus> located_status(const UniqueFd& file) const;
@@ -116,19 +116,19 @@ class ProcEnvironment : public SampleEnvironment {
     CapturedProcess captured_;
     pid_t frozen_;
     Frozen kind_;
-    std::map<std::uint32_t, SampleFacts> facts_;  // by thread
+    std::map<std::uint32_t, SampleFacts> facts_;  // by thread of the sample
     std::map<FileHandle, UniqueFd> files_;
     std::map<int, FileHandle> handles_of_descriptors_;
     std::shared_ptr<InputRecording> recording_;
     std::vector<std::byte> taken_input_;
 };
 
-// The facts that are not in `captured`, for one of its threads: those of memory from `frozen`, the
-// others from the process itself.
+// The facts of a thread of `captured` that are not in `captured`. Those about memory are read from
+// `frozen`, the others from the process itself.
 Result<SampleFacts> read_sample_facts(const CapturedProcess& captured,
                                       const CapturedProcess::Thread& thread, pid_t frozen);
 
-// statx(2) of what an open descriptor, also one with O_PATH, stands for.
+// statx(2) of the file of an open descriptor, which may be opened with O_PATH.
 Result<FileStatus> status_of_fd(int fd);
 // statx(2) of `name` in the directory `directory`, following links.
 Result<FileStatus> status_at(int directory, const char* name);

@@ -24,7 +24,7 @@
 namespace shadowprof::environment_proc_test {
 namespace {
 
-// A directory that goes away with what is in it.
+// A directory that is removed with its contents.
 class TemporaryDirectory {
   public:
     TemporaryDirectory() {
@@ -54,7 +54,7 @@ class TemporaryDirectory {
     std::vector<std::string> files_;
 };
 
-// This process looks at itself: it does not go on while it asks.
+// This process describes itself: it does not go on while it asks.
 ProcEnvironment own_environment(ProcEnvironment::Frozen kind = ProcEnvironment::Frozen::process) {
     auto captured =
         CapturedProcess::take(::getpid(), std::array{static_cast<pid_t>(::syscall(SYS_gettid))});
@@ -135,7 +135,7 @@ TEST_CASE("a descriptor's offset and flags are captured, and reading moves nothi
 TEST_CASE("a descriptor opened after the capture is not the snapshot's") {
     auto environment = own_environment();
     UniqueFd null(::open("/dev/null", O_RDONLY));
-    // Not a number that the capture itself used.
+    // A number that the capture itself has not used.
     UniqueFd fd(::fcntl(null.get(), F_DUPFD, 100));
     auto facts = environment.describe(fd.get());
     REQUIRE(!facts);
@@ -154,7 +154,7 @@ TEST_CASE("more descriptors than a capture takes can be described if the process
     REQUIRE(facts);
     CHECK(facts->offset == 4);
     CHECK(facts->offset_known);
-    // Where the process goes on, the number may mean another file by then.
+    // If the process goes on, the number may mean another file by then.
     auto running = own_environment(ProcEnvironment::Frozen::replica);
     auto later = running.describe(many.back().get());
     REQUIRE(!later);
@@ -183,14 +183,14 @@ TEST_CASE("a number that was given to another file since still means the snapsho
     auto opened = environment.open_descriptor(fd.get());
     REQUIRE(opened);
     CHECK(opened->status.size_bytes == 5);
-    // If something is no file, only its kind was taken.
+    // For anything but a file, only its kind was captured.
     CHECK(environment.describe(null.get()).error().code == ErrorCode::unsupported);
 }
 
 TEST_CASE("pipes and the kernel's own files are never opened") {
     TemporaryDirectory directory;
     auto environment = own_environment();
-    // Opening this for reading would wait for a writer.
+    // Opening it for reading would wait for a writer.
     auto pipe = environment.open_path({AT_FDCWD, directory.pipe("p"), true});
     REQUIRE(!pipe);
     CHECK(pipe.error().code == ErrorCode::unsupported);
@@ -226,7 +226,7 @@ TEST_CASE("what is written after the snapshot is noticed, if the process goes on
     TemporaryDirectory directory;
     auto path = directory.file("f", "before");
     UniqueFd fd(::open(path.c_str(), O_RDWR));
-    // The clock of time stamps moves in ticks.
+    // The clock of time stamps advances in ticks.
     timespec tick{0, 30'000'000};
     ::nanosleep(&tick, nullptr);
     for (auto kind : {ProcEnvironment::Frozen::replica, ProcEnvironment::Frozen::process}) {
@@ -294,7 +294,7 @@ TEST_CASE("a process whose first thread has ended still has its directories") {
 }
 
 TEST_CASE("a replica that died is gone, one whose process died is not") {
-    // Stands for the replica: it holds still, then it is a zombie.
+    // Stands for the replica: first it stands still, then it is a zombie.
     pid_t replica = ::fork();
     if (replica == 0) {
         ::pause();
@@ -320,7 +320,7 @@ TEST_CASE("a replica that died is gone, one whose process died is not") {
     ProcEnvironment dead(*captured, replica, ProcEnvironment::Frozen::replica);
     CHECK(dead.facts(0).error().code == ErrorCode::gone);
     CHECK(dead.open_descriptor(0).error().code == ErrorCode::gone);
-    CHECK(dead.stat_path({AT_FDCWD, ".", true}));  // its directories were taken
+    CHECK(dead.stat_path({AT_FDCWD, ".", true}));  // its directories were captured
     ::waitpid(replica, nullptr, 0);
 }
 

@@ -26,7 +26,7 @@ std::string_view next_word(std::string_view& text) {
 Result<std::string> read_proc_file(const std::string& path) {
     UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!fd) {
-        // A process's directory vanishes with the process.
+        // A process's directory vanishes when the process ends.
         if (errno == ENOENT && path.starts_with("/proc/")) errno = ESRCH;
         return errno_error(path);
     }
@@ -57,7 +57,7 @@ std::vector<std::uint64_t> parse_numbers(std::string_view text, int base) {
 }
 
 std::optional<std::uint64_t> stat_field(std::string_view text, std::size_t number) {
-    // The second field is the name in parentheses, and may hold blanks and parentheses itself.
+    // The second field is the name in parentheses, which may itself contain blanks and parentheses.
     auto name_end = text.rfind(')');
     if (name_end == std::string_view::npos || number < 3) return std::nullopt;
     text.remove_prefix(name_end + 1);

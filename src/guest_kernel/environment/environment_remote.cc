@@ -23,7 +23,7 @@ enum class Operation : std::uint32_t {
     more_input
 };
 
-// A request is this header and `path_bytes` bytes of path, or of an InputCall.
+// A request is this header and `path_bytes` bytes of a path or an InputCall.
 struct RequestHeader {
     Operation operation{};
     std::int32_t fd = -1;
@@ -47,7 +47,7 @@ struct AnswerHeader {
 };
 static_assert(sizeof(AnswerHeader) == 16);
 
-// Precedes the bytes read.
+// In front of the bytes read.
 struct ReadHeader {
     std::uint32_t changed = 0;
     std::uint32_t unused = 0;
@@ -55,10 +55,10 @@ struct ReadHeader {
 
 constexpr std::size_t max_read_bytes =
     OutsideChannel::max_bytes - sizeof(AnswerHeader) - sizeof(ReadHeader);
-// What comes first of taken input is preceded by the size of the whole, a word.
+// The first part of taken input follows a word with the total size.
 constexpr std::size_t max_input_part_bytes =
     OutsideChannel::max_bytes - sizeof(AnswerHeader) - sizeof(std::uint64_t);
-// A worker is given no more for one call.
+// The most input that a worker gets for one call.
 constexpr std::size_t max_input_bytes = std::size_t{64} << 20;
 constexpr std::size_t max_message_bytes = 256;
 constexpr auto last_error_code = static_cast<std::uint32_t>(ErrorCode::interrupted);
@@ -213,7 +213,7 @@ Result<DescriptorFacts> RemoteEnvironment::describe(int fd) {
 }
 
 Result<bool> RemoteEnvironment::same_description(int fd_a, int fd_b) {
-    // Not as bool: a byte from outside may be neither 0 nor 1.
+    // Not bool: a byte from outside may be neither 0 nor 1.
     TRY_ASSIGN(auto same,
                ask_for<std::uint8_t>(
                    channel_, {.operation = Operation::same_description, .fd = fd_a, .fd_b = fd_b}));

@@ -1,5 +1,5 @@
 // SampleEnvironment across the border of a confined worker: the worker asks through an
-// OutsideChannel, the supervisor answers from an environment of its own. Neither side trusts the
+// OutsideChannel, and the supervisor answers from its own environment. Neither side trusts the
 // other's bytes.
 #pragma once
 
@@ -35,8 +35,8 @@ class RemoteEnvironment : public SampleEnvironment {
     std::vector<std::byte> taken_input_;
 };
 
-// The supervisor's side: any request has an answer of at most OutsideChannel::max_bytes; one that
-// makes no sense has ErrorCode::invalid in it.
+// The supervisor's side. Answers any request, in at most OutsideChannel::max_bytes; the answer to a
+// malformed one has ErrorCode::invalid.
 std::vector<std::byte> answer_environment_request(std::span<const std::byte> request,
                                                   SampleEnvironment& environment);
 

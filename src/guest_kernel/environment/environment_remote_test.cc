@@ -28,7 +28,7 @@ class DirectChannel : public OutsideChannel {
     SampleEnvironment& environment_;
 };
 
-// An end that answers whatever it is told to.
+// A channel that answers whatever it is told to.
 class LyingChannel : public OutsideChannel {
   public:
     Result<std::vector<std::byte>> call(std::span<const std::byte>) override { return answer; }
@@ -41,7 +41,7 @@ std::vector<std::byte> random_bytes(std::mt19937& random, std::size_t size) {
     return bytes;
 }
 
-// Every question once. What comes back may be anything but a crash.
+// Asks every question once. Any answer is accepted; nothing may crash.
 void ask_everything(SampleEnvironment& environment) {
     auto facts = environment.facts(0);
     if (facts) {
@@ -90,7 +90,7 @@ TEST_CASE("every question arrives and every answer comes back") {
     CHECK(remote.stat_path({AT_FDCWD, "f", true})->size_bytes == 300'003);
     CHECK(remote.stat_path({AT_FDCWD, "none", true}).error().sys_errno == ENOENT);
     CHECK(*remote.read_link({AT_FDCWD, "/proc/self/exe", true}) == "/usr/bin/program");
-    // More than one answer holds.
+    // More bytes than one answer can hold.
     std::string text(400'000, '\0');
     auto got = remote.read(file->handle, 0, std::as_writable_bytes(std::span(text)));
     REQUIRE(got);
@@ -141,7 +141,7 @@ TEST_CASE("an answer that promises more input than it gives does not go on for e
     } promise;
     const auto bytes = std::as_bytes(std::span(&promise, 1));
     channel.answer.assign(bytes.begin(), bytes.end());
-    // The second part is 8 bytes again, and so on, until it is whole.
+    // Each further part is 8 bytes again, until the input is complete.
     CHECK(remote.take_input({})->size() == 1000);
     promise.size = std::uint64_t{1} << 60;
     channel.answer.assign(bytes.begin(), bytes.end());
@@ -168,7 +168,7 @@ TEST_CASE("the supervisor survives any request and answers within the limit") {
     std::mt19937 random(5);
     for (int i = 0; i < 20'000; ++i) {
         auto request = random_bytes(random, random() % 80);
-        // Half of them get past the first check.
+        // Half of the requests pass the first check.
         auto operation = static_cast<std::uint32_t>(random() % 15);
         if (random() % 8 == 0) outside.inputs.emplace_back();
         if (random() % 8 == 0) request.resize(40 + sizeof(InputCall));
@@ -181,7 +181,7 @@ TEST_CASE("the supervisor survives any request and answers within the limit") {
         REQUIRE(answer.size() >= 16);
         REQUIRE(answer.size() <= OutsideChannel::max_bytes);
     }
-    // Good requests with one byte changed.
+    // Valid requests with one byte changed.
     ask_everything(remote);
     for (int i = 0; i < 5000; ++i) {
         auto request = channel.last_request;
@@ -205,7 +205,7 @@ TEST_CASE("the worker survives any answer") {
         channel.answer.resize(random() % 17);
         ask_everything(remote);
     }
-    // An answer of just the right size, full of noise: counts and strings are still made safe.
+    // Random bytes of exactly the right size: counts and strings are still made safe.
     channel.answer = random_bytes(random, 16 + sizeof(SampleFacts));
     std::uint32_t ok = 1, size = sizeof(SampleFacts);
     std::memcpy(channel.answer.data(), &ok, sizeof ok);

@@ -1,4 +1,4 @@
-// Which system calls bring in what a sample cannot know, and when two of them are the same.
+// Which system calls bring in input that a sample cannot know, and when two of them are the same.
 #pragma once
 
 #include "guest_kernel/state/environment.h"
@@ -6,11 +6,11 @@
 
 namespace shadowprof {
 
-// Null if the call is not one of them.
+// Null if the call is not an input call.
 const RecordedUse* find_input_call(const InputCall& call);
 
-// Whether a thread that made the call `asked` did what another did that made `recorded`: at the
-// same place, with the same stack and the same wishes. Both must be input calls.
+// Whether a thread that made the call `asked` did what the other one did with `recorded`: at the
+// same instruction, with the same stack pointer and equivalent arguments. Both must be input calls.
 bool is_same_call(const InputCall& recorded, const InputCall& asked);
 
 }  // namespace shadowprof

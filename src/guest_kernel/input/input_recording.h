@@ -1,5 +1,5 @@
-// What some threads of the target got from their input calls since one snapshot. The thread that
-// traces the target adds, the runner of the sample takes.
+// The results of the input calls of some of the target's threads since one snapshot. The thread
+// that traces the target adds them, the runner of the sample takes them.
 #pragma once
 
 #include <sys/types.h>
@@ -18,31 +18,32 @@ namespace shadowprof {
 
 class InputRecording {
   public:
-    // What is kept and was not taken yet; when that is full, nothing more is recorded.
+    // The most that is kept without having been taken. Beyond that, all recording ends.
     static constexpr std::size_t max_bytes = std::size_t{16} << 20;
-    // How long a sample waits for the program, at one call and in all: it runs ahead of its samples
-    // unless it waits itself.
+    // How long a sample waits for the program, at one call and in all. The program runs ahead of
+    // its samples unless it waits itself.
     static constexpr std::chrono::milliseconds longest_wait{20};
     static constexpr std::chrono::milliseconds longest_waits{200};
 
-    // The threads by the ids that the tracer knows them by. From now on all of their input calls
-    // must be added.
+    // `tids` are the tracer's ids of the threads. From now on all of their input calls must be
+    // added.
     explicit InputRecording(std::span<const pid_t> tids);
 
-    // The tracer's side.
+    // For the tracer.
 
-    // Whether what the thread does next can still be of use.
+    // Whether the thread's next input can still be used.
     bool wants(pid_t tid) const;
     void add(pid_t tid, const std::shared_ptr<const RecordedInput>& input);
-    // What the thread gets from here on is not known.
+    // Ends the thread's recording, as its further input is not known.
     void cut(pid_t tid);
-    // For all threads. Nobody waits for them any more.
+    // Ends the recordings of all threads. Nobody waits for them any more.
     void cut_all();
-    // Something was added.
+    // Whether anything was ever added.
     bool has_input() const;
 
-    // The sample's side: the thread's next one. Errors: unsupported, when `call` is another one
-    // than the program made, or that is not known; interrupted, when it did not make one in time.
+    // For the sample: the thread's next input. Errors: `unsupported` if `call` is not the call that
+    // the program made or the recording has ended; `interrupted` if the program has not made a call
+    // in time.
     Result<std::shared_ptr<const RecordedInput>> take(pid_t tid, const InputCall& call);
 
   private:

@@ -52,7 +52,7 @@ TEST_CASE("another call than the program's gets nothing") {
     };
     InputCall other = read_call();
     CHECK(!refused(read_call(), other));
-    other.arguments[5] = 7;  // read(2) has three
+    other.arguments[5] = 7;  // read(2) has three arguments
     CHECK(!refused(read_call(), other));
     CHECK(refused(read_call(), read_call(4)));
     other = read_call();
@@ -101,7 +101,7 @@ TEST_CASE("a recording that is full ends, for all threads") {
     InputRecording recording(tids);
     int added = 0;
     for (; recording.wants(tid) && added < 100; ++added) recording.add(tid, input(1, 1 << 20));
-    CHECK(added == 16);  // the last of them did not fit
+    CHECK(added == 16);  // the last one did not fit
     CHECK(!recording.wants(other_tid));
     int taken = 0;
     while (recording.take(tid, read_call())) ++taken;
@@ -120,7 +120,7 @@ TEST_CASE("what was taken makes room") {
 TEST_CASE("a sample that is ahead of the program waits for it, and is woken by the end") {
     InputRecording recording(tids);
     std::thread tracer([&] { recording.add(tid, input(7)); });
-    // When its patience is over it does not wait any more, but still gets what comes.
+    // When its patience is used up it no longer waits, but still gets what has come.
     auto taken = recording.take(tid, read_call());
     while (!taken && taken.error().code == ErrorCode::interrupted)
         taken = recording.take(tid, read_call());
@@ -135,7 +135,7 @@ TEST_CASE("a sample that is ahead of the program waits for it, and is woken by t
 
 TEST_CASE("a sample does not wait for ever") {
     InputRecording recording(tids);
-    // Far more than its patience allows; each of these ends by itself.
+    // Far more calls than its patience allows; each ends by itself.
     for (int i = 0; i < 1000; ++i)
         CHECK(recording.take(tid, read_call()).error().code == ErrorCode::interrupted);
 }
@@ -147,7 +147,7 @@ TEST_CASE("adding and taking go on at the same time") {
     std::thread tracer([&] {
         for (int i = 0; i < many; ++i) {
             recording.add(tid, input(i));
-            // The tracer runs ahead, but not for ever: a recording that is full ends.
+            // The tracer runs ahead, but not too far: a full recording ends.
             while (i - taken > 1000) std::this_thread::yield();
         }
         recording.cut(tid);

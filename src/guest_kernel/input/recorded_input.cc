@@ -7,7 +7,7 @@
 namespace shadowprof {
 namespace {
 
-// Followed by the ranges, each behind a RangeHeader, and then the descriptors.
+// The ranges follow, each behind a RangeHeader, and then the descriptors.
 struct Header {
     std::int64_t value = 0;
     std::uint64_t duration_ns = 0;

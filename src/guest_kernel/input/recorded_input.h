@@ -1,6 +1,6 @@
-// What a system call that brings something in gave to the program: recorded from the program while
-// a sample of it is emulated, and given to the sample at its own call (shadow profiling, section
-// 3.2: pipes and sockets).
+// The result of a system call that brings in input. It is recorded from the program while a sample
+// of it is emulated, and given to the sample at its own call (shadow profiling, section 3.2: pipes
+// and sockets).
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@
 
 namespace shadowprof {
 
-// A descriptor that the call made.
+// A descriptor that the call opened.
 struct NewDescriptor {
     std::int32_t fd = -1;
     DescriptorFacts facts;
@@ -25,21 +25,21 @@ struct NewDescriptor {
 
 struct RecordedInput {
     InputCall call;
-    std::int64_t value = 0;         // what it returned
-    std::uint64_t duration_ns = 0;  // from its entry to its exit
-    // The memory that the call has read; a sample whose memory holds something else there did not
-    // do what the program did.
+    std::int64_t value = 0;         // its return value
+    std::uint64_t duration_ns = 0;  // from entry to exit
+    // Memory that the call has read. A sample whose memory differs there did not do what the
+    // program did.
     std::vector<MemoryBytes> expected;
     std::vector<MemoryBytes> written;  // by the kernel
     std::vector<NewDescriptor> descriptors;
 
-    // What it takes to keep it.
+    // Memory that this object takes.
     std::size_t size_bytes() const;
 };
 
-// For the way to another process; `call` stays here.
+// Encodes everything except `call` for another process.
 std::vector<std::byte> encode(const RecordedInput& input);
-// Any bytes may be given. Errors: invalid.
+// Decodes encode()'s bytes; any bytes may be given. Errors: invalid.
 Result<RecordedInput> decode_input(std::span<const std::byte> bytes);
 
 }  // namespace shadowprof

@@ -134,7 +134,7 @@ TEST_CASE("what the program has not read ends the sample, a wait as idle") {
     CHECK(w.guest.end == SampleEnd::idle);
     w.guest.call(SYS_poll, data, 1, 10);
     CHECK(w.guest.end == SampleEnd::idle);
-    // Also where the sample could have said that the file is ready: the program's call is pending.
+    // Also if the sample could have answered that the file is ready: the program's call is pending.
     w.guest.put_value(pollfd{5, POLLIN, 0});
     w.guest.call(SYS_poll, data, 1, 0);
     CHECK(w.guest.end == SampleEnd::idle);

@@ -1,4 +1,4 @@
-// One system call of a guest, and what can come of it.
+// One system call of a guest and its outcome.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,12 @@ namespace shadowprof {
 
 class SampleState;
 
-// The value for rax, or why the thread goes no further, and with it the sample unless others do.
+// The value for rax, or why the thread cannot go on; then the sample ends unless other threads go
+// on.
 struct SyscallOutcome {
     std::int64_t value = 0;
     std::optional<SampleEnd> end;
-    std::string reason;  // of that, in a few words; few different ones
+    std::string reason;  // why it ends, in a few words; one of a few texts
 };
 
 inline SyscallOutcome answer(std::int64_t value) {
@@ -36,7 +37,7 @@ inline SyscallOutcome answer(int value) {
 inline SyscallOutcome answer(std::uint32_t value) {
     return answer(static_cast<std::int64_t>(value));
 }
-// The call fails with an errno value, as -errno in rax.
+// The call fails with an errno value: -errno in rax.
 inline SyscallOutcome failure(int errno_value) {
     return answer(-errno_value);
 }
@@ -47,8 +48,7 @@ inline SyscallOutcome ends(SampleEnd end, std::string reason) {
 // What an error of the environment means: a refusal that the guest gets, or the end of the sample.
 SyscallOutcome from_error(const Error& error);
 
-// A value on the way to an outcome, or the outcome that cuts the way short. TRY and TRY_ASSIGN
-// work on it.
+// A value needed for an outcome, or an early outcome. TRY and TRY_ASSIGN work on it.
 template <typename T>
 class [[nodiscard]] Emulated {
   public:
@@ -75,12 +75,12 @@ Emulated<T> emulated(Result<T> result) {
 
 struct SyscallCall {
     GuestThreads& threads;
-    CpuState& cpu;  // of the current thread
+    CpuState& cpu;  // the current thread's
     GuestSpace& space;
     SampleState& sample;
     std::uint64_t elapsed_ns;  // guest time since the sample began
 
-    // The n-th argument, from 0 to 5.
+    // Argument `n`, from 0 to 5.
     std::uint64_t arg(int n) const {
         constexpr Gpr registers[] = {Gpr::rdi, Gpr::rsi, Gpr::rdx, Gpr::r10, Gpr::r8, Gpr::r9};
         return cpu[registers[n]];
@@ -90,7 +90,7 @@ struct SyscallCall {
     std::uint32_t uint_arg(int n) const { return static_cast<std::uint32_t>(arg(n)); }
     GuestAddress address(int n) const { return {arg(n)}; }
 
-    // Puts a result where the guest wants it: `address`, or nowhere if it is null. 0 or EFAULT.
+    // Stores a result at `address`, or nowhere if that is null. Answers 0 or EFAULT.
     template <typename T>
     SyscallOutcome store_result(GuestAddress address, const T& value) {
         if (address.value != 0 && !guest_store(space, address, value)) return failure(EFAULT);

@@ -1,4 +1,4 @@
-// The sample's table of open file descriptors, filled from the snapshot's at first use.
+// The sample's table of open file descriptors, filled from the snapshot's on first use.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace shadowprof {
 
-// What reading and writing a descriptor means.
+// How reading and writing a descriptor works.
 enum class FileKind : std::uint8_t {
     regular,
     directory,
@@ -19,24 +19,24 @@ enum class FileKind : std::uint8_t {
     full_device,
     random_device,
     terminal,  // or another character device
-    stream,    // pipe, socket, or an anonymous inode: what comes in is not known
+    stream,    // pipe, socket, or an anonymous inode: its input is not known
 };
 
 FileKind kind_of(const FileStatus& status);
 
-// Whether what is read from it comes from outside, and is gone when it is read.
+// Whether data read from it comes from outside and can be read only once.
 constexpr bool is_input(FileKind kind) {
     return kind == FileKind::terminal || kind == FileKind::stream;
 }
 
-// An open file description: what dup(2) shares.
+// An open file description, which dup(2) shares.
 struct OpenFile {
     FileNodeRef node;
     std::uint64_t offset = 0;
     bool offset_known = true;
     std::uint32_t flags = 0;  // as F_GETFL reports them
-    int real_fd = -1;         // a descriptor of the snapshot that it stands for, or -1
-    PathRef directory;        // of a directory: what paths relative to it are relative to
+    int real_fd = -1;         // the descriptor of the snapshot for which it was made, or -1
+    PathRef directory;        // for a directory: the base of paths relative to it
 
     FileKind kind() const { return kind_of(node->status); }
     bool may_read() const { return (flags & O_ACCMODE) != O_WRONLY; }
@@ -53,14 +53,15 @@ class DescriptorTable {
     DescriptorTable(SampleEnvironment& environment, FileStore& files)
         : environment_(environment), files_(files) {}
 
-    // EBADF if it is not open. The reference holds until the table changes.
+    // EBADF if it is not open. The pointer is valid until the table changes.
     Emulated<Descriptor*> find(int fd);
-    // Puts a descriptor at the lowest free number that is at least `lowest`; EMFILE from `limit`.
+    // Adds a descriptor at the lowest free number that is at least `lowest`; EMFILE from `limit`
+    // on.
     Emulated<int> add(Descriptor descriptor, int lowest, std::uint64_t limit);
-    // Puts a descriptor at a number, in the place of what was there.
+    // Puts a descriptor at a number, and replaces what was there.
     void replace(int fd, Descriptor descriptor);
-    // A descriptor that the process got by a call of its own since the snapshot. False if the
-    // sample has one of that number.
+    // Adds a descriptor that a recorded call of the process returned. False if the sample has one
+    // of that number, if it is a regular file, or if `fd` is negative.
     bool adopt(int fd, const DescriptorFacts& facts);
     // EBADF if it is not open.
     SyscallOutcome close(int fd);
@@ -77,7 +78,7 @@ class DescriptorTable {
     FileStore& files_;
     std::map<int, std::optional<Descriptor>> table_;  // nullopt: closed
     std::vector<ClosedRange> closed_;                 // for descriptors not in `table_`
-    // Descriptions of the snapshot that were looked at, also if the sample closed them since.
+    // Open file descriptions of the snapshot that were used, even if the sample has closed them.
     std::vector<std::shared_ptr<OpenFile>> originals_;
 };
 

@@ -38,7 +38,7 @@ void sanitize(SampleFacts& facts) {
     facts.affinity_bytes =
         std::min<std::uint32_t>(facts.affinity_bytes & ~7u, sizeof facts.affinity);
     facts.cpu = std::min(facts.cpu, facts.affinity_bytes ? facts.affinity_bytes * 8 - 1 : 0);
-    // Room above for the time that passes in a sample.
+    // Leaves room for the time that passes in a sample.
     facts.ticks = std::clamp<std::int64_t>(facts.ticks, 0, std::int64_t{1} << 62);
     facts.user_ns = std::min(facts.user_ns, std::uint64_t{1} << 62);
     facts.system_ns = std::min(facts.system_ns, std::uint64_t{1} << 62);

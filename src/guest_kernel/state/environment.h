@@ -1,5 +1,5 @@
-// What a sample may ask about the world outside its snapshot. Every question is read-only: no
-// answer moves an offset, updates a time stamp, opens a device or runs anything.
+// What a sample may ask about the world outside its snapshot. Every question is read-only: none
+// moves an offset, updates a time stamp, opens a device or runs anything.
 #pragma once
 
 #include <fcntl.h>
@@ -19,7 +19,7 @@ namespace shadowprof {
 // The clocks of clock_gettime(2), indexed by their ids 0 (realtime) to 11 (TAI).
 inline constexpr std::size_t clock_count = 12;
 
-// Apart from SampleFacts, because almost every program asks for these and they cost nothing.
+// Apart from SampleFacts, as almost every program asks for them and they cost nothing.
 struct SampleClocks {
     std::array<std::int64_t, clock_count> ns{};
     std::int64_t coarse_resolution_ns = 0;
@@ -27,7 +27,7 @@ struct SampleClocks {
 static_assert(std::is_trivially_copyable_v<SampleClocks>);
 
 // The process at snapshot time, as its own system calls would report it (ids in its own
-// namespaces). Trivially copyable: it crosses process boundaries as bytes.
+// namespaces). Trivially copyable, as it is sent to other processes as bytes.
 struct SampleFacts {
     static constexpr std::size_t max_groups = 64;
     static constexpr std::size_t max_path_bytes = 4096;
@@ -39,9 +39,9 @@ struct SampleFacts {
     std::int32_t pid = 0, tid = 0, parent_pid = 0, process_group = 0, session = 0;
     std::uint32_t uid = 0, effective_uid = 0, saved_uid = 0, fs_uid = 0;
     std::uint32_t gid = 0, effective_gid = 0, saved_gid = 0, fs_gid = 0;
-    std::uint32_t group_count = 0;  // may exceed max_groups: the rest is then not known
+    std::uint32_t group_count = 0;  // may exceed max_groups: then the rest is not known
     std::array<std::uint32_t, max_groups> groups{};
-    std::int64_t ticks = 0;                    // what times(2) returned
+    std::int64_t ticks = 0;                    // return value of times(2)
     std::uint64_t user_ns = 0, system_ns = 0;  // processor time of the process
     std::uint64_t minor_faults = 0, major_faults = 0, max_resident_kib = 0;
 
@@ -85,7 +85,7 @@ struct FileStatus {
 struct DescriptorFacts {
     FileStatus status;
     std::uint64_t offset = 0;  // at snapshot time
-    std::uint32_t flags = 0;   // of open(2), as F_GETFL reports them
+    std::uint32_t flags = 0;   // open(2) flags as F_GETFL reports them
     std::uint8_t close_on_exec = 0;
     std::uint8_t offset_known = 0;  // 0: `offset` and `status` may be newer than the snapshot
     std::uint8_t unused[2] = {};
@@ -102,7 +102,7 @@ struct TerminalFacts {
 struct PathRef {
     int base = AT_FDCWD;
     std::string path;
-    bool follow = true;  // a symbolic link in the last component
+    bool follow = true;  // follows a symbolic link in the last component
 };
 
 // A regular file that the environment holds open for the sample.
@@ -114,13 +114,13 @@ struct OpenedFile {
 };
 
 struct FileRead {
-    std::size_t bytes = 0;  // fewer than asked for at the end of the file only
-    bool changed = false;   // the file was modified since the snapshot: the bytes may be too new
+    std::size_t bytes = 0;  // fewer than requested only at the end of the file
+    bool changed = false;   // the file was modified since the snapshot: the bytes may be newer
 };
 
-// A call of the sample that brings something in, as the thread made it. Trivially copyable.
+// An input call of the sample, as the thread made it. Trivially copyable.
 struct InputCall {
-    std::uint32_t thread = 0;  // of the sample; nothing where the program is recorded
+    std::uint32_t thread = 0;  // index in the sample; unused if recorded from the program
     std::uint32_t number = 0;
     std::array<std::uint64_t, 6> arguments{};
     std::uint64_t instruction_end = 0;  // rip: behind the `syscall` instruction
@@ -129,24 +129,24 @@ struct InputCall {
 static_assert(std::is_trivially_copyable_v<InputCall>);
 
 // Errors: a refusal that the process itself would get (no such file, not a directory, no
-// permission...) has its errno in `sys_errno`; ErrorCode::unsupported means that the answer cannot
-// be known and the sample has to end, for the reason in the message, one of few; ErrorCode::gone
+// permission...) has its errno in `sys_errno`. ErrorCode::unsupported means that the answer cannot
+// be known and the sample has to end; its message is one of a few reasons. ErrorCode::gone means
 // that the snapshot's process is gone.
 class SampleEnvironment {
   public:
     virtual ~SampleEnvironment() = default;
 
-    // As one of the sample's threads would be told: by its index in GuestThreads.
+    // As seen by one thread of the sample, which is given by its index in GuestThreads.
     virtual Result<SampleClocks> clocks(std::uint32_t thread) = 0;
     virtual Result<SampleFacts> facts(std::uint32_t thread) = 0;
-    // EBADF for a descriptor that was not open.
+    // EBADF if the descriptor was not open.
     virtual Result<DescriptorFacts> describe(int fd) = 0;
     // Whether two open descriptors share one open file description, and with it the offset.
     virtual Result<bool> same_description(int fd_a, int fd_b) = 0;
-    // ENOTTY if the descriptor is no terminal.
+    // ENOTTY if the descriptor is not a terminal.
     virtual Result<TerminalFacts> terminal(int fd) = 0;
 
-    // Regular files on file systems that store data only; others are ErrorCode::unsupported.
+    // Only for regular files on file systems that store data; ErrorCode::unsupported for others.
     virtual Result<OpenedFile> open_descriptor(int fd) = 0;
     virtual Result<OpenedFile> open_path(const PathRef& path) = 0;
     // Fills `to` from a byte offset.
@@ -156,19 +156,19 @@ class SampleEnvironment {
     virtual Result<FileStatus> stat_path(const PathRef& path) = 0;
     virtual Result<std::string> read_link(const PathRef& path) = 0;
 
-    // What the process got from its own next call of this kind in the same thread, an encoded
-    // RecordedInput, after a wait for it if need be. Each is given once. The bytes hold until the
-    // next question of this kind. ErrorCode::interrupted: the process has not come so far.
+    // The result of the process's own next input call in the same thread, as an encoded
+    // RecordedInput. May wait for it. Each result is given once. The bytes are valid until the next
+    // take_input(). ErrorCode::interrupted: the process has not made the call yet.
     virtual Result<std::span<const std::byte>> take_input(const InputCall& call);
-    // The same bytes again.
+    // The bytes of the last take_input().
     virtual std::span<const std::byte> taken_input() const { return {}; }
 };
 
-// Whether a process with these facts may access a file in the ways of `wanted` (R_OK|W_OK|X_OK),
-// by its mode bits: access control lists and directories on the way are not looked at.
+// Whether a process with these facts has all rights in `wanted` (R_OK|W_OK|X_OK) on a file by its
+// mode bits. Access control lists and directories on the way are not checked.
 bool may_access(const SampleFacts& facts, const FileStatus& file, int wanted, bool real_ids);
 
-// Makes facts that came from another process safe to use: terminates strings, clamps counts.
+// Makes facts from another process safe to use: terminates strings and clamps counts.
 void sanitize(SampleFacts& facts);
 void sanitize(SampleClocks& clocks);
 

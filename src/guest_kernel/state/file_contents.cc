@@ -28,7 +28,7 @@ FileContents::Extents::iterator FileContents::extent_for_write(std::uint64_t off
     return extents_.emplace_hint(after, offset, std::vector<std::byte>{});
 }
 
-// Takes over the ends of extents that `extent` grew into.
+// Merges the rest of extents that `extent` has grown into.
 void FileContents::absorb_following(Extents::iterator extent) {
     auto& [start, bytes] = *extent;
     auto next = std::next(extent);

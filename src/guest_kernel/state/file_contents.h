@@ -1,4 +1,4 @@
-// The bytes of one file as a sample sees them: the real file, and on top what the sample wrote.
+// The bytes of one file as a sample sees them: the real file, overlaid with what the sample wrote.
 #pragma once
 
 #include <cstddef>
@@ -23,13 +23,13 @@ class FileContents {
     explicit FileContents(std::uint64_t base_bytes) : size_(base_bytes), base_bytes_(base_bytes) {}
 
     std::uint64_t size_bytes() const { return size_; }
-    // Memory that the written bytes take.
+    // Memory that written bytes take.
     std::uint64_t stored_bytes() const { return stored_; }
-    // What is cut off does not come back: growing again shows zeros.
+    // Bytes that are cut off do not come back: growing the file again shows zeros.
     void resize(std::uint64_t size_bytes);
     void write(std::uint64_t offset, std::span<const std::byte> bytes);
-    // Fills `to`, which must end at or before size_bytes(), with what was written and with zeros;
-    // returns the ranges, in order, that are still to be filled from the real file.
+    // Fills `to`, which must end at or before size_bytes(), with written bytes and zeros. Returns
+    // the ranges, in order, that the caller must fill from the real file.
     std::vector<Range> read(std::uint64_t offset, std::span<std::byte> to) const;
 
   private:
@@ -39,9 +39,9 @@ class FileContents {
     void absorb_following(Extents::iterator extent);
 
     std::uint64_t size_;
-    std::uint64_t base_bytes_;  // how much of the real file still shows
+    std::uint64_t base_bytes_;  // how much of the real file is still visible
     std::uint64_t stored_ = 0;
-    Extents extents_;  // by offset; they do not overlap
+    Extents extents_;  // by offset, without overlaps
 };
 
 }  // namespace shadowprof

@@ -11,7 +11,7 @@ std::vector<std::byte> bytes_of(std::size_t size, unsigned value) {
     return std::vector<std::byte>(size, static_cast<std::byte>(value));
 }
 
-// Reads as FileStore does: the gaps come from the base, whose byte n is 0x80 | n.
+// Reads as FileStore does: gaps come from the base file, whose byte n is 0x80 | n.
 std::vector<std::byte> read_all(const FileContents& contents, std::uint64_t offset,
                                 std::size_t size) {
     std::vector<std::byte> to(size, std::byte{0x55});

@@ -6,10 +6,10 @@ namespace shadowprof {
 namespace {
 
 constexpr std::uint64_t stat_block_bytes = 512;
-// Inode numbers of files that do not exist: above any that a file system gives.
+// Inode numbers of files that exist in samples only: above those of any file system.
 constexpr std::uint64_t first_created_inode = std::uint64_t{1} << 62;
 
-// The process itself could read the file: whatever the error, it is not the guest's.
+// The process itself could read the file, so no error is passed to the guest.
 SyscallOutcome unreadable(const Error& error) {
     if (error.code == ErrorCode::unsupported) return ends(SampleEnd::input, error.message);
     if (error.code == ErrorCode::gone) return from_error(error);

@@ -1,4 +1,4 @@
-// Plain values in the bytes of a message.
+// Encodes and decodes plain values in the bytes of a message.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ void append(std::vector<std::byte>& to, const T& value) {
     to.insert(to.end(), bytes.begin(), bytes.end());
 }
 
-// Takes a value off the front; false if there are too few bytes.
+// Takes a value from the front; false if there are too few bytes.
 template <typename T>
 bool take(std::span<const std::byte>& from, T& value) {
     static_assert(std::is_trivially_copyable_v<T>);

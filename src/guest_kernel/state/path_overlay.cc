@@ -9,7 +9,7 @@ PathOverlay::Entry PathOverlay::find(std::string_view key) const {
          slash = key.rfind('/', slash - 1)) {
         auto above = entries_.find(key.substr(0, slash));
         if (above == entries_.end()) continue;
-        // A new directory holds only what has an entry of its own.
+        // A new directory contains only names that have their own entry.
         bool unknown = above->second.state == State::unknown;
         return {unknown ? State::unknown : State::removed, nullptr};
     }

@@ -1,4 +1,4 @@
-// The names of files that a sample made or removed.
+// The file names that a sample added, moved or removed.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@
 
 namespace shadowprof {
 
-// The names that the sample changed. The file system's other names are as they are.
+// Names that the sample changed; all other names are the file system's.
 class PathOverlay {
   public:
     enum class State : std::uint8_t {
         untouched,
         removed,
-        present,  // made by the sample, or moved here: `node`
-        unknown,  // changed by a call whose effect is not followed
+        present,  // made or moved here by the sample: `node`
+        unknown,  // changed by a call whose effect is not tracked
     };
     struct Entry {
         State state = State::untouched;

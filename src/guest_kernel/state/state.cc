@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint64_t usual_descriptor_limit = 1024;
 
-// Time that the thread spends in a system call is none of its processor time.
+// Processor-time clocks stand still while a thread waits in a system call.
 bool goes_on_in_waits(std::size_t clock) {
     return clock != CLOCK_PROCESS_CPUTIME_ID && clock != CLOCK_THREAD_CPUTIME_ID;
 }

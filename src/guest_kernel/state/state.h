@@ -1,4 +1,4 @@
-// All that a sample remembers about itself beyond registers and memory.
+// The state of a sample besides registers and memory.
 #pragma once
 
 #include <array>
@@ -51,17 +51,17 @@ struct SignalStack {
 struct ProcessState {
     std::optional<std::uint32_t> umask;
     std::map<std::uint32_t, SampleFacts::Limit> limits;
-    std::map<int, SignalAction> signal_actions;  // those that the sample set
+    std::map<int, SignalAction> signal_actions;  // those set by the sample
 };
 
-// What is not set was not changed, or asked for, in the sample.
+// Members that are not set were neither changed nor asked for in the sample.
 struct ThreadState {
     std::optional<SampleFacts> facts;
     std::optional<SampleClocks> clocks;
     std::optional<std::uint64_t> blocked_signals;
     std::optional<SignalStack> signal_stack;
     std::optional<std::array<char, 16>> name;
-    std::optional<GuestAddress> cleared_at_exit;  // the word of CLONE_CHILD_CLEARTID
+    std::optional<GuestAddress> cleared_at_exit;  // the address given with CLONE_CHILD_CLEARTID
     bool rseq_registered = false;
 };
 
@@ -72,13 +72,13 @@ struct FutexWaiter {
     GuestThreads::Index thread = 0;
 };
 
-// What the snapshot does not say of how a sample's calls are answered. Trivially copyable: it
-// crosses process boundaries as bytes.
+// Rules for answering a sample's calls that do not follow from the snapshot. Trivially copyable, as
+// they are sent to other processes as bytes.
 struct SampleRules {
-    std::uint64_t random_seed = 0;  // getrandom's
-    // Input calls are answered by what the program got from them.
+    std::uint64_t random_seed = 0;  // seed of getrandom(2)
+    // Input calls are answered with what the program got from them.
     bool has_recorded_input = false;
-    // Threads that the sample starts execute, too. Otherwise they stand still, as if no processor
+    // Threads that the sample starts execute too. Otherwise they stand still, as if no processor
     // was left for them.
     bool follows_new_threads = true;
 };
@@ -94,33 +94,32 @@ class SampleState {
 
     // The state of the current thread.
     ThreadState& thread() { return threads[thread_index]; }
-    // Facts and clocks of the current thread. Each is asked for once, at its first call that needs
-    // them.
+    // Facts and clocks of the current thread. Each is requested once, when a call first needs it.
     Emulated<const SampleFacts*> facts();
     Emulated<const SampleClocks*> clocks();
-    // RLIMIT_NOFILE; a usual one if the limits are not known.
+    // RLIMIT_NOFILE, or a usual value if the limits are not known.
     Emulated<std::uint64_t> descriptor_limit();
-    // Clock `id` (0 to clock_count - 1) at this time of the sample.
+    // Clock `id` (0 to clock_count - 1) at `elapsed_ns` of the sample.
     Emulated<std::int64_t> clock_ns(std::size_t id, std::uint64_t elapsed_ns);
-    // A file that exists in the sample only, made at this time.
+    // Makes a file that exists in the sample only, with time stamps of `elapsed_ns`.
     Emulated<FileNodeRef> create_file(std::uint32_t mode, std::uint64_t elapsed_ns);
 
     SampleEnvironment& outside;
     FileStore files;
     DescriptorTable descriptors;
     PathOverlay names;
-    PathRef working_directory;  // where a relative path begins; no path: as the snapshot's
+    PathRef working_directory;  // base of relative paths; without a path, the snapshot's
     bool moved = false;         // the sample changed its working directory
     std::optional<std::uint64_t> brk;
     ProcessState process;
-    GuestThreads::Index thread_index = 0;  // of the thread that makes the call
+    GuestThreads::Index thread_index = 0;  // the thread that makes the call
     std::map<GuestThreads::Index, ThreadState> threads;
-    std::vector<FutexWaiter> futex_waiters;  // who came first is first
+    std::vector<FutexWaiter> futex_waiters;  // longest waiting first
     bool futex_waiters_known = false;
     SampleRandom random;
     const SampleRules rules;
-    std::uint64_t waited_ns = 0;   // in input calls whose input is recorded
-    std::int32_t new_threads = 0;  // that the sample started
+    std::uint64_t waited_ns = 0;   // time in input calls whose results were recorded
+    std::int32_t new_threads = 0;  // how many threads the sample started
 };
 
 }  // namespace shadowprof
