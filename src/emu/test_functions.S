@@ -1,10 +1,10 @@
-// Functions to emulate: each returns in RAX something that depends on all that it does.
+// Functions to emulate. Each returns a value in RAX that depends on everything that it does.
         .intel_syntax noprefix
         .text
 #define FUNCTION(name) .globl name; .type name, @function; .p2align 4; name:
 #define END(name) .size name, .-name
 
-// rdi: iterations. Sums with every displaced register in every role.
+// rdi: iterations. Uses every displaced register in every role.
 FUNCTION(test_displaced_registers)
         push rbx
         lea r8, [rip + test_table]
@@ -150,7 +150,7 @@ FUNCTION(test_high_bytes)
         ret
 END(test_high_bytes)
 
-// MULX with both results in registers that its address is made of, either way round, and in others.
+// MULX with its results in the registers of its address, in either order, and in other registers.
         .macro multiply low, high, base, index
         lea r9, [rip + test_table]
         mov r10d, 2
@@ -241,7 +241,7 @@ FUNCTION(test_callee)
 1:      ret
 END(test_callee)
 
-// LOOP, JRCXZ and flags that are live over them.
+// LOOP, JRCXZ, and flags that are live across them.
 FUNCTION(test_loops)
         mov rcx, rdi
         xor eax, eax
@@ -295,8 +295,8 @@ test_counter_loop:
         ret
 END(test_counter)
 
-// rdi: 64-bit numbers, added up until there are no more. Each iteration has six instructions in three
-// blocks.
+// rdi: 64-bit numbers, which are added up until an access faults. Each iteration has six instructions
+// in three blocks.
 FUNCTION(test_sum_until_fault)
         xor eax, eax
 3:      lea rdx, [rdi + 1]
@@ -312,7 +312,7 @@ test_sum_access:
 2:      ret
 END(test_sum_until_fault)
 
-// rdi: a number in memory. Counts it down; no register but the flags changes.
+// rdi: address of a number. Counts it down to 0; no register but the flags changes.
 FUNCTION(test_count_in_memory)
 1:      dec qword ptr [rdi]
         nop
@@ -320,8 +320,8 @@ FUNCTION(test_count_in_memory)
         ret
 END(test_count_in_memory)
 
-// rdi: iterations. Calls a function that has no use for the flags, at last one that returns ZF, which
-// is then set.
+// rdi: iterations. Calls a function that ignores the flags, and in the last iteration one that returns
+// ZF, which is then set.
 FUNCTION(test_flags_at_call)
         push rbx
         mov rbx, rdi
@@ -343,8 +343,8 @@ test_flags_used:
         ret
 END(test_flags_at_call)
 
-// rdi: memory that the emulator has not read yet, which it does in a signal handler. Returns the
-// identification flag, which is set before.
+// rdi: memory that the emulator first reads in a signal handler. Returns the identification flag,
+// which is set before the access.
 FUNCTION(test_identification_over_fault)
         pushfq
         or dword ptr [rsp], 0x200000
@@ -359,7 +359,7 @@ FUNCTION(test_identification_over_fault)
         ret
 END(test_identification_over_fault)
 
-// rdi: 64 bytes. Accesses of many kinds, whose addresses are found again in references_test.cc.
+// rdi: 64 bytes. Accesses of many kinds; references_test.cc has their addresses.
 FUNCTION(test_references)
         push rbx
         push r9
@@ -393,7 +393,7 @@ FUNCTION(test_references)
 1:      ret
 END(test_references)
 
-// rdi: a pointer, which is overwritten by the load through it; then the access faults.
+// rdi: address of a pointer. Loads the pointer; the access through it faults.
 FUNCTION(test_references_fault)
         mov rax, [rdi]
         .globl test_references_fault_access

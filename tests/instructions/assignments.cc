@@ -16,8 +16,8 @@ using FieldPlace = Field::Place;
 
 using gpr::rsp;
 
-// A field that names a register that is not general: a vector, mask, MMX register, tile or bound.
-// Which of a file are equal counts, and nothing else.
+// A field that names a register that is not general: a vector, mask or MMX register, a tile or a
+// bound. Within a register class only equality matters.
 struct FileField {
     enum class Place : std::uint8_t { reg, rm, vvvv, is4, index, mask };
     Place place;
@@ -33,7 +33,7 @@ std::uint8_t registers_in(ZydisRegisterClass file, Encoding::Kind encoding) {
     switch (file) {
         case ZYDIS_REGCLASS_XMM:
             return encoding == Encoding::Kind::evex ? 32 : 16;
-        case ZYDIS_REGCLASS_MASK:  // K0 means something else where a mask is chosen
+        case ZYDIS_REGCLASS_MASK:  // K0 means no mask where a mask is chosen
             return 7;
         case ZYDIS_REGCLASS_MMX:
         case ZYDIS_REGCLASS_TMM:
@@ -77,8 +77,8 @@ std::vector<FileField> file_fields(const Instruction& in, const Encoding& sample
     return fields;
 }
 
-// All partitions of the fields into equal ones: for each field, the number of its part. Fields of
-// different files never share one.
+// All partitions of the fields by equality: for each field, the number of its part. Fields of
+// different classes never share a part.
 void add_partitions(std::span<const FileField> fields, std::vector<std::uint8_t>& parts,
                     std::vector<std::vector<std::uint8_t>>& result) {
     const auto at = parts.size();
@@ -102,7 +102,7 @@ void add_partitions(std::span<const FileField> fields, std::vector<std::uint8_t>
     }
 }
 
-// Gives letters their registers.
+// Assigns registers to letters.
 class Naming {
   public:
     Naming(const Form& form, const std::vector<std::uint8_t>& implicit, Random random)
@@ -129,7 +129,7 @@ void Naming::choose_names(bool with_high_byte) {
         {{9, 10, 11}, {9, 11, 10}, {10, 9, 11}, {10, 11, 9}, {11, 9, 10}, {11, 10, 9}}};
     displaced_ = random_.pick(orders);
     high_byte_ = static_cast<std::uint8_t>(4 + random_.below(4));
-    // Beside AH to BH only what needs no REX prefix, and of bytes AL to BL.
+    // Beside AH to BH only registers without a REX prefix, and for bytes AL to BL.
     static constexpr std::array<std::uint8_t, 12> all = {3, 2, 1, 0, 5, 6, 7, 8, 12, 13, 14, 15};
     const auto usable = std::span(all).first(with_high_byte ? 4 : all.size());
     const auto first = random_.below(usable.size());
@@ -152,7 +152,7 @@ std::uint8_t Naming::number(Letter letter) const {
         case Kind::high_byte:
             return high_byte_;
         case Kind::stack:
-        case Kind::none:  // of an index, which has RSP's number then
+        case Kind::none:  // no index has RSP's number
         case Kind::rip:
             return rsp;
     }
@@ -244,8 +244,8 @@ std::vector<Assignment> assignments_of(const Form& form, std::uint64_t seed) {
         const auto partition = product ? i / words.size() : i % partitions.size();
         naming.name(files, partitions[partition], result[i]);
     }
-    // With these prefixes addresses are computed in another way, which shares the scratch registers
-    // with the other fields.
+    // With these prefixes addresses are computed differently, with scratch registers that other
+    // fields need too.
     const bool address = !general.empty() && general.back().place >= FieldPlace::base;
     if (address && general.front().place < FieldPlace::base)
         for (std::size_t i = 0; i < count; ++i) {

@@ -1,5 +1,5 @@
-// Which registers an instruction names, systematically: every way in which those of a form can be
-// equal, different, displaced by the translator or left where they are.
+// Systematic choices of the registers that an instruction names: every way in which they can be
+// equal, different, displaced by the translator or left in place.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +11,19 @@
 
 namespace shadowprof {
 
-// What a form leaves open of the registers that it names.
+// The registers that a form leaves open.
 struct Assignment {
-    std::optional<std::uint8_t> reg, rm, vvvv, is4, mask;  // numbers, of whatever class it is
+    std::optional<std::uint8_t> reg, rm, vvvv, is4, mask;  // numbers within their class
     std::optional<AddressFields> address;                  // without a displacement
     bool force_rex = false;                                // SPL to DIL are meant
     bool no_rex = false;                                   // AH to BH are meant
-    bool prefixed = false;  // the address goes through FS or GS, or has 32 bits
+    bool prefixed = false;  // the address uses FS or GS, or has 32 bits
 
     friend bool operator==(const Assignment&, const Assignment&) = default;
 };
 
-// In an order that depends on the form alone; `seed` chooses the names of registers that are as
-// good as each other. See docs/verification.md for what is in the list.
+// All assignments, in an order that depends on the form only; `seed` chooses between equivalent
+// registers. docs/verification.md describes the list.
 std::vector<Assignment> assignments_of(const Form& form, std::uint64_t seed);
 
 }  // namespace shadowprof

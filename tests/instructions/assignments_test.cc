@@ -15,7 +15,7 @@ namespace {
 
 using gpr::rsp;
 
-// Of each register its kind, and the first one that it is equal to.
+// For each register its kind, and the index of the first register that is equal.
 using Pattern = std::vector<std::pair<char, std::size_t>>;
 
 Pattern pattern_of(const std::vector<std::uint8_t>& registers) {
@@ -28,7 +28,7 @@ Pattern pattern_of(const std::vector<std::uint8_t>& registers) {
     return pattern;
 }
 
-// MULX with 64 bits, to or from registers.
+// 64-bit MULX with or without a memory operand.
 Form mulx(bool memory) {
     for (const auto& form : enumerate_forms())
         if (form.mnemonic == ZYDIS_MNEMONIC_MULX && form.sample.w && form.sample.memory == memory)
@@ -37,7 +37,7 @@ Form mulx(bool memory) {
     return {};
 }
 
-// Every way to choose `count` registers out of some of each kind.
+// Every way to choose `count` registers from a few of each kind.
 std::set<Pattern> all_patterns(std::size_t count) {
     static constexpr std::array<std::uint8_t, 8> some = {9, 10, 11, rsp, 3, 6, 12, 15};
     std::set<Pattern> patterns;

@@ -1,5 +1,5 @@
-// One test: a few instructions, the state that they start from, and what came of them. All of it is
-// plain data, which lies in memory that processes share.
+// One test: a few instructions, their start state, and the outcomes. All of it is plain data in
+// memory that processes share.
 #pragma once
 
 #include <array>
@@ -13,8 +13,8 @@
 
 namespace shadowprof {
 
-// The guest's memory: code, then writable data, then data that can only be read, with nothing
-// mapped around each of them. It is placed low, where 32-bit addresses reach it, or high.
+// The guest's memory: code, then writable data, then read-only data, with nothing mapped around
+// each of them. It is placed low, where 32-bit addresses reach it, or high.
 inline constexpr std::array<std::uint64_t, 2> placements = {0x1234'0000, 0x3456'7abc'0000};
 inline constexpr std::size_t code_bytes = 4 * page_bytes;
 inline constexpr std::size_t data_bytes = 4 * page_bytes;
@@ -23,24 +23,24 @@ inline constexpr std::size_t memory_bytes = data_bytes + constant_bytes;
 inline constexpr std::uint64_t data_offset = 0x10000;
 inline constexpr std::uint64_t constant_offset = 0x18000;
 
-// Fills what is not code: reaching it ends a test.
+// Fills the code pages around the code; executing it ends a test.
 inline constexpr std::uint8_t end_marker = 0xcc;
 
 struct Case {
     struct Patch {
-        std::uint32_t offset;  // into the memory
+        std::uint32_t offset;  // offset in the memory
         std::uint64_t value;
     };
     CpuState start;
-    std::uint64_t form = 0;      // its index, or ~0 for a sequence
-    std::uint64_t instance = 0;  // which of the cases made from this form and seed
+    std::uint64_t form = 0;      // index of the form, or ~0 for a sequence
+    std::uint64_t instance = 0;  // number among the cases with this form and seed
     bool assigned = false;       // `instance` counts assignments, not random cases
-    std::uint8_t levels = (1 << trace_levels) - 1;  // bit by level: at which it is emulated
-    std::uint64_t drawn = 0;                        // what the next random number would have been
+    std::uint8_t levels = (1 << trace_levels) - 1;  // levels at which it is emulated, one bit each
+    std::uint64_t drawn = 0;                        // the next random number, unused
     std::uint8_t placement = 0;
-    std::uint32_t code_at = 0;  // of `code` in the code pages
+    std::uint32_t code_at = 0;  // offset of `code` in the code pages
     std::uint32_t code_length = 0;
-    std::uint32_t pool_at = 0;  // where in the pool of data the memory's content begins
+    std::uint32_t pool_at = 0;  // offset in the data pool of the memory's content
     std::uint32_t patches = 0;
     std::uint32_t undefined_flags = 0;  // left undefined by an instruction of the case
     std::uint32_t unknown_gprs = 0;     // bit by number: not a function of the start state
@@ -49,7 +49,7 @@ struct Case {
     bool has_branch = false;
     std::array<std::uint8_t, 1024> code{};
     std::array<Patch, 96> patch{};
-    std::uint32_t component_patch = no_patch;  // a mask of state components, also of other hosts'
+    std::uint32_t component_patch = no_patch;  // a mask of state components, including other hosts'
 
     static constexpr std::uint32_t no_patch = ~std::uint32_t{0};
 
@@ -66,8 +66,8 @@ struct Case {
 enum class Ending : std::uint8_t {
     none,
     marker,          // an end_marker was reached
-    fault,           // of the guest
-    single_stepped,  // emulated only: rip is at an instruction for the hardware
+    fault,           // a fault of the guest
+    single_stepped,  // emulated only: rip is at the instruction
     lost,            // the process died or did not end
 };
 
@@ -77,31 +77,31 @@ struct Outcome {
     int signal = 0;
     GuestAddress fault_address;
     std::array<std::byte, memory_bytes> memory;
-    std::array<char, 160> trace_problem{};  // text, empty if the trace is as it should be
+    std::array<char, 160> trace_problem{};  // text; empty if the trace is correct
 };
 
 struct Slot {
     Case test;
-    bool done = false;  // the emulator came to its end
+    bool done = false;  // the emulator has finished
     Outcome native;
     std::array<Outcome, trace_levels> emulated;
 };
 
-// Random bytes with many that mean something: zeroes, small numbers, limits, denormals, infinities.
+// Random bytes with many special values: zeroes, small numbers, limits, denormals, infinities.
 std::span<const std::byte> data_pool();
-// The start of a test's memory.
+// Fills the memory with a test's initial content.
 void fill_memory(const Case& test, std::span<std::byte, memory_bytes> to);
-// The code pages of a test: end markers but for its code.
+// Fills the code pages of a test: its code, and end markers around it.
 void fill_code(const Case& test, std::span<std::byte> to);
 
-// A hash of all that is the same on every host.
+// A hash of everything that is the same on every host.
 std::uint64_t digest(const Case& test);
-// Leaves out what XRSTOR would refuse here. Called behind digest().
+// Removes what XRSTOR would refuse on this host. To be called after digest().
 void adapt_to_host(Case& test);
 
-// One line for each difference that is one. `level` names the emulated side.
+// One line for each difference that matters; empty if there is none.
 std::string compare(const Case& test, const Outcome& native, const Outcome& emulated);
-// The instructions of a case, the states before and after.
+// These print the instructions of a case, and the registers of an outcome.
 std::string print_case(const Case& test);
 std::string print_outcome(const Case& test, const Outcome& outcome);
 

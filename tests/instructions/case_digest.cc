@@ -1,4 +1,4 @@
-// What a case is on every host, and what it is on this one.
+// The part of a case that is the same on every host, and its adaptation to this one.
 #include <cstring>
 
 #include "base/xsave_layout.h"
@@ -25,8 +25,8 @@ class Digest {
 }  // namespace
 
 std::uint64_t digest(const Case& test) {
-    // x87, MXCSR and XMM0 to XMM15. What lies behind lies elsewhere on each host; that as much was
-    // drawn for it shows in `drawn`.
+    // x87, MXCSR and XMM0 to XMM15. What follows has different places on each host; `drawn` shows
+    // that equally many numbers were drawn for it.
     constexpr std::size_t legacy_bytes = 512;
     const auto& cpu = test.start;
     Digest digest;
@@ -53,7 +53,7 @@ void adapt_to_host(Case& test) {
 }
 
 void blank(Case& test, const Sequence::Part& part) {
-    // nop [rax + rax + displacement], with as many prefixes as it takes (Intel SDM vol. 2, NOP);
+    // nop [rax + rax + displacement], with as many prefixes as needed (Intel SDM vol. 2, NOP);
     // short ones are rows of single bytes.
     constexpr std::array<std::uint8_t, 8> long_nop = {0x0f, 0x1f, 0x84};
     auto* const at = &test.code[part.at];

@@ -1,4 +1,4 @@
-// What special instructions want of registers and memory so that they do something worth comparing.
+// What special instructions need in registers and memory to do something worth comparing.
 #include <algorithm>
 
 #include "decoder/gpr_numbers.h"
@@ -54,7 +54,7 @@ void Effects::run() {
     by_mnemonic();
 }
 
-// Indirect branches and returns find an address of code where they look for one.
+// Puts a code address where indirect branches and returns look for their target.
 void Effects::branch() {
     const auto category = in_.zydis().meta.category;
     const bool indirect =
@@ -66,7 +66,7 @@ void Effects::branch() {
         patch(0, choose_code_target(where_, random_));
 }
 
-// One draw a statement, as compilers differ in the order of others.
+// One draw per statement, as compilers differ in the order of draws within one.
 void Effects::loop_count() {
     if (random_.chance(30)) return i_.assign(rcx, random_.next() << 32);
     const auto low = random_.below(3);
@@ -176,7 +176,7 @@ void Effects::divide() {
     unless_assigned(rdx, negative ? ~std::uint64_t{0} : random_.below(2));
 }
 
-// In memory, the bit's number moves the address.
+// For an operand in memory, the bit's number moves the address.
 void Effects::bit_offset() {
     const auto& bit = in_.operands()[1];
     if (!in_.modrm_memory() || bit.type != ZYDIS_OPERAND_TYPE_REGISTER) return;
@@ -184,7 +184,7 @@ void Effects::bit_offset() {
                     static_cast<std::uint64_t>(random_.between(-4000, 4000)));
 }
 
-// What no two executions agree on.
+// Results that differ between any two executions.
 void Effects::identify() {
     static constexpr std::array<std::uint64_t, 8> leaves = {0, 1,          2,          4,
                                                             7, 0x80000000, 0x80000001, 0x80000008};

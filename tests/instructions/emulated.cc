@@ -17,7 +17,7 @@
 namespace shadowprof {
 namespace {
 
-// After so many cases, the tables of blocks are filling up.
+// After this many cases the block tables are nearly full.
 constexpr std::uint64_t cases_a_process = 4000;
 constexpr int patience_ms = 60'000;
 
@@ -25,7 +25,7 @@ struct Request {
     std::uint32_t first, count;
 };
 
-// Answers once when all are done: if it crashes, the slots tell where.
+// Answers once when all cases are done. After a crash, the slots tell how far it came.
 [[noreturn]] void serve(int channel, std::span<Slot> slots) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     CaseEmulator emulator;
@@ -88,7 +88,7 @@ void EmulatedRunner::run(std::span<Slot> slots, std::uint32_t first) {
         next = run_from(slots, next);
         if (next == count) break;
         stop();
-        // The outcomes of the levels that it did not come to are as CaseEmulator::run left them.
+        // Levels that were not reached keep the outcomes that CaseEmulator::run() set first.
         ++next;
     }
 }

@@ -28,8 +28,8 @@ RunLimits limits_for(TraceLevel level) {
     return limits;
 }
 
-// With a place at the top that nobody can access, as a stack would be there: it keeps the emulator
-// from placing the rest where addresses end.
+// Includes an inaccessible mapping at the top, where a stack would be. It keeps the emulator from
+// placing the others at the end of the address space.
 MemoryMap memory_map(std::uint64_t base) {
     constexpr std::uint64_t top = 0x7ffd'0000'0000;
     const auto mapping = [](std::uint64_t start, std::size_t bytes, bool write, bool execute) {
@@ -47,8 +47,8 @@ MemoryMap memory_map(std::uint64_t base) {
                       mapping(top, page_bytes, false, false)});
 }
 
-// How many instructions of a case without branches ran, the end marker included, which stands in a
-// block of its own.
+// How many instructions of a case without branches were executed, including the end marker, which
+// is in a block of its own.
 std::uint64_t count_executed(const Case& test, const Outcome& outcome) {
     std::uint64_t count = 0;
     for (std::size_t at = 0; test.code_start() + at < outcome.cpu.rip; ++count) {
@@ -66,11 +66,11 @@ bool has_protection_keys() {
     return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (c & ospke);
 }
 
-// XRSTOR may change the rights of protection keys, which the emulator does not carry; XSAVE shows
-// them.
+// XRSTOR may change the rights of protection keys, which the emulator does not carry but XSAVE
+// shows.
 void reset_protection_keys() {
     constexpr unsigned first_rights = 0x5555'5554;
-    // Asked once: in a virtual machine the question is a trap.
+    // Determined once: in a virtual machine CPUID traps.
     static const bool there = has_protection_keys();
     if (there)
         asm volatile(".byte 0x0f, 0x01, 0xef" : : "a"(first_rights), "c"(0), "d"(0) : "memory");
@@ -128,7 +128,7 @@ void CaseEmulator::run(Slot& slot) {
     source_->set(slot.test);
     for (std::size_t level = 0; level < trace_levels; ++level) {
         if (!(slot.test.levels >> level & 1)) continue;
-        // Indirect branches only find their targets by themselves the second time.
+        // Indirect branches find their targets without the emulator only the second time.
         for (int times = slot.test.has_branch ? 2 : 1; times-- > 0;)
             run_level(slot, static_cast<TraceLevel>(level), slot.emulated[level]);
     }
@@ -224,12 +224,12 @@ std::string CaseEmulator::check_values(const Slot& slot, std::size_t record) con
     std::size_t at = record + 1;
     for (const auto& value : tables_.slots_of(block)) {
         const auto reg = static_cast<ZydisRegister>(value.reg);
-        // The words of a wide value go down in memory, so the last recorded is its lowest.
+        // The words of a wide value are pushed downwards, so the last recorded word is the lowest.
         std::array<std::byte, 64> recorded{}, expected{};
         for (std::size_t w = 0; w < value.words; ++w)
             std::memcpy(&recorded[8 * (value.words - 1u - w)], &words[at + w], 8);
         if (value.words == 0) {
-            // One instruction has no other result that follows from one of its own.
+            // A single instruction has no other result that its result could follow from.
             if (value.source != ValueSlot::no_source) return "a value without words has a source";
             const auto constant = std::int64_t{value.addend};
             std::memcpy(recorded.data(), &constant, sizeof constant);

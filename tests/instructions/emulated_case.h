@@ -1,4 +1,4 @@
-// One case in an emulator in this process.
+// Runs one case at a time in an emulator in this process.
 #pragma once
 
 #include <memory>
@@ -14,16 +14,17 @@ class CaseEmulator {
     CaseEmulator();
     ~CaseEmulator();
 
-    // Sets the outcome of each level; Ending::lost for one that does not come to its end.
+    // Sets the outcome of each level; Ending::lost for a level that does not finish.
     void run(Slot& slot);
 
   private:
     class Source;
 
     void run_level(const Slot& slot, TraceLevel level, Outcome& outcome);
-    // What the trace says against what the case did, as text; empty if nothing is wrong.
+    // Compares the trace with what the case did. Returns text; empty if the trace is correct.
     std::string check_trace(const Slot& slot, TraceLevel level, const Outcome& outcome) const;
-    // The same for what a ValueTracker knows behind the case, if it knows all registers before it.
+    // As check_trace(), for what a ValueTracker knows after the case if it knows all registers
+    // before it.
     std::string check_known(const Slot& slot) const;
     std::string check_values(const Slot& slot, std::size_t record) const;
 

@@ -21,7 +21,7 @@ class Writer {
     bool has_sib() const {
         return e_.memory && e_.address.mode != AddressFields::Mode::rip && e_.address.with_sib;
     }
-    // The bits that extend ModRM.reg, the index and the base or ModRM.rm.
+    // The bits that extend ModRM.reg, the index, and the base or ModRM.rm.
     unsigned r() const { return e_.reg >> 3 & 1; }
     unsigned x() const {
         if (!e_.has_modrm) return 0;

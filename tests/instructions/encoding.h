@@ -12,9 +12,9 @@ namespace shadowprof {
 // A ModRM memory operand.
 struct AddressFields {
     enum class Mode : std::uint8_t {
-        sib,       // [base + index * scale + displacement], also written without a SIB byte
+        sib,       // [base + index * scale + displacement], with or without a SIB byte
         rip,       // [rip + 32-bit displacement]
-        absolute,  // [32-bit displacement], with an index or without
+        absolute,  // [32-bit displacement], with or without an index
     };
     Mode mode = Mode::sib;
     bool with_sib = true;
@@ -37,7 +37,7 @@ struct Encoding {
     std::uint8_t repeat = 0;   // F2, F3 or 0
     std::uint8_t segment = 0;  // 64, 65 or 0
     bool force_rex = false;
-    bool short_vex = false;  // C5, where the fields allow it
+    bool short_vex = false;  // C5, if the fields allow it
     std::uint8_t map = 0;    // legacy: 0 to 3 for one byte, 0F, 0F38, 0F3A
     std::uint8_t opcode = 0;
     std::uint8_t pp = 0;
@@ -50,13 +50,13 @@ struct Encoding {
     bool memory = false;
     std::uint8_t reg = 0, rm = 0, vvvv = 0;  // up to 31
     AddressFields address;
-    std::uint8_t tail_bytes = 0;  // immediates, addresses without a ModRM
+    std::uint8_t tail_bytes = 0;  // immediates, or an address without a ModRM byte
     std::array<std::uint8_t, 10> tail{};
 };
 
 struct Assembled {
     std::array<std::uint8_t, 24> bytes{};
-    std::size_t length = 0;  // more than 15 for what is not an instruction
+    std::size_t length = 0;  // more than 15 if it is not an instruction
     std::size_t displacement_at = 0;
     std::size_t tail_at = 0;
 

@@ -45,7 +45,7 @@ bool names_register_in_opcode(const Instruction& in) {
     return false;
 }
 
-// Prefixes and escapes: what looks like an opcode but only begins one.
+// Prefixes and escapes: bytes that begin an opcode but are none.
 bool is_not_opcode(std::uint8_t map, std::uint8_t byte) {
     if (map == 1) return byte == 0x38 || byte == 0x3a;
     if (map != 0) return false;
@@ -55,7 +55,7 @@ bool is_not_opcode(std::uint8_t map, std::uint8_t byte) {
     return std::find(list.begin(), list.end(), byte) != list.end();
 }
 
-// Walks the opcode space.
+// Tries the whole opcode space.
 class Walk {
   public:
     std::vector<Form> run() {
@@ -72,7 +72,7 @@ class Walk {
     void evex();
     bool evex_lengths(Encoding e);
     void try_address_sizes(Encoding e);
-    // All ModRM bytes that can tell forms apart. False if none is an instruction.
+    // Tries all ModRM bytes that can tell forms apart. False if none gives an instruction.
     bool try_modrm(Encoding e);
     bool try_one(const Encoding& e);
 
@@ -81,7 +81,7 @@ class Walk {
 };
 
 bool Walk::try_one(const Encoding& e) {
-    // Zeroes behind it stand for whatever immediate it takes.
+    // The zeroes behind it serve as its immediate, if it has one.
     auto assembled = assemble(e);
     const auto head = assembled.length;
     if (head > Instruction::max_length) return false;
@@ -126,7 +126,7 @@ bool Walk::try_modrm(Encoding e) {
 
 void Walk::try_address_sizes(Encoding e) {
     if (!try_modrm(e)) return;
-    // With a ModRM operand the address size is one more way to write the address, not a form.
+    // With a ModRM operand, the address size is another way to write the address, not another form.
     e.address_size = true;
     e.has_modrm = false;
     if (e.map != 0) return;
@@ -161,8 +161,8 @@ void Walk::vex(Encoding::Kind kind, std::uint8_t first_map, std::uint8_t last_ma
         for (e.map = first_map; e.map <= last_map; ++e.map)
             for (unsigned opcode = 0; opcode < 256; ++opcode) {
                 e.opcode = static_cast<std::uint8_t>(opcode);
-                // Most either need the field to be empty or name a register by it; which of the two
-                // makes no difference to a register 0. Gathers want it to differ from the others.
+                // Most instructions require the field to be empty or name a register by it; both
+                // accept register 0. Gathers need it to differ from the others.
                 for (const std::uint8_t vvvv : std::array<std::uint8_t, 2>{0, 2}) {
                     e.vvvv = vvvv;
                     if (!try_modrm(e)) break;

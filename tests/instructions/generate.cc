@@ -26,7 +26,7 @@ void append(Case& test, std::span<const std::uint8_t> bytes) {
     test.code_length += static_cast<std::uint32_t>(bytes.size());
 }
 
-// mov reg, immediate of 64 bits
+// mov reg, 64-bit immediate
 void append_set(Case& test, std::uint8_t reg, std::uint64_t value) {
     std::array<std::uint8_t, 10> code = {static_cast<std::uint8_t>(0x48 | reg >> 3),
                                          static_cast<std::uint8_t>(0xb8 | (reg & 7))};
@@ -75,7 +75,7 @@ bool changes_surroundings(ZydisMnemonic mnemonic) {
         case ZYDIS_MNEMONIC_XGETBV:
         case ZYDIS_MNEMONIC_POPF:
         case ZYDIS_MNEMONIC_POPFQ:
-        // Emulated by the kernel, whose faults are not quite the processor's (UMIP).
+        // Emulated by the kernel, whose faults differ from the processor's (UMIP).
         case ZYDIS_MNEMONIC_SLDT:
         case ZYDIS_MNEMONIC_SMSW:
         case ZYDIS_MNEMONIC_STR:
@@ -85,7 +85,7 @@ bool changes_surroundings(ZydisMnemonic mnemonic) {
     }
 }
 
-// A sequence as it is being made.
+// A sequence under construction.
 class SequenceMaker {
   public:
     SequenceMaker(const std::vector<Form>& forms, const Ingredients& ingredients,
@@ -130,7 +130,7 @@ std::optional<Sequence> SequenceMaker::make() {
     return made_;
 }
 
-// A random instruction, mostly behind moves that put into registers what it needs there.
+// Adds a random instruction, mostly behind moves that set the registers that it needs.
 void SequenceMaker::add_one_of(const std::vector<std::size_t>& indexes) {
     const auto index = random_.pick(indexes);
     const auto& form = forms_[index];
@@ -154,7 +154,7 @@ void SequenceMaker::add_one_of(const std::vector<std::size_t>& indexes) {
     note_effects(test_, *instance->instruction);
 }
 
-// SETcc or CMOVcc: shows a flag that was lost.
+// SETcc or CMOVcc, which reveal a lost flag.
 void SequenceMaker::add_reader() {
     const auto condition = static_cast<std::uint8_t>(random_.below(16));
     const auto reg = static_cast<std::uint8_t>(random_.below(8));
@@ -168,7 +168,7 @@ void SequenceMaker::add_reader() {
     ++test_.instructions;
 }
 
-// An indirect jump over a few markers: through a register, or by a return.
+// An indirect jump over a few markers, through a register or by a return.
 void SequenceMaker::add_branch() {
     const auto reg = static_cast<std::uint8_t>(random_.below(16));
     const bool by_return = random_.chance(30);
@@ -192,7 +192,7 @@ void SequenceMaker::add_branch() {
     test_.has_branch = true;
 }
 
-// Over a few bytes to what follows: Jcc or JRCXZ over a move, JMP or CALL over markers.
+// A direct branch over a few bytes: Jcc or JRCXZ over a move, JMP or CALL over markers.
 void SequenceMaker::add_direct_branch() {
     test_.has_branch = true;
     const auto kind = random_.below(4);
@@ -209,7 +209,7 @@ void SequenceMaker::add_direct_branch() {
     for (unsigned i = 0; i < gap; ++i) append(test_, std::array<std::uint8_t, 1>{end_marker});
 }
 
-// What the instance wants of a case that has no other.
+// Adds to a case what its only instance needs.
 void fill_in(Case& test, const Instance& instance) {
     for (const auto& set : instance.gprs) test.start.gpr[set.reg] = set.value;
     for (const auto& lane : instance.lanes)
@@ -243,7 +243,7 @@ std::optional<Case> make_assigned_case(const Form& form, std::uint64_t index,
                                        std::uint64_t number) {
     auto random = random_for(seed, form.key ^ 0xa551f9ed, number);
     Case test;
-    // 32 bits of displacement do not reach the other placement.
+    // A 32-bit displacement does not reach the other placement.
     const bool low =
         assignment.address && assignment.address->mode == AddressFields::Mode::absolute;
     do randomize_state(test, random);
@@ -281,7 +281,7 @@ void Ingredients::add(const std::vector<Form>& forms, std::size_t index) {
 bool fits_sequence(const Form& form, const Manner& manner) {
     const auto in = decode(assemble(form.sample).span(), {0});
     const auto category = in->zydis().meta.category;
-    // The index of a gather or scatter is whatever a vector register happens to hold.
+    // The index of a gather or scatter is whatever a vector register contains.
     const auto* memory = in->modrm_memory();
     if (manner.tame && memory && memory->mem.type == ZYDIS_MEMOP_TYPE_VSIB) return false;
     return in->flow() == Flow::next && !changes_surroundings(form.mnemonic) &&

@@ -18,8 +18,8 @@ bool has_user_interrupts() {
     return __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) != 0 && (edx & uintr) != 0;
 }
 
-// Processors of AMD that know protection keys and no user interrupts ignore the prefix F3 here:
-// CLUI is RDPKRU to them, and STUI is WRPKRU.
+// AMD processors with protection keys but without user interrupts ignore the prefix F3 here: they
+// execute CLUI as RDPKRU, and STUI as WRPKRU.
 bool is_taken_for_another(const Form& form) {
     const bool reads_as_keys =
         form.mnemonic == ZYDIS_MNEMONIC_CLUI || form.mnemonic == ZYDIS_MNEMONIC_STUI;
@@ -53,7 +53,7 @@ bool HostForms::has(std::size_t form) {
 }
 
 bool HostForms::runs(std::size_t form) {
-    // One may be #UD for the registers that it names.
+    // A single case may raise #UD because of its registers.
     constexpr std::uint64_t attempts = 4;
     const auto outcome = std::make_unique<Outcome>();
     for (std::uint64_t i = 0; i < attempts; ++i) {

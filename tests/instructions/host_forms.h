@@ -1,4 +1,4 @@
-// Which forms this host has, found by running them, and what was left out for those that it lacks.
+// Which forms this host has, found by running them, and what was skipped because it lacks others.
 #pragma once
 
 #include <cstddef>
@@ -15,20 +15,20 @@ namespace shadowprof {
 
 class HostForms {
   public:
-    // `without`: beginnings of names of instruction sets, as Zydis calls them, that count as
-    // lacking.
+    // `without`: prefixes of Zydis' names of instruction sets that count as lacking.
     HostForms(const std::vector<Form>& forms, NativeRunner& native,
               std::vector<std::string> without);
 
-    // Whether it is one of `without`, or the host lacks it and takes it for another instruction.
+    // Whether a form is one of `without`, or the host lacks it and takes it for another
+    // instruction.
     bool is_hidden(std::size_t form) const;
-    // False for a form that is hidden, or whose every case that was tried raises #UD.
+    // False for a form that is hidden, or for which every tried case raises #UD.
     bool has(std::size_t form);
 
     void note_skipped_case(std::size_t form) { ++skipped_[form].cases; }
     void note_blank(std::size_t form) { ++skipped_[form].instructions; }
 
-    // What has() was false of: how many forms, and by instruction set, with what was skipped.
+    // How many forms has() was false for; by instruction set, with what was skipped.
     std::size_t lacking() const;
     std::string describe_lacking() const;
 
@@ -44,7 +44,7 @@ class HostForms {
     NativeRunner& native_;
     std::vector<std::string> without_;
     std::vector<Answer> answers_;
-    std::map<std::size_t, Skipped> skipped_;  // by form
+    std::map<std::size_t, Skipped> skipped_;  // by index of the form
 };
 
 // The name of a form's instruction set.

@@ -12,7 +12,7 @@ constexpr std::uint8_t no_index = 4;
 
 using Registers = std::vector<std::uint8_t>;
 
-// Numbers to name registers by: a few, so that operands often are the same one.
+// A few register numbers, so that operands are often the same register.
 Registers choose_pool(Random& random) {
     static constexpr std::array<std::uint8_t, 4> displaced = {9, 10, 11, rsp};
     Registers pool;
@@ -23,7 +23,7 @@ Registers choose_pool(Random& random) {
     return pool;
 }
 
-// BT and its kin: whether the register with the number of the bit has an address in it.
+// Whether a BT-like instruction may access a bit far away, as its bit number is not small.
 bool may_test_far_bit(const Instance& instance) {
     const auto& in = *instance.instruction;
     if (in.mnemonic() < ZYDIS_MNEMONIC_BT || in.mnemonic() > ZYDIS_MNEMONIC_BTS) return false;
@@ -150,7 +150,7 @@ void Variation::vary_prefixes() {
     if (e_.memory && random_.chance(12)) e_.address_size = true;
     e_.short_vex = random_.chance(50);
     e_.force_rex = random_.chance(25);
-    // Prefixes that mean nothing, as far as the form stays the same.
+    // Prefixes without meaning, unless they change the form.
     if (e_.kind == Encoding::Kind::legacy && random_.chance(6)) {
         if (random_.chance(50))
             e_.operand_size = true;
@@ -187,7 +187,7 @@ void Variation::assign_registers(const Assignment& assignment) {
     a.index = assignment.address->index;
     a.with_sib = a.index != no_index || (a.base & 7) == rsp || random_.chance(20) ||
                  a.mode == AddressFields::Mode::absolute;
-    // So that sums of multiples of the registers can be multiples of 64.
+    // Lets sums of multiples of the registers be multiples of 64.
     a.displacement &= ~63;
     if (a.mode == AddressFields::Mode::sib && a.displacement_bytes == 1)
         a.displacement = random_.chance(50) ? -64 : 64;
@@ -215,7 +215,7 @@ std::optional<Instance> Variation::finish() {
     prepare_effects(instance, where_, random_);
     instance.instruction = decode(instance.bytes, {where_.address});
     if (!instance.instruction || form_key(*instance.instruction) != form_.key) return std::nullopt;
-    // Of an assignment it is the register that counts, wherever the bit may be.
+    // An assignment tests the register, wherever the bit may be.
     if (where_.tame && !assignment_ && may_test_far_bit(instance)) return std::nullopt;
     return instance;
 }

@@ -1,4 +1,5 @@
-// One random instruction of a form, and what registers and memory must hold for it to do something.
+// One random instruction of a form, and what registers and memory must contain for it to have an
+// effect.
 #pragma once
 
 #include <array>
@@ -13,13 +14,13 @@
 
 namespace shadowprof {
 
-// Where an instruction is to stand and what is around it.
+// Where an instruction is placed, and what is around it.
 struct Surroundings {
-    std::uint64_t base;     // of the placement
-    std::uint64_t address;  // of the instruction
+    std::uint64_t base;     // base of the placement
+    std::uint64_t address;  // address of the instruction
     std::uint64_t fs_base, gs_base;
     bool tame = false;    // see Manner
-    bool mapped = false;  // memory operands lie where all that is mapped can be read and written
+    bool mapped = false;  // memory operands lie where the memory around is accessible too
 };
 
 struct Instance {
@@ -40,36 +41,36 @@ struct Instance {
     std::vector<Assignment> gprs;  // at most one for each register
     std::vector<Patch> memory;
     std::vector<VectorLane> lanes;
-    std::uint64_t target = 0;         // of its memory operand, or 0
+    std::uint64_t target = 0;         // address of its memory operand, or 0
     std::uint64_t components_at = 0;  // address of a mask of state components, or 0
-    std::uint32_t unknown_gprs = 0;   // registers whose result is not a function of the state
-    std::uint32_t unknown_flags = 0;  // likewise
-    std::uint32_t unknown_at = 0, unknown_bytes = 0;  // likewise, relative to `target`
+    std::uint32_t unknown_gprs = 0;   // registers whose results the start state does not determine
+    std::uint32_t unknown_flags = 0;  // likewise, for flags
+    std::uint32_t unknown_at = 0, unknown_bytes = 0;  // likewise, for memory relative to `target`
 
     void assign(std::uint8_t reg, std::uint64_t value);
     std::optional<std::uint64_t> assigned(std::uint8_t reg) const;
 };
 
-// Nothing if no variation of the form's sample that was tried is of that form. With an assignment,
-// its registers are as that says.
+// Nothing if no tried variation of the form's sample is of that form. An assignment determines the
+// registers.
 std::optional<Instance> make_instance(const Form& form, const Surroundings& where, Random& random,
                                       const Assignment* assignment = nullptr);
 
-// An address in or about the data for an access of `bytes`: aligned or not, across lines, pages and
-// the ends of what is mapped.
+// An address in or near the data for an access of `bytes`: aligned or not, across lines, pages and
+// the ends of mapped memory.
 std::uint64_t choose_target(std::uint64_t base, std::size_t bytes, std::size_t alignment,
                             Random& random);
-// Likewise, at a multiple of 64 in data that is mapped.
+// As choose_target(), but a multiple of 64 in mapped data.
 std::uint64_t choose_mapped_target(std::uint64_t base, Random& random);
 // An address in the code pages that holds an end marker.
 std::uint64_t choose_code_target(const Surroundings& where, Random& random);
 std::uint64_t interesting_number(Random& random);
 
-// Chooses values for the registers that an instruction's addresses are made of, its displacement,
-// and where it branches to. False if there are none for it as it is encoded.
+// Chooses values for the registers in an instruction's addresses, its displacement, and its branch
+// target. False if no values fit its encoding.
 bool solve_addresses(Instance& instance, const Surroundings& where, Random& random);
 
-// What special instructions want beyond a valid address; called last.
+// Prepares what special instructions need besides a valid address. To be called last.
 void prepare_effects(Instance& instance, const Surroundings& where, Random& random);
 
 }  // namespace shadowprof

@@ -51,7 +51,7 @@ bool is_rare(ZydisMnemonic mnemonic) {
     }
 }
 
-// The guest's base of the segment is added by code (segment_bases.h).
+// Whether the guest's segment base is added by code (segment_bases.h).
 bool has_added_base(const Instruction& in) {
     return in.has_attribute(ZYDIS_ATTRIB_HAS_SEGMENT_GS) ||
            (host_segment_bases() == SegmentBases::by_kernel &&

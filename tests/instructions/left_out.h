@@ -1,4 +1,4 @@
-// Forms that no case is made of, instructions that the emulator does not translate, and why.
+// Which forms have no cases, which instructions the emulator does not translate, and why.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@ namespace shadowprof {
 // Nothing for a form that is tested.
 std::optional<std::string_view> why_left_out(const Form& form);
 
-// Why the emulator may leave an instruction to the hardware; nothing if it should not.
+// Why the emulator may leave an instruction to the hardware; nothing if it may not.
 std::optional<std::string_view> why_single_stepped(const Instruction& instruction);
 
 }  // namespace shadowprof

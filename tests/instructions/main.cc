@@ -1,4 +1,4 @@
-// Generated instruction tests: random instructions of every form, natively and emulated.
+// Generated instruction tests: random instructions of every form, run natively and emulated.
 #include <CLI/CLI.hpp>
 
 #include "emu/worker/own_place.h"
@@ -7,7 +7,7 @@
 using namespace shadowprof;
 
 int main(int argc, char** argv) {
-    // Gathers of random limits and floating-point numbers shall not find this process's memory.
+    // Gathers with random limits and floating-point numbers must not reach this process's memory.
     move_out_of_the_way(argv);
     Options options;
     CLI::App app("Runs random instructions natively and emulated, and compares.");

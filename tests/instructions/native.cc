@@ -36,8 +36,8 @@ int memory_file(std::size_t bytes) {
     return fd;
 }
 
-// No page is left to be faulted in: some virtual machines return to a program whose RSP is not
-// canonical, as it is in many cases, by SIGSEGV.
+// Populates all pages: on a page fault, some virtual machines return by SIGSEGV to a program whose
+// RSP is not canonical, as in many cases.
 void map_at(std::uint64_t at, std::size_t bytes, int protection, int fd, std::size_t offset) {
     void* wanted = reinterpret_cast<void*>(at);
     if (mmap(wanted, bytes, protection, MAP_SHARED | MAP_FIXED_NOREPLACE | MAP_POPULATE, fd,
@@ -45,8 +45,8 @@ void map_at(std::uint64_t at, std::size_t bytes, int protection, int fd, std::si
         give_up("mmap of the guest");
 }
 
-// Where each case is entered, below all other memory of the process: the kernel goes to code that
-// sets RSP, and that to the case.
+// Where each case is entered, below all other memory of the process: the kernel enters code that
+// sets RSP and jumps to the case.
 constexpr std::uint64_t entry_at = 0x1000'0000;
 static_assert(entry_at + page_bytes <= placements[0]);
 
@@ -64,7 +64,7 @@ void write_entry(const CpuState& start, std::byte* entry) {
     append(start.rip.value);
 }
 
-// The kernel would write to the C library's area, which is about to vanish.
+// Otherwise the kernel would write to the C library's area, which is about to be unmapped.
 void unregister_rseq() {
     constexpr unsigned flag_unregister = 1, signature = 0x53053053, area_bytes = 32;
     auto* area = static_cast<std::byte*>(__builtin_thread_pointer()) + __rseq_offset;
@@ -132,7 +132,7 @@ void NativeRunner::start() {
     isolate();
 }
 
-// A system call of the stopped process, from its code pages.
+// Makes a system call in the stopped process, from its code pages.
 void NativeRunner::call(std::uint64_t number, std::array<std::uint64_t, 3> arguments) {
     constexpr std::array<std::uint8_t, 3> code = {0x0f, 0x05, end_marker};
     std::memcpy(code_, code.data(), code.size());
@@ -153,7 +153,7 @@ void NativeRunner::call(std::uint64_t number, std::array<std::uint64_t, 3> argum
     if (registers.rax != 0) give_up("a system call of the native process");
 }
 
-// Leaves the process nothing but the guest's memory, and forbids it every system call.
+// Unmaps everything except the guest's memory, and forbids every system call.
 void NativeRunner::isolate() {
     constexpr std::uint64_t user_end = 0x7fff'ffff'f000;
     call(SYS_munmap, {page_bytes, entry_at - page_bytes, 0});
@@ -212,7 +212,7 @@ void NativeRunner::run(const Case& test, Outcome& outcome) {
     outcome.signal = 0;
     outcome.fault_address = {};
     if (!set_state(test.start)) give_up("the native process refuses a start state");
-    // A case that never ends would be the generator's mistake.
+    // Only a mistake of the generator makes a case that never ends.
     alarm(20);
     int signal = 0;
     const bool stopped =

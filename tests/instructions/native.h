@@ -28,7 +28,7 @@ class NativeRunner {
     bool set_state(const CpuState& cpu);
     bool get_state(CpuState& cpu);
 
-    std::vector<std::byte> first_xstate_;  // also what CpuState does not carry: cases may change it
+    std::vector<std::byte> first_xstate_;  // includes state that CpuState lacks
     std::byte* code_ = nullptr;            // shared with the process
     std::byte* memory_ = nullptr;          // shared with the process
     std::byte* entry_ = nullptr;           // shared with the process

@@ -25,7 +25,7 @@ constexpr std::array<std::string_view, 5> ending_names = {"none", "marker", "fau
 // Status flags, DF, AC and ID.
 constexpr std::uint64_t compared_flags = 0x240cd5;
 
-// Parts of the XSAVE area (Intel SDM vol. 1, 13.4), without the pointers of the x87 unit.
+// Parts of the XSAVE area (Intel SDM vol. 1, 13.4), without the x87 unit's pointers.
 struct Part {
     std::string_view name;
     std::size_t begin, end, unit;
@@ -84,14 +84,14 @@ void put_special(std::span<std::byte> to, Random& random) {
     std::memcpy(to.data(), &value, sizeof value);
 }
 
-// #SS, where an address based on RSP or RBP is not canonical: with a GS prefix it is #GP.
+// #SS is raised if an address based on RSP or RBP is not canonical; with a GS prefix it is #GP.
 bool is_stack_fault(const Outcome& native, const Outcome& emulated) {
     return native.signal == SIGBUS && emulated.signal == SIGSEGV &&
            native.fault_address == GuestAddress{};
 }
 
-// The kernel also reports addresses that are not canonical where it emulates SLDT, STR or SMSW, and
-// shifted addresses of the kernel's half need not be canonical.
+// The kernel reports non-canonical addresses too when it emulates SLDT, STR or SMSW, and addresses
+// of the kernel's half need not be canonical once shifted.
 std::uint64_t reported(GuestAddress fault) {
     return fault.value >> 47 == 0 ? fault.value : 0;
 }
@@ -113,8 +113,8 @@ void compare_registers(const Case& test, const CpuState& native, const CpuState&
         if (!(test.unknown_gprs >> i & 1)) add(out, gpr_names[i], native.gpr[i], emulated.gpr[i]);
     add(out, "rip", native.rip.value, emulated.rip.value);
     auto flags = compared_flags & ~std::uint64_t{test.undefined_flags};
-    // An indirect branch spoils flags that its target overwrites before it reads them, and then
-    // faults.
+    // An indirect branch clobbers flags that its target overwrites before reading them. Then a
+    // fault shows other flags.
     if (test.has_branch && faulted) flags &= ~std::uint64_t{status_flags};
     add(out, "rflags", native.rflags & flags, emulated.rflags & flags);
     add(out, "fs base", native.fs_base, emulated.fs_base);
@@ -143,7 +143,7 @@ void compare_memory(const Case& test, const Outcome& native, const Outcome& emul
     }
 }
 
-// Nothing may have happened before an instruction is single-stepped.
+// No effect may be visible before an instruction is single-stepped.
 void compare_single_stepped(const Case& test, const Outcome& emulated, std::string& out) {
     if (test.instructions != 1) return;
     Case exact = test;

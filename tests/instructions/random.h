@@ -1,4 +1,4 @@
-// Reproducible random numbers (SplitMix64), and what they choose.
+// Reproducible random numbers (SplitMix64), and choices made with them.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ class Random {
         return mix(state_);
     }
     std::uint64_t below(std::uint64_t limit) { return next() % limit; }
-    // From `low` up to and including `high`.
+    // A number from `low` to `high`, inclusive.
     std::int64_t between(std::int64_t low, std::int64_t high) {
         return low + static_cast<std::int64_t>(below(static_cast<std::uint64_t>(high - low + 1)));
     }
@@ -26,7 +26,7 @@ class Random {
         return from[below(from.size())];
     }
 
-    // One number out of several, each bit of which matters.
+    // Mixes a number so that each of its bits matters.
     static constexpr std::uint64_t mix(std::uint64_t x) {
         x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
         x = (x ^ x >> 27) * 0x94d049bb133111eb;

@@ -21,7 +21,7 @@ struct Access {
     friend bool operator==(const Access&, const Access&) = default;
 };
 
-// Nothing if the slots make no sense.
+// Nothing if the slots are inconsistent.
 std::optional<std::vector<Access>> accesses_in(std::span<const std::uint64_t> words,
                                                const BlockTables& tables) {
     std::vector<Access> result;
@@ -48,7 +48,7 @@ std::optional<std::vector<Access>> accesses_in(std::span<const std::uint64_t> wo
     return result;
 }
 
-// The address of an operand by Zydis' own reckoning.
+// The address of an operand as Zydis computes it.
 std::optional<std::uint64_t> address_of(const Instruction& in, const ZydisDecodedOperand& operand,
                                         const CpuState& cpu) {
     ZydisRegisterContext context{};
@@ -59,7 +59,7 @@ std::optional<std::uint64_t> address_of(const Instruction& in, const ZydisDecode
         context.values[wide] = cpu.gpr[i];
         context.values[narrow] = cpu.gpr[i] & 0xffffffff;
     }
-    // Of a POP, RSP has moved by then.
+    // POP computes its address after it has moved RSP.
     if (in.mnemonic() == ZYDIS_MNEMONIC_POP) {
         context.values[ZYDIS_REGISTER_RSP] += operand.size / 8u;
         context.values[ZYDIS_REGISTER_ESP] =
@@ -97,7 +97,7 @@ std::optional<Access> stack_access(const Instruction& in, const CpuState& cpu) {
     }
 }
 
-// One that memory_references() leaves out, at least in part.
+// Whether memory_references() leaves out the instruction, at least in part.
 bool is_left_out(const Instruction& in) {
     const auto category = in.zydis().meta.category;
     if (category == ZYDIS_CATEGORY_XSAVE || category == ZYDIS_CATEGORY_XSAVEOPT) return true;
@@ -111,7 +111,7 @@ bool is_left_out(const Instruction& in) {
     });
 }
 
-// Prefetches and the like are expected to have none.
+// Whether it is a prefetch or the like, which should have no references.
 bool only_hints_by_name(const Instruction& in) {
     switch (in.zydis().meta.category) {
         case ZYDIS_CATEGORY_PREFETCH:
@@ -175,11 +175,11 @@ std::vector<Instruction> instructions_of(const Case& test) {
     return result;
 }
 
-// Whether the stores of a case that changed memory are all in the trace, with their sizes.
+// Whether the trace has all stores of a case that changed memory, with their sizes.
 bool tells_all_stores(const std::vector<Instruction>& instructions, const Outcome& native) {
     return std::none_of(instructions.begin(), instructions.end(), [&](const Instruction& in) {
         if (is_left_out(in)) return true;
-        // It pushes before it looks whether the new frame can be written to.
+        // ENTER pushes before it checks whether the new frame is writable.
         if (in.mnemonic() == ZYDIS_MNEMONIC_ENTER && native.ending == Ending::fault) return true;
         const auto references = memory_references(in);
         return std::any_of(references.begin(), references.end(), [](const auto& reference) {
@@ -203,11 +203,10 @@ bool is_x87_or_sse(const Instruction& in) {
     }
 }
 
-// Where the instruction that faulted may have stored all the same, which no trace tells of. An x87
-// or SSE instruction that stores more than a quadword may do so in several accesses; some may
-// complete while another faults, and their effects may be visible to software (Intel SDM vol. 3,
-// 9.1.1). So it is with FBSTP, whose last two bytes are an access of their own. Nothing else is
-// excused.
+// Stores of the faulting instruction that may have happened without being in the trace. An x87 or
+// SSE instruction that stores more than a quadword may do so in several accesses. Some may complete
+// while another faults, and their effects may be visible to software (Intel SDM vol. 3, 9.1.1).
+// FBSTP does this: its last two bytes are a separate access. Nothing else is excused.
 std::vector<Access> partial_stores(const std::vector<Instruction>& instructions,
                                    const Outcome& native) {
     constexpr std::uint16_t quadword = 8;
@@ -215,7 +214,7 @@ std::vector<Access> partial_stores(const std::vector<Instruction>& instructions,
     if (native.ending != Ending::fault) return result;
     for (const auto& in : instructions) {
         if (in.address() != native.cpu.rip || !is_x87_or_sse(in)) continue;
-        // The registers at a fault are those from before the instruction.
+        // At a fault the registers are those before the instruction.
         for (const auto& reference : memory_references(in))
             if (reference.store && reference.bytes > quadword)
                 result.push_back({.address = shadowprof::address_of(reference, native.cpu).value,

@@ -1,4 +1,4 @@
-// The references of one case's trace against what the hardware did.
+// Compares the references in one case's trace with what the hardware did.
 #pragma once
 
 #include <span>
@@ -9,10 +9,10 @@
 
 namespace shadowprof {
 
-// `words`: what the case left at TraceLevel::references, the oldest first, in whole records. The
-// accesses of a case of one instruction must be those that Zydis says; whatever a case changed in
-// memory must have been stored to; and what an AddressTracker knows of registers must be so. As
-// text, empty if nothing is wrong.
+// `words` is the case's trace at TraceLevel::references, oldest first, in whole records. Checks
+// that the accesses of a single instruction are those that Zydis reports, that every change of
+// memory has a store, and that what an AddressTracker knows about registers is true. Returns text;
+// empty if all is correct.
 std::string check_references(const Case& test, const Outcome& native,
                              std::span<const std::uint64_t> words, const BlockTables& tables);
 

@@ -20,16 +20,16 @@ using Bytes = std::vector<std::uint8_t>;
 
 using gpr::rbx, gpr::rcx;
 
-// What a processor without MPX switched on executes as a no-operation: BNDMOV from memory, to
-// memory at RBX, between registers.
+// A processor executes these as no-operations unless MPX is enabled: BNDMOV from memory at RBX, to
+// memory at RBX, and between registers.
 const std::vector<Bytes> bndmov = {
     {0x66, 0x0f, 0x1a, 0x03}, {0x66, 0x0f, 0x1b, 0x03}, {0x66, 0x0f, 0x1a, 0xc1}};
 const Bytes fbstp_at_rcx = {0xdf, 0x31};
 const Bytes fstp_80_at_rcx = {0xdb, 0x39};
 const Bytes store_quadword_at_rcx = {0x48, 0x89, 0x11};
-const Bytes store_32_at_rcx = {0xc5, 0xfe, 0x7f, 0x01};  // vmovdqu, of AVX
+const Bytes store_32_at_rcx = {0xc5, 0xfe, 0x7f, 0x01};  // vmovdqu, part of AVX
 
-// Both instructions, the second with RCX at so many bytes before the end of the data.
+// Both instructions; for the second one RCX is `before_end` bytes before the end of the data.
 Case two_instructions(const Bytes& first, const Bytes& second, std::uint64_t before_end,
                       std::uint64_t seed = 1) {
     Random random(seed);
@@ -46,8 +46,8 @@ Case two_instructions(const Bytes& first, const Bytes& second, std::uint64_t bef
     return test;
 }
 
-// What check_references() says if the trace has no access, the second instruction ended the case
-// so, and one byte of the data changed.
+// The result of check_references() if the trace has no access, the second instruction ended the
+// case with `ending`, and one byte of the data changed.
 std::string check_silent_store(const Bytes& store, Ending ending, std::uint64_t before_end,
                                std::size_t changed_at) {
     static BlockTables no_tables({}, {}, {}, {});
@@ -69,10 +69,10 @@ TEST_CASE("of a long x87 store that faults, a part may be done") {
     CHECK(check_silent_store(fbstp_at_rcx, Ending::fault, 9, data_bytes - 9).empty());
     CHECK(check_silent_store(fbstp_at_rcx, Ending::fault, 9, last).empty());
     CHECK(check_silent_store(fstp_80_at_rcx, Ending::fault, 8, last).empty());
-    // Not beside its operand, not if it did not fault.
+    // No excuse for bytes beside the operand, or without a fault.
     CHECK(!check_silent_store(fbstp_at_rcx, Ending::fault, 9, data_bytes - 10).empty());
     CHECK(!check_silent_store(fbstp_at_rcx, Ending::marker, 10, last).empty());
-    // Others store all or nothing.
+    // Other instructions store all bytes or none.
     CHECK(!check_silent_store(store_quadword_at_rcx, Ending::fault, 4, last).empty());
     CHECK(!check_silent_store(store_32_at_rcx, Ending::fault, 9, last).empty());
 }

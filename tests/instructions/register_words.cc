@@ -91,7 +91,7 @@ void Words::extend(std::uint8_t displaced, std::uint8_t ordinary) {
     }
 }
 
-// AH to BH beside a register that needs a REX prefix: no instruction.
+// AH to BH cannot be encoded beside a register that needs a REX prefix.
 bool is_encodable(std::span<const Field> fields, const Word& word) {
     if (!has_high_byte(word)) return true;
     for (std::size_t i = 0; i < fields.size(); ++i)

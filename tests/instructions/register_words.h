@@ -1,4 +1,4 @@
-// The general registers of a form: its fields, and all that can stand in them up to renaming.
+// The general registers of a form: its fields, and their possible values up to renaming.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@
 
 namespace shadowprof {
 
-// What a field that names a general register can hold, up to renaming. The translator treats R9,
-// R10 and R11 alike, and all that stay in their place: of each kind, only which are equal counts.
-// Registers that the form uses without naming them are letters of their own.
+// A value of a field that names a general register, up to renaming. The translator treats R9, R10
+// and R11 alike, and likewise all registers that stay in place: within each kind, only equality
+// matters. Registers that the form uses without naming them are separate letters.
 struct Letter {
     enum class Kind : std::uint8_t {
         none,       // an address without base or index
-        rip,        // as a base
+        rip,        // RIP as a base
         stack,      // RSP
         displaced,  // the first, second or third of R9 to R11
         ordinary,   // the first, second, ... of the others
@@ -25,23 +25,23 @@ struct Letter {
     Kind kind = Kind::none;
     std::uint8_t which = 0;
 };
-using Word = std::vector<Letter>;  // one for each field
+using Word = std::vector<Letter>;  // one letter for each field
 
-// A field, and which letters it takes beside displaced and ordinary registers.
+// A field, and which letters it takes besides displaced and ordinary registers.
 struct Field {
     enum class Place : std::uint8_t { reg, rm, vvvv, base, index };
     Place place;
-    bool byte = false;  // of 8 bits, in a legacy encoding
+    bool byte = false;  // 8 bits wide, in a legacy encoding
     bool vector_index = false;
 };
 
 // The fields that name general registers: ModRM.reg, ModRM.rm or the opcode, VEX.vvvv, base, index.
 std::vector<Field> general_fields(const Instruction& in, Encoding::Kind encoding);
-// The numbers of those that it uses without naming them, but for RSP.
+// The registers that an instruction uses without naming them, except RSP.
 std::vector<std::uint8_t> implicit_registers(const Instruction& in);
 
-// All words over the letters that are instructions, in which the first displaced register to appear
-// is the first, and so on: every other word is one of these with other names.
+// All encodable words in which displaced registers are numbered in order of appearance, and
+// likewise the others: all other words are renamings of these.
 std::vector<Word> all_words(const std::vector<Field>& fields, std::size_t implicit_registers);
 
 bool has_high_byte(const Word& word);

@@ -20,9 +20,9 @@ constexpr std::uint8_t only(TraceLevel level) {
     return static_cast<std::uint8_t>(1 << static_cast<unsigned>(level));
 }
 
-// The levels that assignments run at. The code of these two has all that the others' code has, and
-// what records results and addresses. Which registers an address is made of counts in the second;
-// of a form that names none beside them, the first is seen enough.
+// The levels that an assignment is emulated at. Code for TraceLevel::values and
+// TraceLevel::references includes that for all other levels. The registers of an address matter for
+// references; if a form names no others, only every fourth assignment runs at TraceLevel::values.
 std::uint8_t telling_levels(const Form& form, std::uint64_t assignment) {
     const auto in = decode(assemble(form.sample).span(), {0});
     const auto uses = in->gpr_uses();
@@ -37,8 +37,8 @@ std::string mnemonic_name(ZydisMnemonic mnemonic) {
     return ZydisMnemonicGetString(mnemonic);
 }
 
-// What an operand-size prefix means in front of them depends on the processor's vendor, and with it
-// which forms there are and what their cases are made of.
+// The effect of an operand-size prefix on them depends on the processor's vendor, and with it the
+// forms and their cases.
 bool is_branch(const Form& form) {
     const auto in = decode(assemble(form.sample).span(), {0});
     return in->zydis().meta.branch_type != ZYDIS_BRANCH_TYPE_NONE ||
@@ -68,7 +68,7 @@ struct Session::Machines {
 
     NativeRunner native;
     EmulatedRunner emulated;
-    std::unique_ptr<CaseEmulator> own_emulator;  // for a debugger
+    std::unique_ptr<CaseEmulator> own_emulator;  // used under a debugger
     HostForms host;
 };
 
@@ -140,10 +140,10 @@ void Session::emulate(std::span<Slot> slots, std::size_t first) {
         machines_->emulated.run(slots, static_cast<std::uint32_t>(first));
 }
 
-// How the emulated outcome differs from the native one. Where a case's RSP is no address, some
-// virtual machines end an interrupt between two instructions in a signal that neither of them
-// raises, so the native outcome is made again. If it is another then, the case is emulated again,
-// too: the trace was checked beside the first one.
+// How the emulated outcome differs from the native one. If a case's RSP is not an address, some
+// virtual machines turn an interrupt between two instructions into a signal, so a differing native
+// run is repeated. If the second run differs from the first, the case is emulated again too, as its
+// trace was checked against the first.
 std::string Session::differences(Slot& slot, std::size_t level) {
     const auto& emulated = slot.emulated[level];
     auto found = compare(slot.test, slot.native, emulated);
@@ -219,7 +219,7 @@ void Session::run_forms() {
     if (machines_) flush();
 }
 
-// Of a form that the host lacks, one: that it is #UD there is a result, too.
+// Runs one case of a form that the host lacks, as its #UD is compared too.
 void Session::run_cases(std::size_t form) {
     for (std::uint64_t i = 0; i < options_.cases && !enough(); ++i)
         add_form_case(make_case(forms_[form], form, options_.manner, options_.first_case + i), form,
@@ -261,7 +261,7 @@ void Session::run_sequences() {
     if (machines_) flush();
 }
 
-// Forms of which at least one case ran in translated code.
+// How many forms have at least one case that ran in translated code.
 std::size_t Session::translated_in_part() const {
     return static_cast<std::size_t>(std::count_if(
         here_.begin(), here_.end(), [&](auto form) { return translated_.count(form) != 0; }));

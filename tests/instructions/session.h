@@ -1,4 +1,4 @@
-// Makes cases, runs them natively and emulated, and says where the two differ.
+// Makes cases, runs them natively and emulated, and reports differences.
 #pragma once
 
 #include <map>
@@ -39,13 +39,13 @@ class Session {
     explicit Session(const Options& options);
     ~Session();
 
-    // The program's exit status.
+    // Returns the program's exit status.
     int run();
 
   private:
     using NamesByReason = std::map<std::string, std::set<std::string>>;
 
-    // What runs cases. Not there if none are run.
+    // What runs cases; null if none are run.
     struct Machines;
 
     void list() const;
@@ -75,16 +75,16 @@ class Session {
     std::unique_ptr<Machines> machines_;
     std::span<Slot> slots_;
     std::size_t filled_ = 0;
-    std::uint64_t digest_ = 0, branch_digest_ = 0;  // sums: in any order
+    std::uint64_t digest_ = 0, branch_digest_ = 0;  // sums, as the order does not matter
     std::size_t made_ = 0, not_made_ = 0;
     NamesByReason not_made_of_;  // by instruction set
     std::size_t random_cases_ = 0, assigned_cases_ = 0, sequence_cases_ = 0;
     std::size_t failures_ = 0, faults_ = 0;
     std::string first_failure_;
-    std::set<std::uint64_t> here_, translated_;  // forms
+    std::set<std::uint64_t> here_, translated_;  // indexes of forms
     NamesByReason single_stepped_;
     std::size_t cases_single_stepped_ = 0, forms_left_out_ = 0;
-    std::size_t native_disturbed_ = 0;  // cases of which only the second native run compared equal
+    std::size_t native_disturbed_ = 0;  // cases of which only the second native run agreed
 };
 
 }  // namespace shadowprof

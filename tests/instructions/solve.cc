@@ -1,4 +1,5 @@
-// Registers, displacements and branch targets such that an instruction accesses what is worth it.
+// Chooses registers, displacements and branch targets so that an instruction has an interesting
+// access.
 #include <algorithm>
 #include <cstring>
 #include <string_view>
@@ -11,7 +12,7 @@ namespace {
 
 using gpr::rbp, gpr::rsp;
 
-// Of gathers and scatters: only the name says how wide the elements of the index are.
+// The width of a gather's or scatter's index elements, which only the name tells.
 std::uint8_t index_bytes(ZydisMnemonic mnemonic) {
     std::string_view name = ZydisMnemonicGetString(mnemonic);
     for (const std::string_view part : {"gather", "scatter", "pf0", "pf1"})
@@ -54,7 +55,7 @@ bool Solver::solve() {
     return true;
 }
 
-// Direct branches go to where a marker is.
+// Makes direct branches go to a marker.
 void Solver::set_relative() {
     const auto& imm = instance_.instruction->zydis().raw.imm[0];
     if (!imm.is_relative) return;
@@ -77,7 +78,7 @@ void Solver::set_displacement(std::uint64_t value) {
     std::memcpy(&instance_.bytes[disp.offset], &value, disp.size / 8u);
 }
 
-// Chooses registers or displacement so that the operand is at an address that is worth it.
+// Chooses registers or the displacement so that the operand is at an interesting address.
 bool Solver::solve_modrm(const ZydisDecodedOperand& memory) {
     const auto& in = *instance_.instruction;
     if (memory.mem.type == ZYDIS_MEMOP_TYPE_VSIB) {
@@ -92,7 +93,7 @@ bool Solver::solve_modrm(const ZydisDecodedOperand& memory) {
                                                      state_area ? 64 : 0, random_);
     auto offset = instance_.target - segment_base(memory);
     const bool narrow = in.zydis().address_width == 32;
-    // Not reachable in 32 bits: another attempt does without the prefix.
+    // Not reachable in 32 bits: another attempt omits the prefix.
     if (narrow && offset > 0xffffffff) return may_be_wild(10);
     if (memory.mem.base == ZYDIS_REGISTER_RIP || memory.mem.base == ZYDIS_REGISTER_EIP) {
         const auto displacement = offset - in.next().value;
@@ -119,7 +120,7 @@ bool Solver::solve_modrm(const ZydisDecodedOperand& memory) {
         instance_.assign(base, (narrow ? rest & 0xffffffff : rest) + garbage);
     } else if (!has_base || base == index) {
         const auto factor = scale + (has_base ? 1 : 0);
-        // Of the next few places one is a multiple of the factor, if addresses are at all.
+        // One of the next few targets is a multiple of the factor, if addresses can be.
         for (int i = 0; where_.mapped && i < 9 && rest % factor != 0; ++i) {
             rest += 64;
             instance_.target += 64;
@@ -137,7 +138,7 @@ bool Solver::solve_modrm(const ZydisDecodedOperand& memory) {
     return !known || !has_base;
 }
 
-// Stack, string and other operands that no ModRM byte names.
+// Stack, string and other operands without a ModRM byte.
 void Solver::solve_implicit(const ZydisDecodedOperand& memory) {
     const auto& in = *instance_.instruction;
     const auto base = memory.mem.base;
@@ -205,7 +206,7 @@ std::uint64_t choose_target(std::uint64_t base, std::size_t bytes, std::size_t a
 }
 
 std::uint64_t choose_mapped_target(std::uint64_t base, Random& random) {
-    // With a page below, for what stacks push, and one above, for state areas.
+    // Leaves a page below for pushes, and one above for state areas.
     const auto first = base + data_offset + page_bytes;
     return first + (random.below(data_bytes - 2 * page_bytes) & ~std::uint64_t{63});
 }

@@ -18,12 +18,13 @@ constexpr std::size_t masks = 8;
 
 struct Component {
     unsigned number;
-    std::size_t bytes;  // on every host that has it
+    std::size_t bytes;  // the same on every host that has it
 };
 constexpr std::array<Component, 3> vector_components = {
     {{avx, 256}, {zmm_high, 512}, {zmm_16_up, 1024}}};
 
-// Where a byte of a vector register is, if the host has it: in which component depends on both.
+// The offset of a byte of a vector register, if the host has it. Both numbers determine its
+// component.
 std::optional<std::size_t> vector_at(unsigned reg, unsigned byte) {
     const auto in = [](unsigned component, std::size_t at) -> std::optional<std::size_t> {
         const auto range = host_xsave_range(component);
@@ -47,7 +48,7 @@ void fill(CpuState& cpu, XsaveRange where, Random& random) {
                 pool.data() + random.below(pool.size() - where.size), where.size);
 }
 
-// The summary bits of the status word say whether an exception is pending that is not masked.
+// Sets the summary bits of the status word: whether an unmasked exception is pending.
 void settle_summary(CpuState& cpu) {
     std::uint16_t control, status;
     std::memcpy(&control, cpu.xsave.data() + fcw_at, sizeof control);
@@ -63,14 +64,14 @@ void randomize_x87(CpuState& cpu, Random& random) {
         put(cpu, fcw_at, static_cast<std::uint16_t>((random.next() & 0xf40) | 0x7f));
     if (random.chance(5))
         put(cpu, fcw_at, static_cast<std::uint16_t>((random.next() & 0xf3f) | 0x40));
-    // With exceptions pending now and then; the summary bits follow from them.
+    // Sometimes exceptions are pending; the summary bits follow from them.
     put(cpu, fsw_at, static_cast<std::uint16_t>(random.next() & 0x7f00));
     if (random.chance(10)) put(cpu, fsw_at, static_cast<std::uint16_t>(random.next() & 0x7f7f));
     settle_summary(cpu);
     put(cpu, ftw_at, random.chance(50) ? std::uint8_t{0xff} : random.byte());
     for (std::size_t i = 0; i < 8; ++i) {
         fill(cpu, {st_at + 16 * i, 10}, random);
-        // Mostly a normal number, whose integer bit is set.
+        // Mostly a normal number, with its integer bit set.
         if (random.chance(70)) {
             put(cpu, st_at + 16 * i, random.next() | 1ull << 63);
             put(cpu, st_at + 16 * i + 8,
@@ -79,7 +80,7 @@ void randomize_x87(CpuState& cpu, Random& random) {
     }
 }
 
-// The random numbers are drawn on every host, for what it does not have as well.
+// Random numbers are drawn on every host, also for components that it lacks.
 void randomize_vectors(CpuState& cpu, Random& random) {
     const auto pool = data_pool();
     for (const auto& component : vector_components) {
@@ -96,7 +97,7 @@ void randomize_vectors(CpuState& cpu, Random& random) {
 }
 
 std::uint64_t segment_base(const Case& test, Random& random) {
-    // Not above the memory: shifted with it, a base must be one that the processor accepts.
+    // Not above the memory: with the delta added, the base must be one that the processor accepts.
     if (random.chance(60)) return test.data().value - (random.next() >> 36);
     return random.chance(40) ? 0 : random.next() >> 36;
 }

@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 
-# Of the cases of the test suite. Whoever changes what cases are made of puts the new one here.
+# For the cases of the test suite. A change to how cases are made needs its new digest here.
 ZYDIS, DIGEST = "4.0", "738d52f3e86b332e"
 
 

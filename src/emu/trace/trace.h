@@ -103,8 +103,9 @@ static_assert(sizeof(ValueSlot) == 16);
 
 // What one instruction of a block does to memory at TraceLevel::references: one access, or none
 // where `bytes` is 0. The slots of an instruction follow each other in the order of its accesses.
-// An instruction has no slots if it touches neither memory nor general registers, if
-// memory_references() leaves it out, or if it is single-stepped; the kernel's accesses have none.
+// An instruction without accesses has a slot only if it writes a general register or is a fence.
+// Accesses of the kernel, of single-stepped instructions, and those that memory_references() leaves
+// out have no slots.
 //
 // The linear address of the access, which includes the base of FS or GS, is `addend` plus a word:
 // the slot's own word; for a slot without words, the word of the slot `source` of the same block;
