@@ -168,7 +168,7 @@ TEST_CASE("no address that a guest has reaches what is the emulator's own") {
     const auto own = own_map();
     // A sanitizer reserves memory everywhere.
     if (own.mappings().front().start.value < 0x5000'0000'0000) return;
-    // Without FSGSBASE, guests cannot lie below.
+    // Without FSGSBASE, guests cannot lie below this process.
     if (host_segment_bases() == SegmentBases::by_kernel) return;
     Tracked t;
     for (const auto& m : own.mappings()) {

@@ -5,8 +5,8 @@
 namespace shadowprof {
 namespace {
 
-// make_room() makes room for so many pages more than the last run has read, and for so many at a
-// time.
+// make_room() provides spare_pages more than the last run has read, but adds at most most_new_pages
+// at a time.
 constexpr std::size_t spare_pages = 64;
 constexpr std::size_t most_new_pages = 256;
 

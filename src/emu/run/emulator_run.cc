@@ -21,8 +21,7 @@ constexpr std::size_t mxcsr_offset = 24;
 constexpr std::uint32_t mxcsr_valid = 0xffff;
 constexpr std::size_t xsave_header_offset = 512;
 
-// A run ends after so many visits at which the telling registers agreed but the awaited state was
-// not met.
+// A run ends after more visits than this with agreeing telling registers but another state.
 constexpr std::uint32_t most_misses = 400'000;
 
 // How fast the guest's time passes in a sample.

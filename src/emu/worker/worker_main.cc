@@ -139,7 +139,7 @@ class Conversation final : public TraceSink, public OutsideChannel, public Stepp
     }
 
   private:
-    // So many words fit into the second-level cache beside the guest's data.
+    // Fits into the second-level cache beside the guest's data.
     static constexpr std::size_t own_words = (std::size_t{256} << 10) / sizeof(std::uint64_t);
     static constexpr std::size_t note_words = max_probe_records * probe_record_words;
     static_assert(own_words + note_words <= SharedArea::segment_words);

@@ -101,7 +101,7 @@ struct RehearseMessage {
 struct RehearsedMessage {
     std::uint64_t instructions;  // an estimate
     std::uint64_t nanoseconds;   // 0: no run was kept
-    std::uint64_t exhausted;     // the worker wants to be replaced
+    std::uint64_t exhausted;     // not 0: the worker should be replaced
 };
 
 // Translates code ahead from the mappings of a process that may be running.
