@@ -19,7 +19,7 @@ std::vector<std::string> command_of(pid_t pid) {
     return {program ? *program : fmt::format("process {}", pid)};
 }
 
-// What is left when the target was let go.
+// What remains to be reported after the target was let go.
 struct SampledTarget {
     Profiling profiling;
     ProfileDumps dumps{profiling};
@@ -30,8 +30,9 @@ struct SampledTarget {
     SampledTarget(const RunOptions& options, SymbolAccess symbols) : profiling(options, symbols) {}
 };
 
-// Until the calling thread ends, a thread of the target that was left alone can stand in a stop
-// that nobody deals with, if it wakes up: nothing that takes long is to be done behind the detach.
+// A sleeping thread that the detach leaves alone stays traced until the calling thread ends. If it
+// wakes up before, it stands in a stop that nobody handles. So nothing that takes long may follow
+// the detach.
 Result<void> attach_and_sample(const RunOptions& options, int end_request,
                                const ProgressListener& on_progress, SamplingControl* control,
                                SampledTarget& sampled) {
@@ -69,7 +70,8 @@ Result<RunOutcome> conclude(SampledTarget& sampled, SamplingControl* control) {
 
 }  // namespace
 
-// In a thread of its own: threads of the target that must not be woken are let go when it ends.
+// Traces in a thread of its own: threads of the target that must not be woken are let go when it
+// ends.
 Result<RunOutcome> attach_target(const RunOptions& options, int end_request,
                                  const ProgressListener& on_progress, SamplingControl* control,
                                  SymbolAccess symbols) {

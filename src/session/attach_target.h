@@ -10,15 +10,15 @@
 
 namespace shadowprof {
 
-// Attaches to options.attach_to, samples it, detaches and returns. That is when `end_request`
-// becomes readable, when the options or `control`, which may be null, let no more samples be taken,
-// or when the process ends.
+// Attaches to options.attach_to and samples it. Detaches and returns when `end_request` becomes
+// readable, when the options or `control` allow no more samples, or when the process ends.
+// `control` may be null.
 //
-// The caller must have no children or tracees that it wants to wait for, and no other threads; it
-// blocks the signals that announce themselves at `end_request`, so that they interrupt nothing.
+// The caller must have no children or tracees that it wants to wait for, and no other threads. It
+// must block the signals that announce themselves at `end_request`, so that they interrupt nothing.
 //
 // Errors: not_found, permission and unsupported, which say why the process cannot be attached to
-// and what to do; system. The process runs on then as well.
+// and what to do; system. After an error the process runs on.
 Result<RunOutcome> attach_target(const RunOptions& options, int end_request,
                                  const ProgressListener& on_progress = {},
                                  SamplingControl* control = nullptr, SymbolAccess symbols = {});

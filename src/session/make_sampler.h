@@ -11,13 +11,14 @@
 
 namespace shadowprof {
 
-// `profiling`, `dumps` and `control`, which may be null, must outlive it. Errors: those of
-// Sampler::create().
+// `profiling`, `dumps` and `control` must outlive the sampler; `control` may be null. Errors: those
+// of Sampler::create().
 Result<std::unique_ptr<Sampler>> make_sampler(const RunOptions& options, Profiling& profiling,
                                               ProfileDumps& dumps, SamplingControl* control);
 
-// When the target has ended or was let go: makes the last profile that `control`, which may be
-// null, wants beside that of the run, and waits until all are made.
+// To be called when the target has ended or was detached from. Makes the last profile that
+// `control` asks for besides that of the run, and waits until all profiles are made. `control` may
+// be null.
 void finish_dumps(Profiling& profiling, const Target& target, Sampler& sampler, ProfileDumps& dumps,
                   SamplingControl* control);
 

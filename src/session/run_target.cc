@@ -16,7 +16,7 @@ constexpr const char* random_addresses =
     "addresses are random: this system refuses to fix them (personality), as the filters of "
     "containers do; what depends on them may be counted otherwise in the next run";
 
-// What the program inherits as if shadowprof were not there.
+// Signal state and limits as shadowprof found them, which the program inherits.
 struct Inherited {
     InheritedSignals signals;
     InheritedLimits limits;
@@ -65,8 +65,8 @@ Result<void> sample_to_end(Sampled& sampled, Profiling& profiling, const RunOpti
     return sampled.sampler->detach(Target::Sleepers::leave_alone);
 }
 
-// In a thread of its own: processes that outlive the program, and threads of them that must not be
-// woken, are let go when it ends.
+// Traces in a thread of its own: processes that outlive the program, and threads of them that must
+// not be woken, are let go when it ends.
 Result<void> sample(Profiling& profiling, const RunOptions& options, const Inherited& inherited,
                     const RunHooks& hooks, SamplingControl* control) {
     ProfileDumps dumps(profiling);

@@ -1,4 +1,4 @@
-// Runs a program and profiles it: the supervisor's whole work.
+// Runs a program and profiles it.
 #pragma once
 
 #include "base/result.h"
@@ -16,7 +16,7 @@ namespace shadowprof {
 // Errors: not_found and permission for the program; unsupported with reason and remedy; system.
 // After an error nothing of the target or of shadowprof is left running.
 //
-// What `control` says is obeyed while samples are taken; it may be null.
+// The commands of `control` are obeyed while samples are taken; it may be null.
 Result<RunOutcome> run_target(const RunOptions& options, const RunHooks& hooks = {},
                               SamplingControl* control = nullptr, SymbolAccess symbols = {});
 

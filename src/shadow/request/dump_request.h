@@ -1,4 +1,4 @@
-// Profiles that are made while a run is under way.
+// Profiles that are made while a run goes on.
 #pragma once
 
 #include <memory>
@@ -11,34 +11,34 @@
 
 namespace shadowprof {
 
-// Where such a profile goes. All is called in threads other than that which takes samples, and may
-// take long.
+// Where such a profile goes. All functions are called in threads other than the sampling one, and
+// may take long.
 class DumpReceiver {
   public:
     virtual ~DumpReceiver() = default;
-    // Before the profile is made: whether it can be taken.
+    // Called before the profile is made. After an error it is not made.
     virtual Result<void> open() = 0;
-    // After that, once. Has a low priority.
+    // Called once after open(), in a thread of low priority.
     virtual Result<void> write(RunOutcome outcome) = 0;
-    // In any case, as the last: what became of it.
+    // Called last in any case, with the result.
     virtual void on_done(const Result<void>& done) = 0;
 };
 
 enum class DumpPart {
     whole,  // the profile as if the run ended now
-    phase,  // what came since the last phase; if it is not written, the next one has it, too
+    phase,  // what came since the last phase; if it is not written, the next phase includes it
 };
 
 struct DumpRequest {
     DumpPart part = DumpPart::whole;
-    std::string file;  // as the user calls it
+    std::string file;  // as the user names it
     std::shared_ptr<DumpReceiver> receiver;
 };
 
-// What the sampler knows of the run so far.
+// The state of a run while it goes on, as the sampler knows it.
 struct SampledSoFar {
     Profile profile;
-    // From the first phase on: by what all profiles of the run are scaled.
+    // Set from the first phase on: the scale of all profiles of the run.
     std::optional<CountScale> scale;
 };
 

@@ -4,7 +4,7 @@
 
 namespace shadowprof {
 
-// Empty where nothing depends on it.
+// Empty if the probes have no place tests.
 WorkerProbes::Layout WorkerProbes::layout_of(const MemoryMap& map) const {
     Layout layout;
     if (request_->probes.place_tests() == 0) return layout;

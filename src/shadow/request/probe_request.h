@@ -16,41 +16,42 @@
 
 namespace shadowprof {
 
-// Knows where place tests hold, from symbols. May be used by several threads.
+// Finds where place tests hold, by symbols. May be used by several threads.
 class ProbePlaces {
   public:
     virtual ~ProbePlaces() = default;
-    // The places in all code that `map` has of files, without overlaps, in no order.
+    // Returns the places in all code of files that `map` has, without overlaps, in no order.
     virtual std::vector<PlaceRange> find(const ProbeSet& probes, const MemoryMap& map,
                                          ModuleTable& modules) = 0;
 };
 
 struct ProbeRequest {
     std::vector<std::string> texts;
-    ProbeSet probes;                // what they say
-    ProbePlaces* places = nullptr;  // not null if they have place tests
+    ProbeSet probes;                // parsed from `texts`
+    ProbePlaces* places = nullptr;  // not null if `probes` has place tests
 };
 
-// What one worker knows of the probes.
+// The probes, as far as one worker knows them.
 class WorkerProbes {
   public:
-    // Both must outlive it; `request` may be null: there are none.
+    // Both must outlive this object. `request` is null if there are no probes.
     WorkerProbes(const ProbeRequest* request, ModuleTable& modules)
         : request_(request), modules_(modules) {}
 
-    // Due before the worker runs code of this layout, while nothing is asked of it. Reads symbols
-    // where files are mapped that were not before, which takes long.
+    // To be called before the worker runs code of this layout, while it is idle. Takes long where
+    // it reads symbols, for files that were not mapped before.
     Result<void> prepare(WorkerProcess& worker, const MemoryMap& map);
-    // The same for a thread that may not wait so long: false while another one reads them.
+    // Like prepare(), for a thread that must not wait so long: returns false while another thread
+    // reads the symbols.
     Result<bool> try_prepare(WorkerProcess& worker, const MemoryMap& map);
-    // The worker was replaced.
+    // To be called when the worker was replaced.
     void new_worker() { is_set_ = false; }
 
   private:
-    // A mapping that has code of a file.
+    // A mapping of a file's code: start, end, offset in the file, and name.
     using CodeMapping = std::tuple<GuestAddress, GuestAddress, std::uint64_t, std::string>;
     using Layout = std::vector<CodeMapping>;
-    // Places that are being found, or were.
+    // A search for places, under way or finished.
     struct Search {
         Layout layout;
         MemoryMap map;

@@ -22,7 +22,7 @@ namespace shadowprof {
 enum class SamplingMode : std::uint8_t {
     automatic,  // `shadow`, or `live` where the target cannot be forked or a fork might harm it
     shadow,     // fork a replica, emulate it while the target goes on
-    live,       // emulate what comes next from the memory of the target, which stands still
+    live,       // emulate what the target executes next, from its own memory, while it stands still
     exact,      // emulate every instruction, and compare with the target
 };
 
@@ -35,8 +35,8 @@ constexpr std::string_view name(SamplingMode mode) {
 
 // Whose instructions are sampled.
 enum class ThreadScope : std::uint8_t {
-    all,   // of all threads that execute
-    main,  // of the thread whose id is the process id
+    all,   // all threads that execute
+    main,  // the thread whose id is the process id
 };
 
 inline constexpr std::array<std::string_view, 2> thread_scope_names = {"all", "main"};
@@ -44,10 +44,11 @@ constexpr std::string_view name(ThreadScope scope) {
     return thread_scope_names[static_cast<std::size_t>(scope)];
 }
 
-// Whether what the program reads from pipes, sockets and terminals while a sample lives is recorded
-// for it, at the price of stops at its system calls.
+// Whether the target's input from pipes, sockets and terminals is recorded for samples under way.
+// Recording stops the target at its system calls.
 enum class RecordInput : std::uint8_t {
-    as_needed,  // where samples would end at that, within the budget; where there is none, never
+    as_needed,  // where samples would end for lack of input, if the budget allows; never without a
+                // budget
     always,
     never,
 };
@@ -57,11 +58,11 @@ constexpr std::string_view name(RecordInput when) {
     return record_input_names[static_cast<std::size_t>(when)];
 }
 
-// What RunOptions::load, budget_percent and cpu_budget_percent are where nothing is asked for.
+// Defaults of RunOptions::load, budget_percent and cpu_budget_percent.
 inline constexpr double default_load = 1;
 inline constexpr double default_budget_percent = 1;
 inline constexpr double default_cpu_budget_percent = 25;
-// How long the target may stand still for a live sample, and how far apart these begin on average.
+// How long the target may stand still for a live sample, and the average time between their starts.
 struct LiveTiming {
     std::chrono::nanoseconds longest_stop{0};
     std::chrono::nanoseconds period{0};
@@ -78,28 +79,28 @@ struct RunOptions {
     SamplingMode mode = SamplingMode::automatic;
     ProfileKinds profiles;  // at least one
     ThreadScope threads = ThreadScope::all;
-    StreamLimits streams;                   // where they are collected
+    StreamLimits streams;                   // used if streams are collected
     bool follow_forks = false;              // sample the processes that the target starts as well
     std::uint64_t sample_size = 1'000'000;  // instructions per sample, at least 1000
-    bool sample_size_is_asked_for = false;  // else live samples have fewer
-    // Instead of that, where a replica is sampled: what a thread of the program executes in so much
-    // of its time, so that counts are of what it executes, however fast it does so.
+    bool sample_size_is_asked_for = false;  // if false, live samples have fewer
+    // Replaces sample_size in shadow samples: a sample has the instructions that a thread of the
+    // target executes in this much of its time, so that slow code does not count too often.
     std::optional<std::chrono::nanoseconds> sample_time;
-    // Else that is the shortest (shadow/budget/window_length.h).
+    // If false, sample_time is only the shortest (shadow/budget/window_length.h).
     bool sample_time_is_asked_for = false;
     static constexpr std::chrono::nanoseconds shortest_sample_time = std::chrono::microseconds(300);
     static constexpr std::chrono::nanoseconds longest_sample_time = std::chrono::milliseconds(3);
     std::optional<LiveTiming> live_timing;  // only with SamplingMode::live
-    // Average number of active shadows, whatever they cost if no budget is given; else at most the
-    // default, as the budget allows.
+    // Average number of replicas that live. If it is given without a budget, they may cost
+    // anything. If it is not given, it is at most default_load, and as much as the budgets allow.
     std::optional<double> load;
-    // Most slowdown of the target, in percent; without a load or times of live samples it has a
-    // default.
+    // Most slowdown of the target, in percent. It has a default unless a load or live timing is
+    // given.
     std::optional<double> budget_percent;
-    // Most processor time of shadowprof itself, in percent of one processor; without a load or
-    // times of live samples it has a default.
+    // Most processor time of shadowprof itself, in percent of one processor. It has a default
+    // unless a load or live timing is given.
     std::optional<double> cpu_budget_percent;
-    // The two that hold, by default or as asked for; nothing: none does.
+    // The budgets in force, given or by default; nothing: there is no such limit.
     std::optional<double> budget_in_force() const {
         return has_default_budgets() || budget_percent
                    ? std::optional(budget_percent.value_or(default_budget_percent))
@@ -110,22 +111,23 @@ struct RunOptions {
                    ? std::optional(cpu_budget_percent.value_or(default_cpu_budget_percent))
                    : std::nullopt;
     }
-    // Who says how many samples there are to be has asked for what they take.
+    // A user who says how many samples there are to be accepts their cost, so no default applies.
     bool has_default_budgets() const { return !load && !live_timing; }
     RecordInput record_input = RecordInput::as_needed;
-    std::optional<WindowOptions> windows;              // nothing: samples count everything
+    std::optional<WindowOptions> windows;              // if not set, samples count everything
     std::chrono::nanoseconds delay{0};                 // from the start to the first sample
-    std::optional<std::chrono::nanoseconds> duration;  // of sampling, after `delay`
+    std::optional<std::chrono::nanoseconds> duration;  // how long to sample, after `delay`
     std::optional<std::uint64_t> max_samples;
-    // Samples are taken until the errors of the hottest edges are at most this part of their
+    // Sampling ends when the errors of the hottest edges are at most this percentage of their
     // counts.
     std::optional<double> until_converged_percent;
-    std::optional<std::uint64_t> seed;  // of every random choice; else from the clock
-    bool task_clock = true;       // the kernel's, where it lets us (shadow/program/program_clock.h)
-    bool translate_ahead = true;  // between live samples (emu/translation/translator.h)
-    std::vector<std::string> probes;  // see probe/probe.h; they can be parsed
-    std::size_t value_callers = 1;    // values are kept by so many callers, too
-    bool verbose = false;             // also keep TNV tables of values, to compare with
+    std::optional<std::uint64_t> seed;  // of every random choice; taken from the clock if not set
+    bool task_clock = true;             // use the kernel's where it is permitted
+                                        // (shadow/program/program_clock.h)
+    bool translate_ahead = true;  // translate between live samples (emu/translation/translator.h)
+    std::vector<std::string> probes;  // must be parsable, see probe/probe.h
+    std::size_t value_callers = 1;    // also keep values by this many innermost callers
+    bool verbose = false;             // also keep TNV tables of values, for comparison
 
     friend bool operator==(const RunOptions&, const RunOptions&) = default;
 };

@@ -1,4 +1,4 @@
-// What a run leaves.
+// The result of a run.
 #pragma once
 
 #include <vector>
@@ -10,7 +10,7 @@ namespace shadowprof {
 
 struct RunOutcome {
     Profile profile;  // run.exit_status or run.exit_signal say how the target ended, if it did
-    std::vector<UniqueFd> files;  // of profile.modules, see ModuleTable::take_files()
+    std::vector<UniqueFd> files;  // the files of profile.modules, see ModuleTable::take_files()
 };
 
 }  // namespace shadowprof

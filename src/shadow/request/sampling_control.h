@@ -14,13 +14,13 @@ struct SamplingCommand {
     enum class Kind : std::uint8_t {
         enable,    // samples are taken (again)
         disable,   // no sample begins until enable or toggle
-        toggle,    // one of the two
+        toggle,    // disable if enabled, else enable
         stop,      // no sample begins any more
-        bursts,    // later samples have `bursts`
-        profiles,  // they count for `profiles`, which are some of those that the run began with
-        budget,    // they may cost so many percent
-        load,      // so many replicas may live on average
-        dump,      // a profile is made: `dump`
+        bursts,    // later samples have the counting windows `bursts`
+        profiles,  // later samples count for `profiles`, which the run must have begun with
+        budget,    // later samples may cost `number` percent
+        load,      // `number` replicas may live on average
+        dump,      // a profile is made as `dump` says
     };
     Kind kind = Kind::enable;
     WindowOptions bursts;
@@ -34,11 +34,12 @@ struct SamplingCommand {
 class SamplingControl {
   public:
     virtual ~SamplingControl() = default;
-    // Readable when there may be commands. There may be others that it does not tell of.
+    // Readable when there may be commands. take() may also return commands that it did not
+    // announce.
     virtual int fd() const = 0;
-    // The commands that have come: not more than a few at a time. Never waits.
+    // Returns the commands that have come, at most a few at a time. Never waits.
     virtual std::vector<SamplingCommand> take() = 0;
-    // When sampling has ended, once: a last profile that is to be made.
+    // Called once when sampling has ended. Returns a last profile that is to be made.
     virtual std::optional<DumpRequest> last_dump() { return std::nullopt; }
 };
 

@@ -1,6 +1,6 @@
-// Whether the next sample is a shadow sample, of a forked replica, or a live one, in which the
-// target itself stands still: where forks are refused, or might harm it, only live samples are
-// left.
+// Decides whether the next sample is a shadow sample, of a forked replica, or a live one, in which
+// the target itself stands still. Where forks are refused or might harm the target, only live
+// samples are left.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,11 @@
 
 namespace shadowprof {
 
-// What forks of a process came to.
+// How forks of a process went.
 struct ForkHistory {
     std::uint64_t exec_count = 0;
-    std::optional<std::string> never;  // why not, as long as it executes this program
+    std::optional<std::string> never;  // why not to fork, until the process executes another
+                                       // program
     std::string last_reason;
     unsigned live_left = 0;
 };
@@ -27,20 +28,21 @@ class ShadowPolicy {
   public:
     explicit ShadowPolicy(SamplingMode mode) : mode_(mode) {}
 
-    // Before a stop, for a sample beside which `replicas` more live. False: take a live one. Error
-    // `unsupported`: take none, as live samples are not wanted and a fork might harm the target.
+    // To be called before a stop, for a sample that starts while `replicas` replicas live. Returns
+    // false if a live sample is to be taken. Error `unsupported`: take no sample, as a fork might
+    // harm the target and the mode excludes live samples.
     Result<bool> wants_shadow(const Target& target, ForkHistory& history, std::size_t replicas);
-    // A fork was refused. False: that is the sample's end; else take a live sample in its place.
+    // To be called when a fork was refused. Returns whether to take a live sample instead.
     bool may_be_live_instead(const Error& refusal, ForkHistory& history);
     void count_shadow() { ++shadows_; }
     void count_live_sample() { ++live_; }
     bool has_live_samples() const { return live_ != 0 || mode_ == SamplingMode::live; }
 
-    // Sets the mode and says why there were live samples.
+    // Sets the sampling mode of `profile` and notes why there were live samples.
     void fill(Profile& profile) const;
 
   private:
-    // So many live samples are taken after a fork was refused for a reason that may pass.
+    // Number of live samples after a fork was refused for a reason that may pass.
     static constexpr unsigned patience = 16;
 
     const SamplingMode mode_;

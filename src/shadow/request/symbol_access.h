@@ -1,4 +1,4 @@
-// Symbols for stages that cannot read them.
+// Symbols for code that cannot read them itself.
 #pragma once
 
 namespace shadowprof {
@@ -6,7 +6,7 @@ namespace shadowprof {
 class FunctionFinder;
 class ProbePlaces;
 
-// What these point to must outlive the profiling. Null: nobody.
+// The objects must outlive the profiling. Either may be null.
 struct SymbolAccess {
     ProbePlaces* places = nullptr;        // decides the place tests of probes
     FunctionFinder* functions = nullptr;  // finds the function of code, for stacks

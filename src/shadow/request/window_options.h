@@ -1,4 +1,4 @@
-// Counting windows inside samples: what lies between them is executed and not counted.
+// Counting windows inside samples. Code between them is executed and not counted.
 #pragma once
 
 #include <array>
@@ -11,11 +11,11 @@
 namespace shadowprof {
 
 struct WindowOptions {
-    BurstPlan plan;                      // of edges, paths and calls, where they are collected
-    std::uint64_t value_length = 0;      // in events, about; 0: values are not collected
-    std::uint64_t reference_length = 0;  // the same of hazards, address patterns, streams
-    std::uint64_t value_every = 0;       // events between bursts of values; 0: plan.every
-    std::uint64_t reference_every = 0;   // the same
+    BurstPlan plan;                      // for edges, paths and calls, where they are collected
+    std::uint64_t value_length = 0;      // in events, approximately; 0: values are not collected
+    std::uint64_t reference_length = 0;  // the same for hazards, address patterns and streams
+    std::uint64_t value_every = 0;       // events between value windows; 0: plan.every
+    std::uint64_t reference_every = 0;   // events between reference windows; 0: plan.every
 
     std::uint64_t between_values() const { return value_every == 0 ? plan.every : value_every; }
     std::uint64_t between_references() const {
@@ -25,23 +25,24 @@ struct WindowOptions {
     friend bool operator==(const WindowOptions&, const WindowOptions&) = default;
 };
 
-// A kind of profile that counts in such windows, by its number. Hazards and streams are of the same
-// references, and so of the same windows.
+// A kind of profile that counts in such windows, and its index in bursted_rows. Hazards and streams
+// share their windows, as both come from the same references.
 enum class BurstedKind : std::uint8_t { edge, path, call, value, hazard, stream };
 inline constexpr std::size_t bursted_kinds = 6;
 
 struct BurstedRow {
     std::string_view name;
     ProfileKinds kind;
-    ProfileKinds same_windows;  // if one of these is collected, there are windows of the kind
+    ProfileKinds same_windows;  // the kind has windows if one of these is collected
     std::uint64_t usual_length;
-    // In `windows`: its length, and the events between its own windows.
+    // Return the fields of `windows` for the kind: its length, and the events between its own
+    // windows.
     std::uint64_t& (*length)(WindowOptions& windows);
     std::uint64_t& (*own_every)(WindowOptions& windows);
     TracedBursts (*counted)(const BurstCounts& counts);
 };
 
-// The kinds whose references are traced.
+// The kinds that need traced references.
 inline constexpr ProfileKinds reference_kinds = ProfileKinds::of<HazardList, StreamList>();
 
 namespace bursted {
@@ -84,7 +85,8 @@ constexpr BurstedRow value_row(std::uint64_t usual_length) {
 
 }  // namespace bursted
 
-// By BurstedKind. Streams come later than hazards: where there are both, theirs is the length.
+// Indexed by BurstedKind. Streams come after hazards, so that their length is used if both are
+// collected.
 inline constexpr std::array<BurstedRow, bursted_kinds> bursted_rows = {
     bursted::planned_row<EdgeList, BurstKind::edge>(1),
     bursted::planned_row<PathList, BurstKind::path>(1),
@@ -103,7 +105,7 @@ static_assert(row_of(BurstedKind::value).name == ValueList::option.word);
 static_assert(row_of(BurstedKind::hazard).name == HazardList::option.word);
 static_assert(row_of(BurstedKind::stream).name == StreamList::option.word);
 
-// Those of `windows` that are of `kinds`: others are never on.
+// Returns `windows` without those that none of `kinds` uses: their lengths are 0.
 inline WindowOptions only(WindowOptions windows, const ProfileKinds& kinds) {
     for (const BurstedRow& row : bursted_rows)
         if (!kinds.has_any_of(row.same_windows)) row.length(windows) = 0;

@@ -8,17 +8,17 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::nanoseconds;
 
-// A window is to have about this share of what was emulated.
+// Wanted length of a window, as a share of the emulated instructions.
 constexpr double wanted_share = 0.6;
-// Few programs execute more instructions in a second. Of one that does, the stops count as its
-// time.
+// Few programs execute more instructions per second. For one that does, part of the stops counts as
+// its own time.
 constexpr double fastest = 1e10;
 constexpr nanoseconds shortest_length = microseconds(15), longest_length = microseconds(300);
-// How fast the length follows.
+// Most change of the length from one sample to the next.
 constexpr double most_growth = 1.5, most_shrinking = 0.6;
 constexpr std::uint64_t first_samples = 8;
 constexpr std::uint64_t samples_per_window = 8;
-// So many windows in a row may not be met.
+// After this many windows in a row that were not met, fewer samples have one.
 constexpr unsigned most_not_met = 4;
 
 }  // namespace
@@ -41,7 +41,7 @@ void LiveWindows::observe(const SampleReport& report) {
     stop_seconds_ = std::clamp(report.of_window->passed_seconds - least, 0.0, stop_seconds_);
 }
 
-// By which the next window is to be longer.
+// Returns the ratio of the next window's length to this one's.
 double LiveWindows::factor(const SampleReport& report) {
     switch (report.window) {
         case WindowEnd::before:

@@ -18,7 +18,7 @@ SampleReport report_of(WindowEnd end, std::uint64_t in_window = 0, double passed
     return report;
 }
 
-// How many of so many samples want a window.
+// Returns how many of `samples` samples want a window.
 int wanted(LiveWindows& windows, int samples, bool wants_speed) {
     int wanted = 0;
     for (int i = 0; i < samples; ++i) wanted += windows.wants_one(wants_speed);
@@ -42,7 +42,7 @@ TEST_CASE("few live samples have windows where none is met") {
     CHECK(wanted(windows, 84, true) == 10);
     windows.observe(report_of(WindowEnd::met, 1000, 1e-4));
     CHECK(wanted(windows, 80, true) == 80);
-    // Nothing came of them.
+    // None of these windows was met.
     for (int i = 0; i < 4; ++i) windows.observe(report_of(WindowEnd::none));
     CHECK(wanted(windows, 80, true) == 10);
 }

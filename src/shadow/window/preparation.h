@@ -1,4 +1,4 @@
-// Translating ahead of need between the live samples of a process that runs.
+// Translates code ahead of need, between the live samples of a process that runs.
 #pragma once
 
 #include <sys/types.h>
@@ -23,18 +23,18 @@ struct PreparationTotals {
 
 class Preparation {
   public:
-    // In slices, so that a sample that is due need not wait for longer.
+    // Work is cut into slices, so that a sample that is due waits no longer than this.
     static constexpr std::chrono::microseconds slice{1000};
 
-    // `thread`: one of the process, through which its memory can be read. From the program counters
-    // `roots` on, for as long as `time` in all.
+    // `thread` is one of the process, through which its memory can be read. Translates from the
+    // program counters `roots` on, for `time` in all.
     Preparation(pid_t thread, std::vector<GuestAddress> roots, BurstLevels windows,
                 std::chrono::nanoseconds time)
         : thread_(thread), roots_(std::move(roots)), windows_(windows), left_(time) {}
 
-    // Has the worker work for one slice. False if there is no more to do, or the process is gone.
-    // `forget_code` is set where the worker must not use what it knows: the process mapped other
-    // code meanwhile.
+    // Has the worker translate for one slice. Returns false if there is no more to do, or if the
+    // process is gone. `forget_code` says whether the worker must forget the code that it knows. It
+    // is set on return if the process mapped other code meanwhile.
     Result<bool> work(WorkerProcess& worker, bool& forget_code, PreparationTotals& totals);
 
   private:
@@ -44,7 +44,8 @@ class Preparation {
     std::chrono::nanoseconds left_;
 };
 
-// Whether two texts of /proc/PID/maps differ in what can be executed, or make no sense.
+// Whether two texts of /proc/PID/maps differ in their executable mappings. True if one of them
+// cannot be parsed.
 bool has_other_code(const std::string& before, const std::string& after);
 
 }  // namespace shadowprof

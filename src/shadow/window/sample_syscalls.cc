@@ -36,7 +36,7 @@ class RemoteSyscalls final : public SyscallHandler {
 std::unique_ptr<SyscallHandler> EmulatedSyscalls::begin(std::span<const std::byte> facts,
                                                         OutsideChannel& outside) {
     SampleRules rules;
-    // What follows a call is another process's to do.
+    // Without facts, what follows a call is left to another process.
     if (facts.empty()) return std::make_unique<EndAtCalls>(SampleEnd::stopped);
     if (facts.size() != sizeof rules) return nullptr;
     std::memcpy(&rules, facts.data(), sizeof rules);

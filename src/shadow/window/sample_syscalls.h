@@ -1,4 +1,4 @@
-// The system calls of samples, inside a worker process.
+// Emulates the system calls of samples, inside a worker process.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace shadowprof {
 
-// The facts that the supervisor sends with a sample are SampleRules; everything else is asked for
-// when it is needed. A sample without them ends at its first call.
+// The tracer sends SampleRules as the facts of a sample. Everything else is asked for when it is
+// needed. A sample without facts ends at its first call.
 class EmulatedSyscalls final : public SampleSyscalls {
   public:
     std::unique_ptr<SyscallHandler> begin(std::span<const std::byte> facts,
@@ -21,7 +21,7 @@ class EmulatedSyscalls final : public SampleSyscalls {
     std::vector<std::byte> report(const SyscallHandler& handler) override;
 };
 
-// What a worker reports of a sample's system calls. Hostile where it is read.
+// What a worker reports of a sample's system calls. The reader must not trust it.
 struct SyscallReport {
     SyscallCounts counts;
     std::string end_reason;  // "NAME: reason" if a call ended the sample
@@ -29,7 +29,8 @@ struct SyscallReport {
     static std::optional<SyscallReport> parse(std::span<const std::byte> bytes);
 };
 
-// Adds counts to a profile's, by name and by class; numbers that are no system call as "unknown".
+// Adds `counts` to `stats`, by name and by class. Numbers of no known system call count as
+// "unknown".
 void add_counts(const SyscallCounts& counts, SyscallStats& stats);
 
 }  // namespace shadowprof

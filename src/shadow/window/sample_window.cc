@@ -15,15 +15,15 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
-// What is taken off a window is not known well enough for more than this part of it.
+// If faults and stops took more than this share of a window, the rest is not known well enough.
 constexpr double most_taken_share = 0.5;
-// Windows have so many times the time that faults take in them.
+// Windows are at least this many times as long as the faults in them take.
 constexpr double storm_margin = 3;
 constexpr double longest_storm_seconds = 10e-3;
 constexpr double storm_smoothing = 0.25;
-// A replica that lives for longer costs more than its window is worth.
+// A replica that lives longer costs more than its window is worth.
 constexpr milliseconds longest_wait{30};
-// The end of a window is sought among so many instructions even if it is soon after the snapshot.
+// The end of a window is sought among at least this many instructions.
 constexpr std::uint64_t fewest_instructions = 100'000;
 
 }  // namespace
@@ -97,7 +97,7 @@ nanoseconds WindowWatch::since_begin(const Usage& now) const {
     return nanoseconds(now.cpu_ns - begin_.cpu_ns);
 }
 
-// What was seen from outside is made certain: the thread may have waited for a processor.
+// Measures in a stop what was estimated from outside: the thread may have waited for a processor.
 WindowWatch::Looked WindowWatch::mark_end(Target& target, Clock::time_point now) {
     Looked looked;
     end_ = mark(target, looked.pause);
@@ -112,7 +112,7 @@ WindowWatch::Looked WindowWatch::mark_end(Target& target, Clock::time_point now)
     return looked;
 }
 
-// Nothing: the thread sleeps, or has ended.
+// Returns nothing if the thread sleeps or has ended.
 std::optional<WindowWatch::Mark> WindowWatch::mark(Target& target,
                                                    std::optional<nanoseconds>& pause) {
     Mark made{.copy = StateCopy(tid_, earlier_, *room_), .usage = {}};

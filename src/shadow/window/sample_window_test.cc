@@ -34,7 +34,7 @@ class Scene {
     }
     ~Scene() { REQUIRE(target_->detach()); }
 
-    // Looks to the end of a window, or of the wait for one.
+    // Looks until a window ends, or the wait for one.
     std::optional<SampleWindow> watch(const WindowLimits& allowed, double price = fault_seconds) {
         std::optional<WindowWatch> watch;
         {
@@ -98,7 +98,7 @@ TEST_CASE("a window has a state of the program's, and the time until then") {
 TEST_CASE("faults that took most of a window leave nothing known of its time") {
     static constexpr std::size_t bytes = std::size_t{1} << 30;
     Scene scene([] {
-        // As a program does behind a fork: it writes to ever new pages.
+        // Writes to ever new pages, as a program does after a fork.
         for (;;) {
             auto* memory = static_cast<volatile char*>(
                 mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
@@ -108,7 +108,8 @@ TEST_CASE("faults that took most of a window leave nothing known of its time") {
         return 0;
     });
     std::optional<SampleWindow> window;
-    // The program has had such faults all its life, so most are its own; not with this price.
+    // The program has always had such faults, so most count as its own. At this price the others
+    // take more than the window.
     const auto has_faults = [&] {
         window = scene.watch(limits, 1.0);
         return window && window->time.faults > 0;

@@ -17,7 +17,7 @@ void StackCopies::copy(pid_t pid, std::size_t thread, GuestAddress stack_pointer
     if (copy.bytes.size() < most) copy.bytes.resize(most);
     copy.taken = true;
     copy.start = stack_pointer.page();
-    // By page, as what is not readable ends it.
+    // One element for each page, as the copy ends at the first one that cannot be read.
     std::array<iovec, first_bytes / page_bytes> pages;
     for (std::size_t i = 0; i < most / page_bytes; ++i)
         pages[i] = {reinterpret_cast<void*>(copy.start.value + i * page_bytes), page_bytes};

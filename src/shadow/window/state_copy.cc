@@ -10,14 +10,14 @@
 namespace shadowprof {
 namespace {
 
-// Each takes half a microsecond of the stop.
+// Most pages of a state. Each takes half a microsecond of the stop.
 constexpr std::size_t most_pages = 48;
-// Where a register points to: words there may be pointers, too.
+// Bytes that are copied behind a register's pointer. Words there may be pointers, too.
 constexpr std::size_t pointed_bytes = 64;
-// Callers' frames tell turns of a recursion apart.
+// Bytes that are copied of the stack. Callers' frames tell turns of a recursion apart.
 constexpr std::size_t stack_bytes = 1024;
-// What has changed has so many bytes of an awaited state. The rest is for the stack and what
-// registers point to.
+// Limits for changed memory in an awaited state. The rest is for the stack and for what registers
+// point to.
 constexpr std::size_t most_changed_bytes =
     AwaitedState::most_bytes - stack_bytes - 16 * pointed_bytes;
 constexpr std::size_t most_changed_pieces = AwaitedState::most_pieces - 17;
@@ -33,7 +33,7 @@ std::uint64_t word_at(std::span<const std::byte> bytes, std::size_t offset) {
     return word;
 }
 
-// Those that differ between two states change with time.
+// Chooses registers that differ from `before`, as these change with time.
 void choose_telling_registers(AwaitedState& state, const CpuState& before) {
     state.telling.fill(static_cast<std::uint8_t>(Gpr::rsp));
     std::size_t chosen = 0;
@@ -74,7 +74,7 @@ void StateCopy::finish() {
     compared_ = pages_.size();
 }
 
-// The page that a pointer leads to, if it is one.
+// Adds the page that `pointer` leads to, if it may be one.
 void StateCopy::want(std::uint64_t pointer) {
     const auto page = GuestAddress{pointer}.page();
     if (!may_be_pointer(pointer) || pages_.size() == StateRoom::most_pages ||
@@ -84,7 +84,7 @@ void StateCopy::want(std::uint64_t pointer) {
     pages_.push_back(page);
 }
 
-// Stacks of an interpreter, for instance, and where it is in its input.
+// Such pointers lead to an interpreter's stack, for instance, or to its place in its input.
 void StateCopy::want_changed_pointers() {
     for (std::size_t page = 0; page < compared_; ++page)
         for (std::size_t offset = 0; offset < page_bytes; offset += 8)
@@ -98,7 +98,7 @@ void StateCopy::want_pointers_at(GuestAddress address) {
     for (const auto word : words) want(word);
 }
 
-// The pages from `first` on, each to its place.
+// Reads the pages from `first` on, each to its place in `room_`.
 std::vector<bool> StateCopy::read_now(std::size_t first) {
     return read_pages(pid_, std::span(pages_).subspan(first),
                       std::span(room_->now).subspan(first * page_bytes));
@@ -109,7 +109,7 @@ std::vector<bool> StateCopy::read_earlier(std::size_t first) {
                                std::span(room_->earlier).subspan(first * page_bytes));
 }
 
-// Pages from `first` on that cannot be read are left out.
+// Drops the pages from `first` on that cannot be read.
 void StateCopy::keep_readable(const std::vector<bool>& is_readable, std::size_t first) {
     auto kept = first;
     for (std::size_t i = 0; i < is_readable.size(); ++i) {
@@ -133,7 +133,7 @@ bool StateCopy::differs(std::size_t page, std::size_t offset) const {
     return word_at(room_->now, at) != word_at(room_->earlier, at);
 }
 
-// What is known of memory from there on, to the end of the page.
+// Returns what was copied from `address` on, to the end of its page and `most` bytes at most.
 std::span<const std::byte> StateCopy::copied_at(GuestAddress address, std::size_t most) const {
     const auto page = std::ranges::find(pages_, address.page());
     if (page == pages_.end()) return {};
@@ -160,7 +160,7 @@ AwaitedState StateCopy::state(const CpuState& before) const {
     return state;
 }
 
-// Words that differ, where they are next to each other in one piece.
+// Adds the words that differ. Adjacent ones make one piece.
 void StateCopy::add_changed(std::size_t page, AwaitedState& state) const {
     for (std::size_t begin = 0; begin < page_bytes; begin += 8) {
         if (!differs(page, begin)) continue;

@@ -1,5 +1,4 @@
-// What is copied of a stopped program so that its state can be recognised when an emulation comes
-// by it.
+// Copies the state of a stopped program, to recognise it when an emulation reaches it.
 #pragma once
 
 #include <sys/types.h>
@@ -21,37 +20,38 @@ struct EarlierPages {
     // See read_pages().
     std::function<std::vector<bool>(std::span<const GuestAddress> pages, std::span<std::byte> to)>
         read;
-    // Whether a page is there; without it, any may be. Pages that are not there are not compared.
+    // Whether a page is there; if empty, any may be. Pages that are not there are not compared.
     std::function<bool(GuestAddress page)> has = {};
 };
-// Those of a process that stands still since then.
+// The pages of a process that has stood still since then.
 EarlierPages pages_of(pid_t pid);
 
-// Where copies are made. It is touched when it is made, as that takes longer than a short window.
+// Buffers for the copies. They are touched when they are made, as that takes longer than a short
+// window.
 struct StateRoom {
-    // There is room for more pages than a state has pointers: some words that may be pointers are
-    // none.
+    // More than the pages of a state, as some words only look like pointers.
     static constexpr std::size_t most_pages = 96;
 
     std::vector<std::byte> now = std::vector<std::byte>(most_pages * page_bytes);
     std::vector<std::byte> earlier = now;
 };
 
-// Interpreters are in the same place with the same registers and the same stack again and again,
-// and only the memory behind them tells when. So the pages are copied that the registers point to,
-// and those that words there point to. What differs from the same pages at an earlier moment
-// changes with time: that has to agree.
+// An interpreter comes to the same place with the same registers and the same stack again and
+// again, and only the memory behind them tells these moments apart. So this copies the pages that
+// the registers point to, and those that words there point to. Bytes that differ from an earlier
+// moment change with time, so these must agree.
 class StateCopy {
   public:
-    // `room` must outlive it, and is used by no other.
+    // `room` must outlive the copy, and nobody else may use it.
     StateCopy(pid_t pid, EarlierPages earlier, StateRoom& room);
-    // In a stop of the program. False: its stack cannot be read. `foreign`: what the kernel writes
-    // to, which says nothing of the program.
+    // To be called in a stop of the program. Returns false if its stack cannot be read. `foreign`
+    // is memory that the kernel writes to, which says nothing about the program.
     bool take(const CpuState& cpu, MemoryRange foreign = {});
-    // After the stop, as long as earlier pages can be read: reads what take() has left for later.
+    // To be called after the stop, while earlier pages can be read. Reads what take() left for
+    // later.
     void finish();
 
-    // After finish(). `before`: the registers at an earlier moment.
+    // To be called after finish(). `before` are the registers at an earlier moment.
     AwaitedState state(const CpuState& before) const;
 
   private:
@@ -70,8 +70,9 @@ class StateCopy {
     CpuState cpu_;
     MemoryRange foreign_;
     std::vector<GuestAddress> pages_;  // that were copied
-    std::size_t compared_ = 0;         // of them, those whose earlier bytes are read, too
-    StateRoom* room_;                  // what they have, and had
+    std::size_t compared_ = 0;         // how many of them have been compared with their earlier
+                                       // bytes
+    StateRoom* room_;                  // bytes of the pages, now and earlier
 };
 
 }  // namespace shadowprof

@@ -35,7 +35,7 @@ class Scene {
         copy.finish();
         return copy;
     }
-    // What the state wants to find, word by word.
+    // The words that the state expects in memory, by address.
     static std::map<std::uint64_t, std::uint64_t> words(const AwaitedState& state) {
         std::map<std::uint64_t, std::uint64_t> words;
         state.all_memory([&](GuestAddress at, std::span<const std::byte> content) {
