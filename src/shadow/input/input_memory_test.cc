@@ -15,7 +15,7 @@
 namespace shadowprof::input_memory_test {
 namespace {
 
-// This process's own memory, with calls that it really makes.
+// Memory of this process, which really makes the calls.
 class OwnMemory : public MemoryReader {
   public:
     bool read(GuestAddress from, std::span<std::byte> to) override {
@@ -51,7 +51,7 @@ Made make(long number, Arguments... arguments) {
     auto recorded = argument_memory(call, memory);
     REQUIRE(recorded);
     made.arguments = *recorded;
-    // As words: where an argument lies on the stack, all of it is read.
+    // Passed as words: an argument on the stack is read as a whole word.
     made.value = ::syscall(number, word(arguments)...);
     if (made.value < 0) made.value = -errno;
     auto written = written_memory(call, made.value, made.arguments, memory, 1 << 20);
@@ -61,7 +61,7 @@ Made make(long number, Arguments... arguments) {
     return made;
 }
 
-// What was taken down of an object, over what is in it.
+// An object as it was recorded, with zeros where nothing was.
 template <typename T>
 T as_written(const Made& made, const T& object) {
     T result{};

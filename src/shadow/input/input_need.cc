@@ -7,7 +7,7 @@ namespace {
 
 constexpr double needs_smoothing = 1.0 / 8;
 constexpr unsigned fewest_needs = 2;
-// Between the two it stays as it is.
+// Between the two, the answer does not change.
 constexpr double needed_by_many = 0.5, needed_by_few = 0.25;
 
 }  // namespace

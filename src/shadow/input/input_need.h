@@ -1,5 +1,5 @@
-// Whether samples of a process are worth so little without what it reads that this is recorded for
-// them. They end where a pipe or a socket would have to be read, as those of servers do soon.
+// Decides whether the input of a process is recorded because its samples are worth little without
+// it. Such samples end where a pipe or a socket would have to be read, as those of servers do soon.
 #pragma once
 
 #include "emu/guest/sample_end.h"
@@ -8,18 +8,18 @@ namespace shadowprof {
 
 class InputNeed {
   public:
-    // Whether the end of a sample for which nothing was recorded tells anything.
+    // Whether the end of a sample without recorded input says if it needed some.
     static bool tells(SampleEnd end) {
         return end == SampleEnd::input || end == SampleEnd::size || end == SampleEnd::met;
     }
-    // A sample for which nothing was recorded needs input if it ended by that; another one does if
-    // something was recorded. True if the answer has changed.
+    // Adds a sample. One without recorded input needs input if it ended for lack of it. One with a
+    // recording needs input if something was recorded. Returns whether is_there() has changed.
     bool observe(bool is_needed);
     bool is_there() const { return is_there_; }
 
   private:
     unsigned samples_ = 0;
-    double needed_ = 0;  // the share of the last ones
+    double needed_ = 0;  // smoothed share of samples that needed input
     bool is_there_ = false;
 };
 

@@ -16,19 +16,19 @@
 namespace shadowprof {
 namespace {
 
-// By a thread's id, as the process's own directory shows nothing once its leader has ended.
+// Uses a thread's id, as the process's own directory shows nothing once its leader has ended.
 std::string descriptor_path(pid_t tid, std::int32_t fd) {
     return fmt::format("/proc/{}/fd/{}", tid, fd);
 }
 
-// Whether the sample asks for what the program read from this descriptor: the same question that
-// the sample answers for its own.
+// Whether a sample asks for recorded input at this descriptor. The sample decides the same way for
+// its own.
 bool is_input_descriptor(pid_t tid, std::int32_t fd) {
     const auto status = status_at(AT_FDCWD, descriptor_path(tid, fd).c_str());
     return status && is_input(kind_of(*status));
 }
 
-// Nothing for a file: what a sample would read from that could not be recorded.
+// Nothing for a file: what a sample would read from it could not be recorded.
 std::optional<NewDescriptor> describe_new(pid_t tid, std::int32_t fd) {
     NewDescriptor descriptor{.fd = fd, .facts = {}};
     const auto status = status_at(AT_FDCWD, descriptor_path(tid, fd).c_str());
@@ -40,7 +40,7 @@ std::optional<NewDescriptor> describe_new(pid_t tid, std::int32_t fd) {
     return descriptor;
 }
 
-// Whether a handler of the program's own will run.
+// Whether the program handles the signal itself.
 bool is_caught(pid_t tid, int signal) {
     const auto status = read_proc_file(fmt::format("/proc/{}/status", tid));
     if (!status) return true;
@@ -55,7 +55,7 @@ InputCall call_of(const SyscallStop& stop) {
             .stack = stop.stack.value};
 }
 
-// The kernel puts this in the place of a call that it restarts with what is left of a time-out.
+// The kernel enters restart_syscall when it restarts a call with the rest of its time-out.
 bool begins_anew(const InputCall& interrupted, InputCall entered) {
     if (entered.number == __NR_restart_syscall) entered.number = interrupted.number;
     return is_same_call(interrupted, entered);
@@ -68,7 +68,7 @@ InputRecorder::Lease::~Lease() {
 }
 
 InputRecorder::Lease InputRecorder::record(std::span<const pid_t> tids, std::uint64_t most_stops) {
-    // Nothing is known of a thread that was not watched, and it is in no call.
+    // Nothing is known of threads that were not watched, and they are in no call.
     for (const pid_t tid : tids)
         if (!watches(tid)) threads_[tid] = {};
     live_.push_back({std::make_shared<InputRecording>(tids), most_stops});
@@ -107,14 +107,13 @@ void InputRecorder::on_syscall_stop(const StoppedThread& thread) {
         std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count());
 }
 
-// What was recorded until then can still be taken.
+// Input that was recorded before the cut can still be taken.
 void InputRecorder::count_stop(pid_t tid) {
     for (auto& each : live_)
         if (each.recording->wants(tid) && --each.stops_left == 0) each.recording->cut_all();
 }
 
-// A handler's input is none of the thread's own: the sample runs no handler. It must not be
-// mistaken for it.
+// A handler's input must not be mistaken for the thread's own, since the sample runs no handler.
 void InputRecorder::on_entry(pid_t tid, ThreadState& thread, const SyscallStop& stop) {
     const InputCall call = call_of(stop);
     if (call.number == __NR_rt_sigreturn) {
@@ -126,7 +125,7 @@ void InputRecorder::on_entry(pid_t tid, ThreadState& thread, const SyscallStop& 
         return;
     }
     if (thread.open && thread.open->restarts) {
-        // Else it did not begin anew, for whatever reason.
+        // Otherwise it did not begin again, for whatever reason.
         if (!begins_anew(thread.open->call, call)) return cut(tid);
         thread.open->restarts = false;
         return;
@@ -150,12 +149,13 @@ void InputRecorder::on_exit(pid_t tid, ThreadState& thread, const SyscallStop& s
     if (thread.open->restarts) return on_return_from_handler(tid, thread, stop);
     thread.open->restarts = stop.restarts();
     if (thread.open->restarts) return;
-    // A sample cannot be interrupted as the program was, which may have been by our own stop.
+    // A sample cannot be interrupted like the program, perhaps by our own stop.
     if (stop.result == -EINTR || !finish_call(tid, *thread.open, stop.result)) cut(tid);
     thread.open.reset();
 }
 
-// It goes on at the interrupted call, which begins anew, or behind it: then the call has failed.
+// The thread goes on either at the interrupted call, which begins again, or after it, if the call
+// has failed.
 void InputRecorder::on_return_from_handler(pid_t tid, ThreadState& thread,
                                            const SyscallStop& stop) {
     if (stop.instruction_end.value != thread.open->call.instruction_end) return;
@@ -200,7 +200,7 @@ void InputRecorder::add(pid_t tid, const std::shared_ptr<const RecordedInput>& i
     for (const auto& each : live_) each.recording->add(tid, input);
 }
 
-// Those that are begun later may still know.
+// Recordings that begin later may still know this thread's calls.
 void InputRecorder::cut(pid_t tid) {
     for (const auto& each : live_) each.recording->cut(tid);
 }

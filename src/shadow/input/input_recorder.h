@@ -1,4 +1,4 @@
-// Records what threads of the target get from their input calls while samples of them live.
+// Records the results of the target's input calls while samples of its threads live.
 #pragma once
 
 #include <sys/types.h>
@@ -17,12 +17,12 @@
 
 namespace shadowprof {
 
-// For the thread that traces the target, which gives it to Target::watch_syscalls(). While a
-// recording lives, its threads stop at each system call, which costs them; while none does,
-// nothing.
+// Used in the thread that traces the target, which gives it to Target::watch_syscalls(). While a
+// recording lives, its threads stop at each system call, which costs them time. Without a recording
+// they do not.
 class InputRecorder final : public SyscallWatcher {
   public:
-    // A recording that ends with this.
+    // Owns a recording, which ends with it.
     class Lease {
       public:
         Lease(Lease&&) = default;
@@ -39,8 +39,9 @@ class InputRecorder final : public SyscallWatcher {
         std::shared_ptr<InputRecording> recording_;
     };
 
-    // From now on, until they have stopped `most_stops` times for it. The threads must stand still,
-    // in no system call but one that restarts when they go on. The recorder must outlive the lease.
+    // Records from now on, until these threads have stopped `most_stops` times. They must stand
+    // still, and in no system call but one that restarts when they go on. The recorder must outlive
+    // the lease.
     Lease record(std::span<const pid_t> tids, std::uint64_t most_stops);
 
     bool watches(pid_t tid) const override;
@@ -50,9 +51,9 @@ class InputRecorder final : public SyscallWatcher {
 
     struct Totals {
         std::uint64_t stops = 0;        // at entries and exits of system calls
-        std::uint64_t handling_ns = 0;  // that threads stood still for what is done here
+        std::uint64_t handling_ns = 0;  // that threads stood still for the work done here
         std::uint64_t calls = 0;        // recorded
-        std::uint64_t bytes = 0;        // of them
+        std::uint64_t bytes = 0;        // of recorded calls
     };
     const Totals& totals() const { return totals_; }
 
@@ -63,16 +64,16 @@ class InputRecorder final : public SyscallWatcher {
         std::shared_ptr<InputRecording> recording;
         std::uint64_t stops_left = 0;
     };
-    // An input call between its entry and its exit.
+    // An input call after its entry and before its exit.
     struct OpenCall {
         InputCall call;
         std::vector<MemoryBytes> arguments;  // argument_memory()
         Clock::time_point entry;
-        bool restarts = false;  // it was interrupted, and has not begun anew yet
+        bool restarts = false;  // it was interrupted and has not begun again yet
     };
     struct ThreadState {
         std::optional<OpenCall> open;
-        int handlers = 0;  // of signals, that have not returned
+        int handlers = 0;  // signal handlers that have not returned
     };
 
     void on_entry(pid_t tid, ThreadState& thread, const SyscallStop& stop);
@@ -86,7 +87,7 @@ class InputRecorder final : public SyscallWatcher {
     void count_stop(pid_t tid);
 
     std::vector<LiveRecording> live_;
-    std::map<pid_t, ThreadState> threads_;  // those that are watched
+    std::map<pid_t, ThreadState> threads_;  // the watched ones
     Totals totals_;
 };
 

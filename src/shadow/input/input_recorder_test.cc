@@ -26,7 +26,7 @@ struct Progress {
 };
 Shared<Progress>* progress;  // for signal handlers
 
-// In the traced process; counts as the first signal.
+// Called in the traced process; counts as the first signal.
 void handle_sigusr1(void (*handler)(int), int flags) {
     struct sigaction action {};
     action.sa_handler = handler;
@@ -35,7 +35,7 @@ void handle_sigusr1(void (*handler)(int), int flags) {
     ++(*progress)->signals;
 }
 
-// The calls that the target made, as a sample would ask for them.
+// Keeps the calls that the target made, as a sample would ask for them.
 class Tee final : public SyscallWatcher {
   public:
     explicit Tee(InputRecorder& recorder) : recorder_(recorder) {}
@@ -52,7 +52,7 @@ class Tee final : public SyscallWatcher {
     void on_signal(pid_t tid, int signal) override { recorder_.on_signal(tid, signal); }
     void on_thread_end(pid_t tid) override { recorder_.on_thread_end(tid); }
 
-    // The last call of a number that it made.
+    // The last call of this number that the target made.
     InputCall last(std::uint32_t number) const {
         for (auto it = calls.rbegin(); it != calls.rend(); ++it)
             if (it->number == number) return *it;
@@ -155,7 +155,7 @@ TEST_CASE("what a program reads from a pipe is recorded, what it reads from file
     asked.arguments[0] = static_cast<std::uint64_t>(pipe.ends[0]);
     asked.arguments[2] = 16;
     auto first = lease.recording()->take(traced.pid(), asked);
-    // Which of the calls in the loop is which only the places say.
+    // Only its place tells which of the loop's calls this is.
     for (std::size_t i = traced.tee.calls.size(); !first && i-- > 0;)
         if (traced.tee.calls[i].arguments[0] == asked.arguments[0])
             first = lease.recording()->take(traced.pid(), asked = traced.tee.calls[i]);
@@ -318,7 +318,7 @@ TEST_CASE("a signal that no handler waits for does not matter") {
 TEST_CASE("an accepted connection is described") {
     sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
     const int listener = ::socket(AF_UNIX, SOCK_STREAM, 0);
-    // With an address that the kernel chooses.
+    // Binds to an address that the kernel chooses.
     REQUIRE(::bind(listener, reinterpret_cast<sockaddr*>(&address), sizeof address.sun_family) ==
             0);
     REQUIRE(::listen(listener, 4) == 0);

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t timed_stops = 101;
 
-// Round trips from one stop to the next of a process that does nothing between them.
+// Median time from one stop to the next of a process that does nothing between them.
 Result<double> time_stops(WaitHub& hub, pid_t child) {
     TRY(ptrace_call(PTRACE_SEIZE, child, 0, target_ptrace_options(Forks::detach), "PTRACE_SEIZE"));
     TRY(ptrace_call(PTRACE_INTERRUPT, child, 0, std::uint64_t{0}, "interrupt"));

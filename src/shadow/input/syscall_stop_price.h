@@ -5,9 +5,9 @@
 
 namespace shadowprof {
 
-// Nanoseconds from a thread's stop until it goes on, on this machine as it is loaded now, beside
-// what is done at the stop; measured on a child of this process. 0 if that was not possible. To be
-// called in the thread that makes all ptrace calls.
+// Returns the nanoseconds from a thread's stop until it goes on, without the work done at the stop,
+// on this machine as it is loaded now. Measures a child of this process. Returns 0 if that fails.
+// To be called in the thread that makes all ptrace calls.
 double measure_syscall_stop_price_ns(WaitHub& hub);
 
 }  // namespace shadowprof

@@ -6,21 +6,21 @@
 namespace shadowprof {
 namespace {
 
-// As long as nothing is known: about what processors do.
+// About what processors do; used while nothing is known.
 constexpr double unknown_speed = 3e9;
-// A window is worth its price where the code has a good part of the time.
+// A window is worth its price only for code that has a good part of the samples.
 constexpr std::uint64_t fewest_samples = 2;
 constexpr double least_share = 0.05;
 constexpr std::uint64_t most_trials = 3;
-// What processors may do: eight instructions in each cycle of 6 GHz.
+// The most that processors may do: eight instructions in each cycle of 6 GHz.
 constexpr double highest_speed = 48e9;
-// There is faster code than the fastest so far, which may have been slow. A limit that is too low
+// Code may be faster than the fastest so far, which may have been slow. A limit that is too low
 // would leave out the fastest code. A Xeon with AMX runs loops of Lua at 25e9.
 constexpr double speed_margin = 2;
 constexpr double least_limit = 30e9;
-// Too short a window says little: its ends are a page fault or an interrupt apart from the truth.
+// A shorter window says little: a page fault or an interrupt may distort its time.
 constexpr std::uint64_t fewest_timed = 100'000;
-// So many misses can have come of a limit that was too low: each doubles it, up to the highest.
+// This many misses may come from a limit that was too low: each doubles it, up to the highest.
 constexpr unsigned first_misses = 3;
 constexpr unsigned most_doublings = 6;
 

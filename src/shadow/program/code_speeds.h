@@ -1,5 +1,6 @@
-// How fast a process executes instructions by itself, by the code that it is in, as the windows of
-// its samples say (sample_window.h). Samples without a window weigh by the speed of their code.
+// How fast a process executes instructions by itself, depending on the code that it is in. The
+// windows of its samples tell (sample_window.h). Samples without a window are weighted by the speed
+// of their code.
 #pragma once
 
 #include <array>
@@ -12,42 +13,40 @@ namespace shadowprof {
 
 class CodeSpeeds {
   public:
-    // A sample has begun at `pc`.
+    // Records that a sample has begun at `pc`.
     void note_start(GuestAddress pc);
-    // There will be a window of one that did, unless something comes in between.
+    // Records that a sample which began at `pc` will have a window, unless that fails.
     void note_trial(GuestAddress pc);
-    // The same of a rough one.
+    // The same for a rough window.
     void note_rough_trial(GuestAddress pc);
-    // A window that begins at `pc`: the program needed so long for so many instructions.
+    // Records a window that begins at `pc`: the program executed `instructions` in `seconds`.
     void add(GuestAddress pc, std::uint64_t instructions, double seconds);
-    // The same of a window that is so short that it says little. It counts for code that no other
-    // window begins near to.
+    // The same for a window that is so short that it says little. It counts for code near which no
+    // other window begins.
     void add_rough(GuestAddress pc, std::uint64_t instructions, double seconds);
 
-    // A window had an end that the emulation did not come by, within
-    // most_instructions_per_second().
+    // Records a window whose end the emulation did not reach within most_instructions_per_second().
     void add_missed();
 
     // The speed of code at `pc`. It is that of the windows that begin near it. Without these it is
     // that of the rough windows there, and without any it is the speed of all code.
     double instructions_per_second(GuestAddress pc) const;
-    // A window has begun near `pc`, and was no rough one.
+    // Whether a window that is not rough has begun near `pc`.
     bool knows(GuestAddress pc) const { return exact_.near(pc) != nullptr; }
-    // No window has begun near `pc`, not even a rough one, and few were tried.
+    // Whether no window has begun near `pc`, not even a rough one, and few were tried.
     bool wants_guess(GuestAddress pc) const;
     // The speed of all code together.
     double instructions_per_second() const;
-    // Several were missed in a row.
+    // Whether several windows in a row were missed.
     bool misses_often() const;
-    // More than the process is likely to execute. The more after each miss, until there is an end
-    // that is met again.
+    // More than the process is likely to execute. Grows with each miss, until an end is met again.
     double most_instructions_per_second() const;
-    // Few samples of a process are to have a window if all were missed lately: a miss costs much.
-    // To be asked once for each sample.
+    // Whether the next sample may have a window; to be called once for each sample. If all windows
+    // were missed lately, few samples have one, as a miss costs much.
     bool may_have_window();
-    // Many samples begin near `pc`, no window has, and few were tried.
+    // Whether many samples begin near `pc`, no window does, and few were tried.
     bool wants_window(GuestAddress pc) const;
-    // There is such code.
+    // Whether there is such code.
     bool wants_window() const;
 
   private:
@@ -60,10 +59,10 @@ class CodeSpeeds {
         }
         double per_second() const { return instructions / seconds; }
     };
-    // Code that is so near is taken to be alike: a cache line, or what is likely to be one
-    // function. The first that has a window counts.
+    // Sizes of regions whose code is taken to be alike: a cache line, and what is likely to be one
+    // function. The smallest region that has a window counts.
     static constexpr std::array<std::uint64_t, 2> region_bytes = {64, 1024};
-    // More code is not told apart.
+    // Further regions are not told apart.
     static constexpr std::size_t most_regions = 4096;
 
     struct Speeds {
@@ -71,7 +70,7 @@ class CodeSpeeds {
         std::array<std::map<std::uint64_t, Speed>, region_bytes.size()> regions;
 
         void add(GuestAddress pc, std::uint64_t instructions, double seconds);
-        // Null: no window has begun near it.
+        // Null: no window has begun near `pc`.
         const Speed* near(GuestAddress pc) const;
     };
     struct Starts {
@@ -81,11 +80,11 @@ class CodeSpeeds {
     bool wants_window(std::uint64_t region, const Starts& starts) const;
 
     Speeds exact_, rough_;
-    std::map<std::uint64_t, Starts> starts_;  // by the smallest regions
+    std::map<std::uint64_t, Starts> starts_;  // by region of the smallest size
     std::uint64_t samples_ = 0;
     double fastest_ = 0;         // instructions a second
-    unsigned misses_ = 0;        // since an end was met
-    std::uint64_t without_ = 0;  // samples that are to have no window, before the next that may
+    unsigned misses_ = 0;        // in a row
+    std::uint64_t without_ = 0;  // how many samples have no window before the next that may
 };
 
 }  // namespace shadowprof

@@ -79,7 +79,7 @@ TEST_CASE("no more is awaited than the fastest code would do, and more after eac
     CodeSpeeds speeds;
     const auto at_first = speeds.most_instructions_per_second();
     CHECK(at_first > speeds.instructions_per_second(slow));
-    CHECK(at_first > 25e9);  // there is such code
+    CHECK(at_first > 25e9);  // some code is that fast
     speeds.add(slow, 1'000'000, 1e-3);
     CHECK(speeds.most_instructions_per_second() == doctest::Approx(at_first));
     speeds.add(fast, 17'000'000, 1e-3);

@@ -5,16 +5,17 @@
 namespace shadowprof {
 namespace {
 
-// Times the price by itself: the least, what is likely where nothing is known, the most.
+// As multiples of the price by itself.
 constexpr double least_factor = 1, likely_factor = 1.5, most_factor = 5;
-// Sums forget this part with each window, and so does the bound that the worst window sets.
+// The share that sums forget with each window. The bound that the cheapest window sets grows as
+// much.
 constexpr double forgotten = 1.0 / 64;
 constexpr double fewest_faults = 300;
-// A window with as many tells how much one costs at most.
+// A window with this many faults tells how much one costs at most.
 constexpr double many_faults = 100;
-// The determinant must have this share of the product of the squares. Where all windows have as
-// many faults for each instruction, or nearly so, nobody can tell what the time was for: perl's,
-// which have 14 to 27 a millisecond, said 26 us where it is 5.
+// The determinant must have this share of the product of the squares. If all windows have nearly
+// the same number of faults per instruction, the two costs cannot be told apart: perl's windows,
+// with 14 to 27 faults a millisecond, said 26 us where it is 5.
 constexpr double least_determinant = 0.3;
 
 }  // namespace

@@ -9,7 +9,7 @@ namespace {
 
 constexpr double alone = 1e-6;
 
-// A window in code that executes so many instructions a nanosecond, and pays so much for a fault.
+// A window of code that executes `instructions_per_ns` and pays `fault_us` for a fault.
 FaultPrice::Window window(double instructions_per_ns, double fault_us, double faults) {
     constexpr std::uint64_t instructions = 300'000;
     return {.passed_seconds = static_cast<double>(instructions) / instructions_per_ns * 1e-9 +
@@ -25,7 +25,7 @@ TEST_CASE("a price that nothing is known of is half as much again as that of a f
     FaultPrice few;
     few.add(window(2, 3, 20));
     CHECK(few.seconds(alone) == doctest::Approx(1.5 * alone));
-    // The slower the code, the fewer its faults: a slope, but not of faults.
+    // Slower code has fewer faults here, so the slope is not a price of faults.
     FaultPrice alike;
     for (int i = 0; i < 20; ++i) alike.add(window(2 + 0.01 * (i % 5), 1.2, 40.0 + i % 5));
     CHECK(alike.seconds(alone) == doctest::Approx(1.5 * alone));

@@ -25,7 +25,7 @@ void describe_host(RunInfo& run) {
     run.cores = static_cast<std::uint32_t>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
 }
 
-// Intel SDM vol. 2, CPUID, leaf 1: what extends family and model counts for some families only.
+// Intel SDM vol. 2, CPUID, leaf 1: extended family and model count for some families only.
 ProcessorModel host_processor() {
     static const auto vendor = [] {
         unsigned most = 0;

@@ -10,7 +10,7 @@ namespace shadowprof {
 
 // Sets cpu, kernel and cores.
 void describe_host(RunInfo& run);
-// As CPUID says; all zero if it does not.
+// From CPUID; all zero if that says nothing.
 ProcessorModel host_processor();
 // The present time, in UTC, as RFC 3339.
 std::string rfc3339_now();

@@ -9,9 +9,9 @@
 namespace shadowprof {
 namespace {
 
-// A linker's command line can have megabytes.
+// A linker's command line can have megabytes, so it is cut.
 constexpr std::size_t longest_command_bytes = 1000;
-// Ended processes are sorted out when there are so many of them.
+// Ended processes are sorted out when there are this many.
 constexpr std::size_t most_ended = 2 * most_processes;
 
 std::vector<std::string> shortened(const std::vector<std::string>& command) {
@@ -82,7 +82,7 @@ std::vector<std::string> ProcessLog::command(std::uint64_t number) const {
     return it == records_.end() ? std::vector<std::string>{} : it->second.info.command;
 }
 
-// Forgets those of the ended that would not be listed if the run ended now.
+// Drops records of ended processes that would not be listed if the run ended now.
 void ProcessLog::shorten() {
     std::vector<ProcessInfo> kept;
     std::vector<std::uint64_t> numbers;

@@ -1,5 +1,5 @@
-// What a run's processes were and how they fared, for the profile. Its memory is bounded, however
-// many processes come and go.
+// Lists a run's processes and their fates for the profile. Its memory is bounded, however many
+// processes come and go.
 #pragma once
 
 #include <chrono>
@@ -20,23 +20,23 @@ class ProcessLog {
 
     explicit ProcessLog(Clock::time_point start) : start_(start) {}
 
-    // Processes are told apart by numbers, which are not used again.
+    // `number` identifies the process and must not be used again.
     void begin(std::uint64_t number, pid_t pid, std::optional<pid_t> parent,
                const std::vector<std::string>& command, Clock::time_point now);
     void set_command(std::uint64_t number, const std::vector<std::string>& command);
-    // It has ended, or was let go: `status` is empty then.
+    // The process has ended, or was let go; then `status` is empty.
     void end(std::uint64_t number, const std::optional<WaitStatus>& status, Clock::time_point now);
 
-    // A sample of it was begun, and is finished or came to nothing, which may be after the end of
-    // the process.
+    // A sample of the process begins, and later is finished or comes to nothing. That may be after
+    // the end of the process.
     void begin_sample(std::uint64_t number);
     void cancel_sample(std::uint64_t number);
-    // Its instructions are weighted like those of all others.
+    // `instructions` must be weighted like those of all other processes.
     void finish_sample(std::uint64_t number, std::uint64_t instructions);
 
     std::vector<std::string> command(std::uint64_t number) const;
 
-    // Needs the end of the run: no process is said to have lived longer.
+    // `end` is the end of the run: no process is said to have lived longer.
     void fill(Profile& profile, Clock::time_point end) const;
 
   private:
@@ -51,8 +51,8 @@ class ProcessLog {
 
     Clock::time_point start_;
     std::map<std::uint64_t, Record> records_;
-    std::size_t ended_ = 0;  // of the records
-    OtherProcesses others_;  // those that have ended and are no records any more
+    std::size_t ended_ = 0;  // how many of the records have ended
+    OtherProcesses others_;  // sum of the ended processes whose records were dropped
 };
 
 }  // namespace shadowprof

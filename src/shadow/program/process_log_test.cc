@@ -61,7 +61,7 @@ TEST_CASE("what processes do after the end of the run is not of the run") {
     log.begin(0, 10, std::nullopt, {"sh"}, start);
     log.begin(1, 11, 10, {"daemon"}, start + 1s);
     log.begin(2, 12, 10, {"late"}, start + 6s);
-    // While the last samples are waited for.
+    // The end comes while the last samples are waited for.
     log.end(1, std::nullopt, start + 7s);
     const auto profile = filled(log, start + 5s);
     REQUIRE(profile.processes.size() == 3);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr unsigned most_idle_stops = 8;
 
-// As many different programs are named in a note.
+// A note names at most this many different programs.
 constexpr std::size_t most_unprivileged = 8;
 
 SampledProcess* any_of(const std::vector<SampledProcess*>& processes, std::mt19937_64& random) {
@@ -143,7 +143,8 @@ std::size_t ProcessTree::candidates() const {
         processes_, [](const auto& entry) { return is_candidate(entry.second); }));
 }
 
-// What has not run since then does not run now either. Dear questions are only asked of the rest.
+// A process that has not run since the last look does not run now either, so that only the others
+// need costly checks.
 bool ProcessTree::ran_since_last_look(SampledProcess& process) {
     const auto before = std::exchange(process.cpu_ns, read_cpu_ns(process.target->pid()));
     return process.cpu_ns != before;

@@ -1,12 +1,12 @@
-// The processes of a run as the sampler sees them: the target and, where its forks are followed,
-// all that come of it.
+// The processes of a run as the sampler sees them: the target and, if its forks are followed, all
+// their descendants.
 //
-// What is fair: at the moment at which a sample is due, each process that is running or waits for a
-// processor has the same chance; those that sleep have none, and cost nothing. So in a stretch of
-// time in which the same number of processes run, each gets samples in proportion to the time that
-// it ran. Where this number changes, pace() makes samples the denser the more run (SamplePace);
-// that works as far as it is the measured cost that keeps samples apart, which it is unless a load
-// was asked for. A process counts once, however many threads it has, since a sample holds them all.
+// When a sample is due, each process that is running or waits for a processor has the same chance.
+// Those that sleep have none, and cost nothing. So while the number of running processes stays the
+// same, each gets samples in proportion to the time that it ran. Where this number changes, pace()
+// makes samples denser the more processes run (SamplePace). That works if the measured cost keeps
+// samples apart, which it does unless a load was asked for. A process counts once, however many
+// threads it has, since a sample holds them all.
 #pragma once
 
 #include <chrono>
@@ -37,16 +37,16 @@
 
 namespace shadowprof {
 
-// The last sample of a process, whose cost is not known in full yet, and its pause. Without a kind
-// it was a look at where the threads are.
+// The last sample of a process, whose cost is not fully known yet, and its pause. If it has no
+// kind, it only looked at where the threads are.
 struct UnsettledSample {
     std::optional<SampleKind> kind = {};
     double pause_seconds = 0;
 };
 
-// One live process, and what the sampler keeps of it from sample to sample.
+// One live process, and what the sampler keeps about it from sample to sample.
 struct SampledProcess {
-    std::uint64_t number = 0;  // in the order of birth; the target that the user named is 0
+    std::uint64_t number = 0;  // in order of birth; 0 is the target that the user named
     Target* target = nullptr;
 
     VdsoWatch vdso;
@@ -63,73 +63,75 @@ struct SampledProcess {
     FaultPrice fault_price;
     InputNeed input_need;
     std::optional<UnsettledSample> unsettled;
-    double unsettled_waiting_seconds = 0;  // for us, until the last sample had finished
+    double unsettled_waiting_seconds = 0;  // time that it waited for us, until the last sample had
+                                           // finished
     MeetingPlace meeting;
-    unsigned idle_in_a_row = 0;  // nothing executed when samples were due
-    unsigned waits_for_us = 0;   // the same, in a row: RunsBeforeStop::all_wait_for_us()
-    // It was idle for so long that it is looked at before it is stopped, and it sleeps. One that
-    // sleeps now and then is stopped: threads that run for shorter than a stop takes would be
-    // sampled too seldom.
+    unsigned idle_in_a_row = 0;  // how often in a row nothing executed when a sample was due
+    unsigned waits_for_us = 0;   // how often in a row RunsBeforeStop::all_wait_for_us() held
+    // Whether the process has been idle for so long that it is looked at before it is stopped, and
+    // sleeps. A process that sleeps now and then is stopped without a look: threads that run for
+    // less time than a stop takes would be sampled too seldom.
     bool sleeps_on() const;
 
-    // InputNeed::observe(). With recorded input a shadow is worth something else, and costs
-    // something else.
+    // Passes `is_needed` to InputNeed::observe(). With recorded input a shadow sample has another
+    // worth and another cost.
     void note_input_need(bool is_needed) {
         if (input_need.observe(is_needed)) kinds.forget(SampleKind::shadow);
     }
 
-    std::uint64_t known_exec_count = 0;  // ProcessTree's own
-    std::uint64_t cpu_ns = 0;            // when it was last looked at
+    std::uint64_t known_exec_count = 0;  // used by ProcessTree
+    std::uint64_t cpu_ns = 0;            // at the last look
 };
 
 class ProcessTree {
   public:
     using Clock = std::chrono::steady_clock;
 
-    // Both must outlive it.
+    // `hub` and `first` must outlive the tree.
     ProcessTree(WaitHub& hub, Target& first, Clock::time_point start);
 
-    // Deals with a status from the hub; those of others are passed over.
+    // Handles a status from the hub; those of other processes are ignored.
     void handle(const WaitEvent& event) { (void)family_.handle(event); }
-    // Takes note of processes that were born, have executed a program, or have ended. To be called
-    // after statuses were handled, and after stops.
+    // Notes processes that were born, have executed a program, or have ended. To be called after
+    // statuses were handled, and after stops.
     void update(Clock::time_point now);
 
-    // See Target::watch_syscalls(); of all of them.
+    // Calls Target::watch_syscalls() for all processes, also for those that are born later.
     void watch_syscalls(SyscallWatcher* watcher);
 
     Target& first() { return *processes_.at(0).target; }
-    // By number: those that live, and the first.
+    // By number: the processes that live, and the first one.
     const std::map<std::uint64_t, SampledProcess>& processes() const { return processes_; }
-    // Null if it has ended, or was let go.
+    // Null if the process has ended, or was let go.
     SampledProcess* find(std::uint64_t number);
-    // One that executes a program that is not for x86-64; null if there is none.
+    // A process that executes a program that is not for x86-64; null if there is none.
     SampledProcess* find_unsupported();
-    // Ends the tracing of one.
+    // Ends the tracing of `process`.
     Result<void> detach(SampledProcess& process, Clock::time_point now);
-    // Ends the tracing of all. The answer is the first target's.
+    // Ends the tracing of all processes. Returns the result for the first one.
     Result<void> detach_all(Target::Sleepers sleepers, Clock::time_point now);
-    // No process is left to sample; the first one may still live.
+    // Whether no process is left to sample; the first one may still live.
     bool has_nothing_to_sample() const;
 
-    // The process to sample now. Null if none runs; where there is only one, that one, running or
-    // not. With a processor, which the caller has taken: one that would run there, if
-    // there is one.
+    // Returns the process to sample now, or null if none runs. A single process is returned whether
+    // it runs or not. If `processor` is given, which the caller has taken, processes that would run
+    // there are preferred.
     SampledProcess* choose(std::mt19937_64& random, Clock::time_point now,
                            std::optional<int> processor = std::nullopt);
-    // Any of those that it would choose among, whether it runs or not; null if there is none.
+    // Returns any process that choose() could return, whether it runs or not; null if there is
+    // none.
     SampledProcess* choose_any(std::mt19937_64& random);
-    // Among how many processes it would choose, whether they run or not.
+    // The number of processes that choose() could return, whether they run or not.
     std::size_t candidates() const;
-    // By how much the interval to the next sample is to be stretched, after the last choice, and
-    // among how many processes that was.
+    // After the last choose(): the factor for the interval to the next sample, and the number of
+    // processes among which it chose.
     double pace() const { return pace_; }
     std::size_t running() const { return running_; }
-    // The time that passed while something ran, times the processes that did.
+    // The time in which something ran, multiplied by the number of running processes.
     double process_seconds() const { return sample_pace_.process_seconds(); }
 
     ProcessLog& log() { return log_; }
-    // Processes and notes.
+    // Sets the processes and adds notes.
     void fill(Profile& profile, Clock::time_point now) const;
 
   private:
@@ -141,12 +143,12 @@ class ProcessTree {
 
     TargetFamily family_;
     std::map<std::uint64_t, SampledProcess> processes_;
-    std::uint64_t next_number_ = 1;  // that the family has not shown yet
+    std::uint64_t next_number_ = 1;  // the lowest number that the family has not shown yet
     ProcessLog log_;
     const Credentials credentials_ = Credentials::of_this_process();
     std::map<std::string, std::uint64_t> unprivileged_;  // by program
     SyscallWatcher* watcher_ = nullptr;
-    std::uint64_t detached_ = 0;  // because the run ended
+    std::uint64_t detached_ = 0;  // how many were let go because the run ended
     SamplePace sample_pace_;
     double pace_ = 1;
     std::size_t running_ = 0;

@@ -93,7 +93,7 @@ TEST_CASE("those that run have the same chance, those that sleep have none") {
     CHECK(chosen[1] > choices / 4);
     CHECK(chosen[2] > choices / 4);
     CHECK(chosen[3] == 0);
-    // With a processor it is one of those that would run there, if there is one.
+    // If a processor is given, a process that would run there is preferred.
     constexpr int no_processor = 1 << 20;
     const auto run_again = [&] {
         const auto before = read_cpu_ns(facts->workers[0]);

@@ -13,7 +13,7 @@
 namespace shadowprof {
 namespace {
 
-// With more threads, looking at each would cost more than what it wins.
+// Looking at each of more threads would cost more than it saves.
 constexpr std::size_t most_threads_to_look_at = 64;
 
 std::optional<int> number_at(std::string_view& text) {
@@ -32,7 +32,7 @@ cpu_set_t without(const cpu_set_t& all, const cpu_set_t& some) {
     return rest;
 }
 
-// Where one of its threads runs, or ran last.
+// The processor where one of its threads runs, or ran last.
 std::optional<int> processor_of(pid_t pid) {
     const auto threads = read_thread_ids(pid);
     if (!threads || threads->size() > most_threads_to_look_at) return std::nullopt;

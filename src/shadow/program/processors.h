@@ -1,4 +1,4 @@
-// Which processors are left for shadowprof itself while a target runs.
+// Chooses processors for shadowprof itself while a target runs.
 #pragma once
 
 #include <sched.h>
@@ -12,18 +12,19 @@
 
 namespace shadowprof {
 
-// Reads a list as in thread_siblings_list, "0,4" or "0-1", up to the first part that is none.
+// Reads a list such as "0,4" or "0-1" (thread_siblings_list), up to the first part that is
+// malformed.
 cpu_set_t listed_processors(std::string_view list);
 
-// Those of the same core, itself among them, by sysfs; empty if that is not known.
+// Processors of the same core, including `processor`, from sysfs; empty if that is not known.
 cpu_set_t siblings_of(int processor);
 
-// A processor of `allowed` that shares no core with `busy`, else another than `busy`; nothing if
-// there is none. `siblings` are busy's.
+// Returns a processor of `allowed` that shares no core with `busy`, else any but `busy`, or nothing
+// if there is none. `siblings` are those of `busy`.
 std::optional<int> other_processor(const cpu_set_t& allowed, int busy, const cpu_set_t& siblings);
 
-// Those of `allowed` that are neither busy nor siblings of such, or if there are none, that are not
-// busy; all of them if all are busy.
+// Returns the processors of `allowed` that are neither in `busy` nor in `siblings`. If there are
+// none, those not in `busy`; if there are none either, all.
 cpu_set_t processors_left(const cpu_set_t& allowed, const cpu_set_t& busy,
                           const cpu_set_t& siblings);
 
@@ -32,20 +33,20 @@ cpu_set_t processors_left(const cpu_set_t& allowed, const cpu_set_t& busy,
 class OwnProcessors {
   public:
     OwnProcessors();
-    // Releases them.
+    // Releases the processors.
     ~OwnProcessors();
     OwnProcessors(const OwnProcessors&) = delete;
     OwnProcessors& operator=(const OwnProcessors&) = delete;
 
-    // From now on, for all threads of this process and these `workers`. What does not work is left
-    // as it is.
+    // Keeps all threads of this process and these `workers` off `busy` from now on. Errors are
+    // ignored.
     void avoid(const cpu_set_t& busy, std::span<const pid_t> workers);
-    // The same for those that the process's threads run on; where these are very many, none. One
-    // that sleeps will wake up where it was: nothing changes.
+    // The same for the processors that the process's threads run on. If it has very many threads,
+    // nothing is avoided. If all sleep, nothing changes, as they will wake up where they were.
     void keep_off(pid_t pid, std::span<const pid_t> workers);
 
-    // While it lives, the calling thread is on the processor that a process runs on, or ran on
-    // last, and is given it at once when it wakes up, if the kernel lets it. The processors must
+    // While it lives, the calling thread stays on the processor that a process runs on, or ran on
+    // last. It gets this processor as soon as it wakes up, if the kernel lets it. `processors` must
     // outlive it.
     class Meeting {
       public:
@@ -61,11 +62,11 @@ class OwnProcessors {
         bool has_moved_ = false;
         Urgency urgency_;
     };
-    // All threads of this process may run again where they could before. It may be told what to
-    // avoid again.
+    // Lets all threads of this process run again where they could at first. avoid() may be called
+    // again.
     void release();
-    // All threads of this process, and the workers, are where they were before a meeting. Those
-    // that were born in it inherited its processor.
+    // Moves all threads of this process, and the workers, to where they were before a meeting.
+    // Threads that were born in the meeting inherited its processor.
     void go_back(std::span<const pid_t> workers) { use(used_, workers); }
 
   private:

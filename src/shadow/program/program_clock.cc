@@ -13,17 +13,17 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A short program's mappings are gone soon, a long one's ticks can wait.
+// A short program's mappings are gone soon; a long one's ticks can wait.
 constexpr ProgramClock::Clock::duration first_interval = 10ms, longest_interval = 200ms;
-// Each takes some ten microseconds: a program that starts threads all the time is not to wait for
-// us. As many as this at once, and in a second.
+// Most clocks that are opened at once, and per second. Each takes some ten microseconds, and a
+// program that starts threads all the time should not wait for us.
 constexpr double most_openings = 200;
-// So many of a process's threads are looked at when ticks are taken.
+// How many of a process's threads are looked at when ticks are taken.
 constexpr std::size_t most_looks_at_runs = 4;
-// What lies at an address may change without a sign. Reading the mappings takes longer the more
-// there are.
+// Mappings are read again after this time, as they may change without a sign. Reading them takes
+// longer the more there are.
 constexpr ProgramClock::Clock::duration longest_map_age = 1s;
-// Code that is made at run time may lie anywhere.
+// A limit is needed since code that is made at run time may lie anywhere.
 constexpr std::size_t most_code_places = 1 << 16;
 
 }  // namespace
@@ -53,7 +53,7 @@ void ProgramClock::update(const ProcessTree& processes, Clock::time_point now) {
     refusal_ = "its threads are given a processor too often";
 }
 
-// In turns, as there may be many.
+// Looks at the threads in turns, as there may be many.
 void ProgramClock::look_at_runs(Process& process) {
     auto at = process.threads.upper_bound(process.last_looked);
     const auto looks = std::min(most_looks_at_runs, process.threads.size());
@@ -97,7 +97,7 @@ bool ProgramClock::may_open(Clock::time_point now) {
     return true;
 }
 
-// A thread that cannot be watched is tried again at each look: threads end, and make room.
+// Tries threads that could not be watched again at each look, as threads that end make room.
 void ProgramClock::watch_new(Process& process, const Target& target, Clock::time_point now) {
     process.pid = target.pid();
     process.exec_count = target.exec_count();
@@ -131,7 +131,7 @@ void ProgramClock::take(std::uint64_t number, Process& process, Clock::time_poin
     }
 }
 
-// The mappings of a process that has ended stay as they were last read.
+// The mappings of an ended process stay as they were last read.
 void ProgramClock::note(std::uint64_t number, Process& process, pid_t tid, GuestAddress at,
                         Clock::time_point now) {
     const auto is_code = [](const Mapping* mapping) { return mapping && mapping->executable; };
@@ -191,7 +191,7 @@ void ProgramClock::fill(Profile& profile) const {
         const auto [row, is_new] = rows.try_emplace(id, profile.threads.size());
         if (is_new) profile.threads.push_back({.pid = id.first, .tid = id.second});
         auto& of_profile = profile.threads[row->second];
-        // One of the two may have asked when the thread was gone.
+        // The thread may have been gone when one of the two names was read.
         if (of_profile.name.empty()) of_profile.name = thread.name;
         of_profile.time_ns = ns(thread.ticks);
     }

@@ -1,10 +1,10 @@
-// Where the threads of a run are each time that they have used up some milliseconds of processor
-// time, as the kernel notes it (ptrace/proc/task_clock.h). It sees many times as many moments as
-// there are samples, and so tells functions' and lines' shares of the time far more closely; but of
-// what was executed it knows nothing.
+// Notes where the threads of a run are each time that they have used some milliseconds of processor
+// time, as counted by the kernel (ptrace/proc/task_clock.h). It has many times as many ticks as
+// there are samples, so it tells the functions' and lines' shares of the time far more closely. But
+// it knows nothing of what was executed.
 //
-// Threads that live for less than a period have no ticks, and those that end before they are
-// noticed none either.
+// Threads that live for less than a period have no ticks, nor have those that end before they are
+// noticed.
 #pragma once
 
 #include <sys/types.h>
@@ -28,27 +28,27 @@ class ProgramClock {
   public:
     using Clock = std::chrono::steady_clock;
 
-    // A thread has a tick each time that it has used so much processor time. As far as that can be,
-    // it is no multiple of what programs do in rounds. A tick takes up to 12.4 us, in virtual
+    // A thread has a tick each time that it has used this much processor time. The period avoids
+    // multiples of intervals that are common in programs. A tick takes up to 12.4 us, in virtual
     // machines (bench/task_clock.cc): 0.08% of the time.
     static constexpr std::chrono::nanoseconds period{14'987'003};
-    // The kernel sets a timer whenever a thread is given a processor. That takes up to so long, ...
+    // The kernel sets a timer whenever a thread is given a processor. That takes up to this long.
     static constexpr double price_of_run_ns = 3'500;
-    // ... and may take this part of the threads' time, beyond some at first.
+    // All these timers may take this share of the threads' time, and the allowance in addition.
     static constexpr double most_share_of_runs = 0.0011;
     static constexpr double first_allowance_ns = 5e6;
 
     // `modules` must outlive it.
     explicit ProgramClock(ModuleTable& modules) : modules_(modules) {}
 
-    // Begins to watch threads that are new, and takes what has ticked now and then. To be called
-    // often: it takes no time where there is nothing to do.
+    // Begins to watch threads that are new, and takes the ticks now and then. To be called often;
+    // it takes no time if there is nothing to do.
     void update(const ProcessTree& processes, Clock::time_point now);
-    // When update() has something to do again, unless a thread or a process begins before.
+    // The time when update() has something to do again, unless a thread or a process begins before.
     Clock::time_point next_take() const {
         return refusal_.empty() ? next_take_ : Clock::time_point::max();
     }
-    // Takes the rest. No thread is watched until the next update().
+    // Takes the remaining ticks. No thread is watched until the next update().
     void end(Clock::time_point now);
 
     // Adds the ticks so far, their time by thread, and counters.
@@ -57,7 +57,7 @@ class ProgramClock {
   private:
     struct Watched {
         TaskClock clock;
-        std::uint64_t lost = 0;  // that were counted
+        std::uint64_t lost = 0;  // of TaskClock::lost(), how many were counted
         std::optional<ThreadRuns> last_runs = {};
     };
     struct Process {
@@ -89,13 +89,13 @@ class ProgramClock {
     std::map<std::uint64_t, Process> processes_;
     std::map<CodeLocation, std::uint64_t> ticks_;
     std::map<std::pair<pid_t, pid_t>, ThreadTicks> by_thread_;
-    std::uint64_t lost_ = 0;              // there was no room for them, or nobody knows whose
+    std::uint64_t lost_ = 0;              // for lack of room, or at an unknown address
     std::uint64_t threads_left_out_ = 0;  // too many at once, or the kernel refused
     std::string refusal_;                 // why there is no clock at all
-    ThreadRuns runs_;                     // that were seen
+    ThreadRuns runs_;                     // sums over the threads that were looked at
     bool is_too_dear_ = false;
     bool has_opened_ = false;
-    double openings_ = 0;  // that may be done now
+    double openings_ = 0;  // how many clocks may be opened now
     Clock::time_point openings_at_;
     Clock::time_point next_take_;
 };

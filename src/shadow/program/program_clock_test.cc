@@ -38,12 +38,12 @@ void sleep_until_stopped(Facts& facts) {
     while (!facts.stop) ::syscall(SYS_futex, &facts.stop, FUTEX_WAIT, 0, nullptr, nullptr, 0);
 }
 
-// A run whose clock is kept going.
+// A run whose clock is updated.
 struct Run {
     Run(pid_t pid, Forks forks) : target(Target::attach(hub, pid, forks)) {
         tree.emplace(hub, *need(target), Clock::now());
     }
-    // Looks seldom: whenever this process wakes up, it may take a processor from the other, which
+    // Looks seldom: whenever this process wakes up, it may take a processor from the target, which
     // counts against the clock.
     bool until(const std::function<bool()>& condition) {
         const auto deadline = Clock::now() + std::chrono::minutes(1);

@@ -9,15 +9,15 @@
 
 namespace shadowprof {
 
-// One sample is of one process. So that each gets as many as it ran for, samples are the denser the
-// more processes run; and so that there are about as many in all, they are so relative to the
-// average of the time until now.
+// One sample is of one process. So that each process gets samples for as long as it ran, samples
+// are denser the more processes run. So that there are about as many in all, their density is
+// relative to the average until now.
 class SamplePace {
   public:
     using Clock = std::chrono::steady_clock;
 
-    // A sample is due, and so many processes run. What the interval to the next is to be multiplied
-    // by; 1 where none runs.
+    // To be called when a sample is due and `running` processes run. Returns the factor for the
+    // interval to the next sample; 1 if none runs.
     double note(std::size_t running, Clock::time_point now) {
         const std::chrono::duration<double> elapsed = now - std::exchange(last_, now).value_or(now);
         if (running == 0) return 1;
@@ -28,14 +28,14 @@ class SamplePace {
         return std::clamp(process_seconds_ / seconds_ / processes, 1 / most, most);
     }
 
-    // The time in which something ran, times the processes that did.
+    // The time in which something ran, multiplied by the number of running processes.
     double process_seconds() const { return process_seconds_; }
 
   private:
     static constexpr double most = 4;
 
     std::optional<Clock::time_point> last_;
-    double seconds_ = 0;  // in which something ran,
+    double seconds_ = 0;  // in which something ran
     double process_seconds_ = 0;
 };
 

@@ -11,7 +11,7 @@ struct Samples {
     double of_long = 0, of_short = 0, all = 0;
 };
 
-// Two processes of which one runs for `both` of `whole`, at 100 samples a second.
+// Two processes, one of which runs for `both` of `whole`, at 100 samples a second.
 Samples run(std::chrono::milliseconds both, std::chrono::milliseconds whole) {
     SamplePace pace;
     Samples samples;

@@ -14,15 +14,15 @@
 namespace shadowprof {
 namespace {
 
-// Each costs the target microseconds; that many can be found in the pools of servers.
+// Most threads in a sample. Each costs the target microseconds, and pools of servers can have many.
 constexpr std::size_t most_running = 256;
 constexpr std::size_t most_waiting = 64;
-// StopLimits::silence: threads on processors stop one right after the other.
+// StopLimits::silence. Threads on processors stop one right after the other.
 constexpr std::chrono::microseconds live_silence{200};
-// Longer than a thread has a processor while others want it, several times.
+// Several times as long as a thread has a processor while others want it.
 constexpr std::chrono::milliseconds time_slices{10};
 constexpr unsigned most_waits_for_us = 4;
-// How far what a thread uses of its stack is from its stack pointer.
+// How far from its stack pointer a thread uses its stack.
 constexpr std::uint64_t reach_of_stack = 1 << 20;
 
 bool waits_on_futex(const user_regs_struct& registers) {
@@ -33,7 +33,7 @@ bool waits_on_futex(const user_regs_struct& registers) {
 
 }  // namespace
 
-// What is read last is what must be as new as possible.
+// Reads the run counts last, as these must be as new as possible.
 RunsBeforeStop::RunsBeforeStop(const Target& target) : pid_(target.pid()) {
     if (target.thread_count() <= 1) return;
     is_read_ = true;

@@ -16,49 +16,52 @@
 namespace shadowprof {
 
 // Which threads of a target ran just before a stop, and how often each had been given a processor.
-// One that has none then is given one to stop.
+// The stop gives a processor to a thread that has none.
 class RunsBeforeStop {
   public:
-    // Nothing is known: each thread is taken to have a processor.
+    // Knows nothing: each thread is taken to have had a processor.
     RunsBeforeStop() = default;
     // Reads nothing if the target has one thread.
     explicit RunsBeforeStop(const Target& target);
-    // In the stop: the thread had a processor when it began. A thread that waits for us has none,
-    // such as one that is being born. Where the kernel does not count, all others have one.
+    // To be called in the stop. Whether the thread had a processor when the stop began. A thread
+    // that waits for us, such as one that is being born, had none. If the kernel does not count,
+    // all others had one.
     bool had_processor(pid_t tid) const;
-    // Only threads that wait for us would have run.
+    // Whether only threads that wait for us would have run.
     bool all_wait_for_us() const { return is_read_ && runs_.empty() && one_waits_for_us_; }
 
   private:
     pid_t pid_ = -1;
     bool is_read_ = false;
     bool one_waits_for_us_ = false;
-    pid_t displaced_ = -1;  // it waits for the processor that we have taken; -1: none does
+    pid_t displaced_ = -1;  // the thread whose processor we have taken; -1: none
     std::map<pid_t, std::optional<std::uint64_t>> runs_;
 };
 
-// The process is better sampled a moment later: only threads that wait for us would run. That is
-// asked a few times in a row at most, as a process that is stopped by a signal looks like that,
-// too.
+// Whether the process is better sampled a moment later, since only threads that wait for us would
+// run. Answers true a few times in a row at most, as a process that is stopped by a signal looks
+// the same.
 bool waits_for_us(SampledProcess& process, const RunsBeforeStop& before);
 
-// Those that execute instructions, in random order, first those that had a processor; then those
-// that wait on a futex, where others can wake them in the sample. Empty if none executes. Who waits
-// in the kernel for something else does so for the whole of a sample.
+// Returns the threads that execute instructions, in random order, those that had a processor first.
+// Threads that wait on a futex follow, as others can wake them in the sample. Empty if none
+// executes. A thread that waits in the kernel for something else does so for the whole of a sample.
 std::vector<SampleThread> choose_threads(ScopedStop& stop, ThreadScope scope,
                                          std::mt19937_64& random, const RunsBeforeStop& before);
 
-// How threads are stopped for a live sample, within `longest` and `wait_for_processor`. Those that
-// have no processor at that moment are left out: they execute nothing at it, and each has one when
-// its turn comes. A shadow is of all threads: others wait for what they do in so long a sample.
+// How threads are stopped for a live sample, within `longest` and `wait_for_processor`. Threads
+// without a processor at that moment are left out: they execute nothing then, and each is sampled
+// when it has one. A shadow sample is of all threads, since in its longer time others wait for what
+// these do.
 StopLimits live_stop_limits(StopLimits::Duration longest, StopLimits::Duration wait_for_processor);
-// Where none of several threads had a processor in the last stop, and some were left out, when to
-// look again: at a moment that has nothing to do with when they are given one.
+// Returns when to look again if none of several threads had a processor in the last stop, and some
+// were left out. The moment is random, so that it does not depend on when threads are given a
+// processor.
 std::optional<std::chrono::steady_clock::time_point> another_moment(const Target& target,
                                                                     std::mt19937_64& random);
 
-// The pages but for those near the stacks of threads that run beside the first one: what these do
-// there meanwhile is not known.
+// Returns `pages` without those near the stacks of threads that run beside the first one, as these
+// may change them meanwhile.
 EarlierPages without_other_stacks(EarlierPages pages, const std::vector<SampleThread>& threads);
 
 std::vector<pid_t> tids_of(const std::vector<SampleThread>& threads);

@@ -17,14 +17,14 @@ namespace shadowprof {
 
 class ThreadTable {
   public:
-    // Threads beyond these are counted together with those that began within samples: a server may
+    // Further threads are counted together with those that began within samples, as a server may
     // start one for each request.
     static constexpr std::size_t max_threads = 4096;
 
-    // A sample of process `pid`, of some weight. Names are read while the threads live.
+    // Adds a sample of process `pid`. Names are read while the threads live.
     void add(pid_t pid, std::span<const ThreadShare> shares, std::uint32_t weight);
 
-    // Hottest first. `scale` is that of all samples.
+    // Hottest first. `scale` is the scale of all samples.
     std::vector<ThreadProfile> profiles(const CountScale& scale) const;
 
   private:

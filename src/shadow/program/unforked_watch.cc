@@ -5,7 +5,7 @@
 namespace shadowprof {
 namespace {
 
-// So often the process may change its mappings just before a stop.
+// How often in a row the process may change its mappings just before a stop.
 constexpr int most_changes = 4;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Keeps what a process has told the kernel to leave out of its forks (MADV_DONTFORK,
+// Keeps memory that a process has told the kernel to leave out of its forks (MADV_DONTFORK,
 // MADV_WIPEONFORK), for replicas that need it.
 #pragma once
 
@@ -13,22 +13,22 @@ namespace shadowprof {
 // Whether one process has memory that forks do not copy, and what to do about it.
 class UnforkedWatch {
   public:
-    // The process has such memory, and a sample wanted it.
+    // Whether the process has such memory and a sample needed it.
     bool is_needed() const { return is_needed_; }
-    // A sample of the process may have wanted it.
+    // Notes whether this sample of the process needed such memory.
     void note(const SampleReport& report, pid_t pid);
 
-    // Before a stop. False: the process changes its mappings just now.
+    // To be called before a stop. Returns false if the process changes its mappings just now.
     bool read(pid_t pid);
-    // In the stop: whether what was read is what is there. Reads it again, which makes the stop
-    // longer, where that fails too often.
+    // To be called in the stop. Returns whether the memory as read() found it is still there. If
+    // that was not so several times in a row, reads it again, which makes the stop longer.
     bool check(const Target& target);
     std::span<const UnforkedRange> ranges() const { return memory_.ranges; }
 
   private:
     bool is_needed_ = false;
     UnforkedMemory memory_;
-    int changes_ = 0;  // in a row: what was read was not what was there
+    int changes_ = 0;  // how often in a row the mappings had changed before the stop
 };
 
 }  // namespace shadowprof

@@ -7,7 +7,7 @@
 namespace shadowprof {
 namespace {
 
-// So often in a row a sample waits for threads that are in the vDSO.
+// How often in a row a sample waits for threads in the vDSO.
 constexpr int most_meetings = 4;
 
 }  // namespace

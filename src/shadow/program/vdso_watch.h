@@ -1,5 +1,5 @@
-// Keeps samples from beginning with threads that are in the vDSO: they cannot be emulated, as its
-// data is the kernel's.
+// Keeps samples from beginning with threads in the vDSO. These cannot be emulated, as its data is
+// the kernel's.
 #pragma once
 
 #include <optional>
@@ -11,20 +11,20 @@
 
 namespace shadowprof {
 
-// Knows where the vDSO of one process is.
+// The place of the vDSO in one process.
 class VdsoWatch {
   public:
-    // Where the vDSO of the program is that the target executes now. Takes long where that is not
-    // known yet.
+    // Finds the vDSO of the program that the target executes now. Takes long if it is not known
+    // yet.
     void find(const Target& target);
-    // Leaves out threads that are always there when a sample is due. False: it is better to wait
-    // until they have left it.
+    // Removes threads that are inside the vDSO time and again when a sample is due. Returns false
+    // if it is better to wait until they have left it.
     bool leave_out(const Target& target, std::vector<SampleThread>& threads);
 
   private:
     std::optional<Mapping> vdso_;
-    std::uint64_t exec_count_ = 0;  // Target::exec_count(), of `vdso_`
-    int meetings_ = 0;              // in a row: a thread was there when a sample was due
+    std::uint64_t exec_count_ = 0;  // Target::exec_count() when `vdso_` was found
+    int meetings_ = 0;              // how often in a row a thread was inside when a sample was due
 };
 
 }  // namespace shadowprof
