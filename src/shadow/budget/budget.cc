@@ -10,10 +10,10 @@ constexpr double longest_wait_seconds = 1e6;
 constexpr std::chrono::seconds first_stretch{1};
 constexpr double first_factor = 5;
 constexpr double most_first_share = 0.05;
-// While something is owed, this part of what is earned pays it back.
+// The share of the earnings that pays back what is owed.
 constexpr double share_for_debts = 0.5;
 constexpr double most_standing_share = 0.5;
-// How much of what a look cost counts for what the next one will. Where too little is expected, a
+// Weights of the last look in the expected cost of the next one. If too little is expected, a
 // sample is asked for twice.
 constexpr double dearer_looks = 0.5, cheaper_looks = 0.25;
 
@@ -39,8 +39,7 @@ void Budget::pass(Clock::time_point now, double spent_seconds, double processes)
     earned_seconds_ = std::min(earned_seconds_, spent_seconds + most_saved_seconds);
 }
 
-// Seconds that are earned in a second from now on, if one process runs, once the first stretch is
-// over.
+// The seconds earned per second if one process runs, after the first stretch.
 double Budget::later_rate() const {
     return first_.owed_seconds > 0 || last_ < first_.end ? (1 - share_for_debts) * share_ : share_;
 }

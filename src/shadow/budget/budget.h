@@ -1,4 +1,4 @@
-// What the target may be slowed by: a share of its time, earned as time passes.
+// How much the target may be slowed: a share of its time, which is earned as time passes.
 #pragma once
 
 #include <chrono>
@@ -10,58 +10,59 @@ class Budget {
   public:
     using Clock = std::chrono::steady_clock;
 
-    // `percent` of the time that the target would need alone; more than 0.
+    // `percent` of the time that the target would need alone; must be above 0.
     explicit Budget(double percent) : share_(share_of(percent)) {}
 
-    // Nothing is owed for what was spent before.
+    // Begins at `now`. What was spent before does not count.
     void begin(Clock::time_point now, double spent_seconds = 0) {
         last_ = now;
         earned_seconds_ = spent_seconds;
     }
-    // The target begins at the same time, and may be over soon: in its first second it may be
-    // slowed by five times as much, but not by more than 50 ms for that. Half of what is earned
-    // later makes up for it, so that a run of 10 seconds or more is within the budget.
+    // To be called if the target begins at the same time, as it may be over soon. In its first
+    // second it may be slowed by five times as much, but not by more than 50 ms for that. Half of
+    // what is earned later pays this back, so that a run of 10 seconds or more is within the
+    // budget.
     void allow_more_at_first();
-    // From the last pass() on it is so many percent. What was earned by then stays.
+    // Changes the share from the last pass() on. What was earned by then stays.
     void change(double percent) { share_ = share_of(percent); }
-    // Time has passed in which so many processes ran: a cost slows only one of them. Of what is not
-    // spent, little is kept: what a target could have been slowed by while it slept, or while
+    // Earns for the time since the last call, in which `processes` processes ran: a cost slows only
+    // one of them. Little of what is not spent is kept, so that time in which the target slept, or
     // sampling was off, is not made up for later.
     void pass(Clock::time_point now, double spent_seconds, double processes = 1);
 
-    // The share of the time that the target takes with us.
+    // The budget as a share of the time that the target takes when it is profiled.
     double share() const { return share_; }
-    // When `cost_seconds` in all will be within it, if one process runs from now on; a moment that
-    // has passed if they are already.
+    // Returns when `cost_seconds` in all will be within the budget, if one process runs from now
+    // on. That is at most the time of the last pass() if they already are.
     Clock::time_point when_within(double cost_seconds) const;
-    // In so much time that has passed, so much was spent that is spent without samples, too. It
-    // takes half of what was earned at most: whoever pays for being followed is to have samples for
-    // it, even if that is more than the budget. Answers what is beyond.
+    // Writes off what would also be spent without samples: `standing_seconds` in `passed_seconds`.
+    // It takes at most half of what was earned, even if the rest exceeds the budget, so that a
+    // process that pays for being followed has samples, too. Returns what was written off.
     double write_off(double standing_seconds, double passed_seconds);
-    // So much was spent from one look whether a sample is within it to the next, with no sample in
-    // between: looking takes time, too, and so does the kernel's clock.
+    // Records what was spent between two checks whether a sample is within the budget, with no
+    // sample in between. Looking takes time, and so does the kernel's clock.
     void on_look(double seconds);
-    // When a sample that costs `cost_seconds` will be within it, beside what is spent already and
-    // what the next look will find spent; nothing: it is. Without the latter, the price of looks
-    // would be all that a scarce budget is ever spent on.
+    // Returns when a sample of `cost_seconds` will be within the budget, besides what is spent
+    // already and what the next look is expected to cost; nothing: it is now. Without that
+    // expectation, looks alone could use up a small budget.
     std::optional<Clock::time_point> too_dear_until(double spent_seconds, double cost_seconds,
                                                     Clock::time_point now) const;
 
   private:
-    // Until `end`, and what has come of it that is not made up for yet.
+    // Lasts until `end`. What it spends beyond the usual share is owed until it is paid back.
     struct FirstStretch {
         Clock::time_point end;
-        double share = 0;  // of the time, beside the usual one
+        double share = 0;  // of the time, in addition to the usual one
         double owed_seconds = 0;
     };
 
     double later_rate() const;
     static double share_of(double percent) { return percent / 100 / (1 + percent / 100); }
 
-    // What may be spent before it is earned: a program that soon ends is to have a sample. It is
-    // an advance, so later a run is within its budget again.
+    // What may be spent before it is earned, so that a program that soon ends has a sample. It is
+    // an advance: later the run is within its budget again.
     static constexpr double advance_seconds = 0.001;
-    // Enough for the dearest sample that is ever tried.
+    // Enough for the most expensive sample that is ever tried.
     static constexpr double most_saved_seconds = 0.05;
 
     double share_;

@@ -122,10 +122,10 @@ TEST_CASE("what is spent without samples leaves half of what is earned for these
         spent += sample_seconds;
         ++samples;
     }
-    // 0.99 s are earned, and half of that buys so many.
+    // 0.99 s are earned, and half of that buys these.
     CHECK(samples >= 240);
     CHECK(samples <= 250);
-    // Less than that is a cost like all others.
+    // Less than half is a cost like all others.
     CHECK(budget.write_off(0.0001, 0.1) == 0);
     CHECK(budget.write_off(0.0015, 0.1) == doctest::Approx(0.0010).epsilon(0.02));
 }

@@ -22,11 +22,11 @@ double percentile_us(const std::vector<std::uint64_t>& sorted_ns, double share) 
     return static_cast<double>(sorted_ns[std::max<std::size_t>(rank, 1) - 1]) / 1e3;
 }
 
-// Costs that were estimated at more than the whole run took say only that they were most of it.
+// An estimate of more than the whole run took only says that costs were most of it.
 constexpr double most_of_run = 0.98;
 
-// Nanoseconds per write to pages that a forked child shares or has shared. Of processor time: a
-// loaded machine does not make it dearer.
+// Nanoseconds of processor time per write to pages that a forked child shares or has shared. A
+// loaded machine does not make it longer.
 double time_shared_writes(volatile char* memory, std::size_t pages) {
     const auto start = read_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     for (std::size_t i = 0; i < pages; ++i) memory[i * page_bytes] = 2;
@@ -34,7 +34,7 @@ double time_shared_writes(volatile char* memory, std::size_t pages) {
     return static_cast<double>(spent) / static_cast<double>(pages);
 }
 
-// Error: not above 0.
+// Returns the child's id, or what fork() returned on an error.
 pid_t fork_waiting_child() {
     const pid_t parent = getpid();
     const pid_t child = fork();

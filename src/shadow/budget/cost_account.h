@@ -10,7 +10,7 @@
 
 namespace shadowprof {
 
-// What a fault behind a fork costs on this machine.
+// What an induced fault costs on this machine.
 struct FaultPrices {
     double copy_ns = 0;   // while the replica lives
     double reuse_ns = 0;  // after its end
@@ -40,17 +40,17 @@ class CostAccount {
 
     std::uint64_t stopped_ns() const { return stopped_ns_; }
 
-    // Single threads of the target stood still for so long, at system calls that are recorded.
+    // Adds time in which single threads of the target stood still at recorded system calls.
     void add_syscall_stops(std::uint64_t nanoseconds) { syscall_stops_ns_ += nanoseconds; }
     std::uint64_t syscall_stops_ns() const { return syscall_stops_ns_; }
-    // The target waited for processors that shadowprof had.
+    // Adds time in which the target waited for processors that shadowprof had.
     void add_theft(double seconds) { theft_seconds_ += seconds; }
 
     const FaultPrices& fault_prices() const { return fault_prices_; }
     const InducedFaults& induced_faults() const { return induced_faults_; }
-    // All of it.
+    // All costs together.
     double total_seconds() const;
-    // As a share of the time that the target would have needed alone.
+    // As a percentage of the time that the target would have needed alone.
     double estimated_slowdown_percent(double target_seconds) const;
     void fill(Overhead& overhead, double target_seconds) const;
 
@@ -67,7 +67,7 @@ class CostAccount {
 // Median, 99th percentile and maximum; zeroes for an empty list.
 DurationStats duration_stats(std::vector<std::uint64_t> nanoseconds);
 
-// Measured with children of this process; 0 where that was not possible.
+// Measured with children of this process; 0 if that is not possible.
 FaultPrices measure_fault_prices(WaitHub& hub);
 
 }  // namespace shadowprof

@@ -10,7 +10,7 @@ void CpuBudget::observe(Clock::time_point now, std::uint64_t own_cpu_ns) {
     const auto before = last_.value_or(Look{now, own_cpu_ns});
     last_ = Look{now, own_cpu_ns};
     const auto passed = duration<double>(now - before.time).count();
-    // A worker that has died takes its time with it.
+    // The time of a worker that has died is no longer counted.
     const auto taken = own_cpu_ns - std::min(own_cpu_ns, before.own_cpu_ns);
     left_seconds_ += processors_ * passed - static_cast<double>(taken) / 1e9;
     left_seconds_ = std::min(left_seconds_, most_saved_seconds);

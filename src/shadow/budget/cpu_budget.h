@@ -1,7 +1,6 @@
-// Limits the processor time of shadowprof itself to a share of a processor. It is earned as time
-// passes.
-// Emulation takes other processors than the program's where there are any, so it is no part of what
-// the program is slowed by (budget.h).
+// Limits the processor time of shadowprof itself to a share of a processor, which is earned as time
+// passes. Emulation takes other processors than the program's if there are any, so it does not
+// count as slowdown of the program (budget.h).
 #pragma once
 
 #include <chrono>
@@ -18,9 +17,9 @@ class CpuBudget {
     explicit CpuBudget(double percent) : processors_(percent / 100) {}
 
     // `own_cpu_ns`: processor time of this process and its workers until now. The first call begins
-    // it.
+    // the account.
     void observe(Clock::time_point now, std::uint64_t own_cpu_ns);
-    // When more may be taken; nothing: it may, or nothing has been observed.
+    // When more may be taken; nothing: now, or nothing has been observed.
     std::optional<Clock::time_point> spent_until() const;
 
   private:
@@ -29,8 +28,8 @@ class CpuBudget {
         std::uint64_t own_cpu_ns = 0;
     };
 
-    // So much may be taken in advance, and so much may be saved. A program that begins, or turns to
-    // something else, has its modules read and its code translated.
+    // This much may be taken in advance, and this much may be saved. When a program begins, or
+    // turns to something else, its modules are read and its code is translated.
     static constexpr double most_saved_seconds = 0.5;
 
     static constexpr double longest_wait_seconds = 3600;

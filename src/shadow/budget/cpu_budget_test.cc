@@ -18,8 +18,8 @@ CpuBudget::Clock::time_point at(std::chrono::milliseconds time) {
 TEST_CASE("half a second of processor time may be taken in advance, and then a share") {
     CpuBudget budget(25);
     CHECK_FALSE(budget.spent_until());
-    budget.observe(at(1000ms), 100 * ms);  // before it began
-    budget.observe(at(1400ms), 700 * ms);  // 600, of 500 and 100 that were earned
+    budget.observe(at(1000ms), 100 * ms);  // spent before it began
+    budget.observe(at(1400ms), 700 * ms);  // 600 spent: 500 in advance and 100 that were earned
     CHECK_FALSE(budget.spent_until());
     budget.observe(at(1400ms), 800 * ms);
     CHECK(budget.spent_until() == at(1800ms));

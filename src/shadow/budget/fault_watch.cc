@@ -47,7 +47,7 @@ void FaultWatch::learn(double faults_per_second) {
     looks_since_learned_ = 0;
 }
 
-// The least of the last ones: to take a fork's fault for the program's own would hide a cost.
+// Returns the least of the last rates, as taking an induced fault for an own one would hide a cost.
 double FaultWatch::own_rate() const {
     if (learned_ < windows || looks_since_learned_ > looks_of_rate) return 0;
     return std::ranges::min(rates_);

@@ -1,8 +1,8 @@
 // Tells the page faults that forks induced in a process from its own.
 //
-// After a fork, each page that the process writes to costs it a fault, once: of its own memory, and
-// long after the replica has died. As long as the replica lives the page is copied; later it is
-// only made writable again, which costs less. The kernel counts these with all others.
+// After a fork, each page of the process's own memory costs it a fault at the first write, even
+// long after the replica has died. While the replica lives, the page is copied. Later it is only
+// made writable again, which costs less. The kernel counts these faults together with all others.
 #pragma once
 
 #include <array>
@@ -24,18 +24,19 @@ class FaultWatch {
   public:
     using Clock = std::chrono::steady_clock;
 
-    // The process has had so many minor faults until now. How many of those since the last call, or
-    // since on_fork(), forks have induced: at most that many, as what it would have had anyway is
-    // only known from times without a fork that are not long ago.
+    // `minor_faults`: how many the process has had until now. Returns how many of those since the
+    // last call, or since on_fork(), were induced. That is an upper bound, as the process's own
+    // faults are only known from recent times without a fork.
     InducedFaults observe(Clock::time_point now, std::uint64_t minor_faults);
-    // It was forked, and had so many pages that the replica shares. observe() comes right before.
+    // The process was forked, with `pages` pages that the replica shares. To be called right after
+    // observe().
     void on_fork(std::uint64_t pages);
-    // A replica has ended, and the process has had so many minor faults until now.
+    // A replica has ended. `minor_faults`: how many the process has had until now.
     void on_replica_end(Clock::time_point now, std::uint64_t minor_faults);
 
   private:
     static constexpr std::size_t windows = 3;
-    // After so many looks, what a fork has induced has passed; and so long what was learned holds.
+    // After how many looks a fork's faults have passed, and a learned rate is too old.
     static constexpr unsigned looks_of_fork = 6;
     static constexpr unsigned looks_of_rate = 12;
 
@@ -45,11 +46,11 @@ class FaultWatch {
 
     std::optional<std::uint64_t> faults_;
     Clock::time_point time_;
-    unsigned replicas_ = 0;         // that live
-    std::uint64_t copied_ = 0;      // that observe() has not told yet
-    std::uint64_t pages_left_ = 0;  // that the last fork may still make fault
+    unsigned replicas_ = 0;         // living
+    std::uint64_t copied_ = 0;      // not reported by observe() yet
+    std::uint64_t pages_left_ = 0;  // pages of the last fork that may still fault
     unsigned looks_since_fork_ = 0;
-    std::array<double, windows> rates_ = {};  // of the last times without a fork
+    std::array<double, windows> rates_ = {};  // in the last stretches without a fork
     std::size_t learned_ = 0;
     unsigned looks_since_learned_ = 0;
 };

@@ -7,10 +7,10 @@ using std::chrono::milliseconds;
 
 namespace {
 
-// A process of which each look comes 10 ms after the one before.
+// A process that is looked at every 10 ms.
 class Process {
   public:
-    // How many faults were induced.
+    // Returns how many faults were induced.
     std::uint64_t observe(std::uint64_t more_faults) {
         const auto induced = look(more_faults);
         return induced.copied + induced.reused;

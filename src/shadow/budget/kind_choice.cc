@@ -6,40 +6,41 @@
 namespace shadowprof {
 namespace {
 
-// A shadow that cannot cost more comes before any live sample, ...
+// A shadow sample that costs at most this comes before any live sample.
 constexpr double cheap_shadow_seconds = 0.004;
-// ... and one that may cost more than this is not even tried, after so many live samples.
+// One that may cost more than this is not even tried after live_before_trial live samples.
 constexpr double longest_trial_seconds = 0.02;
 constexpr std::uint64_t live_before_trial = 4;
 constexpr std::uint64_t least_shadows_before_live = 2;
-// Samples by time begin with so many windows, as long as these have cost no more in all: what a
-// short run can afford is not to be spent before live samples have shown what they do.
+// Samples by time begin with this many windows, unless these have cost more than
+// first_windows_seconds: a short run should not spend all that it can afford before live samples
+// have shown their worth.
 constexpr std::uint64_t windows_before_live = 8;
 constexpr double first_windows_seconds = 0.008;
-// The first live samples are poor: their pages and their code are new to the worker. None is judged
-// by fewer.
+// The first live samples are poor, as their pages and their code are new to the worker. They are
+// not judged by fewer than this.
 constexpr std::uint64_t fewest_judged_live = 4;
-// What was tried without an answer is tried again after so many samples.
+// What was tried without an answer is tried again after this many samples.
 constexpr std::uint64_t patience = 32;
-// The kind that is worth less is tried the more seldom, the less it is worth.
+// The kind that is worth less is tried the more seldom, the less it is worth, up to this factor.
 constexpr double most_patience = 32;
 constexpr double smoothing = 0.25;
-// Costs that rise are followed faster: those of a process that grows do, from one shadow to the
+// Rising costs are followed faster: if a process grows, they rise from one shadow sample to the
 // next.
 constexpr double smoothing_upwards = 0.5;
-// As long as nothing is known: samples of fewer instructions than the first number differ the more,
-// the fewer they have, as these are much alike. Most programs go on with what they do for about the
-// second number, so samples of more differ the less, the more they have.
+// The guess while nothing is known. Samples of fewer instructions than alike_instructions differ
+// more the fewer they have, as these are much alike. Most programs go on with what they do for
+// about going_on_instructions, so longer samples differ less the more they have.
 constexpr double alike_instructions = 100'000, going_on_instructions = 5e6;
-// That guess is worth so many samples. What is measured may say that samples differ by this much
-// less, at most: a few may be alike by chance.
+// The guess weighs as much as this many samples. Measurements may lower it to least_of_guess at
+// most, as a few samples may be alike by chance.
 constexpr double samples_of_guess = 8;
 constexpr double least_of_guess = 0.05;
-// What a sample is worth that has not what is asked of it, beside one that has.
+// The worth of a sample that is not wanted, relative to one that is.
 constexpr double worth_of_unwanted = 0.25;
 constexpr std::uint64_t page_growth = 2;
 constexpr std::uint64_t few_pages = 1024;
-// What a sample is taken to cost before one of its kind was taken.
+// The assumed cost of a kind before one was taken.
 constexpr double first_cost_seconds = 0.0005;
 
 double spread_by_length(double instructions) {
@@ -55,7 +56,7 @@ void smooth(double& average, bool& known, double value, double upwards = smoothi
 
 }  // namespace
 
-// How much samples of a kind differ (SampleSpread), up to a factor that is the same for both.
+// How much samples of a kind differ (SampleSpread), up to a factor that is the same for both kinds.
 double KindChoice::expected_spread(SampleKind kind) const {
     double measured = 0, guessed = 0;
     for (const auto each : {SampleKind::shadow, SampleKind::live}) {
@@ -71,7 +72,7 @@ double KindChoice::expected_spread(SampleKind kind) const {
                     least_of_guess * guess);
 }
 
-// By how much of the error of a profile a sample takes away.
+// How much a sample reduces the error of a profile, per second of its cost and up to a factor.
 double KindChoice::worth_per_second(SampleKind kind) const {
     const auto& known = of(kind);
     const auto share = worth_of_unwanted + (1 - worth_of_unwanted) * known.wanted;
@@ -83,7 +84,7 @@ std::uint64_t KindChoice::shadows_before_live() const {
     return spent_seconds(SampleKind::shadow) <= first_windows_seconds ? windows_before_live : 1;
 }
 
-// As long as too little is known of one of them.
+// The choice while too little is known of one kind, else nothing.
 std::optional<SampleKind> KindChoice::first_choice(double shadow_bound_seconds) const {
     const auto& shadow = of(SampleKind::shadow);
     const auto& live = of(SampleKind::live);

@@ -1,5 +1,5 @@
-// Which kind of sample is worth its price: a shadow sample costs the target a fork and a fault for
-// each page that it writes to; a live sample costs it the time of the emulation.
+// Chooses the kind of sample that is worth its price. A shadow sample costs the target a fork, and
+// a fault for each page that it writes to. A live sample costs it the time of the emulation.
 #pragma once
 
 #include <array>
@@ -15,51 +15,52 @@ namespace shadowprof {
 // Chooses the kind of a process's next sample, from what its samples have cost and yielded.
 class KindChoice {
   public:
-    // The kind to take next. First what is certain to cost little: a shadow sample, whose code is
-    // translated while the target goes on, if `shadow_bound_seconds`, which it costs at most, is
-    // little enough; else a live sample. When both are known, the one that yields more for its
-    // cost; and now and then the other one.
+    // Returns the kind to take next. At first it is one that surely costs little: a shadow sample,
+    // whose code is translated while the target goes on, if its greatest cost,
+    // `shadow_bound_seconds`, is small enough; else a live sample. When both are known, it is the
+    // one that yields more for its cost, and now and then the other one.
     SampleKind choose(double shadow_bound_seconds) const;
-    // Samples are by time. Those of replicas have a window, and tell how fast code is: there are
-    // more of them, as long as they cost little, before the first live one, which weighs by that.
+    // To be called if samples are by time. Shadow samples then have a window and tell how fast code
+    // is. As long as they cost little, more of them come before the first live sample, whose weight
+    // needs that speed.
     void begin_with_windows() { begins_with_windows_ = true; }
 
-    // The process has so many pages of its own. When they are many more than at the last shadow
-    // sample, what those have cost says nothing any more.
+    // `pages`: how many the process has of its own. If they are many more than at the last shadow
+    // sample, the costs of shadow samples are forgotten.
     void on_pages(std::uint64_t pages);
-    // As if no sample of the kind had been taken.
+    // Forgets costs and yields, as if no sample of the kind had been taken.
     void forget(SampleKind kind) { of(kind) = {}; }
     std::uint64_t pages() const { return pages_; }
     void on_sample(SampleKind kind);
-    // The last one came to nothing, which does not speak against its kind.
+    // The last sample of the kind came to nothing, which does not speak against the kind.
     void on_lost(SampleKind kind);
-    // What a sample has cost the target in all, and how many instructions it had.
+    // Records what a sample has cost the target in all.
     void on_cost(SampleKind kind, double seconds);
-    // `is_wanted`: it has what samples are to have (of samples by time: how fast the program is
-    // there is known), or nothing is asked of them. One that has not is worth less.
+    // Records how many instructions a sample had. `is_wanted`: whether it has what samples should
+    // have, which is a known speed of the program if samples are by time. Others are worth less.
     void on_yield(SampleKind kind, std::uint64_t instructions, bool is_wanted = true);
 
-    // A sample of so many instructions had executed these blocks. They tell how much samples of the
-    // kind differ. forget() leaves that, as it holds for the program.
+    // Records which blocks a sample of so many instructions executed. They tell how much samples of
+    // the kind differ. forget() keeps this, as it holds for the program.
     void on_blocks(SampleKind kind, const BlockVector& blocks, std::uint64_t instructions);
 
-    // What one more costs, as far as that is known.
+    // The expected cost of one more sample; a guess if nothing is known.
     double expected_cost_seconds(SampleKind kind) const;
-    // The same; nothing if none has been settled since the process had so many pages.
+    // The same without a guess: nothing if no cost is known since the last forget().
     std::optional<double> known_cost_seconds(SampleKind kind) const;
-    // The part of all that the process's samples have cost that those of a kind make up, if there
-    // is one more, for so much.
+    // The share of the kind in the costs of all samples of the process, if one more of the kind
+    // costs `seconds`.
     double share_of_costs_with(SampleKind kind, double seconds) const;
-    // How many instructions it has; 0 if that is not known.
+    // The expected instructions of a sample; 0 if not known.
     double expected_yield(SampleKind kind) const { return of(kind).yield; }
 
   private:
     struct Experience {
         std::uint64_t samples = 0;
-        std::uint64_t last = 0;  // when it was chosen last, in samples of both kinds
+        std::uint64_t last = 0;  // number of samples of both kinds when it was taken last
         double cost_seconds = 0;
         double yield = 0;   // instructions
-        double wanted = 1;  // the share of samples that are
+        double wanted = 1;  // share of samples that are wanted
         bool has_cost = false, has_yield = false, has_wanted = false;
     };
 

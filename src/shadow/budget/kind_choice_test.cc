@@ -5,7 +5,7 @@
 namespace shadowprof::kind_choice_test {
 namespace {
 
-// A process whose samples cost and yield always the same.
+// A process whose samples always cost and yield the same.
 struct Process {
     double shadow_cost_seconds, live_cost_seconds;
     double shadow_bound_seconds;
@@ -20,7 +20,7 @@ struct Process {
         choice.on_cost(kind, is_shadow ? shadow_cost_seconds : live_cost_seconds);
         return kind;
     }
-    // How many of so many samples are shadows.
+    // Returns how many of `samples` samples are shadow samples.
     int shadows_of(KindChoice& choice, int samples) const {
         int shadows = 0;
         for (int i = 0; i < samples; ++i) shadows += take_one(choice) == SampleKind::shadow;
@@ -60,8 +60,8 @@ BlockVector blocks_of(std::uint64_t first, std::uint64_t count) {
     return blocks;
 }
 
-// How many of 200 samples are shadows, of a process whose samples cost the same and are as long,
-// but have these blocks.
+// Returns how many of 200 samples are shadow samples, for a process whose samples cost the same and
+// are equally long, but have these blocks.
 template <typename OfShadow, typename OfLive>
 int shadows_by_blocks(OfShadow of_shadow, OfLive of_live) {
     const Process process{.shadow_cost_seconds = 1e-3,
@@ -87,7 +87,7 @@ TEST_CASE("the kind whose samples differ less is taken") {
     const auto a_part = [](std::uint64_t i) { return blocks_of(5 * i, 2); };
     CHECK(shadows_by_blocks(whole, a_part) > 180);
     CHECK(shadows_by_blocks(a_part, whole) < 40);
-    // Where all are alike, either will do.
+    // If all are alike, either will do.
     const auto either = shadows_by_blocks(whole, whole);
     CHECK(either > 0);
     CHECK(either < 200);

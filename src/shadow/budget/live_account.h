@@ -1,4 +1,4 @@
-// What live samples came to, for the profile's counters.
+// Sums over live samples, for the profile's counters.
 #pragma once
 
 #include <algorithm>
@@ -11,25 +11,25 @@
 
 namespace shadowprof {
 
-// The longest stop of a live sample or latency session where the user has set none.
+// The longest stop of a live sample or latency session if the user has set none.
 inline constexpr std::chrono::milliseconds default_stop_limit{2};
 
 class LiveAccount {
   public:
-    // A stop that was to be `limit` at most was `pause`.
+    // Records a stop that took `pause` and should have taken `limit` at most.
     void add_stop(std::chrono::nanoseconds pause, std::chrono::nanoseconds limit) {
         excess_max_ = std::max(excess_max_, pause - limit);
     }
-    // By the time, where the emulation wanted to go on.
+    // Counts a sample that its time limit cut while the emulation could have gone on.
     void add_cut() { ++cut_; }
     void add_discarded() { ++discarded_; }
-    // One sample was emulated; `translation_ns` of that went into translating.
+    // Records one emulated sample. `translation_ns` is part of `emulation_ns`.
     void add_emulation(std::uint64_t emulation_ns, std::uint64_t translation_ns) {
         emulation_ns_ += emulation_ns;
         translation_ns_ += translation_ns;
     }
 
-    // What was emulated behind one, for the next one (WorkerProcess::rehearse).
+    // Records what was emulated after a sample, for the next one (WorkerProcess::rehearse).
     void add_rehearsal(std::uint64_t instructions, std::uint64_t ns) {
         rehearsed_instructions_ += instructions;
         rehearsal_ns_ += ns;

@@ -12,20 +12,20 @@
 namespace shadowprof {
 namespace {
 
-// Beyond, looking would cost more than it tells.
+// Looking at more threads would cost more than it tells.
 constexpr std::size_t most_threads = 256;
-// From one look to the next, of what is remembered of the earlier ones.
+// The weight that earlier looks keep at each new one.
 constexpr double remembered = 0.75;
-// How long what is usual holds, and from how much time it is known.
+// How long what is usual holds, and from how much quiet time it is known.
 constexpr double usual_for_ns = 2e9, least_quiet_ns = 50e6;
-// A stretch with less waiting than usual excuses some in the next one: this many times what may
-// have been waited for us, at most.
+// If a stretch had less waiting than usual, some waiting in the next one is excused: at most this
+// many times what may have been for us.
 constexpr double most_spared = 2;
-// A stretch that is compared with what is usual leaves the older ones this much of their weight.
-// From so much of our time in them it is known how much of it is waited for.
+// The weight that older stretches keep when another one is compared with what is usual. The
+// proportion is known from this much of our time.
 constexpr double compared_remembered = 0.9;
 constexpr double least_compared_ns = 5e6;
-// That fades in time, too: a machine becomes busy.
+// It also fades with time, as a machine may become busy.
 constexpr double compared_for_ns = 10e9;
 
 }  // namespace
@@ -60,7 +60,7 @@ Result<RunTimes> read_run_times(pid_t pid) {
 
 ProcessorTheft::Stretch ProcessorTheft::since_last(const Look& before, const Look& now) const {
     const auto since = [](std::uint64_t after, std::uint64_t earlier) {
-        return static_cast<double>(after - std::min(after, earlier));  // threads end
+        return static_cast<double>(after - std::min(after, earlier));  // less if threads ended
     };
     const double ours_ns = since(now.ours_ns, before.ours_ns);
     const double stopped_ns = since(now.stopped_ns, before.stopped_ns);

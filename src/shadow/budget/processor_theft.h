@@ -1,9 +1,10 @@
-// How long a target waited for processors that we had: nothing on a machine with enough of them.
+// Estimates how long a target waited for processors that we had. On a machine with enough of them,
+// that is nothing.
 //
-// The kernel counts how long threads wait for a processor, and not for whom. In stretches in which
-// we hardly ran, they waited for others: that is what is usual. In a stretch in which we ran, what
-// they waited beyond that was for us, and never more than we ran. What we run in quiet stretches is
-// taken to be waited for in the same proportion.
+// The kernel counts how long threads wait for a processor, but not for whom. In stretches in which
+// we hardly ran, they waited for others: that waiting is usual. In a stretch in which we ran,
+// waiting beyond the usual was for us, but never longer than we ran. Of what we run in quiet
+// stretches, the same proportion is taken to be waited for.
 #pragma once
 
 #include <sys/types.h>
@@ -18,16 +19,16 @@
 
 namespace shadowprof {
 
-// From /proc/PID/task/TID/schedstat, of all threads of a process.
+// From /proc/PID/task/TID/schedstat, summed over the threads of a process.
 struct RunTimes {
     std::uint64_t run_ns = 0;
     std::uint64_t delay_ns = 0;  // ready to run, and waiting for a processor
 
-    // Adds what a thread's text says. ErrorCode::invalid where it says nothing.
+    // Adds the times in a thread's text. ErrorCode::invalid if there are none.
     Result<void> add(std::string_view text);
 };
 
-// Error `gone` where the process is, `unsupported` where the kernel does not count.
+// Errors: `gone` if the process is, `unsupported` if the kernel does not count.
 Result<RunTimes> read_run_times(pid_t pid);
 
 class ProcessorTheft {
@@ -35,15 +36,14 @@ class ProcessorTheft {
     using Clock = std::chrono::steady_clock;
 
     // `times`: of the target until now; `ours_ns`: processor time of shadowprof until now;
-    // `stopped_ns`: how long the target stood still until now, while one of our processes ran. By
-    // how much the target came later for what we ran beside it since the last call, in seconds. As
-    // long as it is not known what is usual, and lately was not known of other stretches, that is
-    // the upper bound: as long as threads waited and we ran. Threads that wait at the same time
-    // lose that time once.
+    // `stopped_ns`: how long the target stood still until now while one of our processes ran.
+    // Returns the seconds by which what we ran beside the target since the last call delayed it.
+    // While too little is known to compare with, that is the upper bound: as long as threads waited
+    // and we ran. Threads that wait at the same time lose that time once.
     double observe(Clock::time_point now, const RunTimes& times, std::uint64_t ours_ns,
                    std::uint64_t stopped_ns = 0);
-    // The target's threads waited for a processor, for whomever, for more than half of the time
-    // that we ran beside it. Recent times count most.
+    // Whether the target's threads waited for a processor, whoever had it, for more than half of
+    // the time that we ran beside it. Recent times count most.
     bool is_contended() const { return 2 * waited_ns_ > beside_ns_; }
 
   private:
@@ -52,36 +52,36 @@ class ProcessorTheft {
         RunTimes times;
         std::uint64_t ours_ns, stopped_ns;
     };
-    // Between two looks.
+    // The time between two looks.
     struct Stretch {
         double passed_ns, run_ns, delay_ns;
-        double beside_ns;  // that we ran while the target did not stand still
+        double beside_ns;  // our processor time while the target did not stand still
 
-        // The target cannot have waited longer for us.
+        // The longest that the target can have waited for us.
         double most_ns() const { return std::min(delay_ns, beside_ns); }
-        // We hardly ran, so that what the target waited was for others.
+        // Whether we hardly ran, so that the target waited for others.
         bool is_quiet() const { return beside_ns <= quiet_share * passed_ns; }
     };
     static constexpr double quiet_share = 0.02;
 
     Stretch since_last(const Look& before, const Look& now) const;
-    // What is usual fades as time passes, and is learnt in quiet stretches.
+    // What is usual is learned in quiet stretches, and fades as time passes.
     void forget(const Stretch& stretch);
     void learn(const Stretch& quiet, double taken_ns);
-    // What the target waited for us in a stretch.
+    // How long the target waited for us in a stretch.
     double taken_ns(const Stretch& stretch);
     double taken_in_quiet_ns(const Stretch& quiet) const;
 
     std::optional<Look> last_;
-    // All fade from look to look.
+    // All of these fade from look to look.
     double beside_ns_ = 0;
     double waited_ns_ = 0;                      // Stretch::most_ns()
-    double quiet_ns_ = 0, quiet_delay_ns_ = 0;  // of quiet stretches: time, and what was waited
-    // By how much less than usual was waited in stretches before: of two that we ran in, one may
-    // have more than usual by chance, and another less.
+    double quiet_ns_ = 0, quiet_delay_ns_ = 0;  // time of quiet stretches, and waiting in them
+    // How much less than usual was waited in earlier stretches. Of two stretches in which we ran,
+    // one may have more than usual by chance, and the other less.
     double spared_ns_ = 0;
-    // Other stretches are compared with what is usual. In these we ran beside the target for so
-    // long, and it waited so long for us.
+    // Sums over stretches that were compared with what is usual: how long we ran beside the target,
+    // and how long it waited for us.
     double compared_ns_ = 0, taken_of_compared_ns_ = 0;
 };
 

@@ -32,7 +32,7 @@ TEST_CASE("the kernel counts the times of this process") {
         MESSAGE("this kernel counts none: ", times.error().message);
         return;
     }
-    // What it has run is counted when it leaves the processor.
+    // A thread's time is counted when it leaves the processor.
     for (int i = 0; i < 10'000 && times && times->run_ns == 0; ++i) {
         usleep(1000);
         times = read_run_times(getpid());
@@ -61,7 +61,7 @@ TEST_CASE("what we run while the target stands still takes no processor from it"
     auto now = start + milliseconds(100);
     CHECK(theft.observe(now, {.run_ns = 50 * ms, .delay_ns = 50 * ms}, 70 * ms, 60 * ms) ==
           doctest::Approx(0.010));
-    // In this pause nobody ran for most of the time.
+    // Nobody ran for most of this pause.
     now += milliseconds(100);
     CHECK(theft.observe(now, {.run_ns = 90 * ms, .delay_ns = 90 * ms}, 75 * ms, 90 * ms) == 0);
     now += milliseconds(100);
@@ -83,7 +83,7 @@ TEST_CASE("processors are contended where what we ran was mostly waited for, of 
     pass(0, 0);
     pass(10 * ms, 2 * ms);
     CHECK_FALSE(theft.is_contended());
-    // However long threads waited, it was for us only as long as we ran.
+    // However long threads waited, they waited for us only as long as we ran.
     pass(10 * ms, 90 * ms);
     CHECK(theft.is_contended());
     pass(1 * ms, 0);
@@ -102,7 +102,8 @@ struct Watched {
     std::uint64_t ours_ns = 0;
 
     Watched() { theft.observe(now, times, ours_ns); }
-    // In which we ran, and it waited, for so long. What it waited for us, in seconds.
+    // Passes a stretch in which we ran, and the target waited, for so long. Returns how long it
+    // waited for us, in seconds.
     double pass(std::uint64_t ran_ns, std::uint64_t waited_ns) {
         now += milliseconds(100);
         ours_ns += ran_ns;
@@ -130,14 +131,14 @@ TEST_CASE("what is waited beyond the usual once, and less than that before, is c
     for (int i = 0; i < 10; ++i) target.pass(0, 20 * ms);
     CHECK(target.pass(10 * ms, 15 * ms) == 0);
     CHECK(target.pass(10 * ms, 27 * ms) == doctest::Approx(0.007 - 0.75 * 0.005));
-    // But no long time without waiting makes up for what we take.
+    // A long time without waiting does not make up for what we take.
     for (int i = 0; i < 10; ++i) CHECK(target.pass(10 * ms, 0) == 0);
     CHECK(target.pass(40 * ms, 60 * ms) == doctest::Approx(0.040));
 }
 
 TEST_CASE("what we hardly run is waited for as much as what we run at other times") {
     Watched idle, full;
-    // As long as nothing is known, all that can have been for us was.
+    // While nothing is known, all waiting that can have been for us counts.
     CHECK(idle.pass(1 * ms, 20 * ms) == doctest::Approx(0.001));
     CHECK(full.pass(1 * ms, 20 * ms) == doctest::Approx(0.001));
     for (int i = 0; i < 4; ++i) {
@@ -153,7 +154,7 @@ TEST_CASE("what we hardly run is waited for as much as what we run at other time
     const double half = idle.pass(1 * ms, 20 * ms);
     CHECK(half > 0.0004);
     CHECK(half < 0.0006);
-    // Until that is long ago.
+    // The comparison is forgotten in time.
     for (int i = 0; i < 600; ++i) idle.pass(1 * ms, 20 * ms);
     CHECK(idle.pass(1 * ms, 20 * ms) == doctest::Approx(0.001));
 }

@@ -7,14 +7,13 @@ namespace shadowprof {
 namespace {
 
 constexpr std::uint32_t fewest_looks = 16;
-// Each new sample leaves the older ones this much of their weight, as programs change.
+// The weight that older samples keep at each new one, as programs change.
 constexpr double remaining_weight = 1 - 1.0 / 128;
 
 }  // namespace
 
-// The square of a deviation is taken from two halves of a sample's looks: by chance a half differs
-// from the whole, and the other half differs by another chance. The mean of the earlier samples
-// stands for µ.
+// The square of a deviation is estimated from two halves of a sample's looks, as their random
+// errors are independent. The mean of the earlier samples stands for µ.
 void SampleSpread::add(SampleKind kind, const BlockVector& blocks, double guess) {
     const auto& odd = blocks.at_odd_looks;
     auto even = blocks.instructions;
@@ -32,7 +31,8 @@ void SampleSpread::add(SampleKind kind, const BlockVector& blocks, double guess)
     add_to_mean(BlockVector::shares_of(blocks.instructions));
 }
 
-// The mean of n samples deviates, too: by an n-th of what one does.
+// The mean of n samples deviates as well, by an n-th of what one sample does. The result is
+// corrected for that.
 double SampleSpread::product_of_deviations(const Shares& a, const Shares& b) const {
     double product = 0;
     for (std::size_t i = 0; i < a.size(); ++i) {

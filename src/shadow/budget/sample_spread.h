@@ -1,9 +1,11 @@
-// How much the samples of each kind differ from each other: the more, the more of them a profile
-// needs.
+// How much the samples of each kind differ from each other. The more they differ, the more of them
+// a profile needs.
 //
-// The shares of blocks in a sample are a draw x. Let µ be the program's own. A profile of n
-// samples has an error of E|x - µ|² / n. Most of it is how much the program does now this and now
-// that, so it depends on how long samples are, and on the program.
+// The shares of blocks in a sample are a random vector x. Let µ be the program's own shares. A
+// profile of n samples has an error of E
+// x - µ
+// ² / n. Most of it comes from what the program does at different times, so it depends on the
+// program and on how long samples are.
 #pragma once
 
 #include <array>
@@ -17,17 +19,19 @@ namespace shadowprof {
 
 class SampleSpread {
   public:
-    // Samples with few looks are left out. `guess`: of what this sample contributes, up to a
-    // factor.
+    // Adds a sample, unless it has few looks. `guess`: the expected
+    // x - µ
+    // ² of this sample, up to a factor.
     void add(SampleKind kind, const BlockVector& blocks, double guess);
 
     struct Measured {
-        double samples = 0;  // from about so many, as older ones fade
-        // E|x - µ|², and what was guessed of it; their sums over the samples. By chance the first
-        // may be negative.
+        double samples = 0;  // effective number, as older ones fade
+        // Measured and guessed
+        // x - µ
+        // ², summed over the samples. By chance `sum` may be negative.
         double sum = 0, guesses = 0;
     };
-    // Nothing without a sample of the kind behind another one of any kind.
+    // Nothing before a sample of the kind has followed another sample of any kind.
     std::optional<Measured> of(SampleKind kind) const;
 
   private:
@@ -37,7 +41,7 @@ class SampleSpread {
     void add_to_mean(const Shares& shares);
 
     std::array<Measured, 2> kinds_;
-    // Sums over all samples: of weights, of their squares, and of vectors.
+    // Sums of weights, of their squares, and of shares, over all samples.
     double weights_ = 0, squared_weights_ = 0;
     Shares sum_ = {};
 };

@@ -10,12 +10,12 @@ namespace {
 
 using enum SampleKind;
 
-// A program that does one of two things for a while, with blocks of its own, and then one of them
-// again. A sample sees some of the blocks that were executed meanwhile.
+// A program that does one of two things for a while, each with blocks of its own, and then one of
+// them again. A sample sees some of the blocks that were executed meanwhile.
 class Program {
   public:
     explicit Program(int stretches_of_sample) : stretches_(stretches_of_sample) {
-        // So many tokens that each has a bucket of its own.
+        // Chooses tokens so that each has a bucket of its own.
         for (BlockToken token = 0; tokens_.size() < 8; ++token) {
             BlockVector with;
             for (const auto known : tokens_) with.add(known, 1);
@@ -60,8 +60,9 @@ bool is_about(double value, double expected, double share) {
 
 }  // namespace
 
-// Four blocks of a quarter each, or four others: the mean has eight of an eighth, so |x - µ|² is
-// 8 · (1/8)² where a sample sees one of both.
+// Each of the two things has four blocks of a quarter each. Their mean has eight of an eighth, so
+// x - µ
+// ² is 8 · (1/8)² if a sample sees one of the two.
 TEST_CASE("samples of one of two things differ, and those of several of them differ less") {
     CHECK(is_about(spread_of(1, 10'000, 200), 1.0 / 8, 0.05));
     CHECK(is_about(spread_of(4, 10'000, 400), 1.0 / 32, 0.3));

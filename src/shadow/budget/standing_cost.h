@@ -8,7 +8,7 @@
 
 namespace shadowprof {
 
-// Threads that are born stop, the kernel's clock takes time, and so does each question whether a
+// Threads stop when they are born, the kernel's clock takes time, and so does each check whether a
 // sample is due.
 class StandingCost {
   public:
@@ -16,13 +16,14 @@ class StandingCost {
 
     struct Part {
         double seconds = 0;
-        double passed_seconds = 0;  // in which it was paid
+        double passed_seconds = 0;  // time in which it was paid
     };
 
-    // `seconds`: what the process has paid since the last call; `sampled`: a sample was begun
-    // since; `is_sampling`: one goes on. The part of it that it would have paid without samples:
-    // all, or what is usual in so much time. Nothing before the second stretch without samples:
-    // what came before is taken to be like it, as the first may have what beginning takes.
+    // `seconds`: what the process has paid since the last call; `sampled`: whether a sample was
+    // begun since; `is_sampling`: whether one goes on. Returns the part that the process would have
+    // paid without samples: all of it, or what is usual in this time. Returns nothing before the
+    // second stretch without samples. The first stretch is then taken to be like the second, as it
+    // may have costs of beginning.
     Part observe(Clock::time_point now, double seconds, bool sampled, bool is_sampling = false);
 
   private:
@@ -33,7 +34,7 @@ class StandingCost {
 
     std::optional<Clock::time_point> last_;
     bool was_sampling_ = false;
-    std::array<double, remembered_stretches> rates_ = {};  // seconds a second
+    std::array<double, remembered_stretches> rates_ = {};  // seconds per second
     std::size_t stretches_ = 0;
     Part first_;  // paid in the first stretch without samples
 };

@@ -27,7 +27,7 @@ TEST_CASE("what is paid without samples is paid with them, too") {
     const auto third = cost.observe(now, 0.008, false);
     CHECK(third.seconds == doctest::Approx(0.008));
     CHECK(third.passed_seconds == doctest::Approx(0.2));
-    // 30, 20 and 40 milliseconds a second.
+    // The rates were 30, 20 and 40 milliseconds a second.
     now += 50ms;
     CHECK(cost.observe(now, 0.010, true).seconds == doctest::Approx(0.0015));
     now += 50ms;

@@ -9,16 +9,16 @@ namespace {
 using std::chrono::duration;
 using std::chrono::nanoseconds;
 
-// Below this share of what samples may take, windows become longer.
+// Windows grow while samples take less than this share of what they may take.
 constexpr double roomy_share = 0.6;
-// Where the program waits for a larger part of our processor time, it needs that processor.
+// If the program waits for a larger share of our processor time, it needs that processor.
 constexpr double most_waited = 0.1;
 constexpr double growth = 1.3;
-// A dear sample's window is as long as what it costs, but no more than so many of the longest.
+// The longest window of an expensive sample, as a multiple of the longest usual one.
 constexpr int most_longest = 2;
 constexpr double shrinkage = 0.7;
 constexpr std::chrono::seconds length_of_start{1};
-// The smoothed rates are those of about the last second.
+// The smoothed rates cover about the last second.
 constexpr double smoothing_seconds = 1;
 
 nanoseconds within(const WindowLength::Limits& limits, double ns) {
@@ -43,7 +43,7 @@ void WindowLength::observe(Clock::time_point now, std::uint64_t ours_ns, double 
     const auto passed = duration<double>(now - before.time).count();
     if (passed <= 0) return;
     const auto part = 1 - std::exp(-passed / smoothing_seconds);
-    // A worker that was replaced takes its time with it.
+    // The time of a worker that was replaced is no longer counted.
     const auto ours = static_cast<double>(ours_ns - std::min(ours_ns, before.ours_ns)) / 1e9;
     ours_seconds_ += part * (ours / passed - ours_seconds_);
     waited_seconds_ += part * (waited_seconds / passed - waited_seconds_);

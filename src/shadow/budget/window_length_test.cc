@@ -10,7 +10,8 @@ using namespace std::chrono_literals;
 constexpr double a_quarter = 0.25;  // of a processor
 constexpr WindowLength::Limits limits = {300us, 3ms};
 
-// After so many looks, a tenth of a second apart, at each of which so much more was used up.
+// Returns the length after `looks` looks, a tenth of a second apart, each of which adds these
+// times.
 std::chrono::nanoseconds after(WindowLength& length, int looks, double ours_seconds,
                                double waited_seconds) {
     WindowLength::Clock::time_point now;

@@ -10,7 +10,7 @@ namespace {
 using namespace testing;
 using namespace std::chrono_literals;
 
-// Samples of a loop that takes one of two branches, as often as `share` says.
+// Samples of a loop that takes one of two branches; `share` says how often.
 struct Coins {
     Coins() {
         program.add(0x1000, Terminator::indirect_jump);
@@ -79,7 +79,7 @@ TEST_CASE("it is not looked at again at once") {
     CHECK(watch.is_converged());
 }
 
-// One that has converged after 32 samples, one a second.
+// A watch that has converged after 32 samples, one a second.
 struct Converged {
     Converged() {
         watch.begin(now);
@@ -148,7 +148,7 @@ TEST_CASE("it has lasted when it was so for as long as it took, with samples to 
     CHECK(c.watch.is_converged());
     CHECK_FALSE(c.watch.has_lasted(c.now + 36s));
     for (int i = 0; i < 4; ++i) c.take(1);
-    CHECK(c.watch.has_lasted(c.now + 34s));  // 38 by then, of which four have passed
+    CHECK(c.watch.has_lasted(c.now + 34s));  // 38 s by then, of which four have passed
 }
 
 }  // namespace

@@ -7,27 +7,28 @@
 namespace shadowprof {
 namespace {
 
-// Manhattan distances are between 0 and 2. Vectors that are farther from each other than chance
-// explains, by as much as this, are of different phases.
+// Manhattan distances are between 0 and 2. Vectors whose distance exceeds what chance explains by
+// this much are of different phases.
 constexpr double least_difference = 0.35;
-// Records are not alike: their number is as good as so many that are, divided by this.
+// Records are not alike: n of them tell as much as n / unlikeness that are.
 constexpr double unlikeness = 2;
 constexpr double certainty = 3;  // standard deviations
 // Fewer looks tell nothing.
 constexpr std::uint32_t least_looks = 16;
 constexpr std::size_t most_phases = 32;
-// A phase is new until it has so many samples.
+// A phase is new until it has this many samples.
 constexpr std::uint64_t new_samples = 8;
-// Samples of another phase in a row that make a change: one may be an exception.
+// This many samples of another phase in a row make a change, as one may be an exception.
 constexpr std::uint64_t samples_of_change = 2;
-// What has been the same for the first number of samples is worth less, for the second, least.
+// After the first number of samples of the same phase, further ones are worth less; after the
+// second, least.
 constexpr std::uint64_t stable_after = 32, stablest_after = 128;
 
 }  // namespace
 
-// By how much they are farther apart than samples of one phase would be: of n looks, the share of a
-// bucket has a variance of p (1 - p) / n, and the absolute value of what is normal has a mean of
-// sqrt(2 / pi) and a variance of 1 - 2 / pi standard deviations.
+// How much farther apart the two are than samples of one phase would be. With n looks, the share p
+// of a bucket has a variance of p (1 - p) / n. The absolute value of a normal variable has a mean
+// of sqrt(2 / pi) standard deviations and a variance of 1 - 2 / pi of the variable's own.
 double PhaseDetector::excess_distance(const Phase& phase, const Shares& shares, double looks) {
     const double scale = unlikeness * (1 / looks + 1 / phase.looks);
     double distance = 0, deviations = 0, variances = 0;
@@ -43,7 +44,7 @@ double PhaseDetector::excess_distance(const Phase& phase, const Shares& shares, 
     return distance - std::sqrt(mean) * deviations - certainty * std::sqrt((1 - mean) * variances);
 }
 
-// The nearest phase, which learns from the sample, or a new one.
+// Returns the nearest phase, which learns from the sample, or a new one.
 std::size_t PhaseDetector::find_phase(const Shares& shares, double looks) {
     std::size_t nearest = 0;
     double least = least_difference;

@@ -9,8 +9,8 @@
 namespace shadowprof {
 namespace {
 
-// How nice the thread is that looks up symbols and writes: the program and its samples come first.
-// It holds no lock that they need.
+// The niceness of the thread that looks up symbols and writes, as the program and its samples come
+// first. It holds no lock that they need.
 constexpr int writing_nice = 10;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Makes profiles of a run under way, beside it.
+// Makes profiles of a run while it goes on.
 #pragma once
 
 #include <condition_variable>
@@ -11,7 +11,7 @@
 
 namespace shadowprof {
 
-// What takes long happens in a thread of its own: the one that takes samples hands over what it
+// What takes long happens in a thread of its own. The thread that takes samples passes on what it
 // knows and goes on.
 class ProfileDumps {
   public:
@@ -19,12 +19,13 @@ class ProfileDumps {
     explicit ProfileDumps(Profiling& profiling) : profiling_(profiling) {}
     ProfileDumps(const ProfileDumps&) = delete;
     ProfileDumps& operator=(const ProfileDumps&) = delete;
-    // All that was asked for is written first.
+    // Writes all that was asked for first.
     ~ProfileDumps() { drain(); }
 
-    // Profiles are made one after the other. Does not wait. By one thread at a time.
+    // Queues a profile; they are made one after the other. Does not wait. To be called by one
+    // thread at a time.
     void take(DumpRequest request, SampledSoFar sampled);
-    // Returns when all were made.
+    // Returns when all profiles are made.
     void drain();
 
   private:
@@ -36,12 +37,12 @@ class ProfileDumps {
     Result<void> write_phase(DumpReceiver& receiver, SampledSoFar sampled);
 
     Profiling& profiling_;
-    Profile before_;  // the run up to the last phase, in the thread alone
+    Profile before_;  // the run up to the last phase; only used by the thread
     std::mutex mutex_;
     std::condition_variable changed_;
     std::deque<Job> jobs_;
     bool quit_ = false;
-    std::thread thread_;  // from the first job on
+    std::thread thread_;  // started by the first job
 };
 
 }  // namespace shadowprof

@@ -26,8 +26,8 @@ void set_exit(RunInfo& run, const WaitStatus& end) {
         run.exit_status = end.exit_code();
 }
 
-// Takes out what was not asked for. The usual kinds come from one trace and cost nothing to have,
-// so a note says which of them were not.
+// Removes kinds that were not asked for. The usual kinds come from one trace and cost nothing to
+// have, so a note names those of them that are missing.
 void keep_wanted(const ProfileKinds& kinds, Profile& profile) {
     for_each_kind_on_request([&]<typename Kind>() {
         if constexpr (CollectedKind<Kind>) {
@@ -44,7 +44,7 @@ void keep_wanted(const ProfileKinds& kinds, Profile& profile) {
     });
 }
 
-// The settings that the run began with, and what was counted by them.
+// The settings that the run began with, and what was counted with them.
 BurstStats burst_stats(WindowOptions windows, const ProfileKinds& kinds,
                        const BurstCounts& counts) {
     BurstStats stats{.every = windows.plan.every,
@@ -74,7 +74,7 @@ std::uint64_t seed_from_clock() {
     return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
 }
 
-// The clock is of all threads. Who waits for convergence asks for errors all the time.
+// The clock counts all threads, and waiting for convergence needs errors all the time.
 bool weighs_by_clock(const RunOptions& options) {
     return options.mode != SamplingMode::exact && options.task_clock && !options.windows &&
            options.threads == ThreadScope::all && !options.until_converged_percent;
@@ -118,8 +118,8 @@ void Profiling::add_bursts(Profile& profile) {
         burst_stats(*options_.windows, options_.profiles, collected_.burst_counts());
 }
 
-// Before the scale is known no sample has finished. What is collected already comes with the next
-// phase: it could not be scaled as that will be.
+// Before the scale is known, no sample has finished. What is already collected then comes with the
+// next phase, as it could not be scaled like that one.
 Profile Profiling::complete(SampledSoFar sampled, DumpPart part) {
     Profile profile = std::move(sampled.profile);
     if (part == DumpPart::whole || sampled.scale)
@@ -135,7 +135,7 @@ Profile Profiling::complete(SampledSoFar sampled, DumpPart part) {
     return profile;
 }
 
-// To a profile that has what is known of the run beside that.
+// `profile` must have everything else that is known of the run.
 void Profiling::add_collected(Profile& profile, DumpPart part) {
     const auto probed = std::exchange(profile.probes, {});
     if (part == DumpPart::whole)

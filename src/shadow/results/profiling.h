@@ -1,4 +1,4 @@
-// What profiling a launched and an attached target have in common.
+// The parts of profiling that launched and attached targets have in common.
 #pragma once
 
 #include <functional>
@@ -14,10 +14,10 @@
 
 namespace shadowprof {
 
-// The profile while it is made, and what it is made with. To be constructed before the target.
+// A profile under construction, and what it is made with. To be constructed before the target.
 class Profiling {
   public:
-    // `symbols.places` is needed where probes have place tests.
+    // `symbols.places` is needed if probes have place tests.
     explicit Profiling(const RunOptions& options, SymbolAccess symbols = {});
     Profiling(const Profiling&) = delete;
     Profiling& operator=(const Profiling&) = delete;
@@ -31,17 +31,18 @@ class Profiling {
 
     // Notes the target and the time.
     void begin(const Target& target, std::vector<std::string> command);
-    // While the target goes on: adds what was collected so far. Counts are those of the whole run;
-    // with DumpPart::phase, errors are as phase_between() needs them. May be called by another
-    // thread, but not while end() is.
+    // Adds what was collected so far to `sampled`, while the target goes on. Counts are those of
+    // the whole run. With DumpPart::phase, errors are as phase_between() needs them. May be called
+    // by another thread, but not during end().
     Profile complete(SampledSoFar sampled, DumpPart part);
-    // Makes such a profile, or a phase, what is written.
+    // Makes such a profile, or a phase, into what is written.
     RunOutcome outcome_so_far(Profile profile);
-    // The target has ended, maybe; as end() does.
+    // Notes how the target ended, if it did; end() does so, too.
     void note_end(const Target& target);
-    // The outcome but for the cost of what still runs. `fill` adds what the sampler knows.
+    // Completes the outcome, except for the cost of what still runs. `fill` adds what the sampler
+    // knows.
     void end(const Target& target, const std::function<void(Profile&)>& fill);
-    // When all workers have ended.
+    // To be called when all workers have ended.
     RunOutcome take_outcome();
 
   private:

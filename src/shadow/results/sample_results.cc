@@ -12,7 +12,7 @@ void add_counters(std::map<std::string, std::uint64_t>& counters, const WorkerCo
         counters[std::string(name)] += more.*counter;
 }
 
-// How samples are counted and told of that missed the state in which their window ended.
+// How samples that missed the end of their window are counted and reported.
 struct MissRow {
     MissReason reason;
     const char* counter;

@@ -1,4 +1,4 @@
-// What all samples of a run came to.
+// The results of all samples of a run.
 #pragma once
 
 #include <chrono>
@@ -24,39 +24,40 @@ class SampleResults {
     SampleResults(const ProcessProfile& profile, std::optional<double> until_converged_percent);
 
     void begin(Clock::time_point now);
-    // A sample has finished.
+    // To be called when a sample has finished.
     void add(const SampleReport& report);
-    // A sample came to nothing.
+    // To be called when a sample came to nothing.
     void add_void(const SampleReport& report);
-    // A sample was due, and nothing ran.
+    // To be called when a sample was due and nothing ran.
     void add_idle();
-    // A sample was due, and could not be taken. The end of a process is no refusal.
+    // To be called when a sample was due and could not be taken. The end of a process is no
+    // refusal.
     void add_refusal(const Error& error);
     void add_refusal(const std::string& reason) { ++refusals_[reason]; }
-    // A replica lived for so long.
+    // To be called when a replica has ended.
     void add_replica_lifetime(std::chrono::nanoseconds lifetime);
 
     std::uint64_t samples() const { return stats_.samples; }
     std::uint64_t instructions() const { return stats_.instructions; }
     // PhaseDetector::density().
     double density() const { return phases_.density(); }
-    // ConvergenceWatch::stretch(), has_lasted() and is_converged(), where that was asked for.
+    // ConvergenceWatch::stretch(), has_lasted() and is_converged(), if convergence was asked for.
     double stretch() const { return convergence_ ? convergence_->stretch() : 1; }
     bool has_stayed_converged(Clock::time_point now) const {
         return convergence_ && convergence_->has_lasted(now);
     }
     bool is_converged() const { return convergence_ && convergence_->is_converged(); }
 
-    // From now on counts are scaled as they would be now. Does nothing before the first sample has
-    // finished, unless none is to come any more, or again.
+    // Fixes the scale of counts as it is now. Does nothing before the first sample has finished,
+    // unless no more samples will come.
     void fix_scale(bool none_is_to_come);
     const std::optional<CountScale>& fixed_scale() const { return fixed_scale_; }
 
-    // Sets sampling, but for counters that are there already, system calls and threads.
+    // Sets sampling, system calls and threads. Keeps other counters that are there already.
     void fill(Profile& profile) const;
-    // Instructions of processes: from weighted counts to numbers of the profile.
+    // Scales the instructions of processes from weighted counts to numbers of the profile.
     void scale_processes(Profile& profile) const;
-    // Says what was not taken, and what ended samples early. `taken`: samples that were begun.
+    // Notes what was not taken, and what ended samples early. `taken`: samples that were begun.
     void fill_notes(Profile& profile, std::uint64_t taken) const;
 
   private:
@@ -64,7 +65,7 @@ class SampleResults {
     const CountScale& scale() const { return fixed_scale_ ? *fixed_scale_ : scale_; }
 
     SamplingStats stats_;
-    CountScale scale_;  // of what is counted by process and thread
+    CountScale scale_;  // for counts by process and thread
     std::optional<CountScale> fixed_scale_;
     SyscallStats syscalls_;
     ThreadTable threads_;
