@@ -1,4 +1,4 @@
-// A source of samples for tests: it takes nothing, and says what that would cost.
+// A source of samples for tests, which takes none and reports a given cost.
 #pragma once
 
 #include "shadow/sampler/sample_source.h"

@@ -1,4 +1,4 @@
-// What live samples are made of: their times, the stacks that are copied in them.
+// The parts of live samples: their times, and the stacks that are copied in them.
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -22,7 +22,7 @@ GuestAddress address_of(const void* object) {
     return {reinterpret_cast<std::uint64_t>(object)};
 }
 
-// Some pages with nothing behind them.
+// Some pages, and a last one that cannot be accessed.
 class Pages {
   public:
     explicit Pages(std::size_t count) : bytes_((count + 1) * page_bytes) {

@@ -19,36 +19,36 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
 constexpr std::uint64_t most_instructions = 200'000;
-// Several threads take turns of about so many instructions. The turns are short because the time
-// limit may cut a sample short: each thread is to have an equal part of it.
+// Several threads take turns of about this many instructions. The turns are short because the time
+// limit may cut a sample, of which each thread should have an equal part.
 constexpr std::uint64_t mean_turn = 5'000;
-// The end of a window is sought among so many times as many.
+// The end of a window is sought among this many times most_instructions.
 constexpr std::uint64_t most_window_sizes = 16;
 constexpr milliseconds longest_window{1};
-// Before a stop for its end is given up.
+// When a stop for the window's end is given up.
 constexpr microseconds longest_window_stop{500};
-// So no fault was induced, and none costs anything.
+// An induced fault costs nothing, as there is no fork.
 constexpr double nothing_forked = 0;
-// How long to wait for the places of probes until they are asked for again.
+// How long to wait until the places of probes are asked for again.
 constexpr milliseconds place_search{5};
-// How long code is translated ahead: before the first sample, and at most after each.
+// How long code is translated ahead, before the first sample, and at most after each.
 constexpr milliseconds first_preparation{20};
 constexpr milliseconds later_preparation{10};
-// No more than so many times what the last sample translated in its stop: code that is not
-// translated by now is hardly executed.
+// Translating ahead takes at most this many times as long as translation in the last sample's stop:
+// code that is not translated by then is hardly executed.
 constexpr int preparation_for_translation = 4;
-// How long a sample that was cut by its time is gone on with, to learn.
+// How long a sample that its time limit cut is emulated further, to prepare the next one.
 constexpr milliseconds rehearsal{10};
-// How long a stop waits for the first thread, which is given no processor. Statuses of other
+// How long a stop waits for the first thread if it is given no processor. Statuses of other
 // processes wait as long.
 constexpr milliseconds processor_wait{20};
-// What it takes to let the target go when its time is over, in all and for each thread, and to read
-// what is known of a thread.
+// How long it takes to let the target go, in all and for each thread, and to read what is known of
+// a thread.
 constexpr microseconds resume_time{20};
 constexpr microseconds resume_time_of_thread{4};
 constexpr microseconds read_time_of_thread{10};
 
-// Wakes the calling thread up when it is time, not up to 50 microseconds later.
+// Wakes the calling thread up on time, and not up to 50 microseconds later.
 class PunctualWaits {
   public:
     PunctualWaits() { prctl(PR_SET_TIMERSLACK, 1UL, 0, 0, 0); }
@@ -73,7 +73,7 @@ LiveSamples::LiveSamples(const RunOptions& options, SampleDesign& design, Sampli
       probes_(probes),
       limit_(options.live_timing ? options.live_timing->longest_stop : default_stop_limit) {}
 
-// Before the stop.
+// Called before the stop.
 
 Result<LiveSamples::Planned> LiveSamples::plan_steps(SampledProcess& process, SampleOrder order) {
     TRY_ASSIGN(auto job, plan_job(process, order.share));
@@ -99,7 +99,7 @@ Result<SampleJob> LiveSamples::plan_job(SampledProcess& process, const SampleSha
     return job;
 }
 
-// The stop.
+// Makes the stop.
 
 LiveShot LiveSamples::take(SampledProcess& process, LivePlan plan) {
     bool was_stopped = false;
@@ -136,14 +136,14 @@ Result<LiveShot> LiveSamples::take_in_time(SampledProcess& process, LivePlan& pl
     return take_in(stop, process, std::move(plan.runner), std::move(plan.job));
 }
 
-// When the target must be let go, after its stop began.
+// How long after the begin of its stop the target must be let go.
 std::chrono::nanoseconds LiveSamples::usable_time(std::size_t threads) const {
     const std::chrono::nanoseconds resuming =
         resume_time + resume_time_of_thread * static_cast<int>(threads);
     return std::max(limit_ - resuming, limit_ / 2);
 }
 
-// Where the threads are, so that code can be translated before the first sample.
+// Notes where the threads are, so that code can be translated before the first sample.
 LiveShot LiveSamples::observe(ScopedStop& stop, LivePlan& plan) {
     has_looked_ = true;
     std::get<LiveSnapshot>(plan.job.snapshot).until = stop.target().stop_began() + limit_;
@@ -159,7 +159,7 @@ LiveShot LiveSamples::take_in(ScopedStop& stop, SampledProcess& process, SampleR
     auto completed = complete(stop, std::move(job), until);
     if (!completed) return {.refusal = std::move(completed).error()};
     completed->may_have_window = wants_window(process, *completed);
-    // A rehearsal takes a processor.
+    // A rehearsal takes a processor, so it needs one that nobody waits for.
     if (options_.translate_ahead && !process.theft.is_contended()) completed->rehearsal = rehearsal;
     if (completed->may_have_window && completed->threads.size() > 1) completed->lead_with_first();
     const pid_t thread = completed->pid();
@@ -167,14 +167,14 @@ LiveShot LiveSamples::take_in(ScopedStop& stop, SampledProcess& process, SampleR
     auto run = std::move(runner).begin_live(*this, std::move(*completed));
     LiveShot shot;
     if (is_planned) {
-        // The worker is on its way already.
+        // The mappings are checked while the worker starts.
         auto now = read_maps_text(thread, until);
         shot.valid = now && *now == run.job().maps_text;
         if (!shot.valid && now) shot.maps_now = std::move(*now);
     }
     if (shot.valid && run.job().may_have_window) {
         shot.window = begin_window(process, run);
-        // A window is short, so nothing is to come between the stop and its end.
+        // A window is short, so nothing should come between the stop and its end.
         shot.urgency = stop.target().urgency();
     }
     const PunctualWaits punctual;
@@ -183,13 +183,13 @@ LiveShot LiveSamples::take_in(ScopedStop& stop, SampledProcess& process, SampleR
     return shot;
 }
 
-// Where the times of stops are asked for, no others are made. Where samples have a size, all
-// threads count, and it does not matter how fast code is.
+// If the user sets the times of stops, no others are made. If samples have a size, all threads
+// count, and it does not matter how fast code is.
 bool LiveSamples::wants_window(SampledProcess& process, const SampleJob& job) const {
     if (options_.live_timing || process.target->has_late()) return false;
     if (!options_.sample_time && job.threads.size() != 1) return false;
     const auto pc = job.threads[0].cpu.rip;
-    // With a window, the first of several threads counts alone. So whether there is one must not
+    // With a window, only the first of several threads counts. So whether there is one must not
     // depend on the code that this thread is in.
     const bool wants_speed =
         options_.sample_time && job.threads.size() == 1 && process.speeds.wants_guess(pc);
@@ -215,7 +215,7 @@ std::optional<WindowWatch> LiveSamples::begin_window(SampledProcess& process,
     return watch ? std::optional(*std::move(watch)) : std::nullopt;
 }
 
-// Reads what was not planned.
+// Reads what the plan does not have.
 Result<SampleJob> LiveSamples::complete(ScopedStop& stop, SampleJob job, Clock::time_point until) {
     auto live = job.live() ? std::move(std::get<LiveSnapshot>(job.snapshot)) : LiveSnapshot{};
     live.thread = stop.target().live_thread_id();
@@ -233,7 +233,7 @@ Result<SampleJob> LiveSamples::complete(ScopedStop& stop, SampleJob job, Clock::
     return job;
 }
 
-// After the stop.
+// Called after the stop.
 
 Result<SampleTaken> LiveSamples::settle(SampledProcess& process, LiveShot shot) {
     if (shot.was_stopped) costs_.add_limited_pause(process.target->last_pause(), limit_);
@@ -266,8 +266,8 @@ Result<SampleTaken> LiveSamples::finish(SampledProcess& process, LiveShot shot) 
     return SampleTaken{};
 }
 
-// The program executes what was emulated, and is stopped again for a moment amid that. Returns for
-// how long.
+// The program executes what was emulated, and is stopped again for a moment amid that. Returns the
+// length of that stop.
 std::chrono::nanoseconds LiveSamples::find_end(SampledProcess& process, LiveShot& shot) {
     auto recorded = shot.window ? shot.run->recorded_pages() : std::nullopt;
     if (!recorded) return {};
@@ -283,7 +283,7 @@ std::chrono::nanoseconds LiveSamples::find_end(SampledProcess& process, LiveShot
     return pause.value_or(std::chrono::nanoseconds{});
 }
 
-// Later.
+// Called while the emulation goes on.
 
 void LiveSamples::on_step(SampleRunner& runner) {
     runner.answer_step(runner.step().cpu, SampleEnd::unsupported_instruction);
@@ -298,7 +298,7 @@ std::chrono::nanoseconds LiveSamples::on_finished(SampleRunner&, const SampleRep
     costs_.live_samples().add_rehearsal(report.rehearsed.instructions,
                                         report.rehearsed.nanoseconds);
     if (!options_.translate_ahead) return {};
-    // One slice makes the superblocks that were put off in the stop.
+    // One slice makes the superblocks that were deferred in the stop.
     return std::clamp<std::chrono::nanoseconds>(
         preparation_for_translation * std::chrono::nanoseconds(report.counters.translation_ns),
         Preparation::slice, later_preparation);

@@ -1,5 +1,5 @@
-// Live samples: the process stands still while what it does next is emulated from its own memory.
-// What can be done before the stop, or after it, is done there.
+// Live samples: the process stands still while what it executes next is emulated from its own
+// memory. Work that can be done before or after the stop is done there.
 #pragma once
 
 #include <chrono>
@@ -17,22 +17,22 @@ namespace shadowprof {
 // What is known before the stop.
 struct LivePlan {
     SampleRunner::Lease runner;
-    SampleJob job;  // with the mappings and the memory, unless the mappings change too often
+    SampleJob job;  // with the memory, and with the mappings unless they change too often
 };
 
 // What is left after the stop.
 struct LiveShot {
-    std::optional<SampleRunner::Lease> runner = {};  // no emulation was begun
+    std::optional<SampleRunner::Lease> runner = {};  // if no emulation was begun
     std::optional<SampleRunner::LiveRun> run = {};
-    std::optional<WindowWatch> window = {};       // that began with it
-    std::shared_ptr<const Urgency> urgency = {};  // until the window's end
+    std::optional<WindowWatch> window = {};       // if the sample may have one
+    std::shared_ptr<const Urgency> urgency = {};  // held until the window's end
     bool was_stopped = true;
-    bool observed = false;                                  // where the threads are, and no more
+    bool observed = false;                                  // no sample: only where the threads are
     bool later = false;                                     // SampleTaken::Kind::later
-    std::chrono::steady_clock::time_point not_before = {};  // where it is
+    std::chrono::steady_clock::time_point not_before = {};  // if `later`
     bool valid = true;                                      // the mappings were as planned
-    std::optional<std::string> maps_now = {};               // where not
-    bool cut = false;                                       // by the time
+    std::optional<std::string> maps_now = {};               // if they were not
+    bool cut = false;                                       // by its time limit
     std::optional<Error> refusal = {};
 };
 
@@ -50,14 +50,14 @@ class LiveSamples final : public SampleInSteps<LivePlan, LiveShot> {
                                          SampledProcess* process) override;
     void fill(Profile&) const override {}
 
-    // In place of a shadow sample whose fork was refused in its stop: emulates in the same stop.
-    // `job` has its threads and no snapshot.
+    // Takes a live sample in the stop of a shadow sample whose fork was refused. `job` has its
+    // threads, but no snapshot.
     LiveShot take_in(ScopedStop& stop, SampledProcess& process, SampleRunner::Lease runner,
                      SampleJob job);
-    // After that stop, whose cost is accounted for.
+    // To be called after that stop, whose cost is accounted for already.
     Result<SampleTaken> finish(SampledProcess& process, LiveShot shot);
 
-    // The first live sample needs no look at the process to translate ahead.
+    // To be called if the first live sample need not look at the process to translate ahead.
     void skip_first_look() { has_looked_ = true; }
 
   private:
@@ -82,9 +82,9 @@ class LiveSamples final : public SampleInSteps<LivePlan, LiveShot> {
     SamplingCosts& costs_;
     ShadowPolicy& policy_;
     const ProbeRequest* probes_;
-    const std::chrono::nanoseconds limit_;  // of a stop
-    StateRoom room_;                        // of the window
-    bool has_looked_ = false;               // where the threads are, before the first sample
+    const std::chrono::nanoseconds limit_;  // for a stop
+    StateRoom room_;                        // for the window
+    bool has_looked_ = false;               // at the threads, before the first sample
 };
 
 }  // namespace shadowprof

@@ -1,4 +1,4 @@
-// A kind of sample, as the sampler sees it: it knows no other difference between the kinds.
+// A kind of sample, as the sampler sees it. The sampler knows no other difference between kinds.
 #pragma once
 
 #include <chrono>
@@ -15,13 +15,13 @@
 
 namespace shadowprof {
 
-// What the sampler gives for one sample.
+// What the sampler provides for one sample.
 struct SampleOrder {
     SampleRunner::Lease runner;
     SampleShare share;
 };
 
-// What became of it.
+// What became of a sample.
 struct SampleTaken {
     enum class Kind : std::uint8_t {
         begun,  // its report will come
@@ -30,19 +30,20 @@ struct SampleTaken {
         later,  // try again soon, but not before `not_before`
     };
     Kind kind = Kind::begun;
-    bool counts = true;  // as one of RunOptions::max_samples, where it is begun or over
+    bool counts = true;  // toward RunOptions::max_samples, if begun or over
     std::chrono::steady_clock::time_point not_before = {};
 };
 
-// One that was planned while its process ran. What it holds is given back if it is not taken.
+// A sample that was planned while its process ran. If it is not taken, it returns its runner.
 class PlannedSample {
   public:
     PlannedSample() = default;
     virtual ~PlannedSample() = default;
     PlannedSample(const PlannedSample&) = delete;
     PlannedSample& operator=(const PlannedSample&) = delete;
-    // Stops the process for it, and maybe for a moment behind it. Needs: the process of the plan,
-    // which has executed no other program since. Once. An error says why that cannot be done.
+    // Stops the process for the sample, and maybe again for a moment afterwards. `process` must be
+    // that of the plan, and have executed no other program since. To be called once. An error says
+    // why the sample could not be taken.
     virtual Result<SampleTaken> take(SampledProcess& process) = 0;
 };
 
@@ -53,45 +54,45 @@ class SampleSource {
     SampleSource(const SampleSource&) = delete;
     SampleSource& operator=(const SampleSource&) = delete;
 
-    // What one of the process is expected to cost it.
+    // What a sample of the process is expected to cost it.
     virtual double expected_cost_seconds(const SampledProcess& process) const = 0;
-    // False where the process's program lets none be taken.
+    // False if no sample can be taken of the process's program.
     virtual bool may_sample(const SampledProcess&) const { return true; }
-    // A load of RunOptions keeps such samples apart: they live on beside the target.
+    // Whether such samples live on beside the target, so that RunOptions::load keeps them apart.
     virtual bool follows_load() const { return false; }
-    // While the process runs: all of a sample that can be known before its moment, or what became
-    // of it already. An error says why none can be taken.
+    // To be called while the process runs. Returns a plan with all that can be known before the
+    // sample's moment, or what became of the sample already. An error says why none can be taken.
     using Plan = std::variant<std::unique_ptr<PlannedSample>, SampleTaken>;
     virtual Result<Plan> plan(SampledProcess& process, SampleOrder order) = 0;
 
-    // When the process of the last sample is to be looked at again, to know what the sample stands
-    // for; nothing: never. No other sample is taken before.
+    // When look() is due at the process of the last sample, to know what the sample stands for;
+    // nothing: never. No other sample is taken before.
     using Clock = std::chrono::steady_clock;
     using FindProcess = std::function<SampledProcess*(std::uint64_t number)>;
     virtual std::optional<Clock::time_point> next_look() const { return std::nullopt; }
-    // Does so. It may stop the process once.
+    // Looks at that process. May stop it once.
     virtual void look(Clock::time_point, const FindProcess&) {}
-    // It will not be looked at any more.
+    // To be called when there will be no look any more.
     virtual void stop_looking() {}
 
     // Events of a runner that has a sample of this source.
     virtual void on_emulated(SampleRunner&, const FindProcess&) {}
     virtual void on_step(SampleRunner& runner) = 0;
-    // `process` is null if it has ended. The answer: for how long the runner is to translate ahead.
+    // `process` is null if it has ended. Returns how long the runner should translate ahead.
     virtual std::chrono::nanoseconds on_finished(SampleRunner& runner, const SampleReport& report,
                                                  SampledProcess* process) = 0;
 
-    // Gives up what lives on of samples of these processes, by SampledProcess::number.
+    // Drops what lives on of samples of these processes, given by SampledProcess::number.
     virtual void drop_if(const std::function<bool(std::uint64_t process)>&) {}
-    // No sample will be taken any more: gives up what it keeps for them.
+    // To be called when no sample will be taken any more. Releases what is kept for samples.
     virtual void end() {}
     // Adds what was measured.
     virtual void fill(Profile& profile) const = 0;
-    // The same while a run is under way: what takes long is left out.
+    // The same while a run goes on, without what takes long.
     virtual void fill_so_far(Profile& profile) const { fill(profile); }
 };
 
-// The order of events of every sample. Each step needs what the one before has returned.
+// The steps of every sample, in order. Each step gets what the one before has returned.
 template <typename Steps, typename Shot>
 class SampleInSteps : public SampleSource {
   public:
@@ -103,11 +104,11 @@ class SampleInSteps : public SampleSource {
 
   protected:
     using Planned = std::variant<Steps, SampleTaken>;
-    // While the process runs: what can be known without a stop, or why there is to be none.
+    // While the process runs: what can be known without a stop, or why there will be none.
     virtual Result<Planned> plan_steps(SampledProcess& process, SampleOrder order) = 0;
     // The stop, from its first moment to its last.
     virtual Shot take(SampledProcess& process, Steps plan) = 0;
-    // While the process runs again: notes what the stop has cost, and lets the rest go its way.
+    // While the process runs again: records what the stop has cost, and starts what follows it.
     virtual Result<SampleTaken> settle(SampledProcess& process, Shot shot) = 0;
 
   private:

@@ -17,12 +17,12 @@ using std::chrono::milliseconds;
 
 // How long samples may go on after the target's end.
 constexpr milliseconds drain_limit{5000};
-// The same when the user wants an end.
+// The same when the user has asked for the end.
 constexpr milliseconds hurried_limit{1000};
 constexpr milliseconds longest_sleep{250};
 constexpr milliseconds least_sleep{1};
-// A target whose system calls are watched may make the next one before the last status is dealt
-// with. After so many, it is looked what else there is to do.
+// A target whose system calls are watched may make the next one before the last status is handled.
+// After this many statuses, other work has its turn.
 constexpr int most_statuses_in_a_row = 64;
 
 SampleSchedule::Pace pace_of(const RunOptions& options, const SamplingCosts& costs) {
@@ -66,7 +66,7 @@ Result<std::unique_ptr<Sampler>> Sampler::create(const RunOptions& options, std:
     return sampler;
 }
 
-// Live samples are short, and what is translated is in one worker.
+// Live samples are short, and the translated code is in one worker.
 std::size_t Sampler::most_runners() const {
     return options_.mode == SamplingMode::live ? 1 : schedule_.max_active();
 }
@@ -126,7 +126,7 @@ Result<void> Sampler::loop(Target& target, const ProgressListener& on_progress,
     }
 }
 
-// It is of the time in which samples may be taken.
+// The clock is on while samples may be taken.
 void Sampler::read_clock(Clock::time_point now) {
     if (!clock_) return;
     const bool is_on =
@@ -137,7 +137,7 @@ void Sampler::read_clock(Clock::time_point now) {
         clock_->end(now);
 }
 
-// For statuses, events of runners, the user's wish for an end, and commands.
+// Waits for statuses, events of runners, the user's request to end, and commands.
 void Sampler::wait(const SamplingEnd& end, Clock::duration longest) {
     pollfd waiting[] = {{child_signals_.get(), POLLIN, 0},
                         {runners_->fd(), POLLIN, 0},
@@ -163,11 +163,11 @@ Sampler::Clock::duration Sampler::sleep_time(Clock::time_point now) const {
     return std::clamp<Clock::duration>(next_step() - now, shortest, longest);
 }
 
-// True if these were all.
+// Returns true if there are no more.
 bool Sampler::take_statuses() {
     bool all = false;
     for (int i = 0; i < most_statuses_in_a_row && !all; ++i) {
-        // Statuses that are of no target are of workers, whose end their runners notice.
+        // A status of no target is a worker's, whose end its runner notices.
         const auto event = hub_.poll();
         if (event) processes_->handle(*event);
         all = !event;
@@ -176,7 +176,7 @@ bool Sampler::take_statuses() {
     return all;
 }
 
-// What they execute cannot be sampled.
+// Detaches from processes whose programs cannot be sampled.
 Result<void> Sampler::detach_unsupported() {
     while (auto* process = processes_->find_unsupported()) {
         const auto number = process->number;
@@ -199,7 +199,7 @@ void Sampler::take_commands(Clock::time_point now) {
     if (!control_) return;
     const double seconds = duration<double>(now - begin_).count();
     for (const auto& command : control_->take()) {
-        // What is planned is not what is asked for now.
+        // The plan may not be what is wanted now.
         drop_plan();
         if (command.kind == SamplingCommand::Kind::dump)
             take_dump_(command.dump, so_far(command.dump.part));
@@ -208,7 +208,7 @@ void Sampler::take_commands(Clock::time_point now) {
     }
 }
 
-// What is not asked of the settings when a sample begins.
+// Obeys what is not read from the settings when a sample begins.
 void Sampler::obey(const SamplingCommand& command, Clock::time_point now) {
     if (command.kind == SamplingCommand::Kind::budget) {
         costs_.set_budget(command.number, now, static_cast<double>(processes_->running()));
@@ -240,8 +240,8 @@ void Sampler::finish() {
         take_runner_events();
     }
     drop_if([](auto) { return true; });
-    // Filling the profile can take seconds, and the workers die with this thread: they are reaped
-    // before.
+    // Filling the profile can take seconds, and the workers die with this thread. So they are
+    // reaped before.
     for (auto* source : sources_) source->end();
     runners_->end();
     // Sources may measure the machine when they fill the profile.

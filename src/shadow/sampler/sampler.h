@@ -1,5 +1,5 @@
-// Samples a running target until it ends. It says when a sample is taken, and of which process; the
-// kinds of samples say how (SampleSource).
+// Samples a running target until it ends. Decides when a sample is taken, and of which process. The
+// kinds of samples decide how (SampleSource).
 #pragma once
 
 #include <chrono>
@@ -34,8 +34,9 @@ namespace shadowprof {
 
 // When sampling ends before the target does.
 struct SamplingEnd {
-    int request_fd = -1;  // when this is readable
-    // When the options let no more samples be taken, or the profile has stayed converged.
+    int request_fd = -1;  // sampling ends when it is readable
+    // Whether sampling ends when the options allow no more samples, or the profile has stayed
+    // converged.
     bool with_last_sample = false;
 };
 
@@ -43,7 +44,7 @@ class Sampler {
   public:
     using Clock = std::chrono::steady_clock;
 
-    // `modules`, `profile` and `probes` must outlive it; the latter may be null.
+    // `hub`, `modules`, `profile` and `probes` must outlive it; `probes` may be null.
     static Result<std::unique_ptr<Sampler>> create(const RunOptions& options, std::uint64_t seed,
                                                    WaitHub& hub, ModuleTable& modules,
                                                    ProcessProfile& profile,
@@ -53,45 +54,48 @@ class Sampler {
     Sampler(const Sampler&) = delete;
     Sampler& operator=(const Sampler&) = delete;
 
-    // Before run(): where commands come from while it runs; null: from nowhere.
+    // To be called before run(). Commands come from `control` during run(); null: there are none.
     void obey(SamplingControl* control) { control_ = control; }
-    // Before run(): see SourceChoice::set_beside().
+    // To be called before run(), see SourceChoice::set_beside().
     void measure_beside(std::unique_ptr<SampleSource> source);
-    // Before run(): who makes profiles that are asked for meanwhile. It must not wait for that.
+    // To be called before run(). `take_dump` makes profiles that are asked for during run(). It
+    // must not wait until they are made.
     using TakeDump = std::function<void(DumpRequest, SampledSoFar)>;
     void dump_to(TakeDump take_dump) { take_dump_ = std::move(take_dump); }
-    // For what measures beside it.
+    // For sources that measure beside samples.
     SamplingCosts& costs() { return costs_; }
 
-    // Samples the target, which runs, until it ends or `end` says so. In the latter case no replica
-    // lives any more. The processes that the target starts are sampled too where their forks are
-    // followed; but it is the end of the target that counts.
+    // Samples the running target until it ends, or until `end` applies; then no replica lives any
+    // more. If forks are followed, the processes that the target starts are sampled, too. run()
+    // returns when the first process ends.
     Result<void> run(Target& target, const ProgressListener& on_progress,
                      const SamplingEnd& end = {});
-    // Detaches from the target and the processes that it started. The answer is the target's.
+    // Detaches from the target and the processes that it started. Returns the result for the
+    // target.
     Result<void> detach(Target::Sleepers sleepers);
-    // Finishes what is left of samples. None is begun.
+    // Finishes samples that are under way. None is begun.
     void finish();
 
     // Adds what was measured to sampling, overhead, syscalls and notes.
     void fill(Profile& profile) const;
-    // The same of the run so far, for a profile of this part. Does not take long. From the first
-    // phase on the scale of counts stays as it is.
+    // The same for the run so far, for a profile of this part. Does not take long. From the first
+    // phase on the scale of counts is fixed.
     SampledSoFar so_far(DumpPart part);
 
   private:
     // A sample that was planned ahead of its moment.
     struct NextSample {
         SampleSource* source = nullptr;
-        std::optional<std::uint64_t> process = {};  // its number; none: whichever is met
+        std::optional<std::uint64_t> process = {};  // its number; none: chosen at the sample's
+                                                    // moment
         std::uint64_t exec_count = 0;
         double cost_seconds = 0;
-        std::unique_ptr<PlannedSample> planned = {};  // null: no process was awake at the time
+        std::unique_ptr<PlannedSample> planned = {};  // null: planned at the sample's moment
     };
 
     Sampler(const RunOptions& options, std::uint64_t seed, WaitHub& hub, ModuleTable& modules,
             const ProcessProfile& profile, const ProbeRequest* probes);
-    // Gives up samples whose replicas live.
+    // Drops samples of these processes whose replicas live.
     void drop_if(const std::function<bool(std::uint64_t process)>& condition);
 
     // The loop: sampler.cc.
@@ -109,7 +113,7 @@ class Sampler {
     void check_for_end(const SamplingEnd& end, Clock::time_point now);
     void take_syscall_stops() { costs_.take_syscall_stops(recorder_.totals()); }
 
-    // What happens to one sample: sampler_step.cc.
+    // The steps of one sample: sampler_step.cc.
     bool may_take_more(Clock::time_point now) const;
     bool may_sample(Clock::time_point now) const;
     bool plan_or_take(Clock::time_point now);
@@ -140,7 +144,7 @@ class Sampler {
     void on_counted(SampledProcess& process, const SampleReport& report);
     void on_finished(SampleRunner& runner);
 
-    // In this order they depend on each other: what is behind ends first.
+    // The order matters: members are destroyed in reverse order, and use those before them.
     const RunOptions options_;
     WaitHub& hub_;
     UniqueFd child_signals_;
@@ -154,8 +158,8 @@ class Sampler {
     ShadowPolicy policy_;
     InputRecorder recorder_;
     OwnProcessors own_processors_;
-    std::optional<ProcessTree> processes_;  // from run() on
-    std::optional<ProgramClock> clock_;     // where it is wanted
+    std::optional<ProcessTree> processes_;  // set by run()
+    std::optional<ProgramClock> clock_;     // if it is wanted
     std::unique_ptr<RunnerPool> runners_;
     LiveSamples live_;
     ShadowSamples shadows_;
@@ -165,15 +169,15 @@ class Sampler {
 
     Clock::time_point begin_;
     std::optional<Clock::time_point> end_;
-    Clock::time_point not_before_;  // the next sample
+    Clock::time_point not_before_;  // for the next sample
     std::optional<NextSample> next_;
-    Clock::time_point plan_not_before_;              // that one: something it needs was not there
-    std::optional<OwnProcessors::Meeting> meeting_;  // for it
-    MeetingPlace meeting_of_several_;                // where there are several processes
-    std::uint64_t taken_ = 0;                        // samples, as RunOptions::max_samples counts
+    Clock::time_point plan_not_before_;              // for its plan, if something was missing
+    std::optional<OwnProcessors::Meeting> meeting_;  // for the next sample
+    MeetingPlace meeting_of_several_;                // used if there are several processes
+    std::uint64_t taken_ = 0;                        // samples that count toward max_samples
     bool nothing_to_sample_ = false;
     bool detached_ = false;
-    // Set when sampling ends: how long samples that are under way may go on.
+    // Set when sampling ends: until when samples under way may go on.
     std::optional<Clock::time_point> give_up_;
 };
 

@@ -8,12 +8,12 @@
 namespace shadowprof {
 namespace {
 
-// Costs are looked at when a sample is asked for. They are to be known at least this often.
+// Costs are looked at when a sample is due, and at least this often.
 constexpr std::chrono::seconds longest_wait_for_budget{1};
-// How long before its moment a sample is planned: longer than that takes, so that the process and
-// those that it works with have their processors back for a while.
+// How long before its moment a sample is planned. That is longer than planning takes, so that the
+// process and those that it works with have their processors back for a while.
 constexpr std::chrono::milliseconds planned_ahead{2};
-// Until it is tried again what could not be done now.
+// How long to wait until something that failed is tried again.
 constexpr std::chrono::milliseconds a_moment{1};
 
 }  // namespace
@@ -29,9 +29,10 @@ bool Sampler::may_sample(Clock::time_point now) const {
            may_take_more(now);
 }
 
-// Planning takes some hundred microseconds of a processor. Whoever wants that has it back by the
-// moment of the stop, so that the process is met as it runs without us. Of several processes one is
-// chosen at the moment itself: else those that run for short would be chosen too seldom.
+// Planning takes some hundred microseconds of a processor. Whoever wants that processor has it back
+// by the moment of the stop, so that the process is met as it runs without us. Of several processes
+// one is chosen at the moment itself, as those that run for short times would otherwise be chosen
+// too seldom.
 bool Sampler::plans_ahead() const {
     return processes_->candidates() == 1 || meeting_of_several_.is_its_processor();
 }
@@ -42,7 +43,7 @@ Sampler::Clock::time_point Sampler::next_step() const {
     return std::max(plans_ahead() ? next_start() - planned_ahead : next_start(), plan_not_before_);
 }
 
-// False: nothing is due.
+// Returns false if nothing is due.
 bool Sampler::plan_or_take(Clock::time_point now) {
     if (!may_sample(now)) {
         drop_plan();
@@ -66,7 +67,7 @@ void Sampler::drop_plan() {
     if (meeting_) end_meeting();
 }
 
-// False: it is not known where it runs, or we may not go there.
+// Returns false if it is not known where the process runs, or if we may not go there.
 bool Sampler::meet(const SampledProcess& process) {
     if (meeting_) return true;
     own_processors_.avoid({}, runners_->worker_pids());
@@ -75,14 +76,14 @@ bool Sampler::meet(const SampledProcess& process) {
     return meeting_.has_value();
 }
 
-// Threads and workers that were born meanwhile are where we were.
+// Also moves threads and workers that were born on the processor of the meeting.
 void Sampler::end_meeting() {
     meeting_.reset();
     own_processors_.go_back(runners_->worker_pids());
 }
 
-// Where there are several processes, the one that would run where we wait is planned when the
-// moment has come: it stands still then.
+// Of several processes, the one that would run where we wait is planned when the moment has come,
+// as it stands still then.
 void Sampler::plan_or_meet(Clock::time_point now) {
     auto* any = now < next_start() && processes_->candidates() > 1
                     ? processes_->choose_any(design_.random())
@@ -106,7 +107,7 @@ void Sampler::try_plan(Clock::time_point now) {
     busy.for_a_moment ? schedule_.soon(now) : schedule_.on_miss(now);
 }
 
-// 2. A process is chosen among those that run, and pays for its last sample.
+// 2. A process is chosen among those that run, and is charged for its last sample.
 void Sampler::plan(SampleRunner::Lease runner, Clock::time_point now) {
     const auto taken = meeting_ ? std::optional(sched_getcpu()) : std::nullopt;
     auto* process = processes_->choose(design_.random(), now, taken);
@@ -128,14 +129,14 @@ void Sampler::plan(SampleRunner::Lease runner, Clock::time_point now) {
 }
 
 void Sampler::plan(SampledProcess& process, SampleRunner::Lease runner, Clock::time_point now) {
-    // 3. A kind of sample is chosen, which may be too dear now.
+    // 3. A kind of sample is chosen, which may be too expensive now.
     SampleSource& source = choice_.next(process);
     const auto moment = std::max(now, next_start());
     const auto until = costs_.too_dear_until(source.expected_cost_seconds(process), now);
     if (until && *until > moment)
         return schedule_.postpone(moment, std::min(*until, moment + longest_wait_for_budget));
 
-    // 4. It is planned.
+    // 4. The sample is planned.
     keep_off_processors_of(process);
     NextSample next{
         .source = &source, .process = process.number, .exec_count = process.target->exec_count()};
@@ -155,17 +156,17 @@ void Sampler::wait_for_moment(SampledProcess& process, NextSample next) {
     if (process.meeting.is_its_processor()) meet(process);
 }
 
-// 5. Its moment has come: see SampleInSteps. A process that sleeps is left alone, if it is known
-// that it would not run without us, or seldom does.
+// 5. The sample's moment has come: see SampleInSteps. A process that sleeps is left alone if it is
+// known that it would not run without us, or seldom runs.
 void Sampler::take(NextSample next, Clock::time_point now) {
     if (!next.process) return try_plan(now);
     auto* process = processes_->find(*next.process);
     if (!process || process->target->exec_count() != next.exec_count) return schedule_.soon(now);
     const bool sleeps = meeting_ ? process->target->is_asleep() : process->sleeps_on();
     if (sleeps) return on_idle(*process);
-    // It slept, and was woken up in time.
+    // The process slept before, and was woken up in time.
     if (!next.planned) return try_plan(now);
-    // We stay on the processor until we sleep, and then the process is given it to stop.
+    // We stay on the processor until we sleep. Then the process is given it, and stops.
     meeting_.reset();
     const auto cost_before = costs_.total_seconds();
     const auto taken = next.planned->take(*process);
@@ -222,15 +223,15 @@ void Sampler::note(SampledProcess& process, const SampleTaken& taken) {
     }
 }
 
-// The one that wants to look at its last sample's process again.
+// The source that wants to look at the process of its last sample again.
 SampleSource* Sampler::looking() const {
     const auto it = std::ranges::find_if(
         sources_, [](const auto* source) { return source->next_look().has_value(); });
     return it == sources_.end() ? nullptr : *it;
 }
 
-// 7. Where the sample has a window, the process is looked at again, until the window is known.
-// False: that is not due.
+// 7. If the sample has a window, the process is looked at again until the window is known. Returns
+// false if no look is due.
 bool Sampler::look(Clock::time_point now) {
     auto* source = looking();
     if (!source || now < *source->next_look()) return false;
@@ -246,7 +247,7 @@ SampleSource::FindProcess Sampler::finder() {
     return [this](std::uint64_t number) { return processes_->find(number); };
 }
 
-// Where several processes run there is hardly a processor to keep off, nor where all are busy.
+// If several processes run, or all processors are busy, there is hardly a processor to keep off.
 void Sampler::keep_off_processors_of(const SampledProcess& process) {
     if (meeting_) return;
     const auto workers = runners_->worker_pids();
@@ -261,7 +262,7 @@ void Sampler::schedule_next(const SampledProcess* process) {
     const auto now = Clock::now();
     SampleSchedule::Outlook outlook{.stretch = processes_->pace()};
     bool ahead = false;
-    // What a budget leaves in stretches that are all alike is for those that are not.
+    // What a budget saves in stretches that are all alike is spent on those that are not.
     const auto density = costs_.share() ? results_.density() : 1;
     outlook.stretch *= results_.stretch() / density;
     if (process) {
@@ -273,15 +274,15 @@ void Sampler::schedule_next(const SampledProcess* process) {
     schedule_.on_sample(now, outlook, ahead);
 }
 
-// Samples by time are to weigh by how fast the program was, which a window tells of its own sample
-// and of others in the same code.
+// Whether it is known how fast the program was, by which samples by time are weighted. A window
+// tells that for its own sample, and for others in the same code.
 bool Sampler::is_timed(const SampledProcess& process, const SampleReport& report) const {
     return !options_.sample_time || (report.of_window && report.of_window->seconds) ||
            (report.kind == SampleKind::live && process.speeds.knows(report.began_at));
 }
 
-// 8. The emulation goes on in the runner's thread. It tells when the replica is no longer needed,
-// when an instruction is to be stepped, and when the sample has finished.
+// 8. The emulation goes on in the runner's thread, which tells when the replica is no longer
+// needed, when an instruction must be stepped, and when the sample has finished.
 void Sampler::take_runner_events() {
     while (const auto event = runners_->take_event()) {
         auto& runner = *event->runner;
@@ -306,7 +307,7 @@ void Sampler::on_counted(SampledProcess& process, const SampleReport& report) {
         process.note_input_need(report.end == SampleEnd::input);
 }
 
-// 9. What it has seen is in the collector; what it came to is added up.
+// 9. The collector has what the sample has seen. The report is added to the results.
 void Sampler::on_finished(SampleRunner& runner) {
     const auto report = runner.take_report();
     auto* process = processes_->find(report.process);
@@ -318,13 +319,13 @@ void Sampler::on_finished(SampleRunner& runner) {
         if (process) on_counted(*process, report);
         results_.add(report);
     } else {
-        // The next one stands for its time, too.
+        // The next sample stands for the time of this one, too.
         drop_plan();
         processes_->log().cancel_sample(report.process);
         results_.add_void(report);
         if (process) process->kinds.on_lost(report.kind);
         taken_ -= report.kind == SampleKind::shadow;
-        // Another one may take its place. What else ends sampling does so again.
+        // Another sample may take its place. If something else ends sampling, it does so again.
         if (may_take_more(Clock::now())) give_up_.reset();
     }
     if (!report.replace_worker) return;

@@ -9,19 +9,19 @@
 namespace shadowprof {
 namespace {
 
-// For the sake of a window, so many times a sample's usual size is emulated. The replica lives
-// until it is, and the emulation takes a processor that the program may want.
+// To reach the end of a window, at most this many times a sample's usual size is emulated. The
+// replica lives until then, and the emulation takes a processor that the program may want.
 constexpr double most_sizes = 8;
-// The same, if it turns out to be faster than its code was before.
+// The same for code that turns out to be faster than it was before.
 constexpr std::uint64_t most_sizes_in_all = 300;
-// A replica is not kept for longer because its code is slower than that.
+// A replica is not kept for longer because its code is slower than this.
 constexpr double slowest_speed = 1e9;
-// So many samples in a row may come to nothing, as their windows were lost.
+// This many samples in a row may come to nothing because their windows were lost.
 constexpr unsigned most_lost = 3;
-// Somebody always looks a little late.
+// A look is always a little late.
 constexpr std::chrono::milliseconds usual_delay{2};
 
-// The same for all code: which windows are lost must not depend on how fast it is.
+// The limits are the same for all code, as which windows are lost must not depend on its speed.
 WindowLimits window_limits(const RunOptions& options, const CodeSpeeds& speeds,
                            std::chrono::nanoseconds length) {
     const auto speed = std::max(speeds.instructions_per_second(), slowest_speed);
@@ -57,7 +57,7 @@ Result<SampleSource::Plan> ShadowSamples::plan(SampledProcess& process, SampleOr
     return SampleInSteps::plan(process, std::move(order));
 }
 
-// Before the stop.
+// Called before the stop.
 
 Result<ShadowSamples::Planned> ShadowSamples::plan_steps(SampledProcess& process,
                                                          SampleOrder order) {
@@ -70,7 +70,7 @@ Result<ShadowSamples::Planned> ShadowSamples::plan_steps(SampledProcess& process
     return Planned(std::move(plan));
 }
 
-// The stop.
+// Makes the stop.
 
 ShadowShot ShadowSamples::take(SampledProcess& process, ShadowPlan plan) {
     ShadowShot shot{.runner = std::move(plan.runner), .job = std::move(plan.job)};
@@ -126,7 +126,7 @@ void ShadowSamples::watch_window(SampledProcess& process, ShadowShot& shot) {
     shot.window.emplace(*std::move(watch));
 }
 
-// Leaves the shot without a replica where a live sample is to take its place.
+// Leaves `shot` without a replica if a live sample should take its place.
 Result<void> ShadowSamples::try_fork(ScopedStop& stop, SampledProcess& process, ShadowShot& shot) {
     const auto start = Clock::now();
     auto forked = Replica::fork(stop, process.unforked.ranges());
@@ -140,7 +140,7 @@ Result<void> ShadowSamples::try_fork(ScopedStop& stop, SampledProcess& process, 
     return {};
 }
 
-// After the stop.
+// Called after the stop.
 
 Result<SampleTaken> ShadowSamples::settle(SampledProcess& process, ShadowShot shot) {
     if (shot.was_stopped) costs_.add_pause(process.target->last_pause());
@@ -171,7 +171,7 @@ void ShadowSamples::begin(SampledProcess& process, ShadowShot shot) {
         active_.back().runner = &std::move(*shot.runner).begin(*this, std::move(job));
 }
 
-// While the window is open.
+// A time while a window is open.
 
 std::optional<ShadowSamples::Clock::time_point> ShadowSamples::next_look() const {
     return open_ ? std::optional(open_->window.next_look()) : std::nullopt;
@@ -189,7 +189,7 @@ void ShadowSamples::stop_looking() {
     if (open_) close(nullptr);
 }
 
-// The emulation begins, with a window or without. `process` is null if it has ended, or if sampling
+// Begins the emulation, with a window or without. `process` is null if it has ended, or if sampling
 // ends.
 void ShadowSamples::close(SampledProcess* process) {
     auto open = std::move(*open_);
@@ -214,7 +214,7 @@ void ShadowSamples::close(SampledProcess* process) {
     open.active->runner = &std::move(open.runner).begin(*this, std::move(open.job));
 }
 
-// While the replica is emulated, and after it.
+// Returns active_.end() if the runner's sample has no replica any more.
 
 std::list<ShadowSamples::Active>::iterator ShadowSamples::find(const SampleRunner& runner) {
     return std::ranges::find_if(active_,
@@ -246,7 +246,7 @@ std::optional<SampleEnd> ShadowSamples::step(Active& sample, const StepExchange:
     return SampleEnd::replica_lost;
 }
 
-// The replica dies as soon as nobody reads it: until then the target pays for what it writes.
+// Ends the replica when nobody reads it any more, as until then the target pays for what it writes.
 void ShadowSamples::on_emulated(SampleRunner& runner, const FindProcess& find_process) {
     const auto sample = find(runner);
     if (sample != active_.end()) end_replica(sample, find_process(sample->process));

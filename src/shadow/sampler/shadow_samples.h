@@ -1,4 +1,4 @@
-// Shadow samples: a replica of the process is forked in a short stop, and emulated while the
+// Shadow samples: a replica of the process is forked in a short stop, and is emulated while the
 // process goes on.
 #pragma once
 
@@ -49,7 +49,7 @@ class ShadowSamples final : public SampleInSteps<ShadowPlan, ShadowShot> {
         return process.kinds.expected_cost_seconds(SampleKind::shadow);
     }
     bool follows_load() const override { return true; }
-    // Plans a live sample where the process cannot be forked, or a fork might harm it.
+    // Plans a live sample if the process cannot be forked, or if a fork might harm it.
     Result<Plan> plan(SampledProcess& process, SampleOrder order) override;
     std::optional<Clock::time_point> next_look() const override;
     void look(Clock::time_point now, const FindProcess& find) override;
@@ -101,9 +101,9 @@ class ShadowSamples final : public SampleInSteps<ShadowPlan, ShadowShot> {
     InputRecorder& recorder_;
     LiveSamples& live_;
     std::list<Active> active_;
-    StateRoom room_;  // of its window
+    StateRoom room_;  // for the window of `open_`
     std::optional<Open> open_;
-    unsigned lost_ = 0;  // windows, in a row
+    unsigned lost_ = 0;  // lost windows in a row
 };
 
 }  // namespace shadowprof

@@ -5,16 +5,16 @@
 namespace shadowprof {
 namespace {
 
-// This share of what is spent is for what is beside samples. So a short run, which can afford but a
+// The share of all costs for what is measured beside samples. A short run, which can afford only a
 // few stops, has samples first.
 constexpr double share_beside = 0.25;
-// What a window may cost where live samples are worth more, and all of these together, of what is
-// spent on a process.
+// How much a shadow sample may cost that is only taken for its window, and which share of a
+// process's costs shadow samples may then have.
 constexpr double longest_seek_seconds = 0.04;
 constexpr double share_of_seeks = 0.25;
 
 bool chooses_by_worth(const RunOptions& options, const SamplingCosts& costs) {
-    // A load is one of replicas, and what is recorded is for them.
+    // A load counts replicas, and recorded input is for them.
     return options.mode == SamplingMode::automatic && costs.share() && !options.load &&
            options.record_input != RecordInput::always;
 }

@@ -1,4 +1,4 @@
-// Which kind of sample is taken next.
+// Chooses which kind of sample is taken next.
 #pragma once
 
 #include "shadow/request/run_options.h"
@@ -7,12 +7,12 @@
 
 namespace shadowprof {
 
-// Whether what the process reads is recorded for a shadow sample of it.
+// Whether input of the process is recorded for its shadow samples.
 bool records_input(const RunOptions& options, const SamplingCosts& costs,
                    const SampledProcess& process);
 
-// Shadow samples of the process are worth less than live ones, but for the windows that they have:
-// how fast some of its code is, is not known.
+// Whether shadow samples of the process, though worth less than live ones, are wanted for their
+// windows, since the speed of some of its code is not known.
 bool seeks_speed(const RunOptions& options, const SamplingCosts& costs,
                  const SampledProcess& process);
 
@@ -27,25 +27,25 @@ class SourceChoice {
           live_(live),
           makes_samples_(options.profiles.has_any_of_samples()) {}
 
-    // Measurements that are made beside samples, for a share of the cost; or alone, where no
-    // profile is made of samples.
+    // Sets a source of measurements that are made beside samples, for a share of the cost. They are
+    // made alone if no profile is made of samples.
     void set_beside(SampleSource* source) { beside_ = source; }
 
-    // From now on these profiles are made, of those that the run began with.
+    // From now on these profiles are made; they must be among those that the run began with.
     void collect(const ProfileKinds& profiles) {
         makes_samples_ = profiles.has_any_of_samples();
         measures_beside_ = profiles.has<LatencyList>();
     }
 
-    // For the process.
+    // The source of the next sample of the process.
     SampleSource& next(const SampledProcess& process);
-    // What next() said was done, or at least tried; it has cost so much.
+    // What next() chose was tried, at this cost, or was done.
     void on_tried(const SampleSource& source, double cost_seconds);
     void on_done(const SampleSource& source);
 
-    // The kind that is best for the process, but for what is beside it.
+    // The kind of sample that is best for the process, not counting `beside`.
     SampleSource& sample_source(const SampledProcess& process) const;
-    // What a sample of the process costs, and its part of what is beside it.
+    // The cost of a sample of the process, with a share for what is measured beside samples.
     double expected_cost_seconds(const SampledProcess& process) const;
 
   private:
@@ -57,9 +57,9 @@ class SourceChoice {
     SampleSource& live_;
     SampleSource* beside_ = nullptr;
     bool makes_samples_;
-    bool measures_beside_ = true;   // where there is something
-    double beside_seconds_ = 0;     // that it has cost
-    bool beside_had_turn_ = false;  // the next one is that of samples
+    bool measures_beside_ = true;   // if there is a source
+    double beside_seconds_ = 0;     // its cost so far
+    bool beside_had_turn_ = false;  // the next turn is that of samples
 };
 
 }  // namespace shadowprof

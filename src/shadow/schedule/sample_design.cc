@@ -10,7 +10,7 @@ namespace shadowprof {
 namespace {
 
 // Samples collect values and references in windows (the counted bursts of
-// hybrid-profiling-support): one of about so many instructions in each period.
+// hybrid-profiling-support): in each period, one window of about this many instructions.
 constexpr std::uint64_t value_window_period = 320'000;
 constexpr std::uint64_t value_window_instructions = 5'000;
 // Ten times as long as the largest reorder buffer.
@@ -20,13 +20,13 @@ constexpr std::uint64_t reference_window_instructions = 5'000;
 // (docs/architecture/collectors.md).
 constexpr std::uint64_t stream_window_instructions = 40'000;
 
-// Programs are stopped where they are slow. Samples begin to count so much later that this place is
-// no more likely than those around it (value-sampling, "bias"): anywhere in many times what a slow
-// instruction's surroundings execute, at the price of a few percent of the emulation. A live sample
-// may come to an end after few instructions.
+// Programs are stopped where they are slow. Samples begin to count a random distance later, so that
+// this place is no more likely than those around it (value-sampling, "bias"). The range is many
+// times what a slow instruction's surroundings execute, and costs a few percent of the emulation.
+// It is shorter for live samples, which may end after few instructions.
 constexpr std::uint64_t mean_skip_range = 16'384;
 constexpr std::uint64_t least_skip_range = 256;
-// Instructions a second. What is known to be slower executes next to nothing.
+// Instructions per second. Code that is known to be slower executes next to nothing.
 constexpr double least_known_speed = 1e5;
 
 std::uint64_t skip_range(SampleKind kind, std::uint64_t sample_size, double yield) {

@@ -1,4 +1,4 @@
-// What each sample is to be: how long it is, what it counts, and how much of the run it stands for.
+// Designs each sample: how long it is, what it counts, and how much of the run it stands for.
 #pragma once
 
 #include <cstdint>
@@ -11,22 +11,22 @@
 
 namespace shadowprof {
 
-// One part in so many of what a sample is likely to have may be skipped at its begin, so that it
+// One part in this many of a sample's expected instructions may be skipped at its start, so that it
 // begins anywhere around the place where the program was stopped.
 inline constexpr std::uint64_t samples_per_skip_range = 16;
 
 class SampleDesign {
   public:
-    // Both must outlive it.
+    // `options` and `settings` must outlive it.
     SampleDesign(const RunOptions& options, const SamplingSettings& settings, std::uint64_t seed)
         : options_(options), settings_(settings), random_(seed) {}
 
-    // A sample of the process that begins now, without its snapshot, threads and limits.
+    // The job of a sample of the process that begins now, without its snapshot, threads and limits.
     SampleJob job(const SampledProcess& process, SampleKind kind, const SampleShare& share);
-    // The threads of the job begin a sample of the process: how many processors they use, and
-    // where samples are weighed by time, how fast they are likely to be.
+    // The threads of the job are about to begin a sample of the process. Sets how many processors
+    // they use and, if samples are by time, how fast they are expected to be.
     void expect(SampleJob& job, SampledProcess& process) const;
-    // The limits of a sample of so many instructions.
+    // The limits of a sample of this many instructions.
     RunLimits limits(std::uint64_t instructions, const Target& target);
     std::mt19937_64& random() { return random_; }
 

@@ -8,17 +8,17 @@ namespace {
 
 using std::chrono::duration;
 
-// What a sample's lifetime is taken to be before one is known.
+// The assumed lifetime of a replica before one is known.
 constexpr double first_lifetime_seconds = 0.003;
 constexpr double moment_seconds = 300e-6;
-// Much denser would be samples of the same.
+// Denser samples would see the same again.
 constexpr double least_interval_seconds = 0.001;
-// A process that costs so much waits; it is asked again.
+// A process whose samples cost so much is tried again after this time.
 constexpr double longest_interval_seconds = 10;
-// By which samples are denser while costs are far below what they may be.
+// Samples are denser by this factor while costs are far below their limit.
 constexpr double eagerness = 5;
-// How fast the mean of lifetimes follows. It is slow: a phase of the program whose samples live
-// longer must not be sampled less for that.
+// How fast the mean of lifetimes follows. It is slow so that a phase of the program whose samples
+// live longer is not sampled less.
 constexpr double slow_smoothing = 1.0 / 64;
 constexpr double longest_refusal_seconds = 1.0;
 constexpr double most_weight = 1e7;
@@ -50,7 +50,7 @@ void SampleSchedule::begin(Clock::time_point start) {
     plan(start, pace_.period ? pace_.period->count() : first);
 }
 
-// Uniform between one half and one and a half: no period of the program stays in step with it.
+// Uniform between one half and one and a half, so that no period of the program stays in step.
 double SampleSchedule::jitter() {
     return std::uniform_real_distribution(0.5, 1.5)(random_);
 }
@@ -61,8 +61,8 @@ void SampleSchedule::plan(Clock::time_point now, double mean_seconds) {
     next_start_ = now + to_duration(jitter() * mean_seconds);
 }
 
-// A load of samples that do not live on would be a share of time in which the target stands still:
-// only their cost counts.
+// The load of samples that do not live on would be a share of time in which the target stands
+// still, so only their cost counts.
 double SampleSchedule::interval_seconds(const Outlook& outlook, bool ahead) const {
     if (pace_.period) return pace_.period->count();
     auto interval = !outlook.follows_load && pace_.cost_share ? 0 : lifetime_seconds_ / pace_.load;

@@ -87,7 +87,8 @@ TEST_CASE("what weights stand for is the whole time, whatever comes between") {
 }
 
 TEST_CASE("no moment of the program is seen more often because samples are dearer there") {
-    // A program that is in each of two phases for a second; samples of the second cost ten times.
+    // The program alternates between two phases of a second each. Samples of the second cost ten
+    // times as much.
     SampleSchedule schedule({.load = 0.25, .cost_share = 0.01}, 5);
     schedule.begin(start);
     double seen[2] = {};

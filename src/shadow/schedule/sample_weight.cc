@@ -8,11 +8,12 @@
 namespace shadowprof {
 namespace {
 
-// One execution weighs so many units that rounding is little beside samples that stand for little.
+// Weight units per execution are many, so that rounding hardly matters for samples that stand for
+// little.
 constexpr double unit = 1.0 / 32;
-// Beyond it, sums of weighted counts could overflow.
+// With larger weights, sums of weighted counts could overflow.
 constexpr double most_sample_weight = 100'000'000;
-// A sample is taken to stand for no less: what is shorter has hardly an instruction.
+// A sample is taken to have needed no less; what is shorter has hardly an instruction.
 constexpr double shortest_seconds = 1e-9;
 
 }  // namespace

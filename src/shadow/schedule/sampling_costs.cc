@@ -15,35 +15,35 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-// This part of a budget is kept back. Caches and memory bandwidth that emulation takes from the
-// target are felt by the clock alone: 0.1 to 0.3 points of slowdown where 0.9 are measured
-// (docs/benchmarks.md).
+// The share of a budget that is kept back, as some costs are not measured. Caches and memory
+// bandwidth that emulation takes from the target only show in elapsed time: 0.1 to 0.3 points of
+// slowdown where 0.9 are measured (docs/benchmarks.md).
 constexpr double unmeasured_share = 0.15;
-// What a fork is taken to cost before one is known: a pause, and a part that grows with the pages
+// The assumed cost of a fork before one is known: a pause, and a part that grows with the pages
 // whose tables are copied.
 constexpr double fork_seconds = 200e-6;
 constexpr double fork_seconds_per_page = 13e-3 / (1 << 18);
-// What the stops at system calls may cost in one sample. More is better spent on another one: what
-// a server does next is much like what it does now.
+// The most that stops at system calls may cost in one sample. More is better spent on another
+// sample, as what a server does next is much like what it does now.
 constexpr double most_input_seconds = 0.003;
-// What a stop is taken to cost beside its round trip, before one is known.
+// The assumed cost of a stop besides its round trip, before one is known.
 constexpr double handling_ns = 5e3;
-// How long a replica is taken to live, before one is known. Faults take no more of the target's
-// time than passes while it lives.
+// The assumed lifetime of a replica before one is known. Faults take no more of the target's time
+// than passes while it lives.
 constexpr double usual_lifetime_seconds = 0.015;
-// A note tells of costs beyond the budget from this percentage on.
+// A note reports costs beyond the budget from this percentage on.
 constexpr double least_percent_told = 0.05;
-// Samples are taken ahead of the budget's time as long as it has room for so many more.
+// Samples are taken ahead of time while the budget has room for this many more.
 constexpr double samples_ahead = 3;
 
-// Who asks for a load has asked for how long replicas live.
+// A user who asks for a load has decided how long replicas live.
 WindowLength::Limits window_lengths_of(const RunOptions& options) {
     const auto shortest = options.sample_time.value_or(RunOptions::shortest_sample_time);
     const bool may_grow = !options.sample_time_is_asked_for && !options.load;
     return {shortest, may_grow ? RunOptions::longest_sample_time : shortest};
 }
 
-// The percentage that is left for what is measured.
+// The percentage that is left for measured costs.
 double measured(double percent) {
     return percent * (1 - unmeasured_share);
 }
@@ -87,7 +87,7 @@ std::optional<SamplingCosts::Clock::time_point> SamplingCosts::too_dear_until(
     const auto spent_until = cpu_budget_ ? cpu_budget_->spent_until() : std::nullopt;
     if (!budget_) return spent_until;
     const auto too_dear_until = budget_->too_dear_until(costs_.total_seconds(), cost_seconds, now);
-    // An empty one is before all others.
+    // An empty time is less than all others.
     return std::max(spent_until, too_dear_until);
 }
 
@@ -108,7 +108,7 @@ void SamplingCosts::add_fork(nanoseconds time) {
     costs_.add_fork(to_ns(time));
 }
 
-// Who has asked for it alone has asked for all of it.
+// Without a limit if the user always wants input to be recorded.
 std::uint64_t SamplingCosts::most_input_stops(const SampledProcess& process) {
     recorded_process_ = process.number;
     if (!syscall_stop_price_ns_) syscall_stop_price_ns_ = measure_syscall_stop_price_ns(hub_);
@@ -141,7 +141,7 @@ void SamplingCosts::on_observed(SampledProcess& process) {
     process.unsettled.emplace();
 }
 
-// The shorter a stretch in which we run, the closer it is known what of the waiting in it is usual.
+// The shorter a stretch in which we run, the better it is known how much waiting in it is usual.
 void SamplingCosts::on_finished(SampledProcess& process, Clock::time_point now,
                                 std::uint64_t own_cpu_ns) {
     if (process.theft.is_contended())

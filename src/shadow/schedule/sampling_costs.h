@@ -1,4 +1,4 @@
-// What samples cost the target, and what a budget leaves for more.
+// What samples cost the target, and what the budgets leave for more.
 #pragma once
 
 #include <chrono>
@@ -25,62 +25,62 @@ class SamplingCosts {
     // Measures what page faults cost on this machine. The arguments must outlive it.
     SamplingCosts(const RunOptions& options, WaitHub& hub);
 
-    // The share of the target's time that samples may cost; nothing: they cost what they cost.
+    // The share of the target's time that samples may cost; nothing: there is no limit.
     std::optional<double> share() const;
     void begin(Clock::time_point now);
-    // From now on samples may cost so many percent, whether there was a budget or not.
+    // Lets samples cost `percent` from now on, whether there was a budget or not.
     void set_budget(double percent, Clock::time_point now, double processes);
-    // Time has passed in which so many processes ran.
+    // To be called when time has passed in which `processes` processes ran.
     void pass(Clock::time_point now, double processes);
-    // When a sample that costs so much will be within both budgets; nothing: it is.
+    // When a sample of this cost will be within both budgets; nothing: it is now.
     std::optional<Clock::time_point> too_dear_until(double cost_seconds,
                                                     Clock::time_point now) const;
-    // There is a budget, and room for several such samples in it.
+    // Whether there is a budget with room for several such samples.
     bool has_much_room(double cost_seconds, Clock::time_point now) const;
 
-    // The target stood still for so long.
+    // Adds a stop of the target.
     void add_pause(std::chrono::nanoseconds pause);
-    // The same, where that was to be `limit` at most.
+    // The same for a stop that should have taken `limit` at most.
     void add_limited_pause(std::chrono::nanoseconds pause, std::chrono::nanoseconds limit);
-    // The part of a pause in which a replica was forked.
+    // Adds the part of a pause in which a replica was forked.
     void add_fork(std::chrono::nanoseconds time);
-    // Input is to be recorded for a sample of the process: at how many stops at most. Outside of a
-    // stop, as what one costs is measured first.
+    // Returns the most stops at which input is recorded for a sample of the process. To be called
+    // outside of a stop, as it first measures what a stop costs.
     std::uint64_t most_input_stops(const SampledProcess& process);
-    // All system call stops until now.
+    // `totals`: all system call stops until now.
     void take_syscall_stops(const InputRecorder::Totals& totals);
     LiveAccount& live_samples() { return live_samples_; }
     const LiveAccount& live_samples() const { return live_samples_; }
 
-    // A sample of the process was begun, which stood still for so long; what it costs beyond that
-    // is known later.
+    // To be called when a sample of the process was begun, with a stop of `pause`. Its other costs
+    // become known later.
     void on_sample(SampledProcess& process, SampleKind kind, std::chrono::nanoseconds pause);
-    // Where the process's threads are was taken down in a stop, and their code is translated ahead:
-    // what that costs is not the price of asking whether a sample is due.
+    // To be called when a stop showed where the process's threads are, whose code is translated
+    // ahead. That cost must not count as the price of checking whether a sample is due.
     void on_observed(SampledProcess& process);
-    // A sample of the process has finished. `own_cpu_ns`: processor time of this process and the
-    // workers.
+    // To be called when a sample of the process has finished. `own_cpu_ns`: processor time of this
+    // process and the workers until now.
     void on_finished(SampledProcess& process, Clock::time_point now, std::uint64_t own_cpu_ns);
-    // Before a sample: what the process has paid since the last one goes to that. `own_cpu_ns`: as
-    // above; `is_sampling`: samples go on.
+    // To be called before a sample. What the process has paid since its last sample is charged to
+    // that one. `own_cpu_ns`: as above; `is_sampling`: samples go on.
     void settle(SampledProcess& process, Clock::time_point now, std::uint64_t own_cpu_ns,
                 bool is_sampling);
 
     double total_seconds() const { return costs_.total_seconds(); }
-    // The price of a fault that a fork has induced, by itself, while the replica lives.
+    // The cost of an induced fault by itself, while the replica lives.
     double fault_seconds() const { return costs_.fault_prices().seconds({.copied = 1}); }
-    // How long the window of the process's next shadow sample is to be.
+    // The length of the window of the process's next shadow sample.
     std::chrono::nanoseconds window_length(const SampledProcess& process) const;
-    // What a shadow sample of the process costs it at most, if its replica lives no longer than
+    // The most that a shadow sample of the process costs it, if its replica lives no longer than
     // usual.
     double most_shadow_seconds(const SampledProcess& process) const;
 
-    // Sets the overhead, `seconds` of the target's time; adds counters of recorded input.
+    // Sets the overhead in `seconds` of the target's time, and adds counters of recorded input.
     void fill(Profile& profile, double seconds) const;
 
   private:
-    // What the process has waited for us since the last call, which is added to the costs. Nothing
-    // where that cannot be known.
+    // Adds the time that the process has waited for us since the last call to the costs, and
+    // returns it in seconds. Nothing if that cannot be known.
     std::optional<double> observe_theft(SampledProcess& process, Clock::time_point now,
                                         std::uint64_t own_cpu_ns);
 
@@ -89,14 +89,14 @@ class SamplingCosts {
     CostAccount costs_;
     LiveAccount live_samples_;
     WindowLength window_length_;
-    double budget_percent_;  // that the run began with; 0: none
+    double budget_percent_;  // at the start of the run; 0: none
     std::optional<Budget> budget_;
     std::optional<CpuBudget> cpu_budget_;
-    double written_off_seconds_ = 0;  // of the budget: Budget::write_off()
+    double written_off_seconds_ = 0;  // by Budget::write_off()
     std::optional<double> syscall_stop_price_ns_;
-    InputRecorder::Totals recorded_;        // the part of it that is accounted for
-    double unsettled_syscall_seconds_ = 0;  // that no sample has paid yet
-    std::uint64_t recorded_process_ = 0;    // whose samples they are for: the last one's number
+    InputRecorder::Totals recorded_;        // at the last take_syscall_stops()
+    double unsettled_syscall_seconds_ = 0;  // that no sample was charged for yet
+    std::uint64_t recorded_process_ = 0;    // number of the process that they are charged to
 };
 
 }  // namespace shadowprof

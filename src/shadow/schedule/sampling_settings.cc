@@ -18,7 +18,7 @@ bool SamplingSettings::apply(const SamplingCommand& command, double seconds,
     return true;
 }
 
-// False if all is as it was.
+// Returns false if nothing has changed.
 bool SamplingSettings::change(const SamplingCommand& command) {
     switch (command.kind) {
         case SamplingCommand::Kind::enable:

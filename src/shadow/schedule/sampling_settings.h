@@ -1,4 +1,4 @@
-// What commands have made of the options so far.
+// The options as commands have changed them so far.
 #pragma once
 
 #include <optional>
@@ -14,18 +14,19 @@ class SamplingSettings {
                               const ProfileKinds& profiles = {})
         : windows_(windows), profiles_(profiles) {}
 
-    // `seconds` after the run's begin, when `samples` had begun. False if all is as it was.
+    // Applies a command that came `seconds` after the start of the run, when `samples` samples had
+    // begun. Returns false if nothing has changed.
     bool apply(const SamplingCommand& command, double seconds, std::uint64_t samples);
 
     // Whether samples may begin now, or ever again.
     bool is_on() const { return on_ && !stopped_; }
     bool is_stopped() const { return stopped_; }
-    // The windows of samples that begin now. Nothing if the run began without.
+    // The windows of samples that begin now; nothing if the run began without windows.
     std::optional<WindowOptions> windows() const;
-    // For which samples count that begin now.
+    // The profiles that samples which begin now count for.
     const ProfileKinds& profiles() const { return profiles_; }
 
-    // Adds what was changed.
+    // Sets the changes.
     void fill(SamplingStats& stats) const;
 
   private:
@@ -33,7 +34,7 @@ class SamplingSettings {
 
     std::optional<WindowOptions> windows_;
     ProfileKinds profiles_;
-    std::optional<double> budget_percent_, load_;  // that commands have set
+    std::optional<double> budget_percent_, load_;  // as set by commands
     bool on_ = true;
     bool stopped_ = false;
     std::vector<SamplingChange> changes_;
