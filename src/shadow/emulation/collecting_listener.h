@@ -1,4 +1,4 @@
-// Feeds a collector with the trace of one sample, and answers what its worker asks.
+// Feeds a collector with the trace of one sample, and answers its worker's requests.
 #pragma once
 
 #include <functional>
@@ -11,30 +11,30 @@
 
 namespace shadowprof {
 
-// What an emulation tells and asks while it goes on, in the thread that follows it.
+// What an emulation reports and asks for while it goes on, in the thread that follows it.
 class EmulationHooks {
   public:
     virtual ~EmulationHooks() = default;
     // The snapshot is no longer needed.
     virtual void on_emulated() = 0;
-    // SampleListener::on_step(), for a replica.
+    // See SampleListener::on_step(); only called for a replica.
     virtual std::optional<SampleEnd> on_step(CpuState& cpu, std::span<const StepPage> pages) = 0;
-    // Nobody waits for the sample any more, and its worker is killed.
+    // Whether nobody waits for the sample any more, and its worker is killed.
     virtual bool is_given_up() = 0;
 };
 
 class CollectingListener : public SampleListener {
   public:
-    // Lets the collector begin with a thread, and is called once for each, that with index 0 first.
-    // False: the trace is dropped. Before the first, the sample's weight is known.
+    // Lets the collector begin with a thread. Called once for each thread, first for index 0, and
+    // not before the sample's weight is known. If it returns false, the trace is dropped.
     using Begin = std::function<bool(GuestThreads::Index)>;
 
-    // Keeps the thread's call stack, as long as the snapshot is there. May be called again.
+    // Keeps the thread's call stack. Called while the snapshot is there, maybe several times.
     using KeepStack = std::function<void(GuestThreads::Index)>;
 
     struct Options {
         bool holds = false;        // the trace is kept until release()
-        bool first_alone = false;  // what other threads do is dropped
+        bool first_alone = false;  // the trace of other threads is dropped
     };
 
     // All must outlive it.
@@ -58,15 +58,16 @@ class CollectingListener : public SampleListener {
     void on_emulated() override { hooks_.on_emulated(); }
     std::vector<std::byte> on_request(std::span<const std::byte> request) override;
 
-    // The weight is known: what was held goes to the collector, and what comes is not held.
+    // To be called when the weight is known. Gives the collector what was held; nothing is held
+    // from now on.
     void release();
-    // Nothing of the sample has gone to the collector.
+    // Whether nothing of the sample has gone to the collector yet.
     bool holds() const { return holds_; }
-    // Instead of release(): what is held does not count, nor does what comes.
+    // To be called instead of release(). Neither what is held nor what comes later counts.
     void drop();
     bool is_given_up() { return hooks_.is_given_up(); }
 
-    // By thread: what was counted.
+    // The counted instructions, by thread.
     const std::vector<std::uint64_t>& instructions() const { return instructions_; }
     bool is_trace_damaged() const { return trace_damaged_; }
 
@@ -91,10 +92,10 @@ class CollectingListener : public SampleListener {
     bool collects_ = true;
     bool trace_damaged_ = false;
     std::vector<bool> begun_;                  // by thread
-    std::vector<std::uint64_t> instructions_;  // the same
+    std::vector<std::uint64_t> instructions_;  // by thread
 };
 
-// Listens to a sample of a replica, on which instructions can be stepped.
+// Listens to a sample of a replica, on which instructions can be single-stepped.
 class ReplicaListener final : public CollectingListener {
   public:
     using CollectingListener::CollectingListener;
@@ -103,7 +104,7 @@ class ReplicaListener final : public CollectingListener {
     }
 };
 
-// Listens to a sample of a process that stands still for moments: there is nothing to step on.
+// Listens to a live sample, in which no instruction can be single-stepped.
 class LiveListener final : public CollectingListener {
   public:
     using CollectingListener::CollectingListener;

@@ -11,7 +11,7 @@ namespace shadowprof {
 Result<WorkerProcess> start_emulation_worker() {
     static constexpr std::array arguments = {"shadowprof", worker_subcommand.data()};
     auto worker = WorkerProcess::start(arguments);
-    // It can be replaced; the target cannot.
+    // A worker can be replaced, the target cannot.
     if (worker) offer_to_oom_killer(worker->pid());
     return worker;
 }

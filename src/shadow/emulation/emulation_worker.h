@@ -1,4 +1,4 @@
-// shadowprof's own worker processes: the same program again, under a hidden subcommand.
+// Worker processes execute shadowprof's own program again, under a hidden subcommand.
 #pragma once
 
 #include <string_view>
@@ -10,11 +10,11 @@ namespace shadowprof {
 
 inline constexpr std::string_view worker_subcommand = "emulation-worker";
 
-// A worker that emulates samples with EmulatedSyscalls. The program's main must call
+// Starts a worker that emulates samples with EmulatedSyscalls. The program's main() must call
 // run_emulation_worker() when its only argument is worker_subcommand.
 Result<WorkerProcess> start_emulation_worker();
 
-// The worker's whole life; returns its exit status. `arguments` are those of main().
+// Does all work of a worker, and returns its exit status. `arguments` are those of main().
 int run_emulation_worker(char* const* arguments);
 
 }  // namespace shadowprof

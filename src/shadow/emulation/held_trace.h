@@ -1,4 +1,4 @@
-// The trace of a sample, kept until it is known how much each of its instructions stands for.
+// Holds the trace of a sample until it is known how much each of its instructions stands for.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,14 @@ namespace shadowprof {
 
 class HeldTrace {
   public:
-    // 64 MiB of words, and of probe records; a sample of more is collected while it goes on.
+    // Room for 64 MiB of words, and as much for probe records. Larger samples are not held to the
+    // end.
     static constexpr std::size_t most_bytes = std::size_t{64} << 20;
     static constexpr std::size_t most_words = most_bytes / sizeof(std::uint64_t);
     static constexpr std::size_t most_probes =
         most_bytes / (sizeof(ProbeRecord) + sizeof(std::uint64_t));
 
-    // False: there is no room for them.
+    // Return false if there is no room.
     bool add(GuestThreads::Index thread, std::span<const std::uint64_t> words) {
         if (words.size() > most_words - words_.size()) return false;
         words_.insert(words_.end(), words.begin(), words.end());
@@ -57,7 +58,7 @@ class HeldTrace {
         std::size_t words;
     };
     struct Probed {
-        std::size_t part;  // in front of it
+        std::size_t part;  // the part that it comes before
         ProbeRecord record;
     };
     static_assert(most_probes * sizeof(Probed) <= most_bytes);

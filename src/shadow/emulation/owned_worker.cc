@@ -20,7 +20,7 @@ Result<void> OwnedWorker::replace() {
     return greet();
 }
 
-// A worker that lacks what it needs ends at once: that is to be known before a program is started.
+// A worker that lacks what it needs ends at once. That must be known before a program is started.
 Result<void> OwnedWorker::greet() {
     if (process_->set_probes({}, {})) return {};
     return Error{

@@ -1,4 +1,4 @@
-// A worker process that is killed and waited for when it is no longer needed.
+// A worker process that is killed and reaped when it is no longer needed.
 #pragma once
 
 #include "emu/worker/worker_process.h"
@@ -8,7 +8,7 @@ namespace shadowprof {
 
 class OwnedWorker {
   public:
-    // Returns when it answers. Errors: system (it cannot be started, or ends at once).
+    // Returns when the worker answers. Errors: system (it cannot be started, or ends at once).
     static Result<OwnedWorker> start(WaitHub& hub);
     OwnedWorker(OwnedWorker&& other) noexcept
         : hub_(other.hub_), process_(std::move(other.process_)) {
@@ -19,7 +19,7 @@ class OwnedWorker {
 
     WorkerProcess& operator*() { return *process_; }
     WorkerProcess* operator->() { return &*process_; }
-    // Ends it and starts another. Errors: as start(); there is none then.
+    // Ends the worker and starts another. Errors: as start(), and then there is no worker.
     Result<void> replace();
 
   private:
@@ -31,8 +31,8 @@ class OwnedWorker {
     std::optional<WorkerProcess> process_;
 };
 
-// For callers to whom ErrorCode::gone means the program: a worker that is gone becomes
-// ErrorCode::system.
+// Turns ErrorCode::gone, for a worker that is gone, into ErrorCode::system, for callers to whom
+// `gone` means the program.
 template <typename Answer>
 Answer of_worker(Answer answer) {
     if (!answer && answer.error().code == ErrorCode::gone)

@@ -1,4 +1,4 @@
-// What the threads of runners tell the main thread.
+// Events that runners' threads send to the main thread.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@ class SampleRunner;
 
 struct RunnerEvent {
     enum class Kind : std::uint8_t {
-        emulated,  // the replica is no longer needed; not of live samples
-        step,      // SampleRunner::answer_step() is waited for
-        finished,  // SampleRunner::take_report()
+        emulated,  // the replica is no longer needed; not posted for live samples
+        step,      // the runner waits for answer_step()
+        finished,  // the report can be taken with take_report()
     };
     SampleRunner* runner = nullptr;
     Kind kind = Kind::finished;

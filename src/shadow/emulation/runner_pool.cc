@@ -13,7 +13,7 @@
 namespace shadowprof {
 namespace {
 
-// How long to wait for the ends of workers that were killed.
+// How long to wait until killed workers have ended.
 constexpr std::chrono::seconds reaping_limit{5};
 
 }  // namespace
@@ -28,7 +28,7 @@ Result<std::unique_ptr<RunnerPool>> RunnerPool::create(WaitHub& hub, ModuleTable
     return pool;
 }
 
-// A runner's thread may go on for a while with what it collects. The workers are reaped before.
+// A runner's thread may go on for a while with what it collects, so the workers are reaped before.
 void RunnerPool::end() {
     prepared_ = prepared();
     const auto ending = std::exchange(runners_, {});

@@ -1,4 +1,4 @@
-// The runners of a profile: as many as samples that live at the same time.
+// The runners of a profile, one for each sample that is under way at the same time.
 #pragma once
 
 #include <cstdint>
@@ -16,37 +16,38 @@ namespace shadowprof {
 
 class RunnerPool {
   public:
-    // All must outlive it; `probes` may be null. Starts the first runner, and `most` at most.
+    // All arguments must outlive it; `probes` may be null. Starts the first runner of `most` at
+    // most.
     static Result<std::unique_ptr<RunnerPool>> create(WaitHub& hub, ModuleTable& modules,
                                                       ProcessProfile& profile,
                                                       const ProbeRequest* probes, std::size_t most);
-    // Ends and reaps all.
+    // Ends and reaps all workers.
     ~RunnerPool() { end(); }
     RunnerPool(const RunnerPool&) = delete;
     RunnerPool& operator=(const RunnerPool&) = delete;
 
     // Why there is no lease.
     struct Busy {
-        // With translating ahead; or it is the only one, whose samples are live and so short.
+        // The runner translates ahead, or it is the only one, whose samples are live and so short.
         bool for_a_moment = false;
         std::optional<Error> refusal = {};  // another one could not be started
     };
     std::variant<SampleRunner::Lease, Busy> lease();
-    // From now on so many samples may be under way.
+    // From now on `most` samples may be under way.
     void set_most(std::size_t most) { most_ = most; }
-    // Samples are under way.
+    // Whether samples are under way.
     bool is_busy() const;
-    // Gives up samples that are under way, and ends the runners and their workers. None is leased
-    // afterwards.
+    // Gives up samples that are under way, and ends the runners and their workers. No runner can be
+    // leased afterwards.
     void end();
-    // Nothing is translated ahead any more; a slice of it may still go on.
+    // Stops translating ahead. A slice of it may still go on.
     void stop_preparing();
 
     // See RunnerEvents.
     int fd() const { return events_->fd(); }
     std::optional<RunnerEvent> take_event() { return events_->take(); }
 
-    // What a runner whose sample has finished needs before the next one.
+    // To be called if the report of a runner's sample says so, before its next sample.
     Result<void> replace_worker(SampleRunner& runner);
 
     std::vector<pid_t> worker_pids() const;

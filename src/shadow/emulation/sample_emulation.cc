@@ -18,26 +18,26 @@ namespace {
 
 using Clock = LiveSnapshot::Clock;
 
-// Looking for memory that forks wipe takes the longer the more memory there is: a hundredth of the
-// time.
+// Looking for memory that forks wipe takes longer the more memory there is, so it is limited to a
+// hundredth of the time.
 constexpr int wiped_check_share = 100;
 constexpr std::chrono::milliseconds least_between_wiped_checks{25};
 
-// What a sample of fewer instructions has says little of the time that it stands for.
+// A sample of fewer instructions says little of the time that it stands for.
 constexpr std::uint64_t fewest_counted = 1000;
-// Faults may have taken most of a window. The program is then taken to have had at least this share
-// of it: ten instructions would else count ten thousand times as often as those of other windows.
+// Faults may have taken most of a window. The program is taken to have had at least this share of
+// it: otherwise ten instructions could count ten thousand times as often as those of other windows.
 constexpr double least_share_of_window = 0.1;
 
-// How much of a sample whose end is known is skipped: of one that turned out to be short, most is
-// to be left.
+// Returns how much of a sample whose end is known is skipped. If it turned out to be short, most of
+// it must be left.
 std::uint64_t skip_when_known(const SampleJob& job, std::uint64_t instructions) {
     const auto range = instructions / samples_per_skip_range + 1;
     const bool is_short = job.expected_speed && range < job.skip_instructions;
     return is_short ? job.skip_instructions % range : job.skip_instructions;
 }
 
-// True if threads beside the leading one were emulated, too. Always false where none leads.
+// Whether threads other than the leading one were emulated, too. Always false if none leads.
 bool others_took_part(const RunResult& result) {
     return result.instructions > result.of_lead.instructions;
 }
@@ -61,19 +61,19 @@ GuestThreads::Pace pace_of(const SampleThread& thread) {
         std::clamp<double>(pace, GuestThreads::fastest_pace, GuestThreads::slowest_pace));
 }
 
-// SampleStart::began_at.
+// See SampleStart::began_at.
 std::optional<GuestAddress> began_at(const SampleJob& job) {
     const auto& first = job.threads[0];
     if (first.in_syscall) return std::nullopt;
     return first.cpu.rip;
 }
 
-// How many workers are tried that have no room for the program's mappings.
+// How many workers are replaced because they have no room for the program's mappings.
 constexpr int most_misplaced_workers = 8;
 
-// A sample of a program that touches ever new memory would copy it all. After this time, and the
-// slowest emulation that there is, one that still wants some of it ends. In a virtual machine with
-// dear memory 2,600 pages take 150 ms, and twice that beside a load.
+// A sample of a program that touches ever new memory would copy it all. So it ends if it still
+// wants memory after this time and that of the slowest emulation. In a virtual machine with slow
+// memory 2,600 pages take 150 ms, and twice that beside a load.
 constexpr std::chrono::milliseconds longest_fetching{600};
 constexpr std::chrono::nanoseconds slowest_instruction{20};
 
@@ -103,7 +103,7 @@ Result<void> SampleEmulation::start_worker() {
     return {};
 }
 
-// A live sample, in its stop.
+// Called in the stop of a live sample.
 
 void SampleEmulation::begin_live(SampleJob& job) {
     begun_ = begin_worker(job);
@@ -138,7 +138,7 @@ void SampleEmulation::copy_stack(const SampleJob& job, GuestThreads::Index threa
         stacks_.copy(job.pid(), thread, {job.threads[thread].cpu[Gpr::rsp]});
 }
 
-// Any sample, from its begin to its report.
+// Runs any sample, from its begin to its report.
 
 SampleReport SampleEmulation::run(SampleJob& job, EmulationHooks& hooks) {
     SampleReport report;
@@ -185,8 +185,8 @@ Result<void> SampleEmulation::begin_worker(const SampleJob& job) {
     return worker_->begin_sample(request);
 }
 
-// The request of the sample for any of its runs: without what holds for the first run alone, as the
-// other threads do.
+// The request for any run of the sample, without what is for the first run alone, as the other
+// threads are.
 SampleRequest SampleEmulation::request_of(const SampleJob& job,
                                           std::span<const std::byte> facts) const {
     return {.cpu = job.threads[0].cpu,
@@ -269,7 +269,7 @@ void SampleEmulation::follow(SampleJob& job, EmulationHooks& hooks, SampleReport
 
 Result<SampleOutcome> SampleEmulation::listen(const SampleJob& job, CollectingListener& listener,
                                               SampleReport& report) {
-    // The worker is under way already: a replica lives for as long as it takes.
+    // The worker is under way already, and a replica lives for as long as needed.
     if (job.replica()) {
         keep_stack(job, 0);
         if (!job.expected_speed) listener.release();
@@ -296,24 +296,24 @@ Result<SampleOutcome> SampleEmulation::listen(const SampleJob& job, CollectingLi
     return outcome;
 }
 
-// Outside of a stop, so the worker takes leave of the sample here in any case.
+// Called outside of a stop. Ends the sample in the worker even if there is no time to rehearse.
 void SampleEmulation::rehearse(const SampleJob& job, SampleReport& report) {
     const auto time = job.is_void() ? std::chrono::nanoseconds{0} : job.rehearsal;
     const auto rehearsed = worker_->rehearse(time);
     report.replace_worker |= !rehearsed || rehearsed->exhausted != 0;
     if (!rehearsed || rehearsed->nanoseconds == 0) return;
     report.rehearsed = *rehearsed;
-    // The process ran meanwhile. Code that it has replaced may have been translated.
+    // The process ran meanwhile, so code that it has replaced may have been translated.
     const auto now = read_maps_text(job.pid());
     forget_code_ |= !now || (*now != job.maps_text && has_other_code(job.maps_text, *now));
 }
 
-// A live sample's window ends amid what was emulated. To find out where, that is emulated again.
+// A live sample's window ends amid what was emulated, which is emulated again to find out where.
 void SampleEmulation::find_window(const SampleJob& job, const SampleOutcome& outcome,
                                   SampleReport& report) {
     report.tried_window = job.may_have_window;
     if (!job.live() || !job.window) return;
-    // What it was told then, it is not told again.
+    // Answers from outside are not given again.
     const auto& result = outcome.result;
     if (result.syscalls != 0 || result.single_stepped != 0 || result.instructions == 0) return;
     const auto facts = rules_of(job);
@@ -328,7 +328,7 @@ void SampleEmulation::find_window(const SampleJob& job, const SampleOutcome& out
     report.replace_worker = true;
 }
 
-// Where the speed of the code is a guess, a live sample's window knows better.
+// If the speed of the code is a guess, a live sample's window knows better.
 double SampleEmulation::speed_of(const SampleJob& job) const {
     const bool is_measured = again_ && job.window && job.window->time.seconds;
     if (job.speed_is_known || !is_measured) return *job.expected_speed;
@@ -345,7 +345,8 @@ std::uint32_t SampleEmulation::weigh(const SampleJob& job, const Emulated& emula
         return sample_weight(job.thread_seconds(), *job.window->time.seconds);
     const auto [instructions, time] = emulated.of_lead;
     auto counted = instructions - std::min(instructions, skip_instructions_);
-    // What ended it says that the program does something else there, unless that was the time.
+    // What ended the sample says that the program does something else there, unless it was the
+    // time.
     const bool is_cut =
         end && (*end == SampleEnd::time || *end == SampleEnd::met || emulated.other_ended_it);
     if (!is_cut) counted = std::max(counted, fewest_counted);
@@ -378,7 +379,7 @@ void SampleEmulation::note_window(const SampleJob& job, const SampleOutcome& out
     }
 }
 
-// False: what the thread executes cannot be counted.
+// Returns false if what the thread executes cannot be counted.
 bool SampleEmulation::begin_collecting(const SampleJob& job, MapResolver& resolver,
                                        GuestThreads::Index thread) {
     if (thread >= job.threads.size()) return true;
@@ -391,7 +392,7 @@ bool SampleEmulation::begin_collecting(const SampleJob& job, MapResolver& resolv
         collector_.begin_thread(thread, stack ? *stack : here);
         return true;
     }
-    // The emulator may know code of another process as this one's, where both have the same.
+    // The emulator may know this code from another process, if both have the same.
     if (std::exchange(last_process_, job.process) != job.process) collector_.new_emulator();
     first_stack_ = std::move(stack).value_or(std::vector<GuestAddress>{});
     collector_.begin({.resolver = resolver,
@@ -406,14 +407,14 @@ bool SampleEmulation::begin_collecting(const SampleJob& job, MapResolver& resolv
     return !first_stack_.empty();
 }
 
-// A replica's stack is unwound now; that of a live sample is copied, to be unwound later.
+// Unwinds a replica's stack now, and copies that of a live sample, to be unwound later.
 void SampleEmulation::keep_stack(const SampleJob& job, GuestThreads::Index thread) {
     if (job.live()) return copy_stack(job, thread);
     if (thread < job.threads.size() && !unwound_.contains(thread))
         unwound_[thread] = stack_of(job, thread);
 }
 
-// The call stack of a thread of the snapshot; nothing if it cannot be known any more.
+// The call stack of a thread of the snapshot; nothing if it is no longer known.
 std::optional<std::vector<GuestAddress>> SampleEmulation::stack_of(const SampleJob& job,
                                                                    GuestThreads::Index thread) {
     const auto& cpu = job.threads[thread].cpu;
@@ -428,7 +429,7 @@ std::optional<std::vector<GuestAddress>> SampleEmulation::stack_of(const SampleJ
     return stack;
 }
 
-// While the emulation is under way, whose trace waits.
+// Called while the emulation is under way, whose trace waits.
 bool SampleEmulation::is_wiped(const SampleJob& job) {
     const auto start = Clock::now();
     if (job.live() || job.replica()->is_whole || start < next_wiped_check_) return false;
@@ -451,7 +452,7 @@ void SampleEmulation::conclude(const SampleJob& job, const SampleOutcome& outcom
     if (again_) report.counters.cpu_ns += again_->counters.cpu_ns;
     report.syscalls = SyscallReport::parse(outcome.syscall_report);
     if (report.syscalls && report.end == SampleEnd::time) report.syscalls->end_reason.clear();
-    // Another worker lies elsewhere.
+    // Another worker has its memory elsewhere.
     const bool misplaced =
         report.end == SampleEnd::no_room && misplaced_workers_++ < most_misplaced_workers;
     const bool exhausted = outcome.worker_exhausted || (again_ && again_->worker_exhausted);

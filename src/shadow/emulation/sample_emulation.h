@@ -1,5 +1,5 @@
-// Has snapshots emulated in a worker process, one after the other, and the collector fed with what
-// the worker traces. It has no thread of its own: SampleRunner says which thread does what.
+// Has snapshots emulated in a worker process, one after the other, and feeds the collector with
+// what the worker traces. It has no thread of its own: SampleRunner decides which thread does what.
 #pragma once
 
 #include <chrono>
@@ -25,23 +25,25 @@ class SampleEmulation {
         : collector_(collector), modules_(modules), probes_(probes, modules) {}
 
     // Starts the worker, also in place of a lost one. A worker dies with the thread that started
-    // it. Everything below needs one.
+    // it. All functions below need a worker.
     Result<void> start_worker();
     pid_t worker_pid() const { return worker_->pid(); }
     bool has_worker() const { return worker_.has_value(); }
 
-    // What is probed in code that is mapped so. False: that is not known yet.
+    // Prepares the probes for code with these mappings. Returns false if their places are not known
+    // yet.
     Result<bool> prepare_probes(const MemoryMap& map) { return probes_.try_prepare(*worker_, map); }
 
-    // Lets the worker begin a live sample, in the stop. Does what takes little time only.
+    // Lets the worker begin a live sample. To be called in the stop; does only what takes little
+    // time.
     void begin_live(SampleJob& job);
-    // The same: follows the emulation until `until` at most.
+    // To be called in the stop. Follows the emulation until `until` at most.
     WorkerProcess::Followed follow_live(const SampleJob& job,
                                         LiveSnapshot::Clock::time_point until);
-    // Instead of begin_live(): takes down where the threads are.
+    // To be called in the stop instead of begin_live(). Notes where the threads are.
     void observe(const SampleJob& job);
 
-    // To the end of the sample; of a live one, what is left of it.
+    // Follows a sample to its end, or what is left of a live one.
     SampleReport run(SampleJob& job, EmulationHooks& hooks);
 
     // The program counters of the stacks that the last live sample, `job`, or observe() saw.
@@ -49,10 +51,10 @@ class SampleEmulation {
     Result<bool> prepare(Preparation& preparation, PreparationTotals& totals) {
         return preparation.work(*worker_, forget_code_, totals);
     }
-    // What the worker has read of a live sample's process, until the next one begins; nothing if
-    // not all of that was recorded.
+    // The pages that the worker has read from a live sample's process, until the next sample
+    // begins; nothing if not all of them were recorded.
     std::optional<EarlierPages> recorded_pages() const;
-    // What the worker knows of the program's code is not to be used any more.
+    // Tells the worker not to use what it knows of the program's code any more.
     void forget_code() { forget_code_ = true; }
 
   private:
@@ -91,14 +93,14 @@ class SampleEmulation {
     Unwinder unwinder_;
     StackCopies stacks_;
     std::vector<GuestAddress> seen_at_;
-    std::vector<GuestAddress> first_stack_;  // of the sample, while it goes on
+    std::vector<GuestAddress> first_stack_;  // for the sample under way
     // The stacks of the sample's threads, if it has a replica.
     std::map<GuestThreads::Index, std::optional<std::vector<GuestAddress>>> unwound_;
     std::uint32_t weight_ = 1;
-    std::uint64_t expected_instructions_ = 0;  // SampleStart
-    std::uint64_t skip_instructions_ = 0;      // the same
-    std::optional<SampleOutcome> again_;       // of a live sample with a window
-    bool comes_to_nothing_ = false;            // the sample that goes on
+    std::uint64_t expected_instructions_ = 0;  // SampleStart::expected_instructions
+    std::uint64_t skip_instructions_ = 0;      // SampleStart::skip_instructions
+    std::optional<SampleOutcome> again_;       // second run of a live sample with a window
+    bool comes_to_nothing_ = false;            // the sample under way does not count
     std::uint64_t last_process_ = 0;
     LiveSnapshot::Clock::time_point next_wiped_check_;
     Result<void> begun_ = {};  // whether the worker has the job

@@ -35,7 +35,7 @@ void SampleRunner::give_up() {
     if (emulation_.has_worker()) kill(worker_pid(), SIGKILL);
 }
 
-// The main thread.
+// Functions for the main thread.
 
 std::optional<SampleRunner::Lease> SampleRunner::try_lease() {
     const std::lock_guard lock(mutex_);
@@ -144,7 +144,7 @@ void SampleRunner::LiveRun::discard(const std::optional<std::string>& maps_now) 
     runner.post(*std::exchange(job_, std::nullopt));
 }
 
-// The runner's thread.
+// Functions of the runner's thread.
 
 void SampleRunner::work() {
     thread_id_ = ::gettid();
@@ -193,7 +193,7 @@ bool SampleRunner::is_given_up() {
     return quit_;
 }
 
-// One slice, without the lock.
+// Translates ahead for one slice, without the lock.
 void SampleRunner::work_ahead(std::unique_lock<std::mutex>& lock) {
     const auto begins = std::exchange(preparation_time_, std::nullopt);
     slicing_ = true;

@@ -1,11 +1,10 @@
 // A thread that takes samples one after the other: it has their snapshots emulated and the
-// collector fed. Steps on a replica it leaves to the main thread, which alone may use ptrace.
+// collector fed. It leaves steps on a replica to the main thread, which alone may use ptrace.
 //
 // The main thread holds a runner by a lease, which begins one sample:
 //
 //     auto lease = runner.try_lease();
-//     std::move(*lease).begin(source, job);                  a shadow sample: the rest goes by
-//     itself
+//     std::move(*lease).begin(source, job);                  a shadow sample, which ends by itself
 //
 //     auto run = std::move(*lease).begin_live(source, job);  a live sample, in the stop
 //     run.follow();                                          in the stop
@@ -36,44 +35,44 @@ class SampleRunner final : private EmulationHooks {
     class Lease;
     class LiveRun;
 
-    // Starts the worker process and the thread. To be called in the thread that lives longest: a
+    // Starts the worker process and the thread. To be called in the thread that lives longest, as a
     // worker dies with the thread that started it. All arguments must outlive it.
     static Result<std::unique_ptr<SampleRunner>> start(RunnerEvents& events,
                                                        SampleCollector& collector,
                                                        ModuleTable& modules,
                                                        const ProbeRequest* probes);
-    // give_up(), unless that was called; waits for the thread.
+    // Calls give_up(), unless that was done, and waits for the thread.
     ~SampleRunner() override;
     SampleRunner(const SampleRunner&) = delete;
     SampleRunner& operator=(const SampleRunner&) = delete;
 
     pid_t worker_pid() const { return emulation_.worker_pid(); }
 
-    // All of these in the main thread.
+    // All of these are for the main thread.
     //
-    // No sample is under way.
+    // Whether no sample is under way.
     bool is_idle() const { return idle_; }
-    // Whose sample is under way, or was the last. Null before the first.
+    // The source of the sample that is under way, or was the last. Null before the first.
     SampleSource* source() const { return source_; }
-    // Needs: it is idle. Nothing: it translates ahead at this moment, and will have stopped a
-    // moment later.
+    // The runner must be idle. Returns nothing if it translates ahead at this moment; it will have
+    // stopped a moment later.
     std::optional<Lease> try_lease();
-    // The step that an event announced: what to execute, and the answer.
+    // The step that an event announced, and the answer to it.
     const StepExchange::Step& step() const { return steps_.step(); }
     void answer_step(const CpuState& cpu, std::optional<SampleEnd> end) { steps_.answer(cpu, end); }
-    // After RunnerEvent::Kind::finished.
+    // To be called after RunnerEvent::Kind::finished.
     SampleReport take_report();
-    // Between live samples: has the worker translate ahead from where the last one, or
-    // Lease::observe(), saw the threads, for as long as `time` in all.
+    // To be called between live samples. Has the worker translate ahead for `time` in all, from
+    // where the last live sample, or Lease::observe(), saw the threads.
     void prepare(std::chrono::nanoseconds time);
-    // Begins no slice of that any more.
+    // Begins no further slice of translating ahead.
     void stop_preparing();
     PreparationTotals prepared();
-    // A sample under way is given up: what is not yet in the collector does not count. The worker
-    // process is killed: the caller discards or reaps worker_pid(). Only that and the destructor
-    // may follow.
+    // Gives up a sample under way: what is not yet in the collector does not count. Kills the
+    // worker process; the caller discards or reaps worker_pid(). Only that and the destructor may
+    // follow.
     void give_up();
-    // Starts a new worker process in place of a lost one. Needs: it is idle.
+    // Starts a new worker process in place of a lost one. The runner must be idle.
     Result<void> replace_worker() { return emulation_.start_worker(); }
 
   private:
@@ -93,26 +92,27 @@ class SampleRunner final : private EmulationHooks {
     SampleReport run(SampleJob& job);
 
     RunnerEvents& events_;
-    // The thread's; the main thread's while it is idle and leased.
+    // Used by the runner's thread, or by the main thread while the runner is idle and leased.
     SampleEmulation emulation_;
-    // What the last live sample, or Lease::observe(), saw. The same.
+    // What the last live sample, or Lease::observe(), saw. Used like emulation_.
     std::optional<SampleJob> seen_;
     StepExchange steps_;
 
-    std::atomic<pid_t> thread_id_{0};  // 0: it has not begun yet
+    std::atomic<pid_t> thread_id_{0};  // 0: the thread has not begun yet
 
-    bool idle_ = true;  // the main thread's
+    bool idle_ = true;  // used by the main thread
     SampleSource* source_ = nullptr;
 
     std::mutex mutex_;
     std::condition_variable changed_;
     std::optional<SampleJob> job_;
-    bool job_is_live_ = false;  // the last one
-    bool emulated_ = false;     // that one, if it is live
+    bool job_is_live_ = false;  // the last job
+    bool emulated_ = false;     // the last job, if it is live
     std::optional<SampleReport> report_;
     bool quit_ = false;
     bool leased_ = false, slicing_ = false;
-    std::optional<std::chrono::nanoseconds> preparation_time_;  // of one that is to begin
+    std::optional<std::chrono::nanoseconds> preparation_time_;  // for a preparation that has not
+                                                                // begun
     std::optional<Preparation> preparation_;
     PreparationTotals prepared_;
     std::thread thread_;
@@ -128,17 +128,17 @@ class [[nodiscard]] SampleRunner::Lease {
     }
 
     pid_t worker_pid() const { return runner_->worker_pid(); }
-    // See SampleEmulation::prepare_probes(); outside of a stop.
+    // See SampleEmulation::prepare_probes(). Not to be called in a stop.
     Result<bool> prepare_probes(const MemoryMap& map) {
         return runner_->emulation_.prepare_probes(map);
     }
-    // Begins with a replica. Its events are for `source`.
+    // Begins a sample of a replica. Its events are for `source`.
     SampleRunner& begin(SampleSource& source, SampleJob job) &&;
-    // Begins with a process that stands still; does what takes little time only.
+    // Begins a live sample. To be called in the stop; does only what takes little time.
     LiveRun begin_live(SampleSource& source, SampleJob job) &&;
-    // In a stop, without a sample: takes down where the threads are.
+    // To be called in a stop, without a sample. Notes where the threads are.
     void observe(SampleJob job);
-    // Gives the runner back, to translate ahead: see SampleRunner::prepare().
+    // Gives the runner back to translate ahead: see SampleRunner::prepare().
     void prepare(std::chrono::nanoseconds time) && {
         std::exchange(runner_, nullptr)->prepare(time);
     }
@@ -150,8 +150,8 @@ class [[nodiscard]] SampleRunner::Lease {
     SampleRunner* runner_;
 };
 
-// A live sample that is being emulated. After the stop it is given end(), or discard() instead of
-// follow(). What is dropped is given the one or the other.
+// A live sample that is being emulated. Needs follow() in the stop and end() after it, or discard()
+// instead of both. The destructor calls what is missing after the stop.
 class [[nodiscard]] SampleRunner::LiveRun {
   public:
     LiveRun(LiveRun&& other) noexcept
@@ -167,22 +167,22 @@ class [[nodiscard]] SampleRunner::LiveRun {
             std::move(*this).discard(std::nullopt);
     }
 
-    // Before follow().
+    // Valid before follow(), and after it if recorded_pages() returns something.
     const SampleJob& job() const { return *job_; }
-    // In the stop: waits until the emulation needs the process no longer, or until
-    // LiveSnapshot::until; from then on it does without. False: it was not at its end.
+    // To be called in the stop. Waits until the emulation no longer needs the process, or until
+    // LiveSnapshot::until, after which it does without. Returns false if it was not at its end.
     bool follow();
-    // Behind follow(): what the emulation has read of the process, until end(). With that it can be
-    // emulated again, to find out where a window ends. Nothing if it cannot.
+    // After follow() and until end(): the pages that the emulation has read from the process. With
+    // them it can be repeated, to find out where a window ends. Nothing if it cannot.
     std::optional<EarlierPages> recorded_pages() const {
         const bool is_wanted = job_ && job_->may_have_window;
         return is_wanted ? runner_->emulation_.recorded_pages() : std::nullopt;
     }
-    // Needs that.
+    // Only to be called if recorded_pages() returned something.
     void set_window(const SampleWindow& window) { job_->window = window; }
-    // The process's mappings were as the job said.
+    // To be called if the process's mappings were as the job said.
     void end() &&;
-    // They were others, or could not be read: the sample is void. Not after follow().
+    // To be called if they were not, or could not be read: the sample is void. Not after follow().
     void discard(const std::optional<std::string>& maps_now) &&;
 
   private:

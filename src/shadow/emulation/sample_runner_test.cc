@@ -32,13 +32,13 @@ int spin() {
     return 0;
 }
 
-// Three instructions a turn.
+// Three instructions per turn.
 int count() {
     asm volatile("1: inc %%rbx\n add $3, %%r14\n jmp 1b" : : : "rbx", "r14", "cc");
     return 0;
 }
 
-// The first two bytes of each.
+// The first two bytes of each instruction.
 constexpr std::array<std::array<std::byte, 2>, 4> instructions_of_loops = {{
     {std::byte{0xeb}, std::byte{0xfe}},
     {std::byte{0x48}, std::byte{0xff}},
@@ -64,8 +64,8 @@ class Scene {
         REQUIRE(target_->detach());
     }
 
-    // A live sample of about 200,000 instructions, enough for all that becomes of hot code:
-    // `in_stop` has it while the target stands still, `after` when it runs again.
+    // Takes a live sample of about 200,000 instructions, enough for all stages of translating hot
+    // code. `in_stop` gets it while the target stands still, `after` when the target runs again.
     template <typename InStop, typename After>
     SampleReport sample(InStop in_stop, After after) {
         std::optional<LiveRun> run;
@@ -84,7 +84,7 @@ class Scene {
         return sample([](LiveRun& run) { CHECK(run.follow()); },
                       [](LiveRun run) { std::move(run).end(); });
     }
-    // The report of an endless sample whose worker is killed amid it, as the sample is given up.
+    // Returns the report of an endless sample that is given up, and whose worker is killed amid it.
     SampleReport given_up_sample() {
         struct GivenUp final : EmulationHooks {
             void on_emulated() override {}
@@ -158,7 +158,7 @@ class Scene {
     std::unique_ptr<Target> target_;
     ModuleTable modules_;
     ProcessProfile profile_{CollectorOptions{}, modules_};
-    FakeSource source_;  // a runner's events name one
+    FakeSource source_;  // runners' events name a source
     std::mt19937_64 random_{1};
     std::unique_ptr<RunnerEvents> events_;
     std::unique_ptr<SampleRunner> runner_;
@@ -232,7 +232,7 @@ TEST_CASE("a live sample is emulated again up to a state that the program came t
     CHECK(missed.missed_by == MissReason::registers);
     CHECK(missed.instructions > 100'000);
     CHECK(sample_to(turns, turns + 1, true).window == WindowEnd::before);
-    // It proves nothing.
+    // An empty window proves nothing.
     CHECK(sample_to(0, 0).window == WindowEnd::none);
     CHECK(scene.sample().window == WindowEnd::none);
 }

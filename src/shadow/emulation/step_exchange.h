@@ -1,5 +1,5 @@
 // Instructions that the emulator cannot execute are executed by the processor, on the replica. Only
-// the main thread may use ptrace, so the thread that follows the emulation asks it to.
+// the main thread may use ptrace, so the thread that follows the emulation asks it.
 #pragma once
 
 #include <condition_variable>
@@ -20,16 +20,16 @@ class StepExchange {
     };
 
     // Has the instruction at cpu.rip executed, and blocks until the answer has come. `announce`
-    // tells the main thread. Returns how the sample ends for it, nothing if it goes on; `stopped`
-    // after quit().
+    // must tell the main thread. Returns how the sample ends because of it, or nothing if the
+    // sample goes on; `stopped` after quit().
     std::optional<SampleEnd> ask(CpuState& cpu, std::span<const StepPage> pages,
                                  const std::function<void()>& announce);
 
-    // In the main thread, once for each announcement.
+    // To be called in the main thread, once for each announcement.
     const Step& step() const { return step_; }
     void answer(const CpuState& cpu, std::optional<SampleEnd> end);
 
-    // No answer will come any more.
+    // Ends all waiting, as no answer will come any more.
     void quit();
 
   private:

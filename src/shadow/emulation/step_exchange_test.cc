@@ -8,7 +8,7 @@
 namespace shadowprof::step_exchange_test {
 namespace {
 
-// A thread that asks for the steps of a program counter that grows by 1 with each, until one ends.
+// A thread that asks for steps until one ends the sample. Each step adds 1 to the program counter.
 struct Asker {
     explicit Asker(StepExchange& exchange)
         : thread([this, &exchange] {

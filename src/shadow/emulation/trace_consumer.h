@@ -1,4 +1,4 @@
-// A thread that uses up the trace of exact runs while the emulator and the program go on.
+// A thread that consumes the trace of exact runs while the emulator and the program go on.
 #pragma once
 
 #include <condition_variable>
@@ -18,15 +18,15 @@ namespace shadowprof {
 class TraceUser {
   public:
     virtual ~TraceUser() = default;
-    // The program goes on at another place than where the trace ended: `stack`, innermost first.
+    // The program goes on at another place than where the trace ended. `stack` is innermost first.
     virtual void restart(std::vector<GuestAddress> stack) = 0;
-    // From now on the program is mapped so.
+    // From now on the program has these mappings.
     virtual void set_layout(MemoryMap map) = 0;
-    // The oldest record is the last one. Hostile.
+    // The oldest record is the last one. `words` and `table` are not to be trusted.
     virtual void use(std::span<const std::uint64_t> words, const BlockTable& table) = 0;
-    // What a probe saw between these. Hostile.
+    // What a probe saw between these words. Not to be trusted.
     virtual void use(const ProbeRecord&) {}
-    // Block ids are another emulator's from now on.
+    // From now on block ids are those of another emulator.
     virtual void new_emulator() = 0;
 };
 
@@ -34,17 +34,17 @@ class TraceConsumer {
   public:
     // `user` must outlive it.
     explicit TraceConsumer(TraceUser& user);
-    // Everything is used up first.
+    // Consumes everything first.
     ~TraceConsumer();
 
-    // The segment goes back to `worker` when it is used up.
+    // Returns the segment to `worker` when it is consumed.
     void segment(WorkerProcess& worker, const TraceSegment& segment);
-    // Behind the segments so far.
+    // These take effect after the segments so far.
     void note(const ProbeRecord& record);
     void restart(std::vector<GuestAddress> stack);
     void set_layout(MemoryMap map);
     void new_emulator();
-    // Returns when all of it is used up.
+    // Returns when everything is consumed.
     void drain();
 
   private:

@@ -6,7 +6,7 @@
 namespace shadowprof {
 namespace {
 
-// Other programs used more of the processors than it is likely that they do now.
+// Whether other programs used more of the processors then than they are likely to do now.
 bool is_worth_repeating(const HostCalibration& known) {
     constexpr double quiet = 0.25, much_less = 0.5;
     return known.others_share > quiet && share_wanted_now() < much_less * known.others_share;
@@ -21,7 +21,7 @@ Result<HostCalibration> calibrated_host(WaitHub& hub) {
     auto measured = calibrate(hub);
     if (known && !(measured && measured->others_share < known->others_share))
         return *std::move(known);
-    // Where it cannot be kept, it will be measured again.
+    // If it cannot be kept, it will be measured again.
     if (measured) (void)write_calibration(key, *measured);
     return measured;
 }

@@ -6,8 +6,9 @@
 
 namespace shadowprof {
 
-// From the cache file of the user, or else measured, and then kept there. One that was measured
-// while the machine was busy is measured again when it is less so. Error: as calibrate().
+// Returns the calibration in the user's cache file, or measures it and keeps it there. One that was
+// measured on a busy machine is measured again when the machine is less busy. Error: as
+// calibrate().
 Result<HostCalibration> calibrated_host(WaitHub& hub);
 
 }  // namespace shadowprof

@@ -18,22 +18,22 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Beyond what any TLB reaches. No cache needs to be smaller: each line is flushed.
+// Beyond the reach of any TLB. Caches may be larger, as each line is flushed.
 constexpr std::uint64_t memory_chase = std::uint64_t{64} << 20;
-// How long all chases may take, with those that are made again while they tell too little. An idle
-// machine takes half a second, a busy one two seconds.
+// How long all chases may take, repetitions included. An idle machine takes half a second, a busy
+// one two seconds.
 constexpr std::chrono::seconds longest_calibration{5};
 constexpr std::chrono::milliseconds longest_pass{1500};
-constexpr double quiet_share = 0.05;  // of the processors, that others use
+constexpr double quiet_share = 0.05;  // share of the processors that others use
 
-// A chase, and which level it is to be of.
+// A chase, and the level that it is made for.
 struct ChasePlan {
     std::string level;
     std::uint64_t bytes;
     ChaseKind kind = ChaseKind::plain;
 };
 
-// That the third level is so much larger than the second that a chase can be in it alone.
+// Whether the third level is so much larger than the second that a chase can be in it alone.
 bool has_level_of_its_own(const CacheSizes& sizes) {
     return sizes.l3 > 2 * sizes.l2;
 }
@@ -49,7 +49,7 @@ std::vector<ChasePlan> plans(const CacheSizes& sizes) {
         list.push_back(
             {"", std::min(std::bit_floor(sizes.l2 / 2) * (page_bytes / line_bytes), memory_chase),
              ChaseKind::one_a_page});
-    // No more than it takes: of what the whole machine shares, others may have most.
+    // No larger than needed, as others may have most of a cache that the machine shares.
     if (has_level_of_its_own(sizes)) add("L3", 2 * sizes.l2);
     struct sysinfo memory = {};
     sysinfo(&memory);
@@ -69,8 +69,8 @@ void add(CycleHistogram& to, const CycleHistogram& more) {
     for (const auto& [cycles, count] : more) to[cycles] += count;
 }
 
-// The share of what was of one level before the stop, and is of the next one in it: if loads of the
-// two can be told apart.
+// The share of loads that were of one level before the stop and are of the next one in it, if loads
+// of the two can be told apart.
 std::optional<double> evicted(const CycleHistogram& stopped, const CycleHistogram& level,
                               const CycleHistogram& next) {
     constexpr double most_wrong = 0.1;
@@ -81,7 +81,7 @@ std::optional<double> evicted(const CycleHistogram& stopped, const CycleHistogra
     return share_from(stopped, parted.from_cycles);
 }
 
-// All that the chases told.
+// The results of all chases.
 class Findings {
   public:
     Result<void> measure(WaitHub& hub, const ChasePlan& plan, PageKind pages,
@@ -162,8 +162,8 @@ const CalibrationRow* row_of(const HostCalibration& calibration, std::string_vie
     return found == calibration.rows.end() ? nullptr : &*found;
 }
 
-// Loads of the two levels differ by less than what the counter can show of one of them, in the
-// middle. A load's time is off by up to two steps: one where it begins and one where it ends.
+// Whether the medians of the two levels differ by less than the counter can show. A load's time is
+// off by up to two steps: one where it begins and one where it ends.
 bool is_too_near(const HostCalibration& calibration, std::string_view fast, std::string_view slow) {
     for (const bool huge : {false, true}) {
         const auto* a = row_of(calibration, fast, huge);
@@ -247,7 +247,7 @@ Result<HostCalibration> calibrate(WaitHub& hub) {
         auto result = measure_once(hub, until);
         const auto others_share = use.others_share();
         if (result) result->others_share = others_share;
-        // On a quiet machine it would come out as it has.
+        // On a quiet machine another pass would come out the same.
         const bool is_last = Clock::now() + longest_pass > until || others_share < quiet_share;
         if (result || is_last || result.error().code != ErrorCode::unsupported) return result;
     }

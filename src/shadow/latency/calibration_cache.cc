@@ -20,7 +20,7 @@ constexpr std::string_view first_line = "shadowprof load latencies 3";
 constexpr std::size_t most_bytes = 64 * 1024;
 constexpr std::size_t most_levels = 8, most_rows = 64;
 constexpr auto most_kind = static_cast<unsigned>(ChaseKind::one_a_page);
-// No load takes longer that has not met a page fault.
+// Only loads that meet a page fault take longer.
 constexpr std::uint64_t most_cycles = 1'000'000'000;
 
 std::string first_line_of(const char* path) {
@@ -44,7 +44,7 @@ bool is_time(double time) {
     return time >= 0 && time <= static_cast<double>(most_cycles);
 }
 
-// One line's words behind the first.
+// The words of a line after the first one.
 class Words {
   public:
     explicit Words(const std::string& line) : in_(line) { in_ >> kind_; }
@@ -56,7 +56,7 @@ class Words {
         in_ >> value;
         return value;
     }
-    // All were there, and no more.
+    // Whether all words were there, and no more.
     bool is_done() {
         const bool complete = !in_.fail();
         std::string rest;

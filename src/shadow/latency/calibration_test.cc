@@ -17,7 +17,7 @@ struct Chase {
     std::uint64_t cycles;
 };
 
-// A calibration from chases whose loads all take as long as given.
+// A calibration from chases whose loads all take the given time.
 HostCalibration calibration_of(std::initializer_list<Chase> chases, std::uint64_t step = 2) {
     HostCalibration calibration;
     calibration.host.step_cycles = step;
@@ -50,7 +50,7 @@ TEST_CASE("levels that the caches promise must be told apart") {
 }
 
 TEST_CASE("L2 and L3 may be one level only where the counter cannot show how they differ") {
-    // What is in L3 was measured 42 cycles slower, but some loads of each took as long.
+    // Loads of L3 were measured 42 cycles slower, but some loads of both levels took equally long.
     auto mixed = calibration_of({{"L1", 60}, {"L2", 82}, {"L3", 82}, {"memory", 400}});
     for (auto& row : mixed.rows)
         if (row.level == "L3") row.p50 = 124;

@@ -25,17 +25,17 @@ using std::chrono::nanoseconds;
 
 constexpr std::size_t stops_per_chase = 40;
 constexpr int loads_per_stop = 32;
-// The process is our own: nobody waits for it. What takes longer waits for processors.
+// The longest stop. Nobody waits for our own process; what takes longer waits for processors.
 constexpr milliseconds stop_limit{100};
-// Fewer tell too little about a level.
+// Fewer stops tell too little about a level.
 constexpr std::size_t least_stops = 16;
 constexpr std::size_t least_quiet_stops = 8;
-// What a load of a chase that fits a cache takes at most.
+// The longest time of a load in a chase that fits into a cache.
 constexpr nanoseconds slowest_load{40};
-// Before a stop, so that what the last one left in the caches is gone.
+// How long the chase runs before a stop, so that what the last stop left in the caches is gone.
 constexpr microseconds least_visit{500};
 
-// What one stop told.
+// The loads of one stop.
 struct StopLoads {
     CycleHistogram cycles, repeated;
 };
@@ -83,7 +83,7 @@ Result<ChaseLoads> ChaseMeasurement::run() {
     return loads();
 }
 
-// The first stop maps what others need.
+// The first stop maps the memory that the other stops need.
 Result<void> ChaseMeasurement::measure(Target& target) {
     {
         TRY_ASSIGN(auto stop, target.stop(Target::Sleepers::stop));
@@ -101,8 +101,8 @@ Result<void> ChaseMeasurement::measure(Target& target) {
     return {};
 }
 
-// How often the chase has been given a processor, if it has had one for a whole visit. Where the
-// kernel does not count, it is taken to have had it.
+// Returns how often the chase has been given a processor, if it has had one for a whole visit, else
+// nothing. If the kernel does not count, the chase is taken to have had one.
 std::optional<std::uint64_t> ChaseMeasurement::runs_behind_visit(pid_t pid) {
     const auto visit =
         flushed_ ? nanoseconds(least_visit)

@@ -21,12 +21,13 @@ namespace {
 using std::chrono::duration;
 using std::chrono::microseconds;
 
-// What a session is asked for. So many loads can be under way in a core when it is interrupted (L1
-// fill buffers; Intel Optimization Reference Manual), and as many instructions wait to retire.
+// What a session is asked for. Loads and other accesses are skipped as long as they may have been
+// under way in the core when it was interrupted (L1 fill buffers; Intel Optimization Reference
+// Manual), or waited to retire.
 constexpr LoadLimits session_limits{
     .loads = 64, .accesses = 8192, .skipped_loads = 16, .skipped_accesses = 256};
-constexpr double newest_weight = 0.2;  // of the mean cost
-// To stop and restore the thread, and to let all go on.
+constexpr double newest_weight = 0.2;  // in the mean cost
+// How long it takes to stop and restore the thread, and to let all threads go on.
 constexpr microseconds end_time{60};
 constexpr microseconds end_time_of_thread{4};
 
@@ -91,7 +92,7 @@ LatencyPlace& LatencySessions::place_of(const SampledProcess& process) {
     return place;
 }
 
-// Before the stop.
+// Called before the stop.
 
 Result<LatencySessions::Planned> LatencySessions::plan_steps(SampledProcess& process,
                                                              SampleOrder order) {
@@ -134,7 +135,7 @@ Result<LatencyPlan> LatencySessions::plan_at(const Target& target, LatencyPlace&
     return plan;
 }
 
-// The stop.
+// Makes the stop.
 
 LatencyShot LatencySessions::take(SampledProcess& process, LatencyPlan plan) {
     LatencyShot shot{.plan = std::move(plan)};
@@ -145,7 +146,7 @@ LatencyShot LatencySessions::take(SampledProcess& process, LatencyPlan plan) {
     const auto timed = time_in_stop(target, shot);
     shot.pause = Clock::now() - target.stop_began();
     shot.was_timed = timed && shot.loads;
-    // The process runs again; the worker may not be at its end yet.
+    // The process runs again, but the worker may not have ended yet.
     if (shot.loads) finish_loads(*worker_, *shot.loads);
     return shot;
 }
@@ -196,10 +197,10 @@ Result<void> LatencySessions::time_loads(StoppedThread& thread, const CpuState& 
     auto& loads = shot.loads.emplace();
     const auto start = Clock::now();
     const auto stat = read_thread_stat(thread.tid(), thread.tid());
-    // Over for the worker, unless it is asked to begin.
+    // The session is over for the worker, unless it is asked to begin.
     loads.is_over = true;
     TRY_ASSIGN(auto timer, LoadTimer::begin(thread, *place.scratch, limit_));
-    // Where it runs now, and that it does.
+    // The first answer shows that the thread runs, and where.
     const GuestAddress own = place.scratch->data() + TIMER_ANSWER;
     TRY_ASSIGN(const auto first, timer.time(own, own, until));
     if (!first) return Error{ErrorCode::system, 0, "the timing code cannot read its own memory"};
@@ -224,9 +225,9 @@ Result<void> LatencySessions::time_loads(StoppedThread& thread, const CpuState& 
     return timer.finish();
 }
 
-// After the stop.
+// Called after the stop.
 
-// One that fails before its stop costs nothing, and would be due for ever: it counts as taken.
+// A session that fails counts as taken, as it costs nothing and would be due forever.
 Result<SampleTaken> LatencySessions::settle(SampledProcess& process, LatencyShot shot) {
     costs_.add_limited_pause(shot.pause, limit_);
     expected_seconds_ += newest_weight * (duration<double>(shot.pause).count() - expected_seconds_);
@@ -250,7 +251,7 @@ void LatencySessions::account(const SampledProcess& process, const LatencyShot& 
     for (const auto& record : loads.probed)
         probed_.add(record, resolver.resolve(record.pc), std::nullopt);
     for (const auto& tally : loads.tallies) {
-        // No more than there were accesses, whatever the worker says.
+        // Limited, as the worker is not trusted.
         const auto limited = [](std::uint64_t n) { return std::min(n, session_limits.accesses); };
         const auto at = resolver.resolve(tally.pc);
         const auto reused = limited(tally.reused), moved = limited(tally.moved);

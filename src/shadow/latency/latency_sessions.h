@@ -1,5 +1,5 @@
 // Latency sessions: a thread of the stopped process is emulated, and its loads are timed in the
-// process itself. Makes the profile's load latencies of them.
+// process itself. They make the profile's load latencies.
 #pragma once
 
 #include <chrono>
@@ -26,9 +26,9 @@ namespace shadowprof {
 struct LatencyPlace {
     std::uint64_t exec_count = 0;
     std::optional<ScratchMemory> scratch;
-    std::optional<std::string> refusal;  // it is not to be had in this program
+    std::optional<std::string> refusal;  // why there are no sessions in this program
     TimeableMemory timeable;
-    std::string timeable_maps;  // the mappings that it was made of
+    std::string timeable_maps;  // the mappings that `timeable` was made of
 };
 
 // What is known before the stop.
@@ -45,7 +45,7 @@ struct LatencyPlan {
 struct LatencyShot {
     LatencyPlan plan;
     std::chrono::nanoseconds pause{0};
-    bool later = false;  // what it needs is there only now, or a thread is in the vDSO
+    bool later = false;  // new scratch memory, other mappings, or no thread outside the vDSO
     std::optional<SessionLoads> loads = {};
     bool was_timed = false;  // nothing failed in the stop, and a thread executed
 };
@@ -59,9 +59,9 @@ class LatencySessions final : public SampleInSteps<LatencyPlan, LatencyShot> {
     ~LatencySessions() override;
 
     double expected_cost_seconds(const SampledProcess&) const override { return expected_seconds_; }
-    // False where its program cannot be borrowed for them.
+    // False if the process's program allows no session.
     bool may_sample(const SampledProcess& process) const override;
-    // They have a worker of their own, and no runner.
+    // Sessions have a worker of their own, and no runner.
     void on_step(SampleRunner&) override {}
     std::chrono::nanoseconds on_finished(SampleRunner&, const SampleReport&,
                                          SampledProcess*) override {
@@ -70,9 +70,9 @@ class LatencySessions final : public SampleInSteps<LatencyPlan, LatencyShot> {
     // Kills the worker.
     void end() override { end_worker(); }
     // Adds load latencies, what probes saw of them, calibration, counters and notes. Calibrates the
-    // machine if there is something to tell and nobody has done so yet.
+    // machine if there are latencies and nobody has done so yet.
     void fill(Profile& profile) const override;
-    // Without levels, for which the machine may have to be calibrated. Sets the probes.
+    // Like fill(), but without levels, for which the machine may have to be calibrated.
     void fill_so_far(Profile& profile) const override;
 
   private:
@@ -93,7 +93,7 @@ class LatencySessions final : public SampleInSteps<LatencyPlan, LatencyShot> {
     void account(const SampledProcess& process, const LatencyShot& shot);
 
     const RunOptions& options_;
-    const std::chrono::nanoseconds limit_;  // of a stop
+    const std::chrono::nanoseconds limit_;  // for a stop
     std::mt19937_64 random_;
     WaitHub& hub_;
     ModuleTable& modules_;
@@ -104,7 +104,7 @@ class LatencySessions final : public SampleInSteps<LatencyPlan, LatencyShot> {
     bool forget_code_ = false;
     std::map<std::uint64_t, LatencyPlace> places_;  // by SampledProcess::number
     LoadTable table_;
-    double expected_seconds_ = 1.5e-3;  // before anything is known
+    double expected_seconds_ = 1.5e-3;  // until one is known
 
     std::uint64_t sessions_ = 0, migrated_ = 0, questions_ = 0, timing_ns_ = 0, session_ns_ = 0;
     LoadCounts counts_ = {};

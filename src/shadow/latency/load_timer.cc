@@ -21,11 +21,11 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::nanoseconds;
 
-// Looks at the mailbox between two looks at the thread and the clock.
+// How often the mailbox is read between two looks at the thread and the clock.
 constexpr int looks_in_a_row = 256;
 // Single-step, direction and alignment check flags.
 constexpr std::uint64_t harmful_flags = trap_flag | 0x400 | 0x40000;
-// Where the thread is let go on its own, in times of what it should take.
+// The thread leaves the timing code by itself after this many times its limit.
 constexpr int patience_factor = 2;
 
 bool is_raised_by_load(const siginfo_t& info) {
@@ -86,7 +86,7 @@ LoadTimer::LoadTimer(LoadTimer&& other) noexcept
 Result<void> LoadTimer::set_off(nanoseconds limit) {
     const auto wait = static_cast<double>((patience_factor * limit).count()) * tsc_per_ns();
     deadline_tsc_ = __rdtsc() + static_cast<std::uint64_t>(wait);
-    // The registers first: they lead the thread home to its signal mask if we die.
+    // The registers come first, as they lead the thread back to its signal mask if we die.
     TRY(point_at_timer());
     TRY(thread_->set_signal_mask(~load_signals));
     return run();
@@ -97,7 +97,7 @@ Result<void> LoadTimer::set_off_again() {
     return run();
 }
 
-// At its beginning, with the last question taken for answered.
+// Points the thread at the begin of the code, which takes the last question for answered.
 Result<void> LoadTimer::point_at_timer() {
     user_regs_struct registers = saved_;
     registers.rip = memory_->code().value;

@@ -1,4 +1,4 @@
-// Loads timed in the target, by a thread of it that stands still.
+// Times loads in the target, by a thread of it that stands still.
 #pragma once
 
 #include <chrono>
@@ -14,33 +14,33 @@
 
 namespace shadowprof {
 
-// The code that ScratchMemory is to be injected with, and how much data.
+// The code that ScratchMemory is injected with, and the size of its data.
 std::span<const std::byte> timer_code();
 inline constexpr std::size_t timer_data_bytes = 5 * page_bytes;
 
-// The set of signals that a load may raise. The kernel takes handlers from those that block it, so
-// nobody does.
+// The signals that a load may raise. The kernel takes the handlers of threads that block them, so
+// they stay unblocked.
 inline constexpr std::uint64_t load_signals = 1ull << (SIGSEGV - 1) | 1ull << (SIGBUS - 1);
 
 struct TimedLoad {
-    std::uint64_t cycles = 0;   // of the time-stamp counter, fences included
-    std::byte first{}, last{};  // what was loaded
+    std::uint64_t cycles = 0;   // ticks of the time-stamp counter, fences included
+    std::byte first{}, last{};  // the bytes that were loaded
 };
 
-// Points a thread at the timing code, and at where it was when it ends. Meanwhile the thread spins
-// in the scratch memory, whose mailbox takes the questions: no stop and no system call between two
-// loads, as they would cost more than the loads do, and evict what is to be timed.
+// Points a thread at the timing code, and in the end at where it was. Meanwhile the thread spins in
+// the scratch memory, whose mailbox takes the questions. There is no stop and no system call
+// between two loads, as they would cost more than the loads do, and evict what is to be timed.
 //
 // The thread needs nobody to come back: unless it is stopped before, the code ends by itself after
 // twice the limit, through rt_sigreturn(2) with a frame that has all registers and the signal mask.
-// Signals wait until the session is over, but for those that a bad load raises: they are not for
-// the target. One that somebody sends is left in the thread's status, to be delivered at its
-// resume.
+// Signals wait until the session is over, except those that a bad load raises, which are not for
+// the target. If somebody else sends one of these, it is left in the thread's status, to be
+// delivered when the thread is resumed.
 class LoadTimer {
   public:
-    // `thread` must be in a trap, in user mode, and must not ignore SIGSEGV and SIGBUS (the kernel
-    // takes that back where they are forced). The memory must be in the target.
-    // Errors: gone; unsupported: the thread cannot be borrowed just now.
+    // `thread` must be in a trap, in user mode, and must not ignore SIGSEGV and SIGBUS, as the
+    // kernel stops ignoring them when a load raises them. `memory` must be in the target. Errors:
+    // gone; unsupported: the thread cannot be borrowed just now.
     static Result<LoadTimer> begin(StoppedThread& thread, ScratchMemory& memory,
                                    std::chrono::nanoseconds limit);
     LoadTimer(LoadTimer&& other) noexcept;
@@ -48,7 +48,7 @@ class LoadTimer {
     ~LoadTimer() { static_cast<void>(finish()); }
 
     // Times a load of the bytes from `first` to `last`, which are on the same cache line or on two
-    // that follow each other. Nothing: it faults. Error `interrupted`: no answer came until then.
+    // adjacent ones. Returns nothing if it faults. Error `interrupted`: no answer came by `until`.
     Result<std::optional<TimedLoad>> time(GuestAddress first, GuestAddress last,
                                           std::chrono::steady_clock::time_point until);
     // Stops the thread and restores it.
@@ -76,11 +76,12 @@ class LoadTimer {
     bool runs_ = false;
 };
 
-// Time-stamps a nanosecond, by this machine's clock; measured once in about a millisecond.
+// Ticks of the time-stamp counter per nanosecond of this machine's clock. Measured once, which
+// takes about a millisecond.
 double tsc_per_ns();
 
-// An answer that takes longer waited for a processor: on the program's, somebody else ran
-// meanwhile, and what the load found in the caches was not what the program had left there.
+// An answer that takes longer waited for a processor. Somebody else ran on the program's processor
+// meanwhile, so the caches were not as the program had left them.
 inline constexpr std::chrono::microseconds longest_answer{50};
 
 }  // namespace shadowprof

@@ -18,14 +18,14 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// For a machine whose processors others have.
+// Long enough for a busy machine.
 constexpr auto generous = 60s;
 
 std::chrono::steady_clock::time_point in_time() {
     return std::chrono::steady_clock::now() + generous;
 }
 
-// What the child counts, and what it found wrong.
+// What the child counts, and the errors that it found.
 struct Work {
     std::atomic<std::uint64_t> rounds{0};
     std::atomic<std::uint64_t> wrong{0};
@@ -33,7 +33,7 @@ struct Work {
     alignas(64) std::array<std::uint8_t, 128> bytes{};
 };
 
-// Keeps values in general and vector registers, and looks whether they stay.
+// Keeps values in general and vector registers, and checks that they stay.
 int keep_registers(Work& work) {
     while (true) {
         std::uint64_t wrong = 0;
@@ -57,7 +57,7 @@ bool goes_on(Work& work) {
     return wait_until([&] { return work.rounds > before + 2; });
 }
 
-// A stop in which the timer can be used; the scratch memory is made in the first.
+// A child that can be stopped for the timer. The scratch memory is made in the first stop.
 class Timed {
   public:
     explicit Timed(const std::function<int(Work&)>& body)
@@ -160,7 +160,7 @@ TEST_CASE("a thread that nobody stops goes back by itself, with all registers") 
         auto stop = timed_child.target().stop();
         auto session = LoadTimer::begin(need(stop).threads()[0], timed_child.scratch(), 2ms);
         need(session);
-        // As if the tracer were not there.
+        // The thread is left alone, as if there were no tracer.
         CHECK(goes_on(timed_child.work()));
         auto late = session->time(timed_child.bytes(), timed_child.bytes(),
                                   std::chrono::steady_clock::now() + 1ms);

@@ -17,13 +17,15 @@
 namespace shadowprof {
 namespace {
 
-// A permutation of the numbers below a power of two, without a pattern: odd factors, and the upper
-// half of the bits added to the lower one, which its repetition takes back. The factors are those
-// of SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators").
+// A permutation of the numbers below a power of two, without a pattern. It multiplies by odd
+// factors, and combines the upper half of the bits with the lower one by XOR, which undoes itself
+// if repeated. The factors are those of SplitMix64 (Steele, Lea and Flood, "Fast splittable
+// pseudorandom number generators").
 constexpr std::array<std::uint64_t, 3> factors = {0x9e3779b97f4a7c15, 0xbf58476d1ce4e5b9,
                                                   0x94d049bb133111eb};
 
-// So that factor * inverse(factor) is 1, by Newton's iteration: it doubles the bits that are right.
+// Returns the number whose product with `factor` is 1. Newton's iteration doubles the bits that are
+// right.
 constexpr std::uint64_t inverse(std::uint64_t factor) {
     std::uint64_t x = factor;
     for (int i = 0; i < 5; ++i) x *= 2 - factor * x;
@@ -72,7 +74,7 @@ bool has_huge_pages(std::uint64_t start) {
 
 Result<ChaseMemory> ChaseMemory::create(std::uint64_t bytes, PageKind pages, ChaseLines lines) {
     const bool huge = pages == PageKind::huge;
-    // Room to align in, of which what is not needed is given back.
+    // Has room to align. What is not needed is given back.
     const auto room = bytes + (huge ? 2 * huge_page_bytes : 0);
     void* got = mmap(nullptr, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (got == MAP_FAILED) return errno_error("memory for a pointer chase");

@@ -1,4 +1,4 @@
-// A process of our own that follows pointers through memory of a given size for ever.
+// A process of our own that follows pointers through memory of a given size forever.
 #pragma once
 
 #include <sys/types.h>
@@ -16,24 +16,25 @@ enum class PageKind : std::uint8_t { small, huge };
 
 enum class ChaseLines : std::uint8_t {
     all,
-    one_a_page,  // at another place in each 4 KiB, so that they spread over all sets of a cache
+    one_a_page,  // at another place in each 4 KiB, so that all sets of a cache have some
 };
 
-// The pointers, in our memory: a process that is forked has the same at the same place. They visit
-// the cache lines once in a pseudo-random order, which no prefetcher follows.
+// The pointers, in our memory; a forked process has them at the same place. They visit each cache
+// line once, in a pseudo-random order that no prefetcher follows.
 class ChaseMemory {
   public:
-    // `bytes`: a power of two, at least a page. Error: unsupported: there is no such memory.
+    // `bytes` must be a power of two, and at least a page. Error unsupported: there is no such
+    // memory.
     static Result<ChaseMemory> create(std::uint64_t bytes, PageKind pages,
                                       ChaseLines lines = ChaseLines::all);
     ChaseMemory(ChaseMemory&& other) noexcept;
     ChaseMemory& operator=(ChaseMemory&&) = delete;
     ~ChaseMemory();
 
-    // That are visited.
+    // The number of lines that are visited.
     std::uint64_t lines() const;
     bool contains(GuestAddress address) const { return address.value - start() < bytes_; }
-    // The line that the one at `address` points to, computed without looking at it.
+    // The line that the one at `address` points to, computed without reading it.
     GuestAddress next(GuestAddress address) const;
     GuestAddress first() const { return {start()}; }
     // Evicts a line from all caches of the machine.
@@ -51,7 +52,7 @@ class ChaseMemory {
     ChaseLines which_;
 };
 
-// A child that chases; it has the pointer in RAX. To be killed and reaped by the caller.
+// Forks a child that chases, with the pointer in RAX. The caller must kill and reap it.
 Result<pid_t> fork_chaser(const ChaseMemory& memory);
 
 }  // namespace shadowprof

@@ -10,7 +10,7 @@
 namespace shadowprof::pointer_chase_test {
 namespace {
 
-// The lines in the order of the pointers, from the first until one comes again.
+// Returns the lines that the pointers visit, from the first until one comes again.
 std::set<std::uint64_t> visited(const ChaseMemory& memory) {
     std::set<std::uint64_t> lines;
     GuestAddress at = memory.first();

@@ -36,8 +36,8 @@ double ProcessorUse::others_share() const {
     return all > 0 ? std::clamp(others / all, 0.0, 1.0) : 0;
 }
 
-// The first word of proc_loadavg(5) is the mean of a minute. The fourth begins with the threads
-// that run or would now; one is ours.
+// The first word of proc_loadavg(5) is the mean of a minute. The fourth begins with the number of
+// threads that run or are ready now, one of which is ours.
 double share_wanted_now() {
     std::ifstream in("/proc/loadavg");
     double minute = 0, five_minutes = 0, quarter = 0;

@@ -6,13 +6,14 @@
 
 namespace shadowprof {
 
-// What they, the target among them, use from its construction on. The kernel counts ticks, of some
-// milliseconds.
+// Measures what other programs, the target among them, use from its construction on. The kernel
+// counts ticks of some milliseconds.
 class ProcessorUse {
   public:
     ProcessorUse();
-    // A share of all processors, that of the host included where this is a virtual machine, without
-    // that of this process and of the children that it has reaped. 0 where the kernel does not say.
+    // The share of all processors that others used. It includes the host's share if this is a
+    // virtual machine, but not this process and the children that it has reaped. 0 if the kernel
+    // does not say.
     double others_share() const;
 
   private:
@@ -24,8 +25,8 @@ class ProcessorUse {
     Seconds begun_;
 };
 
-// A share of all processors that others, the target among them, want now or did in the last minute;
-// 0 where the kernel does not say.
+// The share of all processors that others, the target among them, want now or wanted in the last
+// minute; 0 if the kernel does not say.
 double share_wanted_now();
 
 }  // namespace shadowprof

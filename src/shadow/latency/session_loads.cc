@@ -8,7 +8,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A worker that does not come to an end in so long is taken for hung.
+// A worker that does not end in this time is taken for hung.
 constexpr std::chrono::seconds longest_end{2};
 constexpr std::uint64_t most_load_bytes = 64;
 

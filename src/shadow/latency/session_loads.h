@@ -1,4 +1,5 @@
-// One latency session: a thread of a stopped target is emulated, its loads are timed in the target.
+// One latency session: a thread of a stopped target is emulated, and its loads are timed in the
+// target.
 #pragma once
 
 #include <chrono>
@@ -22,24 +23,25 @@ struct SeenLoad {
 
 struct SessionLoads {
     std::vector<SeenLoad> timed;
-    std::vector<LoadTally> tallies;   // hostile
+    std::vector<LoadTally> tallies;   // from the worker, not to be trusted
     LoadCounts counts = {};           // the same
     std::vector<ProbeRecord> probed;  // the same
     SampleEnd end = SampleEnd::time;
     std::uint64_t translation_ns = 0;
     bool worker_lost = false;
     bool worker_exhausted = false;
-    bool is_over = false;  // the worker has said all that it has to say
+    bool is_over = false;  // the worker has reported all
     std::uint64_t questions = 0;
-    std::uint64_t timing_ns = 0;  // of all questions, from when they came to their answers
+    std::uint64_t timing_ns = 0;  // of all questions, from their arrival to their answers
 };
 
-// Answers the worker's questions until the session ends or it is `until`. `timer` must be of the
-// thread that the worker emulates. What the worker asks for is timed only in `memory`.
+// Answers the worker's questions until the session ends, or until `until`. `timer` must be that of
+// the thread that the worker emulates. Only loads in `memory` are timed.
 SessionLoads follow_loads(WorkerProcess& worker, LoadTimer& timer, const TimeableMemory& memory,
                           std::chrono::steady_clock::time_point until);
 
-// After the stop: waits until a session that was cut is over for the worker as well.
+// To be called after the stop. If the session was cut, waits until it is over for the worker as
+// well.
 void finish_loads(WorkerProcess& worker, SessionLoads& loads);
 
 }  // namespace shadowprof

@@ -1,4 +1,5 @@
-// Which processor works on a latency session, so that the target's caches stay as they are.
+// Chooses the processor for work on a latency session, so that the target's caches stay as they
+// are.
 #pragma once
 
 #include <sched.h>
@@ -6,12 +7,12 @@
 
 namespace shadowprof {
 
-// While it lives, the calling thread and a worker process run on one processor that is not `busy`,
-// both on the same: they take turns, and waking up each other is cheap there. Where there is no
-// other, nothing changes.
+// While it lives, the calling thread and a worker process run on the same processor, which is not
+// `busy`. They take turns, and waking each other up is cheap there. If there is no other processor,
+// nothing changes.
 class SessionProcessors {
   public:
-    // `worker` 0: there is none.
+    // `worker`: 0 if there is none.
     SessionProcessors(int busy, pid_t worker);
     ~SessionProcessors();
     bool has_moved() const { return moved_; }

@@ -8,8 +8,8 @@
 namespace shadowprof {
 namespace {
 
-// I/O memory, page frames without a struct page, and what another process fills in when it is
-// touched (userfaultfd).
+// Whether it is I/O memory, page frames without a struct page, or memory that another process fills
+// in when it is touched (userfaultfd).
 bool is_harmful(const FlaggedMapping& mapping) {
     return mapping.has("io") || mapping.has("pf") || mapping.has("um") || mapping.has("ui");
 }

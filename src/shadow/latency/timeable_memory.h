@@ -1,4 +1,4 @@
-// Where a load may be timed: reading there has no effect but to bring data into caches.
+// The memory in which a load may be timed: reading it has no effect but to bring data into caches.
 #pragma once
 
 #include <string_view>
@@ -10,23 +10,23 @@ namespace shadowprof {
 
 class TimeableMemory {
   public:
-    // Nothing is.
+    // Contains nothing.
     TimeableMemory() = default;
-    // By names alone: anonymous memory and files that are mapped privately. What is shared may be a
-    // device's.
+    // Judges by names alone: contains anonymous memory, and files that are mapped privately. A
+    // shared mapping may be a device's.
     explicit TimeableMemory(const MemoryMap& map);
-    // The same with what the kernel knows (the text of /proc/PID/smaps): shared files count, device
-    // memory does not.
+    // Also judges by what the kernel knows (the text of /proc/PID/smaps): contains shared files,
+    // but no device memory.
     static Result<TimeableMemory> parse(std::string_view smaps_text);
 
-    // Readable data from the first to the last byte.
+    // Whether all bytes from `first` to `last` are readable data.
     bool contains(GuestAddress first, GuestAddress last) const;
 
   private:
     std::vector<Mapping> ranges_;  // by address
 };
 
-// Whether names alone leave out what smaps might let in.
+// Whether names alone leave out mappings that smaps might allow.
 bool wants_smaps(const MemoryMap& map);
 
 }  // namespace shadowprof

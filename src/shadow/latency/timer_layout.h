@@ -1,7 +1,7 @@
-// Where things lie in the data of the scratch memory. Read by C++ and by the assembler.
+// The layout of the data in the scratch memory, for C++ and for the assembler.
 #pragma once
 
-// One cache line for what is asked, one for the answer.
+// One cache line for the question, and one for the answer.
 #define TIMER_QUESTION 0
 #define TIMER_FIRST 8
 #define TIMER_LAST 16

@@ -1,8 +1,10 @@
-// What a borrowed thread executes in its scratch memory: it waits for an address, times a load of
-// it, and waits for the next. Copied there; never run here. No stack, no vector registers.
+// A borrowed thread executes a copy of this code in its scratch memory; it never runs here. It
+// waits for an address, times a load of it, and waits for the next. It uses no stack and no vector
+// registers.
 //
-// r12: TimerMailbox; r13: the time-stamp at which to give up; r14: number of the last question;
-// rsp: the frame that rt_sigreturn(2) restores the thread from if nobody stops it before that.
+// r12: the data of timer_layout.h; r13: the time-stamp at which to give up; r14: number of the last
+// question; rsp: the frame that rt_sigreturn(2) restores the thread from if nobody stops it before
+// that.
 #include "shadow/latency/timer_layout.h"
 
         .section .rodata
