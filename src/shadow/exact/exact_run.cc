@@ -17,10 +17,10 @@ bool lives(pid_t pid) {
 
 }  // namespace
 
-// Hands the trace to a collector, each part of it that hangs together as a sample.
+// Passes the trace to a collector. Each contiguous part of it is a sample.
 class ExactRun::Collecting final : public TraceUser {
   public:
-    // Everything counts if there are no `windows`.
+    // If there are no `windows`, everything counts.
     Collecting(SampleCollector& collector, ModuleTable& modules,
                const std::optional<WindowOptions>& windows, std::uint64_t seed)
         : collector_(collector),
@@ -103,7 +103,7 @@ void ExactRun::run(Target& target, const ProgressListener& on_progress, int end_
     // A program that has ended was followed to its end.
     if (!followed && (followed.error().code != ErrorCode::gone || lives(target.pid())))
         stats_.stopped_early = followed.error().message;
-    // What cannot be detached goes on when shadowprof ends.
+    // A target that cannot be detached goes on when shadowprof ends.
     is_readable(end_request) ? (void)target.detach() : run_to_end(hub_, target);
     seconds_ = seconds();
 }
@@ -170,8 +170,8 @@ void ExactRun::fill(Profile& profile) const {
 }
 
 void run_to_end(WaitHub& hub, Target& target) {
-    // The target is mostly detached already, where it stood still, which it cannot notice. Else it
-    // is stopped once more for it.
+    // The target is mostly detached already, where it stood still, which it cannot notice.
+    // Otherwise it is stopped once more to be detached.
     const auto handle_all = [&] {
         while (const auto event = hub.poll()) (void)target.handle(*event);
     };
@@ -179,7 +179,7 @@ void run_to_end(WaitHub& hub, Target& target) {
     handle_all();
     (void)target.detach();
     while (true) {
-        // Also of threads that could not be detached: wait_for() sees the process alone.
+        // This includes threads that could not be detached, as wait_for() sees the process alone.
         handle_all();
         if (target.end()) return;
         const auto status = hub.wait_for(target.pid(), look_period);

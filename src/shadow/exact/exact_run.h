@@ -1,4 +1,4 @@
-// Exact mode: the whole run is the profile.
+// Exact mode: the whole run is profiled.
 #pragma once
 
 #include <atomic>
@@ -15,18 +15,18 @@ namespace shadowprof {
 
 class ExactRun {
   public:
-    // All must outlive it.
+    // `hub`, `modules`, `profile` and `probes` must outlive it; `probes` may be null.
     static Result<std::unique_ptr<ExactRun>> create(const RunOptions& options, std::uint64_t seed,
                                                     WaitHub& hub, ModuleTable& modules,
                                                     ProcessProfile& profile,
                                                     const ProbeRequest* probes = nullptr);
     ~ExactRun();
 
-    // Follows the target, which stands before its first instruction, to its end, or lets it run on
-    // by itself when it can be followed no further: fill() then says so. When `end_request` becomes
-    // readable (-1: never) the target is let go as soon as it can be, and goes on.
+    // Follows the target, which stands before its first instruction, to its end. If it can be
+    // followed no further, it runs on by itself, and fill() says so. When `end_request` becomes
+    // readable (-1: never), the target is let go as soon as possible, and goes on.
     void run(Target& target, const ProgressListener& on_progress, int end_request);
-    // Adds the run's figures to a profile that has its lists already.
+    // Adds the run's figures to `profile`.
     void fill(Profile& profile) const;
 
   private:
@@ -50,8 +50,8 @@ class ExactRun {
     WorkerCounters counters_ = {};
 };
 
-// Lets a target that stands still go, untraced if possible, and waits for its end. Needs: it is our
-// child.
+// Lets a target that stands still go, untraced if possible, and waits for its end. The target must
+// be our child.
 void run_to_end(WaitHub& hub, Target& target);
 
 }  // namespace shadowprof

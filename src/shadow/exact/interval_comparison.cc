@@ -1,4 +1,4 @@
-// What is compared at the end of an interval, and when memory is.
+// What is compared at the end of an interval, and when memory is compared.
 #include "ptrace/thread/process_memory.h"
 #include "shadow/exact/interval_run.h"
 #include "shadow/exact/kernel_writes.h"
@@ -7,7 +7,7 @@
 namespace shadowprof {
 namespace {
 
-// Times what the last comparison took.
+// In multiples of the time that the last comparison took.
 constexpr int time_between_comparisons = 24;
 
 }  // namespace
@@ -43,10 +43,10 @@ Result<std::vector<std::string>> IntervalRun::compare_registers(Boundary boundar
     return differences(native.cpu, emulated_cpu);
 }
 
-// All memory that was written to since it was last done.
+// Compares all memory that was written to since the last comparison.
 Result<std::vector<std::string>> IntervalRun::compare_memory(std::vector<MemoryDifference>* bytes) {
     const auto begin = Clock::now();
-    // The kernel writes there when it preempts the thread.
+    // The kernel writes to this area when it preempts the thread.
     const auto& rseq = rseq_->area();
     TRY_ASSIGN(const auto memory, of_worker(worker_->compare_memory({rseq.start, rseq.end})));
     auto found = differences(memory);
@@ -60,7 +60,7 @@ Result<std::vector<std::string>> IntervalRun::compare_memory(std::vector<MemoryD
     return found;
 }
 
-// Whether what was written must be compared before the boundary is passed.
+// Whether written memory must be compared before the boundary is passed.
 Result<bool> IntervalRun::is_memory_due(Boundary boundary, const SampleOutcome& emulated) const {
     if (options_.comparison == MemoryComparison::each_interval || Clock::now() >= memory_due_ ||
         emulated.worker_exhausted ||

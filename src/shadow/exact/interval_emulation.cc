@@ -1,4 +1,4 @@
-// How an interval is emulated, and how one is cut short at a place that the hardware finds.
+// Emulates intervals, and cuts one short at a place that the hardware finds.
 #include <fcntl.h>
 
 #include <algorithm>
@@ -20,15 +20,15 @@ using std::chrono::milliseconds;
 
 // How often to look, while an interval is emulated, whether a signal waits for the program.
 constexpr milliseconds signal_period{20};
-// A worker that says nothing for so long is taken for hung.
+// A worker that says nothing for this long is taken for hung.
 constexpr std::chrono::seconds silence_limit{20};
 constexpr std::uint64_t cut_slack = 256;
-// How long the program may take to come to where its interval was cut, and how often it may come by
-// there before: each time is a stop.
+// How long the program may take to reach the place where its interval was cut, and how often it may
+// pass there before, as each time is a stop.
 constexpr std::chrono::seconds cut_limit{2};
 constexpr std::uint64_t most_cut_stops = 100'000;
 
-// How many workers are asked whether they have room for the program's mappings.
+// How often another place is tried if the worker has no room for the program's mappings.
 constexpr int most_places = 8;
 
 }  // namespace
@@ -50,7 +50,7 @@ Result<void> IntervalRun::restart_trace() {
     return {};
 }
 
-// Shows the worker what has changed and lets it run.
+// Tells the worker what has changed, and lets it run.
 Result<void> IntervalRun::begin(const CpuState& cpu) {
     std::string text;
     if (anew_ || layout_changed_) {
@@ -63,7 +63,7 @@ Result<void> IntervalRun::begin(const CpuState& cpu) {
         TRY_ASSIGN(memory_, open_process_memory(thread_.tid(), O_RDONLY));
     }
     if (jumped_) TRY(restart_trace());
-    // Others write there: the kernel, or another process.
+    // Others write to these: the kernel, or another process.
     TRY_ASSIGN(const auto rseq, read_rseq_area(thread_));
     if (!rseq.empty()) changed_.push_back({rseq.start, rseq.end});
     for (const auto& mapping : map_.mappings())
@@ -90,7 +90,7 @@ void IntervalRun::set_levels(RunLimits& limits) {
         limits.events_between_values = windows->between_values();
         limits.events_between_references = windows->between_references();
         limits.events = windows->plan.events;
-        // Intervals may be short, and alike: each begins elsewhere between two windows.
+        // Intervals may be short and alike, so each begins elsewhere between two windows.
         limits.seed = mix64(options_.seed ^ stats_.intervals);
     } else {
         const ProfileKinds& traced = options_.profiles;
@@ -107,8 +107,8 @@ Result<SampleOutcome> IntervalRun::emulate(const CpuState& cpu) {
     TRY(begin(cpu));
     TRY_ASSIGN(auto emulated, follow_emulation());
     for (int tries = 0; tries < most_places && emulated.result.end == SampleEnd::no_room; ++tries) {
-        // The program's mappings are where the worker has its own: at another distance they may not
-        // be, or in another worker, which lies elsewhere.
+        // The worker has its own mappings where the program has some. There may be room at another
+        // distance, or in another worker, whose mappings are elsewhere.
         if (tries > 0 || !goes_on) TRY(replace_worker());
         anew_ = true;
         TRY(begin(cpu));
@@ -121,7 +121,8 @@ Result<SampleOutcome> IntervalRun::emulate(const CpuState& cpu) {
     return emulated;
 }
 
-// To the end of the interval, or until a signal waits for the program: that must not wait longer.
+// Follows the emulation to the end of the interval, or until a signal waits for the program, as
+// that must not wait longer.
 Result<SampleOutcome> IntervalRun::follow_emulation() {
     auto next_look = Clock::now() + signal_period;
     auto last_word = Clock::now();
@@ -149,7 +150,7 @@ Result<SampleOutcome> IntervalRun::follow_emulation() {
     }
 }
 
-// Goes on where the last run stopped, for some blocks at most.
+// Goes on where the last run stopped, for `blocks` blocks at most.
 Result<SampleOutcome> IntervalRun::onward(const CpuState& cpu, std::uint64_t blocks,
                                           const std::function<void(std::uint64_t)>& use) {
     ExactRequest request{.kind = RunKind::exact_onward, .cpu = cpu};
@@ -166,8 +167,8 @@ Result<SampleOutcome> IntervalRun::onward(const CpuState& cpu, std::uint64_t blo
     }
 }
 
-// The interval is to end soon, at a place that the hardware can find: before a block that is rarely
-// executed. Where loops are regular it comes again after as many blocks as the last time.
+// Makes the interval end soon, at a place that the hardware can find: before a block that is rarely
+// executed. In regular loops such a block comes again after as many blocks as the last time.
 Result<SampleOutcome> IntervalRun::cut(SampleOutcome emulated) {
     struct Seen {
         std::uint64_t times = 0, last = 0, before = 0;  // indices from 1 on
@@ -203,8 +204,8 @@ Result<SampleOutcome> IntervalRun::cut(SampleOutcome emulated) {
     return emulated;
 }
 
-// The program comes by there again and again: it is there when its state is the same. Bytes that
-// told an earlier time from the right one, a counter's for instance, are looked at first.
+// The program comes by this place again and again, and has arrived when its state is the same.
+// Bytes that told an earlier time from the right one, such as a counter's, are looked at first.
 Result<IntervalRun::Arrival> IntervalRun::find_cut(const SampleOutcome& emulated) {
     if (most_passes_ > most_cut_stops) return Arrival::given_up;
     const auto limit = Clock::now() + cut_limit;

@@ -1,4 +1,4 @@
-// What ends an interval, how the program is led there, and how it gets past it.
+// What ends an interval, and how the program is led there and past it.
 #include <array>
 
 #include "decoder/instruction.h"
@@ -15,8 +15,8 @@ bool is_clock_page(const Mapping* mapping) {
 
 }  // namespace
 
-// It faulted at memory that is mapped, but that nobody can read by way of the kernel: clock pages,
-// devices, secret memory, what is behind the end of a file.
+// Whether the fault was at memory that is mapped, but that nobody can read by way of the kernel:
+// clock pages, devices, secret memory, memory past the end of a file.
 bool IntervalRun::is_unreadable(const RunResult& result) const {
     const auto* mapping = map_.find(result.fault_address);
     return is_clock_page(mapping) || (mapping && result.signal == SIGBUS);
@@ -29,7 +29,7 @@ std::optional<IntervalRun::Boundary> IntervalRun::boundary_of(const SampleOutcom
         case SampleEnd::unsupported_instruction:
             return Boundary::instruction;
         case SampleEnd::fault:
-            // The hardware makes the access: it can read there, or faults itself.
+            // The hardware makes the access, and either succeeds or faults itself.
             return is_unreadable(emulated.result) ? Boundary::instruction : Boundary::fault;
         case SampleEnd::size:
             return Boundary::cut;
@@ -85,7 +85,7 @@ Result<Passage> IntervalRun::pass(Boundary boundary, const SampleOutcome& emulat
             return native_.pass_vdso_call();
         case Boundary::instruction:
             ++stats_.native_instructions;
-            // Its block was left before it.
+            // The emulation has left the block before this instruction.
             jumped_ |= emulated.result.end == SampleEnd::fault;
             return pass_instruction(emulated);
         case Boundary::fault:
@@ -101,7 +101,8 @@ Result<Passage> IntervalRun::pass(Boundary boundary, const SampleOutcome& emulat
     return Passage{};
 }
 
-// Noted where the program makes it: the emulation may come by a call that is made later, or twice.
+// Notes a system call where the program makes it, as the emulation may come to it earlier, or
+// twice.
 void IntervalRun::note_system_call(const CpuState& behind) {
     constexpr std::uint64_t instruction_bytes = 2;
     if (!options_.profiles.has<SystemCallList>()) return;
@@ -110,7 +111,7 @@ void IntervalRun::note_system_call(const CpuState& behind) {
                     .probe = system_call_note});
 }
 
-// The name under which an access to unreadable memory is counted: one for each kind.
+// The name under which an access to unreadable memory is counted; there is one for each kind.
 std::string IntervalRun::unreadable_name(const SampleOutcome& emulated) const {
     const auto* mapping = map_.find(emulated.result.fault_address);
     if (mapping && mapping->name.starts_with("/secretmem"))
@@ -152,7 +153,7 @@ Result<Passage> IntervalRun::run_to_next_call(std::string why) {
     return native_.pass_whatever();
 }
 
-// Lets the program run natively for about as long as it was emulated, then past its stop.
+// Lets the program run natively for about as long as it was emulated, and then past its stop.
 Result<Passage> IntervalRun::leave_to_hardware(bool worker_exhausted) {
     std::string why = worker_exhausted ? "code changed more often than the emulator has room for"
                       : cut_for_signal_

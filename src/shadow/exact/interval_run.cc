@@ -13,8 +13,8 @@ constexpr std::size_t kept_divergences = 20;
 // An interval is cut before a block that is rare among this many.
 constexpr std::uint64_t longest_cut_window = std::uint64_t{4} << 20;
 constexpr std::uint64_t shortest_cut_window = 1024;
-// Where the program may wait for a signal that comes when it has used so much processor time: it
-// uses none while it is emulated.
+// The limit if the program may wait for a signal that comes after some processor time, as it uses
+// none while it is emulated.
 constexpr std::uint64_t longest_awaiting_interval = 20'000'000;
 constexpr std::uint64_t cut_windows_in_limit = 32;
 
@@ -53,7 +53,7 @@ Result<void> IntervalRun::follow() {
     }
 }
 
-// False: no more instructions are to be followed.
+// Returns false if no more instructions may be followed.
 bool IntervalRun::bound_interval() {
     bounds_ = {.cut_window = longest_cut_window};
     auto left = native_.awaits_processor_time() ? longest_awaiting_interval : RunLimits::unlimited;
@@ -77,11 +77,11 @@ Result<void> IntervalRun::check_given_up() const {
 }
 
 // Emulates to the next boundary, lets the program run there, compares, and passes the boundary.
-// False: the program cannot be followed any further.
+// Returns false if the program cannot be followed any further.
 Result<bool> IntervalRun::interval() {
     TRY_ASSIGN(const auto start, thread_.snapshot());
     if (start.cpu.rflags & trap_flag) {
-        // It gets a SIGTRAP for each instruction: only the hardware can do that.
+        // The program gets a SIGTRAP for each instruction, which only the hardware can do.
         TRY_ASSIGN(auto passage, run_to_next_call("the program single-steps itself"));
         return prepare_next(std::move(passage));
     }
@@ -89,7 +89,7 @@ Result<bool> IntervalRun::interval() {
     has_memory_sharer_ = native_.has_memory_sharer();
     if (wants_replica()) TRY(take_replica());
     const auto diverged_before = stats_.diverged;
-    // The program may have died of what diverged.
+    // The program may have died of the divergence.
     auto result = interval_from(start.cpu);
     if (stats_.diverged != diverged_before) narrow_down(start.cpu);
     replica_.reset();
@@ -120,7 +120,7 @@ Result<bool> IntervalRun::interval_from(const CpuState& start) {
     return prepare_next(std::move(passage));
 }
 
-// The kernel has written below what the stack was: it has grown.
+// Whether the kernel has written below the stack's old end, which means that it has grown.
 bool IntervalRun::has_stack_grown(const std::vector<MemoryRange>& writes) const {
     return std::ranges::any_of(writes, [&](const MemoryRange& range) {
         const auto* next = map_.find_at_or_after(range.start);
@@ -129,7 +129,8 @@ bool IntervalRun::has_stack_grown(const std::vector<MemoryRange>& writes) const 
     });
 }
 
-// What the next interval has to know of what happened in between.
+// Notes what the next interval must know of what happened in between. Returns false if the program
+// cannot be followed any further.
 Result<bool> IntervalRun::prepare_next(Passage passage) {
     stats_.signals = native_.signals_held();
     if (!passage.blocked.empty()) {
@@ -147,7 +148,7 @@ Result<bool> IntervalRun::prepare_next(Passage passage) {
     return true;
 }
 
-// Others may write to it.
+// Whether others may write to the program's memory.
 bool IntervalRun::shares_memory() const {
     return has_memory_sharer_ || std::ranges::any_of(map_.mappings(), [](const Mapping& m) {
                return m.shared && m.writable;
@@ -166,13 +167,13 @@ Result<void> IntervalRun::take_replica() {
     alignas(64) std::array<std::byte, max_xstate_bytes> buffer;
     TRY_ASSIGN(const auto extended, thread_.extended_state(buffer));
     TRY_ASSIGN(auto replica, Replica::fork(stop_));
-    // A replica has the fork server's extended state; narrowing wants the interval's.
+    // A replica has the fork server's extended state, but narrowing needs the interval's.
     TRY(replica.thread().set_extended_state(extended));
     replica_.emplace(std::move(replica));
     return {};
 }
 
-// Only adds to what is said of the divergence.
+// Only adds lines to the last divergence.
 void IntervalRun::narrow_down(const CpuState& start) {
     if (divergences_.size() != stats_.diverged) return;
     auto& lines = divergences_.back().differences;
@@ -192,7 +193,7 @@ void IntervalRun::narrow_down(const CpuState& start) {
         lines.push_back("not narrowed down: " + found.error().message);
 }
 
-// Emulation and hardware have parted, which may have a reason outside of both.
+// Emulation and hardware have diverged, which may have a reason outside of both.
 void IntervalRun::note_difference(std::vector<std::string> differences) {
     if (rseq_->may_have_parted(thread_))
         differences.emplace_back(

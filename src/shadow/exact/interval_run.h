@@ -1,6 +1,6 @@
-// Leads a program from one system call to the next, each interval emulated and then run natively
-// from the same state; at the interval's end all registers and every page that the emulation wrote
-// to must be the same. The base of exact mode and of verify.
+// Leads a program from one system call to the next. Each interval is emulated, and then run
+// natively from the same state. At the interval's end all registers, and every page that the
+// emulation wrote to, must be the same. This is the base of exact mode and of verify.
 #pragma once
 
 #include <chrono>
@@ -35,32 +35,32 @@ struct Divergence {
     std::vector<std::string> differences;  // "rax: native 0x1, emulated 0x2", ...
 };
 
-// When a divergence is narrowed down to an instruction. Each interval then needs a replica, which
-// may cost as much as the rest.
+// When a divergence is narrowed down to an instruction. That needs a replica for each interval,
+// which may cost as much as the rest.
 enum class Narrow : std::uint8_t { never, after_the_first, always };
 
-// How often memory is compared; registers are at the end of every interval.
+// How often memory is compared. Registers are compared at the end of every interval.
 enum class MemoryComparison : std::uint8_t {
     each_interval,
     // As often as keeps it a small part of the run's time, and always before written memory could
-    // go unseen: where mappings change, where more is executed natively than a system call, at the
-    // end. A page that was written to is compared all the same, some intervals later.
+    // go unseen: where mappings change, where more than a system call is executed natively, and at
+    // the end. Each written page is compared all the same, maybe some intervals later.
     in_a_share_of_time,
 };
 
 struct IntervalOptions {
     MemoryComparison comparison = MemoryComparison::each_interval;
-    // What is traced: not both values and references, unless in windows.
+    // What is traced: not both values and references, unless there are windows.
     ProfileKinds profiles = ProfileKinds::none();
-    std::optional<WindowOptions> windows;  // only in such windows, if any; then both can be
-    std::uint64_t seed = 0;                // of the distances between them
-    WorkerProbes* probes = nullptr;        // of the worker; null: there are none
+    std::optional<WindowOptions> windows;  // if set, tracing is limited to such windows
+    std::uint64_t seed = 0;                // for the distances between windows
+    WorkerProbes* probes = nullptr;        // those of the worker; null: there are none
     GuestAddress flipped;                  // see ExactRequest
     Narrow narrow = Narrow::never;
-    // Asked before each interval how many instructions may still be followed; empty: no limit. At 0
-    // the program is let go.
+    // Called before each interval. Returns how many instructions may still be followed; at 0 the
+    // program is let go. Empty: no limit.
     std::function<std::uint64_t()> instructions_left;
-    // Asked now and then whether to give up at once, with ErrorCode::interrupted.
+    // Called now and then. Returns whether to give up at once, with ErrorCode::interrupted.
     std::function<bool()> is_given_up;
     std::function<void()> on_tick;  // called now and then
 };
@@ -72,20 +72,20 @@ class IntervalRun {
                 const IntervalOptions& options, ExactStats& stats,
                 std::vector<Divergence>& divergences);
 
-    // Until the program ends (ErrorCode::gone) or cannot be followed any further, for which
-    // ExactStats::stopped_early is the reason. It then stands where it can go on without us.
+    // Runs until the program ends (ErrorCode::gone) or cannot be followed any further, for the
+    // reason in ExactStats::stopped_early. The program then stands where it can go on without us.
     Result<void> run();
     // The sums over all intervals.
     const WorkerCounters& counters() const { return counters_; }
 
   private:
     using Clock = std::chrono::steady_clock;
-    // What ended the emulation of an interval, and where the native run has to stop.
+    // What ended the emulation of an interval, and so where the native run must stop.
     enum class Boundary : std::uint8_t { syscall, vdso_call, instruction, fault, cut };
-    // Where a native run came to.
+    // Where a native run has come to.
     enum class Arrival : std::uint8_t { there, elsewhere, out_of_reach, given_up };
-    // Limits of an interval: its instructions, and the blocks behind them among which a place to
-    // stop the hardware is looked for.
+    // Limits of an interval: its instructions, and how many blocks after them are searched for a
+    // place where the hardware can be stopped.
     struct Bounds {
         std::uint64_t instructions = RunLimits::unlimited;
         std::uint64_t cut_window = 0;
@@ -144,20 +144,20 @@ class IntervalRun {
     WorkerCounters counters_ = {};
     Unwinder unwinder_;
 
-    std::optional<Replica> replica_;  // of the interval's start
-    std::optional<RseqWatch> rseq_;   // from there on
-    bool has_memory_sharer_ = false;  // there
-    NativeEnd native_end_;            // of this interval, once it was compared
+    std::optional<Replica> replica_;  // at the interval's start
+    std::optional<RseqWatch> rseq_;   // from the interval's start on
+    bool has_memory_sharer_ = false;  // at the interval's start
+    NativeEnd native_end_;            // set when this interval was compared
     GuestAddress syscall_instruction_;
     UniqueFd memory_;
     MemoryMap map_;
-    std::vector<MemoryRange> changed_;  // since the last interval
-    bool anew_ = true;                  // the worker's memory is not what the program's is
+    std::vector<MemoryRange> changed_;  // by others, since the last interval
+    bool anew_ = true;                  // the worker's memory may differ from the program's
     bool layout_changed_ = false;
-    Clock::time_point memory_due_{};  // when memory is next to be compared
+    Clock::time_point memory_due_{};  // when memory is compared next
     bool jumped_ = true;              // the trace does not go on where it ended
     Bounds bounds_;                   // of this interval
-    bool cut_for_signal_ = false;     // and not because it came to its bounds
+    bool cut_for_signal_ = false;     // and not by the interval's bounds
     std::chrono::nanoseconds emulated_for_{};
     std::uint64_t trace_words_ = 0;  // of this interval
     std::uint64_t most_passes_ = 0;  // about how often the hardware passes the place of the cut

@@ -11,7 +11,7 @@
 namespace shadowprof {
 namespace {
 
-// More do not fit in a message to the worker.
+// More ranges do not fit in a message to the worker.
 constexpr std::size_t most_ranges = 4096;
 
 KernelWrites anywhere() {
@@ -50,7 +50,7 @@ KernelWrites writes_of(const PassedSyscall& call,
     KnownMemory known(*needed);
     auto ranges = written_ranges(facts->memory, call.arguments, call.result, known, memory);
     if (!ranges || ranges->size() > most_ranges) return anywhere();
-    // It may have failed behind what it received.
+    // The call may have failed after it received something.
     if (call.number == __NR_recvfrom && has_failed(call.result) && call.arguments[1] != 0)
         ranges->push_back({{call.arguments[1]},
                            {call.arguments[1] + std::min(call.arguments[2], max_transfer_bytes)}});

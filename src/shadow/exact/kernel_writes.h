@@ -1,5 +1,5 @@
-// Which of a program's memory a system call writes to. Errs on the side of too much: memory that is
-// named although nothing was written there costs a little time, no more.
+// Tells which memory of a program a system call writes to. Errs on the side of too much: memory
+// that is named although nothing was written there only costs a little time.
 #pragma once
 
 #include <sys/user.h>
@@ -20,23 +20,24 @@ struct PassedSyscall {
     std::uint64_t result = 0;  // a value, or -errno
 };
 
-// The call that a thread stands at the entry of.
+// The call at whose entry a thread stands.
 PassedSyscall entered_call(const user_regs_struct& registers);
 
 struct KernelWrites {
     std::vector<MemoryRange> ranges;  // MemoryRange::all() for calls that are not known
-    bool layout = false;              // the list of mappings may be another
+    bool layout = false;              // the mappings may have changed
 };
 
-// The memory that the call reads, as far as writes_of() needs it; at its entry.
+// To be called at the call's entry. Returns the memory that the call reads, as far as writes_of()
+// needs it.
 std::optional<std::vector<MemoryBytes>> needed_memory(const PassedSyscall& call,
                                                       MemoryReader& memory);
-// At its exit. `needed` is from its entry.
+// To be called at the call's exit. `needed` is needed_memory() at its entry.
 KernelWrites writes_of(const PassedSyscall& call,
                        const std::optional<std::vector<MemoryBytes>>& needed, MemoryReader& memory);
 
-// Whether memory that the program wrote to may be gone after a call, or be another program's. The
-// result is not looked at.
+// Whether a call may make memory that the program wrote to disappear, or become another program's.
+// The call's result is not used.
 bool hides_memory(const PassedSyscall& call);
 
 }  // namespace shadowprof

@@ -20,10 +20,11 @@ using Advance = StoppedThread::Advance;
 using Kind = WaitStatus::Kind;
 
 constexpr int answer_limit_ms = 20'000;
-// The first look is near the start, where most differences are, and each next one farther away.
+// The first look is near the start, where most differences are. Each next one is farther away by
+// this factor.
 constexpr std::uint64_t reach_growth = 8;
 constexpr std::chrono::seconds longest_search{60};
-// As few as these are stepped through one by one.
+// This few blocks are stepped through one by one.
 constexpr std::uint64_t few_blocks = 48;
 
 constexpr std::string_view emulator_lacked =
@@ -137,7 +138,7 @@ Result<Narrowing::Point> Narrowing::emulate(const RunLimits& limits, const Block
             if (!block) continue;
             if (use) use(point.blocks, *block);
             last = *block;
-            // A sequence, where the number of blocks is not limited.
+            // The record is a sequence of blocks if their number is not limited.
             point.blocks += std::max<std::uint64_t>(1, block->parts);
             point.instructions += block->instructions;
         }
@@ -145,7 +146,7 @@ Result<Narrowing::Point> Narrowing::emulate(const RunLimits& limits, const Block
     }
 }
 
-// How many blocks, of about half of them, lead to one that came seldom before.
+// Returns how many blocks, about half of `blocks`, lead to one that was rare before.
 Result<std::uint64_t> Narrowing::rare_point(std::uint64_t blocks) {
     std::unordered_map<std::uint64_t, std::uint64_t> times;  // by address
     std::uint64_t best = blocks / 2, fewest = ~std::uint64_t{0};
@@ -159,8 +160,8 @@ Result<std::uint64_t> Narrowing::rare_point(std::uint64_t blocks) {
     return std::max<std::uint64_t>(best, 1);
 }
 
-// Makes `blocks` fewer: by what is equal at the beginning, which the base then has behind it, or by
-// what follows a difference. False: the hardware cannot be stopped in between.
+// Makes `blocks` fewer: moves the base past what is equal at the beginning, or drops what follows a
+// difference. Returns false if the hardware cannot be stopped in between.
 Result<bool> Narrowing::halve(std::uint64_t& blocks) {
     TRY_ASSIGN(const auto middle, rare_point(std::min(blocks, reach_)));
     const RunLimits limits{.instructions = RunLimits::unlimited, .blocks = middle};
@@ -197,8 +198,8 @@ void Narrowing::move_base(Replica native, const Point& point) {
     instructions_ += point.instructions;
 }
 
-// Keeps the copy's extended state: a CpuState does not tell which components are in use, and XSAVEC
-// stores that.
+// Keeps the copy's extended state, as a CpuState does not tell which components are in use, and
+// XSAVEC stores that.
 Result<Replica> Narrowing::copy_of_base() {
     TRY_ASSIGN(auto copy, base_->copy(syscall_instruction_));
     TRY_ASSIGN(auto registers, copy.thread().registers());
@@ -208,7 +209,8 @@ Result<Replica> Narrowing::copy_of_base() {
     return copy;
 }
 
-// A copy of the base that has come to `to` for the `times`-th time; nothing if it does not.
+// Returns a copy of the base that has come to `to` for the `times`-th time, or nothing if it does
+// not come there.
 Result<std::optional<Replica>> Narrowing::run_natively(const Point& to, std::uint64_t times) {
     TRY_ASSIGN(auto copy, copy_of_base());
     auto& thread = copy.thread();
@@ -221,7 +223,8 @@ Result<std::optional<Replica>> Narrowing::run_natively(const Point& to, std::uin
     return std::optional<Replica>(std::move(copy));
 }
 
-// A copy of the base that has come to where the emulation of the interval ended, or elsewhere.
+// Returns a copy of the base that has come to where the emulation of the interval ended, or
+// elsewhere.
 Result<Replica> Narrowing::run_to_end(const Point& end) {
     TRY_ASSIGN(auto copy, copy_of_base());
     if (end.cpu.rip == state_.rip && end.instructions == 0) return copy;
@@ -245,8 +248,8 @@ Result<Replica> Narrowing::step_natively(std::uint64_t instructions) {
 }
 
 // Executes one instruction with all its repetitions. PUSHF and SYSCALL would store the trap flag,
-// so only branches are single-stepped; others run to a breakpoint behind them. False: it stands at
-// a system call's entry, or faulted.
+// so only branches are single-stepped; other instructions run to a breakpoint after them. Returns
+// false if the thread stands at a system call's entry, or faulted.
 Result<bool> Narrowing::step(Replica& native) const {
     auto& thread = native.thread();
     TRY_ASSIGN(const auto before, thread.registers());
@@ -283,7 +286,7 @@ Result<std::vector<std::string>> Narrowing::compare(Replica& native, CpuState em
     return found;
 }
 
-// Moves the base to the block after which there is a difference. False: there is none.
+// Moves the base to the block after which there is a difference. Returns false if there is none.
 Result<bool> Narrowing::step_blocks(std::uint64_t blocks) {
     for (std::uint64_t i = 0; i < blocks; ++i) {
         TRY_ASSIGN(const auto point, emulate({.instructions = RunLimits::unlimited, .blocks = 1}));

@@ -1,6 +1,7 @@
 // Finds the first instruction of an interval after which emulation and hardware differ. The
-// interval is run again and again from a replica of its start: the emulator stops behind any number
-// of blocks, the hardware at a breakpoint that it meets so and so often, or after single-steps.
+// interval is run again and again from a replica of its start. The emulator can stop after any
+// number of blocks, the hardware at a breakpoint that it meets for the n-th time, or after
+// single-steps.
 #pragma once
 
 #include <chrono>
@@ -20,19 +21,19 @@ namespace shadowprof {
 
 // The program's native state at the end of a diverged interval.
 struct NativeEnd {
-    std::optional<CpuState> cpu;          // nothing: it did not get to the emulation's end
+    std::optional<CpuState> cpu;          // nothing: it did not reach the emulation's end
     std::vector<MemoryDifference> bytes;  // bytes that differ from the emulation's
 };
 
 class Narrowing {
   public:
-    // `start` is the state in which `replica` is. `instruction`: see Replica::copy(). The worker is
-    // free for this, and is to begin anew afterwards.
+    // `start` is the state of `replica`. `instruction`: see Replica::copy(). The worker must be
+    // free for this, and must begin anew afterwards.
     Narrowing(WorkerProcess& worker, Replica replica, const CpuState& start, NativeEnd end,
               const MemoryMap& map, GuestAddress instruction, GuestAddress flipped,
               BreakpointKind breakpoints);
 
-    // What was found, in lines to print. An error says why nothing could be.
+    // Returns what was found, as lines to print. An error says why nothing was found.
     Result<std::vector<std::string>> run();
 
   private:
@@ -73,9 +74,9 @@ class Narrowing {
     const GuestAddress flipped_;
     const BreakpointKind breakpoints_;
     const Clock::time_point limit_;
-    std::uint64_t reach_ = 8192;            // how many blocks from the base on the next look may be
-    std::uint64_t instructions_ = 0;        // from the interval's start to here
-    std::uint64_t block_instructions_ = 0;  // of the block that differs
+    std::uint64_t reach_ = 8192;            // how many blocks from the base the next look may be
+    std::uint64_t instructions_ = 0;        // from the interval's start to the base
+    std::uint64_t block_instructions_ = 0;  // in the block that differs
 };
 
 }  // namespace shadowprof

@@ -22,20 +22,20 @@ namespace {
 using Kind = WaitStatus::Kind;
 
 constexpr std::uint64_t syscall_instruction_bytes = 2;
-// What a vDSO function may use of the stack, and what a signal's frame may take.
+// How much stack a vDSO function may use, and how much a signal's frame may take.
 constexpr std::uint64_t vdso_stack_bytes = 4096;
 constexpr std::uint64_t signal_frame_bytes = 16384;
-// Behind each pointer that a vDSO function is given: struct timespec and smaller.
+// How much a vDSO function writes at each pointer that it is given: struct timespec or less.
 constexpr std::uint64_t vdso_result_bytes = 16;
 
-// The kernel's answers to a call that is about to begin anew (include/linux/errno.h).
+// The kernel's results for a call that is about to begin again (include/linux/errno.h).
 bool is_restart(const user_regs_struct& registers) {
     constexpr std::int64_t first = -516, last = -512;
     const auto result = static_cast<std::int64_t>(registers.rax);
     return static_cast<std::int64_t>(registers.orig_rax) >= 0 && first <= result && result <= last;
 }
 
-// setitimer(2), timer_create(2), setrlimit(2).
+// By setitimer(2), timer_create(2) or setrlimit(2).
 bool sets_processor_timer(const PassedSyscall& call) {
     const auto kind = static_cast<std::int32_t>(call.arguments[0]);
     switch (call.number) {
@@ -52,7 +52,7 @@ bool sets_processor_timer(const PassedSyscall& call) {
     }
 }
 
-// The result is the child's id; in another PID namespace than ours it says nothing.
+// The result is the child's id, which says nothing in another PID namespace than ours.
 bool may_bear_sharer(const PassedSyscall& call) {
     return (call.number == SYS_clone || call.number == SYS_clone3) &&
            static_cast<std::int64_t>(call.result) > 0;
@@ -65,8 +65,8 @@ Result<WaitStatus> NativeRun::advance(Advance how) {
     return thread_.advance(how);
 }
 
-// Our step or breakpoint raises SIGTRAP. If the program ignores SIGTRAP the trap is dropped; the
-// thread stands still all the same.
+// Our step or breakpoint raises SIGTRAP. If the program ignores SIGTRAP, the trap is dropped, but
+// the thread stands still all the same.
 Result<WaitStatus> NativeRun::step() {
     TRY(traps_.open());
     own_trap_ = false;
@@ -101,7 +101,7 @@ Result<bool> NativeRun::at_foreign_step() const {
     return info.si_code == TRAP_TRACE;
 }
 
-// Raised by the instruction that the thread stands at.
+// Whether the instruction that the thread stands at has raised the signal.
 Result<bool> NativeRun::is_synchronous() const {
     constexpr std::array signals = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
     TRY_ASSIGN(const auto info, thread_.signal_info());
@@ -111,7 +111,7 @@ Result<bool> NativeRun::is_synchronous() const {
 
 Result<void> NativeRun::hold() {
     TRY_ASSIGN(const auto info, thread_.signal_info());
-    // As in the kernel, a standard signal waits only once.
+    // As in the kernel, a standard signal is held only once.
     const bool waits = std::any_of(held_.begin(), held_.end(), [&](const siginfo_t& other) {
         return other.si_signo == info.si_signo && info.si_signo < SIGRTMIN;
     });
@@ -163,7 +163,7 @@ Result<bool> NativeRun::is_pending() const {
     return (status.pending_signals & ~status.blocked_signals) != 0;
 }
 
-// They become pending again; deliver_one() gives them what was known of them.
+// The signals become pending again; deliver_one() restores what was known of them.
 void NativeRun::raise_held() {
     for (const auto& info : held_) syscall(SYS_tgkill, target_.pid(), thread_.tid(), info.si_signo);
 }
@@ -193,7 +193,7 @@ Result<void> NativeRun::deliver_pending(Passage& passage) {
         TRY_ASSIGN(const auto stop, advance(Advance::run));
         if (stop.kind() == Kind::signal_stop) TRY(deliver_one(passage));
     }
-    // What is blocked now waits in the kernel.
+    // Signals that are blocked now wait in the kernel.
     held_.clear();
     return {};
 }
@@ -204,8 +204,8 @@ Result<void> NativeRun::deliver_held(Passage& passage) {
     return deliver_pending(passage);
 }
 
-// Signals that came before the call are to be delivered before it: a handler may wait for the child
-// that the call would wait for. The call is left, and made when the handler has returned.
+// Signals that came before the call must be delivered before it, as a handler may wait for the
+// child that the call would wait for. The call is left, and is made when the handler has returned.
 Result<Passage> NativeRun::leave_syscall() {
     Passage passage;
     TRY_ASSIGN(auto registers, thread_.registers());
@@ -219,8 +219,8 @@ Result<Passage> NativeRun::leave_syscall() {
     return passage;
 }
 
-// Waits for the new thread's first stop and leaves it in the hub: from then on the target knows it
-// and can let it go.
+// Waits for the new thread's first stop and leaves it in the hub. From then on the target knows the
+// thread and can let it go.
 Result<void> NativeRun::await_birth() {
     TRY_ASSIGN(const auto message, thread_.event_message());
     const auto born = static_cast<pid_t>(message);
@@ -229,8 +229,9 @@ Result<void> NativeRun::await_birth() {
     return {};
 }
 
-// From the exit of a system call, which may have to begin anew, to where it has an answer or a
-// handler runs. Answers what the call returned; a handler begins with another value in its place.
+// Leads the thread from the exit of a system call, which may have to begin again, to where the call
+// has a result or a handler runs. Returns the call's result, in whose place a handler begins with
+// another value.
 Result<std::uint64_t> NativeRun::finish_call(Passage& passage) {
     while (true) {
         TRY_ASSIGN(const auto at_exit, thread_.registers());
@@ -241,8 +242,9 @@ Result<std::uint64_t> NativeRun::finish_call(Passage& passage) {
     }
 }
 
-// To the next exit of a system call that begins anew. A signal that comes before its entry is
-// delivered; if a handler runs for it, the call begins behind that, and nothing more is done.
+// Leads the thread to the next exit of a system call that begins again. A signal that comes before
+// its entry is delivered. If a handler runs for it, the call begins after the handler, and nothing
+// more is done.
 Result<void> NativeRun::enter_call_again(Passage& passage) {
     for (int syscall_stops = 0; syscall_stops < 2;) {
         TRY_ASSIGN(const auto status, advance(Advance::to_syscall));
@@ -323,15 +325,15 @@ Result<Passage> NativeRun::pass_vdso_call() {
     ranges.push_back({{entry.rsp - vdso_stack_bytes}, {entry.rsp + 8}});
     for (const auto pointer : {entry.rdi, entry.rsi, entry.rdx})
         ranges.push_back({{pointer}, {pointer + vdso_result_bytes}});
-    // getrandom(buffer, bytes, flags, state, state bytes); to others these are no sizes.
+    // For getrandom(buffer, bytes, flags, state, state bytes). Other functions have no sizes here.
     if (entry.rsi <= max_transfer_bytes) ranges.push_back({{entry.rdi}, {entry.rdi + entry.rsi}});
     if (entry.r8 <= max_transfer_bytes) ranges.push_back({{entry.rcx}, {entry.rcx + entry.r8}});
     TRY(deliver_held(passage));
     return passage;
 }
 
-// A system call by another instruction than SYSCALL, as which it has another number and other
-// effects. It was not made: the program makes it when it goes on.
+// Handles a system call by an instruction other than SYSCALL, which has another number and other
+// effects. The call was not made: the program makes it when it goes on.
 Result<Passage> NativeRun::leave_other_call(user_regs_struct before) {
     before.orig_rax = no_syscall;
     TRY(thread_.set_registers(before));

@@ -1,6 +1,6 @@
-// The program on the hardware: from one place where it can be compared with its emulation to the
-// next. Signals from outside that come on the way are held until such a place is reached, and are
-// delivered there.
+// Runs the program on the hardware, from one place where it can be compared with its emulation to
+// the next. Signals from outside that come on the way are held until such a place is reached, and
+// are delivered there.
 #pragma once
 
 #include <sys/user.h>
@@ -22,64 +22,68 @@ namespace shadowprof {
 
 // What happened to a program while it was led past a place.
 struct Passage {
-    KernelWrites writes;    // to its memory, by the kernel and by what ran natively
-    bool jumped = false;    // it goes on elsewhere: in a signal handler, behind one
-    bool executed = false;  // another program
+    KernelWrites writes;    // to memory, by the kernel and by what ran natively
+    bool jumped = false;    // it goes on elsewhere: in a signal handler, or after one
+    bool executed = false;  // it executes another program
     std::string blocked;    // if not empty: why the program can be followed no further
 };
 
 class NativeRun {
   public:
-    // Both must outlive it. All members may answer ErrorCode::gone.
+    // `target` and `thread` must outlive it. All functions may return ErrorCode::gone.
     NativeRun(Target& target, StoppedThread& thread, BreakpointKind breakpoints)
         : target_(target), thread_(thread), breakpoints_(breakpoints), traps_(target, thread) {}
 
-    // Runs on until a system call is entered or an instruction faults. `expected`: which of these.
+    // A stop that run_to() expects: the entry of a system call, or a fault.
     struct Stop {
         enum class Kind : std::uint8_t { syscall, fault };
         Kind kind = Kind::syscall;
         GuestAddress address;  // of the faulting instruction
         int signal = 0;        // of the fault
     };
-    // False: something else came first, and the thread stands there.
+    // Runs on until the expected stop. Returns false if something else came first; the thread
+    // stands there.
     Result<bool> run_to(const Stop& expected);
-    // The same, until the thread's breakpoint is met.
+    // The same, until the thread meets `breakpoint`.
     Result<bool> run_to(Breakpoint& breakpoint);
-    // Sets one for the thread. Errors: those of Breakpoint::set(); unsupported where another
+    // Sets a breakpoint for the thread. Errors: those of Breakpoint::set(); unsupported if another
     // process would execute the INT3 that is put into the code.
     Result<Breakpoint> set_breakpoint(GuestAddress address);
 
-    // From the entry of a system call to behind it; or with signals that are held, to their
-    // handlers, behind which it is entered anew.
+    // Leads the thread from the entry of a system call past it. If signals are held, leads it to
+    // their handlers instead, after which it enters the call again.
     Result<Passage> pass_syscall();
-    // From the entry of a vDSO function to behind its return.
+    // Leads the thread from the entry of a vDSO function past its return.
     Result<Passage> pass_vdso_call();
-    // The instruction that the thread stands before; `registers_only`: it writes no memory.
+    // Leads the thread past the instruction that it stands before. `registers_only`: it writes no
+    // memory.
     Result<Passage> pass_instruction(bool registers_only);
-    // The fault that the thread stands at.
+    // Leads the thread past the fault that it stands at.
     Result<Passage> pass_fault();
-    // Past whatever the thread stands at after run_to() was false, or after run_for().
+    // Leads the thread past whatever it stands at, after run_to() returned false or after
+    // run_for().
     Result<Passage> pass_whatever();
-    // Runs on for so long, but not past the entry of a system call or a fault: it may return before
-    // the time is over.
+    // Runs on for this time, but not past the entry of a system call or a fault, so it may return
+    // before.
     Result<void> run_for(std::chrono::nanoseconds time);
-    // Delivers what is held to a thread that stands in user mode.
+    // Delivers held signals to the thread, which must stand in user mode.
     Result<void> deliver_held(Passage& passage);
 
-    // To be called where nothing more is asked of the thread: what a step or a breakpoint of ours
-    // has raised is dropped, all other signals are delivered. It can be detached then. Errors:
+    // To be called when nothing more is asked of the thread, which can be detached afterwards.
+    // Drops what a step or a breakpoint of ours has raised, and delivers all other signals. Errors:
     // gone; system.
     Result<void> release();
 
-    // A signal waits for the thread that it does not block, or is held.
+    // Whether a signal that the thread does not block waits for it, or is held.
     Result<bool> has_signal() const;
-    // Signals are held: pass_syscall() lets handlers run first, and the call is entered again.
+    // Whether signals are held: pass_syscall() then lets handlers run first, and the call is
+    // entered again.
     bool leaves_syscalls() const { return !held_.empty(); }
-    // The thread stands behind an instruction that the program itself has single-stepped.
+    // Whether the thread stands after an instruction that the program itself has single-stepped.
     Result<bool> at_foreign_step() const;
-    // The program has asked for a signal after some processor time.
+    // Whether the program has asked for a signal after some processor time.
     bool awaits_processor_time() const { return awaits_processor_time_; }
-    // A child that it bore without a copy of its memory lives, and may write there at any time.
+    // Whether a child lives that has the program's own memory, and so may write there at any time.
     bool has_memory_sharer();
     std::uint64_t signals_held() const { return signals_held_; }
 
@@ -106,7 +110,7 @@ class NativeRun {
     StoppedThread& thread_;
     const BreakpointKind breakpoints_;
     TrapDisposition traps_;
-    bool own_trap_ = false;  // of the last advance
+    bool own_trap_ = false;  // the last advance ended by a trap of ours
     std::optional<RestartedCall> restarted_;
     std::vector<siginfo_t> held_;
     std::uint64_t signals_held_ = 0;

@@ -23,7 +23,7 @@ RseqWatch::Contents RseqWatch::read(const StoppedThread& thread, const RseqArea&
     Contents contents = {};
     ProcessMemory memory(thread.tid());
     const auto bytes = std::as_writable_bytes(std::span(&contents, 1));
-    // Where it cannot be read the kernel cannot write either.
+    // If it cannot be read, the kernel cannot write there either.
     static_cast<void>(memory.read(
         area.start, bytes.first(std::min<std::size_t>(bytes.size(), area.end - area.start))));
     return contents;

@@ -1,4 +1,4 @@
-// Whether the kernel has told a thread something while it ran an interval natively that its
+// Watches whether the kernel told a thread something, while it ran an interval natively, that its
 // emulation could not know: another processor's number, or an abort of a restartable sequence
 // (rseq(2)).
 #pragma once
@@ -14,19 +14,19 @@ namespace shadowprof {
 
 class RseqWatch {
   public:
-    // Reads what the kernel has told `thread` so far. The thread is about to begin an interval.
-    // Error: gone.
+    // To be called when `thread` is about to begin an interval. Reads what the kernel has told it
+    // so far. Error: gone.
     static Result<RseqWatch> begin(const StoppedThread& thread);
 
-    // Where the kernel tells it. Only a system call changes that.
+    // The memory where the kernel tells it. Only a system call moves it.
     const RseqArea& area() const { return area_; }
 
-    // The thread has come to the interval's end. True if it was moved to another processor, or has
-    // restartable sequences: nothing tells whether one of them was aborted.
+    // To be called when the thread has come to the interval's end. True if it was moved to another
+    // processor, or has restartable sequences, as nothing tells whether one of them was aborted.
     bool may_have_parted(const StoppedThread& thread) const;
 
   private:
-    // As much of struct rseq as kernels write to; zeros where there is none.
+    // As much of struct rseq as kernels write to; zeros if there is none.
     struct Contents {
         std::array<std::byte, 8> processor;  // cpu_id_start, cpu_id
         std::array<std::byte, 8> sequence;   // rseq_cs

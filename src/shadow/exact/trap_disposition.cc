@@ -17,12 +17,12 @@ namespace {
 
 constexpr std::uint64_t trap_bit = std::uint64_t{1} << (SIGTRAP - 1);
 
-// As the kernel has it (struct sigaction of its rt_sigaction).
+// The kernel's own form (struct sigaction of its rt_sigaction).
 struct KernelAction {
     std::uint64_t handler, flags, restorer, mask;
 };
 
-// Memory of the program that is lent for a while.
+// Memory of the program that is borrowed for a while, and then restored.
 class BorrowedMemory {
   public:
     static Result<BorrowedMemory> of(pid_t pid, GuestAddress at) {
@@ -58,8 +58,8 @@ class BorrowedMemory {
     KernelAction saved_ = {};
 };
 
-// Restores the handler alone: a forced signal changes nothing else that the kernel knows of the
-// disposition.
+// Restores the handler alone, as a forced signal changes nothing else of the disposition in the
+// kernel.
 Result<void> ignore_again(RemoteSyscall& session, const BorrowedMemory& memory, GuestAddress at) {
     const auto call = [&](std::uint64_t action, std::uint64_t old) -> Result<void> {
         TRY_ASSIGN(const auto result,

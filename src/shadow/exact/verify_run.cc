@@ -9,7 +9,7 @@
 namespace shadowprof {
 namespace {
 
-// Wants no profile.
+// Counts instructions, and makes no profile.
 class CountingUser final : public TraceUser {
   public:
     void restart(std::vector<GuestAddress>) override {}
@@ -27,13 +27,13 @@ class CountingUser final : public TraceUser {
     std::uint64_t size_of(std::uint64_t id, const BlockTable& table) {
         const auto* block = table.find(id);
         if (!block) return 0;
-        // Ids below were given before, so that their blocks are known by now.
+        // Lower ids were given before, so their blocks are known by now.
         for (auto known = sizes_.size(); known <= id; ++known)
             sizes_.push_back(table.find(known)->instructions);
         return block->instructions;
     }
 
-    std::vector<std::uint32_t> sizes_;  // by id: close together, for the cache
+    std::vector<std::uint32_t> sizes_;  // by id; close together, for the cache
     std::atomic<std::uint64_t> instructions_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// Proves the emulator against the hardware on a program.
+// Checks the emulator against the hardware on a program.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,9 @@ namespace shadowprof {
 
 struct VerifyOptions {
     std::vector<std::string> command;
-    std::uint64_t max_instructions = 0;  // then the program runs on unverified; 0: no limit
+    std::uint64_t max_instructions = 0;  // after these it runs on unverified; 0: no limit
     Narrow narrow = Narrow::after_the_first;
-    // For tests: a byte of the program's memory that the emulator sees with its lowest bit
-    // inverted.
+    // For tests: the emulator sees the lowest bit of this byte of the program's memory inverted.
     GuestAddress flipped;
 };
 
@@ -23,10 +22,10 @@ struct VerifyOutcome {
     ExactStats stats;
     std::uint64_t instructions = 0;       // emulated
     std::vector<Divergence> divergences;  // the first ones
-    bool limit_reached = false;           // that is why stats.stopped_early
+    bool limit_reached = false;           // the reason for stats.stopped_early
 };
 
-// Runs the program to its end. Errors as those of run_target().
+// Runs the program to its end. Errors: those of run_target().
 Result<VerifyOutcome> verify_target(const VerifyOptions& options);
 
 }  // namespace shadowprof
