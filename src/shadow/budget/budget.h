@@ -36,8 +36,9 @@ class Budget {
     // on. That is at most the time of the last pass() if they already are.
     Clock::time_point when_within(double cost_seconds) const;
     // Writes off what would also be spent without samples: `standing_seconds` in `passed_seconds`.
-    // It takes at most half of what was earned, even if the rest exceeds the budget, so that a
-    // process that pays for being followed has samples, too. Returns what was written off.
+    // Up to half of what was earned in that time stays charged. The rest does not count, even if it
+    // exceeds the budget, so that a process that pays for being followed has samples, too. Returns
+    // what was written off.
     double write_off(double standing_seconds, double passed_seconds);
     // Records what was spent between two checks whether a sample is within the budget, with no
     // sample in between. Looking takes time, and so does the kernel's clock.
@@ -52,7 +53,7 @@ class Budget {
     // Lasts until `end`. What it spends beyond the usual share is owed until it is paid back.
     struct FirstStretch {
         Clock::time_point end;
-        double share = 0;  // of the time, in addition to the usual one
+        double share = 0;  // share of the time, in addition to the usual one
         double owed_seconds = 0;
     };
 

@@ -40,13 +40,14 @@ class KindChoice {
     // have, which is a known speed of the program if samples are by time. Others are worth less.
     void on_yield(SampleKind kind, std::uint64_t instructions, bool is_wanted = true);
 
-    // Records which blocks a sample of so many instructions executed. They tell how much samples of
-    // the kind differ. forget() keeps this, as it holds for the program.
+    // Records which blocks a sample of `instructions` instructions executed. They tell how much
+    // samples of the kind differ. forget() keeps this, as it holds for the program.
     void on_blocks(SampleKind kind, const BlockVector& blocks, std::uint64_t instructions);
 
     // The expected cost of one more sample; a guess if nothing is known.
     double expected_cost_seconds(SampleKind kind) const;
-    // The same without a guess: nothing if no cost is known since the last forget().
+    // Like expected_cost_seconds(), without a guess: nothing if no cost is known since the last
+    // forget().
     std::optional<double> known_cost_seconds(SampleKind kind) const;
     // The share of the kind in the costs of all samples of the process, if one more of the kind
     // costs `seconds`.

@@ -7,7 +7,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr double a_quarter = 0.25;  // of a processor
+constexpr double a_quarter = 0.25;  // share of a processor
 constexpr WindowLength::Limits limits = {300us, 3ms};
 
 // Returns the length after `looks` looks, a tenth of a second apart, each of which adds these

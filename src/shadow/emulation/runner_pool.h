@@ -68,7 +68,7 @@ class RunnerPool {
     std::size_t most_;
     std::unique_ptr<RunnerEvents> events_;
     std::vector<std::unique_ptr<SampleRunner>> runners_;
-    PreparationTotals prepared_;  // of runners that have ended
+    PreparationTotals prepared_;  // by runners that have ended
 };
 
 }  // namespace shadowprof

@@ -111,8 +111,7 @@ class SampleRunner final : private EmulationHooks {
     std::optional<SampleReport> report_;
     bool quit_ = false;
     bool leased_ = false, slicing_ = false;
-    std::optional<std::chrono::nanoseconds> preparation_time_;  // for a preparation that has not
-                                                                // begun
+    std::optional<std::chrono::nanoseconds> preparation_time_;  // for the next preparation
     std::optional<Preparation> preparation_;
     PreparationTotals prepared_;
     std::thread thread_;

@@ -7,7 +7,7 @@
 namespace shadowprof {
 namespace {
 
-// In multiples of the time that the last comparison took.
+// How long to wait between comparisons of memory, as a multiple of the last one's time.
 constexpr int time_between_comparisons = 24;
 
 }  // namespace

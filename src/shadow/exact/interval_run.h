@@ -151,13 +151,13 @@ class IntervalRun {
     GuestAddress syscall_instruction_;
     UniqueFd memory_;
     MemoryMap map_;
-    std::vector<MemoryRange> changed_;  // by others, since the last interval
+    std::vector<MemoryRange> changed_;  // memory that others wrote to since the last interval
     bool anew_ = true;                  // the worker's memory may differ from the program's
     bool layout_changed_ = false;
     Clock::time_point memory_due_{};  // when memory is compared next
     bool jumped_ = true;              // the trace does not go on where it ended
     Bounds bounds_;                   // of this interval
-    bool cut_for_signal_ = false;     // and not by the interval's bounds
+    bool cut_for_signal_ = false;     // the last cut was for a signal, not for the bounds
     std::chrono::nanoseconds emulated_for_{};
     std::uint64_t trace_words_ = 0;  // of this interval
     std::uint64_t most_passes_ = 0;  // about how often the hardware passes the place of the cut

@@ -35,7 +35,7 @@ bool is_restart(const user_regs_struct& registers) {
     return static_cast<std::int64_t>(registers.orig_rax) >= 0 && first <= result && result <= last;
 }
 
-// By setitimer(2), timer_create(2) or setrlimit(2).
+// Whether the call may set a timer of processor time: setitimer(2), timer_create(2), setrlimit(2).
 bool sets_processor_timer(const PassedSyscall& call) {
     const auto kind = static_cast<std::int32_t>(call.arguments[0]);
     switch (call.number) {
@@ -325,7 +325,8 @@ Result<Passage> NativeRun::pass_vdso_call() {
     ranges.push_back({{entry.rsp - vdso_stack_bytes}, {entry.rsp + 8}});
     for (const auto pointer : {entry.rdi, entry.rsi, entry.rdx})
         ranges.push_back({{pointer}, {pointer + vdso_result_bytes}});
-    // For getrandom(buffer, bytes, flags, state, state bytes). Other functions have no sizes here.
+    // The sizes are those of getrandom(buffer, bytes, flags, state, state bytes). Other functions
+    // pass none.
     if (entry.rsi <= max_transfer_bytes) ranges.push_back({{entry.rdi}, {entry.rdi + entry.rsi}});
     if (entry.r8 <= max_transfer_bytes) ranges.push_back({{entry.rcx}, {entry.rcx + entry.r8}});
     TRY(deliver_held(passage));

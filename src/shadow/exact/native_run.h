@@ -38,8 +38,8 @@ class NativeRun {
     struct Stop {
         enum class Kind : std::uint8_t { syscall, fault };
         Kind kind = Kind::syscall;
-        GuestAddress address;  // of the faulting instruction
-        int signal = 0;        // of the fault
+        GuestAddress address;  // the faulting instruction's
+        int signal = 0;        // the fault's signal
     };
     // Runs on until the expected stop. Returns false if something else came first; the thread
     // stands there.

@@ -51,9 +51,9 @@ class InputRecorder final : public SyscallWatcher {
 
     struct Totals {
         std::uint64_t stops = 0;        // at entries and exits of system calls
-        std::uint64_t handling_ns = 0;  // that threads stood still for the work done here
+        std::uint64_t handling_ns = 0;  // time that threads stood still for the work done here
         std::uint64_t calls = 0;        // recorded
-        std::uint64_t bytes = 0;        // of recorded calls
+        std::uint64_t bytes = 0;        // size of the recorded calls
     };
     const Totals& totals() const { return totals_; }
 

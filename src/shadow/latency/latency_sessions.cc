@@ -26,7 +26,7 @@ using std::chrono::microseconds;
 // Manual), or waited to retire.
 constexpr LoadLimits session_limits{
     .loads = 64, .accesses = 8192, .skipped_loads = 16, .skipped_accesses = 256};
-constexpr double newest_weight = 0.2;  // in the mean cost
+constexpr double newest_weight = 0.2;  // weight of the newest cost in the mean
 // How long it takes to stop and restore the thread, and to let all threads go on.
 constexpr microseconds end_time{60};
 constexpr microseconds end_time_of_thread{4};

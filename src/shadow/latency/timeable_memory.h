@@ -23,7 +23,7 @@ class TimeableMemory {
     bool contains(GuestAddress first, GuestAddress last) const;
 
   private:
-    std::vector<Mapping> ranges_;  // by address
+    std::vector<Mapping> ranges_;  // sorted by address
 };
 
 // Whether names alone leave out mappings that smaps might allow.

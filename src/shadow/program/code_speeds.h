@@ -17,12 +17,12 @@ class CodeSpeeds {
     void note_start(GuestAddress pc);
     // Records that a sample which began at `pc` will have a window, unless that fails.
     void note_trial(GuestAddress pc);
-    // The same for a rough window.
+    // Like note_trial(), for a rough window.
     void note_rough_trial(GuestAddress pc);
     // Records a window that begins at `pc`: the program executed `instructions` in `seconds`.
     void add(GuestAddress pc, std::uint64_t instructions, double seconds);
-    // The same for a window that is so short that it says little. It counts for code near which no
-    // other window begins.
+    // Like add(), for a rough window, which is so short that it says little. It counts for code
+    // near which no other window begins.
     void add_rough(GuestAddress pc, std::uint64_t instructions, double seconds);
 
     // Records a window whose end the emulation did not reach within most_instructions_per_second().
@@ -83,7 +83,7 @@ class CodeSpeeds {
     std::map<std::uint64_t, Starts> starts_;  // by region of the smallest size
     std::uint64_t samples_ = 0;
     double fastest_ = 0;         // instructions a second
-    unsigned misses_ = 0;        // in a row
+    unsigned misses_ = 0;        // misses since an end was met
     std::uint64_t without_ = 0;  // how many samples have no window before the next that may
 };
 

@@ -5,7 +5,7 @@
 namespace shadowprof {
 namespace {
 
-// As multiples of the price by itself.
+// Limits and the first guess of a price, as multiples of the price by itself.
 constexpr double least_factor = 1, likely_factor = 1.5, most_factor = 5;
 // The share that sums forget with each window. The bound that the cheapest window sets grows as
 // much.

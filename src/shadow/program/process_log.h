@@ -27,8 +27,8 @@ class ProcessLog {
     // The process has ended, or was let go; then `status` is empty.
     void end(std::uint64_t number, const std::optional<WaitStatus>& status, Clock::time_point now);
 
-    // A sample of the process begins, and later is finished or comes to nothing. That may be after
-    // the end of the process.
+    // A sample of the process begins, and later is finished or cancelled. That may be after the end
+    // of the process.
     void begin_sample(std::uint64_t number);
     void cancel_sample(std::uint64_t number);
     // `instructions` must be weighted like those of all other processes.

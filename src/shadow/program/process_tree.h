@@ -63,8 +63,7 @@ struct SampledProcess {
     FaultPrice fault_price;
     InputNeed input_need;
     std::optional<UnsettledSample> unsettled;
-    double unsettled_waiting_seconds = 0;  // time that it waited for us, until the last sample had
-                                           // finished
+    double unsettled_waiting_seconds = 0;  // waiting for us until the last sample finished
     MeetingPlace meeting;
     unsigned idle_in_a_row = 0;  // how often in a row nothing executed when a sample was due
     unsigned waits_for_us = 0;   // how often in a row RunsBeforeStop::all_wait_for_us() held
@@ -100,7 +99,7 @@ class ProcessTree {
     void watch_syscalls(SyscallWatcher* watcher);
 
     Target& first() { return *processes_.at(0).target; }
-    // By number: the processes that live, and the first one.
+    // The processes that live, and the first one, by number.
     const std::map<std::uint64_t, SampledProcess>& processes() const { return processes_; }
     // Null if the process has ended, or was let go.
     SampledProcess* find(std::uint64_t number);

@@ -41,7 +41,7 @@ class OwnProcessors {
     // Keeps all threads of this process and these `workers` off `busy` from now on. Errors are
     // ignored.
     void avoid(const cpu_set_t& busy, std::span<const pid_t> workers);
-    // The same for the processors that the process's threads run on. If it has very many threads,
+    // Keeps them off the processors that the process's threads run on. If it has very many threads,
     // nothing is avoided. If all sleep, nothing changes, as they will wake up where they were.
     void keep_off(pid_t pid, std::span<const pid_t> workers);
 

@@ -57,7 +57,7 @@ class ProgramClock {
   private:
     struct Watched {
         TaskClock clock;
-        std::uint64_t lost = 0;  // of TaskClock::lost(), how many were counted
+        std::uint64_t lost = 0;  // how many of TaskClock::lost() were counted
         std::optional<ThreadRuns> last_runs = {};
     };
     struct Process {

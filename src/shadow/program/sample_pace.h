@@ -35,7 +35,7 @@ class SamplePace {
     static constexpr double most = 4;
 
     std::optional<Clock::time_point> last_;
-    double seconds_ = 0;  // in which something ran
+    double seconds_ = 0;  // the time in which something ran
     double process_seconds_ = 0;
 };
 

@@ -47,8 +47,7 @@ constexpr std::string_view name(ThreadScope scope) {
 // Whether the target's input from pipes, sockets and terminals is recorded for samples under way.
 // Recording stops the target at its system calls.
 enum class RecordInput : std::uint8_t {
-    as_needed,  // where samples would end for lack of input, if the budget allows; never without a
-                // budget
+    as_needed,  // if samples would end for lack of input, and a budget allows it
     always,
     never,
 };
@@ -121,9 +120,8 @@ struct RunOptions {
     // Sampling ends when the errors of the hottest edges are at most this percentage of their
     // counts.
     std::optional<double> until_converged_percent;
-    std::optional<std::uint64_t> seed;  // of every random choice; taken from the clock if not set
-    bool task_clock = true;             // use the kernel's where it is permitted
-                                        // (shadow/program/program_clock.h)
+    std::optional<std::uint64_t> seed;  // seeds every random choice; nothing: the clock does
+    bool task_clock = true;             // use the kernel's (shadow/program/program_clock.h)
     bool translate_ahead = true;  // translate between live samples (emu/translation/translator.h)
     std::vector<std::string> probes;  // must be parsable, see probe/probe.h
     std::size_t value_callers = 1;    // also keep values by this many innermost callers

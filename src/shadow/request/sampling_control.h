@@ -26,7 +26,7 @@ struct SamplingCommand {
     WindowOptions bursts;
     std::string text;  // as the profile shows it
     ProfileKinds profiles = {};
-    double number = 0;  // of a budget or a load
+    double number = 0;  // the new budget or load
     DumpRequest dump = {};
 };
 

@@ -18,8 +18,7 @@ namespace shadowprof {
 // How forks of a process went.
 struct ForkHistory {
     std::uint64_t exec_count = 0;
-    std::optional<std::string> never;  // why not to fork, until the process executes another
-                                       // program
+    std::optional<std::string> never;  // why this program is never forked
     std::string last_reason;
     unsigned live_left = 0;
 };

@@ -17,7 +17,7 @@ namespace shadowprof {
 // What is known before the stop.
 struct LivePlan {
     SampleRunner::Lease runner;
-    SampleJob job;  // with the memory, and with the mappings unless they change too often
+    SampleJob job;  // has the memory, and the mappings unless they change too often
 };
 
 // What is left after the stop.
@@ -32,7 +32,7 @@ struct LiveShot {
     std::chrono::steady_clock::time_point not_before = {};  // if `later`
     bool valid = true;                                      // the mappings were as planned
     std::optional<std::string> maps_now = {};               // if they were not
-    bool cut = false;                                       // by its time limit
+    bool cut = false;                                       // its time limit cut the emulation
     std::optional<Error> refusal = {};
 };
 

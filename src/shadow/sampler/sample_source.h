@@ -25,7 +25,7 @@ struct SampleOrder {
 struct SampleTaken {
     enum class Kind : std::uint8_t {
         begun,  // its report will come
-        over,   // nothing more comes of it
+        over,   // it has ended already
         idle,   // no thread executes instructions
         later,  // try again soon, but not before `not_before`
     };
@@ -88,7 +88,7 @@ class SampleSource {
     virtual void end() {}
     // Adds what was measured.
     virtual void fill(Profile& profile) const = 0;
-    // The same while a run goes on, without what takes long.
+    // Like fill(), while a run goes on; leaves out what takes long.
     virtual void fill_so_far(Profile& profile) const { fill(profile); }
 };
 

@@ -78,16 +78,15 @@ class Sampler {
 
     // Adds what was measured to sampling, overhead, syscalls and notes.
     void fill(Profile& profile) const;
-    // The same for the run so far, for a profile of this part. Does not take long. From the first
-    // phase on the scale of counts is fixed.
+    // Like fill(), for the run so far and a profile of this part. Does not take long. From the
+    // first phase on the scale of counts is fixed.
     SampledSoFar so_far(DumpPart part);
 
   private:
     // A sample that was planned ahead of its moment.
     struct NextSample {
         SampleSource* source = nullptr;
-        std::optional<std::uint64_t> process = {};  // its number; none: chosen at the sample's
-                                                    // moment
+        std::optional<std::uint64_t> process = {};  // number; none: chosen when it is due
         std::uint64_t exec_count = 0;
         double cost_seconds = 0;
         std::unique_ptr<PlannedSample> planned = {};  // null: planned at the sample's moment

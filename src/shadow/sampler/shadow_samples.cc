@@ -12,7 +12,7 @@ namespace {
 // To reach the end of a window, at most this many times a sample's usual size is emulated. The
 // replica lives until then, and the emulation takes a processor that the program may want.
 constexpr double most_sizes = 8;
-// The same for code that turns out to be faster than it was before.
+// The same limit for code that turns out to be faster than it was before.
 constexpr std::uint64_t most_sizes_in_all = 300;
 // A replica is not kept for longer because its code is slower than this.
 constexpr double slowest_speed = 1e9;

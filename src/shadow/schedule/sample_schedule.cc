@@ -13,7 +13,7 @@ constexpr double first_lifetime_seconds = 0.003;
 constexpr double moment_seconds = 300e-6;
 // Denser samples would see the same again.
 constexpr double least_interval_seconds = 0.001;
-// A process whose samples cost so much is tried again after this time.
+// A process whose samples cost more is tried again after this time.
 constexpr double longest_interval_seconds = 10;
 // Samples are denser by this factor while costs are far below their limit.
 constexpr double eagerness = 5;

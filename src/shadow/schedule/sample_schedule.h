@@ -74,9 +74,9 @@ class SampleSchedule {
     std::size_t max_active_;
     std::mt19937_64 random_;
     double lifetime_seconds_;  // smoothed
-    double mean_seconds_ = 0;  // of the current interval
+    double mean_seconds_ = 0;  // mean of the current interval
     double stands_for_seconds_ = 0;
-    unsigned ends_ = 0;  // of replicas
+    unsigned ends_ = 0;  // how many replicas have ended
     unsigned refusals_ = 0;
     Clock::time_point next_start_ = Clock::time_point::max();
 };

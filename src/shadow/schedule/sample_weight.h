@@ -10,7 +10,8 @@ namespace shadowprof {
 // stands for; `sample_seconds`: how long the program needed, or is likely to have needed, for what
 // the sample has.
 std::uint32_t sample_weight(double stands_for_seconds, double sample_seconds);
-// The same if all samples have equally many instructions, in units of SampleSchedule::weight_unit.
+// The weight if all samples have equally many instructions, in units of
+// SampleSchedule::weight_unit.
 std::uint32_t sample_weight(double stands_for_seconds);
 
 }  // namespace shadowprof

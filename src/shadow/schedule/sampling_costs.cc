@@ -108,7 +108,7 @@ void SamplingCosts::add_fork(nanoseconds time) {
     costs_.add_fork(to_ns(time));
 }
 
-// Without a limit if the user always wants input to be recorded.
+// There is no limit if the user always wants input to be recorded.
 std::uint64_t SamplingCosts::most_input_stops(const SampledProcess& process) {
     recorded_process_ = process.number;
     if (!syscall_stop_price_ns_) syscall_stop_price_ns_ = measure_syscall_stop_price_ns(hub_);

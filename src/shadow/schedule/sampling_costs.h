@@ -40,7 +40,7 @@ class SamplingCosts {
 
     // Adds a stop of the target.
     void add_pause(std::chrono::nanoseconds pause);
-    // The same for a stop that should have taken `limit` at most.
+    // Like add_pause(), for a stop that should have taken `limit` at most.
     void add_limited_pause(std::chrono::nanoseconds pause, std::chrono::nanoseconds limit);
     // Adds the part of a pause in which a replica was forked.
     void add_fork(std::chrono::nanoseconds time);
@@ -92,10 +92,10 @@ class SamplingCosts {
     double budget_percent_;  // at the start of the run; 0: none
     std::optional<Budget> budget_;
     std::optional<CpuBudget> cpu_budget_;
-    double written_off_seconds_ = 0;  // by Budget::write_off()
+    double written_off_seconds_ = 0;  // what Budget::write_off() returned, summed
     std::optional<double> syscall_stop_price_ns_;
     InputRecorder::Totals recorded_;        // at the last take_syscall_stops()
-    double unsettled_syscall_seconds_ = 0;  // that no sample was charged for yet
+    double unsettled_syscall_seconds_ = 0;  // not charged to a sample yet
     std::uint64_t recorded_process_ = 0;    // number of the process that they are charged to
 };
 

@@ -29,7 +29,7 @@ class InputRecording;
 // What a sample stands for.
 struct SampleShare {
     std::uint64_t weight = 1;     // time of the schedule, in SampleSchedule::weight_unit
-    std::uint64_t processes = 1;  // processes that run, one of which is sampled
+    std::uint64_t processes = 1;  // running processes, one of which is sampled
 };
 
 // A thread of a snapshot.
@@ -126,7 +126,7 @@ enum class WindowEnd : std::uint8_t {
 
 // Why the end of a window was missed, as far as is known.
 enum class MissReason : std::uint8_t {
-    asked_time,  // after either question the program may have got another answer
+    asked_time,  // it asked for the time; the program may have got another answer
     asked_kernel,
     other_threads,  // other threads did something else
     memory,         // the registers agreed, but not the memory
@@ -143,8 +143,8 @@ struct SampleReport {
     bool has_recorded_input = false;               // ReplicaSnapshot::input
     bool tried_window = false;                     // SampleJob::may_have_window
     bool window_was_empty = false;                 // the program executed nothing in it
-    MissReason missed_by = MissReason::registers;  // if it was missed
-    std::optional<WindowTime> of_window;           // if its end was met
+    MissReason missed_by = MissReason::registers;  // if the window was missed
+    std::optional<WindowTime> of_window;           // if the window was met
     std::uint64_t window_instructions = 0;         // the same; approximate in a live sample
     GuestAddress began_at;                         // where the first thread was at the start
     pid_t pid = 0;                                 // the sampled process

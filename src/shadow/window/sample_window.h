@@ -24,7 +24,7 @@ struct WindowTime {
     // Without the time that faults and stops are likely to have taken. Nothing: that was too much
     // to say what is left.
     std::optional<double> seconds;
-    double passed_seconds = 0;  // with faults and stops
+    double passed_seconds = 0;  // including faults and stops
     double faults = 0;          // induced faults
 };
 

@@ -43,7 +43,7 @@ class Scene {
             REQUIRE(snapshot);
             auto begun =
                 WindowWatch::begin(child_.pid(), child_.pid(), snapshot->cpu, allowed, price,
-                                   pages_of(child_.pid()), room_);  // in place of a replica
+                                   pages_of(child_.pid()), room_);  // these replace a replica
             watch.emplace(std::move(need(begun)));
         }
         pauses_ = 0;

@@ -12,7 +12,7 @@ namespace {
 
 // Most pages of a state. Each takes half a microsecond of the stop.
 constexpr std::size_t most_pages = 48;
-// Bytes that are copied behind a register's pointer. Words there may be pointers, too.
+// Bytes that are copied where a register points. Words there may be pointers, too.
 constexpr std::size_t pointed_bytes = 64;
 // Bytes that are copied of the stack. Callers' frames tell turns of a recursion apart.
 constexpr std::size_t stack_bytes = 1024;

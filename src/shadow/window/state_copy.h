@@ -69,9 +69,8 @@ class StateCopy {
     EarlierPages earlier_pages_;
     CpuState cpu_;
     MemoryRange foreign_;
-    std::vector<GuestAddress> pages_;  // that were copied
-    std::size_t compared_ = 0;         // how many of them have been compared with their earlier
-                                       // bytes
+    std::vector<GuestAddress> pages_;  // the copied pages
+    std::size_t compared_ = 0;         // how many have been compared with their earlier bytes
     StateRoom* room_;                  // bytes of the pages, now and earlier
 };
 
