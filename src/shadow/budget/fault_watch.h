@@ -50,8 +50,7 @@ class FaultWatch {
     std::uint64_t copied_ = 0;      // not reported by observe() yet
     std::uint64_t pages_left_ = 0;  // pages of the last fork that may still fault
     unsigned looks_since_fork_ = 0;
-    std::array<double, windows> rates_ =
-        {};  // the process's own, in the last stretches without a fork
+    std::array<double, windows> rates_ = {};  // own faults, in the last stretches without a fork
     std::size_t learned_ = 0;
     unsigned looks_since_learned_ = 0;
 };

@@ -156,10 +156,10 @@ class IntervalRun {
     bool layout_changed_ = false;
     Clock::time_point memory_due_{};  // when memory is compared next
     bool jumped_ = true;              // the trace does not go on where it ended
-    Bounds bounds_;                   // of this interval
+    Bounds bounds_;                   // limits of this interval
     bool cut_for_signal_ = false;     // the last cut was for a signal, not for the bounds
     std::chrono::nanoseconds emulated_for_{};
-    std::uint64_t trace_words_ = 0;  // of this interval
+    std::uint64_t trace_words_ = 0;  // trace words of this interval
     std::uint64_t most_passes_ = 0;  // about how often the hardware passes the place of the cut
 };
 

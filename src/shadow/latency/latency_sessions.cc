@@ -227,7 +227,7 @@ Result<void> LatencySessions::time_loads(StoppedThread& thread, const CpuState& 
 
 // Called after the stop.
 
-// A session that fails counts as taken, as it costs nothing and would be due forever.
+// A session that fails is over, too, as it would be due forever otherwise.
 Result<SampleTaken> LatencySessions::settle(SampledProcess& process, LatencyShot shot) {
     costs_.add_limited_pause(shot.pause, limit_);
     expected_seconds_ += newest_weight * (duration<double>(shot.pause).count() - expected_seconds_);

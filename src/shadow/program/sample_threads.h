@@ -1,4 +1,4 @@
-// Which threads of a stopped process take part in a sample.
+// Chooses the threads of a stopped process that take part in a sample.
 #pragma once
 
 #include <chrono>
@@ -15,8 +15,8 @@
 
 namespace shadowprof {
 
-// Which threads of a target ran just before a stop, and how often each had been given a processor.
-// The stop gives a processor to a thread that has none.
+// Knows which threads of a target ran just before a stop, and how often each had been given a
+// processor. The stop gives a processor to a thread that has none.
 class RunsBeforeStop {
   public:
     // Knows nothing: each thread is taken to have had a processor.

@@ -10,7 +10,7 @@
 
 namespace shadowprof {
 
-// Whether one process has memory that forks do not copy, and what to do about it.
+// Notices whether one process has memory that forks do not copy, and reads it for replicas.
 class UnforkedWatch {
   public:
     // Whether the process has such memory and a sample needed it.

@@ -11,7 +11,7 @@
 
 namespace shadowprof {
 
-// Where the program is, by its last samples.
+// The phase that the program is in, judged by its last samples.
 enum class PhaseState : std::uint8_t {
     known,     // in a phase that has had some samples; or there are too few looks to tell phases
     doubtful,  // the last sample was of another phase, which has had few

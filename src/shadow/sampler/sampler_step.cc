@@ -1,4 +1,4 @@
-// One sample as the sampler sees it, from the moment at which it is due to its report.
+// The steps of one sample in the sampler, from the moment at which it is due to its report.
 #include <sched.h>
 
 #include <algorithm>

@@ -15,9 +15,8 @@ constexpr std::uint64_t value_window_period = 320'000;
 constexpr std::uint64_t value_window_instructions = 5'000;
 // Ten times as long as the largest reorder buffer.
 constexpr std::uint64_t reference_window_instructions = 5'000;
-// A data stream is hot by its share of the references, so that share must be large enough to judge.
-// How long a window is matters less than how many references there are
-// (docs/architecture/collectors.md).
+// A data stream is hot by its share of the references, so a window needs enough references to judge
+// that share. How long it is matters less (docs/architecture/collectors.md).
 constexpr std::uint64_t stream_window_instructions = 40'000;
 
 // Programs are stopped where they are slow. Samples begin to count a random distance later, so that
