@@ -1,4 +1,4 @@
-// A place in code, whatever addresses a run happened to load its modules at.
+// A place in code that does not depend on the addresses at which a run loaded its modules.
 #pragma once
 
 #include <compare>
@@ -6,8 +6,8 @@
 
 namespace shadowprof {
 
-// An instruction or block start: the ELF virtual address in its module, as objdump prints it; the
-// plain guest address in a pseudo-module.
+// The start of an instruction or a block: its ELF virtual address in its module, as objdump prints
+// it; in a pseudo-module, the plain guest address.
 struct CodeLocation {
     std::uint32_t module = 0;  // index into Profile::modules
     std::uint64_t address = 0;

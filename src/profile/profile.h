@@ -1,5 +1,5 @@
-// A profile as a value: what collectors fill, what can be merged, what reports are made of. Nothing
-// in it depends on the addresses at which a run happened to load its modules.
+// A profile as a value: collectors fill it, profiles are merged, and reports are made from it.
+// Nothing in it depends on the addresses at which a run loaded its modules.
 #pragma once
 
 #include <cstdint>
@@ -29,12 +29,12 @@ namespace shadowprof {
 // A file with code, or the pseudo-module "[anon]" for code without a file, or "[vdso]".
 struct Module {
     std::string path;
-    std::string build_id;          // lower-case hexadecimal, empty if it has none
-    std::uint64_t size_bytes = 0;  // of the file, 0 for pseudo-modules
+    std::string build_id;          // lower-case hexadecimal; empty if there is none
+    std::uint64_t size_bytes = 0;  // file size; 0 for pseudo-modules
 };
 
-// Instructions and time by where they were executed (the last of Stack::frames) and by batch of
-// samples: from these follow the errors of what stacks add up to. Not part of the file.
+// Instructions and time by the function that executed them (the last of Stack::frames) and by batch
+// of samples. The errors of sums of stacks follow from them. Not part of the file.
 struct FunctionBatches {
     struct Amount {
         double instructions = 0;
@@ -50,7 +50,7 @@ struct FunctionBatches {
     };
     std::vector<Amount> sizes;  // by batch
     std::vector<Part> parts;
-    // The batch behind each of the strata that the kernel's clock knows (batch_means.h).
+    // The end of each stratum that the kernel's clock knows, as a batch number (batch_means.h).
     std::vector<std::uint32_t> stratum_ends = {};
     Numbers numbers = {};
 };
@@ -60,14 +60,15 @@ struct DurationStats {
     double p50_us = 0, p99_us = 0, max_us = 0;
 };
 
-// Statistics of a run in which every instruction was followed, from one system call to the next.
+// Statistics of exact mode, in which every instruction is emulated, from one system call to the
+// next.
 struct ExactStats {
-    std::uint64_t intervals = 0;  // followed
-    std::uint64_t diverged = 0;   // of these: emulation and hardware did not agree at the end
+    std::uint64_t intervals = 0;  // intervals emulated
+    std::uint64_t diverged = 0;   // those whose end differed from the hardware's
     std::uint64_t pages_compared = 0;
     std::uint64_t native_instructions = 0;  // executed by the hardware alone
-    std::uint64_t signals = 0;              // from outside, delivered at the end of an interval
-    std::map<std::string, std::uint64_t> boundaries;  // what ended the intervals
+    std::uint64_t signals = 0;  // signals from outside, delivered at the end of an interval
+    std::map<std::string, std::uint64_t> boundaries;  // intervals by what ended them
     std::map<std::string, std::uint64_t> excluded;    // intervals not compared, by reason
     std::string stopped_early;                        // why the rest of the run is not covered
 
@@ -76,41 +77,41 @@ struct ExactStats {
     }
 };
 
-// The outcome of samples that were taken until the errors of hot edges were small
-// (`--until-converged`).
+// The outcome of sampling until the errors of hot edges were small (`--until-converged`).
 struct Convergence {
-    double limit_percent = 0;              // of an edge's count
-    bool reached = false;                  // and not lost again
-    std::optional<double> error_percent;   // then, or in the end; nothing: too few samples to tell
-    std::optional<double> seconds;         // from the run's begin until then
-    std::optional<std::uint64_t> samples;  // until then
-    // How often it was reached, and lost again by a new phase or larger errors.
+    double limit_percent = 0;              // limit for the error, relative to an edge's count
+    bool reached = false;                  // reached and not lost again
+    std::optional<double> error_percent;   // when it was reached, or in the end; nothing: too few
+                                           // samples
+    std::optional<double> seconds;         // from the run's begin until it was reached
+    std::optional<std::uint64_t> samples;  // until it was reached
+    // How often it was reached and then lost again, by a new phase or larger errors.
     std::uint64_t taken_up_again = 0;
 
     friend bool operator==(const Convergence&, const Convergence&) = default;
 };
 
-// Statistics of a run that counts in bursts (profile/flow/event_bursts.h).
+// Statistics of a run with counting windows (profile/flow/event_bursts.h).
 struct BurstStats {
-    // As the run began; nothing if what was merged does not agree in them.
+    // As configured at the run's begin; nothing if merged profiles do not agree.
     std::uint64_t every = 0;                       // events between bursts, on average
-    std::string events;                            // which they are: "calls+backedges"
+    std::string events;                            // the kinds of events: "calls+backedges"
     std::map<std::string, std::uint64_t> lengths;  // in events, by kind of profile
-    // `every` of kinds that have bursts of their own.
+    // `every` of kinds with bursts of their own.
     std::map<std::string, std::uint64_t> own_every = {};
 
     std::uint64_t events_counted = 0;
-    std::uint64_t bursts = 0;  // one of several kinds counts once
+    std::uint64_t bursts = 0;  // a burst of several kinds counts once
     std::map<std::string, std::uint64_t> bursts_by_kind = {};
     std::map<std::string, std::uint64_t> events_in_bursts;  // by kind
 
     friend bool operator==(const BurstStats&, const BurstStats&) = default;
 };
 
-// What a user changed while samples were taken.
+// A change by the user while samples were taken.
 struct SamplingChange {
     double seconds = 0;         // since the run began
-    std::uint64_t samples = 0;  // that had begun by then
+    std::uint64_t samples = 0;  // samples begun by then
     std::string what;           // the command, or the signal
 
     friend bool operator==(const SamplingChange&, const SamplingChange&) = default;
@@ -128,9 +129,9 @@ struct SamplingStats {
     // Counters that are always there: translated blocks and instructions, pages fetched, ...
     std::map<std::string, std::uint64_t> counters;
     std::optional<ExactStats> exact;         // in exact mode
-    std::optional<Convergence> convergence;  // where it was asked for
+    std::optional<Convergence> convergence;  // if it was asked for
     std::optional<BurstStats> bursts;
-    std::vector<SamplingChange> changes;  // the first ones
+    std::vector<SamplingChange> changes;  // the earliest, at most most_sampling_changes
     std::uint64_t changes_left_out = 0;
 };
 
@@ -141,7 +142,7 @@ struct Overhead {
     std::uint64_t forks = 0;
     DurationStats fork;
     std::uint64_t induced_faults = 0;
-    double waited_seconds = 0;  // for processors that shadowprof had
+    double waited_seconds = 0;  // while shadowprof had the processors
     double profiler_cpu_seconds = 0;
     double budget_percent = 0;
     double estimated_slowdown_percent = 0;
@@ -160,22 +161,21 @@ struct RunInfo {
     std::optional<int> exit_status;
     std::optional<int> exit_signal;
     std::uint64_t seed = 0;
-    std::map<std::string, std::string> options;  // as resolved
+    std::map<std::string, std::string> options;  // after defaults were filled in
     std::string cpu, kernel;
     std::uint32_t cores = 0;
-    std::uint64_t merged_runs = 1;  // that the profile is the sum of
+    std::uint64_t merged_runs = 1;  // number of runs that were added up
 };
 
-// One of the processes that a run consisted of.
+// One of the processes of a run.
 struct ProcessInfo {
     std::int64_t pid = 0;
-    std::optional<std::int64_t> parent;  // the process that it was born of; none: the first, or
-                                         // not known
-    std::vector<std::string> command;    // that it executed last; a long one is cut
+    std::optional<std::int64_t> parent;  // nothing: the first process, or unknown
+    std::vector<std::string> command;    // the last one executed; cut if it is long
     double started_seconds = 0;          // since the run began
-    double seconds = 0;                  // that it lived, or was followed
+    double seconds = 0;                  // that the process lived or was followed
     std::optional<int> exit_status;
-    std::optional<int> exit_signal;  // neither: it was let go, and went on
+    std::optional<int> exit_signal;  // neither this nor exit_status: it was detached and went on
     std::uint64_t samples = 0;
     std::uint64_t instructions = 0;
 
@@ -193,7 +193,7 @@ struct OtherProcesses {
 
 struct Profile {
     RunInfo run;
-    std::vector<ProcessInfo> processes;  // hottest first; empty where nothing is known of them
+    std::vector<ProcessInfo> processes;  // hottest first; empty if unknown
     OtherProcesses other_processes;
     std::vector<Module> modules;
     SamplingStats sampling;
@@ -210,11 +210,11 @@ struct Profile {
     std::vector<AddressPattern> addresses;
     std::vector<DataStream> streams;
     std::vector<SystemCall> system_calls;
-    std::vector<LoadLatency> latency;  // by lost cycles
+    std::vector<LoadLatency> latency;  // sorted by lost cycles
     std::optional<LatencyHost> latency_host;
     std::vector<ProbeProfile> probes;
     std::vector<ThreadProfile> threads;
-    std::vector<ClockTicks> clock;  // empty where there was none
+    std::vector<ClockTicks> clock;  // empty without a clock
     std::vector<std::string> notes;
 };
 

@@ -32,7 +32,7 @@ AccuracyMetric metric_of(const Distances& distances, const std::vector<CountPair
     return metric;
 }
 
-// Whether FULL counted anything: accuracy about nothing is left out.
+// Whether the full profile counted anything. Otherwise the metric is left out.
 template <typename Key>
 bool has_counts(const std::vector<CountPair<Key>>& shares) {
     return std::any_of(shares.begin(), shares.end(),
@@ -90,7 +90,7 @@ AccuracyMetric call_metric(const AccuracyView& full, const AccuracyView& sampled
     });
 }
 
-// Profiles without edges and calls have methods with instructions alone.
+// Methods of profiles without edges and calls have only instructions.
 bool counts_methods(const Profile& profile) {
     return std::any_of(profile.methods.begin(), profile.methods.end(),
                        [](const Method& m) { return m.entries + m.back_edges != 0; });
@@ -168,7 +168,7 @@ void measure_coverage(Accuracy& accuracy, const Profile& full, const Profile& sa
         accuracy.coverage_by_full = false;
 }
 
-// The file of the program itself, if its name says so: the path's last part is the command's.
+// The module of the program itself: the first whose file name is that of the command.
 const Module* program_of(const Profile& profile) {
     if (profile.run.command.empty()) return nullptr;
     const auto name = [](std::string_view path) { return path.substr(path.rfind('/') + 1); };
@@ -248,7 +248,7 @@ Result<void> add_floors(Accuracy& accuracy, const Profile& full, const Profile& 
         accuracy.notes.push_back(
             fmt::format("the floor's profile is not the whole truth ({}): floors may be too far",
                         why_not_exact(again.sampling)));
-    // Merged runs have none in common.
+    // Merged runs have no common seed.
     if (full.run.seed == again.run.seed && full.run.seed != 0)
         accuracy.notes.emplace_back(
             "FULL and the floor's profile have the same seed: floors of values may be too near");

@@ -1,4 +1,4 @@
-// The formulas of profile/accuracy/accuracy.h, over counts alone.
+// The formulas of the metrics in profile/accuracy/accuracy.h, over plain counts.
 #pragma once
 
 #include <algorithm>
@@ -11,14 +11,14 @@
 
 namespace shadowprof {
 
-// What two profiles count of one thing.
+// The count, or the share, of one key in each of two profiles.
 template <typename Key>
 struct CountPair {
     Key key;
     double full = 0, sampled = 0;
 };
 
-// Sums up counts of two profiles by key.
+// Sums up the counts of two profiles by key.
 template <typename Key>
 class CountPairs {
   public:
@@ -30,8 +30,8 @@ class CountPairs {
         counts_[key].second += static_cast<double>(count);
         total_sampled_ += static_cast<double>(count);
     }
-    // As shares of all counts of their profile, in the order of keys. A profile whose counts are
-    // all 0 has no shares: they are 0.
+    // Returns each key's share of all counts of its profile, in the order of keys. All shares of a
+    // profile without counts are 0.
     std::vector<CountPair<Key>> shares() const {
         std::vector<CountPair<Key>> list;
         for (const auto& [key, counts] : counts_)
@@ -45,10 +45,11 @@ class CountPairs {
     double total_full_ = 0, total_sampled_ = 0;
 };
 
-// A metric over shares, and what each of them adds to its distance, in the same order.
+// A metric over shares. `of` holds what each share adds to the metric's distance, in the same
+// order.
 struct Distances {
     double value = 0;
-    std::size_t entries = 0;  // looked at
+    std::size_t entries = 0;  // number of entries looked at
     std::vector<double> of;
 };
 
@@ -68,7 +69,7 @@ Distances edge_distances(const std::vector<CountPair<Key>>& shares) {
     return d;
 }
 
-// The places of `shares`, hottest first; equally hot ones in the order of keys.
+// Returns the indices of `shares`, hottest first; equally hot ones in the order of keys.
 template <typename Key>
 std::vector<std::size_t> hottest_first(const std::vector<CountPair<Key>>& shares,
                                        double CountPair<Key>::*share) {
@@ -111,7 +112,7 @@ Distances overlap_distances(const std::vector<CountPair<Key>>& shares) {
     d.of.resize(shares.size());
     const auto order = hottest_first(shares, &CountPair<Key>::full);
     double top = 0, lacking = 0;
-    // Room for rounding: shares that make up 90% exactly need not add up to 0.9.
+    // The tolerance is for rounding: shares that make up exactly 90% need not add up to 0.9.
     while (d.entries < order.size() && top < overlap_share - 1e-12)
         top += shares[order[d.entries++]].full;
     for (std::size_t i = 0; i < d.entries && top > 0; ++i) {

@@ -26,8 +26,8 @@ double share_of(const ValueProfile& profile, const std::vector<std::byte>& value
     return 0;
 }
 
-// The share of the most frequent value. Where no invariance is stated the estimate is mostly
-// compensation. Then the share is that of what was counted.
+// The share of the most frequent value. If no invariance is stated, the estimate is mostly
+// compensation, so only what was counted is taken.
 double own_share(const ValueProfile& profile) {
     if (profile.invariance) return profile.invariance->share;
     if (profile.top.empty()) return 0;
@@ -36,7 +36,7 @@ double own_share(const ValueProfile& profile) {
     return std::clamp(counted / static_cast<double>(profile.count), 0.0, 1.0);
 }
 
-// Whether the most frequent values are each of its own run.
+// Whether the most frequent value of each profile belongs to its own run.
 bool are_of_the_runs(const ValueProfile& full, const ValueProfile& sampled) {
     const auto top_is = [](const ValueProfile& profile) {
         return !profile.top.empty() && is_of_the_run(profile.top.front().value, profile.type);
@@ -44,7 +44,6 @@ bool are_of_the_runs(const ValueProfile& full, const ValueProfile& sampled) {
     return top_is(full) && top_is(sampled) && !has(sampled, full.top.front().value);
 }
 
-// A mean of differences, weighted by executions.
 class MeanDifference {
   public:
     void add(AccuracyEntry entry, double full, double sampled, double executions) {

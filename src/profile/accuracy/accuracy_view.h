@@ -1,4 +1,4 @@
-// What the metrics of profile/accuracy/accuracy.h have in common.
+// Helpers that the metrics of profile/accuracy/accuracy.h share.
 #pragma once
 
 #include <fmt/format.h>
@@ -13,13 +13,14 @@
 
 namespace shadowprof {
 
-// One of the two profiles, with its locations in common modules.
+// One of the two profiles, with a way to translate its locations to joint modules.
 struct AccuracyView {
     const Profile& profile;
-    const char* name;                    // in messages
-    std::vector<std::uint32_t> numbers;  // JointModules'
+    const char* name;                    // for messages
+    std::vector<std::uint32_t> numbers;  // joint numbers of the profile's modules
 
-    // A module that the profile lacks stays what it is nowhere else: no number.
+    // Translates to joint modules. A location whose module has no joint number gets module
+    // UINT32_MAX, which equals no other location's.
     CodeLocation common(CodeLocation location) const {
         if (!renumber(location, numbers)) location.module = UINT32_MAX;
         return location;
@@ -30,16 +31,15 @@ struct AccuracyView {
     }
 };
 
-// Whether the run says that it has collected `kind`, so that an empty list is one that has nothing
-// in it and not one that nobody asked for.
+// Tells whether the run collected `kind`. An empty list then means that nothing was found.
 inline bool says_collected(const Profile& profile, std::string_view kind) {
     const auto kinds = profile.run.options.find("profiles");
     if (kinds == profile.run.options.end() || profile.sampling.instructions == 0) return false;
     return fmt::format(",{},", kinds->second).find(fmt::format(",{},", kind)) != std::string::npos;
 }
 
-// What keeps a metric from having a value; empty if nothing does. Methods follow from edges and
-// calls: no run is asked for them.
+// Returns why a metric has no value, or an empty string if it has one. Methods are derived from
+// edges and calls, so runs do not list them among their kinds.
 template <typename List>
 std::string missing(const AccuracyView& full, const AccuracyView& sampled, List Profile::*list,
                     std::string_view kind) {
@@ -52,7 +52,7 @@ std::string missing(const AccuracyView& full, const AccuracyView& sampled, List 
     return {};
 }
 
-// Keeps the worst of the entries that make up a metric's distance, `most` at most.
+// Sets metric.worst: the entries with the largest distances, at most `most`.
 inline void keep_worst(AccuracyMetric& metric, std::vector<AccuracyEntry> entries,
                        std::size_t most) {
     std::erase_if(entries, [](const AccuracyEntry& entry) { return entry.distance <= 0; });

@@ -1,5 +1,4 @@
-// The names of the pseudo-modules that stand for code without a file: JIT code, and what a program
-// wrote for itself.
+// Names of the pseudo-modules that stand for code without a file, such as JIT code.
 #pragma once
 
 #include <fmt/format.h>
@@ -15,13 +14,13 @@ namespace shadowprof {
 // The pseudo-module of the first process.
 inline constexpr std::string_view anonymous_module = "[anon]";
 
-// The pseudo-module of another process. Its code has nothing to do with that of other processes at
-// the same addresses.
+// The pseudo-module of another process, whose code is unrelated to that of other processes at the
+// same addresses.
 inline std::string anonymous_module_of(pid_t process) {
     return fmt::format("[anon {}]", process);
 }
 
-// The process of such another module; nothing for any other path.
+// The reverse of anonymous_module_of(); nothing for any other path.
 inline std::optional<pid_t> process_of_anonymous_module(std::string_view path) {
     constexpr std::string_view start = "[anon ", end = "]";
     if (!path.starts_with(start) || !path.ends_with(end)) return std::nullopt;

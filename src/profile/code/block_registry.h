@@ -1,5 +1,5 @@
-// Gives block ids a meaning that does not depend on the worker process that made them, nor on where
-// the run loaded its modules: canonical blocks, and the sites whose values are profiled.
+// Maps block ids to canonical blocks, which depend neither on the worker process nor on the
+// addresses at which the run loaded its modules, and numbers the sites whose values are profiled.
 #pragma once
 
 #include <cstdint>
@@ -28,14 +28,14 @@ struct CanonicalBlock {
     CodeLocation start;  // first instruction
     CodeLocation last;   // last instruction: the branch, if there is one
     CodeLocation end;    // the fall-through successor
-    // Where it lay when it was first seen. Branch directions are told by these, also for blocks of
-    // different modules.
+    // Addresses where the block lay when it was first seen. They tell the direction of branches,
+    // also between modules.
     GuestAddress guest_start;
     GuestAddress guest_last;
-    GuestAddress guest_target;  // of a direct branch or call, else 0
+    GuestAddress guest_target;  // target of a direct branch or call, else 0
     std::uint32_t instructions = 0;
     Terminator terminator = Terminator::none;
-    std::optional<FoundFunction> function = {};  // that `start` is in, where that is known
+    std::optional<FoundFunction> function = {};  // the function that `start` is in, if it is known
 };
 
 // One destination operand of one static instruction.
@@ -43,40 +43,41 @@ struct ValueSite {
     CodeLocation at;
     std::uint16_t reg = 0;  // ZydisRegister
     std::uint8_t width_bytes = 0;
-    ValueType type = {};  // canonical
+    ValueType type = {};  // canonical type
 
     friend bool operator==(const ValueSite&, const ValueSite&) = default;
 };
 
-// False for what no emulator writes. Needs a private copy: the original may change meanwhile.
+// Returns false for a row that no emulator writes. Needs a private copy, as the original may change
+// meanwhile.
 bool is_plausible(const BlockInfo& block);
-// The same for a slot of that block, behind those `before` it, which are plausible.
+// The same for a slot of `block`. The slots `before` it are plausible.
 bool is_plausible(const ValueSlot& slot, std::span<const ValueSlot> before, const BlockInfo& block);
 bool is_plausible(const ReferenceSlot& slot, std::span<const ReferenceSlot> before,
                   const BlockInfo& block);
 
-// May be used by several threads. Grows, never changes.
+// Thread-safe. Blocks and sites are added and never change.
 class BlockRegistry {
   public:
-    // More blocks and sites than programs have; less than would exhaust memory.
+    // Limits above what programs have, below what would exhaust memory.
     static constexpr std::size_t max_blocks = 1 << 23;
     static constexpr std::size_t max_sites = 1 << 21;
     using FindFunction = std::function<std::optional<FoundFunction>(CodeLocation)>;
 
-    // `find_function` is asked once for each block. Without it no function is known.
+    // `find_function` is called once for each block. Without it no function is known.
     explicit BlockRegistry(FindFunction find_function = {})
         : find_function_(std::move(find_function)) {}
 
-    // The token of a block. Blocks that lie in the same place and look the same are the same block,
-    // whichever worker and process they come from. Needs a plausible block. Nothing if there are
-    // too many.
+    // Returns the token of a block. Blocks at the same place with the same content are the same
+    // block, whichever worker and process they come from. Needs a plausible block. Returns nothing
+    // if there are too many blocks.
     std::optional<BlockToken> token(const BlockInfo& block, AddressResolver& resolver);
-    // A copy of what a token names. Needs a token that this registry gave.
+    // Returns a copy of the block. Needs a token that this registry gave.
     CanonicalBlock block(BlockToken token) const;
-    // How many tokens there are: they run from 1 to this number.
+    // The number of tokens, which run from 1 to it.
     std::size_t blocks() const;
 
-    // The number of a site. Nothing if there are too many.
+    // Returns the number of a site; nothing if there are too many.
     std::optional<SiteId> site_id(const ValueSite& site);
     ValueSite site(SiteId id) const;
 

@@ -1,6 +1,5 @@
-// What a sample executed, in a few numbers: its basic-block vector (Sherwood, Perelman and Calder,
-// "Basic block distribution analysis to find periodic behavior and simulation points", PACT 2001),
-// from some of its blocks.
+// A sample's basic-block vector (Sherwood, Perelman and Calder, "Basic block distribution analysis
+// to find periodic behavior and simulation points", PACT 2001), taken from some of its blocks.
 #pragma once
 
 #include <array>
@@ -14,12 +13,12 @@ namespace shadowprof {
 
 struct BlockVector {
     static constexpr std::size_t buckets = 64;
-    // Both by bucket.
+    // Indexed by bucket.
     using Counts = std::array<std::uint64_t, buckets>;
     using Shares = std::array<double, buckets>;  // their sum is 1
 
-    Counts instructions{};    // of the records looked at
-    Counts at_odd_looks{};    // of these, in every other record
+    Counts instructions{};    // instructions of the records looked at
+    Counts at_odd_looks{};    // the part of `instructions` from every other record
     std::uint32_t looks = 0;  // records looked at
 
     static std::uint64_t sum(const Counts& counts) {
@@ -33,7 +32,7 @@ struct BlockVector {
         return shares;
     }
 
-    // The same for a block in all collectors of a run.
+    // Counts a block. A block has the same bucket in all collectors of a run.
     void add(BlockToken block, std::uint64_t executed) {
         const auto bucket = mix64(block) >> 58;
         instructions[bucket] += executed;
@@ -43,16 +42,16 @@ struct BlockVector {
     static_assert(buckets == std::size_t{1} << (64 - 58));
 };
 
-// Which records of a trace are looked at: at random distances, as programs repeat themselves.
+// Chooses records of a trace to look at. The distances are random, as programs repeat themselves.
 class RecordLooks {
   public:
-    // One in so many, on average.
+    // The mean distance, in records.
     static constexpr std::uint64_t period = 128;
 
     explicit RecordLooks(std::uint64_t seed) : random_(seed) { choose(); }
 
-    // `records` were passed. Calls look(i, random) for those to be looked at: how many came before
-    // them of these, and a random number.
+    // Passes `records` records. Calls look(i, random) for each one chosen: its index among these
+    // records and a random number.
     template <typename Look>
     void pass(std::uint64_t records, Look look) {
         std::uint64_t at = 0;
@@ -68,7 +67,7 @@ class RecordLooks {
     void choose() { left_ = random_.next() % (2 * period - 1); }
 
     Random random_;
-    std::uint64_t left_ = 0;  // before the next one
+    std::uint64_t left_ = 0;  // records before the next one
 };
 
 }  // namespace shadowprof

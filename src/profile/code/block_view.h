@@ -1,4 +1,4 @@
-// Canonical blocks without a lock.
+// Access to canonical blocks without a lock.
 #pragma once
 
 #include <vector>
@@ -7,14 +7,14 @@
 
 namespace shadowprof {
 
-// What one thread knows of canonical blocks without asking the registry.
+// One thread's copy of canonical blocks from the registry.
 class BlockView {
   public:
     explicit BlockView(const BlockRegistry& registry) : registry_(registry) { reserve(0); }
 
-    // Fetches a block, if it is not here yet.
+    // Fetches the block if it is not here yet.
     void learn(BlockToken token);
-    // These need tokens that were learned.
+    // Needs a token that was learned.
     const CanonicalBlock& operator[](BlockToken token) const { return blocks_[token]; }
 
   private:

@@ -26,7 +26,7 @@ std::string hexadecimal(std::span<const unsigned char> bytes) {
     return text;
 }
 
-// The build-id in one PT_NOTE segment; empty if it has none.
+// Returns the build-id in a PT_NOTE segment, or an empty string.
 std::string find_build_id(Elf* elf, const GElf_Phdr& header) {
     if (header.p_filesz > max_note_bytes) return {};
     Elf_Data* data =

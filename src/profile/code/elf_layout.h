@@ -1,5 +1,5 @@
-// What the profile needs of an ELF file: which file offset is which virtual address, and the
-// build-id. Read with libelf; the file is hostile input.
+// Reads from an ELF file which file offset has which virtual address, and the build-id. Uses
+// libelf; the file is hostile input.
 #pragma once
 
 #include <cstdint>
@@ -25,13 +25,15 @@ class ElfLayout {
     ElfLayout(std::vector<LoadSegment> segments, std::string build_id)
         : segments_(std::move(segments)), build_id_(std::move(build_id)) {}
 
-    // Needs a descriptor of a regular file; it stays the caller's. ErrorCode::unsupported if the
-    // file is not ELF, ErrorCode::invalid if its headers make no sense.
+    // Needs a descriptor of a regular file, which stays the caller's. Errors:
+    // ErrorCode::unsupported if the file is not ELF, ErrorCode::invalid if its headers make no
+    // sense.
     static Result<ElfLayout> read(int fd);
 
-    // The ELF virtual address of a byte of the file. Segments are mapped by whole pages, so bytes
-    // around a segment in its first and last page count as its own; where two segments share a
-    // page, one that holds the byte wins, then an executable one. Nothing if no segment shows it.
+    // Returns the ELF virtual address of a byte of the file; nothing if no segment shows it.
+    // Segments are mapped by whole pages, so bytes around a segment in its first and last page
+    // count as its own. Where two segments share a page, one that holds the byte wins, then an
+    // executable one.
     std::optional<std::uint64_t> address_of(std::uint64_t file_offset) const;
 
     const std::string& build_id() const { return build_id_; }  // lower-case hexadecimal or empty

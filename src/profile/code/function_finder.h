@@ -1,4 +1,4 @@
-// Finds the function that code lies in; implemented where symbols are read.
+// The interface for finding the function that code lies in. Implemented where symbols are read.
 #pragma once
 
 #include <optional>
@@ -13,11 +13,12 @@ struct FoundFunction {
     bool is_stub = false;  // an entry of a procedure linkage table
 };
 
-// May be used by several threads.
+// Thread-safe.
 class FunctionFinder {
   public:
     virtual ~FunctionFinder() = default;
-    // Nothing where no bounds are known. Reads a module's symbols when it is first asked about it.
+    // Returns nothing where no bounds are known. Reads a module's symbols when it is first asked
+    // about the module.
     virtual std::optional<FoundFunction> find(CodeLocation at, const ModuleTable& modules) = 0;
 };
 

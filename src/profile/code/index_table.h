@@ -11,11 +11,11 @@
 
 namespace shadowprof {
 
-// Finds elements of a vector by their content: maps hashes to indices, and leaves the elements, and
-// the comparing, to the caller. Of a hash only the upper 32 bits count.
+// Maps hashes to indices of a vector's elements. The caller keeps the elements and compares them.
+// Only the upper 32 bits of a hash count.
 class IndexTable {
   public:
-    // The index put in under `hash` for which `equal(index)` holds.
+    // Returns the index inserted under `hash` for which `equal(index)` holds.
     template <typename Equal>
     std::optional<std::uint32_t> find(std::uint64_t hash, Equal&& equal) const {
         if (slots_.empty()) return std::nullopt;
@@ -26,7 +26,7 @@ class IndexTable {
             if (slot.tag == tag && equal(slot.index_plus_1 - 1)) return slot.index_plus_1 - 1;
         }
     }
-    // Needs: no element equal to it was put in; `index` < 2^32 - 1.
+    // Needs: no equal element was inserted; `index` < 2^32 - 1.
     void insert(std::uint64_t hash, std::size_t index) {
         if (2 * (used_ + 1) > slots_.size()) grow();
         place({tag_of(hash), static_cast<std::uint32_t>(index + 1)});
@@ -66,8 +66,8 @@ class IndexTable {
 // Counts by 64-bit key.
 class CountTable {
   public:
-    // The number of the key's entry, in the order in which they were first seen. Nothing if it is
-    // new and there are `max_keys` already.
+    // Returns the number of the key's entry. Entries are numbered in the order in which their keys
+    // were first seen. Returns nothing if the key is new and there are `max_keys` already.
     std::optional<std::uint32_t> find_or_add(std::size_t max_keys, std::uint64_t key) {
         const std::uint64_t hash = mix64(key);
         auto found = index_.find(hash, [&](std::uint32_t i) { return entries_[i].key == key; });
@@ -86,7 +86,7 @@ class CountTable {
         std::uint64_t key;
         std::uint64_t count;
     };
-    // By number.
+    // Indexed by number.
     const std::vector<Entry>& entries() const { return entries_; }
 
   private:

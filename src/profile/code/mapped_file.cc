@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view deleted_suffix = " (deleted)";
 
-// Opening a device may have consequences: it is looked at first.
+// Opening a device may have side effects, so the type of the file is checked first.
 Result<UniqueFd> open_regular(const std::string& path) {
     const UniqueFd place(::open(path.c_str(), O_PATH | O_CLOEXEC));
     if (!place) return errno_error(fmt::format("open '{}'", path));
@@ -34,13 +34,13 @@ Identity compare(int fd, const Mapping& mapping) {
     return status.st_ino == mapping.inode ? Identity::same : Identity::other;
 }
 
-// The best of the files that were tried.
+// Keeps the best of the files that were tried.
 class Search {
   public:
     explicit Search(const Mapping& mapping) : mapping_(mapping) {}
 
-    // True if this is certainly the file. `may_be_unsure`: it will do if nothing says that it is
-    // not.
+    // Tries a file. Returns true if it is certainly the mapped one. With `may_be_unsure`, a file
+    // that may be another one is kept too.
     bool found(const std::string& path, bool may_be_unsure) {
         auto opened = open_regular(path);
         if (!opened) {

@@ -10,10 +10,10 @@
 namespace shadowprof {
 namespace {
 
-// A program may map more files than we may open.
+// A program may map more files than this process may open.
 constexpr std::size_t most_open_files = 400;
 
-// Memory that has an inode but no file that anybody could look at: JIT code, shared memory.
+// Memory with an inode but without a file that can be opened: JIT code, shared memory.
 bool is_nameless_file(std::string_view name) {
     return name.starts_with("/memfd:") || name.starts_with("/dev/zero") ||
            name.starts_with("/SYSV") || name.starts_with("anon_inode:") ||
@@ -102,7 +102,7 @@ std::uint32_t ModuleTable::pseudo_module(std::string_view name) {
     return by_file_[key] = add({{std::string(name), {}, 0}, {}, {}});
 }
 
-// The index of an equal module, else of a new one.
+// Returns the index of an equal module, or else of a new one.
 std::uint32_t ModuleTable::add(Entry entry) {
     auto same = [&](const Entry& e) {
         return e.module.path == entry.module.path && e.module.build_id == entry.module.build_id &&

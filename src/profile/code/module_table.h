@@ -1,4 +1,4 @@
-// The modules of a run, and which ELF virtual address a byte of a mapped file has.
+// The modules of a run, and the ELF virtual address of each byte of a mapped file.
 #pragma once
 
 #include <sys/types.h>
@@ -24,10 +24,10 @@ namespace shadowprof {
 
 inline constexpr std::string_view vdso_module = "[vdso]";
 
-// What code is called where it is not that of the first process.
+// How the code of a process other than the first is named.
 struct CodeView {
     FileView files;
-    std::string anonymous;  // the pseudo-module of its code without a file
+    std::string anonymous;  // the pseudo-module of the process's code without a file
 
     static CodeView of(pid_t process);
 };
@@ -35,29 +35,31 @@ struct CodeView {
 // Opens the file behind a mapping for reading.
 using MappedFileOpener = std::function<Result<UniqueFd>(const Mapping&)>;
 
-// Grows, never changes: an index that was given keeps its meaning. May be used by several threads.
+// Modules are added and never change, so an index keeps its meaning. Thread-safe.
 class ModuleTable {
   public:
     explicit ModuleTable(MappedFileOpener opener = default_opener());
 
-    // From now on files are those that this process has mapped.
+    // From now on opens files as this process has mapped them.
     void look_through(pid_t process);
 
-    // Where `address` lies. A byte of a file is at its ELF virtual address, at its file offset if
-    // the file cannot be read as ELF or no segment shows the byte; in "[vdso]" at its distance from
-    // the mapping's start; anywhere else, `mapping` null included, at `address` in "[anon]".
-    // Needs: `mapping` contains `address`, or is null. `view`: of another process than the first.
+    // Returns the location of `address`. The address of a byte of a file is its ELF virtual
+    // address, or its file offset if the file cannot be read as ELF or no segment shows the byte.
+    // An address in "[vdso]" is the distance from the mapping's start. Any other `address`, also
+    // with a null `mapping`, is in "[anon]" as it is. Needs: `mapping` contains `address` or is
+    // null; `view` is given for processes other than the first.
     CodeLocation locate(const Mapping* mapping, GuestAddress address,
                         const CodeView* view = nullptr);
 
     std::vector<Module> modules() const;
-    // By what name the file that was mapped can be opened, as long as this exists: its own where it
-    // was not kept open.
+    // A name by which the mapped file can be opened as long as this table exists. It is the file's
+    // own name if the file was not kept open.
     std::string path_to(std::uint32_t module) const;
-    // The files of the modules, by index: none for pseudo-modules and what could not be opened, nor
-    // for those behind the first few hundred. Their names may lead elsewhere by now, or nowhere.
+    // The files of the modules, by index. Pseudo-modules, files that could not be opened and all
+    // files beyond the first few hundred have none. The files' names may lead elsewhere by now, or
+    // nowhere.
     std::vector<UniqueFd> take_files();
-    // The same, while they are still needed here.
+    // Copies of the files, for while they are still needed here.
     std::vector<UniqueFd> copy_files() const;
 
   private:
@@ -79,15 +81,14 @@ class ModuleTable {
     std::map<FileKey, std::uint32_t> by_file_;
 };
 
-// Gives addresses of one moment's layout their location. Not for several threads at once.
+// Locates addresses in the memory layout of one moment. Not thread-safe.
 class AddressResolver {
   public:
     virtual ~AddressResolver() = default;
     virtual CodeLocation resolve(GuestAddress address) = 0;
 };
 
-// From a process's memory map, which must outlive it, as must the table and the view, if there is
-// one.
+// Locates by a process's memory map. The map, the table and the view (if any) must outlive it.
 class MapResolver final : public AddressResolver {
   public:
     MapResolver(const MemoryMap& map, ModuleTable& modules, const CodeView* view = nullptr)

@@ -1,4 +1,4 @@
-// Which calls were in progress where a value was produced.
+// Finds the calls that were in progress where a value was produced.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace shadowprof {
 
-// Names a stack of callers within one table.
+// Numbers a stack of callers within one table.
 using CallerId = std::uint32_t;
 inline constexpr CallerId no_caller = 0;
 
@@ -20,7 +20,7 @@ class CallerTable {
   public:
     CallerTable() : stacks_(1) {}
 
-    // `no_caller` if it is empty.
+    // Returns `no_caller` for an empty stack.
     CallerId id(const std::vector<CodeLocation>& callers);
     const std::vector<CodeLocation>& operator[](CallerId id) const { return stacks_[id]; }
 
@@ -29,22 +29,22 @@ class CallerTable {
     IndexTable index_;
 };
 
-// The callers of a record's blocks, which follow from where its thread stood before it. Found once
-// for each record and place.
+// Finds the callers of a record's blocks from where its thread stood before it. Each record at each
+// place is looked up once.
 class RecordCallers {
   public:
-    // So many frames outwards. The graph and the follower must outlive this.
+    // Keeps up to `frames` innermost callers. The graph and the follower must outlive this.
     RecordCallers(PathGraph& graph, const RecordFollower& follower, std::size_t frames)
         : graph_(graph), follower_(follower), frames_(frames) {}
 
-    // Names the callers of each block. Records in which these are the same have the same. Means
-    // something until forget().
+    // Names the callers of each block of a record. Records whose blocks have the same callers have
+    // the same list. Valid until forget().
     using List = std::uint32_t;
     List find(RecordFollower::Place before, std::uint32_t record,
               std::span<const BlockToken> blocks);
     CallerId caller(List list, std::size_t block) const { return callers_[list + block]; }
 
-    // Due when the follower or the graph forgets.
+    // Must be called when the follower or the graph forgets.
     void forget();
     const CallerTable& table() const { return table_; }
 
@@ -69,7 +69,7 @@ class RecordCallers {
     CallerTable table_;
     std::vector<Known> known_;
     IndexTable known_index_;
-    std::vector<CallerId> callers_;  // lists behind each other
+    std::vector<CallerId> callers_;  // lists, one after the other
     std::vector<Extent> lists_;
     IndexTable list_index_;
     std::vector<CallerId> by_context_;

@@ -31,7 +31,7 @@ std::vector<SampleCollector*> ProcessProfile::collectors() {
     return collectors;
 }
 
-// Takes long: whoever wants to add a collector does not wait for it.
+// Takes long, but holds no lock that add_collector() waits for.
 ProcessProfile::Gathered ProcessProfile::gather() {
     Gathered gathered;
     for (const Probe& probe : options_.probes.probes())
@@ -50,7 +50,7 @@ void ProcessProfile::fix_scale(const CountScale& scale) {
         const std::lock_guard lock(mutex_);
         fixed_scale_ = scale;
     }
-    // What a phase has counted stays as it is.
+    // Counts of the past phase must not change any more.
     const std::lock_guard lock(totals_.mutex);
     totals_.stop_holding();
 }
@@ -101,7 +101,7 @@ SampleOrigin::Function ProcessProfile::function_at(CodeLocation at) const {
     return {found ? std::optional(found->start) : std::nullopt};
 }
 
-// May read symbols, for which no collector is to wait.
+// May read symbols, so no lock that collectors wait for may be held.
 ProcessProfile::ClockTime ProcessProfile::clock_time(const Profile& profile) const {
     ClockTime clock;
     if (!options_.weighs_by_clock) return clock;
@@ -138,12 +138,12 @@ BurstCounts ProcessProfile::burst_counts() {
 
 std::optional<double> ProcessProfile::edge_errors(std::uint64_t least_batches) const {
     constexpr std::size_t most_edges = 100;
-    // Who asks must not wait while a profile of the run so far is made.
+    // The caller must not wait while a profile is being filled.
     const std::unique_lock lock(totals_.mutex, std::try_to_lock);
     if (!lock) return std::nullopt;
     const auto& sizes = totals_.flow.sizes();
     if (sizes.batches() < least_batches) return std::nullopt;
-    // Edges that are not collected have no bursts.
+    // Edges have no bursts if they are not collected.
     const auto& steps = totals_.bursts.edges.empty() ? totals_.flow.steps() : totals_.bursts.edges;
     return steps.largest_error(sizes, most_edges);
 }

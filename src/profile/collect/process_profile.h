@@ -1,4 +1,4 @@
-// The profile of a run while it is made.
+// The profile of a run while it is being collected.
 #pragma once
 
 #include <cstdint>
@@ -17,49 +17,48 @@
 
 namespace shadowprof {
 
-// What the collectors of a run share. May be used by several threads.
+// What the collectors of a run share. Thread-safe.
 class ProcessProfile {
   public:
     explicit ProcessProfile(const CollectorOptions& options, ModuleTable& modules);
 
-    // A collector for one emulator, to be used by one thread. Lives as long as this.
+    // Returns a collector for one emulator, to be used by one thread. It lives as long as this.
     SampleCollector& add_collector();
 
-    // Sets modules, edges, paths, stacks, calls, values, probes and, where references are
-    // collected, hazards, addresses and streams of `profile`, hottest first, and adds counters to
-    // its sampling and notes. May be called while samples are taken, and again. If any sample had
-    // bursts, all of them must have, or their edges, paths and calls are left out. With
-    // CollectorOptions::weighs_by_clock, samples weigh by the ticks that the profile has already.
+    // Sets the modules, edges, paths, stacks, calls, values and probes of `profile` and, where
+    // references are collected, its hazards, addresses and streams, all hottest first. Adds
+    // counters to its sampling, and notes. May be called repeatedly and while samples are taken. If
+    // any sample had bursts, all must have them, or edges, paths and calls are left out. With
+    // CollectorOptions::weighs_by_clock, samples are weighed by the ticks already in the profile.
     void fill(Profile& profile);
 
-    // The same of a phase's end: counts are those of the whole run so far, as phase_between() needs
-    // them, but errors are of what the phase has of them. The next phase begins.
+    // Fills the profile at the end of a phase and begins the next phase. Counts are those of the
+    // whole run so far, as phase_between() needs them, but errors are those of the phase.
     void fill_at_end_of_phase(Profile& profile);
-    // Counts of profiles are scaled by it from now on, whatever comes.
+    // From now on the counts of profiles are scaled by `scale`, whatever is counted later.
     void fix_scale(const CountScale& scale);
 
-    // The burst counts of the samples with bursts.
+    // The counts of bursts, over the samples with bursts.
     BurstCounts burst_counts();
 
-    // The largest error, relative to its edge's count, of the hottest edges: those that together
-    // make up half of all counts, but no more than 100; in bursts, if samples have them. Of the
-    // samples that were folded so far. Nothing if there are fewer batches than these, or too few to
+    // Returns the largest relative error among the hottest edges: those that together make up half
+    // of all counts, at most 100. Uses the samples folded so far, and counts in bursts if samples
+    // have them. Returns nothing if there are fewer than `least_batches` batches or too few to
     // know, while a profile is being filled, or where samples are held (weighs_by_clock). Takes
-    // time that grows with the number of edges. May be called while samples are taken.
+    // time linear in the number of edges. May be called while samples are taken.
     std::optional<double> edge_errors(std::uint64_t least_batches) const;
 
-    // Proves the invariants of FlowTotals, and that bursts hold no more than there was.
-    // ErrorCode::invalid names what does not hold. Needs that
-    // no sample is being taken.
+    // Checks the invariants of FlowTotals, and that bursts count no more than the totals. Errors:
+    // ErrorCode::invalid, which names what does not hold. Needs that no sample is being taken.
     Result<void> check();
 
   private:
-    // By the kernel's clock.
+    // The kernel clock's ticks.
     struct ClockTime {
         std::map<SampleOrigin::Function, std::uint64_t> ticks;
         double ns_per_tick = 0;
     };
-    // What is not among the totals.
+    // What is not in the shared totals.
     struct Gathered {
         ValueTotals values;
         ReferenceTotals references;
@@ -77,7 +76,7 @@ class ProcessProfile {
     ModuleTable& modules_;
     BlockRegistry registry_;
     mutable SharedTotals totals_;
-    std::mutex mutex_;  // of the list and the scale
+    std::mutex mutex_;  // guards the list and the scale
     std::optional<CountScale> fixed_scale_;
     std::vector<std::unique_ptr<SampleCollector>> collectors_;
 };

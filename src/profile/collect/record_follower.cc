@@ -10,7 +10,7 @@ namespace shadowprof {
 namespace {
 
 constexpr std::size_t least_places = 1 << 12;
-// 32 MiB of transitions: beyond, caches miss more than starting again costs.
+// 32 MiB of transitions. With more, cache misses cost more than starting again.
 constexpr std::size_t max_transitions = 1 << 19;
 
 }  // namespace
@@ -109,7 +109,7 @@ RecordFollower::Transition& RecordFollower::add(const TraceRecord& record) {
     return *find(transition.from, transition.id);
 }
 
-// Made by the steps to the blocks of `stream` behind the first `before`.
+// The number of events at the steps to the blocks of `stream` from index `before` on.
 unsigned RecordFollower::events_in(std::span<const BlockToken> stream, std::size_t before) const {
     const BlockView& blocks = graph_.blocks();
     unsigned events = 0;
@@ -118,8 +118,8 @@ unsigned RecordFollower::events_in(std::span<const BlockToken> stream, std::size
     return events;
 }
 
-// The blocks that `followed` left are pending. They are all the record's own, unless no path ended:
-// then there are those from before, too.
+// Returns the state with the blocks that `followed` left pending. They are all the record's own
+// unless no path ended; then the pending blocks from before come first.
 RecordFollower::StateId RecordFollower::next_state(const TraceRecord& record,
                                                    const PathGraph::Followed& followed) {
     const auto left = static_cast<std::uint32_t>(stream_.size() - followed.blocks);
@@ -147,7 +147,7 @@ void RecordFollower::grow() {
         if (transition.from != no_key) insert(transition);
 }
 
-// A state with no blocks from before.
+// Returns the state, which must have no blocks from a state before.
 RecordFollower::StateId RecordFollower::state_id(const State& state) {
     const auto blocks = own_blocks(state);
     const std::uint64_t hash = mix64(path_hash(blocks) ^ state.node);
@@ -175,7 +175,7 @@ void RecordFollower::copy_pending(StateId state, std::vector<BlockToken>& to) co
     auto end = states_[state].pending;
     to.resize(end);
     for (StateId id = state; end != 0; id = states_[id].before) {
-        // Mostly a few: by hand, that is faster than a call.
+        // Mostly a few blocks, for which a loop is faster than a call.
         const auto blocks = own_blocks(states_[id]);
         for (auto i = blocks.size(); i-- > 0;) to[--end] = blocks[i];
     }

@@ -1,8 +1,8 @@
-// Follows the records of a trace through the path graph, without looking at their blocks where it
-// has been before: a finite automaton. A state is where the graph stands and the blocks of a path
-// that is not complete yet; a transition remembers which links of the graph a record completed in a
-// state, which state came next, and counts how often it was taken. Links get their counts from
-// that, exactly, when it is flushed.
+// Follows the records of a trace through the path graph by a finite automaton, so that the blocks
+// of a record need not be looked at where the record was met before. A state is a node of the graph
+// and the blocks of a path that is not complete yet. A transition is a record met in a state: it
+// stores the graph's links that the record completed, the next state, and how often it was taken.
+// flush() adds these counts to the links, exactly.
 #pragma once
 
 #include <cstdint>
@@ -21,63 +21,66 @@ namespace shadowprof {
 // One record, as the trace reader explains it.
 struct TraceRecord {
     std::uint32_t id = 0;
-    std::uint32_t first_block = 0, blocks = 0;  // of the reader's tokens, in the order of execution
+    std::uint32_t first_block = 0, blocks = 0;  // in the reader's tokens, in the order of execution
     std::uint32_t instructions = 0;
-    bool has_values = false;  // whether they take words or not
+    bool has_values = false;  // its blocks have values or references
 };
 
 class RecordFollower {
   public:
-    // `tokens` are the trace reader's: they may grow, but not change before forget().
+    // `tokens` are the trace reader's. They may grow, but not change before forget().
     RecordFollower(PathGraph& graph, const std::vector<BlockToken>& tokens);
 
-    // What events are; none at first. Others than before need a follower that forgot everything.
+    // Sets which steps are events; none at first. A change needs a follower that forgot everything.
     void count_events(EventKinds kinds) { events_ = kinds; }
     EventKinds counted_events() const { return events_; }
-    // From now on each transition counts so often.
+    // From now on each transition counts `weight` times.
     void set_weight(std::uint32_t weight) { weight_ = weight; }
-    // A thread starts at a node, with blocks executed that are part of no complete path yet.
+    // A thread starts at a node. `pending` blocks were executed and are part of no complete path
+    // yet.
     void start(PathGraph::NodeId node, std::span<const BlockToken> pending);
-    // Where the thread stands, and to go on with another one. Means something until forget().
+    // Where a thread stands, for going on with it after another one. Valid until forget().
     enum class Place : std::uint32_t {};
     Place place() const { return Place{state_}; }
-    // The node and the pending blocks of a thread that stood there, as below.
+    // The node and the pending blocks of a thread that stood at `place`.
     PathGraph::NodeId node(Place place) const { return states_[static_cast<StateId>(place)].node; }
     std::vector<BlockToken> pending(Place place) const;
     void go_to(Place place) { state_ = static_cast<StateId>(place); }
-    // How far to go.
-    struct ToEnd {  // no matter how many events that makes
+    // Limits of follow().
+    struct ToEnd {  // without a limit
         static constexpr bool allows(unsigned) { return true; }
         static constexpr void count(unsigned) {}
     };
     struct AtMost {
-        std::uint64_t events = 0;  // that are left
+        std::uint64_t events = 0;  // events left
 
         bool allows(unsigned more) const { return more <= events; }
         void count(unsigned more) { events -= more; }
     };
-    // Follows records for as long as they were met in this state before and `limit` allows. Returns
-    // their instructions. `records` has at_end(), id(), the next record's id, and pass(id,
-    // has_values, place), which passes by that record, before which the thread stands at place(),
-    // or returns false: then this is the end, too.
+    // Follows records as long as they were met in this state before and `limit` allows them.
+    // Returns the number of their instructions. `records` has three functions: at_end(); id(), the
+    // next record's id; and pass(id, has_values, place), which passes that record, before which the
+    // thread stands at place(). If pass() returns false, following ends.
     template <typename Records, typename Limit>
     std::uint64_t follow(Records& records, Limit& limit);
-    // Follows any record. Returns the events that it made, from the step to its first block on.
+    // Follows any record. Returns the number of its events, beginning with the step to its first
+    // block.
     unsigned take(const TraceRecord& record);
-    // The thread's sample ends, and its last path with it.
+    // Ends the thread's sample and its last path.
     void finish();
 
-    // There are so many states or transitions that flush() and forget() are due.
+    // Whether there are so many states or transitions that flush() and forget() are due.
     bool full() const;
-    // Moves all counts to the graph's links. Takes time by what was counted.
+    // Moves all counts to the graph's links. Takes time linear in the number of counted
+    // transitions.
     void flush();
-    // Forgets every state and transition, of which the graph may then be cleared too. Needs counts
-    // that were flushed.
+    // Forgets every state and transition, after which the graph may be cleared too. Needs a flush()
+    // first.
     void forget();
 
     // Where the thread stands.
     PathGraph::NodeId node() const { return states_[state_].node; }
-    // The last block executed, 0 if there is none, and how many its path has by now.
+    // The last block executed, 0 if there is none.
     BlockToken last_block() const {
         const auto blocks = own_blocks(states_[state_]);
         return blocks.empty() ? BlockToken{0} : blocks.back();
@@ -88,29 +91,29 @@ class RecordFollower {
   private:
     using StateId = std::uint32_t;
     static constexpr StateId no_state = ~StateId{0};
-    static constexpr StateId started = no_state - 1;  // a state that a sample started in
+    static constexpr StateId started = no_state - 1;  // State::before of a state in which a sample
+                                                      // started
     struct State {
         PathGraph::NodeId node = 0;
-        StateId before = no_state;                  // what it has pending comes first
+        StateId before = no_state;                  // its pending blocks come first
         std::uint32_t first_block = 0, blocks = 0;  // then these of the reader's tokens
-        std::uint32_t pending = 0;                  // in all
+        std::uint32_t pending = 0;                  // number of pending blocks in all
     };
-    // Transitions name states by numbers that are hashed already: that is a step less from one
-    // transition to the next.
+    // Transitions store states multiplied by a hash factor, which saves a step between transitions.
     static constexpr std::uint32_t key_factor = 0x9e3779b1;
     static constexpr std::uint32_t key_inverse = 0xe8b2f51;
     static_assert(key_factor * key_inverse == 1);
     static constexpr std::uint32_t key_of(StateId state) { return state * key_factor; }
     static constexpr StateId state_of(std::uint32_t key) { return key * key_inverse; }
     static constexpr std::uint32_t no_key = no_state * key_factor;
-    // Half a cache line, found by state and record.
+    // Half a cache line. Found by state and record.
     struct Transition {
         std::uint64_t count = 0;
         std::uint32_t from = no_key;
         std::uint32_t id = 0;
         std::uint32_t to = no_key;
         std::uint32_t instructions = 0;
-        std::uint32_t first_link = 0;  // in links_
+        std::uint32_t first_link = 0;  // index in links_
         std::uint16_t links = 0;
         bool has_values = false;
         std::uint8_t events = 0;
@@ -140,10 +143,10 @@ class RecordFollower {
     EventKinds events_{false, false};
     std::vector<State> states_;
     IndexTable state_index_;
-    std::vector<BlockToken> started_with_;  // the blocks of states before which is `started`
+    std::vector<BlockToken> started_with_;  // blocks of states whose `before` is `started`
     std::vector<PathGraph::LinkId> links_;
     std::vector<Transition, HugePageAllocator<Transition>> table_;  // open addressing
-    // By group of neighbours in table_: one of them may have a count.
+    // For each group of neighbours in table_: whether any of them may have a count.
     static constexpr std::size_t group_size = 64;
     std::unique_ptr<bool[]> counted_;
     std::size_t used_ = 0;
@@ -156,7 +159,7 @@ class RecordFollower {
 
 template <typename Records, typename Limit>
 std::uint64_t RecordFollower::follow(Records& records, Limit& limit) {
-    // Copies, which stay in registers: as far as the compiler knows, counting might change the
+    // Copies, which stay in registers: the compiler cannot exclude that counting changes the
     // originals.
     Records rest = records;
     Limit limit_left = limit;
@@ -173,7 +176,7 @@ std::uint64_t RecordFollower::follow(Records& records, Limit& limit) {
         const auto slot = place_of(from, id, shift);
         Transition* at = table + slot;
         if (at->from != from || at->id != word) {
-            // What collides mostly stands right behind.
+            // A transition that collided is mostly in the next slot.
             at = table + (slot == last ? 0 : slot + 1);
             if (at->from != from || at->id != word) break;
         }

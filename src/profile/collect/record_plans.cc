@@ -6,8 +6,8 @@
 namespace shadowprof {
 namespace {
 
-// As many of a kind as an emulator has room for: tables of which blocks share slots could name
-// more.
+// As many slots of a kind as an emulator has room for. Forged tables could name more, as blocks may
+// share slots.
 constexpr std::size_t max_slots = std::size_t{4} << 20;
 
 }  // namespace
@@ -118,7 +118,7 @@ bool RecordPlans::plan_references(const BlockInfo& block, const BlockTable& tabl
     return word == plan.words;
 }
 
-// What belongs to no site, as there are too many, only tells of registers.
+// If there are too many sites, the reference has no bytes and only affects registers.
 void RecordPlans::plan_reference(std::size_t row, BlockToken token, GuestAddress start) {
     if (!sites_) return;
     const ReferenceSlot& slot = reference_rows_[row];
@@ -140,7 +140,7 @@ void RecordPlans::plan_reference(std::size_t row, BlockToken token, GuestAddress
                            .word = word});
 }
 
-// One of `rows_`. None if there are too many sites: this one goes unprofiled.
+// Plans one of `rows_`. If there are too many sites, the slot is not profiled.
 void RecordPlans::plan_slot(const ValueSlot& slot, BlockToken token, std::uint32_t lowest_word) {
     if (!values_) return;
     const CodeLocation start = blocks_[token].start;
@@ -176,7 +176,7 @@ bool RecordPlans::plan_parts(const BlockInfo& row, const Source& source, RecordP
     return plan.words == row.value_words;
 }
 
-// A part is no sequence, which also ends the search for its meaning.
+// A part must not be a sequence itself, which also limits the recursion.
 RecordPlans::Number RecordPlans::learn_part(BlockId id, const Source& source) {
     if (const auto number = known(id)) return plans_[number].sequence ? 0 : number;
     const BlockInfo* row = source.table.find(id);

@@ -1,8 +1,8 @@
-// What the ids of one emulator's trace mean: learned from the emulator's tables when an id is first
-// met, then remembered.
+// Translates the ids of one emulator's trace. The meaning of an id is read from the emulator's
+// tables when it is first met.
 //
-// The tables may be forged, and may change while they are read: each row is copied once, checked,
-// and only the copy is used.
+// The tables may be forged, and may change while they are read. Each row is copied once, the copy
+// is checked, and only the copy is used.
 #pragma once
 
 #include <cstdint>
@@ -17,63 +17,63 @@
 
 namespace shadowprof {
 
-// Where the values of one slot are found in each record that has it. `words` are distances down
-// from the word before those of the slot's block.
+// Where each record holds the values of one slot. Words are given by their distance down from the
+// word before those of the slot's block.
 struct SlotPlan {
     ValueBank::Index site = 0;
-    std::int32_t addend = 0;        // to be added to what lies there
-    std::uint16_t lowest_word = 0;  // where the value's lowest word lies
-    std::uint8_t traced_bytes = 0;  // how much of that is a value; 0: nothing, the addend is it
-    std::uint8_t width_bytes = 0;   // what the sum is cut to
+    std::int32_t addend = 0;        // added to the traced value
+    std::uint16_t lowest_word = 0;  // the word with the value's lowest bits
+    std::uint8_t traced_bytes = 0;  // how many bytes were traced; 0: the addend is the value
+    std::uint8_t width_bytes = 0;   // the sum is cut to this width
 };
 
-// One slot of a block with references: `reference`, whose address is a constant so far, and whose
-// instruction is its index in the block.
+// One slot of a block with references. `reference` has the constant part of the address, and its
+// instruction is an index in the block.
 struct ReferencePlan {
     Reference reference;
-    std::uint16_t word = 0;  // distance down to the word that is added to the address; 0: none
+    std::uint16_t word = 0;  // distance down to the word that is added to the address; 0: no word
 };
 
-// One kind of record.
+// The layout of the records of one id.
 struct RecordPlan {
-    // The slots of a block whose words begin behind so many: of values or, where there are any, of
-    // references.
+    // A block with slots, of values or of references. Its words follow `words_before` others.
     struct Block {
-        std::uint32_t number = 0;  // in the record
+        std::uint32_t number = 0;  // index in the record
         std::uint32_t first_slot = 0, slots = 0;
         std::uint32_t words_before = 0;
         std::uint32_t instructions = 0;
-        bool enters_kernel = false;  // with its last instruction
+        bool enters_kernel = false;  // its last instruction enters the kernel
     };
-    std::uint32_t words = 0;                     // after the id: at most 65535
-    std::uint32_t first_valued = 0, valued = 0;  // blocks that have slots, or references: all
-    std::uint32_t first_block = 0, blocks = 0;   // of tokens()
+    std::uint32_t words = 0;                     // words after the id, at most 65535
+    std::uint32_t first_valued = 0, valued = 0;  // blocks with slots; all blocks, in a record of
+                                                 // references
+    std::uint32_t first_block = 0, blocks = 0;   // range of tokens()
     std::uint32_t instructions = 0;
     bool sequence = false;
     bool references = false;
 
-    // They must be looked at in the window.
+    // Whether the record must be read from the window.
     bool has_values() const { return words != 0 || valued != 0; }
 };
 
 class RecordPlans {
   public:
-    // No slots of values are planned if `values` is null, none of references if `sites` is. All
-    // must outlive this.
+    // Slots of values are planned unless `values` is null, slots of references unless `sites` is
+    // null. All arguments must outlive this.
     RecordPlans(BlockRegistry& registry, BlockView& blocks, ValueBank* values,
                 ReferenceSites* sites);
 
-    // Forgets everything: another emulator's ids come.
+    // Forgets everything, as ids of another emulator follow.
     void clear();
-    // Null for an id that cannot be, or whose rows cannot. Valid until the next call.
+    // Returns null if the id or its rows are not plausible. The plan is valid until the next call.
     const RecordPlan* find(std::uint64_t id, const BlockTable& table, AddressResolver& resolver);
 
-    // The same of an id that was found; null for any other.
+    // Returns null if the id was not found before.
     const RecordPlan* find_known(std::uint64_t id) const {
         const Number number = known(id);
         return number == 0 ? nullptr : &plans_[number];
     }
-    // Needs an id that was found.
+    // Needs an id that was found before.
     const RecordPlan& operator[](std::uint32_t id) const { return plans_[by_id_[id]]; }
 
     std::span<const RecordPlan::Block> valued_blocks(const RecordPlan& plan) const {
@@ -82,17 +82,17 @@ class RecordPlans {
     std::span<const SlotPlan> slots(const RecordPlan::Block& block) const {
         return std::span(slots_).subspan(block.first_slot, block.slots);
     }
-    // Needs a block of a plan of references.
+    // Needs a block of a plan with references.
     std::span<const ReferencePlan> references(const RecordPlan::Block& block) const {
         return std::span(references_).subspan(block.first_slot, block.slots);
     }
-    // Grow until clear().
+    // Grows until clear().
     const std::vector<BlockToken>& tokens() const { return tokens_; }
 
   private:
     using Number = std::uint32_t;  // of a plan; 0: none
 
-    // Tables and addresses while rows are read.
+    // Where rows are read from.
     struct Source {
         const BlockTable& table;
         AddressResolver& resolver;
@@ -118,9 +118,9 @@ class RecordPlans {
     std::vector<SlotPlan> slots_;
     std::vector<BlockToken> tokens_;
     std::vector<ReferencePlan> references_;
-    std::vector<ValueSlot> rows_;                // scratch: those of one block
-    std::vector<ReferenceSlot> reference_rows_;  // the same
-    std::vector<std::uint16_t> lowest_words_;    // of them
+    std::vector<ValueSlot> rows_;                // scratch: rows of one block
+    std::vector<ReferenceSlot> reference_rows_;  // scratch: rows of one block
+    std::vector<std::uint16_t> lowest_words_;    // by row
 };
 
 }  // namespace shadowprof

@@ -7,25 +7,26 @@
 
 namespace shadowprof {
 
-// Names an instruction that refers to memory, within one collector.
+// Numbers an instruction that refers to memory, within one collector.
 using ReferenceSite = std::uint32_t;
 
-// See ReferenceSlot for what its fields mean.
+// See ReferenceSlot for the meaning of the fields.
 struct Reference {
     std::uint64_t address = 0;
-    std::uint64_t instruction = 0;  // executed, by number: what a burst begins with is any
+    std::uint64_t instruction = 0;  // number of the executed instruction; a burst begins with any
+                                    // number
     ReferenceSite site = 0;
     std::uint16_t bytes = 0;
     std::uint16_t flags = 0;
     std::uint16_t address_registers = 0;
     std::uint16_t read = 0;
     std::uint16_t written = 0;
-    bool begins = true;  // the first of its instruction
+    bool begins = true;  // the instruction's first reference
 
     bool is(std::uint16_t flag) const { return (flags & flag) != 0; }
 };
 
-// More bytes than any register has: a processor state that is saved or loaded.
+// True for accesses wider than any register, which save or load a processor state.
 constexpr bool is_state_area(std::uint16_t bytes) {
     return bytes > 64;
 }

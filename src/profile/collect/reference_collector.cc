@@ -10,7 +10,7 @@
 namespace shadowprof {
 namespace {
 
-// Where few references were traced, the heat of what came by chance is no small share of them.
+// If few references were traced, chance repetitions have a considerable share of the heat.
 constexpr std::uint64_t least_stream_occurrences = 5;
 
 }  // namespace

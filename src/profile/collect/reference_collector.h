@@ -1,4 +1,4 @@
-// What one emulator's references say: memory hazards, address patterns and data streams.
+// Finds memory hazards, address patterns and data streams in one emulator's references.
 #pragma once
 
 #include <cstdint>
@@ -19,32 +19,33 @@ namespace shadowprof {
 
 class ReferenceCollector {
   public:
-    // What is to be found: hazards and address patterns, if a window is given; streams, if there
-    // are limits.
+    // Finds hazards and address patterns if a window is given, streams if limits are given.
     ReferenceCollector(const std::optional<ReorderWindow>& window,
                        const std::optional<StreamLimits>& limits);
 
     ReferenceSites& sites() { return sites_; }
-    // From now on everything counts so often.
+    // From now on everything counts `weight` times.
     void set_weight(std::uint32_t weight);
 
-    // What comes next does not follow what came last: another burst, or another thread.
+    // The next reference does not follow the last one: it is of another burst or another thread.
     void begin_burst();
-    // One record: a plan of references, and the word of its id; its other words lie below that.
+    // Takes one record. `plan` must be a plan with references. `id` points to the word of its id;
+    // its other words lie below that.
     void take(const RecordPlans& plans, const RecordPlan& plan, const std::uint64_t* id);
 
-    // Counts the streams of all that was taken.
+    // Counts the streams of all references taken.
     void finish();
 
     const HazardFinder& hazards() const { return hazards_; }
     const AddressPatterns& patterns() const { return patterns_; }
     const std::optional<DataStreams>& streams() const { return streams_; }
     const std::vector<CodeLocation>& locations() const { return sites_.locations(); }
-    // How often the instruction of a site was executed. Only for those that refer to memory.
+    // How often the instruction of a site was executed. Known only for instructions that refer to
+    // memory.
     std::uint64_t executions(ReferenceSite site) const {
         return site < executions_.size() ? executions_[site] : 0;
     }
-    // Whose references were traced; not weighted.
+    // The number of instructions whose references were traced, not weighted.
     std::uint64_t instructions() const { return instructions_; }
 
   private:
@@ -61,7 +62,7 @@ class ReferenceCollector {
     std::uint64_t instructions_ = 0;
 };
 
-// What the collectors of several emulators say together.
+// Sums over the collectors of several emulators.
 class ReferenceTotals {
   public:
     void add(const ReferenceCollector& collector);
@@ -82,7 +83,7 @@ class ReferenceTotals {
     std::map<CodeLocation, Load> loads_;
     std::uint64_t instructions_ = 0;
     std::uint64_t left_out_ = 0;
-    // What collectors with one set of limits know.
+    // Streams of collectors, which all have the same limits.
     std::optional<StreamTable> streams_;
     StreamLimits stream_limits_;
     std::uint64_t stream_references_ = 0;

@@ -12,10 +12,10 @@ namespace shadowprof {
 
 class ReferenceSites {
   public:
-    // More than programs have; less than would exhaust memory.
+    // A limit above what programs have, below what would exhaust memory.
     static constexpr std::size_t most_sites = 1 << 20;
 
-    // Nothing if there are too many.
+    // Returns nothing if there are too many sites.
     std::optional<ReferenceSite> number(CodeLocation at) {
         const auto hash = location_hash(at);
         const auto found = index_.find(hash, [&](std::uint32_t i) { return locations_[i] == at; });
@@ -24,7 +24,7 @@ class ReferenceSites {
         locations_.push_back(at);
         return static_cast<ReferenceSite>(locations_.size() - 1);
     }
-    // By number.
+    // Indexed by number.
     const std::vector<CodeLocation>& locations() const { return locations_; }
 
   private:

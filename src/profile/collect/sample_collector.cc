@@ -12,8 +12,8 @@ std::optional<ReferenceCollector> collector_of_references(const CollectorOptions
     return ReferenceCollector(options.references, options.streams);
 }
 
-// The stack's locations. Return addresses are looked up by the call they follow: a call that never
-// returns may be the last instruction of its module.
+// Returns the stack's locations. Return addresses are looked up by the call before them, as a call
+// that never returns may be the last instruction of its module.
 std::vector<CodeLocation> locate(std::span<const GuestAddress> stack, AddressResolver& resolver) {
     std::vector<CodeLocation> locations;
     for (GuestAddress address :
@@ -48,7 +48,7 @@ SampleCollector::SampleCollector(BlockRegistry& registry, SharedTotals& totals,
     if (options.value_callers != 0) reader_.set_callers(&callers_);
 }
 
-// Needs values that were handed on.
+// Needs values that were passed on.
 void SampleCollector::forget_records() {
     follower_.forget();
     callers_.forget();
@@ -57,7 +57,7 @@ void SampleCollector::forget_records() {
 void SampleCollector::new_emulator() {
     std::lock_guard lock(mutex_);
     assert(!in_sample_);
-    // The follower knows records by their ids, which mean something else from now on.
+    // The follower knows records by their ids, whose meaning changes.
     follower_.flush();
     forget_records();
     reader_.new_emulator();
@@ -91,7 +91,7 @@ void SampleCollector::begin(const SampleStart& start) {
     start_thread(0, start.stack);
 }
 
-// Records that are known make as many events as they did when they were met first.
+// Changes what an event is. Known records store their numbers of events, so they are forgotten.
 void SampleCollector::count_events(EventKinds kinds) {
     if (follower_.counted_events() == kinds) return;
     follower_.flush();
@@ -107,7 +107,7 @@ void SampleCollector::begin_thread(std::uint32_t thread, std::span<const GuestAd
     if (thread != current_) follower_.go_to(place);
 }
 
-// Leaves the follower with it.
+// Leaves the follower at the thread's start.
 void SampleCollector::start_thread(std::uint32_t thread, std::span<const GuestAddress> stack) {
     if (thread >= threads_.size()) threads_.resize(thread + 1);
     follower_.start(graph_.start(locate(stack, *resolver_)), {});
@@ -164,7 +164,7 @@ void SampleCollector::add_probed(const ProbeRecord& record) {
     probed.push_back(record);
 }
 
-// What was skipped does not count.
+// Calls in the skipped part do not count.
 void SampleCollector::add_system_call(const ProbeRecord& record) {
     if (!counts_system_calls_ || reader_.damaged()) return;
     if (threads_[current_].skip_instructions != 0) return;
@@ -173,7 +173,7 @@ void SampleCollector::add_system_call(const ProbeRecord& record) {
                       graph_.callers(context, SystemCallTotals::most_callers), weight_);
 }
 
-// What was skipped does not count.
+// Events in the skipped part do not count.
 void SampleCollector::settle_probed(const TraceRecord& next,
                                     std::optional<RecordFollower::Place> place) {
     const auto probed = std::exchange(threads_[current_].probed, {});
@@ -199,14 +199,14 @@ std::vector<ProbeProfile> SampleCollector::probed() {
     return probes_.profiles();
 }
 
-// Records that follow each other as they did before.
+// Follows records in an order that was met before.
 void SampleCollector::follow() {
     if (auto& bursts = threads_[current_].bursts) return follow_between_bursts(*bursts);
     RecordFollower::ToEnd limit;
     follow_up_to(limit);
 }
 
-// Where nothing can begin or end in them.
+// Follows only as many events as pass without a burst's begin or end.
 void SampleCollector::follow_between_bursts(BurstFollower& bursts) {
     if (!bursts.is_quiet()) return;
     const auto quiet_events = bursts.quiet_events();
@@ -217,8 +217,8 @@ void SampleCollector::follow_between_bursts(BurstFollower& bursts) {
     note_traced(events);
 }
 
-// Records that made so many events were read or passed: all of them at one level, as a trace
-// changes its level between batches.
+// Counts events of records that were read or passed. They are all at one level, as a trace changes
+// its level only between batches.
 void SampleCollector::note_traced(std::uint64_t events) {
     const auto level = reader_.level();
     const bool begins = std::exchange(traced_level_, level) != level;
@@ -248,8 +248,8 @@ void SampleCollector::follow_plain(Limit& limit) {
     });
 }
 
-// One of the record's blocks stands for all of them: which blocks make up a record is the
-// emulator's choice.
+// One random block stands for the whole record, as the emulator decides which blocks make up a
+// record.
 void SampleCollector::look_at(std::span<const BlockToken> record, std::uint64_t random) {
     if (record.empty()) return;
     const BlockToken block = record[random % record.size()];
@@ -355,15 +355,16 @@ void SampleCollector::empty_graph() {
     ++totals_.graphs_emptied;
 }
 
-// The time of what is not folded yet, in a sample that goes on.
+// The share of the sample's time for the instructions that are not folded yet, if the sample goes
+// on.
 double SampleCollector::time_of_part_ns() const {
     if (expected_instructions_ == 0) return time_left_ns_;
     const auto part = static_cast<double>(instructions_ - noted_instructions_);
     return std::min(time_left_ns_, time_ns_ * part / static_cast<double>(expected_instructions_));
 }
 
-// A sample is folded by itself, as what its instructions share is its own time. Each takes time by
-// what it counted.
+// Each sample is folded by itself, because its instructions share only its own time. Folding takes
+// time linear in what the sample counted.
 void SampleCollector::fold(double time_ns, Part part) {
     note_executed();
     if (are_samples_ && part == Part::goes_on && unfolded_.instructions == 0) return;

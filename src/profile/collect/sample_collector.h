@@ -25,111 +25,114 @@
 namespace shadowprof {
 
 struct CollectorOptions {
-    bool values = true;      // keep the values of records that have some
-    bool tnv = false;        // also by TNV tables, for comparison; slow
-    std::uint64_t seed = 1;  // of the hotlists' coins
+    bool values = true;      // keep the values in the trace
+    bool tnv = false;        // keep TNV tables too, for comparison; slow
+    std::uint64_t seed = 1;  // seed of the hotlists' coins
     FlowLimits limits;
-    // What is collected stands for more than itself: profiles state errors, which costs a fold for
-    // each of the first samples, and there are block vectors.
+    // Samples stand for more than themselves: profiles state errors, which costs a fold for each of
+    // the first samples, and samples have block vectors.
     bool are_samples = true;
-    // How much samples weigh may depend on what the kernel's clock says at the end
-    // (clock_weights.h). Needs samples without bursts (SampleStart::bursts).
+    // Whether weights may depend on what the kernel's clock says at the end (clock_weights.h).
+    // Needs samples without bursts (SampleStart::bursts).
     bool weighs_by_clock = false;
-    // The window of the processor. With it memory hazards and address patterns are kept, of records
-    // with references.
+    // The reorder window of the processor. If it is set, memory hazards and address patterns are
+    // collected from records with references.
     std::optional<ReorderWindow> references = {};
-    // Data streams are, of the same records.
+    // If set, data streams are collected from the same records.
     std::optional<StreamLimits> streams = {};
-    // Values are also kept by so many callers, from the innermost on; 0: they are not.
+    // Values are also kept by this many innermost callers; 0: not by caller.
     std::size_t value_callers = 1;
-    // What probes see is kept.
+    // The probes whose events are kept.
     ProbeSet probes = {};
-    // System calls are, where they are noted.
+    // Whether to count the system calls noted in the trace.
     bool system_calls = false;
-    // By whom stacks say in which function code executed; it outlives the collectors. Null: by
-    // calls, and by jumps into other modules alone.
+    // Finds the function that stacks attribute code to; it must outlive the collectors. If null,
+    // only calls and jumps into other modules begin a function.
     FunctionFinder* functions = nullptr;
 };
 
-// How a sample begins.
 struct SampleStart {
-    AddressResolver& resolver;  // of the sample's memory layout; needed until the sample's end
-    // Innermost first: the program counter, then return addresses. May be cut short or empty.
+    AddressResolver& resolver;  // for the sample's memory layout; needed until its end
+    // The stack, innermost first: program counter, then return addresses. May be cut short or
+    // empty.
     std::span<const GuestAddress> stack;
-    // Executed before anything is counted, in whole blocks; only calls and returns are followed.
+    // Instructions to execute before anything is counted, in whole blocks. Only their calls and
+    // returns are followed.
     std::uint64_t skip_instructions = 0;
-    // At least 1. What the sample counts of control flow counts so often, so that samples which are
-    // taken at varying rates add up to what the program does; so do hazards, address patterns,
-    // streams and system calls. Values are not weighted.
+    // How often each execution counts, at least 1, so that samples taken at varying rates add up to
+    // what the program does. Applies to control flow, hazards, address patterns, streams and system
+    // calls, but not to values.
     std::uint32_t weight = 1;
     // The program's processor time that the sample stands for. Its instructions share it evenly.
     double time_ns = 0;
     // Where the first thread was, if that was in the program's own code.
     std::optional<GuestAddress> began_at = {};
-    // As many as it is likely to count; 0: not known. If there are so many that they do not fit in
-    // memory, they share the time by it.
+    // The number of instructions that the sample is likely to count; 0: unknown. If the sample is
+    // folded in parts because it does not fit in memory, this determines each part's share of the
+    // time.
     std::uint64_t expected_instructions = 0;
-    // Edges, paths and calls count in bursts alone, whose random choices are those of `seed`;
-    // stacks, instructions and values as ever.
+    // If set, edges, paths and calls count only in bursts, whose random choices depend on `seed`.
+    // Stacks, instructions and values are not affected.
     const BurstPlan* bursts = nullptr;
     std::uint64_t seed = 0;
 };
 
 struct BatchResult {
-    std::uint64_t instructions = 0;  // of the batch's blocks that count, each once
-    // The trace holds what no emulator writes. What came before counts; the rest of the sample is
+    std::uint64_t instructions = 0;  // counted instructions of the batch
+    // The trace holds what no emulator writes. The sample counts up to that place; the rest is
     // ignored.
     bool damaged = false;
 };
 
-// Takes one sample after the other, from one thread at a time. add_to() may be called by another.
+// Takes samples one after the other. All functions but add_to() must be called from one thread at a
+// time.
 class SampleCollector {
   public:
     // `registry` and `totals` are shared and must outlive it.
     SampleCollector(BlockRegistry& registry, SharedTotals& totals, const CollectorOptions& options);
 
-    // Ids come from another emulator from now on: the worker process was replaced. Not in a sample.
+    // The worker was replaced, so ids come from another emulator from now on. Not within a sample.
     void new_emulator();
 
-    // A sample: begin(), with the stack of the first thread; its batches, those of each thread in
-    // the order of execution; end(). Other threads are numbered from 1 on and begin with
-    // begin_thread(); without that, with their first batch and no stack. The oldest record of a
-    // batch is its last. Where a trace is cut into batches, even inside a record, changes nothing
-    // but by which coins hotlists that are not exact are thinned. Blocks and values count at
-    // whatever level they were traced. A record that is still incomplete at the end does not count.
-    // `table` must know the blocks of the batch.
+    // A sample consists of begin() with the stack of the first thread, its batches, and end(). The
+    // batches of each thread come in the order of execution. Other threads are numbered from 1 on
+    // and begin with begin_thread(), or else with their first batch and without a stack. The oldest
+    // record of a batch is its last. Batches may end anywhere, even inside a record; this affects
+    // only the random choices of hotlists that are not exact. Blocks and values count whatever
+    // level they were traced at. A record that is incomplete at the end does not count. `table`
+    // must know the blocks of the batch.
     void begin(const SampleStart& start);
     void begin_thread(std::uint32_t thread, std::span<const GuestAddress> stack);
     BatchResult add(std::uint32_t thread, std::span<const std::uint64_t> batch,
                     const BlockTable& table);
-    // What a probe saw before the next record of the thread is executed, if that begins there; or a
-    // system call behind the last record (system_call_note). Hostile.
+    // Takes what a probe saw before the thread's next record, if that record begins at the same
+    // instruction, or a system call after the last record (system_call_note). `record` is hostile.
     void add_probed(const ProbeRecord& record);
     BatchResult add(std::span<const std::uint64_t> batch, const BlockTable& table) {
         return add(0, batch, table);
     }
     void end();
 
-    // What the last sample executed. Needs that none has begun since.
+    // The block vector of the last sample. Needs that none has begun since.
     const BlockVector& block_vector() const { return block_vector_; }
 
-    // Moves what was counted so far to the shared totals' batch, and adds the values to `values`,
-    // what references say to `references`.
+    // Moves all counts to the shared totals' batch, and adds values to `values` and results from
+    // references to `references`.
     void add_to(ValueTotals& values, ReferenceTotals& references);
     // Adds the system calls that were noted so far.
     void add_to(SystemCallTotals& calls);
-    // What probes saw so far, in the order of the probes.
+    // The results of the probes so far, in the order of the probes.
     std::vector<ProbeProfile> probed();
 
   private:
-    // What is to be known of a thread while another one is followed.
+    // The state of a thread while another one is followed.
     struct Thread {
         bool begun = false;
         RecordFollower::Place place = {};
         std::uint64_t skip_instructions = 0;
-        std::vector<BlockToken> skipped;  // the last ones, not consumed yet
+        std::vector<BlockToken> skipped;  // the last skipped blocks, not consumed yet
         std::optional<BurstFollower> bursts = {};
-        std::vector<ProbeRecord> probed = {};  // before the record that comes next
+        std::vector<ProbeRecord> probed = {};  // seen before the next record
     };
 
     void count_events(EventKinds kinds);
@@ -169,23 +172,24 @@ class SampleCollector {
     RecordFollower follower_;
     RecordCallers callers_;
     std::optional<BurstPlan> bursts_;  // of this sample
-    std::uint64_t seed_ = 0;           // of them
+    std::uint64_t seed_ = 0;           // seed of the bursts
     BurstSink burst_sink_;
-    BurstCounts traced_;                            // of this sample: `values` and `references`
-    TraceLevel traced_level_ = TraceLevel::blocks;  // of its last record that counts
+    BurstCounts traced_;                            // this sample's `values` and `references`
+    TraceLevel traced_level_ = TraceLevel::blocks;  // level of this sample's last record that
+                                                    // counts
     std::vector<Thread> threads_;
-    std::uint32_t current_ = 0;  // of which reader and follower know
+    std::uint32_t current_ = 0;  // the thread that reader and follower are at
     AddressResolver* resolver_ = nullptr;
-    std::uint64_t skip_instructions_ = 0;      // that each thread begins with
+    std::uint64_t skip_instructions_ = 0;      // skipped at the beginning of each thread
     std::uint32_t weight_ = 1;                 // of this sample
     std::uint64_t instructions_ = 0;           // of this sample
-    std::uint64_t noted_instructions_ = 0;     // of these, in unfolded_
-    FlowTotals::Batch unfolded_;               // of samples, maybe several
+    std::uint64_t noted_instructions_ = 0;     // the part of instructions_ that is in unfolded_
+    FlowTotals::Batch unfolded_;               // of one or several samples
     std::uint64_t expected_instructions_ = 0;  // of this sample
-    std::optional<CodeLocation> began_at_;     // the same: SampleStart::began_at
-    bool is_first_part_ = true;                // that is folded next
-    double time_ns_ = 0;                       // that it stands for
-    double time_left_ns_ = 0;                  // for what is not folded
+    std::optional<CodeLocation> began_at_;     // SampleStart::began_at of this sample
+    bool is_first_part_ = true;                // the next part to fold is the sample's first
+    double time_ns_ = 0;                       // time that the sample stands for
+    double time_left_ns_ = 0;                  // the part of time_ns_ that is not folded
     RecordLooks looks_;
     BlockVector block_vector_;  // of this sample
     const bool are_samples_;

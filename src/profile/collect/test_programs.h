@@ -1,4 +1,4 @@
-// For tests: programs and traces that several tests collect.
+// For tests: programs and traces that several tests use.
 #pragma once
 
 #include <map>
@@ -11,7 +11,7 @@ namespace shadowprof::testing {
 
 using Words = std::vector<std::uint64_t>;
 
-// Twelve blocks with every kind of end, some of which loop.
+// Twelve blocks with every kind of end, some of them in loops.
 inline TestProgram some_program() {
     TestProgram program;
     for (std::uint64_t i = 0; i < 12; ++i) {
@@ -23,7 +23,7 @@ inline TestProgram some_program() {
     return program;
 }
 
-// The blocks of a trace, some of them in sequences that repeat.
+// Replaces some blocks of a trace by sequences, which repeat.
 inline Words with_sequences(TestProgram& program, const Words& plain, Random& random) {
     std::map<std::vector<BlockId>, BlockId> known;
     Words words;
@@ -42,8 +42,7 @@ inline Words with_sequences(TestProgram& program, const Words& plain, Random& ra
     return words;
 }
 
-// A stream of blocks that follow each other in so many ways that the path graph is full before its
-// end.
+// Blocks that follow each other in so many ways that the path graph becomes full.
 struct GraphFillingStream {
     TestProgram program;
     Words trace = Words(600'000);

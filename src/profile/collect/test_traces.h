@@ -1,4 +1,4 @@
-// For tests: programs of made-up blocks, their traces, and collecting them.
+// For tests: programs of made-up blocks, their traces, and a collector for them.
 #pragma once
 
 #include <algorithm>
@@ -40,7 +40,7 @@ class TestProgram {
         blocks.push_back(block);
         return static_cast<BlockId>(blocks.size() - 1);
     }
-    // The same block as `id`, traced with values.
+    // Adds the block `id` traced with values.
     BlockId with_values(BlockId id, std::initializer_list<ValueSlot> of) {
         BlockInfo block = blocks[id];
         block.level = TraceLevel::values;
@@ -53,7 +53,7 @@ class TestProgram {
         blocks.push_back(block);
         return static_cast<BlockId>(blocks.size() - 1);
     }
-    // The same, traced with references.
+    // Adds the block `id` traced with references.
     BlockId with_references(BlockId id, std::initializer_list<ReferenceSlot> of) {
         BlockInfo block = blocks[id];
         block.level = TraceLevel::references;
@@ -66,7 +66,6 @@ class TestProgram {
         blocks.push_back(block);
         return static_cast<BlockId>(blocks.size() - 1);
     }
-    // A sequence of blocks.
     BlockId sequence(const std::vector<BlockId>& of) {
         BlockInfo row = blocks[of[0]];
         row.first_part = static_cast<std::uint32_t>(parts.size());
@@ -87,7 +86,7 @@ class TestProgram {
     std::vector<ReferenceSlot> references;
 };
 
-// A batch as the emulator leaves it: the oldest word last.
+// Returns a batch as the emulator leaves it: the oldest word last.
 inline std::vector<std::uint64_t> batch(std::vector<std::uint64_t> oldest_first) {
     std::reverse(oldest_first.begin(), oldest_first.end());
     return oldest_first;
@@ -127,7 +126,7 @@ class TestRun {
         collector.end();
         return result;
     }
-    // As of a run in which everything was followed.
+    // The profile, as if everything had been emulated.
     Profile result() {
         Profile filled;
         profile.fill(filled);

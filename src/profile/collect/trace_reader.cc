@@ -16,7 +16,8 @@ constexpr std::uint64_t sign_extended(std::int32_t value) {
     return static_cast<std::uint64_t>(std::int64_t{value});
 }
 
-// A wide value's words lie in memory as the register was stored: the lowest at the lowest address.
+// The words of a wide value lie in memory as the register was stored: the lowest word at the lowest
+// address.
 WideValue wide_value(const void* lowest, std::size_t width_bytes) {
     WideValue value{};
     std::memcpy(value.data(), lowest, width_bytes);
@@ -69,7 +70,7 @@ std::optional<TraceRecord> TraceReader::read(std::optional<RecordFollower::Place
         }
         if (!plan->has_values() || (copied_ && plan->words < left_ - begin_))
             return pass(static_cast<std::uint32_t>(id), *plan, place.value_or(nowhere));
-        // The word must be read again: only in the window it stays as it is.
+        // The word must be read again in the window, as only there it cannot change.
         if (!copy_more()) break;
     }
     return std::nullopt;
@@ -95,7 +96,7 @@ TraceRecord TraceReader::pass(std::uint32_t id, const RecordPlan& plan, Place pl
             .has_values = plan.has_values()};
 }
 
-// Goes on in the window, with more of the batch. False if there is no more.
+// Continues in the window with more of the batch. Returns false if there is no more.
 bool TraceReader::copy_more() {
     if (!copied_) rest_ = rest_.first(left_);
     if (rest_.empty()) {
@@ -122,7 +123,7 @@ void TraceReader::start_copying() {
     begin_ = left_ = free_;
 }
 
-// Leaves in the window what is not read yet.
+// Keeps only unread words in the window.
 void TraceReader::make_space() {
     hand_on_values();
     const auto at = [&](std::size_t i) { return window_.begin() + static_cast<std::ptrdiff_t>(i); };
@@ -140,7 +141,7 @@ void TraceReader::hand_on_values() {
     rows_.clear();
 }
 
-// For one more row. Rows that fill the most room there is are handed on.
+// Makes room for one more row. If the room is at its maximum, the rows are passed on.
 void TraceReader::make_room(std::uint32_t id) {
     Noted& noted = noted_[id];
     if (noted.room == max_rows) return hand_on_rows(id);
@@ -177,7 +178,7 @@ void TraceReader::hand_on_rows(std::uint32_t id) {
     noted.rows = 0;
 }
 
-// Brings the rows together whose blocks have the same callers.
+// Sorts the rows so that those whose blocks have the same callers are adjacent.
 void TraceReader::sort_by_caller(std::uint32_t id, const RecordPlan& plan, std::span<Row> rows) {
     const auto blocks = std::span(tokens()).subspan(plan.first_block, plan.blocks);
     struct Sorted {
@@ -208,7 +209,7 @@ void TraceReader::sort_by_caller(std::uint32_t id, const RecordPlan& plan, std::
     }
 }
 
-// Whose callers the groups are in one block.
+// Sets runs_: the callers of each group in one block.
 void TraceReader::find_runs(std::uint32_t block) {
     runs_.clear();
     for (const CallerGroup& group : groups_) {

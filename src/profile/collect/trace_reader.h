@@ -1,14 +1,13 @@
-// Reads one emulator's trace: turns records into canonical blocks, and hands on their values and
-// their references.
+// Reads one emulator's trace: turns records into canonical blocks and passes on their values and
+// references.
 //
-// Records are read one by one, values column by column: what has values is copied to a window over
-// the last batches, where records lie there is noted by their kind, and when the window is full
-// each slot's values are handed on together. A site's values therefore come in another order than
-// they were executed if several slots have them. References are handed on as they are read, in
-// their order.
+// Records are read one by one, values column by column. Records with values are copied to a window
+// over the last batches, and their places are noted by id. When the window is full, each slot's
+// values are passed on together. So if several slots have values of one site, these do not come in
+// the order of execution. References are passed on as they are read, in their order.
 //
-// Everything it reads may be forged, and may change while it is read: what an id is depends on one
-// reading of it.
+// All input may be forged, and may change while it is read. So the meaning of an id depends on a
+// single reading of its rows.
 #pragma once
 
 #include <array>
@@ -30,44 +29,46 @@ namespace shadowprof {
 
 class TraceReader {
   public:
-    // Values are read past if `values` is null, references if `references` is. All must outlive the
-    // reader.
+    // Skips values if `values` is null, references if `references` is null. All arguments must
+    // outlive the reader.
     TraceReader(BlockRegistry& registry, BlockView& blocks, ValueBank* values,
                 ReferenceCollector* references = nullptr);
-    // From now on values are also handed on by caller; null: they are not.
+    // From now on values are also passed on by caller; null: they are not.
     void set_callers(RecordCallers* callers) { callers_ = callers; }
 
-    // Forgets what ids mean: the trace comes from another emulator from now on.
+    // Forgets what ids mean, as the trace comes from another emulator from now on.
     void new_emulator();
-    // A sample starts in a layout that `resolver` knows.
+    // Begins a sample whose memory layout `resolver` knows.
     void begin(AddressResolver& resolver);
 
-    // What comes next is another thread's: a record that is not complete is dropped.
+    // The next words are another thread's. A record that is not complete is dropped.
     void cut() {
         left_ = begin_;
         ended_ = true;
         in_references_ = false;
     }
 
-    // A batch: open(), then any of read(), PlainRecords and KnownRecords until at_end().
+    // To read a batch, call open(), then any of read(), PlainRecords and KnownRecords until
+    // at_end().
     void open(std::span<const std::uint64_t> words, const BlockTable& table);
     bool at_end() const { return ended_ || damaged_; }
-    // Reads the oldest (last) record. Nothing if it goes on in the next batch, there is none, or
-    // the trace is damaged(). The record's blocks are among tokens(). Not at_end(). `place` is
-    // where the follower stands before the record; nothing: it is not followed.
+    // Reads the oldest (last) record; its blocks are among tokens(). Returns nothing if the record
+    // goes on in the next batch, there is none, or the trace is damaged(). Needs: not at_end().
+    // `place` is where the follower stands before the record; nothing: the record is not followed.
     std::optional<TraceRecord> read(std::optional<RecordFollower::Place> place);
 
-    // Records for RecordFollower::follow(), which passes by those that were read() before. The
-    // reader goes on behind them after skip_to().
-    class PlainRecords;  // without values, unless copied()
-    class KnownRecords;  // any, if copied(): what is read now is in the window
+    // Records for RecordFollower::follow(), which passes records that were read() before. skip_to()
+    // lets the reader go on after them.
+    class PlainRecords;  // records without values, if not copied()
+    class KnownRecords;  // any records, if copied(): the current words are in the window
     bool copied() const { return copied_; }
-    // At which the record was traced that was read or passed last. TraceLevel::blocks: none was.
+    // The level at which the last record that was read or passed was traced; TraceLevel::blocks:
+    // there was none.
     TraceLevel level() const { return level_; }
-    // Where records begin that are without values: distances between these are numbers of records.
+    // A place in a batch of records without values: differences of places are numbers of records.
     std::size_t place() const { return left_; }
-    // The blocks of the record that lay `records` behind `place`. None if it is no longer what it
-    // was. Not copied().
+    // The blocks of the record that lay `records` after `place`. None if the record has changed
+    // since. Needs: not copied().
     std::span<const BlockToken> look_back(std::size_t place, std::uint64_t records) const {
         const auto* plan = plans_.find_known(words_[place - 1 - records]);
         if (!plan) return {};
@@ -76,25 +77,25 @@ class TraceReader {
     void skip_to(const PlainRecords& records);
     void skip_to(const KnownRecords& records);
 
-    // Hands on the values that were read and not handed on yet: due at a sample's end, and before
-    // the follower forgets.
+    // Passes on the values that were read so far. Must be called at a sample's end and before the
+    // follower forgets.
     void hand_on_values();
 
     // Grows until new_emulator().
     const std::vector<BlockToken>& tokens() const { return plans_.tokens(); }
 
-    // An id or a block that cannot be was met since begin(): nothing more is read.
+    // Whether an implausible id or block was met since begin(). Nothing more is read then.
     bool damaged() const { return damaged_; }
 
   private:
     // Room for a record and most of a batch at least.
     static constexpr std::size_t window_words = 96 << 10;
-    // A record of which values are not handed on yet.
+    // A record whose values were not passed on yet.
     using Place = RecordFollower::Place;
     static constexpr Place nowhere{~std::uint32_t{0}};
     struct Row {
         std::uint32_t id = 0;   // where its id lies in the window
-        Place place = nowhere;  // of the follower before it
+        Place place = nowhere;  // of the follower, before the record
     };
     // Rows, up to `end`, whose blocks have the same callers.
     struct CallerGroup {
@@ -102,16 +103,17 @@ class TraceReader {
         bool known = false;
         std::uint32_t end = 0;
     };
-    // Rows are handed on when there are so many: what they refer to fits the first-level cache.
+    // The number of rows at which they are passed on: what they refer to fits the first-level
+    // cache.
     static constexpr std::uint16_t max_rows = 256;
     static constexpr std::uint16_t first_rows = 16;
 
-    // Records of one id that were read and whose values are not handed on yet.
+    // Records of one id that were read and whose values were not passed on yet.
     struct Noted {
-        std::uint32_t first_row = 0;  // in rows_
+        std::uint32_t first_row = 0;  // index in rows_
         std::uint16_t rows = 0;
-        std::uint16_t room = 0;   // for so many rows, then make_room(); 0: there are none
-        bool references = false;  // nothing is noted: they are handed on at once
+        std::uint16_t room = 0;   // number of rows that fit; 0: no rows_ yet
+        bool references = false;  // references are passed on at once and never noted
     };
 
     void note_row(std::uint32_t id, Row row) {
@@ -142,24 +144,24 @@ class TraceReader {
     RecordCallers* callers_ = nullptr;
     RecordPlans plans_;
     AddressResolver* resolver_ = nullptr;
-    const BlockTable* table_ = nullptr;  // of the batch
-    // What is read now, from its end: words_[begin_] to words_[left_ - 1].
+    const BlockTable* table_ = nullptr;  // of the current batch
+    // The words to read, from the end: words_[begin_] to words_[left_ - 1].
     const std::uint64_t* words_ = nullptr;
     std::size_t begin_ = 0, left_ = 0;
-    std::span<const std::uint64_t> rest_;   // of the batch, not in the window yet
+    std::span<const std::uint64_t> rest_;   // the part of the batch that is not in the window yet
     std::vector<std::uint64_t> window_;     // filled downwards: older words lie higher
-    std::size_t free_ = 0;                  // words at its beginning
-    std::vector<std::uint32_t> lengths_;    // by id: of a record, in words; dense, for walking
+    std::size_t free_ = 0;                  // free words at its beginning
+    std::vector<std::uint32_t> lengths_;    // lengths of records in words, by id
     std::vector<Noted> noted_;              // by id
-    std::vector<Row> rows_;                 // those of a kind together
-    std::vector<std::uint32_t> noted_ids_;  // of which there are rows
-    // Groups of the rows that are handed on, and runs of one of their blocks. Both are empty
-    // without `callers_`.
+    std::vector<Row> rows_;                 // rows of one id are adjacent
+    std::vector<std::uint32_t> noted_ids_;  // ids with rows
+    // Groups of the rows being passed on, and runs of one of their blocks. Both are empty without
+    // `callers_`.
     std::vector<CallerGroup> groups_;
     std::vector<CallerRun> runs_;
     std::vector<WideValue> wide_column_;  // scratch
-    bool copied_ = false;                 // words_ are the window's
-    bool in_references_ = false;          // the record before had some
+    bool copied_ = false;                 // words_ are in the window
+    bool in_references_ = false;          // the last record had references
     TraceLevel level_ = TraceLevel::blocks;
     bool ended_ = true;
     bool damaged_ = false;

@@ -94,7 +94,8 @@ void BurstFollower::take(Before before, std::span<const BlockToken> blocks, cons
     }
 }
 
-// The event comes first: a burst holds the step with which it begins, and not the one that ends it.
+// The event is counted first, so that a burst holds the step with which it begins and not the step
+// that ends it.
 void BurstFollower::step(BlockToken from, BlockToken to, const BlockView& view, BurstSink& sink) {
     const CanonicalBlock& block = view[from];
     if (is_event(plan_.events, block, view[to])) bursts_.on_event();
@@ -102,7 +103,7 @@ void BurstFollower::step(BlockToken from, BlockToken to, const BlockView& view, 
     if (bursts_.is_on(BurstKind::call) && is_call(block.terminator)) sink.add_call(from, to);
 }
 
-// Behind the one that ends here.
+// Ends the current path and begins the next.
 void BurstFollower::begin_path(BurstSink& sink) {
     if (in_path_) sink.add_path(path_);
     path_.clear();

@@ -1,9 +1,9 @@
-// Counts what happens in bursts, block by block. Outside of them RecordFollower is fast enough to
-// count everything for the stacks, and knows how many events each record makes.
+// Counts edges, calls and paths in bursts, block by block. Outside of bursts, RecordFollower is
+// fast enough to count everything for the stacks, and it knows how many events each record makes.
 //
 // Steps (edges and calls) count if they are made while their kind is on. A path counts if it begins
-// while paths are on, and is then followed to its end, however long that takes: else long paths
-// would be seen too seldom. It begins and ends where it does without bursts.
+// while paths are on. It is then followed to its end, however long that takes, as otherwise long
+// paths would be seen too seldom. Paths begin and end where they would without bursts.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,7 @@
 
 namespace shadowprof {
 
-// What was counted in bursts, weighted: of each kind for itself. Batches are those of the totals of
-// all that was executed.
+// The weighted counts made in bursts, each kind by itself. Batches are those of the totals.
 class BurstTotals {
   public:
     StepTotals edges, calls;
@@ -33,24 +32,24 @@ class BurstTotals {
           paths(limits.paths),
           registry_(registry) {}
 
-    // See FlowTotals; what was counted in bursts is part of `weighted`.
+    // See FlowTotals. The weight counted in bursts is part of `weighted`.
     void end_batch(std::uint64_t weighted);
     void begin_phase();
 
-    // ErrorCode::invalid if more of anything was counted than `all` has.
+    // Errors: ErrorCode::invalid if anything was counted more often than `all` has it.
     Result<void> check(const FlowTotals& all) const;
-    // Sets the profile's edges, paths and calls, hottest first, scaled as `all`, with errors of
-    // these batches. Between batches.
+    // Sets the profile's edges, paths and calls, hottest first, scaled like `all`, with errors from
+    // these batches. Must be called between batches.
     void fill(Profile& profile, const FlowTotals& all, ErrorsOf errors = ErrorsOf::all) const;
 
   private:
     const BlockRegistry& registry_;
 };
 
-// What one collector has counted and not handed on yet.
+// What one collector has counted and not added to the totals yet.
 class BurstSink {
   public:
-    // From now on everything but BurstCounts counts so often.
+    // From now on everything but BurstCounts counts `weight` times.
     void set_weight(std::uint32_t weight) { weight_ = weight; }
     void add_edge(BlockToken from, BlockToken to) { add(edges_, from, to); }
     void add_call(BlockToken from, BlockToken to) { add(calls_, from, to); }
@@ -60,9 +59,9 @@ class BurstSink {
     }
     void add_counts(const BurstCounts& counts) { counts_.add(counts); }
 
-    // fold_into() is due.
+    // Whether fold_into() is due.
     bool full() const;
-    // Adds everything to `totals`, and forgets it.
+    // Moves everything to `totals`.
     void fold_into(BurstTotals& totals);
 
   private:
@@ -83,21 +82,22 @@ class BurstFollower {
   public:
     BurstFollower(const BurstPlan& plan, std::uint64_t seed) : plan_(plan), bursts_(plan, seed) {}
 
-    // So many events may be passed by pass() instead of take(). Nothing counts meanwhile.
+    // While is_quiet(), up to quiet_events() events may be passed by pass() instead of take().
+    // Nothing is counted meanwhile.
     bool is_quiet() const { return !in_path_ && !bursts_.any_on(); }
     std::uint64_t quiet_events() const { return bursts_.quiet_events(); }
     void pass(std::uint64_t events) { bursts_.pass(events); }
 
-    // Where the thread stands in front of blocks: the last one executed (0: none), and how many its
-    // path has so far.
+    // Where the thread stands before some blocks: the last block executed (0: none), and how many
+    // blocks its path has so far.
     struct Before {
         BlockToken last = 0;
         std::size_t path_blocks = 0;
     };
-    // Blocks were executed.
+    // Takes blocks that were executed.
     void take(Before before, std::span<const BlockToken> blocks, const BlockView& view,
               BurstSink& sink);
-    // The thread's sample ends, and a path with it.
+    // Ends the thread's sample, and a path with it.
     void finish(BurstSink& sink);
 
   private:
@@ -106,7 +106,7 @@ class BurstFollower {
 
     BurstPlan plan_;
     EventBursts bursts_;
-    std::vector<BlockToken> path_;  // that counts and is not complete
+    std::vector<BlockToken> path_;  // the path that is being counted
     bool in_path_ = false;
 };
 

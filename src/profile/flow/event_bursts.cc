@@ -3,7 +3,7 @@
 namespace shadowprof {
 namespace {
 
-// Those of one kind.
+// The length of one kind; the others are 0.
 KindEvents alone(const KindEvents& lengths, BurstKind kind) {
     KindEvents own;
     own[kind] = lengths[kind];
@@ -42,7 +42,8 @@ void BurstSeries::begin() {
     ++begun_;
 }
 
-// Half to one and a half times as many events pass, so that no loop is in step with bursts.
+// The number of events until the next burst varies from half to one and a half times `every_`, so
+// that no loop is in step with bursts.
 void BurstSeries::end() {
     const auto spread = every_ / 2;
     wait_ = every_ - spread + random_.next() % (2 * spread + 1);

@@ -1,11 +1,10 @@
-// When each kind of profile is on: count-driven bursts, as in bursty tracing (Mousa and Krintz,
-// "HPS: Hybrid Profiling Support", 2005, section 4).
+// Decides when each kind of profile is on: count-driven bursts, as in bursty tracing (Mousa and
+// Krintz, "HPS: Hybrid Profiling Support", 2005, section 4).
 //
-// Events are counted. A burst begins with an event, with which every kind is on, and stays on for
-// as many events as its length says, that one included. When the longest is over, `every` events
-// pass, on average, before the next burst. So a kind is on for length / (longest + every) of all
-// events. A kind may have a frequency of its own: then it has bursts of its own, as if it were
-// alone.
+// Every burst begins with an event. From that event on, which is included, each kind is on for as
+// many events as its length says. When the longest kind is over, `every` events pass, on average,
+// before the next burst. So a kind is on for length / (longest + every) of all events. A kind with
+// a frequency of its own has bursts of its own, as if it were alone.
 #pragma once
 
 #include <algorithm>
@@ -39,17 +38,18 @@ struct KindEvents {
 
 struct BurstPlan {
     EventKinds events;
-    std::uint64_t every = 0;  // events from the end of a burst to the next; 0: none pass
-    KindEvents lengths;       // 0: the kind is never on
-    KindEvents own_every;  // `every` of the kind's own bursts; 0: it is on in those of the others
+    std::uint64_t every = 0;  // events from the end of a burst to the next one; 0: none
+    KindEvents lengths;       // in events; 0: the kind is never on
+    KindEvents own_every;     // `every` of the kind's own bursts; 0: the kind shares those of the
+                              // others
 
     friend bool operator==(const BurstPlan&, const BurstPlan&) = default;
 };
 
-// Bursts that the emulator traced, of values or of references.
+// Bursts of values or of references in the emulator's trace.
 struct TracedBursts {
-    std::uint64_t bursts = 0;  // that began
-    std::uint64_t events = 0;  // in them
+    std::uint64_t bursts = 0;  // number of bursts that began
+    std::uint64_t events = 0;  // events in them
 
     void add(const TracedBursts& more) {
         bursts += more.bursts;
@@ -58,12 +58,11 @@ struct TracedBursts {
     friend bool operator==(const TracedBursts&, const TracedBursts&) = default;
 };
 
-// What was counted.
 struct BurstCounts {
     std::uint64_t events = 0;
-    std::uint64_t bursts = 0;  // that began; one of several kinds counts once
-    KindEvents begun;          // the same, of each kind
-    KindEvents events_on;      // with the kind on
+    std::uint64_t bursts = 0;  // number of bursts that began; one with several kinds counts once
+    KindEvents begun;          // the same by kind
+    KindEvents events_on;      // events with the kind on
     TracedBursts values;
     TracedBursts references;
 
@@ -79,10 +78,10 @@ struct BurstCounts {
     }
 };
 
-// The bursts that some kinds have together.
+// The bursts that some kinds share.
 class BurstSeries {
   public:
-    // Begins at a random place between two bursts, or in one.
+    // Begins at a random place in a burst or between two.
     BurstSeries(const KindEvents& lengths, std::uint64_t every, std::uint64_t seed);
 
     bool is_on(BurstKind kind) const { return left_[kind] != 0; }
@@ -91,7 +90,7 @@ class BurstSeries {
     void pass(std::uint64_t events) { wait_ -= events; }
     void on_event();
     std::uint64_t begun() const { return begun_; }
-    // With the kind on.
+    // The number of bursts with the kind on.
     std::uint64_t begun(BurstKind kind) const { return lengths_[kind] == 0 ? 0 : begun_; }
 
   private:
@@ -101,13 +100,14 @@ class BurstSeries {
     KindEvents lengths_;
     std::uint64_t every_;
     Random random_;
-    std::uint64_t wait_ = ~std::uint64_t{0};  // the event with which a burst begins, from 1
-    KindEvents left_;                         // events that the kind is still on for
+    std::uint64_t wait_ = ~std::uint64_t{0};  // number of the event with which a burst begins, from
+                                              // 1
+    KindEvents left_;                         // events for which the kind is still on
     bool any_on_ = false;
     std::uint64_t begun_ = 0;
 };
 
-// The counters of one thread in one sample.
+// The bursts of one thread in one sample.
 class EventBursts {
   public:
     EventBursts(const BurstPlan& plan, std::uint64_t seed);
@@ -116,7 +116,7 @@ class EventBursts {
     bool any_on() const {
         return std::ranges::any_of(series_, [](const auto& each) { return each.any_on(); });
     }
-    // So many events change nothing but counts: pass() takes up to so many at once.
+    // Events during which no kind turns on or off: pass() takes up to so many at once.
     std::uint64_t quiet_events() const;
     void pass(std::uint64_t events);
     void on_event();
@@ -128,7 +128,7 @@ class EventBursts {
         return series_[series_of_[static_cast<std::size_t>(kind)]];
     }
 
-    std::vector<BurstSeries> series_;  // the first one is that of kinds without their own
+    std::vector<BurstSeries> series_;  // the first one is shared by the kinds without their own
     std::array<std::uint8_t, burst_kinds> series_of_ = {};
     std::uint64_t events_ = 0;
     KindEvents events_on_;

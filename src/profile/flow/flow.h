@@ -1,4 +1,4 @@
-// What the step from one block to the next means. Everything that profiles say about control flow
+// The meaning of a step from one block to the next. All that profiles say about control flow
 // follows from these functions.
 #pragma once
 
@@ -13,20 +13,20 @@ namespace shadowprof {
 // A path has at most this many blocks.
 inline constexpr std::size_t max_path_blocks = 128;
 
-// A block that starts at or below this address, executed after `from`, was reached by a taken
-// backward branch; it starts a new path (spec: a jump whose target address <= its own address;
-// calls and returns never are). 0: none is.
+// A block that starts at or below this address and is executed after `from` was reached by a taken
+// backward branch, and starts a new path. The branch must be a jump whose target address <= its own
+// address; calls and returns start no path. 0: `from` ends in no jump.
 constexpr GuestAddress backward_limit(const CanonicalBlock& from) {
     return is_jump(from.terminator) ? from.guest_last : GuestAddress{0};
 }
 
-// Whether the step is one that bursts count.
+// Whether the step is an event that bursts count.
 constexpr bool is_event(EventKinds kinds, const CanonicalBlock& from, const CanonicalBlock& to) {
     return is_event(kinds, from.terminator, from.guest_last, to.guest_start);
 }
 
-// The kind of edge by which control went from `from` to `to`. Nothing where no branch was executed:
-// blocks cut by a limit, system calls, instructions that were single-stepped.
+// The kind of edge by which control went from `from` to `to`. Nothing if no branch was executed, as
+// after blocks cut by a limit, system calls and single-stepped instructions.
 inline std::optional<EdgeKind> edge_kind(const CanonicalBlock& from, const CanonicalBlock& to) {
     switch (from.terminator) {
         case Terminator::conditional:
@@ -48,8 +48,8 @@ inline std::optional<EdgeKind> edge_kind(const CanonicalBlock& from, const Canon
     return std::nullopt;
 }
 
-// False where a direct branch, or no branch at all, went somewhere else than the instructions say:
-// a fault of the emulator or a forged trace.
+// Returns false if a direct branch, or a block without a branch, led somewhere else than its
+// instructions say: a fault of the emulator or a forged trace.
 inline bool is_possible(const CanonicalBlock& from, const CanonicalBlock& to) {
     const bool falls_through = to.start == from.end;
     const bool hits_target =

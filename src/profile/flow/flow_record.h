@@ -1,5 +1,5 @@
-// What a part of a sample counted of control flow, kept apart from the totals that it will be added
-// to (flow_totals.h): how much it weighs need not be known before that.
+// The control flow counted in a part of a sample. It is kept apart from the totals (flow_totals.h)
+// so that its weight can be decided when it is added to them.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace shadowprof {
 
-// By the numbers that the totals have given to blocks, steps, paths and contexts. Counts are those
-// of one sample, each once.
+// Counts by the totals' numbers of blocks, steps, paths and contexts. Counts are those of one
+// sample, not weighted.
 struct FlowRecord {
     PackedCounts executions, starts, ends;  // by block
     PackedCounts steps;
@@ -27,7 +27,7 @@ struct FlowRecord {
     }
 };
 
-// Sums up what is counted until it is taken.
+// Sums up counts until they are taken.
 class FlowRecorder {
   public:
     using Sums = TouchedSums<std::uint32_t>;
@@ -41,7 +41,8 @@ class FlowRecorder {
         sums.resize(std::size_t{id} + 1);
         sums.add(id, count);
     }
-    // Everything, of a sample whose counts were multiplied by `weight`. Nothing is left.
+    // Takes all counts, made by a sample whose counts were multiplied by `weight`. All sums become
+    // 0.
     FlowRecord take(std::uint64_t weight);
 
   private:

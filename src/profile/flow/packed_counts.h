@@ -1,4 +1,5 @@
-// Counts by number, few bytes each, that are added once and then read in the same order.
+// A list of numbers with their counts, a few bytes each. It is written once and read in the same
+// order.
 #pragma once
 
 #include <cstddef>
@@ -21,12 +22,13 @@ class PackedCounts {
             visit(id, get(at));
         }
     }
-    // Nothing more is added.
+    // Call it when nothing more is added.
     void shrink() { bytes_.shrink_to_fit(); }
     std::size_t bytes() const { return bytes_.size(); }
 
   private:
-    // Seven bits a byte, the lowest first; all bytes but the last of a number have the eighth.
+    // Seven bits a byte, the lowest first. All bytes of a number but the last have the eighth bit
+    // set.
     void put(std::uint64_t number) {
         for (; number >= 0x80; number >>= 7)
             bytes_.push_back(static_cast<std::uint8_t>(number | 0x80));

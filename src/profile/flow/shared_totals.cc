@@ -14,8 +14,8 @@ std::uint32_t times(std::uint32_t weight, double factor) {
         std::clamp(product, 1.0, double{std::numeric_limits<std::uint32_t>::max()}));
 }
 
-// By which all weights are multiplied, so that little is lost where factors make them whole numbers
-// again: profiles are scaled by their mean.
+// A factor for all weights. It reduces the loss when weights are rounded to whole numbers after
+// multiplication by their own factors. Profiles are scaled by the mean weight, so it cancels out.
 double finer_unit(const std::vector<HeldPart>& parts) {
     constexpr std::uint32_t large = 1 << 16;
     std::uint32_t largest = 1;
@@ -28,7 +28,7 @@ struct Weighing {
     double unit = 1;
 };
 
-// True: a batch has ended.
+// Returns true if a batch has ended.
 bool add_part(const HeldPart& part, Weighing by, FlowTotals& flow, BatchProgress& progress) {
     const auto weight = times(part.weight, by.factor * by.unit);
     const double time_ns = part.size.time_ns * by.factor;

@@ -14,7 +14,7 @@
 
 namespace shadowprof {
 
-// How samples make up batches (batch_means.h).
+// Groups samples into batches (batch_means.h).
 class BatchProgress {
   public:
     void add(const FlowTotals::Batch& part) {
@@ -22,21 +22,21 @@ class BatchProgress {
         batch_.weighted += part.weighted;
         batch_.time_ns += part.time_ns;
     }
-    // A sample has ended. True: the batch has, too.
+    // Ends a sample. Returns true if the batch ends, too.
     bool end_sample() {
         ++samples_;
         ++batch_samples_;
         return batch_samples_ * batches_of_all >= samples_;
     }
-    // The next batch begins.
+    // Begins the next batch.
     FlowTotals::Batch take_batch() {
         batch_samples_ = 0;
         return std::exchange(batch_, {});
     }
 
   private:
-    // A batch has at least this share of all samples: the first samples are batches of their own,
-    // and the number of batches grows with the logarithm of that of samples.
+    // A batch has at least 1/batches_of_all of the samples so far. So the first samples are batches
+    // of their own, and the number of batches grows with the logarithm of the number of samples.
     static constexpr std::uint64_t batches_of_all = 32;
 
     std::uint64_t samples_ = 0;
@@ -58,14 +58,14 @@ struct HeldPart {
 
 struct SharedTotals {
     std::mutex mutex;
-    FlowTotals flow;  // whether in bursts or not
+    FlowTotals flow;  // in bursts and outside of them
     BurstTotals bursts;
     std::uint64_t samples = 0;
     std::uint64_t samples_with_bursts = 0;
     std::uint64_t damaged_samples = 0;
     std::uint64_t graphs_emptied = 0;  // because they were full
     BatchProgress progress;
-    CountScale scale;  // of all that was counted, by the weights that samples began with
+    CountScale scale;  // by the weights that samples began with, of all that was counted
 
     // With `holds`, parts are held instead of added, as long as there is room.
     SharedTotals(const BlockRegistry& registry, const FlowLimits& limits, bool are_samples,
@@ -90,14 +90,14 @@ struct SharedTotals {
         bursts.begin_phase();
     }
 
-    // Whether what comes next, with so many different paths, is held.
+    // Whether the next part, with so many different paths, is held.
     bool holds(std::size_t paths);
     void hold(HeldPart part);
-    // Adds what is held, each with its own weight, and holds nothing more.
+    // Adds the held parts, each with its own weight, and holds nothing from now on.
     void stop_holding();
     const std::vector<HeldPart>& held() const { return held_; }
-    // All that was counted, if the held parts weigh so. Needs that something is held, or that the
-    // batch has ended.
+    // Returns the totals that result if the held parts have these weights. Needs that something is
+    // held or that the batch has ended.
     FlowTotals with_held(const ClockWeights& weights) const;
 
   private:

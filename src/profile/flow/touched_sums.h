@@ -1,5 +1,5 @@
-// Sums of numbered entries, few of which are touched at a time: finding these, and going back to
-// zero, takes time by their number.
+// Sums of numbered entries, few of which are touched at a time. Finding the touched entries and
+// resetting them takes time linear in their number.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace shadowprof {
 template <typename Entry>
 class TouchedSums {
   public:
-    // Keeps what is there; there may be more afterwards.
+    // Keeps the sums; never shrinks.
     void resize(std::size_t size) {
         if (size > sums_.size()) sums_.resize(size);
     }
@@ -22,9 +22,8 @@ class TouchedSums {
         sums_[entry] += more;
     }
     std::uint64_t operator[](Entry entry) const { return sums_[entry]; }
-    // Those that are not zero, in the order in which they were touched.
+    // The entries that are not zero, in the order in which they were touched.
     std::span<const Entry> touched() const { return touched_; }
-    // All become zero.
     void clear() {
         for (const Entry entry : touched_) sums_[entry] = 0;
         touched_.clear();

@@ -1,7 +1,8 @@
-// What a later profile of a run has beyond an earlier one.
+// Differences between a later and an earlier profile of a run.
 //
-// subtract(later, earlier) takes off what was there before, and is_empty(later) tells whether
-// nothing is left. Bounded tables forget: a later count may be smaller, and is 0 then.
+// subtract(later, earlier) subtracts the earlier counts, and is_empty(later) tells whether nothing
+// is left. Bounded tables forget, so a later count may be smaller than the earlier one; the
+// difference is then 0.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +31,7 @@ void subtract(std::map<Key, Count>& counts, const std::map<Key, Count>& earlier)
     std::erase_if(counts, [](const auto& each) { return each.second == Count{}; });
 }
 
-// Errors stay: those of the earlier counts are among them.
+// The errors stay those of the later profile, which include those of the earlier counts.
 template <Counted Record>
 void subtract(Record& record, const Record& earlier) {
     subtract(record.count, earlier.count);
@@ -57,8 +58,8 @@ void subtract_list(std::vector<Record>& list, const std::vector<Record>& earlier
     join_and_sort(list);
 }
 
-// Counts are estimated: a value that the earlier list does not name may have had as many as
-// `absent_error` says. A count that is not above its error is not known to have come since.
+// Subtracts estimated counts. A value that the earlier list does not name may have had a count of
+// up to `absent_error`. Values whose remaining count is below its error are removed.
 template <typename Top>
 void subtract_top(std::vector<Top>& top, const std::vector<Top>& earlier, double absent_error) {
     for (Top& each : top) {

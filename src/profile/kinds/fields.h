@@ -1,24 +1,24 @@
-// How a profile kind describes its records: once, and all that goes through records follows.
+// The one description of a profile kind's records, which all code that visits records uses.
 //
 // A kind has a function `fields(visitor, record)` that hands each member of a record to the visitor
 // under its name in the profile file, in the order of the file. One visitor writes them
 // (report/profile_file/record_writer.h), one reads them (report/profile_file/record_reader.h), one
-// visits the locations (LocationVisitor), one moves these to other modules' numbers (merge.cc).
-// `record` is constant for those that do not change it. A visitor has:
+// visits the locations (LocationVisitor), and one renumbers the modules of locations (merge.cc).
+// `record` is constant for visitors that do not change it. A visitor has:
 //
-//   reads                       a constant: it fills an empty record, member by member
+//   reads                       a constant: true if it fills an empty record, member by member
 //   location(name, l)           a CodeLocation
 //   location_if(here, name, l)  the same, neither written nor read unless `here`
-//   locations(name, list)       of them
+//   locations(name, list)       a list of CodeLocations
 //   references(name, list, n)   DataReferences, at most n
 //   count(name, n)              a whole number, not below 0
 //   count_up_to(name, n, most)  the same with a limit
 //   known_count(name, maybe)    left out of the file where it is not known
-//   nullable_count(name, maybe) null there
+//   nullable_count(name, maybe) null in the file where it is not known
 //   nonzero_count(name, n)      left out where it is 0
 //   clocked_count(name, n)      left out where the profile has no times of the kernel's clock
-//   added_count(name, n)        0 in files of earlier versions, which are without
-//   count_or(name, n, other)    in such files as the member `other` says
+//   added_count(name, n)        0 if the file is of an earlier version, without this member
+//   count_or(name, n, other)    the member `other` if the file is of such a version
 //   integer(name, n)            a whole number
 //   hex(name, n)                a whole number that may pass 2^53
 //   number(name, x)             a double
@@ -30,14 +30,14 @@
 //   text_or_null(name, s)       null where it is empty
 //   choice(name, e, names)      an enumeration by its names
 //   encoded(name, value, code, what)
-//                               a value that stands as text: code.text(value), code.value(text)
-//   derived(name, make)         make() follows from the other members: written, never read
-//   object(name, each)          members of their own: each(visitor)
-//   object_if(here, name, each) the same, not written unless `here`, and read where it is there
+//                               a value written as text: code.text(value), code.value(text)
+//   derived(name, make)         make(), computed from other members: written, never read
+//   object(name, each)          an object, whose members each(visitor) visits
+//   object_if(here, name, each) the same, written only if `here`, read if it is present
 //   list(name, items, each)     objects: each(visitor, item)
-//   parts(name, items, each)    the same, left out where there are none; those whose locations are
-//                               not known can be left out of the record
-//   map(name, counts)           by name
+//   parts(name, items, each)    the same, left out where there are none; parts whose locations are
+//                               not known may be dropped
+//   map(name, counts)           counts by name
 //   pairs(name, counts, limits) [key, count], keys and counts within the limits
 //   pairs_of_several(name, counts, limits)
 //                               the same, left out unless there are two
@@ -54,11 +54,11 @@
 
 namespace shadowprof {
 
-// A `Record`, constant or not.
+// `Record` or `const Record`.
 template <typename T, typename Record>
 concept Like = std::same_as<std::remove_const_t<T>, Record>;
 
-// What pairs() takes from a profile file.
+// The limits within which pairs() accepts keys and counts from a profile file.
 template <typename Key>
 struct PairLimits {
     Key least_key = std::numeric_limits<Key>::min();
@@ -67,9 +67,9 @@ struct PairLimits {
     std::string_view what;  // for errors: "a list of pairs of ..."
 };
 
-// Calls visit(location) for each location of a record. All else is passed over. `visit` may change
-// the locations of a record that is not constant. If it has take_parts(parts, visit_part), that is
-// called for parts instead.
+// Calls visit(location) for each location of a record and ignores all other members. `visit` may
+// change the locations of a record that is not constant. If `visit` has take_parts(parts,
+// visit_part), that is called for parts instead.
 template <typename Visit>
 class LocationVisitor {
   public:

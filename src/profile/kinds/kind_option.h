@@ -1,4 +1,4 @@
-// How a kind of profile is asked for, and what it is called.
+// How the command line asks for a kind of profile, and how views name it.
 #pragma once
 
 #include <string_view>
@@ -6,12 +6,12 @@
 namespace shadowprof {
 
 struct KindOption {
-    std::string_view word;      // of --profiles
-    bool is_usual = false;      // collected where nothing is asked for
-    bool is_of_samples = true;  // made of what samples execute; else measured beside them
+    std::string_view word;      // in --profiles
+    bool is_usual = false;      // collected by default
+    bool is_of_samples = true;  // collected from samples; else measured beside them
 };
 
-// The names for a kind that views show as a plain table of its fields.
+// Names of a kind that views show as a plain table of its fields.
 struct TableNames {
     std::string_view title;   // "System calls by caller"
     std::string_view plural;  // "system calls", in "no system calls in the profile"

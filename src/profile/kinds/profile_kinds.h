@@ -1,4 +1,4 @@
-// Which kinds of profiles are collected.
+// Sets of profile kinds to collect.
 #pragma once
 
 #include <concepts>
@@ -12,7 +12,7 @@
 
 namespace shadowprof {
 
-// A kind that is made of others when a report is made.
+// A kind that is derived from others when a report is made.
 template <typename Kind>
 concept DerivedKind = requires {
     typename Kind::DerivedFrom;
@@ -23,7 +23,7 @@ concept CollectedKind = !DerivedKind<Kind> && requires {
     {Kind::option.word};
 };
 
-// A set of collected kinds. Without more said, of the usual ones.
+// A set of collected kinds. By default, the usual ones.
 class ProfileKinds {
   public:
     constexpr ProfileKinds() {
@@ -38,7 +38,7 @@ class ProfileKinds {
         for_each_kind_on_request([&]<typename Kind>() { kinds |= of<Kind>(); });
         return kinds;
     }
-    // What is collected for these.
+    // The kinds that must be collected for these.
     template <typename... Kind>
     static constexpr ProfileKinds of() {
         ProfileKinds kinds = none();

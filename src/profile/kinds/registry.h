@@ -1,4 +1,4 @@
-// All kinds of a profile's lists.
+// The list of all kinds of profiles.
 #pragma once
 
 #include <tuple>
@@ -10,35 +10,37 @@ namespace shadowprof {
 
 // In the order of the profile file. A kind has:
 //
-//   Record                 what its list consists of, with the functions fields() (fields.h),
-//                          identity(), by which records are one, heat(), by which they are sorted,
-//                          and add(sum, record)
-//   name                   of the list in the file
-//   of(profile)            the list
-//   is_kept_whole          if it has that: it is not cut to the hottest, as its times are the run's
+//   Record              the type of its list's elements, with the functions fields() (fields.h),
+//                       identity(), which tells equal records, heat(), by which they are sorted,
+//                       and add(sum, record)
+//   name                the name of the list in the file
+//   of(profile)         the list
+//
+// and may have:
+//
+//   is_kept_whole       the list is not cut to the hottest, as its times are the run's
 //   host_name, host_of(profile)
-//                          if it has them: what is known of the machine, behind the list
-//   settle_moved(record)   if it has one: to be called after modules were numbered anew
-//   CollectedWith          if it has that: the kind on request that it comes with
+//                       facts about the machine, written after the list
+//   settle_moved(record)   to be called after modules were renumbered
+//   CollectedWith       the kind on request that it is collected with
 //   subtract_all(list, earlier)
-//                          if it has that: what a phase of a run has (phase.h). Else records have
-//                          subtract() and maybe is_empty() (difference.h)
-//   of_whole_run_alone     if it has that: phases do not have it, and a note calls it so
+//                       computes a phase's list (phase.h); without it, records have subtract()
+//                       and maybe is_empty() (difference.h)
+//   of_whole_run_alone  phases do not have it; a note uses this name for it
 using Kinds = std::tuple<EdgeList, PathList, StackList, CallList, MethodList, ValueList, HazardList,
                          AddressList, ThreadList, ClockList, LatencyList, StreamList,
                          SystemCallList, ProbeList>;
 
-// What --profiles has words for, in the order in which they are listed. Such a kind has beside
-// that:
+// The kinds that --profiles can name, in the order in which they are listed. Such a kind also has:
 //
-//   option                 KindOption
-//   DerivedFrom            if it is not collected itself: a tuple of those that it is made of
-//   table                  if it has that: TableNames, and reports and pages show it as a table of
-//                          its fields. Else they have a list of its own for it
+//   option              KindOption
+//   DerivedFrom         if it is not collected itself: a tuple of the kinds it is derived from
+//   table               optional: TableNames. Reports and pages then show the kind as a table of
+//                       its fields; otherwise they have their own list for it
 using KindsOnRequest = std::tuple<EdgeList, PathList, ValueList, CallList, MethodList, LatencyList,
                                   StreamList, HazardList, SystemCallList>;
 
-// Calls visit.operator()<Kind>() for each of a tuple.
+// Calls visit.operator()<Kind>() for each type in the tuple.
 template <typename Tuple, typename Visit>
 constexpr void for_each_kind_of(Visit visit) {
     [&]<typename... Kind>(std::type_identity<std::tuple<Kind...>>) {
@@ -54,8 +56,8 @@ constexpr void for_each_kind_on_request(Visit visit) {
     for_each_kind_of<KindsOnRequest>(visit);
 }
 
-// Calls visit(location) for each CodeLocation in `profile`, constant or not. `visit` may change
-// those of one that is not.
+// Calls visit(location) for each CodeLocation in `profile`, constant or not. `visit` may change the
+// locations of a profile that is not constant.
 void for_each_location(Like<Profile> auto& profile, auto visit) {
     LocationVisitor visitor(visit);
     for_each_kind([&]<typename Kind>() {

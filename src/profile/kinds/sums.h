@@ -1,4 +1,4 @@
-// How what profiles say of one thing adds up.
+// Adds up what several profiles count of one thing.
 #pragma once
 
 #include <cmath>
@@ -8,7 +8,7 @@
 
 namespace shadowprof {
 
-// Errors of independent counts add up by squares. Unknown if one of them is.
+// Errors of independent counts add up by squares. The sum is unknown if one of them is.
 inline void add_error(std::optional<double>& sum, const std::optional<double>& error) {
     if (sum && error)
         sum = std::hypot(*sum, *error);
@@ -16,7 +16,7 @@ inline void add_error(std::optional<double>& sum, const std::optional<double>& e
         sum.reset();
 }
 
-// Unknown if one of them is.
+// The sum is unknown if one of them is.
 template <typename Count>
 void add_known(std::optional<Count>& sum, const std::optional<Count>& count) {
     if (sum && count)
@@ -25,7 +25,7 @@ void add_known(std::optional<Count>& sum, const std::optional<Count>& count) {
         sum.reset();
 }
 
-// A record that has a count, and an error of that count alone.
+// A record with a count and the error of that count.
 template <typename Record>
 concept Counted = requires(Record r) {
     requires std::same_as<decltype(r.count), std::uint64_t>;

@@ -1,4 +1,4 @@
-// How items of a profile's lists are joined.
+// Joining of equal items in a profile's lists.
 #pragma once
 
 #include <algorithm>
@@ -7,8 +7,8 @@
 
 namespace shadowprof {
 
-// Adds up items of one identity and sorts the hottest first; the order is that of their content
-// where they are equally hot.
+// Adds up items with the same identity and sorts the list, hottest first. Equally hot items are
+// ordered by their identity.
 template <typename T>
 void join_and_sort(std::vector<T>& list) {
     std::stable_sort(list.begin(), list.end(),

@@ -5,7 +5,7 @@
 namespace shadowprof {
 
 std::string module_key(const Module& module) {
-    // No path is taken for a build-id, nor the reverse.
+    // The prefixes keep paths and build-ids apart.
     return module.build_id.empty() ? "path " + module.path : "build-id " + module.build_id;
 }
 

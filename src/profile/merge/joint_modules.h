@@ -1,4 +1,4 @@
-// The modules of several profiles under common numbers: what merging and comparing begin with.
+// Common numbers for the modules of several profiles, for merging and comparing them.
 #pragma once
 
 #include <cstdint>
@@ -11,31 +11,31 @@
 namespace shadowprof {
 
 // Two modules are the same if they have equal keys: the build-id or, where there is none, the path.
-// One with and one without a build-id are never the same file.
+// A module with a build-id and one without are never the same.
 std::string module_key(const Module& module);
 
-// Pseudo-modules, as "[vdso]" and "[anon]", are in all programs.
+// Pseudo-modules, such as "[vdso]" and "[anon]", are in all programs.
 bool is_pseudo_module(const Module& module);
 
 class JointModules {
   public:
-    // The common numbers of `modules`, in their order. Of modules that are the same the path that
-    // comes first in the alphabet is kept, and the larger size: so the list depends on what was
-    // added alone, but for its order.
+    // Returns the common numbers of `modules`, in their order. Of equal modules, the alphabetically
+    // first path and the larger size are kept, so that the list depends only on which modules were
+    // added, except for its order.
     std::vector<std::uint32_t> add(const std::vector<Module>& modules);
 
-    // By common number.
+    // Indexed by common number.
     const std::vector<Module>& list() const { return list_; }
 
-    // Numbers the list anew by keys. Returns the new numbers of the old ones.
+    // Sorts the list by keys. Returns the new numbers, indexed by the old ones.
     std::vector<std::uint32_t> sort();
 
   private:
-    std::map<std::string, std::uint32_t> numbers_;  // by key
+    std::map<std::string, std::uint32_t> numbers_;  // from keys
     std::vector<Module> list_;
 };
 
-// Gives `location` the number of its module among `numbers`. False if its profile has no such
+// Sets `location`'s module to its number in `numbers`. Returns false if its profile has no such
 // module.
 inline bool renumber(CodeLocation& location, const std::vector<std::uint32_t>& numbers) {
     if (location.module >= numbers.size()) return false;

@@ -16,7 +16,7 @@
 namespace shadowprof {
 namespace {
 
-// Items that name a module that their profile lacks.
+// Numbers of items in modules that their profile lacks.
 struct LeftOut {
     std::size_t of_sum = 0, of_more = 0;
 
@@ -27,12 +27,12 @@ struct LeftOut {
     }
 };
 
-// Moves locations of one profile to the common numbers of modules.
+// Moves the locations of one profile to the common module numbers.
 class Relocation {
   public:
     explicit Relocation(std::vector<std::uint32_t> numbers) : numbers_(std::move(numbers)) {}
 
-    // Takes away records that cannot be moved. Returns how many.
+    // Removes records that cannot be moved. Returns their number.
     template <typename Kind>
     std::size_t move_all(std::vector<typename Kind::Record>& records) {
         return keep_moved(records, [&](auto& record) {
@@ -45,7 +45,7 @@ class Relocation {
 
     // For LocationVisitor.
     void operator()(CodeLocation& location) { moved_ = renumber(location, numbers_) && moved_; }
-    // Parts that cannot be moved are left out of their record, which counts what they led to.
+    // Parts that cannot be moved are removed from their record, which keeps its total count.
     void take_parts(auto& parts, auto visit_part) {
         const bool moved = moved_;
         keep_moved(parts, visit_part);
@@ -53,7 +53,7 @@ class Relocation {
     }
 
   private:
-    // Leaves the items of which move() moves all locations. Returns how many it takes away.
+    // Keeps the items whose locations move() can all move. Returns the number of items removed.
     std::size_t keep_moved(auto& items, auto move) {
         auto kept = items.begin();
         for (auto item = items.begin(); item != items.end(); ++item) {
@@ -69,12 +69,12 @@ class Relocation {
     }
 
     std::vector<std::uint32_t> numbers_;
-    bool moved_ = true;  // all locations of the item, so far
+    bool moved_ = true;  // all locations of the current item so far
 };
 
 class Relocations {
   public:
-    // The modules of the sum become those of both profiles, sorted by their keys.
+    // Replaces the modules of the sum by those of both profiles, sorted by their keys.
     Relocations(Profile& sum, const Profile& more) : of_sum_({}), of_more_({}) {
         JointModules joint;
         auto numbers_of_sum = joint.add(sum.modules), numbers_of_more = joint.add(more.modules);
@@ -124,7 +124,7 @@ void add_exact(ExactStats& sum, const ExactStats& more) {
         sum.stopped_early = more.stopped_early;
 }
 
-// A profile without samples says nothing that could disagree.
+// A profile without samples cannot disagree.
 bool says_nothing_of_bursts(const SamplingStats& stats) {
     return stats.samples == 0 && !stats.bursts;
 }
@@ -216,8 +216,8 @@ void add_note_once(Profile& profile, std::string note) {
     if (!has_note(profile, note)) profile.notes.push_back(std::move(note));
 }
 
-// Loads of machines that differ keep the levels that they were found to be of; what these are is
-// known of neither then, and a note tells so, also to whoever merges the sum.
+// Loads of different machines keep their levels. The calibration of both is dropped, and a note
+// says so, which also holds when the sum is merged again.
 void add_latency_host(Profile& sum, const Profile& more) {
     const std::string note = "load latencies of different calibrations were added up";
     const bool both = sum.latency_host && more.latency_host;
@@ -230,8 +230,8 @@ void add_latency_host(Profile& sum, const Profile& more) {
     add_note_once(sum, note);
 }
 
-// An exact run counts every instruction, a sampled one a share: the exact one outweighs it. A note
-// says so and stays in later sums.
+// An exact run counts every instruction and a sampled one a share, so the exact run outweighs the
+// other. A note says so and stays in later sums.
 void note_unequal_runs(Profile& sum, const Profile& more) {
     const auto is_exact = [](const Profile& p) { return p.sampling.mode == "exact"; };
     const bool both_known = !sum.sampling.mode.empty() && !more.sampling.mode.empty();
@@ -240,7 +240,7 @@ void note_unequal_runs(Profile& sum, const Profile& more) {
                       "exact and sampled runs were added up: the exact ones outweigh the others");
 }
 
-// What all have is kept, and what differs is as if unknown.
+// Keeps a value that is equal in both, else resets it as unknown.
 template <typename T>
 void keep_common(T& sum, const T& more) {
     if (sum != more) sum = T{};
@@ -283,7 +283,7 @@ bool is_clocked(const Profile& profile) {
     return profile.sampling.samples == 0 || profile.sampling.counters.contains("clock_ticks_lost");
 }
 
-// Times of a part would be taken for those of the whole.
+// Clears the clock's times, as times of a part would be taken for times of the whole.
 void drop_clock(Profile& profile) {
     profile.clock.clear();
     for (ThreadProfile& thread : profile.threads) thread.time_ns = 0;

@@ -1,32 +1,36 @@
-// Adds profiles of many runs or processes together.
+// Adds the profiles of many runs or processes.
 #pragma once
 
 #include "profile/profile.h"
 
 namespace shadowprof {
 
-// Adds `more` to `sum`. The result does not depend on the order in which profiles are added, nor on
-// how they are grouped, but for the rounding of sums of durations and errors; for that
-//  - modules are the same if their keys are (profile/merge/joint_modules.h), and are sorted by
-//  them, as
-//    equally hot items are by their content;
-//  - counts, instructions and durations add up. What one profile does not know, as target
-//    instructions and a method's instructions, the sum does not know;
-//  - errors add up by squares, as those of independent counts: sqrt(e1^2 + e2^2), where both are
-//    known. An item that one profile lacks has the error that it has in the other;
-//  - an instruction's top values are those of both lists. To a value that one of them does not name
-//    it adds no count, but its bound on the counts of such values (ValueProfile::absent_error),
-//    which itself adds up by squares;
-//  - of pauses and forks the worse percentiles are kept, since those of the union cannot be known,
-//    and of budgets and estimated slowdowns the larger;
-//  - what describes the run is kept where both agree: command, pid, exit, seed, options, host. The
-//    first start is kept, seconds add up. Modes that differ become "mixed";
-//  - calibrations of load latencies are kept where all that there are agree;
-//  - notes are a sorted set. Of changes while samples were taken, the earliest in their runs are
-//    kept; of why exact runs stopped early, what comes first in the alphabet. Convergence is not.
-// Items that name a module that their profile lacks are left out, as nobody can say where they are;
-// the notes tell how many.
-// An empty Profile adds nothing, but knows nothing either: begin with one that is to be added.
+// Adds `more` to `sum`. Apart from rounding in sums of durations and errors, the result does not
+// depend on the order or the grouping in which profiles are added.
+//  - Modules are the same if their keys are equal (profile/merge/joint_modules.h). They are sorted
+//  by
+//    their keys, and equally hot items by their content.
+//  - Counts, instructions and durations add up. A number that one profile does not know, such as
+//  target
+//    instructions or a method's instructions, is unknown in the sum.
+//  - Errors that are known on both sides add up by squares, as those of independent counts:
+//    sqrt(e1^2 + e2^2). An item that one profile lacks keeps its error from the other.
+//  - An instruction's top values are those of both lists. A list that does not name a value adds no
+//    count to it, but its bound on the counts of such values (ValueProfile::absent_error). These
+//    bounds add up by squares.
+//  - Of pauses and forks the worse percentiles are kept, since those of the union cannot be known.
+//  Of
+//    budgets and estimated slowdowns the larger are kept.
+//  - Descriptions of the run are kept where both agree: command, pid, exit, seed, options, host.
+//  The
+//    first start is kept, and seconds add up. Modes that differ become "mixed".
+//  - Calibrations of load latencies are kept if all that exist agree.
+//  - Notes become a sorted set. Of changes while samples were taken, the earliest in their runs are
+//    kept; of the reasons why exact runs stopped early, the alphabetically first. Convergence is
+//    dropped.
+// Items in a module that their profile lacks are left out, as their place is unknown, and counted
+// in the notes. An empty Profile adds nothing but knows nothing either, so begin with one that is
+// to be added.
 void merge_into(Profile& sum, const Profile& more);
 
 }  // namespace shadowprof

@@ -19,7 +19,7 @@ void subtract_bursts(BurstStats& bursts, const BurstStats& earlier) {
     subtract(bursts.events_in_bursts, earlier.events_in_bursts);
 }
 
-// Changes are listed as they came.
+// Changes are listed in the order in which they came.
 void subtract_changes(SamplingStats& sampling, const SamplingStats& earlier) {
     const auto known = std::min(sampling.changes.size(), earlier.changes.size());
     sampling.changes.erase(sampling.changes.begin(),
@@ -59,7 +59,7 @@ OtherProcesses sum_of(const Profile& profile) {
     return sum;
 }
 
-// Which processes are listed one by one changes, but not what all have together.
+// The processes that are listed one by one may change, but not the sums over all.
 void subtract_processes(Profile& profile, const Profile& earlier) {
     const auto same = [](const ProcessInfo& a, const ProcessInfo& b) {
         return a.pid == b.pid && a.started_seconds == b.started_seconds;

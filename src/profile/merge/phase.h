@@ -1,26 +1,29 @@
-// What a run saw between two moments: the difference of its profiles.
+// The profile of a phase of a run: the difference of two profiles.
 #pragma once
 
 #include "profile/profile.h"
 
 namespace shadowprof {
 
-// What came after `earlier` until `later`, two profiles of one run, of which the later one was made
-// by ProcessProfile::fill_at_end_of_phase(). Both are scaled alike (fix_scale()), and their modules
-// have the same numbers. The first phase is what came after an empty profile.
-//  - Counts, instructions and durations are differences. So what merge_into() makes of all phases
-//    of a run has the counts of the whole run; but for what a profile has no room for, and for
-//    calls through a stub that has led to another function since.
+// Returns what was collected between two profiles of one run. `later` must be made by
+// ProcessProfile::fill_at_end_of_phase(). Both must be scaled alike (fix_scale()), and their
+// modules must have the same numbers. For the first phase, `earlier` is empty.
+//  - Counts, instructions and durations are differences. So merge_into() of all phases of a run
+//  gives
+//    the counts of the whole run, except for what a profile had no room for and for calls through a
+//    stub that has led to another function since.
 //  - Errors of counts are those of `later`. Estimated values have errors of both.
 //  - Pauses, budgets and the estimated slowdown are those of the run so far. So are the exit and
-//    the descriptions of the run; but it starts when the phase does, and lasts as long.
-//  - A process or thread is in it with what was seen of it meanwhile. Those of which nothing was
-//    seen are left out.
-// Left out are data streams, of which it is not known when they occurred, TNV tables, convergence
-// and notes, which are of the whole run.
+//  the
+//    descriptions of the run, but start and duration are the phase's.
+//  - A process or thread has what was collected of it in the phase. Those without anything are left
+//    out.
+// Data streams are left out, as the time of their occurrences is unknown. So are TNV tables,
+// convergence and notes, which belong to the whole run.
 Profile phase_between(Profile later, const Profile& earlier);
 
-// `seconds` after `time`, both as RunInfo::started is. `time` itself if it cannot be read.
+// Returns the time `seconds` after `time`, both in the format of RunInfo::started; `time` itself if
+// it cannot be parsed.
 std::string time_after(const std::string& time, double seconds);
 
 }  // namespace shadowprof

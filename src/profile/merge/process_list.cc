@@ -7,7 +7,7 @@ namespace shadowprof {
 
 void sort_and_shorten(std::vector<ProcessInfo>& processes, OtherProcesses& others,
                       std::size_t most) {
-    // What else they differ in decides last, so that the order in which they came does not matter.
+    // All other fields break ties, so that the order of the input does not matter.
     std::sort(processes.begin(), processes.end(), [](const ProcessInfo& a, const ProcessInfo& b) {
         const auto rest = [](const ProcessInfo& p) {
             return std::tie(p.pid, p.started_seconds, p.samples, p.command, p.parent, p.exit_status,

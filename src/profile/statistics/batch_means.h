@@ -1,22 +1,24 @@
-// How far counts of samples may lie from the truth: batch means with a ratio estimator (Law,
-// "Simulation Modeling and Analysis", 9.5.3; Cochran, "Sampling Techniques", 6.3).
+// Errors of sampled counts: batch means with a ratio estimator (Law, "Simulation Modeling and
+// Analysis", 9.5.3; Cochran, "Sampling Techniques", 6.3).
 //
 // Samples are grouped into batches. With x_b the count of an entry in batch b and n_b the size of
 // the batch, in instructions, the entry's rate is estimated as p = sum x_b / sum n_b, and the
 // variance of its count sum x_b, for as many instructions as were seen, as
-//     B / (B - 1) * sum (x_b - p n_b)^2
+//   B / (B - 1) * sum (x_b - p n_b)^2
 // with B = (sum n_b)^2 / sum n_b^2, which is the number of batches where all are equally large.
 // Half the width of the 95% confidence interval is its root times Student's t for B - 1 degrees of
 // freedom.
 //
 // Where the kernel's clock says how much time each stratum of the samples has (clock_weights.h),
-// batches are of one stratum, and the estimate is a combined ratio (Cochran, 6.11, 5A.9): with
-// e_b = x_b - p n_b, t_b the time of a batch, e_s and T_s the sums of a stratum, its variance is
-//     B_s / (B_s - 1) * sum (e_b - t_b e_s / T_s)^2
-// Variances and degrees of freedom of strata add up. How long a stratum lasts is a share of K
-// ticks, which adds (T sum e_s^2 / T_s - (sum e_s)^2) / K. Samples that the clock says nothing of
-// are a last stratum, whose share of the time is known from the number of samples alone: the same
-// with two strata, these and all others, and all samples for K.
+// each batch is of one stratum, and the estimate is a combined ratio (Cochran, 6.11, 5A.9). With
+// e_b = x_b - p n_b, t_b the time of a batch, and e_s and T_s the sums of a stratum, its variance
+// is
+//   B_s / (B_s - 1) * sum (e_b - t_b e_s / T_s)^2
+// Variances and degrees of freedom of strata add up. The time of a stratum is estimated from a
+// share of K ticks, which adds (T sum e_s^2 / T_s - (sum e_s)^2) / K. Samples that the clock does
+// not know form a last stratum, whose share of the time is known only from the number of samples.
+// It adds the same term with two strata, this one and all others together, and with the number of
+// all samples for K.
 #pragma once
 
 #include <algorithm>
@@ -29,8 +31,8 @@
 
 namespace shadowprof {
 
-// The 97.5% quantile of Student's t (Abramowitz and Stegun, 26.7.5); right to 0.5% from 3 degrees
-// of freedom on.
+// The 97.5% quantile of Student's t (Abramowitz and Stegun, 26.7.5), accurate to 0.5% from 3
+// degrees of freedom on.
 inline double student_t(double degrees_of_freedom) {
     constexpr double z = 1.959963984540054;
     constexpr double z2 = z * z;
@@ -42,24 +44,24 @@ inline double student_t(double degrees_of_freedom) {
     return z + (first + (second + (third + fourth / v) / v) / v) / v;
 }
 
-// As errors stand in profiles.
+// Rounds an error as profiles state it.
 inline double tenths_upwards(double error) {
     return std::ceil(error * 10) / 10;
 }
 
-// Which batches errors are known from: all, or those of the phase that is under way.
+// The batches that errors are estimated from: all, or those of the current phase.
 enum class ErrorsOf : std::uint8_t { all, phase };
 
-// How large a batch is.
 struct BatchSize {
     double size = 0;  // in instructions, each times its weight
     double time_ns = 0;
 };
 
-// An entry's, over the batches of a stratum.
+// Sums of an entry over the batches of a stratum.
 struct StratumSums {
     double count = 0, squares = 0;
-    double by_size = 0, by_time = 0;  // its counts times the batches'
+    double by_size = 0, by_time = 0;  // sums of the products of its counts and the batches' sizes
+                                      // or times
 
     void add(double in_batch, const BatchSize& batch) {
         count += in_batch;
@@ -69,20 +71,20 @@ struct StratumSums {
     }
 };
 
-// An entry's, over the strata that have ended.
+// Sums of an entry over the strata that have ended.
 struct ClosedSums {
     double count = 0;
-    // Sums over batches. From x_b is taken what its stratum has in the time t_b, and from n_b, too:
-    // the squares of what is left of x_b, and its products with what is left of n_b.
+    // Sums over batches. x_b and n_b are first reduced by what their stratum has on average in the
+    // time t_b. Then `squares` sums the squares of x_b, and `products` its products with n_b.
     double squares = 0, products = 0;
-    // Sums over strata: of x_s^2 / T_s, and of x_s n_s / T_s.
+    // Sums over strata of x_s^2 / T_s and of x_s n_s / T_s.
     double strata_squares = 0, strata_products = 0;
 };
 
 // The sizes of all batches.
 class BatchSizes {
   public:
-    // With fewer, or such unlike ones, nothing is known of errors.
+    // With fewer batches or fewer degrees of freedom, errors are unknown.
     static constexpr std::uint64_t least_batches = 8;
     static constexpr double least_degrees_of_freedom = 3;
 
@@ -94,7 +96,7 @@ class BatchSizes {
     }
     std::uint64_t batches() const { return batches_; }
 
-    // The sizes of the batches since then. Errors that are asked for with it are those of the
+    // Returns the sizes of the batches since `then`. Errors computed from them are those of the
     // counts since then: see BatchedCounts::begin_phase(). Needs that no stratum has ended.
     BatchSizes since(const BatchSizes& then) const {
         BatchSizes phase;
@@ -115,7 +117,7 @@ class BatchSizes {
         open_ = {};
         times_ = time_squares_ = 0;
     }
-    // Adds to `closed` what the entry has in the stratum that ends now.
+    // Adds an entry's sums in the stratum that ends now to `closed`.
     void close(const StratumSums& entry, ClosedSums& closed) const {
         closed.count += entry.count;
         if (times_ <= 0) return;
@@ -129,7 +131,7 @@ class BatchSizes {
         closed.strata_squares += entry.count * rate;
         closed.strata_products += open_.count * rate;
     }
-    // The clock's ticks in all such strata, and the number of samples in all.
+    // Sets the clock's ticks in all strata that it knows, and the number of all samples.
     void set_numbers(std::uint64_t ticks, std::uint64_t samples) {
         ticks_ = static_cast<double>(ticks);
         samples_ = static_cast<double>(samples);
@@ -153,14 +155,14 @@ class BatchSizes {
         return open_.squares == 0 ? 0
                                   : std::max(open_.count * open_.count / open_.squares - 1, 0.0);
     }
-    // B / (B - 1); of a single batch nothing is known.
+    // B / (B - 1); 0 for a single batch, which says nothing about the variance.
     double correction() const {
         const double degrees = degrees_of_freedom();
         return degrees == 0 ? 0 : (degrees + 1) / degrees;
     }
     double plain_variance(const StratumSums& entry) const {
         const double rate = entry.count / open_.count;
-        // The three terms almost cancel out where an entry is always as frequent.
+        // The three terms almost cancel out if an entry is always equally frequent.
         const double scatter =
             std::max(entry.squares - 2 * rate * entry.by_size + rate * rate * open_.squares, 0.0);
         return correction() * (scatter + rounding(entry.squares));
@@ -186,7 +188,7 @@ class BatchSizes {
     }
 
     std::uint64_t batches_ = 0;
-    StratumSums open_;  // the sizes themselves, of the stratum that has not ended
+    StratumSums open_;  // sizes of the batches in the current stratum
     double times_ = 0, time_squares_ = 0;
     ClosedSums closed_;
     double closed_times_ = 0, closed_degrees_ = 0;
@@ -194,7 +196,7 @@ class BatchSizes {
     bool of_phase_ = false;
 };
 
-// Counts of numbered entries, and what their errors follow from.
+// Counts of numbered entries, with sums for their errors.
 class BatchedCounts {
   public:
     using Entry = std::uint32_t;
@@ -202,14 +204,13 @@ class BatchedCounts {
     std::size_t size() const { return entries_.size(); }
     void resize(std::size_t size) { entries_.resize(size); }
 
-    // To the batch that is under way.
+    // Adds to the current batch.
     void add(Entry entry, std::uint64_t count) {
         if (count == 0) return;
         Sums& sums = entries_[entry];
         if (sums.pending == 0) touched_.push_back(entry);
         sums.pending += count;
     }
-    // Ends the batch.
     void end_batch(const BatchSize& batch) {
         for (const Entry entry : touched_) {
             Sums& sums = entries_[entry];
@@ -222,7 +223,7 @@ class BatchedCounts {
         }
         touched_.clear();
     }
-    // Between batches: ends a stratum, whose sizes these are.
+    // Ends a stratum, whose sizes these are. Must be called between batches.
     void end_stratum(const BatchSizes& sizes) {
         closed_.resize(entries_.size());
         for (Entry entry = 0; entry < entries_.size(); ++entry) {
@@ -232,24 +233,24 @@ class BatchedCounts {
             sums.squares = sums.by_size = sums.by_time = 0;
         }
     }
-    // The entries of the batch that is under way, and their counts in it.
+    // The entries of the current batch, and their counts in it.
     std::span<const Entry> touched() const { return touched_; }
     std::uint64_t pending(Entry entry) const { return entries_[entry].pending; }
 
     std::uint64_t count(Entry entry) const {
         return entries_[entry].count + entries_[entry].pending;
     }
-    // The errors of a phase are those of what is counted from now on. Between batches.
+    // Begins a phase: its errors are those of counts added from now on. Must be called between
+    // batches.
     void begin_phase() { before_ = entries_; }
 
-    // Half the width of the 95% confidence interval of the count, or of what the phase has of it if
-    // `sizes` are a phase's. Between batches.
+    // Half the width of the 95% confidence interval of the count, or of the phase's part of it if
+    // `sizes` are a phase's. Must be called between batches.
     std::optional<double> error(Entry entry, const BatchSizes& sizes) const {
         const Sums sums = sizes.of_phase() ? of_phase(entry) : entries_[entry];
         return sizes.half_width(open(entry, sums), closed(entry));
     }
-    // Forgets all but these entries, which are numbered anew in this order. Needs that no stratum
-    // has ended.
+    // Keeps only these entries and renumbers them in this order. Needs that no stratum has ended.
     void keep(std::span<const Entry> entries) {
         std::vector<Sums> kept, before;
         touched_.clear();
@@ -264,7 +265,7 @@ class BatchedCounts {
 
   private:
     struct Sums {
-        std::uint64_t count = 0;  // of batches that have ended
+        std::uint64_t count = 0;  // in batches that have ended
         std::uint64_t pending = 0;
         double squares = 0, by_size = 0, by_time = 0;  // see StratumSums
     };
@@ -289,8 +290,8 @@ class BatchedCounts {
     }
 
     std::vector<Sums> entries_;
-    std::vector<Sums> before_;        // what they were when the phase began; empty in the first one
-    std::vector<ClosedSums> closed_;  // empty as long as no stratum has ended
+    std::vector<Sums> before_;        // entries_ when the phase began; empty in the first phase
+    std::vector<ClosedSums> closed_;  // empty until a stratum ends
     std::vector<Entry> touched_;
 };
 

@@ -1,4 +1,4 @@
-// How large counts in profiles may be that are added up further.
+// Limits for counts in profiles that are added up further.
 #pragma once
 
 #include <algorithm>
@@ -6,10 +6,11 @@
 
 namespace shadowprof {
 
-// The most moves by one distance, and the most occurrences of a stream: sums of 255 of them fit.
+// Limit for moves by one distance and for occurrences of a stream. Sums of 255 such numbers fit.
 inline constexpr std::uint64_t most_moves = std::uint64_t{1} << 56;
 
-// Both within the limit, as the sum is then. The order of additions makes no difference.
+// Needs both within the limit, which the sum is then, too. The order of additions makes no
+// difference.
 inline void add_moves(std::uint64_t& sum, std::uint64_t count) {
     sum = std::min(sum + count, most_moves);
 }

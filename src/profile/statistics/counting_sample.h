@@ -33,12 +33,12 @@ template <typename Value>
 class CountingSample {
   public:
     static constexpr std::size_t capacity = 32;
-    // τ grows by this factor: about one entry in ten is thinned at a time.
+    // The factor by which τ grows. About one entry in ten is thinned at a time.
     static constexpr double threshold_step = 1.1;
 
-    // Adds values of the stream, in their order. However a stream is cut into columns, the sample
-    // is the same. Constant time a value, but for admitting and thinning, which a stream of n
-    // values causes O(log n) times.
+    // Adds values of the stream, in their order. The result does not depend on how the stream is
+    // cut into columns. Takes constant time per value, except for admitting and thinning, which
+    // happen O(log n) times in a stream of n values.
     void add(std::span<const Value> column, Random& random) {
         executions_ += column.size();
         while (!column.empty()) {
@@ -48,7 +48,7 @@ class CountingSample {
         }
     }
     void add(const Value& value, Random& random) { add_repeated(value, 1, random); }
-    // Adds the same value so many times, as fast as once.
+    // Adds the same value `times` times, as fast as once.
     void add_repeated(const Value& value, std::uint64_t times, Random& random) {
         executions_ += times;
         take(value, times, random);
@@ -68,7 +68,7 @@ class CountingSample {
         return summary;
     }
 
-    // The count that a value which is not in the table has at most, with a probability of 95%.
+    // The 95% bound on the count of a value that is not in the table.
     double absent_error() const {
         if (threshold_ <= 1) return 0;
         return std::ceil(std::log(0.05) / std::log1p(-1 / threshold_));
@@ -77,7 +77,7 @@ class CountingSample {
     double error_bound() const { return std::max(absent_error() - threshold_, threshold_ - 1); }
 
   private:
-    // What is looked up at a time. A group that holds a value to admit is looked up again.
+    // The number of values looked up at a time. A group with a value to admit is looked up again.
     static constexpr std::size_t group_size = 32;
 
     void add_group(std::span<const Value> group, Random& random) {
@@ -142,11 +142,11 @@ class CountingSample {
     static constexpr std::size_t none = ~std::size_t{0};
 
     std::uint64_t executions_ = 0;
-    std::uint64_t skip_ = 0;  // values outside the table until the next is admitted
-    // A value that is taken again costs no look-up, and no memory but this.
+    std::uint64_t skip_ = 0;  // values not in the table until the next is admitted
+    // The last value is cached: if it is repeated, no look-up is needed.
     std::size_t last_ = none;  // its entry
     Value last_value_{};
-    std::uint64_t last_times_ = 0;  // that the entry does not count yet
+    std::uint64_t last_times_ = 0;  // not added to the entry yet
     HotValues<Value> hot_;
     double threshold_ = 1;  // τ
 };

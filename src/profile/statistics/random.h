@@ -1,4 +1,4 @@
-// Seeded random numbers: every random choice of a collector can be repeated.
+// Seeded random numbers, so that every random choice of a collector can be repeated.
 #pragma once
 
 #include <cmath>
@@ -6,7 +6,8 @@
 
 namespace shadowprof {
 
-// One step of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): also a good 64-bit mixing function.
+// One step of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014), which is also a good 64-bit mixing
+// function.
 constexpr std::uint64_t mix64(std::uint64_t x) {
     x += 0x9e3779b97f4a7c15;
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;

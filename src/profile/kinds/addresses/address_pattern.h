@@ -16,18 +16,17 @@
 
 namespace shadowprof {
 
-// How the addresses of a load follow each other: executions, by how their address came from the one
-// before.
+// Executions of a load, counted by how its address differs from that of the execution before.
 struct AddressMoves {
-    std::uint64_t constant = 0;   // the same
-    std::uint64_t chased = 0;     // elsewhere: it was loaded
-    std::uint64_t irregular = 0;  // elsewhere
-    // So many bytes further, by the distance: a run's most frequent one. Of merged runs those of
-    // all.
+    std::uint64_t constant = 0;   // same address
+    std::uint64_t chased = 0;     // another address, which was itself loaded
+    std::uint64_t irregular = 0;  // any other address
+    // Executions at a distance, in bytes, from the address before. A run has the most frequent
+    // distance only; merged runs have those of all.
     std::map<std::int64_t, std::uint64_t> strides;
 
     std::uint64_t strided() const;
-    // The most frequent one; 0 if there is none.
+    // The most frequent distance; 0 if there is none.
     std::int64_t stride() const;
     std::uint64_t count() const { return constant + strided() + chased + irregular; }
     friend bool operator==(const AddressMoves&, const AddressMoves&) = default;
@@ -47,7 +46,7 @@ inline void subtract(AddressMoves& moves, const AddressMoves& earlier) {
     subtract(moves.strides, earlier.strides);
 }
 
-// The patterns as profiles name them, and what counts for each.
+// The patterns by their names in profiles, with their counts.
 struct PatternRow {
     std::string_view name;
     std::uint64_t (*count)(const AddressMoves&);
@@ -95,7 +94,7 @@ void fields(Visitor& visitor, Like<AddressMoves> auto& m) {
                                  .what = "a list of pairs of distances and counts"});
 }
 
-// Where references were traced.
+// The moves of one load, where references were traced.
 struct AddressPattern {
     CodeLocation at;
     AddressMoves moves;

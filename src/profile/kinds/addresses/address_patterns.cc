@@ -55,7 +55,8 @@ AddressMoves address_moves(std::uint64_t constant, std::uint64_t moved, std::uin
     const auto strided = std::min(stride.count, moved);
     if (strided != 0) moves.strides[stride.stride] = strided;
     const auto rest = moved - strided;
-    // It is not known whether moves by a stride were chased.
+    // Whether moves by the stride were chased is not known, so chased moves are split in
+    // proportion.
     const auto share = moved == 0 ? 0 : static_cast<double>(chased) / static_cast<double>(moved);
     moves.chased =
         std::min(rest, static_cast<std::uint64_t>(std::llround(static_cast<double>(rest) * share)));

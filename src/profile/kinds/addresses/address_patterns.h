@@ -1,10 +1,10 @@
-// How the addresses of one static load follow each other: whether a prefetcher could know them.
+// How the addresses of one static load follow each other: whether a prefetcher could predict them.
 //
-// For each execution behind another one of the same load in the same burst, the difference of their
-// addresses is looked at. It is none; or the load's most frequent other one, its stride; or any
-// other. An execution with any other is part of a chase where the address was loaded itself, by
-// this load or another one, but for a constant. What the trace tells of this is that the base
-// register was last written by a load, as values are not traced at the same time.
+// For each execution of a load after another one in the same burst, the difference of the two
+// addresses is taken. It is zero, the stride (the load's most frequent other difference), or any
+// other. An execution with any other difference is part of a chase if its address was itself
+// loaded, by this load or another one, give or take a constant. Values are not traced at the same
+// time, so the trace shows only that the base register was last written by a load.
 #pragma once
 
 #include <array>
@@ -20,7 +20,6 @@ namespace shadowprof {
 
 class AddressPatterns {
   public:
-    // What is known of one load.
     struct Load : AddressSteps {
         ReferenceSite site = 0;
         std::uint64_t last_address = 0;
@@ -28,12 +27,12 @@ class AddressPatterns {
     };
     static constexpr std::size_t most_loads = 1 << 20;
 
-    // What comes next does not follow what came last.
+    // The next reference does not follow the last one.
     void forget() {
         ++burst_;
         loaded_ = 0;
     }
-    // As HazardFinder::take(). Only what an instruction loads first counts.
+    // Like HazardFinder::take(). Only the first load of an instruction counts.
     void take(const Reference& reference, std::uint64_t weight);
 
     const std::vector<Load>& loads() const { return loads_; }
@@ -41,14 +40,14 @@ class AddressPatterns {
   private:
     void note(const Reference& reference, std::uint64_t weight);
 
-    std::vector<std::uint32_t> by_site_;  // places in loads_, plus 1
+    std::vector<std::uint32_t> by_site_;  // indices in loads_, plus 1
     std::vector<Load> loads_;
     std::uint64_t burst_ = 1;
-    std::uint16_t loaded_ = 0;  // registers that are what was loaded, plus a constant
-    bool loads_now_ = false;    // the instruction has loaded
+    std::uint16_t loaded_ = 0;  // registers that hold a loaded value plus a constant
+    bool loads_now_ = false;    // the current instruction has loaded
 };
 
-// What all collectors say of one load. The stride is the most frequent one.
+// Sums over all collectors for one load. `stride` is the most frequent one.
 AddressMoves address_moves(std::uint64_t constant, std::uint64_t moved, std::uint64_t chased,
                            const StrideCounts::Entry& stride);
 

@@ -1,4 +1,4 @@
-// The kernel's clock of processor time: where threads were when it ticked.
+// Ticks of the kernel's clock of processor time.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@
 namespace shadowprof {
 
 // Where threads were when the kernel's clock of their processor time ticked
-// (ptrace/proc/task_clock.h). The kernel's own time is not in it.
+// (ptrace/proc/task_clock.h). Time in the kernel is left out.
 struct ClockTicks {
-    CodeLocation at;  // the instruction that would have been next
+    CodeLocation at;  // the next instruction to be executed
     std::uint64_t ticks = 0;
-    std::uint64_t time_ns = 0;  // that they stand for
+    std::uint64_t time_ns = 0;  // time that the ticks stand for
 
     friend bool operator==(const ClockTicks&, const ClockTicks&) = default;
 };

@@ -9,18 +9,19 @@ using Function = SampleOrigin::Function;
 using Ticks = std::map<Function, std::uint64_t>;
 
 constexpr std::uint64_t fewest_samples = 8;
-// The clock is to have looked this many times as often as there are samples.
+// Least number of the clock's ticks per sample.
 constexpr double fewest_ticks_per_sample = 4;
-// The time of the samples that began in the program's code, as part of the clock's. Both are of
-// the same code: but some samples began in the kernel by chance.
+// Bounds for the time of the samples that began in the program's code, as a share of the clock's
+// time. Both times are of the same code, but some samples began in the kernel by chance.
 constexpr double least_of_clock = 0.75, most_of_clock = 1.2;
-// A function in which so many samples began, and no tick was, is one that the clock does not see,
-// as that of a process that lives for a few milliseconds. Fewer may have begun there by chance.
+// If at least this many samples began in a function without a tick, the clock does not see the
+// function, as in a process that lives for a few milliseconds. Fewer samples may have begun there
+// by chance.
 constexpr std::uint64_t fewest_unseen = 4;
-// A factor beyond says that a function with hardly any time was met by chance, or one with much
-// time hardly ever: what its samples have is then no good measure for it.
+// Bounds for factors. A factor outside means that the function has too few samples to measure it
+// by, or far more samples than its time explains.
 constexpr double least_factor = 0.25, most_factor = 4;
-// With fewer, nothing is known of how much the samples of a function differ.
+// With fewer samples, the variance within a function is not known.
 constexpr std::uint64_t fewest_of_stratum = 4;
 
 struct OfFunction {
@@ -67,7 +68,7 @@ bool says_more(const Functions& functions, const Ticks& ticks, double ns_per_tic
            seen >= least_of_clock && seen <= most_of_clock;
 }
 
-// In some functions no sample began. Their ticks are left out, so that the others share their time.
+// Functions in which no sample began are left out, so that the others share their time.
 void set_factors(Functions& functions) {
     const auto all_ticks = static_cast<double>(sum_of(functions, &OfFunction::ticks));
     const double all_ns = sum_of(functions, &OfFunction::samples_ns);
@@ -77,12 +78,12 @@ void set_factors(Functions& functions) {
     }
 }
 
-// Their number. What has few samples is the first.
+// Returns the number of strata. Functions with few samples form the first one.
 std::uint32_t set_strata(Functions& functions) {
     std::uint64_t few = 0;
     for (auto& [function, of] : functions)
         if (of.samples < fewest_of_stratum) few += of.samples;
-    // If even these are few together, they are of the same stratum as the next function.
+    // If all these together still have too few samples, they join the next function's stratum.
     std::uint32_t strata = few >= fewest_of_stratum ? 1 : 0;
     for (auto& [function, of] : functions)
         if (of.samples >= fewest_of_stratum) of.stratum = strata++;

@@ -26,9 +26,9 @@ struct Edge {
     CodeLocation to;    // the first instruction executed after it
     EdgeKind kind = EdgeKind::jump;
     std::uint64_t count = 0;
-    // Here and in other kinds: half the width of the 95% confidence interval of `count`, of a
-    // stack's and a method's `instructions` (profile/statistics/batch_means.h). Nothing where it is
-    // not known, and where counts are exact.
+    // Half the width of the 95% confidence interval of `count`, or of `instructions` in stacks and
+    // methods (profile/statistics/batch_means.h). Nothing where it is not known or counts are
+    // exact. The same holds for `error` in other kinds.
     std::optional<double> error = {};
 
     friend bool operator==(const Edge&, const Edge&) = default;

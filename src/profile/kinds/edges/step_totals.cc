@@ -27,7 +27,7 @@ std::vector<CallPair> calls_among(std::span<const Edge> edges, const StubTargets
     return calls;
 }
 
-// A late-bound stub first jumps to the loader, whose code has no function here: the most frequent
+// A late-bound stub first jumps to the loader, whose code has no function here. The most frequent
 // target is the function.
 StubTargets StepTotals::stub_targets() const {
     std::map<CodeLocation, std::map<CodeLocation, std::uint64_t>> by_stub;
@@ -55,7 +55,7 @@ std::uint64_t StepTotals::count(BlockToken from, BlockToken to) const {
     return steps_.count(key_of(from, to));
 }
 
-// Blocks that overlap end with the same branch: several steps may be one edge.
+// Blocks that overlap end with the same branch, so several steps may be one edge.
 std::optional<Edge> StepTotals::edge_of(StepId step) const {
     const std::uint64_t key = steps_.entries()[step].key;
     const auto from = registry_.block(static_cast<BlockToken>(key >> 32));

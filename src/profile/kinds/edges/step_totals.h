@@ -1,4 +1,4 @@
-// How often each block followed another, and the edges that these steps are executions of.
+// Counts how often each block followed another, and derives edges from these steps.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,10 @@
 
 namespace shadowprof {
 
-// From the start of each linkage-table entry to the function it leads to.
+// Maps the start of each linkage-table entry to the function that it leads to.
 using StubTargets = std::map<CodeLocation, CodeLocation>;
 
-// The call edges, hottest first, those of one site and callee joined. A call through a stub counts
+// Returns the call edges, hottest first, one for each site and callee. A call through a stub counts
 // for the function behind it.
 std::vector<CallPair> calls_among(std::span<const Edge> edges, const StubTargets& stubs);
 
@@ -29,10 +29,10 @@ class StepTotals {
         : registry_(registry), max_steps_(max_steps) {}
 
     using StepId = std::uint32_t;
-    static constexpr StepId no_step = ~StepId{0};  // there is no room for it
+    static constexpr StepId no_step = ~StepId{0};  // there is no room for the step
     static constexpr StepId unknown = no_step - 1;
 
-    // The number of a step, which is its own for ever, or `no_step`.
+    // Returns the number of a step, which never changes, or `no_step`.
     StepId step_id(BlockToken from, BlockToken to);
     void add(StepId step, std::uint64_t count) {
         if (step == no_step) {
@@ -50,27 +50,26 @@ class StepTotals {
         BlockToken from = 0, to = 0;
         std::uint64_t count = 0;
     };
-    // Calls visit(step) for each.
     template <typename Visit>
     void for_each(Visit visit) const {
         for (const auto& [key, count] : steps_.entries())
             visit(Step{static_cast<BlockToken>(key >> 32), static_cast<BlockToken>(key), count});
     }
     bool empty() const { return steps_.entries().empty(); }
-    // 0 if it is not here.
+    // 0 if there is no such step.
     std::uint64_t count(BlockToken from, BlockToken to) const;
-    // Executions of steps that there was no room for.
+    // Executions of steps for which there was no room.
     std::uint64_t left_out() const { return left_out_; }
     // Executions of steps that the instructions do not allow.
     std::uint64_t impossible() const;
 
-    // The function that each stub jumped to most often. Only for stubs that any step left.
+    // The function that each stub jumped to most often. Stubs without steps have none.
     StubTargets stub_targets() const;
 
-    // Scaled, hottest first; with errors where `sizes` is not null.
+    // Scaled, hottest first; with errors unless `sizes` is null.
     std::vector<Edge> edges(const CountScale& scale, const BatchSizes* sizes) const;
-    // The largest error, relative to its edge's count, of the hottest edges that together make up
-    // half of all, `most_edges` at most. Nothing where errors are not known.
+    // The largest relative error among the hottest edges that together make up half of all counts,
+    // at most `most_edges`. Nothing where errors are not known.
     std::optional<double> largest_error(const BatchSizes& sizes, std::size_t most_edges) const;
 
   private:

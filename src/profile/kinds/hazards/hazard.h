@@ -17,23 +17,23 @@ namespace shadowprof {
 
 enum class HazardKind : std::uint8_t { blocked, aliased, line_split, page_split };
 inline constexpr std::size_t hazard_kinds = 4;
-// In a profile, indexed by HazardKind.
+// Names in profiles, indexed by HazardKind.
 inline constexpr std::array<std::string_view, hazard_kinds> hazard_kind_names = {
     "store-forward-blocked", "4k-aliasing", "line-split", "page-split"};
 inline std::string_view name(HazardKind kind) {
     return hazard_kind_names.at(static_cast<std::size_t>(kind));
 }
-// A load behind a store, or else one access.
+// True for hazards of a load behind a store, false for those of one access.
 constexpr bool is_pair(HazardKind kind) {
     return kind == HazardKind::blocked || kind == HazardKind::aliased;
 }
 
 struct Hazard {
     HazardKind kind = HazardKind::blocked;
-    CodeLocation first;            // the store of a pair; of a split, the same as `second`
+    CodeLocation first;            // the store of a pair, or the same as `second`
     CodeLocation second;           // the load of a pair, or the access that splits
     std::uint64_t count = 0;       // executions of `second` with this hazard
-    std::uint64_t executions = 0;  // of `second` where references were traced
+    std::uint64_t executions = 0;  // executions of `second` while references were traced
 
     friend bool operator==(const Hazard&, const Hazard&) = default;
 };

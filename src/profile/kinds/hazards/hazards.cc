@@ -19,7 +19,7 @@ constexpr bool overlap(std::uint64_t a, std::uint64_t a_bytes, std::uint64_t b,
     return a - b < b_bytes || b - a < a_bytes;
 }
 
-// The same of the low 12 bits.
+// The same for the low 12 bits of the addresses.
 constexpr bool overlap_in_page(std::uint64_t a, std::uint64_t a_bytes, std::uint64_t b,
                                std::uint64_t b_bytes) {
     return (a - b) % page_size < b_bytes || (b - a) % page_size < a_bytes;
@@ -68,13 +68,14 @@ HazardFinder::Stores HazardFinder::made_of(std::uint16_t registers) const {
     return result;
 }
 
-// The places of stores that may have one of the reference's lines. At most 64 bytes are in two.
+// Returns the places of stores that may share a cache line with the reference. An access of at most
+// 64 bytes is in at most two lines.
 HazardFinder::Stores HazardFinder::behind(const Reference& r) const {
     const auto first = r.address / line_bytes, last = (r.address + r.bytes - 1) / line_bytes;
     return by_line_[first % lines] | by_line_[last % lines];
 }
 
-// The number of the highest bit. Needs one.
+// Returns the number of the highest bit. Needs a set that is not empty.
 unsigned HazardFinder::youngest(Stores turned) {
     const auto high = static_cast<std::uint64_t>(turned >> 64);
     if (high != 0) return 127 - static_cast<unsigned>(std::countl_zero(high));
@@ -84,7 +85,7 @@ unsigned HazardFinder::youngest(Stores turned) {
 void HazardFinder::load(const Reference& r, std::uint64_t weight) {
     const Stores waits_for = made_of(r.address_registers);
     loaded_ |= waits_for;
-    // Turned so that the youngest store's bit is the highest one.
+    // Rotated so that the youngest store's bit is the highest one.
     const auto turn = static_cast<unsigned>(next_store_ % most_stores);
     Stores left = behind(r);
     if (turn != 0) left = left << (most_stores - turn) | left >> turn;
@@ -110,7 +111,7 @@ void HazardFinder::load(const Reference& r, std::uint64_t weight) {
     }
 }
 
-// What a store is made of, less places that younger ones have taken since.
+// Returns the stores that `store` is made of, without places that younger stores have taken since.
 HazardFinder::Stores HazardFinder::still_older(const Store& store) const {
     Stores result = 0;
     for (Stores rest = store.made_of; rest != 0;) {

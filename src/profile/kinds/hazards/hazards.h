@@ -1,25 +1,26 @@
-// Memory hazards: accesses that take a slow path of the processor because of where they are, or
+// Memory hazards: accesses that take a slow path of the processor because of their addresses or
 // because of a store before them.
 //
-//  - A load is blocked behind the youngest older store to one of its bytes unless that store has
-//    all of them: then its data could be forwarded (Intel 64 and IA-32 Architectures Optimization
+//  - A load is blocked behind the youngest older store to one of its bytes unless that store wrote
+//  all
+//    of them, so that its data could be forwarded (Intel 64 and IA-32 Architectures Optimization
 //    Reference Manual, "Store Forwarding").
-//  - 4 KiB aliasing: the load's bytes and those of the youngest such store are others, but the low
-//    12 bits of the addresses overlap, by which processors first look for them (the same, "4-KByte
+//  - 4 KiB aliasing: the load and the youngest such store access different bytes, but the low 12
+//  bits
+//    of their addresses overlap. Processors first compare these bits (the same manual, "4-KByte
 //    Aliasing"; AMD's Software Optimization Guide for family 17h, 2.12).
 //  - An access splits a cache line of 64 bytes, or a page of 4 KiB.
 //
 // Pairs are looked for in a ReorderWindow. As in the detection of replay traps of Burrows et al.,
-// "Efficient and flexible value sampling" (ASPLOS 2000), accesses between which there is a
-// dependence of data do not count: a load whose address is made, through general registers, of what
-// a load behind the store has read of the store's data cannot have begun before the store. Nor do
-// those with a locked access, a fence or a system call between them.
+// "Efficient and flexible value sampling" (ASPLOS 2000), a pair with a data dependence does not
+// count: if the load's address is computed, through general registers, from a value that a load
+// after the store read from the store's data, the load cannot have begun before the store. Nor does
+// a pair count with a locked access, a fence or a system call between store and load.
 //
-// What is approximated: dependences through flags, vector registers and the instructions that the
-// trace tells nothing of are not followed, so that pairs are counted which they keep apart; how
-// long instructions take is not known, so that a store counts as long as it may be in the buffer.
-// Stores of repeated string instructions, masked ones and those of processor state are not looked
-// at, nor are such loads.
+// Approximations: dependences through flags, vector registers and instructions without a trace are
+// not followed, so pairs are counted that such dependences keep apart. The latency of instructions
+// is not known, so a store counts as long as it may be in the buffer. Stores of repeated string
+// instructions, masked stores and stores of processor state are ignored, and so are such loads.
 #pragma once
 
 #include <array>
@@ -38,7 +39,7 @@ class HazardFinder {
   public:
     struct Pair {
         HazardKind kind = HazardKind::line_split;
-        ReferenceSite first = 0, second = 0;  // the same of a split
+        ReferenceSite first = 0, second = 0;  // of a split, both are the same
         std::uint64_t count = 0;
     };
 
@@ -46,28 +47,28 @@ class HazardFinder {
 
     explicit HazardFinder(const ReorderWindow& window);
 
-    // What comes next does not follow what came last, or waits for its stores.
+    // Called where the next reference does not follow the last one, or waits for its stores.
     void forget();
-    // Executes the accesses, and steps of registers, of one instruction after the other. What is
-    // found counts `weight` times.
+    // Takes the accesses and register steps of one instruction after the other. Each hazard found
+    // counts `weight` times.
     void take(const Reference& reference, std::uint64_t weight);
 
     const std::vector<Pair>& pairs() const { return pairs_; }
-    // Hazards that were not counted, as there were too many pairs.
+    // The number of hazards that were not counted because there were too many pairs.
     std::uint64_t left_out() const { return left_out_; }
 
   private:
     static constexpr unsigned most_stores = 128;
-    static constexpr unsigned lines = 64;  // of a page
-    // Places of stores.
+    static constexpr unsigned lines = 64;  // lines of a page
+    // A set of places in stores_.
     __extension__ using Stores = unsigned __int128;
     struct Store {
         std::uint64_t address = 0;
         std::uint64_t instruction = 0;
-        std::uint64_t number = 0;  // of all stores
+        std::uint64_t number = 0;  // the store's number among all stores
         ReferenceSite site = 0;
         std::uint16_t bytes = 0;
-        Stores made_of = 0;  // older ones
+        Stores made_of = 0;  // older stores whose data this store's data is made of
     };
 
     static constexpr Stores bit(unsigned place) { return Stores{1} << place; }
@@ -83,9 +84,9 @@ class HazardFinder {
     const ReorderWindow window_;
     std::array<Store, most_stores> stores_;
     std::uint64_t next_store_ = 0;
-    std::array<Stores, lines> by_line_{};  // by the line's place in its page
-    std::array<Stores, 16> registers_{};   // stores whose data general registers are made of
-    Stores loaded_ = 0;                    // the same of what the instruction has loaded
+    std::array<Stores, lines> by_line_{};  // by a line's index in its page
+    std::array<Stores, 16> registers_{};   // stores whose data each general register is made of
+    Stores loaded_ = 0;                    // the same for what the instruction has loaded
     std::vector<Pair> pairs_;
     IndexTable index_;
     std::uint64_t left_out_ = 0;

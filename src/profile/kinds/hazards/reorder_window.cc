@@ -11,10 +11,10 @@ struct Row {
 
 constexpr std::string_view intel = "GenuineIntel", amd = "AuthenticAMD";
 
-// Intel 64 and IA-32 Architectures Optimization Reference Manual (248966), the tables of buffers of
-// each microarchitecture; AMD's Software Optimization Guides for families 17h (55723, 56305), 19h
-// (56665, 57647) and 1Ah (58455). The first row that fits counts.
-// A row a model, each with its name.
+// Sources: Intel 64 and IA-32 Architectures Optimization Reference Manual (248966), the tables of
+// buffers of each microarchitecture; AMD's Software Optimization Guides for families 17h (55723,
+// 56305), 19h (56665, 57647) and 1Ah (58455). The first row that matches a processor counts. There
+// is one model per row.
 // clang-format off
 constexpr Row window_rows[] = {
     {intel, 6, 0x1a, 0x1f, {128, 32}},  // Nehalem

@@ -9,13 +9,13 @@ namespace shadowprof {
 struct ReorderWindow {
     // Entries of the reorder buffer. They hold micro-operations; here each instruction is one.
     std::uint32_t instructions = 224;
-    // Entries of the store buffer: an older store is done.
+    // Entries of the store buffer. A store that is further back has left it.
     std::uint32_t stores = 56;
 
     friend bool operator==(const ReorderWindow&, const ReorderWindow&) = default;
 };
 
-// As CPUID tells: the vendor's name, and family and model with their extensions added (Intel SDM
+// As CPUID reports: the vendor's name, and family and model with their extensions added (Intel SDM
 // vol. 2, CPUID, leaf 1).
 struct ProcessorModel {
     std::string_view vendor;
@@ -23,7 +23,7 @@ struct ProcessorModel {
     std::uint32_t model = 0;
 };
 
-// The window of a processor. A processor that is not known has that of Skylake.
+// Returns the window of a processor; that of Skylake for one that is not known.
 ReorderWindow reorder_window(const ProcessorModel& processor);
 
 }  // namespace shadowprof

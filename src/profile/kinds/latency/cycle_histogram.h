@@ -1,4 +1,4 @@
-// How long something took, and how often.
+// A histogram of durations.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace shadowprof {
 
-using CycleHistogram = std::map<std::uint64_t, std::uint64_t>;  // cycles to count
+using CycleHistogram = std::map<std::uint64_t, std::uint64_t>;  // from cycles to count
 
 inline std::uint64_t total(const CycleHistogram& histogram) {
     std::uint64_t sum = 0;
@@ -14,7 +14,8 @@ inline std::uint64_t total(const CycleHistogram& histogram) {
     return sum;
 }
 
-// The value up to which this share of it lies, in (0, 1]; 0 for an empty one.
+// Returns the value that at least this share, in (0, 1], of the counts do not exceed; 0 for an
+// empty histogram.
 inline std::uint64_t quantile(const CycleHistogram& histogram, double share) {
     const auto wanted = share * static_cast<double>(total(histogram));
     std::uint64_t below = 0;

@@ -6,7 +6,7 @@
 namespace shadowprof {
 namespace {
 
-// Thresholds that take so much more for wrong are as good as the best.
+// Thresholds whose share of wrong loads is at most this much larger are as good as the best.
 constexpr double hardly_worse = 0.005;
 
 void join(LevelSample& into, const LevelSample& more) {
@@ -14,7 +14,8 @@ void join(LevelSample& into, const LevelSample& more) {
     for (const auto& [cycles, count] : more.cycles) into.cycles[cycles] += count;
 }
 
-// The pair of neighbours that are hardest to tell apart and cannot be; the end if all can.
+// Returns the pair of neighbours that is hardest to separate, if more than `most_wrong` are wrong;
+// otherwise the end.
 std::size_t find_inseparable(const std::vector<LevelSample>& samples, double most_wrong) {
     std::size_t worst = samples.size();
     double worst_share = most_wrong;
@@ -28,7 +29,7 @@ std::size_t find_inseparable(const std::vector<LevelSample>& samples, double mos
     return worst;
 }
 
-// What a threshold takes for wrong.
+// The sum of the shares of loads on the wrong side of a threshold.
 double wrong_at(const CycleHistogram& fast, const CycleHistogram& slow, std::uint64_t cycles) {
     return share_from(fast, cycles) + 1 - share_from(slow, cycles);
 }
@@ -46,7 +47,7 @@ Separation separate(const CycleHistogram& fast, const CycleHistogram& slow) {
     if (fast.empty() || slow.empty()) return {};
     CycleHistogram both = fast;
     for (const auto& [cycles, count] : slow) both[cycles] += count;
-    // A threshold at a value takes it for slow; all above the value before are the same.
+    // Only values that occur are tried as thresholds: others separate as the next value does.
     std::vector<std::uint64_t> values;
     std::vector<double> wrong;
     for (const auto& [cycles, count] : both) {

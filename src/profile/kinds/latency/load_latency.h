@@ -19,12 +19,12 @@
 
 namespace shadowprof {
 
-// One level of the machine's memory, as far as its loads can be told from those of other levels.
+// One level of the machine's memory, or several that loads cannot be told apart for.
 struct LatencyLevel {
-    std::string name;               // "L1", "L2", "L3", "memory"; "L1/L2" where these are one
-    std::uint64_t from_cycles = 0;  // loads that take so long, up to the next level's
-    double median_cycles = 0;       // when it was calibrated
-    double right_share = 0;         // of loads known to be of this level that are taken for it
+    std::string name;               // "L1", "L2", "L3" or "memory"; "L1/L2" where these are one
+    std::uint64_t from_cycles = 0;  // where the level begins; it ends at the next one's
+    double median_cycles = 0;       // at calibration
+    double right_share = 0;         // share of the level's loads that are taken for it
 
     friend bool operator==(const LatencyLevel&, const LatencyLevel&) = default;
 };
@@ -36,18 +36,18 @@ void fields(auto& visitor, Like<LatencyLevel> auto& l) {
     visitor.number("right_share", l.right_share);
 }
 
-// A machine's load latencies, as calibrated. Cycles are those of the time-stamp counter, and
-// include the fences around the load.
+// A machine's load latencies, as calibrated. Cycles are those of the time-stamp counter and include
+// the fences around the load.
 struct LatencyHost {
-    std::vector<LatencyLevel> levels;  // the fastest first; empty: it could not be calibrated
-    std::uint64_t step_cycles = 0;     // that the counter goes by
-    double load_us = 0;                // what timing one load takes
-    double hit_cycles = 0;             // of a load whose line is in L1: the one just loaded
+    std::vector<LatencyLevel> levels;  // the fastest first; empty: calibration failed
+    std::uint64_t step_cycles = 0;     // the counter's increment
+    double load_us = 0;                // time that timing one load takes
+    double hit_cycles = 0;             // a load whose line was just loaded, so that it is in L1
     // Share of lines known to be in the level that are no longer there when they are timed in a
-    // stop; nothing where that cannot be told.
+    // stop. Nothing where that cannot be measured.
     std::optional<double> evicted_l1, evicted_l2;
-    // By how much a load of L2 takes longer if no TLB has its page; nothing where that cannot be
-    // told.
+    // Additional cycles of a load from L2 if no TLB has its page. Nothing where that cannot be
+    // measured.
     std::optional<double> page_walk_cycles;
 
     friend bool operator==(const LatencyHost&, const LatencyHost&) = default;
@@ -63,20 +63,21 @@ void fields(auto& visitor, Like<LatencyHost> auto& h) {
     visitor.nullable_number("page_walk_cycles", h.page_walk_cycles);
 }
 
-// The loads of one instruction, in latency bursts.
+// The loads of one instruction in latency sessions.
 struct LoadLatency {
     CodeLocation at;
     std::uint64_t timed = 0;
-    // From cache lines that were accessed before in the same burst: hits of the first level, which
-    // are not timed.
+    // Loads from cache lines that were accessed before in the same session. They are hits of the
+    // first level and are not timed.
     std::uint64_t reused = 0;
-    std::uint64_t line_crossings = 0, page_crossings = 0;  // of both; a page's is a line's as well
-    CycleHistogram histogram;                              // of timed loads
-    std::map<std::string, std::uint64_t> levels;           // of both, by LatencyLevel::name
-    // Beyond LatencyHost::hit_cycles, of timed loads beyond the first level: of those within it, a
-    // stop may have evicted the line.
+    std::uint64_t line_crossings = 0, page_crossings = 0;  // of all loads; a page crossing is also
+                                                           // a line crossing
+    CycleHistogram histogram;                              // timed loads only
+    std::map<std::string, std::uint64_t> levels;           // all loads, by LatencyLevel::name
+    // Cycles beyond LatencyHost::hit_cycles, of timed loads beyond the first level. First-level
+    // loads do not count, as the stop may have evicted their lines.
     std::uint64_t lost_cycles = 0;
-    AddressMoves moves;  // within bursts
+    AddressMoves moves;  // within sessions
 
     std::uint64_t count() const { return timed + reused; }
     // The median of the timed loads; 0 if none was timed.

@@ -1,4 +1,4 @@
-// Collects what latency bursts saw, by instruction.
+// Collects the loads of latency sessions, by instruction.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,15 @@ namespace shadowprof {
 
 class LoadTable {
   public:
-    // A load of `size_bytes` at `address` that took so long.
+    // Adds a load of `size_bytes` bytes at `address` that took `cycles`.
     void add_timed(CodeLocation at, GuestAddress address, std::uint64_t size_bytes,
                    std::uint64_t cycles);
-    // Loads of lines that were accessed before.
+    // Adds loads of lines that were accessed before in the session.
     void add_reused(CodeLocation at, std::uint64_t count, std::uint64_t line_crossings,
                     std::uint64_t page_crossings);
-    // Executions of a load behind another one of it: at the same address, or at others; of these,
-    // at one that was loaded; and the most frequent distance.
+    // Adds executions of a load that follow another execution of it: those at the same address,
+    // those at another one, those of the latter whose address was loaded, and the most frequent
+    // distance.
     void add_moves(CodeLocation at, std::uint64_t constant, std::uint64_t moved,
                    std::uint64_t chased, const StrideCounts::Entry& stride);
 

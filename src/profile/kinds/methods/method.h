@@ -15,13 +15,13 @@
 
 namespace shadowprof {
 
-// A function's entries and loops. Known only where function bounds are: derived from the other
-// lists when a report is made (report/lists/methods.h).
+// A function's entries and loops. It is derived from other lists when a report is made
+// (report/lists/methods.h), and known only where function bounds are.
 struct Method {
     CodeLocation entry;
-    std::uint64_t entries = 0;                  // calls of it
+    std::uint64_t entries = 0;                  // calls of the function
     std::uint64_t back_edges = 0;               // taken backward branches within it
-    std::optional<std::uint64_t> instructions;  // executed in it, if stacks were collected
+    std::optional<std::uint64_t> instructions;  // executed in it; nothing without stacks
     std::optional<double> error = {};
     std::optional<std::uint64_t> time_ns = {};  // see Stack
     std::optional<double> time_error_ns = {};

@@ -16,7 +16,7 @@ namespace shadowprof {
 
 struct Path {
     std::vector<CodeLocation> blocks;  // starts of blocks, in the order of execution
-    std::uint64_t instructions = 0;    // of one execution of the path
+    std::uint64_t instructions = 0;    // in one execution of the path
     std::uint64_t count = 0;
     std::optional<double> error = {};
 

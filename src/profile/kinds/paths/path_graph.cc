@@ -6,7 +6,7 @@
 namespace shadowprof {
 namespace {
 
-// Where a graph is full: some 60 MiB. Beyond, caches miss more than folding costs.
+// Limits of a graph, some 60 MiB. With more, cache misses cost more than folding.
 constexpr std::size_t max_nodes = 1 << 18;
 constexpr std::size_t max_links = 1 << 19;
 constexpr std::size_t max_tokens = 1 << 22;
@@ -22,7 +22,7 @@ PathGraph::PathGraph(const BlockView& blocks) : blocks_(blocks) {
     reset_tables();
 }
 
-// Path 0 has no blocks, node 0 is a visit of it in no context.
+// Path 0 has no blocks. Node 0 is a visit of it in context 0.
 void PathGraph::reset_tables() {
     tokens_.clear();
     paths_.assign(1, {});
@@ -84,7 +84,8 @@ ContextId PathGraph::last_context(NodeId from, std::span<const BlockToken> strea
     return contexts_.back();
 }
 
-// The length of the path that `stream` begins with; 0 if the stream is too short to tell.
+// Returns the length of the path at the beginning of `stream`; 0 if the stream is too short to
+// tell.
 std::size_t PathGraph::path_end(std::span<const BlockToken> stream, std::size_t open) const {
     for (std::size_t i = std::max<std::size_t>(open, 1); i < stream.size(); ++i) {
         if (i == max_path_blocks) return i;
@@ -151,8 +152,8 @@ PathGraph::LinkId PathGraph::add_link(NodeId from, PathId path) {
     return static_cast<LinkId>(links_.size() - 1);
 }
 
-// What comes next depends only on a visit's last block and its context: visits that agree in these
-// go on from one node, a visit of the one-block path in that context.
+// What follows a visit depends only on its last block and context. So visits with the same ones
+// continue from one node: a visit of the one-block path in that context.
 PathGraph::NodeId PathGraph::rest(NodeId node) {
     if (nodes_[node].rest != no_node) return nodes_[node].rest;
     const auto path = tokens_of(paths_[nodes_[node].path]);

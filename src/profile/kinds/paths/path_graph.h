@@ -1,9 +1,10 @@
-// The collector of control flow: splits the stream of executed blocks into interprocedural paths
+// The collector of control flow. It splits the stream of executed blocks into interprocedural paths
 // and counts which path followed which, in which calling context. Edges, paths, calls and stacks
 // are derived from these counts, exactly, so that none of them costs anything per block.
 //
-// A visit is (calling context, path): its node knows in which contexts the path's instructions
-// execute and in which its last block does. A link counts how often one visit followed another.
+// A visit is a pair of a calling context and a path. Its node knows in which contexts the path's
+// instructions execute and in which its last block does. A link counts how often one visit followed
+// another.
 #pragma once
 
 #include <cstdint>
@@ -28,49 +29,51 @@ class PathGraph {
     explicit PathGraph(const BlockView& blocks);
 
     const BlockView& blocks() const { return blocks_; }
-    // Where a sample starts that has this stack, innermost first (program counter, return
-    // addresses).
+    // Returns the node where a sample with this stack starts. The stack is innermost first: program
+    // counter, then return addresses.
     NodeId start(std::span<const CodeLocation> stack);
-    // How far blocks led.
+    // The node reached and the number of blocks consumed.
     struct Followed {
         NodeId node = 0;
         std::size_t blocks = 0;
     };
-    // Follows calls and returns for the first blocks of a sample without counting them: reduces
-    // `instructions` by those of the blocks it consumes, until it is 0. Always leaves one block.
+    // Follows calls and returns of the first blocks of a sample without counting them. Subtracts
+    // the instructions of consumed blocks from `instructions` until it is 0. Always leaves one
+    // block.
     Followed skip(NodeId from, std::span<const BlockToken> stream, std::uint64_t& instructions);
-    // Consumes the leading paths of `stream` that certainly end in it, and appends the links that
-    // they take. Counts nothing. All tokens must have been learned; the first `open` ones are known
-    // to end no path.
+    // Consumes the leading paths of `stream` that certainly end in it, and appends the links taken.
+    // Counts nothing. Needs tokens that were learned. The first `open` blocks are known to end no
+    // path.
     Followed follow(NodeId from, std::span<const BlockToken> stream, std::size_t open,
                     std::vector<LinkId>& taken);
     void count(LinkId link, std::uint64_t times) {
         if (links_[link].count == 0) counted_links_.push_back(link);
         links_[link].count += times;
     }
-    // A sample ends, which counts so many times; `rest`, which follow() left, is its last path.
+    // Ends a sample that counts `times` times. `rest`, which follow() left, is its last path.
     void finish(NodeId at, std::span<const BlockToken> rest, std::uint64_t times);
 
-    // The contexts that blocks execute in which follow `from`, one for each.
+    // Appends the contexts in which the blocks of `stream` execute after `from`, one for each
+    // block.
     void contexts(NodeId from, std::span<const BlockToken> stream,
                   std::vector<ContextId>& contexts);
-    // That of the last of them; of `from` if there are none.
+    // The context of the last block of `stream`, or of `from` if `stream` is empty.
     ContextId last_context(NodeId from, std::span<const BlockToken> stream);
     // The call sites of the innermost `most` calls in progress, innermost first.
     std::vector<CodeLocation> callers(ContextId context, std::size_t most) const {
         return stacks_.callers(context, most);
     }
 
-    // The graph has grown to its limit: fold_into() and clear() before going on.
+    // Whether the graph has grown to its limit: fold_into() and clear() are due.
     bool full() const;
-    // Distinct paths; no more are added by fold_into().
+    // The number of distinct paths; fold_into() adds no more than that to the totals.
     std::size_t paths() const { return paths_.size(); }
 
-    // Adds all counts to `totals`, always the same ones, and sets them to zero. Takes time by what
-    // was counted. Stacks get `time_ns` of the program's time for what is added.
+    // Adds all counts to `totals`, which must always be the same, and sets them to zero. Takes time
+    // linear in the number of counted links and nodes. Stacks get `time_ns` of the program's time.
     void fold_into(FlowTotals& totals, double time_ns = 0);
-    // Forgets everything except where the threads of a sample stand: changes these to the nodes
-    // that are that now. Needs counts that were folded.
+    // Forgets everything except where the threads of a sample stand, and replaces each element of
+    // `current` by its new node. Needs counts that were folded.
     void clear(std::span<NodeId> current);
 
   private:
@@ -81,27 +84,27 @@ class PathGraph {
         std::uint32_t offset = 0;  // in tokens_
         std::uint32_t length = 0;
     };
-    // The instructions of a path that execute in one context.
+    // A path's instructions that execute in one context.
     struct Part {
         ContextId context;
         std::uint32_t instructions;
     };
     struct Node {
         PathId path = 0;
-        ContextId context = 0;       // of the first block
-        ContextId last_context = 0;  // of the last block
+        ContextId context = 0;       // the first block's
+        ContextId last_context = 0;  // the last block's
         std::uint32_t first_part = 0;
         std::uint32_t parts = 0;
-        std::uint32_t mismatches = 0;  // of returns inside the path
+        std::uint32_t mismatches = 0;  // mismatched returns inside the path
         NodeId rest = no_node;         // see rest()
-        std::uint64_t ends = 0;        // samples that ended here
+        std::uint64_t ends = 0;        // number of samples that ended here
     };
     struct Link {
         std::uint64_t count = 0;
         NodeId to = 0;
         NodeId from = 0;
         std::uint32_t mismatch = 0;
-        StepTotals::StepId step = StepTotals::unknown;  // from block to block
+        StepTotals::StepId step = StepTotals::unknown;  // the step between the two blocks
     };
 
     void reset_tables();
@@ -132,14 +135,14 @@ class PathGraph {
     IndexTable node_index_;
     IndexTable link_index_;
 
-    // Where its parts stand in the totals.
-    std::vector<StepTotals::StepId> token_steps_;  // to each of tokens_ from the one before
+    // Places in the totals.
+    std::vector<StepTotals::StepId> token_steps_;  // step to each of tokens_ from the one before
     std::vector<PathStore::Place> path_places_;    // by path
     StackTotals::Places context_places_;           // by context
-    // What has counts, each once.
+    // Links and nodes with counts, each once.
     std::vector<LinkId> counted_links_;
     std::vector<NodeId> end_nodes_;
-    // Sums of what is folded. All are zero in between.
+    // Sums made while folding; zero otherwise.
     TouchedSums<NodeId> visits_;
     TouchedSums<PathId> path_counts_;
     std::vector<ContextId> contexts_;  // scratch

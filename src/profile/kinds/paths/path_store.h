@@ -1,4 +1,4 @@
-// Paths and their counts, in bounded space: where there are too many, the coldest are given up.
+// Counts of paths in bounded space. If there are too many paths, the coldest ones are dropped.
 #pragma once
 
 #include <cstdint>
@@ -19,17 +19,17 @@ class PathStore {
     // Keeps at most `max_paths` paths, at least 2.
     explicit PathStore(std::size_t max_paths);
 
-    // Where a path is kept: until others are given up.
+    // Where a path is kept until others are dropped.
     struct Place {
         std::uint32_t index = 0;
-        std::uint32_t generation = 0;  // 0: not known
+        std::uint32_t generation = 0;  // 0: unknown
     };
-    // `place` is what an earlier call set for this path, or empty.
+    // `place` must be empty or as an earlier call set it for this path.
     void add(std::span<const BlockToken> path, Place& place, std::uint64_t count) {
         counts_.add(index(path, place), count);
     }
-    // Where the path is kept, until others are given up: that can only be where has_room_for() does
-    // not hold.
+    // Returns the index of the path, valid until others are dropped. That happens only if
+    // has_room_for() does not hold.
     std::uint32_t index(std::span<const BlockToken> path, Place& place);
     void add(std::uint32_t index, std::uint64_t count) { counts_.add(index, count); }
     bool has_room_for(std::size_t more) const { return more <= max_paths_ - paths_.size(); }
@@ -43,12 +43,13 @@ class PathStore {
     std::uint64_t count(std::size_t index) const {
         return counts_.count(static_cast<std::uint32_t>(index));
     }
-    // 0 if it is not here.
+    // 0 if the path is not here.
     std::uint64_t count(std::span<const BlockToken> path) const;
-    // Executions of paths that were given up. A path that comes back starts from zero.
+    // Executions of paths that were dropped. A dropped path that is executed again starts from
+    // zero.
     std::uint64_t given_up() const { return given_up_; }
 
-    // Scaled, hottest first; with errors where `sizes` is not null. Between batches.
+    // Scaled, hottest first; with errors unless `sizes` is null. Must be called between batches.
     std::vector<Path> paths(const BlockRegistry& registry, const CountScale& scale,
                             const BatchSizes* sizes) const;
 
@@ -66,7 +67,7 @@ class PathStore {
     std::size_t max_paths_;
     std::vector<BlockToken> tokens_;
     std::vector<Entry> paths_;
-    BatchedCounts counts_;  // the same
+    BatchedCounts counts_;  // by index
     IndexTable index_;
     std::uint32_t generation_ = 1;
     std::uint64_t given_up_ = 0;

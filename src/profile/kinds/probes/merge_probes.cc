@@ -1,4 +1,4 @@
-// How what probes saw adds up.
+// Adds up the results of probes.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -9,15 +9,15 @@
 namespace shadowprof {
 namespace {
 
-// An estimate that one list has, or both.
+// An estimate from one list, or the sum of both.
 struct JoinedTop {
     std::uint64_t count = 0;
     double error = 0;
     bool in_a = false, in_b = false;
 };
 
-// Estimates of disjoint streams add up, and their independent errors by squares, that of a value
-// which a list does not name among them (profile/kinds/values/hotlist.h, add_summary).
+// Adds estimates of disjoint streams. Independent errors add up by squares, including the error for
+// a value that a list does not name (profile/kinds/values/hotlist.h, add_summary).
 std::vector<ProbeTop> join_tops(const std::vector<ProbeTop>& a, double absent_of_a,
                                 const std::vector<ProbeTop>& b, double absent_of_b) {
     std::map<ProbeDatum, JoinedTop> joined;
@@ -50,7 +50,7 @@ void add_extremes(ProbeEntry& sum, const ProbeEntry& more, bool is_signed) {
     if (sum.count == 0 || is_less(sum.most, more.most, is_signed)) sum.most = more.most;
 }
 
-// Needs entries of one key.
+// Needs two entries with the same key.
 void add_entry(ProbeEntry& sum, const ProbeEntry& more, bool is_signed) {
     add_extremes(sum, more, is_signed);
     sum.count += more.count;

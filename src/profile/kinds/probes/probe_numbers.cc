@@ -23,7 +23,7 @@ std::string sum_hex(ProbeSum sum) {
 std::optional<ProbeSum> parse_sum_hex(std::string_view text) {
     const bool negative = text.starts_with('-');
     if (negative) text.remove_prefix(1);
-    // Both halves by themselves; of 31 digits the sign bit stays free.
+    // The halves are parsed separately. With 31 digits the sign bit is not reached.
     constexpr std::size_t most_digits = 31, low_digits = 16;
     if (!text.starts_with("0x") || text.size() > 2 + most_digits) return std::nullopt;
     const std::string digits(text.substr(2));

@@ -1,4 +1,4 @@
-// Numbers of probes as profiles spell them.
+// The spelling of probes' numbers in profiles.
 #pragma once
 
 #include <cstdint>
@@ -8,15 +8,15 @@
 
 namespace shadowprof {
 
-// So wide that a run's sums do not wrap around. Those of hostile profiles may.
+// Wide enough for the sums of any run. Sums in hostile profiles may wrap around.
 __extension__ using ProbeSum = __int128;
 
-// In decimal; a signed number as such.
+// Returns the number in decimal, as a signed one if `is_signed`.
 std::string probe_number(std::uint64_t number, bool is_signed);
 
 // "0x1f" or "-0x1f".
 std::string sum_hex(ProbeSum sum);
-// The reverse; nothing if it is not that, or does not fit.
+// The reverse of sum_hex(). Nothing if the text is not of that form or does not fit.
 std::optional<ProbeSum> parse_sum_hex(std::string_view text);
 
 }  // namespace shadowprof

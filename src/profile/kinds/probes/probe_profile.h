@@ -1,4 +1,4 @@
-// The results of probes (docs/probes.md), a part of a profile.
+// The results of probes (docs/probes.md) in a profile.
 #pragma once
 
 #include <array>
@@ -23,19 +23,19 @@ namespace shadowprof {
 // A value or key of a probe: none, a number or a place in code.
 using ProbeDatum = std::variant<std::monostate, std::uint64_t, CodeLocation>;
 
-// The type of a probe's values, and of its keys. Signed numbers are in two's complement.
+// The type of a probe's values or of its keys. Signed numbers are in two's complement.
 enum class ProbeDatumKind : std::uint8_t { none, number, signed_number, location };
 inline constexpr std::array<std::string_view, 4> probe_datum_names = {"none", "number", "signed",
                                                                       "location"};
 
-// Whether it is what a probe with such values or keys has.
+// Whether `datum` is of this kind.
 inline bool is_of(const ProbeDatum& datum, ProbeDatumKind kind) {
     constexpr std::array<std::size_t, 4> alternatives = {0, 1, 1, 2};
     return datum.index() == alternatives[static_cast<std::size_t>(kind)];
 }
 
-// Values by powers of two: bucket 0 is of 0, bucket b of 2^(b-1) to 2^b - 1, bucket -b of their
-// negatives.
+// Counts of values by powers of two: bucket 0 holds 0, bucket b holds 2^(b-1) to 2^b - 1, and
+// bucket -b their negatives.
 using ProbeHistogram = std::map<int, std::uint64_t>;
 inline constexpr int widest_bucket = 64;
 int bucket_of(std::uint64_t value, bool is_signed);
@@ -54,10 +54,10 @@ struct ProbeTop {
 struct ProbeEntry {
     ProbeDatum key;
     std::uint64_t count = 0;  // events with a value
-    ProbeSum sum = 0;         // of Reducer::sum and histogram
+    ProbeSum sum = 0;         // for Reducer::sum and histogram
     ProbeHistogram histogram = {};
-    std::uint64_t least = 0, most = 0;  // of histogram, where count != 0
-    std::vector<ProbeTop> top = {};     // of hotlist, most frequent first
+    std::uint64_t least = 0, most = 0;  // for histogram, where count != 0
+    std::vector<ProbeTop> top = {};     // for hotlist, most frequent first
     double absent_error = 0;            // 95% bound on the count of a value that is not in `top`
 
     // The mean of the values; 0 if there are none.
@@ -69,26 +69,26 @@ struct ProbeEntry {
 
 struct ProbeProfile {
     std::string name;
-    std::string text;  // as it was given
+    std::string text;  // the probe's text as given
     Reducer reducer = Reducer::count;
     ProbeDatumKind value = ProbeDatumKind::none;
     ProbeDatumKind key = ProbeDatumKind::none;
-    std::uint64_t hits = 0;      // executions for which its condition held, but for those missed
-    std::uint64_t missed = 0;    // the value, the key or the condition could not be known
-    std::uint64_t left_out = 0;  // of `hits`: had a key beyond those that a collector has room for
+    std::uint64_t hits = 0;                // executions whose condition held, without those missed
+    std::uint64_t missed = 0;              // value, key or condition could not be known
+    std::uint64_t left_out = 0;            // hits with a key for which a collector had no room
     std::vector<ProbeEntry> entries = {};  // hottest first: by sum for Reducer::sum, else by count
 
     friend bool operator==(const ProbeProfile&, const ProbeProfile&) = default;
 };
 
-// Joins entries with one key and values of one entry that are the same, and sorts both: what is
-// needed after locations have changed.
+// Joins entries with the same key, and equal values within an entry, and sorts both. Needed after
+// locations have changed.
 void settle(ProbeProfile& probe);
 
-// Needs two of the same probe, with locations in the same modules.
+// Needs two results of the same probe, with locations in the same modules.
 void add(ProbeProfile& sum, const ProbeProfile& more);
 
-// What each saw since. Needs the same probes in the same order.
+// Subtracts what each probe saw in `earlier`. Needs the same probes in the same order.
 void subtract_probes(std::vector<ProbeProfile>& probes, const std::vector<ProbeProfile>& earlier);
 
 inline auto identity(const ProbeProfile& p) {
@@ -103,7 +103,8 @@ struct SumText {
     std::optional<ProbeSum> value(std::string_view text) const { return parse_sum_hex(text); }
 };
 
-// "value": "0x7", "value_text": "7", or "value_at": location; nothing for none.
+// Visits "value": "0x7" and "value_text": "7", or "value_at": location. Visits nothing if there is
+// no datum.
 template <typename Visitor>
 void datum_fields(Visitor& visitor, const std::string& name, Like<ProbeDatum> auto& datum,
                   ProbeDatumKind kind) {
@@ -161,7 +162,7 @@ struct ProbeList {
     using Record = ProbeProfile;
     static constexpr std::string_view name = "probes";
     static auto& of(auto& profile) { return profile.probes; }
-    // After its locations have changed.
+    // Called after the locations have changed.
     static void settle_moved(ProbeProfile& probe) { settle(probe); }
     static constexpr auto subtract_all = subtract_probes;
 };

@@ -25,7 +25,7 @@ ProbeSum widened(std::uint64_t value, bool is_signed) {
     return is_signed ? ProbeSum{static_cast<std::int64_t>(value)} : ProbeSum{value};
 }
 
-// Times a weight, which no sum of ours reaches the limits by.
+// Multiplies a value by a weight. No sum of a run's values overflows.
 ProbeSum weighted(std::uint64_t value, bool is_signed, std::uint64_t weight) {
     __extension__ using Bits = unsigned __int128;
     return static_cast<ProbeSum>(static_cast<Bits>(widened(value, is_signed)) * weight);
@@ -89,7 +89,7 @@ bool ProbeTotals::uses_callers() const {
                        [](const Probed& probed) { return probed.probe.uses_callers(); });
 }
 
-// Null if there is no room for another key.
+// Returns null if there is no room for another key.
 ProbeTotals::Entry* ProbeTotals::entry_of(Probed& probed, const ProbeDatum& key) {
     const std::uint64_t hash = hash_of(key);
     const auto found =

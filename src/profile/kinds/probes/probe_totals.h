@@ -1,4 +1,4 @@
-// Reduces the events of probes, in a bounded space.
+// Reduces the events of probes in bounded space.
 #pragma once
 
 #include <cstdint>
@@ -15,49 +15,49 @@
 
 namespace shadowprof {
 
-// What `probe` is, without events.
+// The profile of `probe` without events.
 ProbeProfile empty_probe_profile(const Probe& probe);
 
 class ProbeTotals {
   public:
-    // The events of keys that come when there are so many are counted, but left out.
+    // Events with a key beyond so many are counted as left out.
     static constexpr std::size_t most_keys = 65536;
-    // Hotlists take a kilobyte or two each.
+    // A hotlist takes one or two kilobytes.
     static constexpr std::size_t most_hotlists = 16384;
 
     // `seed` is for the counting samples.
     ProbeTotals(std::span<const Probe> probes, std::uint64_t seed);
 
-    // One event that counts `weight` times. `value` and `key` are of the kinds that the probe's
-    // are; an event whose are not, or a probe that there is not, is counted as missed, or not at
-    // all: it comes from a worker.
+    // Adds an event that counts `weight` times. `value` and `key` should be of the probe's kinds.
+    // They come from a worker, so an event with other kinds is counted as missed, and one of a
+    // probe that does not exist is ignored.
     void add(std::uint32_t probe, const ProbeDatum& value, const ProbeDatum& key,
              std::uint64_t weight = 1);
     void add_missed(std::uint32_t probe, std::uint64_t weight = 1);
-    // What a worker says that a probe saw, at a place, under a call if that is known.
+    // Adds what a worker says that a probe saw at `at`, called from `caller` if that is known.
     void add(const ProbeRecord& record, CodeLocation at, std::optional<CodeLocation> caller);
 
     std::size_t size() const { return probes_.size(); }
-    // Whether any probe wants to know the call.
+    // Whether any probe needs the caller.
     bool uses_callers() const;
 
-    // In the order of the probes; one without events has no entries. What several of these say is
-    // added up by add(ProbeProfile&, ...) of profile/kinds/probes/probe_profile.h.
+    // In the order of the probes. A probe without events has no entries. Profiles of several
+    // collectors are added up by add(ProbeProfile&, ...) of profile/kinds/probes/probe_profile.h.
     std::vector<ProbeProfile> profiles() const;
-    // What a reader must know: a probe that had events left out.
+    // Notes for the reader on probes that had events left out.
     std::vector<std::string> notes() const;
 
   private:
     struct Entry {
         ProbeEntry sums;
-        CountingSample<std::uint64_t> sample;  // of values, or of numbers of locations
+        CountingSample<std::uint64_t> sample;  // values, or numbers of locations
         Random random;
     };
     struct Probed {
         Probe probe;
         ProbeProfile head;  // without entries
         std::vector<Entry> entries;
-        IndexTable index;  // of entries, by key
+        IndexTable index;
     };
 
     Entry* entry_of(Probed& probed, const ProbeDatum& key);
@@ -67,11 +67,11 @@ class ProbeTotals {
 
     std::uint64_t seed_;
     std::vector<Probed> probes_;
-    std::vector<CodeLocation> locations_;  // that are values of hotlists
+    std::vector<CodeLocation> locations_;  // locations that are values of hotlists
     IndexTable location_index_;
 };
 
-// The same as notes(), but for probe profiles.
+// The same as ProbeTotals::notes(), for probe profiles.
 std::vector<std::string> probe_notes(std::span<const ProbeProfile> probes);
 
 }  // namespace shadowprof

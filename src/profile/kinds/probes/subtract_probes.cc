@@ -1,4 +1,4 @@
-// What probes saw since an earlier profile of the same run.
+// Subtracts the results of probes in an earlier profile of the same run.
 #include <algorithm>
 #include <cmath>
 

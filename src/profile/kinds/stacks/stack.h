@@ -1,4 +1,4 @@
-// Stacks of calls: how many instructions and how much time each was on.
+// Call stacks, with the instructions and the time spent in each.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@
 namespace shadowprof {
 
 struct Stack {
-    std::vector<CodeLocation> frames;  // outermost first; call sites, then the innermost function
+    std::vector<CodeLocation> frames;  // outermost first: call sites, then the innermost function
     std::uint64_t instructions = 0;
-    std::uint64_t samples = 0;  // threads of samples that began here, weighted like counts
+    std::uint64_t samples = 0;  // threads of samples that began here, weighted
     std::optional<double> error = {};
-    // The program's processor time that went here. The time of each sample is divided evenly among
-    // its instructions. It is 0 in exact mode, which does not measure time.
+    // The processor time spent here. The time of each sample is divided evenly among its
+    // instructions. It is 0 in exact mode, which does not measure time.
     std::uint64_t time_ns = 0;
     std::optional<double> time_error_ns = {};
 

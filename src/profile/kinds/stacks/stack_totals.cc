@@ -103,7 +103,7 @@ void StackTotals::begin_phase() {
     time_ns_.begin_phase();
 }
 
-// Notes the parts of the batch that ends.
+// Stores the parts of the batch that ends.
 void StackTotals::note_parts() {
     const auto touched = instructions_.touched();
     has_all_parts_ = has_all_parts_ && parts_.size() + touched.size() <= max_parts;
@@ -117,7 +117,7 @@ void StackTotals::note_parts() {
             static_cast<double>(time_ns_.pending(context));
 }
 
-// The function's part in the batch whose parts begin with `first`.
+// Returns the function's part in the batch whose parts begin at index `first`.
 StackTotals::Amount& StackTotals::part(std::uint32_t function, std::size_t first) {
     auto& known = part_of_[function];
     const bool is_known =

@@ -18,8 +18,8 @@ class StackTotals {
     // Keeps at most `max_contexts`.
     explicit StackTotals(std::size_t max_contexts);
 
-    // Which context of ours stands for one of a tree that is added: the same, or where there are
-    // too many, the nearest of its ancestors that we have.
+    // The context here that stands for one of an added tree. It is the same context or, if there
+    // are too many, its nearest ancestor here.
     struct Place {
         ContextId context = 0;
         std::optional<ContextId> as_caller;
@@ -27,35 +27,36 @@ class StackTotals {
     };
     using Places = std::vector<Place>;  // by context of the tree
 
-    // `places` are those that were found for this tree before, and grow with it.
+    // Finds places for all contexts of `tree`. `places` must be empty or from an earlier call for
+    // this tree; it grows with the tree.
     void find_places(const StackTree& tree, Places& places);
-    // What was executed in a context.
+    // Adds what was executed in a context.
     void add(ContextId context, std::uint64_t instructions, double time_ns);
     void add_samples(ContextId context, std::uint64_t begun) { samples_[context] += begun; }
-    // Adds those of the executed instructions that were in contexts which stand for others
-    // (Place::folded).
+    // Adds the number of executed instructions whose contexts stand for others (Place::folded).
     void add_folded(std::uint64_t instructions) { folded_instructions_ += instructions; }
     void end_batch(const BatchSize& size);
     // See BatchSizes.
     void end_stratum();
     void set_numbers(std::uint64_t ticks, std::uint64_t samples);
-    // The errors of a phase are those of what comes now. Between batches.
+    // Begins a phase: its errors are those of counts added from now on. Must be called between
+    // batches.
     void begin_phase();
 
     std::uint64_t instructions() const;
-    // How many of the instructions were in stacks beyond a limit: they count for a caller.
+    // Instructions in contexts beyond a limit, which count for a caller.
     std::uint64_t folded_instructions() const { return folded_instructions_; }
 
-    // Scaled but for the time, hottest first; with errors of these batches, if any.
+    // Scaled except for the time, hottest first; with errors from these batches, if any.
     std::vector<Stack> stacks(const CountScale& scale, std::optional<ErrorsOf> errors) const;
-    // For the errors of what stacks add up to.
+    // Data for the errors of sums of stacks.
     FunctionBatches function_batches(const CountScale& scale, ErrorsOf errors) const;
 
   private:
     using Amount = FunctionBatches::Amount;
-    // What one function location has in one batch.
+    // The amount of one function in one batch.
     struct Part {
-        std::uint32_t function = 0;  // in functions_
+        std::uint32_t function = 0;  // index in functions_
         std::uint32_t batch = 0;
         Amount amount;
     };
@@ -68,22 +69,23 @@ class StackTotals {
     std::uint32_t function_id(CodeLocation location);
 
     std::size_t max_contexts_;
-    // Which function made a call that is in progress does not matter, and is left out: contexts
-    // differ if profiles tell them apart.
+    // The function that made a call in progress does not matter and is left out, so that contexts
+    // differ only if profiles tell them apart.
     StackTree tree_;
     BatchedCounts instructions_;              // by context
-    BatchedCounts time_ns_;                   // the same
-    std::vector<std::uint64_t> samples_;      // the same
-    std::vector<std::uint32_t> function_of_;  // the same: in functions_
+    BatchedCounts time_ns_;                   // by context
+    std::vector<std::uint64_t> samples_;      // by context
+    std::vector<std::uint32_t> function_of_;  // by context: index in functions_
     std::vector<CodeLocation> functions_;
     IndexTable function_index_;
-    BatchSizes sizes_, times_;                // of batches
+    BatchSizes sizes_, times_;                // of all batches
     BatchSizes sizes_before_, times_before_;  // when the phase began
     std::vector<Amount> batches_;
-    std::size_t batches_before_ = 0;  // of them, when the phase began
+    std::size_t batches_before_ = 0;  // number of batches when the phase began
     std::vector<std::uint32_t> stratum_ends_;
     FunctionBatches::Numbers numbers_;
-    std::vector<std::uint32_t> part_of_;  // by function: in parts_, where that is of this batch
+    std::vector<std::uint32_t> part_of_;  // by function: index in parts_, if that part is of this
+                                          // batch
     std::vector<Part> parts_;
     bool has_all_parts_ = true;
     std::uint64_t folded_instructions_ = 0;

@@ -15,13 +15,13 @@ CodeLocation call_site(CodeLocation return_to) {
     return {return_to.module, return_to.address - 1};
 }
 
-// The function that executes a block that was called, or jumped to from another function.
+// The function that executes a block that was called or jumped to from another function.
 CodeLocation entered_function(const CanonicalBlock& block) {
     return block.function ? block.function->start : block.start;
 }
 
-// Whether a jump leaves the current function for code without a known function: from a known
-// function, out of a one-jump stub (PLT), or into another module.
+// Whether a jump to code without a known function leaves the current function: it comes from a
+// known function or a one-jump stub (PLT), or goes to another module.
 bool leaves_function(const StackFrame& frame, const CanonicalBlock& from,
                      const CanonicalBlock& to) {
     if (to.function || !is_jump(from.terminator)) return false;
@@ -114,7 +114,7 @@ ContextStep StackTree::step(ContextId context, const CanonicalBlock& from,
 
 ContextStep StackTree::step_between_frames(ContextId context, const CanonicalBlock& from,
                                            const CanonicalBlock& to) {
-    // A call to the next instruction only asks for the program counter.
+    // A call to the next instruction only reads the program counter.
     if (is_call(from.terminator) && to.start != from.end)
         return {push(context, {from.end, entered_function(to)}), false};
     if (from.terminator == Terminator::ret) return pop(context, to);

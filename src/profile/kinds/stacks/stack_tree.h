@@ -1,5 +1,5 @@
-// Calling contexts: every call stack seen, as a tree. A context is the calls in progress and the
-// function that executes.
+// Calling contexts: every call stack seen, as a tree. A context consists of the calls in progress
+// and the function that executes.
 #pragma once
 
 #include <cstdint>
@@ -13,64 +13,65 @@
 
 namespace shadowprof {
 
-// Names a context within one tree; parents have smaller numbers than their children. 0 is the
-// tree's own root, in which nothing executes.
+// Numbers a context within one tree. Parents have smaller numbers than their children. 0 is the
+// tree's root, in which nothing executes.
 using ContextId = std::uint32_t;
 
 // The outermost frame of a context, or one call in progress.
 struct StackFrame {
-    CodeLocation return_to;  // where the call returns to; `no_return` for the outermost
-    CodeLocation function;   // entry of the function that executes, as far as it is known
+    CodeLocation return_to;  // return address; `no_return` for the outermost
+    CodeLocation function;   // entry of the executing function, as far as it is known
 
     static constexpr CodeLocation no_return{~std::uint32_t{0}, 0};
     friend bool operator==(const StackFrame&, const StackFrame&) = default;
 };
 
-// Where a step of control flow leads.
+// The result of a step of control flow.
 struct ContextStep {
     ContextId context = 0;
-    bool mismatch = false;  // a return to where no innermost call was made from
+    bool mismatch = false;  // a return that matched no call that was looked at
 };
 
 class StackTree {
   public:
-    // Deeper stacks are folded: calls beyond are counted so that their returns match, their
-    // instructions belong to the context at the limit.
+    // Deeper stacks are folded. Calls beyond the limit are counted so that their returns match, and
+    // their instructions belong to the context at the limit.
     static constexpr std::uint32_t max_depth = 4096;
-    // A return that does not match the innermost call is looked for this far out: an exception or
-    // a longjmp has left frames in between.
+    // How many calls a return that does not match the innermost one is compared with. An exception
+    // or a longjmp may have left frames in between.
     static constexpr int max_search = 256;
 
     StackTree();
 
-    // The context of an unwound stack, innermost first: program counter, then return addresses.
-    // A stack deeper than `max_depth` has the context of its innermost part.
+    // Returns the context of an unwound stack, innermost first: program counter, then return
+    // addresses. A stack deeper than `max_depth` has the context of its innermost part.
     ContextId initial(std::span<const CodeLocation> stack);
-    // The context after control went from `from`, executed in `context`, to `to`: calls push,
-    // returns pop. A return to no known frame is taken for a jump (exception landing pads,
-    // setcontext), except from the outermost frame: there its caller becomes the outermost.
-    // However control got there, `to` executes in its own function, where that is known: a jump
-    // into another function replaces the executing one. Where it is not, only a jump through a
-    // stub or into another module does.
+    // Returns the context after control went from `from`, executed in `context`, to `to`. Calls
+    // push and returns pop. A return to no known frame is taken for a jump (exception landing pads,
+    // setcontext), except from the outermost frame, whose caller then becomes the outermost one.
+    // After any step, `to` executes in its own function if that is known, so a jump into another
+    // function replaces the executing one. If it is not known, only a jump through a stub or into
+    // another module does.
     ContextStep step(ContextId context, const CanonicalBlock& from, const CanonicalBlock& to);
-    // The context in which a sample that began in `context` executes its first block: 0 stands for
-    // no stack.
+    // Returns the context in which a sample that began in `context` executes its first block.
+    // `context` is 0 if there is no stack.
     ContextId begin(ContextId context, const CanonicalBlock& first);
-    // The context of this tree that equals one of another tree.
+    // Returns the context of this tree that equals one of another tree.
     ContextId copy(const StackTree& other, ContextId context);
-    // The child of `parent` for `frame`, made if need be.
+    // Returns the child of `parent` for `frame`, which is added if need be.
     ContextId child(ContextId parent, const StackFrame& frame);
-    // The same, but nothing if it would have to be made and the tree has `max_contexts` already.
+    // The same, but returns nothing if the child would have to be added and the tree has
+    // `max_contexts` already.
     std::optional<ContextId> child_within(std::size_t max_contexts, ContextId parent,
                                           const StackFrame& frame);
 
-    // Call sites (return address - 1) outermost first, then the function that executes.
+    // The call sites (return address - 1) outermost first, then the function that executes.
     std::vector<CodeLocation> frames(ContextId context) const;
     // The call sites of the innermost `most` calls in progress, innermost first.
     std::vector<CodeLocation> callers(ContextId context, std::size_t most) const;
     ContextId parent(ContextId context) const { return nodes_[context].parent; }
     const StackFrame& frame(ContextId context) const { return nodes_[context].frame; }
-    // The context that reports what is folded into it: itself unless it is beyond `max_depth`.
+    // The context that `context` counts for: itself, or the one at `max_depth` if it is folded.
     ContextId visible(ContextId context) const {
         return nodes_[context].folded ? nodes_[context].parent : context;
     }

@@ -27,7 +27,7 @@ struct DataStream {
     std::vector<DataReference> references;
     std::uint64_t occurrences = 0;
 
-    // References that it makes up.
+    // The number of references that occur in the stream.
     std::uint64_t heat() const { return references.size() * occurrences; }
     friend bool operator==(const DataStream&, const DataStream&) = default;
 };

@@ -8,8 +8,8 @@ namespace {
 using Grammar = Sequitur::Grammar;
 using Kind = Sequitur::Symbol::Kind;
 
-// The longest rule that may be a cycle, in periods of the longest stream. In a loop that goes on
-// for longer each rule is made of two others that are cycles, down to one of 2 to 4 periods.
+// The longest rule that may be a cycle, in periods of the longest stream. If a loop goes on for
+// longer, its rule is made of two others that are cycles, down to a rule of 2 to 4 periods.
 constexpr std::uint64_t most_periods = 4;
 
 void expand(const Grammar& grammar, std::size_t rule, std::vector<std::uint32_t>& pieces) {
@@ -20,7 +20,8 @@ void expand(const Grammar& grammar, std::size_t rule, std::vector<std::uint32_t>
             pieces.push_back(symbol.number);
 }
 
-// The shortest p for which each element is equal to that p before it (Knuth, Morris and Pratt).
+// Returns the shortest p for which each element equals the one p places before it (Knuth, Morris
+// and Pratt).
 std::size_t period_of(std::span<const std::uint32_t> sequence) {
     std::vector<std::size_t> border(sequence.size() + 1);
     for (std::size_t i = 1, k = 0; i < sequence.size(); ++i) {
@@ -54,7 +55,7 @@ void DataStreams::finish() {
     end_grammar();
 }
 
-// Where a cut is can be known when as many references follow as are looked at.
+// A cut is known when farthest_cut_distance references follow it.
 void DataStreams::look_for_cuts(bool burst_ends) {
     const std::size_t known =
         burst_ends ? keys_.size() : keys_.size() - std::min(keys_.size(), farthest_cut_distance);
@@ -111,7 +112,7 @@ std::uint32_t DataStreams::number_of_piece(std::size_t begin, std::size_t length
     return static_cast<std::uint32_t>(pieces_.size() - 1);
 }
 
-// Rules come before those that they use.
+// Relies on the order of rules: each comes before those that it uses.
 std::vector<DataStreams::RuleUse> DataStreams::rule_uses(const Grammar& grammar) const {
     std::vector<RuleUse> uses(grammar.rules.size());
     for (std::size_t rule = uses.size(); rule-- > 0;)
@@ -130,7 +131,7 @@ std::vector<DataStreams::RuleUse> DataStreams::rule_uses(const Grammar& grammar)
     return uses;
 }
 
-// From the start rule downwards: what is in a cycle is not counted again.
+// Goes from the start rule downwards, so that the content of a cycle is not counted again.
 void DataStreams::end_grammar() {
     const Grammar grammar = grammar_.grammar();
     auto uses = rule_uses(grammar);
@@ -151,13 +152,13 @@ void DataStreams::end_grammar() {
     index_.clear();
 }
 
-// Whether the rule is one.
+// Counts the rule if it is a cycle. Returns whether it is.
 bool DataStreams::count_cycle(const Grammar& grammar, std::size_t rule, const RuleUse& use) {
     if (use.uses_outside == 0 || use.references > most_periods * limits_.most_length) return false;
     Pieces pieces;
     expand(grammar, rule, pieces);
     const std::size_t length = period_of(pieces), times = pieces.size() / length;
-    // One piece over and over is that piece.
+    // A repeated single piece counts as that piece.
     if (times < 2 || length < 2) return false;
     pieces.resize(length);
     std::size_t references = 0;
@@ -183,7 +184,7 @@ void DataStreams::count_cycle(std::span<const std::uint32_t> period, std::uint64
     table_.add(references, cuts, occurrences * weight_);
 }
 
-// Its least rotation, by the pieces' hashes.
+// Rotates the period to its least rotation by the pieces' hashes.
 void DataStreams::turn_to_least(Pieces& period) const {
     const auto hash = [&](std::size_t place) {
         return pieces_[period[place % period.size()]].hash;

@@ -16,7 +16,7 @@ Sequitur::Id* Sequitur::DigramIndex::find(std::uint64_t digram) {
     return nullptr;
 }
 
-// Needs that it is not there.
+// Needs a digram that is not in the index.
 void Sequitur::DigramIndex::insert(std::uint64_t digram, Id node) {
     if (2 * (used_ + 1) > slots_.size()) grow();
     std::size_t at = place(digram);
@@ -25,7 +25,7 @@ void Sequitur::DigramIndex::insert(std::uint64_t digram, Id node) {
     ++used_;
 }
 
-// Needs that it is there. What it kept from its place moves up.
+// Needs a digram that is in the index. Entries that it displaced move up.
 void Sequitur::DigramIndex::erase(std::uint64_t digram) {
     std::size_t hole = place(digram);
     while (slots_[hole].digram != digram || slots_[hole].node_plus_1 == 0)
@@ -125,13 +125,13 @@ void Sequitur::insert_behind(Id left, Id node) {
     link(left, node);
 }
 
-// Guards, breaks and nodes that are free are above all others.
+// Guards, breaks and free nodes begin no digram. Their values are greater than all others.
 bool Sequitur::begins_digram(Id node) const {
     const auto counts = [](Value value) { return value < guard_bit || is_rule(value); };
     return counts(nodes_[node].value) && counts(nodes_[nodes_[node].next].value);
 }
 
-// Before it is changed.
+// Must be called before the digram changes.
 void Sequitur::forget_digram(Id node) {
     if (!begins_digram(node)) return;
     const auto pair = digram(node);
@@ -155,7 +155,7 @@ void Sequitur::settle() {
     }
 }
 
-// Makes its digram unique. May be called for any node.
+// Makes the node's digram unique. Any node is allowed.
 void Sequitur::check(Id node) {
     if (!begins_digram(node)) return;
     const auto pair = digram(node);
@@ -170,10 +170,10 @@ bool Sequitur::is_whole_rule(Id node) const {
     return is_guard(nodes_[node].previous) && is_guard(nodes_[nodes_[node].next].next);
 }
 
-// Two places with the same digram, the second of which is in the index.
+// Unites two occurrences of a digram, the second of which is in the index.
 void Sequitur::unite(Id node, Id earlier) {
     if (is_whole_rule(node)) {
-        // Then the other one is none, as its rule would have used this one.
+        // The other one is none, as that rule would have used this one.
         if (is_whole_rule(earlier)) return;
         *index_.find(digram(node)) = node + 1;
         std::swap(node, earlier);
@@ -190,12 +190,12 @@ void Sequitur::unite(Id node, Id earlier) {
         index_.insert(digram(nodes_[rules_[rule].guard].next), nodes_[rules_[rule].guard].next);
     }
     replace(node, rule);
-    // Only these lost a use that is still in the grammar.
+    // Only the rules of these two symbols lost a use while the symbols are still in the grammar.
     expand_if_used_once(nodes_[rules_[rule].guard].next);
     expand_if_used_once(nodes_[rules_[rule].guard].previous);
 }
 
-// Puts a use of the rule in the place of the digram.
+// Replaces the digram by a use of the rule.
 void Sequitur::replace(Id node, std::uint32_t rule) {
     const Id left = nodes_[node].previous, second = nodes_[node].next;
     const Id right = nodes_[second].next;
@@ -211,7 +211,7 @@ void Sequitur::replace(Id node, std::uint32_t rule) {
     unchecked_.push_back(left);
 }
 
-// Puts what the rule stands for in the place of its only use.
+// Replaces the only use of a rule by the rule's symbols.
 void Sequitur::expand_if_used_once(Id node) {
     const Value value = nodes_[node].value;
     if (!is_rule(value) || rules_[value & ~rule_bit].uses != 1) return;
@@ -231,7 +231,7 @@ void Sequitur::expand_if_used_once(Id node) {
 }
 
 Sequitur::Grammar Sequitur::grammar() const {
-    // Rules in the order of a depth-first walk's ends, reversed: each before those it uses.
+    // The reverse order in which a depth-first walk leaves rules: each comes before those it uses.
     struct Step {
         std::uint32_t rule;
         Id next;

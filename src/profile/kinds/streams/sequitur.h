@@ -1,12 +1,13 @@
-// A grammar of a sequence, made in one pass: Nevill-Manning and Witten, "Identifying hierarchical
-// structure in sequences: a linear-time algorithm" (JAIR 7, 1997). Of the grammar hold
-//  - digram uniqueness: no pair of symbols that follow each other stands in it twice, but where the
-//    two overlap, as in aaa;
+// Builds a grammar of a sequence in one pass: Nevill-Manning and Witten, "Identifying hierarchical
+// structure in sequences: a linear-time algorithm" (JAIR 7, 1997). The grammar has two properties:
+//  - digram uniqueness: no pair of adjacent symbols occurs twice, except where the two overlap, as
+//  in
+//    aaa;
 //  - rule utility: each rule but the start rule is used at least twice.
-// So what the sequence repeats is a rule.
+// So repetitions in the sequence become rules.
 //
-// A break stands for a symbol of its own: nothing that a rule says goes across it. Time is linear
-// in the length of the sequence, memory in that of the grammar, which is never longer.
+// Each break is a symbol of its own, so that no rule extends across it. Time is linear in the
+// length of the sequence. Memory is linear in the length of the grammar, which is never longer.
 #pragma once
 
 #include <cstdint>
@@ -24,24 +25,24 @@ class Sequitur {
     struct Symbol {
         enum class Kind : std::uint8_t { terminal, rule, gap };
         Kind kind = Kind::terminal;
-        std::uint32_t number = 0;  // the terminal, or the rule's place in Grammar::rules; a gap: 0
+        std::uint32_t number = 0;  // of a terminal, or an index in Grammar::rules; a gap: 0
 
         friend bool operator==(const Symbol&, const Symbol&) = default;
     };
-    // The rules as they are used: a rule comes before those that it uses. The first is the start
-    // rule, which is there even if it is empty.
+    // The rules, each before those that it uses. The first is the start rule, which exists even if
+    // it is empty.
     struct Grammar {
         std::vector<std::vector<Symbol>> rules;
     };
 
     Sequitur() { clear(); }
 
-    // `terminal` < most_terminals. Needs that fewer than 2^30 were appended.
+    // Needs `terminal` < most_terminals and fewer than 2^30 appended.
     void append(Terminal terminal);
-    // What comes next does not follow what came last.
+    // The next terminal does not follow the last one.
     void append_break();
     Grammar grammar() const;
-    // An empty sequence. Keeps its memory.
+    // Makes the sequence empty. Keeps its memory.
     void clear();
 
   private:
@@ -50,8 +51,8 @@ class Sequitur {
     static constexpr Value rule_bit = Value{1} << 31, guard_bit = Value{1} << 30;
     static constexpr Value break_value = rule_bit | guard_bit, free_value = break_value | 1;
 
-    // A symbol in the ring of its rule. A rule's guard stands before its first and behind its last
-    // symbol, and has the rule's number.
+    // A symbol in the ring of its rule. The ring has a guard before the first and behind the last
+    // symbol, whose value has the rule's number.
     struct Node {
         Id previous = 0, next = 0;
         Value value = free_value;

@@ -1,4 +1,4 @@
-// Which data streams a profile tells of.
+// Limits for the data streams in a profile.
 #pragma once
 
 #include <cstdint>
@@ -6,10 +6,10 @@
 namespace shadowprof {
 
 struct StreamLimits {
-    static constexpr std::uint32_t shortest = 2, longest = 1000;  // that can be asked for
+    static constexpr std::uint32_t shortest = 2, longest = 1000;  // bounds for the lengths below
 
     std::uint32_t least_length = 2, most_length = 100;  // in references
-    double least_heat_percent = 0.1;                    // of all references that were traced
+    double least_heat_percent = 0.1;                    // of all references traced
 
     friend bool operator==(const StreamLimits&, const StreamLimits&) = default;
 };

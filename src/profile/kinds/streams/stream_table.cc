@@ -18,7 +18,7 @@ std::uint64_t hash_of(std::span<const DataReference> references) {
 
 }  // namespace
 
-// Needs `cuts` as long as `references`. One that is new has no occurrences.
+// Needs `cuts` as long as `references`. A new candidate has no occurrences.
 std::uint32_t StreamTable::find_or_add(std::span<const DataReference> references,
                                        std::span<const std::uint8_t> cuts) {
     const auto hash = hash_of(references);
@@ -57,9 +57,9 @@ void StreamTable::make_room() {
         left_out_ += keep(least, 1);
 }
 
-// Cuts all that is colder, rarer or longer than it may be, longest first, so that what a part is of
-// is counted before the part is looked at. Returns the references that are in no candidate any
-// more.
+// Cuts all candidates that are too cold, too rare or too long. The longest come first, so that a
+// part has all its occurrences when it is looked at. Returns the number of references that are no
+// longer in a candidate.
 std::uint64_t StreamTable::keep(std::uint64_t least_heat, std::uint64_t least_occurrences) {
     std::vector<Numbers> by_length;
     for (std::uint32_t i = 0; i < candidates_.size(); ++i) {
@@ -77,7 +77,8 @@ std::uint64_t StreamTable::keep(std::uint64_t least_heat, std::uint64_t least_oc
     return dropped;
 }
 
-// Its parts are counted in its place. Returns the references that are in none of them.
+// Adds the candidate's occurrences to its parts instead. Returns the number of references that are
+// in no part.
 std::uint64_t StreamTable::cut(std::uint32_t number, std::vector<Numbers>& by_length) {
     const std::uint64_t occurrences = std::exchange(candidates_[number].occurrences, 0);
     const auto references = candidates_[number].references;

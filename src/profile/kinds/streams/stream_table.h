@@ -1,9 +1,9 @@
-// Sequences of references with their occurrences, in constant space, and which of them are hot.
+// Counts occurrences of sequences of references in constant space and finds the hot ones.
 //
-// Sequences know where they may be cut (profile/collect/reference_cuts.h). What is too cold, or too
-// long, is cut at the highest cuts within it, and its parts occur as often as it did: so each
-// occurrence of a reference is counted in at most one stream, the longest one that is hot. This is
-// the analysis of Chilimbi and Hirzel, "Dynamic hot data stream prefetching for general-purpose
+// Sequences know where they may be cut (profile/collect/reference_cuts.h). A sequence that is too
+// cold or too long is cut at the highest cuts within it, and its parts inherit its occurrences. So
+// each occurrence of a reference counts in at most one stream, the longest hot one. This is the
+// analysis of Chilimbi and Hirzel, "Dynamic hot data stream prefetching for general-purpose
 // programs" (PLDI 2002), section 3, from the start rule downwards, with cuts instead of rules.
 #pragma once
 
@@ -19,7 +19,7 @@ namespace shadowprof {
 
 class StreamTable {
   public:
-    // More are not kept: then the coldest are cut, and what cannot be cut is left out.
+    // If there are more, the coldest are cut, and those that cannot be cut are dropped.
     static constexpr std::size_t most_candidates = 1 << 13;
 
     explicit StreamTable(const StreamLimits& limits) : limits_(limits) {}
@@ -29,11 +29,11 @@ class StreamTable {
              std::uint64_t occurrences);
     void add(const StreamTable& other);
 
-    // Those of at least that heat and so many occurrences, hottest first. Leaves no others in the
-    // table.
+    // Returns the streams with at least this heat and this many occurrences, hottest first. Removes
+    // all others from the table.
     std::vector<DataStream> take_streams(std::uint64_t least_heat,
                                          std::uint64_t least_occurrences = 1);
-    // References that were dropped as there were too many candidates.
+    // The number of references that were dropped because there were too many candidates.
     std::uint64_t left_out() const { return left_out_; }
 
   private:

@@ -1,4 +1,4 @@
-// System calls: which ones code makes, where, and who called that code.
+// System calls: which ones are made, where, and by which callers.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,10 @@
 namespace shadowprof {
 
 struct SystemCall {
-    CodeLocation at;                    // the instruction
-    std::string call;                   // "read", or "syscall_1234" where the number has no name
-    std::vector<CodeLocation> callers;  // call sites, innermost first; the innermost ones alone
-    std::uint64_t count = 0;            // made, whether they returned or not
+    CodeLocation at;                    // the system call instruction
+    std::string call;                   // "read", or "syscall_1234" if the number has no name
+    std::vector<CodeLocation> callers;  // the innermost call sites, innermost first
+    std::uint64_t count = 0;            // calls made, whether they returned or not
 
     friend bool operator==(const SystemCall&, const SystemCall&) = default;
 };

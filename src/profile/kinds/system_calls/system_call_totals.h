@@ -1,4 +1,4 @@
-// Counts system calls by who makes them, in a bounded space.
+// Counts system calls by place and callers, in bounded space.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +13,16 @@ namespace shadowprof {
 
 class SystemCallTotals {
   public:
-    // So many callers are told apart, from the innermost on.
+    // The number of innermost callers that are told apart.
     static constexpr std::size_t most_callers = 8;
-    // Calls in other places or from other callers that come when there are so many are counted
-    // alone.
+    // Calls beyond so many places and callers only add to the number left out.
     static constexpr std::size_t most_entries = 65536;
 
-    // A call of this number, of 32 bits, counts `weight` times.
+    // Adds a call of the 32-bit `number`, which counts `weight` times.
     void add(CodeLocation at, std::uint64_t number, const std::vector<CodeLocation>& callers,
              std::uint64_t weight);
     void add(const SystemCallTotals& more);
-    // Sets the profile's system calls, scaled and the most frequent first, and adds a note and a
+    // Sets the profile's system calls, scaled and the most frequent first. Adds a note and a
     // counter if some were left out.
     void fill(Profile& profile, const CountScale& scale) const;
 

@@ -1,4 +1,4 @@
-// Threads: how many samples, instructions and how much time each had.
+// Threads, with the samples, instructions and time of each.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,13 @@
 
 namespace shadowprof {
 
-// A thread's part in the samples.
 struct ThreadProfile {
     std::int64_t pid = 0;
-    std::int64_t tid = 0;  // 0: all that began within samples
+    std::int64_t tid = 0;  // 0: all threads that began within samples
     std::string name;      // as the program set it; may be empty
     std::uint64_t samples = 0;
     std::uint64_t instructions = 0;
-    std::uint64_t time_ns = 0;  // in its own code, see ClockTicks; 0 where there was no clock
+    std::uint64_t time_ns = 0;  // outside the kernel, see ClockTicks; 0 without a clock
 
     friend bool operator==(const ThreadProfile&, const ThreadProfile&) = default;
 };
@@ -36,7 +35,7 @@ inline void add(ThreadProfile& sum, const ThreadProfile& t) {
     sum.time_ns += t.time_ns;
 }
 
-// What each had since. One may have another name by now.
+// Subtracts what each thread had in `earlier`. A thread may have another name by now.
 void subtract_threads(std::vector<ThreadProfile>& threads,
                       const std::vector<ThreadProfile>& earlier);
 

@@ -1,13 +1,14 @@
 // The few values that a counting sample counts, made for adding many values at a time.
 //
-// A look-up takes no branch and no second try: a byte of a table, found by the value's hash, names
-// the one entry that can hold the value. That works because no two entries have the same hash: an
-// entry that would is put in with another hash function. Those are multiply-shift hashes (Dietz-
-// felbinger et al., J. Algorithms 25, 1997), of which a random one makes a given pair of values
-// collide with a probability of at most two in the number of bytes. Of wide values it is the sum of
-// their halves of words, each multiplied by a random number (Lemire and Kaser, "Strongly universal
-// string hashing is fast", Computer Journal 57, 2014): of whole words and odd numbers it would not
-// be, as values whose upper bits differ in two words had the same hash by any of them.
+// A look-up takes no branch and no second try: a byte of a table, at the value's hash, names the
+// one entry that can hold the value. This works because no two entries have the same hash: if a new
+// entry would collide, another hash function is chosen. The functions are multiply-shift hashes
+// (Dietzfelbinger et al., J. Algorithms 25, 1997). A random one makes a given pair of values
+// collide with a probability of at most two divided by the number of bytes. For wide values the
+// hash is the sum of their half-words, each multiplied by a random number (Lemire and Kaser,
+// "Strongly universal string hashing is fast", Computer Journal 57, 2014). Whole words with odd
+// factors would not do: values whose upper bits differ in two words would have the same hash with
+// any factors.
 #pragma once
 
 #include <algorithm>
@@ -55,19 +56,19 @@ class HotValues {
     }
 
     void add(Entry entry, std::uint64_t times) { entries_[entry].counts[0] += times; }
-    // Counts each value of the column that has an entry. Returns how many have none.
+    // Counts each value of the column that has an entry. Returns the number of values without one.
     std::size_t add(std::span<const Value> column) { return look_up<1>(column); }
-    // Undoes that.
+    // Reverts add() of the same column.
     void take_back(std::span<const Value> column) { look_up<-1>(column); }
 
-    // Puts in a value, seen once. Needs one that has no entry; size() < max_size.
+    // Inserts a value that was seen once. Needs: it has no entry; size() < max_size.
     void insert(const Value& value) {
         entries_.push_back({value, {1, 0}});
         const std::size_t wanted = places_per_entry * std::bit_ceil(entries_.size());
         if (places_.size() < wanted || !place(entries_.size() - 1)) rebuild(wanted);
     }
-    // Takes `loss_of()` off the count of each entry, in the order of their numbers. Entries that
-    // lose all leave, and those behind them move up.
+    // Subtracts `loss_of()` from the count of each entry, in the order of their numbers. Entries
+    // that lose all are removed, and those behind them move up.
     template <typename LossOf>
     void thin(LossOf&& loss_of) {
         for (auto& entry : entries_) {
@@ -79,23 +80,24 @@ class HotValues {
     }
 
   private:
-    // So many that every few hash functions one has no collisions.
+    // Large enough that one in a few hash functions has no collisions.
     static constexpr std::size_t places_per_entry = 8;
 
     struct Counted {
         Value value{};
-        // Their sum counts. There are two so that the additions for a value that comes each time
-        // need not wait for each other.
+        // The value's count is their sum. There are two so that the additions for a value that
+        // comes each time need not wait for each other.
         std::array<std::uint64_t, 2> counts{};
     };
 
     std::size_t place_of(const Value& value) const { return value_hash(value, seed_) >> shift_; }
 
-    // Adds `step` to the count of each value that has an entry. Returns how many have none.
+    // Adds `step` to the count of each value that has an entry. Returns the number of values
+    // without one.
     template <int step>
     std::size_t look_up(std::span<const Value> column) {
         if (entries_.empty()) return column.size();
-        // Copies: as far as the compiler knows, counting might change the originals.
+        // Copies, as the compiler cannot exclude that counting changes the originals.
         Counted* const entries = entries_.data();
         const std::uint8_t* const places = places_.data();
         const std::uint64_t seed = seed_;
@@ -116,8 +118,8 @@ class HotValues {
         return column.size() - found;
     }
 
-    // A place that nothing hashes to names entry 0, which does no harm, as that does not compare
-    // equal. False if another entry has the place.
+    // Returns false if another entry has the place. A place without an entry names entry 0, which
+    // is harmless, as its value does not compare equal.
     bool place(Entry entry) {
         const std::size_t at = place_of(entries_[entry].value);
         if (places_[at] != 0 || (entry != 0 && at == place_of(entries_[0].value))) return false;
@@ -130,7 +132,7 @@ class HotValues {
             if (!place(entry)) return false;
         return true;
     }
-    // A size doubles if it has no luck: no set of values can keep this going.
+    // Doubles the size after many failures, so that no set of values can keep this going.
     void rebuild(std::size_t places) {
         for (int tries = 0;; ++tries) {
             if (tries == 64) places *= 2, tries = 0;

@@ -17,32 +17,32 @@ namespace shadowprof {
 // A vector register's value, zero-padded.
 using WideValue = std::array<std::uint64_t, 8>;
 
-// How often a value was in the stream.
+// The estimated count of a value in the stream.
 template <typename Value>
 struct ValueEstimate {
     Value value{};
     double count = 0;
-    double error = 0;  // half the width of the 95% confidence interval; 0 if the kind knows none
+    double error = 0;  // half the width of the 95% confidence interval; 0 if unknown
 };
 
-// What a hotlist says of its stream.
+// A hotlist's summary of its stream.
 template <typename Value>
 struct ValueSummary {
     std::vector<ValueEstimate<Value>> top;  // hottest first
     double absent_error = 0;  // 95% bound on the count of a value that is not in `top`
     std::uint64_t executions = 0;
-    // The part of each estimate in `top`, at most, that was supposed and not counted.
+    // An upper limit for the part of each estimate in `top` that was assumed and not counted.
     double compensation = 0;
 };
 
-// An estimate as a count; estimates that were read from a file may be anything.
+// Rounds an estimate to a count. Estimates from a file may have any value.
 inline std::uint64_t rounded_count(double estimate) {
     if (!(estimate > 0)) return 0;
     return estimate < 0x1p63 ? static_cast<std::uint64_t>(std::llround(estimate))
                              : std::uint64_t{1} << 63;
 }
 
-// What the two kinds of hotlist, CountingSample and TnvTable, have in common.
+// The interface that CountingSample and TnvTable share.
 template <typename H, typename Value>
 concept Hotlist = requires(H hotlist, const H& seen, const Value& value, Random& random) {
     hotlist.add(value, random);
@@ -56,9 +56,9 @@ void sort_hottest_first(std::vector<ValueEstimate<Value>>& estimates) {
     });
 }
 
-// Adds what is known of a disjoint stream. Unbiased estimates add up to an unbiased one.
-// Independent errors add by squares, which keeps the 95%: the error of one counting sample is a
-// geometric variable, and sums of such have lighter tails, at the same standard deviation.
+// Adds the summary of a disjoint stream. Unbiased estimates add up to an unbiased one. Independent
+// errors add up by squares, which keeps the 95%: the error of one counting sample is a geometric
+// variable, and sums of such variables have lighter tails at the same standard deviation.
 template <typename Value>
 void add_summary(ValueSummary<Value>& sum, const ValueSummary<Value>& more) {
     using Estimate = ValueEstimate<Value>;

@@ -9,7 +9,7 @@ namespace shadowprof {
 namespace {
 
 constexpr double risk = 0.05;
-// Halves the interval so often: beyond what a share is shown with.
+// Number of bisections: more than the precision with which a share is shown.
 constexpr int bisections = 40;
 
 // n D(c/n || p), for 0 < p < c/n <= 1.
@@ -19,13 +19,13 @@ double divergence(double times, double trials, double p) {
     return times * std::log(times / trials / p) + of_others;
 }
 
-// Whether every execution of the program was recorded, not only some.
+// Whether every execution of the program was recorded.
 bool is_complete(const SamplingStats& sampling) {
     return sampling.exact && !sampling.bursts;
 }
 
-// Sets the invariance of `values`, which are those of a site or of one of its callers. The lower
-// bound is made from how often the value certainly came.
+// Sets the invariance of `values`, of a site or of one of its callers. The lower bound is computed
+// from the number of executions that certainly had the value.
 template <typename Values>
 void state(Values& values, const SamplingStats& sampling) {
     values.invariance.reset();
@@ -49,7 +49,7 @@ void state(Values& values, const SamplingStats& sampling) {
 
 double invariance_lower_bound(double times, double trials) {
     if (!(times > 1) || !(trials >= times)) return 0;
-    // ln (P / p) grows up to here, where it is above 0.
+    // ln (P / p) increases up to this p, where it is above 0.
     double below = 0, above = (times - 1) / (trials - 1);
     for (int i = 0; i < bisections; ++i) {
         const double p = (below + above) / 2;

@@ -1,4 +1,4 @@
-// How value profiles of the same instruction add up.
+// Adds up value profiles of the same instruction.
 #include <algorithm>
 #include <cmath>
 
@@ -9,23 +9,23 @@
 namespace shadowprof {
 namespace {
 
-// A bound on the count of values that a list does not name. The file holds the error e of those
-// that it names; for counting samples the bound n follows from it: e = n - τ and n = ln 20 / -ln q,
-// so n <= 1.502 e + 1 for every τ.
+// A bound on the count of values that a list does not name. The file holds the error e of the
+// values that it names. For counting samples the bound n follows from e: e = n - τ and n = ln 20 /
+// -ln q, so n <= 1.502 e + 1 for every τ.
 double absent_error(const std::vector<TopValue>& top) {
     double error = 0;
     for (const TopValue& value : top) error = std::max(error, value.error);
     return error == 0 ? 0 : 1.502 * error + 1;
 }
 
-// A value that one list names, or both do.
+// A value in one list or in both.
 struct Summand {
     const TopValue* value;
-    double absent_error;  // of the list that does not name it
+    double absent_error;  // bound of the list that does not name it
 };
 
-// Estimates of disjoint streams add up, and their independent errors by squares, that of a value
-// which a list does not name among them (profile/kinds/values/hotlist.h, add_summary).
+// Adds estimates of disjoint streams. Independent errors add up by squares, including the error for
+// a value that a list does not name (profile/kinds/values/hotlist.h, add_summary).
 std::vector<TopValue> add_tops(const std::vector<TopValue>& a, double absent_of_a,
                                const std::vector<TopValue>& b, double absent_of_b) {
     std::vector<Summand> all;
@@ -51,7 +51,7 @@ std::vector<TopValue> add_tops(const std::vector<TopValue>& a, double absent_of_
     return sum;
 }
 
-// What profiles of a site and of one of its callers have in common.
+// Adds the fields that profiles of a site and of one of its callers share.
 template <typename Values>
 void add_counts(Values& sum, const Values& v) {
     const double absent_of_sum = sum.absent_error.value_or(absent_error(sum.top));

@@ -1,4 +1,4 @@
-// Values that are of one run and not of the program.
+// Values that belong to one run and not to the program.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@
 
 namespace shadowprof {
 
-// Stacks, heaps and files are mapped elsewhere in each run, and the stack guard is random: large
-// numbers, in any lane of a vector, are taken for such.
+// Whether a value is taken for one of this run: a large number in any lane. Stacks, heaps and files
+// are mapped elsewhere in each run, and the stack guard is random.
 inline bool is_of_the_run(const std::vector<std::byte>& value, ValueType type) {
     constexpr std::uint64_t large = std::uint64_t{1} << 32;
     if (type.kind == ValueType::Kind::floating) return false;

@@ -13,7 +13,7 @@
 
 namespace shadowprof {
 
-// Values of a column, up to `end`, that one stack of callers led to.
+// Values of a column, up to `end`, with the same stack of callers.
 struct CallerRun {
     CallerId caller = no_caller;
     std::uint32_t end = 0;
@@ -22,15 +22,16 @@ struct CallerRun {
 template <typename Value>
 class SiteValues {
   public:
-    // The values of others only count for the site.
+    // Values with callers beyond so many count only for the site.
     static constexpr std::size_t most_callers = 64;
 
-    // Coins are the site's own: what other sites do changes nothing.
+    // Random choices are the site's own, so they do not depend on other sites.
     SiteValues(std::uint64_t seed, bool with_tnv) : seed_(seed), random_(seed) {
         if (with_tnv) tnv_ = std::make_unique<TnvTable<Value>>();
     }
 
-    // A column of executions, in their order. No `callers`: they are not kept.
+    // Adds the values of executions, in their order. Without `callers`, they are not kept by
+    // caller.
     void add(std::span<const Value> column, std::span<const CallerRun> callers) {
         if (!callers.empty()) note_callers(callers);
         sample_.add(column, random_);
@@ -40,7 +41,7 @@ class SiteValues {
             part.sample.add(column.subspan(begin, end - begin), part.random);
         });
     }
-    // So many that had the same result.
+    // Adds `times` executions with the same value.
     void add_repeated(const Value& value, std::uint64_t times, std::span<const CallerRun> callers) {
         if (!callers.empty()) note_callers(callers);
         sample_.add_repeated(value, times, random_);
@@ -67,7 +68,7 @@ class SiteValues {
         CountingSample<Value> sample;
     };
 
-    // As long as all values have the same callers, the site's hotlist is theirs.
+    // As long as all values have the same callers, the site's hotlist is also theirs.
     void note_callers(std::span<const CallerRun> callers) {
         if (has_parts_) return;
         if (!only_caller_) only_caller_ = callers.front().caller;
@@ -91,7 +92,7 @@ class SiteValues {
         }
     }
 
-    // Null if there are too many.
+    // Returns null if there are too many callers.
     Part* part_of(CallerId caller) {
         for (Part& part : parts_)
             if (part.caller == caller) return &part;
@@ -106,7 +107,7 @@ class SiteValues {
     CountingSample<Value> sample_;
     Random random_;
     std::unique_ptr<TnvTable<Value>> tnv_;
-    std::optional<CallerId> only_caller_;  // of all values so far
+    std::optional<CallerId> only_caller_;  // the callers of all values so far
     bool has_parts_ = false;
     std::vector<Part> parts_;
 };

@@ -1,4 +1,4 @@
-// What values came since an earlier profile of the same run.
+// Subtracts the values in an earlier profile of the same run.
 #include <algorithm>
 #include <cmath>
 
@@ -14,7 +14,7 @@ double largest_error(const std::vector<TopValue>& top) {
     return largest;
 }
 
-// What a value may have had at most that the list does not name.
+// A bound on the count of a value that the list does not name.
 template <typename Values>
 double absent_error(const Values& values) {
     return values.absent_error.value_or(largest_error(values.top));
@@ -31,7 +31,7 @@ void subtract_common(Values& values, const Values& earlier) {
 
 }  // namespace
 
-// Found by subtract_list().
+// Called by subtract_list().
 static void subtract(CallerValues& values, const CallerValues& earlier) {
     subtract_common(values, earlier);
 }

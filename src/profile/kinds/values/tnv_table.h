@@ -1,7 +1,7 @@
 // The top-N-value table of Calder, Feller and Eustace ("Value profiling", MICRO 1997), as
-// shadow-profiling 4.3 uses it: each value in the table is counted; a new one is put in where there
-// is room; periodically the colder half is flushed to make room. Counts of values that were flushed
-// in between are too low, by an unknown amount: a hotlist to compare CountingSample with.
+// shadow-profiling 4.3 uses it. Each value in the table is counted, a new one is inserted if there
+// is room, and periodically the colder half is flushed to make room. Counts of values that were
+// flushed in between are too low by an unknown amount. It exists to compare CountingSample with.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ template <typename Value>
 class TnvTable {
   public:
     static constexpr std::size_t capacity = 50;
-    static constexpr std::uint64_t flush_interval = 2000;  // executions
+    static constexpr std::uint64_t flush_interval = 2000;  // in executions
 
     void add(const Value& value, Random&) {
         ++executions_;
@@ -23,7 +23,7 @@ class TnvTable {
         for (std::size_t i = 0; i < entries_.size(); ++i) {
             if (entries_[i].value != value) continue;
             ++entries_[i].count;
-            // Hot values drift to the front, where they are found soon.
+            // Hot values move to the front, where they are found soon.
             if (i != 0 && entries_[i].count > entries_[i - 1].count)
                 std::swap(entries_[i], entries_[i - 1]);
             return;

@@ -8,7 +8,7 @@
 namespace shadowprof {
 namespace {
 
-// Whose values are not constant mostly has a site for that: more would make profiles large.
+// A caller's values are most useful if they are constant. More values would make profiles large.
 constexpr std::size_t most_values_of_caller = 4;
 
 template <typename Value>
@@ -25,7 +25,7 @@ std::vector<TopValue> top_values(const ValueSummary<Value>& summary, std::size_t
     return top;
 }
 
-// The most frequent values for each stack of callers. The hottest callers come first.
+// Returns the most frequent values for each stack of callers, hottest callers first.
 template <typename Value>
 std::vector<CallerValues> caller_values(
     const std::map<std::vector<CodeLocation>, ValueSummary<Value>>& by_caller,

@@ -1,5 +1,5 @@
-// The value profiles of one worker: a hotlist for each site whose values came by, and one for each
-// stack of callers that led to it.
+// The value profiles of one worker: a hotlist for each site, and one for each stack of callers that
+// led to the site.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace shadowprof {
 
 class ValueBank {
   public:
-    // Names a site's hotlists within one bank.
+    // Numbers a site's hotlists within one bank.
     using Index = std::uint32_t;
     static constexpr std::size_t narrow_bytes = 8;  // wider values go to add_wide()
 
@@ -24,7 +24,7 @@ class ValueBank {
 
     Index index(SiteId site, bool wide);
 
-    // Executions of a site: see SiteValues. Need an index that was made for that width.
+    // Adds executions of a site: see SiteValues. Needs an index that was made for that width.
     void add_narrow(Index index, std::span<const std::uint64_t> column,
                     std::span<const CallerRun> callers) {
         narrow_[index].values.add(column, callers);
@@ -61,16 +61,16 @@ class ValueBank {
     std::unordered_map<SiteId, Index> indices_;
 };
 
-// What the banks of several workers say together.
+// Sums over the banks of several workers.
 class ValueTotals {
   public:
-    // `callers` are those that the bank was given.
+    // `callers` must be the table that the bank was filled with.
     void add(const ValueBank& bank, const CallerTable& callers);
-    // Hottest first, without invariance. Sites of which no value was seen are left out.
+    // Hottest first, without invariance. Sites without values are left out.
     std::vector<ValueProfile> profiles(const BlockRegistry& registry) const;
 
   private:
-    // By stack of callers, innermost first.
+    // Keys are stacks of callers, innermost first.
     template <typename Value>
     using ByCaller = std::map<std::vector<CodeLocation>, ValueSummary<Value>>;
     template <typename Value>

@@ -1,4 +1,4 @@
-// Values: which ones instructions produced most, in all and by calling context.
+// Values: which ones instructions produced most often, in all and by calling context.
 #pragma once
 
 #include <cstddef>
@@ -26,8 +26,8 @@ struct TopValue {
 // The share of executions that produced the most frequent value
 // (profile/kinds/values/invariance.h).
 struct Invariance {
-    double share = 0;        // as estimated
-    double lower_bound = 0;  // of that share, with a probability of 95%
+    double share = 0;        // the estimate
+    double lower_bound = 0;  // 95% bound of the share
 
     friend bool operator==(const Invariance&, const Invariance&) = default;
 };
@@ -35,7 +35,7 @@ inline double share_of(const std::optional<Invariance>& invariance) {
     return invariance ? invariance->share : 0;
 }
 
-// The values of executions that one stack of callers led to. Fields are as in ValueProfile.
+// The values of executions with one stack of callers. Fields are as in ValueProfile.
 struct CallerValues {
     std::vector<CodeLocation> callers;  // call sites, innermost first
     std::uint64_t count = 0;
@@ -50,17 +50,17 @@ struct ValueProfile {
     CodeLocation at;
     std::string operand;  // register name as the instruction writes it: "eax", "xmm3"
     std::uint32_t width_bytes = 8;
-    ValueType type = {};      // canonical for the width, where shadowprof made it
+    ValueType type = {};      // canonical for the width, in shadowprof's own profiles
     std::uint64_t count = 0;  // executions whose value was recorded
-    // Nothing: which value is the most frequent one is not known.
+    // Nothing: the most frequent value is not known.
     std::optional<Invariance> invariance = {};
     std::vector<TopValue> top;      // by counting samples, most frequent first
-    std::vector<TopValue> top_tnv;  // by a TNV table, for comparison; error 0
-    // 95% bound on the count of a value that `top` does not name. Nothing: it follows from the
-    // errors of `top`, as in all profiles but merged ones.
+    std::vector<TopValue> top_tnv;  // by a TNV table, for comparison; errors are 0
+    // 95% bound on the count of a value that is not in `top`. Nothing: it follows from the errors
+    // of `top`, as in all profiles but merged ones.
     std::optional<double> absent_error = {};
-    // The most that was supposed and not counted in each count in `top`. Nothing: it is no more
-    // than the largest error.
+    // The most that was assumed and not counted in each count in `top`. Nothing: at most the
+    // largest error.
     std::optional<double> compensation = {};
     // By calling context, where the calls in progress are known; hottest first.
     std::vector<CallerValues> by_caller = {};
@@ -81,10 +81,10 @@ inline std::uint64_t heat(const CallerValues& v) {
 // Estimates add up, their errors by squares (profile/kinds/values/hotlist.h).
 void add(ValueProfile& sum, const ValueProfile& v);
 void add(CallerValues& sum, const CallerValues& v);
-// The values since. They have no TNV tables.
+// Subtracts what `earlier` has. The result has no TNV tables.
 void subtract_values(std::vector<ValueProfile>& values, const std::vector<ValueProfile>& earlier);
 
-// Values of one type, as profiles spell them.
+// Visits the fields of values of one type.
 class TopValueFields {
   public:
     explicit TopValueFields(WideType type) : type_(type) {}
@@ -110,7 +110,7 @@ struct TypeName {
     std::optional<WideType> value(std::string_view text) const { return value_type_of(text); }
 };
 
-// Files of earlier versions have a share without its bound, which is not known then.
+// Files of earlier versions have a share without its bound; then the invariance is not known.
 template <typename Visitor>
 void invariance_fields(Visitor& visitor, Like<std::optional<Invariance>> auto& invariance) {
     std::optional<double> share, lower_bound;
@@ -124,7 +124,7 @@ void invariance_fields(Visitor& visitor, Like<std::optional<Invariance>> auto& i
         if (share && lower_bound) invariance = Invariance{*share, *lower_bound};
 }
 
-// What is known of counts in `top`, and of values that it does not name.
+// Visits what is known of compensation and of values that are not in `top`.
 void limit_fields(auto& visitor, auto& values) {
     visitor.known_number("absent_error", values.absent_error);
     visitor.known_nonzero_number("compensation", values.compensation);

@@ -25,7 +25,8 @@ std::string lane_text(std::span<const std::byte> lane, LaneKind kind) {
                                         : fmt::to_string(number_in<double>(lane));
 }
 
-// A number without leading zeros that `text` begins with, which is taken off; 0 if there is none.
+// Removes a number without leading zeros from the beginning of `text` and returns it; 0 if there is
+// none.
 std::uint32_t take_number(std::string_view& text) {
     std::uint32_t number = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
