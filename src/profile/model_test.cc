@@ -1,5 +1,5 @@
-// Random programs and traces: the collector against a model that follows the definitions word for
-// word, block by block, and nothing else.
+// Random programs and traces: compares the collector with a model that follows the definitions word
+// for word, block by block.
 #include <doctest/doctest.h>
 
 #include <map>
@@ -97,7 +97,7 @@ struct Model {
     }
 };
 
-// Blocks in a row of every kind, and a walk that mostly obeys them.
+// Adjacent blocks of every kind, and a walk that mostly follows their branches.
 struct RandomRun {
     TestProgram program;
     Words trace;
@@ -132,7 +132,7 @@ struct RandomRun {
                 return target;
             case Terminator::call:
             case Terminator::indirect_call:
-                if (returns.size() > 12) return next;  // no call then, by its definition
+                if (returns.size() > 12) return next;  // then by definition no call
                 returns.push_back(next);
                 if (program.blocks[block].terminator == Terminator::call) return target;
                 break;

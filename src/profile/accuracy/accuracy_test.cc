@@ -81,7 +81,7 @@ doctest::Approx near(double value) {
     return doctest::Approx(value).epsilon(1e-9);
 }
 
-// Something of each kind; `step` moves all addresses.
+// A profile with something of each kind; `step` shifts all addresses.
 Profile with_everything(std::uint64_t step) {
     Profile profile = program();
     for (std::uint64_t i = 1; i <= 40; ++i) {
@@ -122,7 +122,7 @@ TEST_CASE("a profile of the same counts in other places agrees in nothing") {
 }
 
 TEST_CASE("edges: half the sum of the differences of relative frequencies, over those of both") {
-    // .5 .3 .2 0 and .25 .5 0 .25: differences .25 .2 .2 .25.
+    // The shares .5 .3 .2 0 and .25 .5 0 .25 differ by .25 .2 .2 .25.
     const Accuracy a = measured(with_edges({{10, 50}, {20, 30}, {30, 20}}),
                                 with_edges({{10, 1}, {20, 2}, {40, 1}}));
     CHECK(a.edges.value == near(1 - 0.45));
@@ -142,7 +142,7 @@ TEST_CASE("edges of different kinds between the same instructions differ") {
 TEST_CASE("paths: the flow of the hottest twentieth that is among as many hottest ones") {
     Rows full, sampled;
     for (std::uint64_t i = 0; i < 60; ++i) full.push_back({i, i < 3 ? 100 - 10 * i : 1});
-    // The second of the three hottest is but the fourth here.
+    // Here the second of the three hottest is only the fourth.
     sampled = {{0, 9}, {2, 8}, {50, 7}, {1, 6}};
     const Accuracy a = measured(with_paths(full), with_paths(sampled));
     CHECK(a.paths.entries == 3);
@@ -167,7 +167,7 @@ TEST_CASE("paths are the same by their blocks") {
 }
 
 TEST_CASE("overlap: the smaller shares of the top entries that make up nine tenths") {
-    // The first three make up 90%: the fourth does not count.
+    // The first three make up 90%, so the fourth does not count.
     const Profile full = with_calls({{1, 50}, {2, 30}, {3, 10}, {4, 10}});
     const Accuracy a = measured(full, with_calls({{1, 40}, {2, 40}, {5, 20}}));
     CHECK(a.calls.entries == 3);
@@ -192,7 +192,7 @@ TEST_CASE("values: how far the full profile's top value is off, weighted by exec
     const Profile sampled =
         with_values({value(1, 10, {top(8, 6), top(7, 4)}), value(2, 4, {top(2, 4)})});
     const Accuracy a = measured(full, sampled);
-    // .9 and .4 of 100, .5 and 0 of 300; the third is not in both.
+    // .9 and .4 of 100, .5 and 0 of 300; the third is not in both profiles.
     CHECK(a.values.value == near((0.5 * 100 + 0.5 * 300) / 400));
     CHECK(a.values_covered == near(0.8));
     CHECK(a.values.entries == 2);
@@ -208,7 +208,7 @@ TEST_CASE("invariances: the difference of each profile's own, whichever values t
     Profile sampled = with_values({value(1, 10, {top(8, 6), top(7, 4)}), value(2, 4, {top(3, 1)})});
     full.values[0].invariance = {0.9, 0.9};
     sampled.values[0].invariance = {0.6, 0.2};
-    // None is stated of the second: what is certain of its top value counts.
+    // The second has no invariance, so the certain part of its top value counts.
     full.values[1].compensation = 6;
     const Accuracy a = measured(full, sampled);
     CHECK(a.invariances.value == near((0.3 * 100 + (0.25 - 0.01) * 300) / 400));
@@ -237,12 +237,12 @@ TEST_CASE("values: addresses and the stack guard are no values that differ") {
     CHECK(other.values.value == near(0.1));
     CHECK(other.values_of_the_run == 1);
     CHECK(other.notes.size() == 1);
-    // The same addresses in both runs: their shares are compared.
+    // The addresses are the same in both runs, so their shares are compared.
     const Accuracy same = measured(full, of({wide(guard, 80), wide(heap, 20)}));
     CHECK(same.values.value == near(0.7));
     CHECK(same.values_of_the_run == 0);
     CHECK(same.notes.empty());
-    // Small numbers, negative ones too, and floating-point ones are the program's.
+    // Small, negative and floating-point numbers belong to the program.
     CHECK(measured(full, of({wide(~std::uint64_t{0}, 80)})).values.value == near(0.9));
     CHECK(measured(of({wide(1, 90)}), of({wide(guard, 90)})).values.value == near(0.9));
     auto one = of({wide(0x3ff0000000000000, 90)}), half = of({wide(0x3fe0000000000000, 90)});
@@ -260,7 +260,7 @@ TEST_CASE("floors are what metrics are of another run like the full one") {
     CHECK(a.calls.floor == near(0.95));
     CHECK_FALSE(a.edges.floor);
     CHECK(a.notes.empty());
-    // What makes floors doubtful is said.
+    // Notes say what makes floors doubtful.
     again.sampling.exact.reset();
     again.sampling.mode = "shadow";
     again.run.seed = 3;
@@ -297,7 +297,7 @@ TEST_CASE("modules are the same wherever they are listed") {
     sampled.modules = {{"/lib/c", "cc", 1}, {"/elsewhere/a", "aa", 10}};
     sampled.edges[0].from.module = sampled.edges[0].to.module = 1;
     CHECK(measured(full, sampled).edges.value == 1);
-    sampled.edges[0].from.module = sampled.edges[0].to.module = 7;  // there is none
+    sampled.edges[0].from.module = sampled.edges[0].to.module = 7;  // a module that does not exist
     CHECK(measured(full, sampled).edges.value == 0);
 }
 
@@ -359,10 +359,10 @@ TEST_CASE("profiles of different programs are refused") {
     Profile full = with_edges({{10, 5}}), sampled = full;
     sampled.modules = {{"/bin/b", "bb", 10}};
     CHECK_FALSE(measure_accuracy(full, sampled, all));
-    // What programs have in common does not make them one.
+    // A shared library does not make the programs the same.
     full.modules.push_back({"/lib/c", "cc", 10});
     sampled.modules.push_back({"/lib/c", "cc", 10});
-    CHECK(measure_accuracy(full, sampled, all));  // nothing tells what the programs are
+    CHECK(measure_accuracy(full, sampled, all));  // what the programs are is unknown
     full.run.command = {"a"};
     sampled.run.command = {"./b", "x"};
     const auto refused = measure_accuracy(full, sampled, all);
@@ -373,7 +373,7 @@ TEST_CASE("profiles of different programs are refused") {
     sampled.modules = {{"/bin/b", "bb", 10}, {"[vdso]", "", 0}};
     full.run.command.clear();
     CHECK_FALSE(measure_accuracy(full, sampled, all));
-    sampled.modules.clear();  // without a sample nothing is known of it
+    sampled.modules.clear();  // without a sample nothing is known
     CHECK(measure_accuracy(full, sampled, all));
 }
 

@@ -47,14 +47,14 @@ TEST_CASE("records are looked at at random distances, one in so many") {
         CHECK(static_cast<double>(count) == doctest::Approx(expected / 8).epsilon(0.1));
 }
 
-// A loop over some blocks of unlike length, from `first` on.
+// A loop over blocks of different lengths, from `first` on.
 struct Loop {
     explicit Loop(std::uint64_t first) {
         for (std::uint32_t i = 0; i < 8; ++i)
             ids.push_back(program.add(first + 16 * i, i == 7 ? Terminator::jump : Terminator::none,
                                       first, 1 + i));
     }
-    // In records of so many blocks.
+    // A sample in records of `blocks_of_record` blocks.
     BlockVector sample(TestRun& run, std::size_t blocks_of_record) {
         std::vector<std::uint64_t> records;
         for (std::size_t i = 0; i < ids.size(); i += blocks_of_record)

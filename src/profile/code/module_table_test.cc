@@ -1,4 +1,4 @@
-// From guest addresses to ELF virtual addresses.
+// Translation of guest addresses to ELF virtual addresses.
 #include "profile/code/module_table.h"
 
 #include <doctest/doctest.h>
@@ -68,8 +68,8 @@ std::string own_file() {
 }
 
 TEST_CASE("a function's location is its ELF address, wherever the file is loaded") {
-    // Segments of this test program lie at other addresses than file offsets, as lld and gold do
-    // for all and GNU ld for data.
+    // Segments of this test program have other addresses than file offsets: lld and gold do that
+    // for all segments, GNU ld for data.
     const MemoryMap map = own_map();
     ModuleTable table;
     MapResolver resolver(map, table);
@@ -80,7 +80,7 @@ TEST_CASE("a function's location is its ELF address, wherever the file is loaded
     const auto data = resolver.resolve(address_of(&variable));
     CHECK(code.module == read_only.module);
     CHECK(code.module == data.module);
-    // One distance between ELF and guest addresses for the whole file: the load bias.
+    // The load bias, which is the same for the whole file.
     const auto bias = [](const void* p, CodeLocation l) { return address_of(p).value - l.address; };
     CHECK(bias(reinterpret_cast<const void*>(&file_mapping), code) == bias(&constant, read_only));
     CHECK(bias(reinterpret_cast<const void*>(&file_mapping), code) == bias(&variable, data));
@@ -183,7 +183,7 @@ TEST_CASE("a deleted or replaced file is not taken for the one that was mapped")
     REQUIRE(mapped.inode != 0);
     CHECK(open_mapped_file(mapped).has_value());
     ++mapped.inode;
-    // Where stat shows another device than maps does, replacement cannot be seen.
+    // If stat shows another device than maps does, replacement cannot be detected.
     const auto opened = open_mapped_file(mapped);
     if (!opened) CHECK(opened.error().code == ErrorCode::not_found);
 }
@@ -206,7 +206,7 @@ TEST_CASE("a deleted file that is still mapped is had from the process") {
     CHECK(mapped_path(*mapping) == path);
     CHECK(mapping->name != path);
     auto opened = open_mapped_file(*mapping, FileView::of(::getpid()));
-    // Without a privilege /proc keeps it from us.
+    // Without privileges, /proc does not open the file.
     if (opened) CHECK(::lseek(opened->get(), 0, SEEK_END) == 5000);
     CHECK((opened || opened.error().code == ErrorCode::not_found));
 
@@ -222,7 +222,7 @@ TEST_CASE("a program is had from its process, whatever its path leads to") {
     const MemoryMap map = own_map();
     Mapping code = *map.find(address_of(reinterpret_cast<const void*>(&file_mapping)));
     code.name += " (deleted)";
-    code.start = {0x1000};  // where nothing is mapped
+    code.start = {0x1000};  // nothing is mapped there
     code.end = {0x2000};
     CHECK(open_mapped_file(code, FileView::of(::getpid())));
     ++code.inode;

@@ -1,4 +1,4 @@
-// Traces whose profile is known: one rule of spec or header per test.
+// Traces whose profile is known. Each test checks one rule of the spec or of a header.
 #include <doctest/doctest.h>
 
 #include "profile/collect/test_traces.h"
@@ -462,7 +462,7 @@ TEST_CASE("filling in the middle of a sample counts what is complete, and the re
     const auto a = program.add(0x1000, Terminator::jump, 0x1000);
     run.begin();
     run.add(program, {a, a, a});
-    CHECK(run.result().edges[0].count == 1);  // where the third path ends is not known yet
+    CHECK(run.result().edges[0].count == 1);  // the end of the third path is not known yet
     run.add(program, {a});
     run.collector.end();
     CHECK(run.result().edges[0].count == 3);

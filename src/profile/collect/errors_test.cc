@@ -1,4 +1,4 @@
-// Whether the confidence intervals that profiles state contain the truth as often as they say:
+// Checks that the confidence intervals in profiles contain the truth as often as they should, with
 // thousands of profiles of random programs whose truths are known.
 #include <doctest/doctest.h>
 
@@ -14,8 +14,8 @@ namespace {
 
 using namespace testing;
 
-// A dispatcher that calls functions again and again, which function next depends on the one before:
-// a Markov chain. In phase 1 it follows another matrix than in phase 0.
+// A dispatcher that calls functions again and again. The next function depends on the one before: a
+// Markov chain. Phase 1 uses another matrix than phase 0.
 class MarkovProgram {
   public:
     static constexpr std::size_t functions = 6;
@@ -63,8 +63,8 @@ class MarkovProgram {
         run.collector.end();
     }
 
-    // Per instruction, where phase 1 has this share of the samples: how often a function is called,
-    // and what share of all instructions is its own.
+    // The expected values per instruction if phase 1 has `phase_share` of the samples: calls of a
+    // function, and the function's share of all instructions.
     struct Truth {
         double calls = 0;
         double instructions = 0;
@@ -92,7 +92,7 @@ class MarkovProgram {
             if ((left -= row[i]) < 0) return i;
         return row.size() - 1;
     }
-    // By iteration: what is stationary under the matrix.
+    // The stationary distribution of the matrix, by iteration.
     void find_shares(std::size_t phase) {
         shares_[phase].fill(1.0 / functions);
         for (int i = 0; i < 1000; ++i) {
@@ -113,7 +113,7 @@ class MarkovProgram {
     std::vector<std::uint64_t> words_;
 };
 
-// How often the intervals of one kind hold the truth, and how wide they are.
+// How often the intervals of one kind contain the truth, and how wide they are.
 struct Coverage {
     std::uint64_t intervals = 0, right = 0;
     double relative_errors = 0;
@@ -135,19 +135,19 @@ std::uint64_t instructions(const Profile& profile) {
 }
 
 struct Experiment {
-    std::size_t samples = 0;  // of a profile
+    std::size_t samples = 0;  // per profile
     std::size_t profiles = 0;
-    double phase_share = 0;  // of the program's time
-    // Phase 1 is sampled so many times as often as phase 0, whose samples weigh as much more.
+    double phase_share = 0;  // phase 1's share of the program's time
+    // How many times as densely phase 1 is sampled. Samples of phase 0 weigh so much more.
     std::uint32_t denser = 1;
-    // The same time has so many times as many instructions in phase 0 as in phase 1.
+    // How many times as many instructions phase 0 executes in the same time.
     std::uint32_t faster = 1;
-    // The kernel's clock ticks so often in a run, and tells the phases apart.
+    // Ticks of the kernel's clock in a run. It tells the phases apart.
     std::size_t ticks = 0;
-    // This share of the samples begins in the kernel.
+    // The share of samples that begin in the kernel.
     double in_kernel = 0;
 
-    // The phase's share of all calls. Its share of the time is phase_share.
+    // Phase 1's share of all calls. Its share of the time is phase_share.
     double phase_calls() const {
         const double calls = phase_share / faster;
         return calls / (calls + 1 - phase_share);
@@ -185,7 +185,7 @@ void add_profile(const Profile& profile, const MarkovProgram& program, const Exp
     }
 }
 
-// Each phase begins its samples in a function of its own.
+// The samples of each phase begin in a function of its own.
 class PhaseFunctions final : public FunctionFinder {
   public:
     std::optional<FoundFunction> find(CodeLocation at, const ModuleTable&) override {
@@ -208,7 +208,7 @@ std::vector<ClockTicks> clock_of(const Experiment& experiment, Random& random) {
     return clock;
 }
 
-// By kind of entry.
+// The coverage for each kind of entry.
 std::map<std::string, Coverage> coverage_of(const Experiment& experiment) {
     std::map<std::string, Coverage> coverage;
     const double dense = experiment.phase_share * experiment.denser;
@@ -323,7 +323,7 @@ TEST_CASE("a stack is the same wherever in its callers samples began") {
     CHECK(stack->error.value() <= 0.1);
 }
 
-// What each of so many samples counts: 1 of 2 edges.
+// Each of the samples counts one of two edges, in turn.
 Profile alternating(TestRun& run, int samples) {
     TestProgram program;
     const auto from = program.add(0x1000, Terminator::indirect_jump);

@@ -1,4 +1,4 @@
-// Traces and tables as no emulator writes them: a worker process may be subverted.
+// Traces and tables that no emulator writes, as a worker process may be subverted.
 #include <doctest/doctest.h>
 
 #include <limits>
@@ -123,8 +123,8 @@ TEST_CASE("values that take no words must be known from a good one") {
     CHECK_FALSE(refused(good, {4, rax, 8, 0, none, 5}));
     CHECK_FALSE(refused(good, {4, rax, 64, 0, none, 5}));
     CHECK(refused(good, {4, rax, 16, 0, 0, 5}));  // wider than a word
-    CHECK(refused(good, {4, rax, 8, 0, 1, 5}));   // itself
-    CHECK(refused(good, {4, rax, 8, 0, 2, 5}));   // none of the block's
+    CHECK(refused(good, {4, rax, 8, 0, 1, 5}));   // the slot itself
+    CHECK(refused(good, {4, rax, 8, 0, 2, 5}));   // no slot of the block
     CHECK(refused(good, {4, rax, 8, 0, 0xfffe, 5}));
     CHECK(refused(good, {16, rax, 8, 0, 0, 5}));
     CHECK(refused(good, {4, rax, 3, 0, 0, 5}));
@@ -220,7 +220,7 @@ TEST_CASE("random words do no harm") {
     }
 }
 
-// Blocks, some of them with values, and sequences of them.
+// Blocks, some of them with values, and sequences of blocks.
 TestProgram random_program(Random& random) {
     TestProgram program;
     std::vector<BlockId> blocks;
@@ -280,7 +280,7 @@ TEST_CASE("random tables do no harm") {
     }
 }
 
-// Is asked where blocks lie while a trace is read, and changes it then.
+// Changes the trace while it is read, whenever it is asked where a block lies.
 class ChangingResolver final : public AddressResolver {
   public:
     ChangingResolver(TestProgram& program, Words& words, Random& random)

@@ -1,4 +1,4 @@
-// Records that stand for sequences of blocks count as the blocks do.
+// Records of sequences of blocks count as the blocks do.
 #include <doctest/doctest.h>
 
 #include <map>
@@ -20,7 +20,7 @@ TEST_CASE("however a trace is cut into sequences, its profile is the same") {
         for (int sample = 0; sample < 3; ++sample) {
             Words plain(random.next() % 700);
             for (auto& word : plain) word = random.next() % 12;
-            // What repeats makes transitions that are taken more than once.
+            // Repetitions, so that transitions are taken more than once.
             const Words once = plain;
             for (int i = 0; i < 3; ++i) plain.insert(plain.end(), once.begin(), once.end());
             const auto cut = with_sequences(program, plain, random);

@@ -1,4 +1,4 @@
-// Stack trees, path stores and tables: limits that whole traces do not reach easily.
+// Limits of stack trees, path stores and tables that whole traces do not reach easily.
 #include <doctest/doctest.h>
 
 #include "profile/collect/test_traces.h"
@@ -173,12 +173,12 @@ TEST_CASE("invariants that do not hold are found and named") {
         totals.add_start(token, 1);
     };
     {
-        FlowTotals totals(registry);  // a block that was never left
+        FlowTotals totals(registry);  // with a block that was never left
         add_path(totals);
         CHECK(totals.check().error().code == ErrorCode::invalid);
     }
     {
-        FlowTotals totals(registry);  // instructions that no sample reported
+        FlowTotals totals(registry);  // with instructions that no sample reported
         add_path(totals);
         totals.add_end(token, 1);
         CHECK_FALSE(totals.check().has_value());

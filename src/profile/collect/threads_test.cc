@@ -1,4 +1,4 @@
-// Samples of several threads: whatever their turns, each counts as if it were alone.
+// Samples of several threads: however they take turns, each counts as if it were alone.
 #include <doctest/doctest.h>
 
 #include <random>
@@ -12,7 +12,7 @@ namespace {
 
 using Words = std::vector<std::uint64_t>;
 
-// Functions that call each other, as a random walk: every thread does the same, from elsewhere.
+// Functions that call each other in a random walk. Every thread walks from another start.
 struct Walk {
     Walk() {
         for (std::uint64_t i = 0; i < functions; ++i) {
@@ -61,7 +61,7 @@ void check_same(const Profile& apart, const Profile& together) {
     CHECK(apart.stacks == together.stacks);
 }
 
-// Returns how often the graph was emptied.
+// Returns the number of times that the graph was emptied.
 std::uint64_t check_interleaved(std::size_t length) {
     constexpr std::uint32_t threads = 4;
     Walk walk;
@@ -132,7 +132,7 @@ TEST_CASE("a record that another thread cuts off does not count") {
     const auto valued = program.with_values(
         plain, {{.instruction_offset = 0, .reg = 1, .width_bytes = 8, .words = 1}});
     run.begin({0x1000});
-    run.add(program, {valued});  // its value would follow
+    run.add(program, {valued});  // its value is missing
     run.collector.add(1, batch({plain}), program.table());
     const auto last = run.collector.add(0, batch({plain}), program.table());
     CHECK_FALSE(last.damaged);

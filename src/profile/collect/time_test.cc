@@ -1,4 +1,4 @@
-// The program's time by stack: each sample's, shared evenly by its instructions.
+// The program's time by stack: each sample's instructions share its time evenly.
 #include <doctest/doctest.h>
 
 #include <map>
@@ -10,7 +10,7 @@ namespace {
 
 using namespace testing;
 
-// Two functions of three instructions a block, and what samples of them are.
+// Two functions with blocks of three instructions, and their samples.
 struct TwoFunctions {
     TestProgram blocks;
     BlockId one = blocks.add(0x1000, Terminator::indirect_jump);

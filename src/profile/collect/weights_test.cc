@@ -1,4 +1,4 @@
-// Samples of unlike weights: one that weighs w counts like w of them.
+// Samples of different weights: one of weight w counts like w samples.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 using namespace testing;
 using Words = std::vector<std::uint64_t>;
 
-// Functions that loop and call each other; blocks are traced with a value each.
+// Functions that loop and call each other. Each block is traced with a value.
 struct Calls {
     static constexpr std::uint64_t functions = 4;
 
@@ -31,7 +31,7 @@ struct Calls {
                                           {{0, 53, 8, 1, ValueSlot::no_source, 0}}));
     }
 
-    // A trace of so many blocks.
+    // A trace of `length` blocks.
     Words words(std::uint64_t seed, std::size_t length) const {
         Random random(seed);
         std::vector<std::uint64_t> callers;
@@ -66,7 +66,7 @@ struct Calls {
 
 constexpr std::size_t threads = 3;
 
-// A sample of some threads, which take turns.
+// A sample of several threads, which take turns.
 struct Sample {
     std::vector<Words> of_thread;
     std::uint32_t weight = 1;
@@ -108,7 +108,7 @@ std::uint64_t instructions(const Profile& profile) {
     return sum;
 }
 
-// What `repeated` would be with `unweighted` instructions in all.
+// Checks that `weighted` is `repeated`, scaled to `unweighted` instructions in all.
 void check_scaled(const Profile& weighted, const Profile& repeated, std::uint64_t unweighted) {
     const CountScale scale{unweighted, instructions(repeated)};
     const auto check = [&](const auto& lists, const auto& expected, auto count_of) {
@@ -156,7 +156,7 @@ void check_same(const Profile& a, const Profile& b) {
 TEST_CASE("samples that are held until the profile is filled count as others do") {
     const Calls calls;
     for (std::uint64_t seed = 1; seed <= 10; ++seed) {
-        // All of them, as many as have room, or as many as there are paths for.
+        // Profiles that hold all parts, as many as fit, or until the paths are too many.
         TestRun held({.weighs_by_clock = true}), added;
         TestRun some({.limits = {.held_bytes = 4096}, .weighs_by_clock = true});
         TestRun full({.limits = {.paths = 100}, .weighs_by_clock = true});

@@ -1,4 +1,4 @@
-// Count-driven bursts: when they are, and that exactly what happens in them is counted.
+// Count-driven bursts: when they occur, and that exactly what happens in them is counted.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -18,7 +18,7 @@ constexpr BurstPlan plan_of(std::uint64_t every, std::uint64_t edge, std::uint64
     return {.events = {}, .every = every, .lengths = {{edge, path, call}}};
 }
 
-// Blocks of some_program(), some of them over and over.
+// Blocks of some_program(), some of them repeated.
 Words random_blocks(Random& random, std::size_t most) {
     Words words(random.next() % most);
     for (auto& word : words) word = random.next() % 12;
@@ -27,7 +27,7 @@ Words random_blocks(Random& random, std::size_t most) {
     return words;
 }
 
-// What the definitions give for one thread's blocks, one by one.
+// Follows the definitions for one thread's blocks, one by one.
 struct Model {
     std::map<std::pair<BlockId, BlockId>, std::uint64_t> edges, calls;
     std::map<std::vector<CodeLocation>, std::uint64_t> paths;
@@ -96,7 +96,7 @@ void check_equal(const BurstCounts& counts, const BurstCounts& expected) {
     CHECK(counts.events_on == expected.events_on);
 }
 
-// Adds a thread's words in random parts; several threads take turns.
+// Adds the words of each thread in random parts. Several threads take turns.
 void collect(TestRun& run, const TestProgram& program, const std::vector<Words>& threads,
              Random& random) {
     std::vector<std::size_t> done(threads.size());
@@ -139,7 +139,7 @@ TEST_CASE("each kind is on for its length, and bursts are so far apart as they s
         bursts.pass(pause - 1);
         REQUIRE_FALSE(bursts.any_on());
     }
-    // Five standard deviations of the mean of so many, at the seed above.
+    // Five standard deviations of the mean, for the seed above.
     const auto mean = static_cast<double>(pauses) / static_cast<double>(rounds);
     CHECK(std::abs(mean - 10) < 5 * std::sqrt(10.0) / std::sqrt(double(rounds)));
 }
@@ -198,7 +198,7 @@ TEST_CASE("a kind with a frequency of its own has bursts of its own, and leaves 
     const auto share = [&](BurstKind kind) {
         return static_cast<double>(counts.events_on[kind]) / static_cast<double>(counts.events);
     };
-    // Within a twentieth: the numbers above are always the same.
+    // Within a twentieth; the numbers above do not vary.
     CHECK(std::abs(share(BurstKind::path) / (4.0 / 104) - 1) < 0.05);
     CHECK(std::abs(share(BurstKind::edge) / (1.0 / 12) - 1) < 0.05);
 }
@@ -226,7 +226,7 @@ TEST_CASE("in a loop, each event in a burst counts its round once") {
     const Profile p = run.result();
     REQUIRE(p.paths.size() == 1);
     CHECK(p.paths[0].count == 5 * counts.bursts);
-    // With two events, either half of the round may be first: each step once a burst.
+    // With two events, either half of the round may be first. Each step counts once per burst.
     REQUIRE(p.edges.size() == 3);
     for (const Edge& edge : p.edges) CHECK(edge.count == counts.bursts);
     // One event is a call or a back-edge.
@@ -269,7 +269,7 @@ TEST_CASE("bursts without end and without distance see what is seen without them
         TestRun all, bursts;
         const std::uint64_t length = round % 2 ? 3 : 1'000'000'000;
         const auto plan = plan_of(0, length, length, length);
-        // Enough of them for errors, which must be the same, too.
+        // Enough samples for errors, which must be the same too.
         for (int sample = 0; sample < 12; ++sample) {
             const Words words = with_sequences(program, random_blocks(random, 400), random);
             const auto weight = 1 + static_cast<std::uint32_t>(random.next() % 3);
@@ -485,7 +485,7 @@ TEST_CASE("bursts of values and references are counted, with the events in them"
         CAPTURE(piece);
         TestRun run({.references = ReorderWindow{}});
         run.begin_with_bursts(plan_of(7, 1, 1, 1), 1, {0x1000});
-        // As the emulator does, each level has buffers of its own. Records may be cut.
+        // Each level has buffers of its own, as in the emulator. Records may be cut.
         const auto add = [&](BlockId id, std::size_t records) {
             Words words;
             for (std::size_t i = 0; i < records; ++i) {

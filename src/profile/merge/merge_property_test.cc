@@ -58,7 +58,7 @@ class RandomProfiles {
     std::uint64_t below(std::uint64_t n) { return engine_() % n; }
     std::uint64_t count() { return below(50); }
     std::int64_t integer(std::uint64_t n) { return static_cast<std::int64_t>(below(n)); }
-    // Sums of these are exact, so that they can be compared.
+    // Multiples of 1/8, whose sums are exact and can be compared.
     double seconds() { return static_cast<double>(below(64)) / 8; }
     std::string word() { return std::string(1, static_cast<char>('a' + below(4))); }
     template <typename T>
@@ -68,7 +68,7 @@ class RandomProfiles {
     std::optional<double> error() { return maybe(1 + seconds()); }
     std::map<std::string, std::uint64_t> counts() { return {{word(), count()}, {word(), count()}}; }
 
-    // Some with a build-id under several names, some without; in any order.
+    // Modules in any order: some with a build-id under several names, some without.
     void add_modules(Profile& p) {
         p.modules = {{"/bin/a", "aa", 1 + below(3)},
                      {"/bin/" + word(), "bb", 1},
@@ -77,12 +77,12 @@ class RandomProfiles {
                      {"[anon]", "", 0}};
         std::shuffle(p.modules.begin(), p.modules.end(), engine_);
     }
-    // Now and then one that is in no module.
+    // Now and then a location in no module.
     CodeLocation location(const Profile& p) {
         const auto module = below(40) == 0 ? 99 : below(p.modules.size());
         return {static_cast<std::uint32_t>(module), below(4)};
     }
-    // In one module, so that often all profiles have the same instruction.
+    // All in one module, so that profiles often have the same instruction.
     ValueProfile value(std::uint64_t address, const Profile& p) {
         std::uint32_t module = 0;
         while (p.modules[module].build_id != "aa") ++module;
@@ -150,7 +150,7 @@ class RandomProfiles {
         e.absent_error = seconds();
         return e;
     }
-    // Its keys may come twice, as if it were of two modules that are one.
+    // Keys may repeat, as if they were in two modules that are the same.
     ProbeProfile probe(const Profile& p) {
         ProbeProfile probe{.name = word(),
                            .text = "true",
@@ -216,7 +216,7 @@ void check_errors(const Errors& errors) {
     }
 }
 
-// That both have the same items in the same order; returns their errors.
+// Checks that both have the same items in the same order. Returns their errors.
 template <typename T, typename Fields>
 void check_same(const std::vector<T>& a, const std::vector<T>& b, Fields fields) {
     REQUIRE(a.size() == b.size());

@@ -1,4 +1,4 @@
-// Adding profiles together.
+// Adding profiles.
 #include "profile/merge/merge.h"
 
 #include <doctest/doctest.h>
@@ -37,7 +37,7 @@ TEST_CASE("values by caller add up by their callers") {
     CHECK(list[0].top[0].value == std::vector{std::byte{9}});
     CHECK(list[1].count == 20);
 
-    // A caller whose module there is not.
+    // A caller in a module that does not exist.
     more.values[0].by_caller = {by(7, 0x20, 9, 12)};
     merge_into(sum, more);
     REQUIRE(sum.values.size() == 1);
@@ -128,7 +128,7 @@ TEST_CASE("processes are listed together, hottest first, and the rest is summed 
     CHECK(sum.processes[0].pid == 1);
     CHECK(sum.processes[1].pid == 100);
     CHECK(sum.processes[255].pid == 354);
-    // 45 of the 300, and the one with 10 instructions.
+    // 45 of the 300, and the process with 10 instructions.
     CHECK(sum.other_processes == OtherProcesses{3 + 46, 2 + 45, 9 + 45 * 20 + 10});
 }
 
@@ -176,7 +176,7 @@ TEST_CASE("value counts add up, and errors by squares") {
     CHECK(v.top[0].count == 230);
     CHECK(v.top[0].error == doctest::Approx(5));
     CHECK(share_of(v.invariance) == doctest::Approx(230.0 / 400));
-    // What one list does not name may still have been there.
+    // A value that one list does not name may still have been there.
     CHECK(v.top[1].count == 60);
     CHECK(v.top[1].error > 4);
 }
@@ -318,7 +318,7 @@ TEST_CASE("times of the kernel's clock are those of all that was sampled, or of 
     merge_into(sum, clocked);
     CHECK(sum.clock == clocked.clock);
 
-    // Threads are in an order that does not come of times which are no longer there.
+    // The order of threads does not depend on times that were dropped.
     Profile threads = clocked;
     threads.threads = {{.pid = 1, .tid = 2, .name = "b", .time_ns = 50},
                        {.pid = 1, .tid = 1, .name = "a", .time_ns = 20}};

@@ -1,4 +1,4 @@
-// What a run saw between two moments, and that this adds up.
+// Profiles of phases, and that they add up to the whole.
 #include "profile/merge/phase.h"
 
 #include <doctest/doctest.h>
@@ -13,7 +13,7 @@ namespace {
 using namespace testing;
 using Words = std::vector<std::uint64_t>;
 
-// Two loops; which values the second block of each has is up to the test.
+// Two loops. The test chooses the values of the second block of each.
 class Loops {
   public:
     Loops() {
@@ -24,7 +24,7 @@ class Loops {
             bodies_.push_back(program.with_values(body, {{0, 53, 8, 1, 0}}));
         }
     }
-    // A sample of one of them.
+    // A sample of one loop.
     void sample(TestRun& run, std::size_t loop, std::uint32_t weight, std::uint64_t rounds,
                 std::uint64_t value) {
         Words words;
@@ -51,7 +51,7 @@ class Phases {
         Profile so_far;
         run_.profile.fill_at_end_of_phase(so_far);
         Profile phase = phase_between(so_far, before_);
-        // Else there is nothing to merge.
+        // Merging drops records without a module.
         phase.modules = {{"/program", {}, 1}};
         before_ = std::move(so_far);
         return phase;
@@ -74,7 +74,7 @@ bool is_of(const Profile& profile, std::uint64_t first, std::uint64_t last) {
     });
 }
 
-// All counts are the same.
+// Checks that all counts are the same.
 void check_same_counts(const Profile& a, const Profile& b) {
     const auto check = [](const auto& of_a, const auto& of_b, auto count) {
         REQUIRE(of_a.size() == of_b.size());
@@ -132,10 +132,10 @@ TEST_CASE("a phase has the errors that its samples have by themselves") {
     for (int i = 0; i < 400; ++i) loops.sample(run, 0, 10, 50, 0);
     phases.next();
     for (std::uint64_t i = 0; i < 40; ++i) {
-        // This is a small part of the whole run.
+        // A small part of the whole run.
         loops.sample(run, i % 2, 10, 20 + i % 7, 0);
         loops.sample(alone, i % 2, 10, 20 + i % 7, 0);
-        // So that batches are the same.
+        // Filling makes the batches the same.
         Profile unused;
         for (auto* each : {&run, &alone}) each->profile.fill(unused);
     }
@@ -213,7 +213,7 @@ TEST_CASE("processes that are not listed any more lose no counts") {
     };
     Profile earlier, later;
     earlier.processes = {process(1, 5), process(2, 4)};
-    // 2 is among the others now, and 3 was there before.
+    // Process 2 is among the others now, and process 3 was there before.
     later.processes = {process(3, 9), process(1, 5)};
     earlier.other_processes = {.count = 1, .samples = 3, .instructions = 30};
     later.other_processes = {.count = 1, .samples = 6, .instructions = 60};

@@ -1,4 +1,4 @@
-// Brings together what a profile and the profiled files say of functions.
+// Combines what a profile and the profiled files know about functions.
 #pragma once
 
 #include <map>
@@ -14,22 +14,24 @@ namespace shadowprof {
 
 class Annotator {
   public:
-    // Both must outlive this. `weight`: of functions().
+    // Both must outlive this. `weight` orders functions().
     Annotator(const Profile& profile, SymbolSource& recorded,
               StackWeight weight = StackWeight::instructions);
 
-    // Those that executed, hottest first.
+    // The functions that executed, hottest first.
     const HotFunctions& functions() const { return functions_; }
-    // The one that begins at `start`; null: it did not execute.
+    // The function that begins at `start`; null if it did not execute.
     const HotFunction* hot_function(CodeLocation start) const;
-    // The function around `at`, whether it executed or not. Each is made once and stays.
+    // The function around `at`, whether it executed or not. Each function is annotated once and
+    // kept.
     const AnnotatedFunction& annotate(CodeLocation at);
     SymbolSource& symbols() { return symbols_; }
-    // Whether data at an address of a module's file stay as the linker and the loader made them.
+    // Whether data at an address of a module's file never change after the loader has relocated
+    // them.
     bool is_constant(CodeLocation data);
 
   private:
-    // What the profile has of one location.
+    // A profile's facts about one location.
     struct Facts {
         std::vector<Successor> successors;
         std::vector<const ValueProfile*> values;
@@ -38,15 +40,15 @@ class Annotator {
         const AddressPattern* addresses = nullptr;
         std::uint64_t time_ns = 0;
     };
-    // A module's file, and how often its instructions were executed.
+    // A module's file, and execution counts of its instructions.
     struct ModuleCode {
-        std::unique_ptr<ModuleSymbols> file;  // null: not to be had
-        std::string reason;                   // why not
+        std::unique_ptr<ModuleSymbols> file;  // null: not available
+        std::string reason;                   // why it is not available
         std::unordered_map<std::uint64_t, std::uint64_t> executions;
     };
 
     void collect_facts();
-    // `at` is anywhere in it: the profile names places that it recorded, not always starts.
+    // `at` is any recorded place in the function, which need not be the start of an instruction.
     AnnotatedFunction annotated(CodeLocation start, CodeLocation at);
     ModuleCode& module(std::uint32_t index);
     void disassemble(ModuleCode& code, AnnotatedFunction& function);

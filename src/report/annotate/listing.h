@@ -1,4 +1,4 @@
-// An annotated function as lines on a terminal.
+// Prints an annotated function on a terminal.
 #pragma once
 
 #include <array>
@@ -14,34 +14,34 @@
 namespace shadowprof {
 
 enum class ListingView {
-    mixed,        // instructions below the lines of source that they were made of
-    disassembly,  // instructions alone
-    source,       // lines of source alone
+    mixed,        // instructions below their source lines
+    disassembly,  // instructions only
+    source,       // source lines only
 };
 inline constexpr std::array<std::string_view, 3> listing_view_names = {"mixed", "disassembly",
                                                                        "source"};
 
 struct ListingOptions {
     ListingView view = ListingView::mixed;
-    bool all = false;  // also long runs of instructions, or lines, that were never executed
+    bool all = false;  // include long runs of instructions or lines that were never executed
 };
 
 class FunctionListing {
   public:
-    // All must outlive this.
+    // All arguments must outlive this.
     FunctionListing(const Profile& profile, SymbolSource& symbols, SourceFiles& sources,
                     TextPage& page)
         : profile_(profile), symbols_(symbols), sources_(sources), page_(page) {}
 
-    // A head with its share, notes, and a line for each instruction or line of source: how often it
-    // was executed, its share of the function's instructions and, where the kernel's clock was
-    // read, of its time, and what else is known of it: where it branches to, values, latencies,
-    // hazards.
+    // Prints a head with the function's share, notes, and a line for each instruction or source
+    // line. A line shows the number of executions, the share of the function's instructions and, if
+    // the kernel's clock was read, of its time. Further facts follow: branch targets, values,
+    // latencies, hazards.
     void print(const AnnotatedFunction& function, const ListingOptions& options);
 
   private:
     struct SourceLine;
-    using SourceLines = std::map<std::uint32_t, SourceLine>;  // by number
+    using SourceLines = std::map<std::uint32_t, SourceLine>;  // by line number
     void head(const AnnotatedFunction& function);
     void instructions(const AnnotatedFunction& function, const ListingOptions& options);
     void source_lines(const AnnotatedFunction& function, const ListingOptions& options);
@@ -61,12 +61,12 @@ class FunctionListing {
     SymbolSource& symbols_;
     SourceFiles& sources_;
     TextPage& page_;
-    // These are numbers of the function at hand.
-    std::uint64_t executed_ = 0;  // instructions, as edges say
-    std::uint64_t time_ns_ = 0;   // 0: there is no column of it
+    // Numbers of the current function.
+    std::uint64_t executed_ = 0;  // executed instructions, from edges
+    std::uint64_t time_ns_ = 0;   // 0: no column for time
 };
 
-// What is known of an instruction beside its count, the most telling first.
+// Facts about an instruction beside its count, the most important first.
 std::vector<std::string> instruction_facts(const AnnotatedInstruction& instruction,
                                            const Profile& profile, SymbolSource& symbols);
 

@@ -1,4 +1,4 @@
-// What `shadowprof diff` does.
+// Runs `shadowprof diff`.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,11 @@ struct DiffOptions {
     DiffFormat format = DiffFormat::text;
     std::size_t top = 10;  // entries of each table; 0: all
     TextOptions text;
-    std::string step_summary;  // of `github`: the file to append to; empty: none
+    std::string step_summary;  // for `github`: the file to append to; empty: none
 };
 
-// Writes the diff to the descriptor `out` and returns what became of the limits.
-// Errors: those of read_profile() and check_limits(), or `out` or the summary cannot be written.
+// Writes the diff to the descriptor `out` and returns the results of the limits. Errors: those of
+// read_profile() and check_limits(), or `out` or the summary cannot be written.
 Result<std::vector<LimitResult>> report_diff(const DiffOptions& options, int out);
 
 }  // namespace shadowprof

@@ -1,4 +1,4 @@
-// What `shadowprof merge -o OUT PROFILE...` does.
+// Runs `shadowprof merge -o OUT PROFILE...`.
 #pragma once
 
 #include <string>
@@ -9,14 +9,14 @@
 namespace shadowprof {
 
 struct MergeOutcome {
-    std::string output;  // the file's name
+    std::string output;  // name of the file written
     std::uint64_t runs = 0, samples = 0, instructions = 0;
 };
 
-// Adds up the profiles at `inputs` ("-" for standard input, at most once) by merge_into(), with the
-// names that they hold, and writes the sum to `output` (SafeOutput's pattern: %p is the pid that
-// all have, or 0). Needs at least one input. Errors: those of read_profile() and SafeOutput;
-// `output` is then as it was.
+// Adds up the profiles at `inputs` ("-" for standard input, at most once) by merge_into(), with
+// their recorded names, and writes the sum to `output`. `output` is a pattern of SafeOutput, where
+// %p is the profiles' common pid or 0. Needs at least one input. Errors: those of read_profile()
+// and SafeOutput, on which `output` is unchanged.
 Result<MergeOutcome> merge_profiles(const std::vector<std::string>& inputs,
                                     const std::string& output);
 

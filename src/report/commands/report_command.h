@@ -1,4 +1,4 @@
-// What `shadowprof report PROFILE` does.
+// Runs `shadowprof report PROFILE`.
 #pragma once
 
 #include <cstdio>
@@ -10,7 +10,7 @@
 namespace shadowprof {
 
 // Reads the profile at `path` ("-" for standard input) and prints its summary to `out`, or the
-// lists or findings that `lists` asks for, with the names that the profile itself holds. Needs
+// lists or findings that `lists` requests. Uses only the names recorded in the profile. Needs
 // check(lists). Errors: those of read_profile(), or `out` cannot be written.
 Result<void> report_profile(const std::string& path, const ListRequest& lists,
                             const TextOptions& options, std::FILE* out);

@@ -5,7 +5,7 @@
 
 namespace shadowprof {
 
-// What tables are made of. By DiffSide.
+// The input of all tables. Arrays are indexed by DiffSide.
 struct DiffInput {
     std::array<ProfileFile*, 2> files;
     DiffScales scales;
@@ -20,24 +20,25 @@ struct DiffInput {
     bool as_counts() const { return scales[0].as_counts; }
 };
 
-// By function: instructions of its own (hot_functions()), and how often it was called.
+// By function: its own instructions (hot_functions()), and the number of calls.
 DiffTable diff_functions(const DiffInput& input);
 DiffTable diff_entries(const DiffInput& input);
-// Paths weigh the instructions executed on them.
+// Paths count the instructions executed on them.
 DiffTable diff_edges(const DiffInput& input);
 DiffTable diff_paths(const DiffInput& input);
-// By instruction and register: the share of executions with the value that is the most frequent in
-// BASE; where that looks like an address, which differs from run to run, of each profile's own.
-// Only where a value is the result of a fifth of the executions in one of the profiles. Sampled
-// profiles have no error of that share: the values of one burst are alike.
+// By instruction and register: the share of executions with the value that is most frequent in
+// BASE. If that value looks like an address, which differs between runs, the most frequent value of
+// each profile is taken. Only instructions of which a fifth of the executions produce one value in
+// one of the profiles are listed. In sampled profiles the share has no error, as the values of one
+// burst are alike.
 DiffTable diff_values(const DiffInput& input);
-// By level of memory: the share of loads. Its error is as large as if all loads of a burst were of
-// one level: never too small.
+// By level of memory: the share of loads. The error is computed as if all loads of a session were
+// of one level, so it is never too small.
 DiffTable diff_levels(const DiffInput& input);
-// By instruction: the median of the cycles that loads took, without an error.
+// By instruction: the median of the loads' cycles, without an error.
 DiffTable diff_loads(const DiffInput& input);
 
-// Fills in name, module and source line from the place.
+// Sets name, module and source line from the place.
 void name_entry(DiffEntry& entry, DiffKind kind, const DiffInput& input);
 
 }  // namespace shadowprof

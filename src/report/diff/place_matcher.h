@@ -1,4 +1,4 @@
-// Which code of two profiles is the same code, where they may be of different builds.
+// Matches the code of two profiles, which may be of different builds.
 #pragma once
 
 #include <array>
@@ -16,54 +16,55 @@ namespace shadowprof {
 enum class DiffSide : std::uint8_t { base, next };
 inline constexpr std::array both_sides{DiffSide::base, DiffSide::next};
 
-// By what two places were found to be the same, the surest first.
+// How two places were matched, the most reliable way first.
 enum class MatchedBy : std::uint8_t {
-    address,   // the same build of a file
-    function,  // the function's name, with its arguments
-    offset,    // and the offset in it, as its code is the same
-    line,      // and the source line, as its code is not
-    nothing    // no place of the other profile is known to be the same
+    address,   // address in the same build of a file
+    function,  // the function's name with its arguments
+    offset,    // function and offset, as the function's code is the same
+    line,      // function and source line, as the function's code differs
+    nothing    // no match in the other profile
 };
 std::string_view name(MatchedBy by);
 
-// Equal for what is the same in both profiles.
+// Equal for places that match.
 struct MatchPlace {
     MatchedBy by = MatchedBy::nothing;
-    std::uint32_t scope = 0;  // a number of what `detail` is in: a file, a function, a profile
+    std::uint32_t scope = 0;  // number of what contains `detail`: a file, a function or a profile
     std::uint64_t detail = 0;
 
     friend constexpr auto operator<=>(const MatchPlace&, const MatchPlace&) = default;
 };
 
-// A file with code that one or both profiles have.
+// A file with code that is in one or both profiles.
 struct MatchedModule {
-    std::string path;                                   // NEW's where it has it
-    std::array<std::vector<std::uint32_t>, 2> numbers;  // by DiffSide: its modules
+    std::string path;                                   // NEW's path if it has the file
+    std::array<std::vector<std::uint32_t>, 2> numbers;  // by DiffSide: numbers of its modules
     bool same_build = false;                            // by build-id
 
     bool in_both() const { return !numbers[0].empty() && !numbers[1].empty(); }
 };
 
-// How the functions of files of different builds were compared.
+// How the functions in different builds of files were compared.
 struct FunctionMatches {
     std::size_t by_offset = 0;  // same code: place by place
-    std::size_t by_line = 0;    // other code with source lines
-    std::size_t by_name = 0;    // other code without: as a whole
+    std::size_t by_line = 0;    // different code with source lines
+    std::size_t by_name = 0;    // different code without them: as a whole
     std::size_t only_base = 0, only_next = 0;
 };
 
-// Files are the same build if their build-ids are equal; else they are builds of one file if they
-// have the same path, or if each is the only one of its base name. In builds of one file functions
-// are the same by name, and
-//  - their places by offset where the code is the same: at no offset known in both is there another
-//    instruction, but for the addresses in it, and at least three quarters of those known in the
-//    one that has fewer are known in the other;
-//  - else by source line, counted from the function's first where both know that.
-// Code without a function's name is matched in the same build alone; elsewhere a file's is one
-// function.
+// Files are the same build if their build-ids are equal. Otherwise they are builds of one file if
+// they have the same path, or if each is the only one of its base name. In builds of one file
+// functions are matched by name, and their places
+//   - by offset if the code is the same: apart from addresses in them, the instructions at offsets
+//   known
+//     in both are equal, and at least three quarters of the offsets known in the smaller one are
+//     known in the other;
+//   - else by source line, counted from the function's first line if both know that.
+// Code without a function name is matched only in the same build. In other builds it counts as one
+// function per file.
 class PlaceMatcher {
   public:
-    // `base` and `next` live as long as the matcher.
+    // `base` and `next` must outlive the matcher.
     PlaceMatcher(ProfileFile& base, ProfileFile& next);
 
     // The place of an instruction.
@@ -77,9 +78,9 @@ class PlaceMatcher {
   private:
     struct Shape;
     struct Function {
-        MatchedBy by = MatchedBy::nothing;  // its places
+        MatchedBy by = MatchedBy::nothing;  // how its places were matched
         std::array<bool, 2> known = {};
-        std::array<std::uint32_t, 2> first_line = {};  // 0: not known
+        std::array<std::uint32_t, 2> first_line = {};  // 0: unknown
         std::array<std::string, 2> file;
     };
     using FunctionKey = std::pair<std::uint32_t, std::string>;  // number in modules_, name
@@ -93,9 +94,9 @@ class PlaceMatcher {
 
     std::array<ProfileFile*, 2> files_;
     std::vector<MatchedModule> modules_;
-    std::array<std::vector<std::uint32_t>, 2> module_numbers_;  // by DiffSide, by module
+    std::array<std::vector<std::uint32_t>, 2> module_numbers_;  // by DiffSide and module
     std::map<FunctionKey, std::uint32_t> function_numbers_;
-    std::vector<Function> functions_;  // of files of different builds
+    std::vector<Function> functions_;  // only functions in different builds of files
     std::map<std::pair<std::string, std::uint32_t>, std::uint64_t> lines_;
     FunctionMatches matches_;
 };

@@ -1,4 +1,4 @@
-// What changed between two profiles: tables of entries, ranked by how much.
+// The changes between two profiles: tables of entries, ranked by the size of the change.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@
 namespace shadowprof {
 
 enum class DiffKind : std::uint8_t { functions, entries, edges, paths, values, levels, loads };
-// Stable names: of tables in JSON.
+// Stable names, for tables in JSON.
 std::string_view name(DiffKind kind);
 
 // The unit of Measured::value. A share is in [0, 1].
@@ -25,10 +25,10 @@ std::string_view name(DiffUnit unit);
 enum class Judgement : std::uint8_t {
     same,
     noise,    // within the interval of the difference
-    changed,  // outside of it
-    added,    // only NEW has it, and more often than chance explains
+    changed,  // outside of that interval
+    added,    // only in NEW, and more often than chance explains
     gone,     // the reverse
-    unjudged  // an error is not known
+    unjudged  // an error is unknown
 };
 std::string_view name(Judgement judgement);
 constexpr bool is_change(Judgement judgement) {
@@ -39,28 +39,28 @@ constexpr bool is_change(Judgement judgement) {
 // Where an entry is in one of the profiles.
 struct DiffPlace {
     DiffSide side = DiffSide::next;
-    std::vector<CodeLocation> at;  // of an edge both ends, of a path its blocks
-    std::string detail;            // kind of an edge, operand and values, levels; may be empty
+    std::vector<CodeLocation> at;  // both ends of an edge, or the blocks of a path
+    std::string detail;            // an edge's kind, operand and values, or levels; may be empty
 };
 
 struct DiffEntry {
     DiffPlace place;
-    // As the profiles have them: they may hold anything.
+    // As in the profiles; may hold any bytes.
     std::string name;
     std::string module;  // path
-    std::string source;  // file and line; empty if unknown, and of functions
+    std::string source;  // file and line; empty if unknown, and for functions
     MatchedBy matched = MatchedBy::address;
-    std::optional<Measured> base, next;  // nothing: that profile has no such entry
-    // Where an entry is lacking: 0, and as uncertain as the other one.
+    std::optional<Measured> base, next;  // nothing: the profile has no such entry
+    // For a missing entry 0, with the other entry's error.
     Measured base_or_zero, next_or_zero;
     std::optional<double> error;  // half the width of the difference's interval
     Judgement judgement = Judgement::same;
-    double importance = 1;  // by which changes of different entries are made comparable
+    double importance = 1;  // a factor that makes changes of different entries comparable
 
-    // What entries are ranked by.
+    // The number by which entries are ranked.
     double weight() const;
     double difference() const { return next_or_zero.value - base_or_zero.value; }
-    // The change as a share of BASE; infinite for what BASE has nothing of.
+    // The change as a share of BASE; infinite if BASE has nothing.
     double relative() const;
 };
 
@@ -68,30 +68,31 @@ struct DiffTable {
     DiffKind kind = DiffKind::functions;
     DiffUnit unit = DiffUnit::share;
     std::string missing;             // why there is no table; else empty
-    std::array<double, 2> totals{};  // by DiffSide, of what shares are shares of
+    std::array<double, 2> totals{};  // by DiffSide: the totals of which shares are computed
     std::size_t degrees_of_freedom = 3;
-    std::size_t compared = 0;  // entries in all
+    std::size_t compared = 0;  // number of all entries
     std::size_t changed = 0, noise = 0, same = 0, unjudged = 0;
-    std::array<std::size_t, 2> unmatched{};  // by DiffSide: left out, as nobody can say what
-                                             // they are in the other profile
-    std::vector<DiffEntry> entries;  // changes first, the largest first; of functions and entries
-                                     // all, else the first ones
+    std::array<std::size_t, 2> unmatched{};  // by DiffSide: entries left out, as their counterpart
+                                             // cannot be determined
+    std::vector<DiffEntry> entries;  // changes first, the largest first; all functions and entries,
+                                     // else only the first ones
 };
 
-// One number for the whole run.
+// A number for the whole run.
 struct DiffTotal {
     std::string_view name;  // "instructions", "edges", "calls"
     double base = 0, next = 0;
 };
 
 struct Diff {
-    bool as_counts = false;         // both are exact: counts of a run; else shares
-    std::vector<DiffTotal> totals;  // of exact profiles
+    bool as_counts = false;  // whether both are exact and compared by counts of a run; else by
+                             // shares
+    std::vector<DiffTotal> totals;  // for exact profiles
     std::string no_totals;          // why there are none
     std::vector<DiffTable> tables;  // in the order of DiffKind
     std::vector<MatchedModule> modules;
     FunctionMatches functions;
-    std::vector<std::string> notes;  // what a reader must know; may hold anything
+    std::vector<std::string> notes;  // what the reader must know; may hold any bytes
 
     const DiffTable& table(DiffKind kind) const { return tables[static_cast<std::size_t>(kind)]; }
 };

@@ -1,4 +1,4 @@
-// Joins what two profiles have of the same thing to the entries of a table.
+// Joins the entries of two profiles to a table.
 #pragma once
 
 #include <algorithm>
@@ -11,27 +11,27 @@
 
 namespace shadowprof {
 
-// How a profile's counts become what is compared.
+// Converts a profile's counts to comparable quantities.
 struct DiffScale {
     bool exact = false;
     bool as_counts = false;
-    double runs = 1;                     // that counts are the sum of
-    std::size_t degrees_of_freedom = 3;  // of the errors; of no meaning where counts are exact
+    double runs = 1;                     // number of runs that were added up
+    std::size_t degrees_of_freedom = 3;  // for the errors; meaningless if counts are exact
 
-    // A mean run's count, or the share of `total`.
+    // Returns a mean run's count, or the share of `total`.
     Measured measured(const Measured& count, double total) const;
 };
 using DiffScales = std::array<DiffScale, 2>;  // by DiffSide
 
-// Scales for two profiles: counts if both are exact.
+// Returns scales for two profiles: counts if both are exact.
 DiffScales scales_of(const Profile& base, const Profile& next);
 
-// Builds a table of differences. What is the same in both profiles has equal keys.
+// Builds a table of differences. Entries that match have equal keys.
 template <typename Key>
 class TableBuilder {
   public:
-    // What is matched by nothing counts for the total alone. Without an error the count is exact,
-    // or its error is not known.
+    // Adds a count. An entry that is matched by nothing counts only for the total. Without an error
+    // the count is exact or its error is unknown.
     void add(const Key& key, MatchedBy by, DiffPlace place, double count,
              std::optional<double> error) {
         const auto side = static_cast<std::size_t>(place.side);
@@ -42,7 +42,7 @@ class TableBuilder {
         }
         Row& row = rows_[key];
         auto& sum = row.counts[side];
-        // NEW's place is kept where there is one: it comes last.
+        // NEW is added last, so its place is kept if there is one.
         if (!sum) row.place = std::move(place);
         if (!sum) sum = Measured{};
         add_to(*sum, count, error);
@@ -67,7 +67,7 @@ class TableBuilder {
         MatchedBy matched = MatchedBy::address;
     };
 
-    // The error of a sum is at most the errors' sum: what happens together is not known.
+    // The error of a sum is at most the sum of the errors; correlations are unknown.
     static void add_to(Measured& sum, double count, std::optional<double> error) {
         sum.value += count;
         if (sum.error && error)
@@ -81,9 +81,10 @@ class TableBuilder {
     std::array<std::size_t, 2> unmatched_{};
 };
 
-// Says of each entry whether it changed, at 95% for all of them together, counts the judgements and
-// ranks the entries. What a profile lacks is 0 there: exactly where it is exact, else as uncertain
-// as the other's count, or of an unknown error beside an exact count.
+// Judges whether each entry changed, at 95% for all of them together, counts the judgements and
+// ranks the entries. An entry that one profile lacks is 0 there. That 0 is exact in an exact
+// profile. In a sampled one its error is that of the other count, or unknown if the other count is
+// exact.
 void judge(DiffTable& table, const DiffScales& scales);
 
 }  // namespace shadowprof

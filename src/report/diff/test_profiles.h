@@ -9,7 +9,7 @@
 
 namespace shadowprof {
 
-// One module's functions, laid out one after the other.
+// The functions of one module, placed one after the other.
 class TestBuild {
   public:
     struct Instruction {
@@ -22,7 +22,7 @@ class TestBuild {
         file.profile.run.merged_runs = 1;
     }
 
-    // Instructions of 4 bytes. Returns where the function starts.
+    // Adds a function with instructions of 4 bytes. Returns its start.
     CodeLocation function(const std::string& name, const std::vector<Instruction>& code,
                           const std::string& source = "/src/a.c") {
         const CodeLocation start{0, next_};
@@ -36,7 +36,7 @@ class TestBuild {
         }
         return start;
     }
-    // Instructions of the function at `at` alone, in all `error` of them uncertain.
+    // Adds executed instructions of the function at `at` itself, with `error` for their sum.
     void executed(CodeLocation at, std::uint64_t instructions, std::optional<double> error = {}) {
         file.profile.stacks.push_back({.frames = {at}, .instructions = instructions});
         file.profile.methods.push_back(

@@ -1,4 +1,4 @@
-// Callgrind's name compression: "(3) name" where a name first stands, "(3)" after that.
+// Callgrind's name compression: "(3) name" at a name's first use, "(3)" after that.
 #pragma once
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@ namespace shadowprof {
 
 class CallgrindNames {
   public:
-    // Each kind of name has its own numbers. Empty names become "???", as in callgrind.
+    // Each kind of name is numbered separately. Empty names become "???", as in callgrind.
     std::string object(std::string_view name) { return compressed(objects_, name); }
     std::string file(std::string_view name) { return compressed(files_, name); }
     std::string function(std::string_view name) { return compressed(functions_, name); }

@@ -1,4 +1,4 @@
-// The records of a kind as a table of CSV.
+// Writes the records of a kind as a CSV table.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace shadowprof {
 
-// Names of columns. A location has four; those of `at` have no prefix.
+// Names of columns. A location has four columns; those of `at` have no prefix.
 class CsvHeader {
   public:
     explicit CsvHeader(CsvTable& table) : table_(table) {}

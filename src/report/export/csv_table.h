@@ -1,4 +1,4 @@
-// Tables as of RFC 4180.
+// Writes tables in the format of RFC 4180.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ class CsvTable {
     bool started_ = false;
 };
 
-// module, address, function, source: what each table says of a location.
+// Adds module, address, function and source, the columns that each table has for a location.
 void add_location(CsvTable& table, const ExportInput& input, CodeLocation at);
 
 Result<void> write_header(CsvTable& table, std::initializer_list<std::string_view> names);

@@ -1,4 +1,4 @@
-// What executed, by function and instruction: the matter of formats in callgrind's manner.
+// Executions by function and instruction, for formats like callgrind's.
 #pragma once
 
 #include <map>
@@ -13,19 +13,20 @@ namespace shadowprof {
 struct CallCosts {
     // At least 1. Includes the caller's share of entries by tail calls.
     std::uint64_t count = 0;
-    std::uint64_t instructions = 0;  // executed in the callee and what it called
+    std::uint64_t instructions = 0;  // executed in the callee and its callees
 };
 
 struct FunctionCosts;
 
-// A branch that was taken, within its module.
+// A branch within a module that was taken.
 struct JumpCosts {
     std::uint64_t to = 0;
     std::uint32_t to_line = 0;
     bool conditional = false;
     std::uint64_t taken = 0;
-    std::uint64_t executed = 0;               // of a conditional one
-    const FunctionCosts* function = nullptr;  // that `to` is in; null: the branch's own
+    std::uint64_t executed = 0;               // for a conditional branch
+    const FunctionCosts* function = nullptr;  // the function that `to` is in; null: the branch's
+                                              // own
 };
 
 struct PlaceCosts {
@@ -45,7 +46,7 @@ struct FunctionCosts {
 struct ExecutionCosts {
     std::map<CodeLocation, FunctionCosts> functions;  // by start
     std::uint64_t instructions = 0;                   // the sum over all places
-    std::vector<std::string> notes;                   // what is coarser than it should be, and why
+    std::vector<std::string> notes;  // what is less precise than it should be, and why
 
     const FunctionCosts* find(CodeLocation start) const {
         const auto found = functions.find(start);
@@ -53,12 +54,12 @@ struct ExecutionCosts {
     }
 };
 
-// From edges (instruction_counts.h) and stacks. The files of the modules are read for their code
-// and for the lines of instructions that the profile does not speak of. Of a module whose file is
-// not to be had, functions have what stacks say that they executed, all of it at their start.
+// Computes costs from edges (instruction_counts.h) and stacks. The files of the modules are read
+// for their code and for source lines that the profile lacks. If a module's file is not available,
+// its functions have the instructions that stacks count, all of them at the function's start.
 ExecutionCosts execution_costs(const Profile& profile, SymbolSource& recorded);
 
-// The error of formats that are made of edges.
+// The error of formats that need edges.
 Error no_edges();
 
 }  // namespace shadowprof

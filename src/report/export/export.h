@@ -1,4 +1,4 @@
-// Profiles as other tools read them.
+// Exports profiles in the formats of other tools.
 #pragma once
 
 #include <cstdint>
@@ -14,27 +14,28 @@ namespace shadowprof {
 
 struct ExportFormat {
     std::string_view name;
-    std::string_view consumer;  // what reads it
+    std::string_view consumer;  // the tool that reads it
     Result<void> (*write)(const ExportInput& input, ByteSink& sink);
     bool one_module = false;    // describes a single file, ExportInput::module
-    bool takes_top = false;     // makes sense of the hottest entries alone
-    bool takes_weight = false;  // has call stacks that ExportInput::weight is of
+    bool takes_top = false;     // the hottest entries alone are useful
+    bool takes_weight = false;  // has call stacks, weighted by ExportInput::weight
     bool binary = false;
 };
 
 std::span<const ExportFormat> export_formats();
-// Null if there is none of that name.
+// Returns null if there is no format of that name.
 const ExportFormat* find_export_format(std::string_view name);
-// The tables that `csv` has.
+// The tables that the `csv` format can write.
 std::span<const std::string_view> csv_tables();
 
-// The module that `wanted` names by its path or, where only one has it, by its base name; where
-// `wanted` is empty, the one whose branches were executed most. Errors: ErrorCode::usage if there
-// is no such module or if there are several, not_found if the profile has no branches of files.
+// Returns the module that `wanted` names, by its path or by a base name that only one module has.
+// If `wanted` is empty, returns the module whose branches were executed most. Errors:
+// ErrorCode::usage if there is no such module or more than one, ErrorCode::not_found if the profile
+// has no branches in files.
 Result<std::uint32_t> choose_module(const Profile& profile, std::string_view wanted);
 
-// Leaves the `most` hottest entries of each list that formats with `takes_top` read; stacks by
-// `weight`.
+// Keeps the `most` hottest entries of each list that formats with `takes_top` read. Stacks are
+// ordered by `weight`.
 void keep_hottest(Profile& profile, std::size_t most, StackWeight weight);
 
 }  // namespace shadowprof

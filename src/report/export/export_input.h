@@ -1,4 +1,4 @@
-// What an export is made of.
+// The input of an export.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@
 
 namespace shadowprof {
 
-// Views live as long as what they were made of.
+// What the views refer to must outlive them.
 struct ExportInput {
     const Profile& profile;
     SymbolSource& symbols;
-    std::optional<std::uint32_t> module = {};  // of formats that are about one: which
-    std::string_view table = "functions";      // of `csv`: which
-    // What stacks are weighed by. Only for formats of stacks that have one number for each.
+    std::optional<std::uint32_t> module = {};  // for formats about one module
+    std::string_view table = "functions";      // for `csv`: the table to write
+    // The weight of stacks, for formats with one number per stack.
     StackWeight weight = StackWeight::instructions;
 };
 

@@ -1,4 +1,4 @@
-// Compression as gzip does it (RFC 1952).
+// Compresses as gzip does (RFC 1952).
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace shadowprof {
 
-// The same bytes for the same text: the header has no time in it. Errors: no memory.
+// The same text always gives the same bytes, as the header has no time. Errors: out of memory.
 Result<std::string> gzipped(std::string_view text);
 
 }  // namespace shadowprof

@@ -1,6 +1,6 @@
-// Protocol buffers' wire format, as much of it as writing a message takes
-// (protobuf.dev/programming-guides/encoding): a field is its number and wire type in a varint, then
-// a varint, or the length and bytes of a string, a message or a packed list.
+// Writes the wire format of protocol buffers (protobuf.dev/programming-guides/encoding). A field is
+// its number and wire type in a varint, then a varint, or the length and bytes of a string, a
+// message or a packed list.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@ namespace shadowprof {
 
 class ProtobufMessage {
   public:
-    // Fields that have their default value are left out, as in proto3.
+    // Fields with their default value are left out, as in proto3.
     void number(std::uint32_t field, std::uint64_t value) {
         if (value == 0) return;
         tag(field, varint_type);
         varint(value);
     }
     void flag(std::uint32_t field, bool value) { number(field, value ? 1 : 0); }
-    // Elements of repeated fields are written whatever they hold.
+    // Elements of repeated fields are always written.
     void string(std::uint32_t field, std::string_view text) {
         tag(field, length_type);
         varint(text.size());
@@ -41,7 +41,7 @@ class ProtobufMessage {
     static constexpr std::uint32_t varint_type = 0, length_type = 2;
 
     void tag(std::uint32_t field, std::uint32_t type) { varint(field << 3 | type); }
-    // Seven bits a byte, the lowest first; the eighth says that more follow.
+    // Seven bits a byte, the lowest first. The eighth bit means that more bytes follow.
     void varint(std::uint64_t value) {
         for (; value >= 0x80; value >>= 7) bytes_ += static_cast<char>(value | 0x80);
         bytes_ += static_cast<char>(value);

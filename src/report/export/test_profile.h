@@ -1,4 +1,4 @@
-// A small profile for tests of exports, with names that no format must stumble over.
+// A small profile for tests of exports, with names that are hard to quote.
 #pragma once
 
 #include "report/export/export.h"

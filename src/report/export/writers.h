@@ -1,5 +1,5 @@
-// One function a format. Each takes a profile whose locations may hold any names, and says in its
-// error what the profile lacks and which option of `shadowprof run` collects it.
+// One function for each format. Locations may have any names. An error says what the profile lacks
+// and which option of `shadowprof run` collects it.
 #pragma once
 
 #include "base/files/byte_sink.h"
@@ -7,7 +7,8 @@
 
 namespace shadowprof {
 
-// Brendan Gregg's folded stacks: "main;work;step 1234", one stack a line, counted in instructions.
+// Brendan Gregg's folded stacks: "main;work;step 1234", one stack a line. The number is the stack's
+// weight.
 Result<void> write_folded(const ExportInput& input, ByteSink& sink);
 // RFC 4180, with a header line.
 Result<void> write_csv(const ExportInput& input, ByteSink& sink);

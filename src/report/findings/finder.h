@@ -8,12 +8,11 @@
 
 namespace shadowprof {
 
-// In the hottest functions, what is worth most first; nothing whose share is not certain, at 95%,
-// to reach what its kind asks for. `annotator` must be of `profile`.
+// Returns findings in the hottest functions, the most valuable first. A finding is left out unless
+// its share certainly, at 95%, reaches the threshold of its kind. `annotator` must be of `profile`.
 //
-// What is certain of shares: Wilson's interval for as many independent executions as there were,
-// but no more than a few a sample, as executions that follow each other are alike. Exact profiles
-// have no such limit.
+// Bounds of shares are Wilson's interval for the number of independent executions. In sampled
+// profiles that is at most a few per sample, as executions that follow each other are alike.
 std::vector<Finding> find_findings(const Profile& profile, Annotator& annotator);
 
 // The lower end of Wilson's 95% interval (Wilson 1927) for the share of `hits` in `trials`.

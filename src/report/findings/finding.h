@@ -1,4 +1,4 @@
-// What could be done about a program's speed, told by its profile.
+// Opportunities to make a program faster, found in its profile.
 #pragma once
 
 #include <array>
@@ -11,10 +11,10 @@
 namespace shadowprof {
 
 enum class FindingKind : std::uint8_t {
-    argument,      // of a function: nearly always one value
-    global,        // loaded again and again, always the same
-    load,          // nearly always the same
-    call_target,   // of an indirect call: nearly always one
+    argument,      // a function's argument that is nearly always one value
+    global,        // a global that is loaded often and always the same
+    load,          // a load that is nearly always the same
+    call_target,   // an indirect call's target that is nearly always one
     taken_branch,  // hot code jumps over other code
     strided_miss,  // loads at constant distances that miss
     chased_miss,   // loads that miss and depend on each other
@@ -39,7 +39,7 @@ inline constexpr std::array<FindingKindRow, 9> finding_kinds{{
     {FindingKind::hazard, "hazard", "use accesses of one size, or other distances"},
 }};
 
-// What a finding may win at most, as a share of all that the profile has of it.
+// The quantity of which at_stake is a share.
 enum class Stake : std::uint8_t { instructions, lost_cycles };
 
 struct Finding {
@@ -47,9 +47,8 @@ struct Finding {
     CodeLocation at;
     std::string what;                   // "eax = 7 in deflate"; printable
     std::vector<std::string> evidence;  // printable
-    double share =
-        0;  // of executions that it holds for, at least: the lower end of the 95% interval
-    double at_stake = 0;  // in [0, 1]
+    double share = 0;     // lower 95% bound of the share of executions that it holds for
+    double at_stake = 0;  // the most that can be gained, in [0, 1]
     Stake stake = Stake::instructions;
 };
 

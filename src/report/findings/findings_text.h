@@ -1,4 +1,4 @@
-// Findings as lines on a terminal.
+// Prints findings on a terminal.
 #pragma once
 
 #include <span>
@@ -9,11 +9,11 @@
 
 namespace shadowprof {
 
-// The first `top` of them, or all if it is 0. Says so if there are none.
+// Prints the first `top` findings, or all if it is 0. Prints a line if there are none.
 void print_findings(std::span<const Finding> findings, const Profile& profile,
                     SymbolSource& symbols, std::size_t top, TextPage& page);
 
-// "12.3% of instructions": what it may win at most.
+// "12.3% of instructions": the most that can be gained.
 std::string at_stake_text(const Finding& finding);
 
 }  // namespace shadowprof

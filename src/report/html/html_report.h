@@ -1,4 +1,4 @@
-// A profile as one HTML page that needs nothing but itself.
+// Writes a profile as one self-contained HTML page.
 #pragma once
 
 #include "base/files/byte_sink.h"
@@ -8,14 +8,14 @@
 namespace shadowprof {
 
 struct HtmlOptions {
-    bool source = true;  // whether the text of source files goes into the page
-    // What functions and call stacks are weighed by. Needs check_weight().
+    bool source = true;  // include the text of source files
+    // The weight of functions and call stacks. Needs check_weight().
     StackWeight weight = StackWeight::instructions;
 };
 
-// Writes the page: what print_summary() says and much more, and the code of the hottest functions,
-// out of the profiled files where they are still to be had. Lists are cut to what people read, and
-// say so. Nothing in the profile becomes markup or script. Errors: those of the sink.
+// Writes the page: all that print_summary() prints and much more, and the code of the hottest
+// functions from the profiled files if they are available. Long lists are cut and say so. Nothing
+// in the profile becomes markup or script. Errors: those of the sink.
 Result<void> write_html(ProfileFile& file, const HtmlOptions& options, ByteSink& sink);
 
 }  // namespace shadowprof

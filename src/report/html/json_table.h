@@ -1,4 +1,4 @@
-// Tables of the page's data.
+// Tables in the page's data.
 #pragma once
 
 #include <cstddef>
@@ -9,12 +9,12 @@
 
 namespace shadowprof {
 
-// Tables are objects with `columns`, the names, and `rows`, arrays.
+// A table is an object with `columns`, the names, and `rows`, arrays.
 void begin_table(JsonWriter& json, std::initializer_list<std::string_view> columns);
 void end_table(JsonWriter& json);
 
-// How much of a list is in the page: members "shown" and "total", of entries, and "covered", the
-// share that the shown ones have of what is counted.
+// How much of a list is in the page: the numbers of entries "shown" and in "total", and "covered",
+// the share of the counts that the shown entries have.
 struct Shown {
     std::size_t shown = 0, total = 0;
     double covered = 1;

@@ -1,5 +1,5 @@
-// What the parts of the page's data are made from and with. Each part is a JSON document in an
-// element of its own, which the page parses when it first shows it.
+// Writes the parts of the page's data. Each part is a JSON document in an element of its own, which
+// the page parses when it first shows it.
 #pragma once
 
 #include "report/annotate/annotator.h"
@@ -13,11 +13,11 @@ struct PageData {
     const Profile& profile;
     Annotator& annotator;
     PlaceTable& places;
-    SourceFiles* sources = nullptr;  // null: without them
+    SourceFiles* sources = nullptr;  // null: no source text
     StackWeight weight = StackWeight::instructions;
 };
 
-// The parts. Each writes one object.
+// The parts. Each function writes one object.
 void write_overview(const PageData& page, JsonWriter& json);
 void write_flame(const PageData& page, JsonWriter& json);
 void write_paths(const PageData& page, JsonWriter& json);
@@ -30,19 +30,19 @@ void write_addresses(const PageData& page, JsonWriter& json);
 void write_streams(const PageData& page, JsonWriter& json);
 void write_probes(const PageData& page, JsonWriter& json);
 void write_syscalls(const PageData& page, JsonWriter& json);
-// The kinds that have no part of their own (kind_table.h).
+// The kinds without a part of their own (kind_table.h).
 void write_kind_tables(const PageData& page, JsonWriter& json);
 // See src/report/findings/.
 void write_findings(const PageData& page, JsonWriter& json);
-// All places that the parts before named.
+// All places that earlier parts named.
 void write_places(const PageData& page, JsonWriter& json);
-// All functions that the parts before named, places among them.
+// All functions that earlier parts named, also by places.
 void write_functions(const PageData& page, const std::vector<std::size_t>& with_code,
                      JsonWriter& json);
 // A function with all that is known of its instructions.
 void write_code(const PageData& page, const AnnotatedFunction& function, JsonWriter& json);
 
-// Objects that several parts hold.
+// Objects in several parts.
 void write_value(const PageData& page, const ValueProfile& value, JsonWriter& json);
 void write_load(const PageData& page, const LoadLatency& load, JsonWriter& json);
 void write_moves(const AddressMoves& moves, JsonWriter& json);

@@ -1,5 +1,5 @@
-// The page without its data: page.html with page.css and the scripts in it, put together by
-// make_page.py when shadowprof is built.
+// The page without its data: page.html with page.css and the scripts, put together by make_page.py
+// when shadowprof is built.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,4 @@
-// Places in code, functions and files, each once: lists of the page name them by number.
+// Places in code, functions and files, each once. The page's lists refer to them by number.
 #pragma once
 
 #include <map>
@@ -12,12 +12,12 @@ namespace shadowprof {
 
 class PlaceTable {
   public:
-    // A function, by its first instruction; without a start, all code of the module whose functions
-    // are not known.
+    // A function, by its first instruction. Without a start: all code of the module in unknown
+    // functions.
     struct Function {
         std::uint32_t module = 0;
         std::optional<std::uint64_t> start;
-        CodeLocation somewhere;  // in it
+        CodeLocation somewhere;  // a place in it
 
         CodeLocation at() const { return {module, start.value_or(somewhere.address)}; }
     };
@@ -31,7 +31,7 @@ class PlaceTable {
     std::size_t file(std::string_view path);
     const std::vector<Function>& functions() const { return functions_; }
 
-    // Members "places" and "files" of the current object. No places and files are to be added then.
+    // Writes the members "places" and "files" of the current object. None may be added after that.
     void write(JsonWriter& json);
 
   private:

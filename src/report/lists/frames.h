@@ -1,4 +1,4 @@
-// Call stacks as functions, with what the compiler inlined.
+// Call stacks as lists of functions, inlined ones included.
 #pragma once
 
 #include <string>
@@ -18,28 +18,28 @@ struct ExportFrame {
     bool inlined = false;
 };
 
-// The function around `location`, or where it has no name, its module and first address.
+// Returns the name of the function around `location`, or its module and first address if it has no
+// name.
 std::string full_function_name(const std::vector<Module>& modules, SymbolSource& symbols,
                                CodeLocation location);
 
-// The functions that are at `location`, outermost first: the one whose code it is, then those that
-// were inlined there.
+// Returns the functions at `location`, outermost first: the one that contains the code, then those
+// that were inlined there.
 std::vector<ExportFrame> frames_at(const std::vector<Module>& modules, SymbolSource& symbols,
                                    CodeLocation location);
 
-// The same of the function alone: of a stack's last frame it is known which function executed, not
-// where in it.
+// Returns the function alone. In a stack's last frame only the function is known, not the place in
+// it.
 ExportFrame function_frame(const std::vector<Module>& modules, SymbolSource& symbols,
                            CodeLocation location);
 
-// The frames of many stacks, which name the same places again and again. What it was made of must
-// outlive it.
+// Converts many stacks, which name the same places again and again. The arguments must outlive it.
 class StackFrames {
   public:
     StackFrames(const std::vector<Module>& modules, SymbolSource& symbols)
         : modules_(modules), symbols_(symbols) {}
 
-    // Outermost first; they live as long as this.
+    // Outermost first; the frames live as long as this.
     std::vector<const ExportFrame*> of(const Stack& stack);
 
   private:
@@ -52,7 +52,7 @@ class StackFrames {
     std::unordered_map<CodeLocation, Frames, CodeLocationHash> places_, functions_;
 };
 
-// The error of formats that are made of stacks.
+// The error of formats that need stacks.
 Error no_stacks();
 
 }  // namespace shadowprof

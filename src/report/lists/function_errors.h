@@ -1,4 +1,4 @@
-// How far the instructions and the time of functions may lie from the truth.
+// The errors of functions' instructions and times.
 #pragma once
 
 #include <map>
@@ -9,7 +9,7 @@
 namespace shadowprof {
 
 // Half the widths of the 95% confidence intervals of what functions executed themselves, by the
-// start of the function. Without those functions of which no error is known.
+// function's start. Functions whose error is unknown are missing.
 struct FunctionErrors {
     using ByStart = std::map<CodeLocation, double>;
     ByStart instructions;
@@ -20,8 +20,8 @@ struct FunctionErrors {
     }
     friend bool operator==(const FunctionErrors&, const FunctionErrors&) = default;
 };
-// From the profile's batches of samples, or where it comes from a file, from its methods; of time,
-// from the ticks of the kernel's clock where there was one.
+// Computes errors from the profile's batches of samples or, if it was read from a file, from its
+// methods. Errors of time are computed from the ticks of the kernel's clock if there are any.
 FunctionErrors function_errors(const Profile& profile, SymbolSource& symbols);
 
 }  // namespace shadowprof

@@ -1,4 +1,4 @@
-// What is hot in a profile: the numbers behind the summary, without their layout.
+// The hottest items of a profile: the numbers behind the summary, without layout.
 #pragma once
 
 #include <optional>
@@ -10,46 +10,47 @@
 
 namespace shadowprof {
 
-// What the shares of hot functions are shares of.
+// The unit of the shares of hot functions.
 enum class FunctionWeight { instructions, time, blocks };
 
 struct HotFunction {
-    CodeLocation at;              // somewhere in it
+    CodeLocation at;              // a place in it
     std::uint64_t weight = 0;     // time is in nanoseconds
-    double share = 0;             // of all, in [0, 1]
+    double share = 0;             // of all functions' weight, in [0, 1]
     std::optional<double> error;  // half the width of the share's 95% confidence interval
-    // The same by time, where the weight is instructions, and the other way round. Nothing where
-    // no times are known.
+    // The share by time if the weight is instructions, and by instructions if it is time. Nothing
+    // if no times are known.
     std::optional<double> other_share;
 };
 struct HotFunctions {
     FunctionWeight unit = FunctionWeight::instructions;
     std::vector<HotFunction> list;  // hottest first
-    // The share of the time that went to functions of which no sample has an instruction. Only the
-    // kernel's clock knows of it.
+    // The share of the time in functions of which no sample has an instruction. Known only from the
+    // kernel's clock.
     double unsampled_time_share = 0;
 };
-// By instructions or time of their own where stacks were collected, else by basic blocks entered.
-// Time is that of the kernel's clock where there was one, else that of samples.
-// Code of one module whose functions are unknown counts as one function.
+// Weighs functions by their own instructions or time if stacks were collected, else by basic blocks
+// entered. Time is that of the kernel's clock if it was read, else that of samples. Code of one
+// module in unknown functions counts as one function.
 HotFunctions hot_functions(const Profile& profile, SymbolSource& symbols,
                            StackWeight weight = StackWeight::instructions);
 
 struct HotPath {
-    const Path* path = nullptr;   // in the profile
+    const Path* path = nullptr;   // points into the profile
     double share = 0;             // of the instructions of all paths
-    std::optional<double> error;  // of the share
+    std::optional<double> error;  // error of the share
 };
 std::vector<HotPath> hot_paths(const Profile& profile, std::size_t most);
 
-// All that a branch instruction did.
+// The edges of one branch instruction.
 struct HotBranch {
     CodeLocation from;
-    EdgeKind kind = EdgeKind::jump;  // of its most frequent edge; taken for conditional branches
+    EdgeKind kind = EdgeKind::jump;  // kind of its most frequent edge; taken for conditional
+                                     // branches
     std::uint64_t count = 0;
-    std::optional<double> error;  // of the count, at most: what happens together is not known
-    std::uint64_t taken = 0;      // of a conditional branch
-    CodeLocation to;  // the most frequent target; of a conditional branch, where it is taken
+    std::optional<double> error;  // error of the count, an upper bound as correlations are unknown
+    std::uint64_t taken = 0;      // for a conditional branch
+    CodeLocation to;  // the most frequent target; for a conditional branch, where it is taken
     std::uint64_t to_count = 0;
     std::size_t targets = 0;
 
@@ -57,22 +58,22 @@ struct HotBranch {
 };
 std::vector<HotBranch> hot_branches(const Profile& profile, std::size_t most);
 
-// Often executed instructions that mostly produce one value, though nothing in the instruction
-// itself makes them: loads of constants and the like are left out. Most executions with that value
-// first.
+// Returns often executed instructions that mostly produce one value, those with the most such
+// executions first. Instructions that can only produce one value, such as loads of constants, are
+// left out.
 std::vector<const ValueProfile*> invariant_values(const Profile& profile, SymbolSource& symbols,
                                                   std::size_t most);
 
-// A site whose values depend on who called.
+// A site whose values depend on the caller.
 struct CallerDependence {
     const ValueProfile* value = nullptr;
-    double invariance = 0;  // mean of those by caller, by their executions
-    double gain = 0;  // executions with their caller's most frequent value, but not the site's
+    double invariance = 0;  // mean over callers, weighted by executions
+    double gain = 0;  // executions with their caller's most frequent value that is not the site's
 };
-// Those that win most by knowing the caller, at least a fifth of their executions.
+// Returns the sites that gain most by knowing the caller, in at least a fifth of their executions.
 std::vector<CallerDependence> caller_dependent_values(const Profile& profile, std::size_t most);
 
-// Those whose addresses a prefetcher does not foresee come first.
+// Sorts patterns so that those a prefetcher cannot predict come first.
 std::vector<const AddressPattern*> unforeseeable_first(const std::vector<AddressPattern>& list);
 
 template <typename List>
@@ -82,7 +83,7 @@ double sum_of_counts(const List& list) {
     return sum;
 }
 
-// Pointers to all that are in a list, in its order.
+// Returns pointers to all elements, in their order.
 template <typename T>
 std::vector<const T*> all_of(const std::vector<T>& list) {
     std::vector<const T*> pointers;
@@ -91,7 +92,7 @@ std::vector<const T*> all_of(const std::vector<T>& list) {
     return pointers;
 }
 
-// Whether an instruction, as SymbolSource gives its text, can only ever produce one value.
+// Whether an instruction, given by its text from SymbolSource, can only produce one value.
 bool is_constant_by_design(std::string_view instruction_text);
 
 }  // namespace shadowprof

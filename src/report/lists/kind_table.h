@@ -1,4 +1,4 @@
-// Kinds of profiles as tables of plain cells, for kinds that views know nothing more of.
+// Tables of plain cells, for kinds that views show in a generic way.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace shadowprof {
 
-// A field of a record: text, a number or a place, if it has one, or a list's places.
+// A field of a record: a text, a number or place that may be missing, or a list of places.
 struct RecordCell {
     std::string name;  // of the field
     std::variant<std::string, std::optional<std::uint64_t>, std::optional<CodeLocation>,
@@ -24,7 +24,7 @@ struct RecordRow {
     std::uint64_t heat = 0;
     std::vector<RecordCell> cells;  // each row of a table has cells of the same names
 
-    // The first place that it has; nothing if there is none.
+    // The record's first place; nothing if it has none.
     std::optional<CodeLocation> at() const;
 };
 
@@ -34,9 +34,10 @@ struct KindTable {
     std::vector<RecordRow> rows;  // the hottest first
 };
 
-// The tables of all kinds with TableNames. Those that the profile has nothing of have no rows.
+// Returns the tables of all kinds with TableNames. If the profile has nothing of a kind, its table
+// has no rows.
 std::vector<KindTable> kind_tables(const Profile& profile);
-// Whether one of them has rows, without making any.
+// Whether one of the tables has rows. Does not build them.
 bool has_kind_tables(const Profile& profile);
 
 }  // namespace shadowprof

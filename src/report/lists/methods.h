@@ -8,9 +8,9 @@
 
 namespace shadowprof {
 
-// Derived from edges, or without them from call pairs, and from stacks; hottest first. Needs
-// function bounds from `symbols`: callees whose bounds are unknown are methods of their own, other
-// code of that kind is left out.
+// Derives methods from stacks and from edges or, without them, from call pairs; hottest first.
+// Needs function bounds from `symbols`. Callees without known bounds are methods of their own;
+// other code without them is left out.
 std::vector<Method> derive_methods(const Profile& profile, SymbolSource& symbols);
 
 // How often control entered the function at `at`.
@@ -19,10 +19,10 @@ struct FunctionEntry {
     std::uint64_t count = 0;
     std::optional<double> error;
 };
-// All entries of functions, in the order of the edges: calls into them, and branches of any kind
-// from other functions to their first instruction. So do tail calls and procedure linkage tables by
-// jumps, and retpolines by returns. A conditional branch that is not taken counts as well. Without
-// edges only calls are known, in their order.
+// Returns all entries of functions, in the order of the edges: calls into them, and branches of any
+// kind from other functions to their first instruction. Tail calls and procedure linkage tables
+// enter by jumps, retpolines by returns. A conditional branch that is not taken counts as well.
+// Without edges only calls are known, in their order.
 std::vector<FunctionEntry> function_entries(const Profile& profile, SymbolSource& symbols);
 
 }  // namespace shadowprof

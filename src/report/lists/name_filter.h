@@ -1,4 +1,4 @@
-// Which functions a user means.
+// Selects functions by a user's name or pattern.
 #pragma once
 
 #include <string>
@@ -8,15 +8,15 @@
 
 namespace shadowprof {
 
-// A name, with or without the arguments of C++, or a pattern of it, see src/probe/glob.h. What is
-// no pattern, as `operator[`, is a name alone.
+// A name, with or without the arguments of C++, or a pattern, see src/probe/glob.h. A text that is
+// not a valid pattern, such as `operator[`, is only a name.
 class NameFilter {
   public:
     explicit NameFilter(std::string pattern);
 
-    // An empty one matches all. `function` has its arguments, if they are known.
+    // An empty filter matches all. `function` has its arguments if they are known.
     bool matches(std::string_view function) const;
-    // The function around a location.
+    // Matches the function around a location.
     bool matches(const std::vector<Module>& modules, SymbolSource& symbols,
                  CodeLocation location) const;
     const std::string& pattern() const { return pattern_; }

@@ -1,4 +1,4 @@
-// What probes saw, as profiles and people spell it.
+// The spelling of probe results for people.
 #pragma once
 
 #include <optional>
@@ -11,13 +11,13 @@
 
 namespace shadowprof {
 
-// Small numbers in decimal, large ones, which are likely addresses, in hexadecimal.
+// Small numbers in decimal; large ones, which are likely addresses, in hexadecimal.
 std::string short_probe_number(std::uint64_t number, bool is_signed);
-// A number, or the name of a location; empty for none.
+// A number or the name of a location; empty for none.
 std::string datum_text(const ProbeDatum& datum, ProbeDatumKind kind,
                        const std::vector<Module>& modules, SymbolSource& symbols);
 
-// "8-15" and, of negative numbers, "-15..-8": what a bucket of a histogram is of.
+// The range of a histogram's bucket: "8-15", or "-15..-8" for negative numbers.
 std::string bucket_text(int bucket);
 // "8-15 45%, 16-31 20%, 3 more 5%": the `most` fullest buckets, in the order of their values.
 std::string histogram_text(const ProbeHistogram& histogram, std::size_t most);

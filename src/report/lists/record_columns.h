@@ -1,4 +1,4 @@
-// The records of a kind as a table: a column for each of their fields (profile/kinds/fields.h).
+// The records of a kind as a table with a column for each field (profile/kinds/fields.h).
 #pragma once
 
 #include <fmt/format.h>
@@ -13,15 +13,15 @@
 
 namespace shadowprof {
 
-// Hands the columns of one record to `Cells`: text(name, s), count(name, number or nothing),
-// place(name, location or null) and places(name, list). A record with lists of objects in it is no
-// row.
+// Passes the columns of one record to `Cells`: text(name, s), count(name, number or nothing),
+// place(name, location or null) and places(name, list). Records that contain lists of objects are
+// not supported.
 template <typename Cells>
 class RecordColumns {
   public:
     static constexpr bool reads = false;
 
-    // `is_here`: else all cells are empty.
+    // If not `is_here`, all cells are empty.
     explicit RecordColumns(Cells& cells, std::string prefix = "", bool is_here = true)
         : cells_(cells), prefix_(std::move(prefix)), is_here_(is_here) {}
 

@@ -1,4 +1,4 @@
-// What the shares of functions and call stacks are shares of.
+// The unit by which functions and call stacks are weighed.
 #pragma once
 
 #include <array>
@@ -22,10 +22,9 @@ inline std::uint64_t amount(const Stack& stack, StackWeight weight) {
     return weight == StackWeight::time ? stack.time_ns : stack.instructions;
 }
 
-// Whether the profile knows in which stacks its time went, or in which functions: exact mode does
-// not measure it.
+// Whether the profile has times of stacks. Exact mode does not measure time.
 bool has_times(const Profile& profile);
-// ErrorCode::not_found where it has no such amounts.
+// Errors: ErrorCode::not_found if the profile has no such amounts.
 Result<void> check_weight(const Profile& profile, StackWeight weight);
 
 }  // namespace shadowprof

@@ -18,11 +18,11 @@ class ByteSource final : public std::streambuf {
     explicit ByteSource(std::string_view text);
     explicit ByteSource(UniqueFd file) : file_(std::move(file)) {}
 
-    // How many bytes have been taken out of it.
+    // The number of bytes taken so far.
     std::uint64_t taken() const { return read_ - static_cast<std::uint64_t>(egptr() - gptr()); }
-    // Ends, with an error, where more than `bytes` are taken from here on.
+    // From now on, ends with an error after `bytes` more bytes.
     void allow(std::uint64_t bytes) { allowed_until_ = taken() + bytes; }
-    // Why it seemed to end before it did.
+    // The error because of which the source seemed to end.
     const std::optional<Error>& error() const { return error_; }
 
   protected:

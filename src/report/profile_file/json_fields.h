@@ -1,4 +1,4 @@
-// Typed access to the members of a JSON object from outside.
+// Typed access to the members of an untrusted JSON object.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace shadowprof {
 
-// Each getter returns the member `name`, or a value of no meaning if it is absent or of the wrong
-// type; the first such failure stays in error(). So a whole object is read first and checked once.
+// Each getter returns the member `name`, or a default if it is absent or of the wrong type. The
+// first such failure is kept in error(), so that a whole object can be read first and checked once.
 // Strings live as long as the object.
 class JsonFields {
   public:
@@ -32,18 +32,18 @@ class JsonFields {
     const std::string& text(std::string_view name);
     std::string_view optional_text(std::string_view name);  // absent or null: empty
     std::uint64_t hex(std::string_view name);
-    // An array; an empty one if the member is absent.
+    // An array; empty if the member is absent.
     const Json& array(std::string_view name);
-    // The array's members, each of which must be a count.
+    // The array's elements, each of which must be a count.
     std::vector<std::uint64_t> counts(std::string_view name);
-    // An object's fields; errors in them are the child's own until take() is given it.
+    // An object's fields. Errors in them are the child's own until it is passed to take().
     JsonFields object(std::string_view name);
     void take(const JsonFields& child, std::string_view name);
     // The same for a child that is an element of the array `name`.
     void take(const JsonFields& child, std::string_view name, std::size_t index);
 
-    // What is wrong with the first member that is: "/name is not a number", where the name is a
-    // JSON pointer (RFC 6901) from this object on.
+    // Sets the error, unless there is one: "/name is not a number". The name is a JSON pointer (RFC
+    // 6901) relative to this object.
     void fail(std::string_view name, std::string_view expected);
     bool has(std::string_view name) const { return find(name) != nullptr; }
     const std::optional<std::string>& error() const { return error_; }

@@ -18,27 +18,28 @@ struct JsonLimits {
     std::uint64_t part_bytes = std::uint64_t{32} << 20;
 };
 
-// Takes the object that a text is apart by its members. What it holds at a time is one element of
-// a list that is split, and the members that are kept. The text is hostile.
+// Splits an object by its members. Memory holds only the kept members and one element of a split
+// list at a time. The text is hostile.
 class JsonSplitter final : private nlohmann::json_sax<nlohmann::json> {
   public:
     using Json = nlohmann::json;
     enum class Use {
         drop,
         keep,
-        split,  // of a list: each element is given away when it is complete
+        split,  // for a list: each element is passed on when it is complete
     };
     struct Handlers {
-        std::function<Use(std::string_view name)> use_of;  // a member of the object
-        std::function<void(const Json&)> element;  // of the list that use_of() was last asked about
+        std::function<Use(std::string_view name)> use_of;  // for each member of the object
+        std::function<void(const Json&)> element;  // for each element of the list that use_of() was
+                                                   // last called for
     };
 
     explicit JsonSplitter(Handlers handlers, JsonLimits limits = {})
         : handlers_(std::move(handlers)), limits_(limits) {}
 
-    // The kept members. Of split ones an empty list, or what they are if they are none. Errors:
-    // ErrorCode::invalid and the byte, for what is no JSON object or beyond the limits; the
-    // source's own.
+    // Returns the kept members. A split list is empty in the result; a split member that is no list
+    // is kept. Errors: ErrorCode::invalid and the byte, if the text is no JSON object or beyond the
+    // limits; those of the source.
     Result<Json> parse(ByteSource& source);
 
   private:
@@ -68,11 +69,11 @@ class JsonSplitter final : private nlohmann::json_sax<nlohmann::json> {
     const JsonLimits limits_;
     ByteSource* source_ = nullptr;
     Json root_, element_;
-    std::vector<Json*> open_;     // from the root to what is being filled
-    std::size_t dropped_ = 0;     // open containers that are not
-    const Json* list_ = nullptr;  // that is being split
-    Use use_ = Use::drop;         // of the member of the root that is being read
-    std::string key_;             // of the next value
+    std::vector<Json*> open_;     // from the root to the value being filled
+    std::size_t dropped_ = 0;     // number of open containers that are dropped
+    const Json* list_ = nullptr;  // the list being split
+    Use use_ = Use::drop;         // of the root's current member
+    std::string key_;             // key of the next value
     std::uint64_t part_began_ = 0;
     std::optional<Error> error_;
 };

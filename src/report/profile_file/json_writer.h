@@ -1,4 +1,4 @@
-// JSON as a stream: a profile of a million entries is never in memory as text.
+// Writes JSON as a stream, so that a profile of a million entries is never in memory as text.
 #pragma once
 
 #include <concepts>
@@ -15,8 +15,8 @@
 namespace shadowprof {
 
 // Writes one JSON document. Members of the outermost object and elements of the containers directly
-// in it stand on lines of their own; what is deeper stays on its line. Strings that are not UTF-8
-// come out with U+FFFD for what is wrong; infinities and NaN, which JSON lacks, come out as 0.
+// in it are on lines of their own; deeper values stay on their line. Invalid UTF-8 is replaced by
+// U+FFFD. Infinities and NaN, which JSON lacks, are written as 0.
 class JsonWriter {
   public:
     explicit JsonWriter(ByteSink& sink) : sink_(sink) {}
@@ -52,26 +52,26 @@ class JsonWriter {
         value(content);
     }
 
-    // An array of what element(item) writes.
+    // An array whose elements element(item) writes.
     void array(std::string_view name, const auto& items, const auto& element) {
         key(name);
         begin_array();
         for (const auto& item : items) element(item);
         end_array();
     }
-    // An object of the members of a map.
+    // An object with the entries of a map.
     void map(std::string_view name, const auto& items) {
         key(name);
         begin_object();
         for (const auto& [item_name, content] : items) member(item_name, content);
         end_object();
     }
-    // null where it is empty.
+    // null if the text is empty.
     void text_or_null(std::string_view name, std::string_view text) {
         member(name, text.empty() ? std::nullopt : std::optional(text));
     }
 
-    // Ends the document with a newline. The first error of the sink, if there was one.
+    // Ends the document with a newline. Returns the sink's first error, if any.
     Result<void> finish();
 
   private:
@@ -86,7 +86,7 @@ class JsonWriter {
 
     ByteSink& sink_;
     std::string buffer_;
-    std::vector<bool> has_elements_;  // one an open container
+    std::vector<bool> has_elements_;  // for each open container
     bool after_key_ = false;
     std::optional<Error> error_;
 };

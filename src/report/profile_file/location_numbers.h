@@ -1,4 +1,4 @@
-// The numbers under which locations stand in a profile file.
+// The numbers of locations in a profile file.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 
 namespace shadowprof {
 
-// All locations of a profile, each once. First add() them, then sort(), then ask. Made for tens of
-// millions of look-ups: every block of every path is one.
+// All locations of a profile, each once. First add() them, then sort(), then look them up. Made for
+// tens of millions of look-ups, as every block of every path is one.
 class LocationNumbers {
   public:
     void add(CodeLocation location) {
@@ -22,7 +22,7 @@ class LocationNumbers {
         locations_.push_back(location);
     }
 
-    // Numbers what was added by module and address.
+    // Numbers all added locations by module and address.
     void sort() {
         std::vector<std::uint32_t> order(locations_.size());
         std::iota(order.begin(), order.end(), 0);
@@ -36,7 +36,7 @@ class LocationNumbers {
         for (std::uint32_t i : order) sorted_.push_back(locations_[i]);
     }
 
-    // In the order of their numbers.
+    // Indexed by number.
     const std::vector<CodeLocation>& sorted() const { return sorted_; }
     // Needs: `location` was added before sort().
     std::uint32_t of(CodeLocation location) const { return numbers_[find(location).value()]; }
@@ -49,7 +49,7 @@ class LocationNumbers {
 
     IndexTable index_;  // of locations_
     std::vector<CodeLocation> locations_, sorted_;
-    std::vector<std::uint32_t> numbers_;  // of the elements of locations_
+    std::vector<std::uint32_t> numbers_;  // by index in locations_
 };
 
 }  // namespace shadowprof

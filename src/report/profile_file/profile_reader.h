@@ -1,4 +1,5 @@
-// Profiles out of files. A file is hostile input: it is read whole and right, or refused.
+// Reads profiles from files. A file is hostile input: it is either valid and read completely, or
+// refused.
 #pragma once
 
 #include <string>
@@ -14,12 +15,12 @@ struct ProfileFile {
     RecordedSymbols symbols;  // what was known of its locations when it was written
 };
 
-// Reads the text of a profile; members may stand in any order, unknown ones are passed over, absent
-// lists are empty. Errors: ErrorCode::unsupported for a schema of another major number, invalid for
-// what is no profile; messages say where.
+// Parses a profile. Members may be in any order, unknown ones are ignored, and absent lists are
+// empty. Errors: ErrorCode::unsupported for a schema of another major number, ErrorCode::invalid if
+// the text is no profile. Messages name the place.
 Result<ProfileFile> parse_profile(std::string_view text);
 
-// The same of a file, "-" for standard input. Messages name the file.
+// The same for a file, "-" for standard input. Messages name the file.
 Result<ProfileFile> read_profile(const std::string& path);
 
 }  // namespace shadowprof

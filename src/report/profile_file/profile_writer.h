@@ -1,4 +1,4 @@
-// A profile as JSON: spec in docs/profile.schema.json.
+// Writes a profile as JSON, in the format of docs/profile.schema.json.
 #pragma once
 
 #include <cstddef>
@@ -13,12 +13,12 @@ namespace shadowprof {
 inline constexpr std::string_view profile_schema = "shadowprof/1";
 
 struct WriteOptions {
-    // Entries of each list to write; a list cut short is said to be in the profile's notes.
+    // Entries of each list to write. The profile's notes name the lists that were cut.
     std::size_t top = std::numeric_limits<std::size_t>::max();
 };
 
-// Writes `profile` with what `symbols` knows of its locations. Methods are derived where the
-// profile has none. Errors: those of the sink.
+// Writes `profile` with what `symbols` knows of its locations. Methods are derived if the profile
+// has none. Errors: those of the sink.
 Result<void> write_profile(const Profile& profile, SymbolSource& symbols, ByteSink& sink,
                            const WriteOptions& options = {});
 

@@ -18,14 +18,14 @@
 
 namespace shadowprof {
 
-// Until the whole file is read, a CodeLocation holds the number of a location instead, for the list
-// of locations may come last.
+// A CodeLocation that holds a location's number. It is resolved when the whole file is read, as the
+// list of locations may come last.
 inline CodeLocation unresolved(std::uint64_t number) {
     return {0, number};
 }
 
-// Takes the members of one object, whose first error stays in `in`. What is wrong gets a value of
-// no meaning.
+// Reads the members of one object, whose first error is kept in `in`. Wrong members get a default
+// value.
 class RecordReader {
   public:
     static constexpr bool reads = true;

@@ -13,7 +13,7 @@
 
 namespace shadowprof {
 
-// Members of the object that is open in `json`.
+// Writes members of the object that is open in `json`.
 class RecordWriter {
   public:
     static constexpr bool reads = false;

@@ -1,4 +1,4 @@
-// What a profile recorded, and of other locations what the profiled files say.
+// Symbols recorded in a profile, completed from the profiled files for other locations.
 #pragma once
 
 #include "report/symbols/symbolizer.h"

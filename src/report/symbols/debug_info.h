@@ -1,4 +1,4 @@
-// Source files, lines and inlined functions out of DWARF.
+// Reads source files, lines and inlined functions from DWARF.
 #pragma once
 
 #include <elfutils/libdw.h>
@@ -14,20 +14,20 @@
 
 namespace shadowprof {
 
-// Addresses of one line of source. Names live as long as the pool that they are in.
+// A range of addresses of one source line. Names live as long as their pool.
 struct SourceRow {
     std::uint64_t start = 0, end = 0;
     std::string_view file;
     std::uint32_t line = 0;           // 0: compiled from no line
-    std::uint32_t discriminator = 0;  // tells apart the blocks of a line
-    std::string_view directory;       // in which it was compiled; empty if unknown
+    std::uint32_t discriminator = 0;  // distinguishes the blocks of a line
+    std::string_view directory;       // the directory of compilation; empty if unknown
 };
 
-// A function around an instruction, as a compiler knows it again in its source.
+// A function around an instruction, in the form by which a compiler finds it in the source.
 struct FunctionScope {
     std::string_view linkage_name;       // mangled; empty if unknown
     std::uint32_t declaration_line = 0;  // 0 if unknown
-    // Where it was inlined, in the scope around it.
+    // The place of the inlined call in the scope around it.
     std::uint32_t call_line = 0, call_discriminator = 0;
 };
 
@@ -36,45 +36,45 @@ struct SourcePosition {
     std::vector<FunctionScope> scopes;  // outermost first: the function, then what was inlined
 };
 
-// Compilation units are read when an address in them is first asked for; then look-ups are binary
-// searches. The DWARF is hostile input.
+// Compilation units are read when an address in them is first looked up; after that, look-ups are
+// binary searches. The DWARF is hostile input.
 class DebugInfo {
   public:
-    // `dwarf` must outlive this; its addresses plus `bias` are those of the module. Names are kept
-    // in `strings`.
+    // `dwarf` must outlive this. Its addresses plus `bias` are the module's addresses. Names are
+    // kept in `strings`.
     DebugInfo(Dwarf* dwarf, Dwarf_Addr bias, StringPool& strings);
 
-    // Fills file, line and inlined of `symbol`; leaves them alone where nothing is known.
+    // Sets file, line and inlined of `symbol`; leaves them unchanged if nothing is known.
     void describe(std::uint64_t address, CodeSymbol& symbol);
 
-    // What line tables say of a range, by rising address, without overlaps.
+    // The rows of the line tables for a range, by ascending address, without overlaps.
     std::vector<SourceRow> lines(std::uint64_t start, std::uint64_t end);
 
-    // Nothing where the line or the function is unknown.
+    // Nothing if the line or the function is unknown.
     std::optional<SourcePosition> position(std::uint64_t address);
 
   private:
-    // A function, or one that was inlined somewhere.
+    // A function or an inlined copy of one.
     struct Scope {
         Dwarf_Off die;
         std::uint32_t around;  // index of the scope that it was inlined into; `none`: not inlined
         bool is_inlined;
-        // Once they were asked for:
+        // Cached after the first request.
         std::optional<InlinedFrame> frame = {};
         std::optional<FunctionScope> function = {};
     };
     static constexpr std::uint32_t none = UINT32_MAX;
 
     struct Unit {
-        Dwarf_Die die;     // with the line table
-        Dwarf_Die scopes;  // with the functions: another one where DWARF is split
+        Dwarf_Die die;     // has the line table
+        Dwarf_Die scopes;  // has the functions; another DIE if DWARF is split
         bool scopes_loaded = false, rows_loaded = false;
         std::vector<Scope> scope_list;
         RangeIndex innermost;         // owners are indices into `scope_list`
         std::vector<SourceRow> rows;  // addresses as in DWARF
         RangeIndex row_index;         // owners are indices into `rows`
     };
-    // What a walk over a unit's tree of functions gathers.
+    // State of a walk over a unit's tree of functions.
     struct Walk;
 
     void read_units();

@@ -1,4 +1,4 @@
-// Tables of functions that several readers of the same files share.
+// Function tables that several readers of the same files share.
 #pragma once
 
 #include <map>
@@ -9,12 +9,13 @@
 
 namespace shadowprof {
 
-// Thread-safe. The functions of a file with many take tens of milliseconds to read.
+// Thread-safe. Reading the functions of a large file takes tens of milliseconds.
 class FunctionTables {
   public:
-    // What read_functions() says of `file`. The table is shared by all who open the same version of
-    // the file by the same path; the path counts, as debug information is looked for beside it.
-    // Nobody waits for a thread that reads: two that ask for a new file at once both read it.
+    // Returns the result of read_functions() for `file`. All who open the same version of the file
+    // by the same path share the table. The path matters because debug information is looked for
+    // beside it. No thread waits for another one that reads, so two that ask for a new file at once
+    // both read it.
     std::shared_ptr<const FunctionTable> of(const ElfFile& file);
 
   private:

@@ -1,4 +1,4 @@
-// What several profiles know of the locations in them.
+// Symbols from several profiles together.
 #pragma once
 
 #include "profile/merge/joint_modules.h"
@@ -8,11 +8,11 @@ namespace shadowprof {
 
 class MergedSymbols final : public SymbolSource {
   public:
-    // Adds what a profile with these modules knows. Where profiles know different things, the
-    // answers do not depend on the order in which they were added (RecordedSymbols::improve).
+    // Adds the symbols of a profile with these modules. If profiles disagree, the result does not
+    // depend on the order in which they were added (RecordedSymbols::improve).
     void add(const std::vector<Module>& modules, const RecordedSymbols& symbols);
 
-    // From now on locations are in these modules. Those that no profile had are unknown.
+    // From now on locations are in these modules. Locations that no profile had are unknown.
     void number_as(const std::vector<Module>& modules);
 
     const CodeSymbol& symbol(CodeLocation location) override;
@@ -21,8 +21,8 @@ class MergedSymbols final : public SymbolSource {
 
   private:
     JointModules joint_;
-    RecordedSymbols known_;               // by the numbers of joint_
-    std::vector<std::uint32_t> numbers_;  // those of the modules asked for
+    RecordedSymbols known_;               // by joint_'s numbers
+    std::vector<std::uint32_t> numbers_;  // joint_'s numbers of the modules passed to number_as()
 };
 
 }  // namespace shadowprof

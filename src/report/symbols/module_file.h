@@ -1,4 +1,4 @@
-// The file of a profiled module, for what a profile itself does not hold: code and program headers.
+// The file of a profiled module, for code and program headers, which a profile does not hold.
 #pragma once
 
 #include <memory>
@@ -8,12 +8,12 @@
 
 namespace shadowprof {
 
-// Opens the file that the module was when it was profiled. Errors say which module, why, and what
-// to do: a pseudo-module has no file, the file is not there, is not ELF, or is another build.
+// Opens the file of the module as it was profiled. Errors name the module, the reason and a remedy:
+// a pseudo-module has no file; the file is missing, is not ELF, or is another build.
 Result<std::unique_ptr<ElfFile>> open_module_file(const Module& module);
 
-// `path` if it leads to the file that `kept` leads to, else `kept`. Debug information is found
-// beside a path, which a name in /proc does not have.
+// Returns `path` if it leads to the same file as `kept`, else `kept`. A path is better because
+// debug information is found beside it, but not beside a name in /proc.
 std::string path_of_same_file(const std::string& path, const std::string& kept);
 
 }  // namespace shadowprof

@@ -1,4 +1,4 @@
-// The functions of a run's modules, from their files, while it is being profiled.
+// The functions of a run's modules, read from their files during the run.
 #pragma once
 
 #include <map>
@@ -11,11 +11,11 @@
 
 namespace shadowprof {
 
-// Knows what Symbolizer will say of the same files. Code without a file has no functions here.
-// Thread-safe: the first call of a module reads its file under a lock.
+// Finds the same functions as Symbolizer does later. Code without a file has no functions here.
+// Thread-safe: the first call for a module reads its file under a lock.
 class ModuleFunctions final : public FunctionFinder {
   public:
-    // `tables`, which must outlive this, keeps what is read.
+    // `tables` keeps what is read and must outlive this.
     explicit ModuleFunctions(FunctionTables& tables) : tables_(tables) {}
 
     std::optional<FoundFunction> find(CodeLocation at, const ModuleTable& modules) override;

@@ -12,25 +12,26 @@
 
 namespace shadowprof {
 
-// Not for use by several threads at once. Names are kept in the pool given, which must outlive it.
+// Not thread-safe. Names are kept in the given pool, which must outlive this.
 class ModuleSymbols {
   public:
-    // Opens the file at `path`. `build_id` is the one that the profiled module had; empty if it had
-    // none, and then any file will do. Its functions are read anew if they are not in `tables`;
-    // null: nobody shares them. Errors: unusable, or a different build.
+    // Opens the file at `path`. `build_id` is the profiled module's; if it is empty, any file is
+    // accepted. Its functions are taken from `tables`, or read if they are not there or `tables` is
+    // null. Errors: the file is unusable or of another build.
     static Result<std::unique_ptr<ModuleSymbols>> open(const std::string& path,
                                                        const std::string& build_id,
                                                        StringPool& strings,
                                                        FunctionTables* tables = nullptr);
     ModuleSymbols(std::unique_ptr<ElfFile> file, std::shared_ptr<const FunctionTable> functions,
                   StringPool& strings);
-    // Code without a file.
+    // For code without a file.
     ModuleSymbols(NamedFunctions functions, StringPool& strings);
 
     CodeSymbol describe(std::uint64_t address);
     // ElfFile::read(); 0 without a file.
     std::size_t read(std::uint64_t address, std::span<std::byte> to) const;
-    // Calls visit(start, end, name, entry) for what belongs to a function, by rising address.
+    // Calls visit(start, end, name, entry) for each range that belongs to a function, by ascending
+    // address.
     template <typename Visit>
     void for_each_function(Visit visit) {
         functions_->for_each_piece(
@@ -48,7 +49,7 @@ class ModuleSymbols {
         DebugInfo* debug = debug_info();
         return debug ? debug->position(address) : std::nullopt;
     }
-    // The function that contains `address` as the linker knows it; empty if it has no name.
+    // The linkage name of the function that contains `address`; empty if it has none.
     std::string_view linkage_name(std::uint64_t address) const {
         const FunctionRange* function = functions_->find(address);
         return function ? std::string_view(function->name) : std::string_view{};

@@ -1,4 +1,4 @@
-// The text of source files, to be shown beside the instructions that were made of it.
+// The text of source files, to be shown beside the instructions compiled from it.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +12,16 @@
 namespace shadowprof {
 
 // Reads files when they are first asked for. Ask only for paths that the debug information of a
-// profiled file names: a profile may come from anywhere, and could name any file of the machine.
+// profiled file names: a profile may come from anywhere and could name any file of the machine.
 class SourceFiles {
   public:
     static constexpr std::uint64_t most_file_bytes = 16 << 20;
-    static constexpr std::uint64_t most_bytes = 128 << 20;  // of all files together
+    static constexpr std::uint64_t most_bytes = 128 << 20;  // for all files together
 
-    // The lines of a file, line 1 first, without their ends ("\n" or "\r\n"); whatever bytes the
-    // file has but NUL: they need not be UTF-8, and control characters are in them. Nothing if the
-    // path is not absolute, if there is no regular file that can be read, if it has a NUL in it, or
-    // if it is larger than the limits allow. Views live as long as this.
+    // The lines of a file, line 1 first, without their ends ("\n" or "\r\n"). They may hold any
+    // bytes but NUL: they need not be UTF-8 and may have control characters. Nothing if the path is
+    // not absolute, or if the file is not regular, cannot be read, contains NUL or exceeds the
+    // limits. Views live as long as this.
     std::optional<std::span<const std::string_view>> lines(std::string_view path);
     // Line `number`, counted from 1, as above.
     std::optional<std::string_view> line(std::string_view path, std::uint32_t number);

@@ -1,5 +1,5 @@
-// What locations in code are called, whoever knows it: the files of the program (Symbolizer), or a
-// profile that was written when those files were at hand (RecordedSymbols).
+// Names of locations in code, from either of two sources: the files of the program (Symbolizer), or
+// a profile that was written when those files were available (RecordedSymbols).
 #pragma once
 
 #include <cstdint>
@@ -17,21 +17,22 @@ namespace shadowprof {
 // A function that the compiler inlined.
 struct InlinedFrame {
     std::string_view function;
-    std::string_view file;   // where it was called from; empty if unknown
-    std::uint32_t line = 0;  // of the call; 0 if unknown
+    std::string_view file;   // file of the call; empty if unknown
+    std::uint32_t line = 0;  // line of the call; 0 if unknown
 
     friend bool operator==(const InlinedFrame&, const InlinedFrame&) = default;
 };
 
 // Views live as long as the source that gave them.
 struct CodeSymbol {
-    std::string_view function;  // the function whose code it is, demangled; empty if unknown
-    // Address of that function's first instruction, in the same module. Known for code without a
-    // name too where the module has unwind tables.
+    std::string_view function;  // the function that contains the code, demangled; empty if unknown
+    // Address of the function's first instruction, in the same module. If the module has unwind
+    // tables, also known for code without a name.
     std::optional<std::uint64_t> function_start;
     std::string_view file;              // source file of the instruction; empty if unknown
     std::uint32_t line = 0;             // 0 if unknown
-    std::vector<InlinedFrame> inlined;  // innermost first: the first called from `file`s function
+    std::vector<InlinedFrame> inlined;  // innermost first; the first was called from the function
+                                        // in `file`
 
     friend bool operator==(const CodeSymbol&, const CodeSymbol&) = default;
 };
@@ -40,16 +41,16 @@ class SymbolSource {
   public:
     virtual ~SymbolSource() = default;
 
-    // What is known of a location; an empty symbol if nothing is. Any location may be asked for.
-    // The reference lives as long as the source.
+    // Returns what is known of any location; an empty symbol if nothing is. The reference lives as
+    // long as the source.
     virtual const CodeSymbol& symbol(CodeLocation location) = 0;
-    // Where the function around a location begins; the location itself if that is not known.
+    // The start of the function around a location; the location itself if that is unknown.
     CodeLocation function_start(CodeLocation at) {
         return {at.module, symbol(at).function_start.value_or(at.address)};
     }
-    // The instruction there, in Intel syntax; empty if its bytes are not known.
+    // The instruction at the location, in Intel syntax; empty if its bytes are not known.
     virtual std::string instruction_text(CodeLocation location) = 0;
-    // What a reader must know of the answers given so far: modules that could not be used, and why.
+    // Notes on the answers given so far: modules that could not be used, and why.
     virtual std::vector<std::string> notes() const = 0;
 };
 
@@ -59,13 +60,13 @@ struct CodeLocationHash {
     }
 };
 
-// The symbols that a profile file holds.
+// The symbols in a profile file.
 class RecordedSymbols final : public SymbolSource {
   public:
-    // Strings are copied. A location given twice keeps what came first.
+    // Strings are copied. A location that is added twice keeps the first symbol.
     void add(CodeLocation location, const CodeSymbol& symbol, std::string_view instruction_text);
-    // As add(), but of a location given twice the symbol and the text are kept that say more, or
-    // what is the later in the alphabet: whichever came first.
+    // Like add(), but a location that is added twice keeps the symbol and the text with more
+    // information, or else the alphabetically later one. So the order does not matter.
     void improve(CodeLocation location, const CodeSymbol& symbol,
                  std::string_view instruction_text);
 

@@ -1,4 +1,4 @@
-// Names for locations, from the files of the profiled program.
+// Names of locations, from the files of the profiled program.
 #pragma once
 
 #include <memory>
@@ -15,25 +15,24 @@
 namespace shadowprof {
 
 struct SymbolizerOptions {
-    // Goes in front of module paths: "/proc/PID/root" for a target in another mount namespace.
+    // A prefix of module paths: "/proc/PID/root" for a target in another mount namespace.
     std::string root;
     // The perf map of the first process's just-in-time compiler, for code in "[anon]"; empty for
     // none. Those of other processes are where perf_map_path() says.
     std::string perf_map;
-    // The files that were mapped, by module, where they are known: they count where a path leads to
-    // another file by now. A module of size 0 without a file was never had, and what has its path
-    // is not asked. Must outlive the symbolizer.
+    // The mapped files, by module, where they are known. They are used if a path leads to another
+    // file by now. A module of size 0 without a file was never opened, and its path is not tried.
+    // Must outlive the symbolizer.
     std::span<const UniqueFd> files;
-    // Null: nobody shares the functions of its modules. Must outlive the symbolizer.
+    // Shared functions of modules; null: none. Must outlive the symbolizer.
     FunctionTables* tables = nullptr;
 };
 
-// Where a compiler in process `pid` writes its map.
+// The path at which a compiler in process `pid` writes its map.
 std::string perf_map_path(std::int64_t pid);
 
-// Opens modules when they are first asked about and remembers every answer. Not for use by several
-// threads at once. Needs neither the process nor the network. For "[vdso]" it is the running
-// kernel's that counts.
+// Opens modules when they are first asked for and caches every answer. Not thread-safe. Needs
+// neither the process nor the network. "[vdso]" is that of the running kernel.
 class Symbolizer final : public SymbolSource {
   public:
     explicit Symbolizer(std::vector<Module> modules, SymbolizerOptions options = {});
@@ -47,7 +46,7 @@ class Symbolizer final : public SymbolSource {
         bool tried = false;
         std::unique_ptr<ModuleSymbols> symbols;
     };
-    // Null if the module is unknown or unusable.
+    // Returns null if the module is unknown or unusable.
     ModuleSymbols* module(std::uint32_t index);
     std::unique_ptr<ModuleSymbols> open_module(std::uint32_t index);
     Result<std::unique_ptr<ModuleSymbols>> open_file_module(std::uint32_t index);
@@ -57,7 +56,7 @@ class Symbolizer final : public SymbolSource {
     std::vector<Module> modules_;
     SymbolizerOptions options_;
     StringPool strings_;
-    std::vector<State> states_;  // one a module
+    std::vector<State> states_;  // by module
     std::unordered_map<CodeLocation, CodeSymbol, CodeLocationHash> cache_;
     std::vector<std::string> notes_;
     Disassembler disassembler_;

@@ -12,7 +12,7 @@
 
 namespace shadowprof {
 
-// A directory that is removed with all that is in it.
+// A directory that is removed with its content.
 class TemporaryDirectory {
   public:
     TemporaryDirectory() {
@@ -28,7 +28,7 @@ class TemporaryDirectory {
     }
     std::string path(const std::string& name) const { return path_ + "/" + name; }
     const std::string& path() const { return path_; }
-    // How many entries it has.
+    // The number of entries.
     std::size_t size() const {
         auto entries = std::filesystem::directory_iterator(path_);
         return static_cast<std::size_t>(std::distance(begin(entries), end(entries)));
@@ -50,7 +50,7 @@ inline void write_file(const std::string& path, const std::string& content) {
     std::ofstream(path, std::ios::binary) << content;
 }
 
-// What the build passed to the tests under this name.
+// The value that the build passed to the tests under this name.
 inline std::string test_input(const char* name) {
     const char* value = std::getenv(name);
     REQUIRE_MESSAGE(value != nullptr, std::string(name)

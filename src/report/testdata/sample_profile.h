@@ -1,4 +1,4 @@
-// A profile with something in every part, and awkward things in some.
+// A profile with something in every part, and unusual content in some.
 #pragma once
 
 #include "report/symbols/symbol_source.h"
@@ -196,7 +196,7 @@ inline RecordedSymbols sample_symbols() {
     return symbols;
 }
 
-// The same with times, by which its two stacks are alike.
+// The same with times, which are equal for its two stacks.
 inline Profile sample_profile_with_times() {
     Profile p = sample_profile();
     for (Stack& stack : p.stacks) stack.time_ns = 1'000'000'000;

@@ -1,4 +1,4 @@
-// What the program with known symbols says of itself.
+// Facts that the program with known symbols prints about itself.
 #pragma once
 
 #include <cstdint>

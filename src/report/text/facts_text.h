@@ -1,4 +1,4 @@
-// What a profile says of an instruction, in a few words.
+// A profile's facts about an instruction, in a few words.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace shadowprof {
 
-// part / whole; 0 of nothing.
+// part / whole; 0 if whole is 0.
 double ratio(double part, double whole);
 double ratio(std::uint64_t part, std::uint64_t whole);
 
@@ -17,18 +17,18 @@ std::string count_text(std::uint64_t count);
 // "1 run", "12.3 k runs".
 std::string counted(std::uint64_t count, std::string_view singular);
 
-// " +-0.4" behind a percentage: half the width of a confidence interval of 95%, never less than
-// what it stands for. Without an error " ?" where counts are `sampled`, and else nothing.
+// " +-0.4" behind a percentage: half the width of a 95% confidence interval, rounded upwards.
+// Without an error, " ?" if counts are `sampled`, otherwise nothing.
 std::string margin_text(const std::optional<double>& error, bool sampled);
 
 // "taken 85.7%", "-> f+0x10", "16 targets, 20.6% -> f".
 std::string outcome_text(const HotBranch& branch, const std::vector<Module>& modules,
                          SymbolSource& symbols);
 
-// Small integers in decimal, small negative ones too; addresses, masks and bits as they are.
+// Small integers, also negative ones, in decimal; addresses, masks and bits as they are.
 std::string short_value(const std::vector<std::byte>& value, ValueType type);
-// "85.5% >=83.1%": the bound is rounded down, and left out where it tells no more.
-// "rarely the same" of none.
+// "85.5% >=83.1%": the bound is rounded down, and left out if it equals the share. "rarely the
+// same" if there is no invariance.
 std::string invariance_text(const std::optional<Invariance>& invariance);
 // "eax = 16384 (85.5% >=83.1%)", or "eax: rarely the same"
 std::string value_text(const ValueProfile& value);
@@ -39,9 +39,9 @@ std::string pattern_text(const AddressMoves& moves);
 std::string hazard_text(const Hazard& hazard, const std::vector<Module>& modules,
                         SymbolSource& symbols);
 
-// "L1 2%, memory 98%", those levels that it was of, in the order of `host`.
+// "L1 2%, memory 98%": the levels of its loads, in the order of `host`.
 std::string level_shares_text(const LoadLatency& load, const std::optional<LatencyHost>& host);
-// "; 25% across lines", where that is worth mentioning.
+// "; 25% across lines" if the share is worth mentioning.
 std::string crossings_text(const LoadLatency& load);
 
 }  // namespace shadowprof

@@ -1,4 +1,4 @@
-// Whole lists of a profile, sorted and filtered as a user asks for.
+// Prints whole lists of a profile, sorted and filtered as the user asks for.
 #pragma once
 
 #include <string>
@@ -15,21 +15,21 @@ struct ListRequest {
     static constexpr std::size_t usual_top = 20;
 
     std::vector<std::string> by;  // names of lists
-    bool findings = false;        // findings instead of lists; `top` is of them, too
-    std::string sort;             // name of a key that all of them have; empty: each its own
-    std::string filter;           // entries in functions of this name or pattern alone
-    std::size_t top = usual_top;  // so many of each; 0: all
-    // What functions are weighed by. Needs check_weight().
+    bool findings = false;        // print findings instead of lists, also limited by `top`
+    std::string sort;             // name of a key of all the lists; empty: each list's own
+    std::string filter;           // only entries in functions of this name or pattern
+    std::size_t top = usual_top;  // entries of each list; 0: all
+    // The weight of functions. Needs check_weight().
     StackWeight weight = StackWeight::instructions;
 };
 
 // "function", "path", ...
 std::vector<std::string_view> list_names();
-// ErrorCode::usage if there is no such list, or no such key of one of them.
+// Errors: ErrorCode::usage if there is no such list, or one of them has no such key.
 Result<void> check(const ListRequest& request);
 
-// Needs check(). Prints each list with its title; a line says so where one is empty, and how many
-// entries are left out.
+// Prints each list with its title. A line says if a list is empty, and how many entries are left
+// out. Needs check().
 void print_lists(const Profile& profile, SymbolSource& symbols, const ListRequest& request,
                  TextPage& page);
 

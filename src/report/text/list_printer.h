@@ -1,4 +1,4 @@
-// Lists of a profile as lines: of a summary, and of full reports.
+// Prints lists of a profile, for summaries and full reports.
 #pragma once
 
 #include <span>
@@ -10,8 +10,8 @@
 
 namespace shadowprof {
 
-// Each prints a title and a line or two for each entry, or nothing for no entries. All must outlive
-// it. Shares are of all that the profile has.
+// Each function prints a title and a line or two for each entry, or nothing if there are no
+// entries. Shares are of the whole profile. All arguments must outlive this.
 class ListPrinter {
   public:
     ListPrinter(const Profile& profile, SymbolSource& symbols, TextPage& page)
@@ -21,7 +21,7 @@ class ListPrinter {
     void paths(std::span<const HotPath> list);
     void branches(std::span<const HotBranch> list);
     void values(std::span<const ValueProfile* const> list, std::string_view title);
-    // With so many callers of each.
+    // Prints up to `callers` callers of each.
     void caller_dependent(std::span<const CallerDependence> list, std::size_t callers,
                           std::string_view title);
     void hazards(std::span<const Hazard* const> list);
@@ -30,14 +30,14 @@ class ListPrinter {
     void loads(std::span<const LoadLatency* const> list);
     void calls(std::span<const CallPair* const> list);
     void methods(std::span<const Method* const> list);
-    // Some rows of `table`.
+    // Prints some rows of `table`.
     void table(std::span<const RecordRow> list, const KindTable& table);
 
   private:
     std::string margin(const std::optional<double>& error) const {
         return margin_text(error, !profile_.sampling.exact);
     }
-    // The width of a column that holds the margins of `list`.
+    // The width of the column for the errors of `list`.
     template <typename List>
     std::size_t margin_width(const List& list) const {
         std::size_t width = 0;
@@ -45,13 +45,13 @@ class ListPrinter {
         return width;
     }
     std::string name(CodeLocation location);
-    // In the room that a column has.
+    // The name, cut to the column's width.
     std::string name_in(CodeLocation location, std::size_t width);
     std::string source(CodeLocation location);
-    // The place in the source, for lines that have room for it only on wider terminals.
+    // The place in the source, for lines that have room for it only on wide terminals.
     std::string source_if_wide(CodeLocation location);
-    // `left` with the instruction at its end, where there is room for a useful part of it; `facts`
-    // stand behind.
+    // Appends the instruction to `left` if there is room for a useful part of it, followed by
+    // `facts`.
     std::string with_instruction(std::string left, CodeLocation at, const std::string& facts,
                                  const std::string& right);
     void path(const HotPath& path, std::size_t margins);

@@ -1,4 +1,4 @@
-// What probes saw, as lines of the summary.
+// The results of probes, as lines of the summary.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@ namespace shadowprof {
 // "Probe div, hotlist: 12.3 k hits, 4 missed".
 std::string probe_title(const ProbeProfile& probe);
 
-// A line for each of the hottest `most` keys, or, of a hotlist without keys, values. Keys take
-// `key_width` columns. Of a probe whose count says it all, none.
+// Returns a line for each of the hottest `most` keys or, for a hotlist without keys, values. Keys
+// take `key_width` columns. Returns nothing for a probe whose title says everything.
 std::vector<std::string> probe_lines(const ProbeProfile& probe, const std::vector<Module>& modules,
                                      SymbolSource& symbols, std::size_t most,
                                      std::size_t key_width);

@@ -1,4 +1,4 @@
-// What ran and how that ended, in words.
+// What ran and how it ended, in words.
 #pragma once
 
 #include <optional>
@@ -9,12 +9,11 @@
 
 namespace shadowprof {
 
-// The words with blanks between them, printable().
+// Joins the words with blanks and makes them printable().
 std::string command_text(std::span<const std::string> words);
 // "exit status 3", "killed by SIGTERM"; empty if it did not end.
 std::string how_it_ended(const std::optional<int>& status, const std::optional<int>& signal);
-// What to know of a profile of so few samples that no errors can be told, and what to do about it;
-// empty for others.
+// A warning, with a remedy, for a profile with too few samples to know errors; empty for others.
 std::string few_samples_text(const Profile& profile);
 
 }  // namespace shadowprof

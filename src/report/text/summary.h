@@ -1,4 +1,4 @@
-// A profile on one screen of a terminal.
+// Prints a profile on one screen of a terminal.
 #pragma once
 
 #include <cstdio>
@@ -9,10 +9,10 @@
 
 namespace shadowprof {
 
-// At most 50 lines, none wider than asked for: what ran, what was sampled and what that cost, the
-// hottest functions, paths and branches, what values are invariant, system calls, notes. Parts that
-// the profile has nothing about are left out. Functions are ordered by `weight`, which needs
-// check_weight(). The caller flushes and looks at ferror().
+// Prints at most 50 lines, none wider than `options` allow: what ran, what was sampled and its
+// cost, the hottest functions, paths and branches, invariant values, system calls, notes. Parts
+// without content are left out. Functions are ordered by `weight`, which needs check_weight(). The
+// caller flushes `out` and checks ferror().
 void print_summary(const Profile& profile, SymbolSource& symbols, const TextOptions& options,
                    std::FILE* out, StackWeight weight = StackWeight::instructions);
 

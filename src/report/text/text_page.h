@@ -1,4 +1,4 @@
-// Lines of text on a terminal, none wider than it.
+// Prints lines on a terminal, none wider than it.
 #pragma once
 
 #include <cstddef>
@@ -13,18 +13,18 @@ struct TextOptions {
     bool colour = false;      // SGR escape sequences
 };
 
-// The caller flushes `out` and looks at ferror().
+// The caller flushes `out` and checks ferror().
 class TextPage {
   public:
     TextPage(const TextOptions& options, std::FILE* out);
 
-    // `left` is cut where the line is too short; `right` stands at its end.
+    // Prints `left`, cut if the line is too short, and `right` at the line's end.
     void line(std::string_view left, std::string_view right = {});
-    // Behind a blank line.
+    // Prints a title after a blank line.
     void title(std::string_view text);
-    // The first line of all.
+    // Prints the first line of the page.
     void head(std::string_view text);
-    // As it is, whatever its width: for lines that have escape sequences in them.
+    // Prints a line of any width unchanged, for lines with escape sequences.
     void raw(std::string_view text);
 
     std::string bold(const std::string& text) const { return styled("1", text); }
@@ -34,7 +34,7 @@ class TextPage {
 
     std::size_t width() const { return width_; }
     std::size_t right_width() const { return width_ / 4; }
-    // Room for the name of a location that other columns follow.
+    // The room for the name of a location, if other columns follow.
     std::size_t name_column() const { return width_ / 3 - 4; }
 
   private:

@@ -1,4 +1,4 @@
-// Address patterns, and hazards, from whole traces as an emulator leaves them.
+// Address patterns and hazards from whole traces of an emulator.
 #include "profile/kinds/addresses/address_patterns.h"
 
 #include <doctest/doctest.h>
@@ -15,7 +15,7 @@ constexpr std::uint16_t load = ReferenceSlot::load, store = ReferenceSlot::store
 constexpr std::uint16_t direct = ReferenceSlot::direct, copies = ReferenceSlot::copies;
 constexpr std::uint16_t rax = 1, rbx = 8;
 
-// A block whose first instruction loads through rbx, into it if it chases.
+// A block whose first instruction loads through rbx, and into rbx if it chases.
 ReferenceSlot load_slot(bool chases) {
     return {.instruction_offset = 0,
             .instruction = 0,
@@ -64,7 +64,7 @@ std::uint64_t backwards(std::size_t i) {
 std::uint64_t scattered(std::size_t i) {
     return 0x100000 + (mix64(i) & 0xfff8);
 }
-// Rows of 50 elements of 8 bytes, 4096 bytes apart.
+// Rows of 50 elements of 8 bytes. Rows are 4096 bytes apart.
 std::uint64_t rows(std::size_t i) {
     return 0x100000 + 4096 * (i / 50) + 8 * (i % 50);
 }
@@ -103,7 +103,7 @@ TEST_CASE("bursts do not follow each other, nor do threads") {
     TestProgram program;
     const auto plain = program.add(0x1000, Terminator::jump, 0x1000);
     const auto loop = program.with_references(plain, {load_slot(false)});
-    // Blocks without references between them.
+    // Blocks without references lie between the loads.
     run.sample(program, {loop, 0x100, plain, loop, 0x108, plain, plain, loop, 0x110});
     CHECK(run.result().addresses.empty());
     run.begin();

@@ -1,4 +1,4 @@
-// Samples weigh by the time that the kernel's clock has of the functions in which they began.
+// Samples are weighted by the kernel clock's time in the functions in which they began.
 #include "profile/kinds/clock/clock_weights.h"
 
 #include <doctest/doctest.h>
@@ -19,7 +19,7 @@ Function function(std::uint64_t start) {
 }
 const Function a = function(0x1000), b = function(0x2000), c = function(0x3000);
 
-// So many samples that begin there, of a second together with others if there are ten.
+// `count` samples that begin in `origin`. Ten samples make up a second.
 std::vector<SampleOrigin> samples_of(std::optional<Function> origin, std::size_t count) {
     return std::vector<SampleOrigin>(count, {.function = origin, .time_ns = 1e8});
 }
@@ -82,7 +82,7 @@ TEST_CASE("functions that the clock does not see keep their samples' weights") {
     CHECK(weights.factors[0] == doctest::Approx(0.625));
     CHECK(weights.factors[10] == 1);
     CHECK(weights.strata[10] == weights.known_strata);
-    // One sample may be there by chance.
+    // A single sample may be there by chance.
     const auto chance = join(join(samples_of(a, 8), samples_of(b, 2)), samples_of(c, 1));
     CHECK(factors(chance, {{a, 50}, {b, 50}}, period_ns)[10] == 0.25);
 }
@@ -104,7 +104,7 @@ TEST_CASE("functions with few samples are one stratum for errors, and the kernel
     CHECK(weights.ticks == 100);
     CHECK(weights.strata[8] == weights.strata[0]);
     CHECK(weights.strata[10] == 1);
-    // Two functions with few, and a part of a sample that is none by itself.
+    // Two functions with few samples, and a part of a sample that began before.
     samples = join(samples, samples_of(c, 2));
     samples = join(samples, samples_of(b, 1));
     samples.back().is_first_part = false;
@@ -126,7 +126,7 @@ TEST_CASE("the clock is not used where it says too little") {
     CHECK(factors(samples, {{a, 20}, {b, 19}}, 1e9 / 39) == same);
     CHECK(factors(samples, {}, 0) == same);
     CHECK(factors({}, ticks, period_ns).empty());
-    // It has not seen the whole time, or more than there was; or nothing where samples are.
+    // The clock has seen too little or too much of the time, or nothing where the samples are.
     CHECK(factors(samples, ticks, period_ns * 0.8) == same);
     CHECK(factors(samples, ticks, period_ns * 1.4) == same);
     CHECK(factors(samples, {{c, 100}}, period_ns) == same);
@@ -136,7 +136,7 @@ TEST_CASE("the clock is not used where it says too little") {
     CHECK(factors(of_threads, ticks, period_ns) == same);
 }
 
-// Functions of 256 bytes, whatever lies there.
+// A function for every 256 bytes.
 class EvenFunctions final : public FunctionFinder {
   public:
     std::optional<FoundFunction> find(CodeLocation at, const ModuleTable&) override {
@@ -144,7 +144,7 @@ class EvenFunctions final : public FunctionFinder {
     }
 };
 
-// Two loops, which samples execute so often.
+// Two loops, and the number of blocks that samples execute of each.
 struct Loops {
     TestProgram program;
     std::vector<BlockId> ids;
@@ -198,7 +198,7 @@ Profile profile_of_loops(bool weighs_by_clock, std::vector<ClockTicks> clock,
     profile.clock = std::move(clock);
     collected.fill(profile);
     CHECK(collected.check().has_value());
-    // A profile that is made again is the same.
+    // Filling a profile again gives the same.
     Profile again;
     again.clock = profile.clock;
     collected.fill(again);
@@ -218,11 +218,11 @@ TEST_CASE("without ticks a profile is as if no sample had been held") {
 }
 
 TEST_CASE("a profile's counts and times follow the clock") {
-    // Half of the time in each, at places inside the functions.
+    // Half of the time is in each loop, at places inside the functions.
     const std::vector<ClockTicks> clock = {{{0, 0x1008}, 50, 500'000'000},
                                            {{0, 0x2010}, 50, 500'000'000}};
     const Profile profile = profile_of_loops(true, clock);
-    // By the moments 8 * 9 to 2 * 10.
+    // By the number of samples it would be 8 * 9 to 2 * 10.
     const auto counts = executions(profile);
     CHECK(static_cast<double>(counts.at(0x1000)) / static_cast<double>(counts.at(0x2000)) ==
           doctest::Approx(0.9).epsilon(0.02));

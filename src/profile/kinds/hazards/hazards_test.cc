@@ -12,7 +12,7 @@ constexpr std::uint16_t load = ReferenceSlot::load, store = ReferenceSlot::store
 constexpr std::uint16_t rax = 1, rbx = 8, rdi = 128;
 constexpr std::uint64_t memory = 0x7000'0000;
 
-// Accesses by instructions of one access each, whose sites are their numbers.
+// Instructions with one access each. An instruction's site is its number.
 class Run {
   public:
     explicit Run(ReorderWindow window = {}) : finder_(window) {}
@@ -75,14 +75,14 @@ TEST_CASE("a load within an older store is forwarded, any other overlap is block
 }
 
 TEST_CASE("only the youngest of the older stores counts") {
-    // The older one has all, the younger one a part: blocked behind the younger one.
+    // The older store wrote all of it, the younger one a part: blocked behind the younger one.
     const auto part =
         Run().access(memory, 8, store).access(memory, 4, store).access(memory, 8, load);
     CHECK(part.blocked() == 1);
     CHECK(part.has(HazardKind::blocked, 1, 2));
-    // The other way round.
+    // The older store wrote a part, the younger one all.
     CHECK(Run().access(memory, 4, store).access(memory, 8, store).access(memory, 8, load).none());
-    // Two halves.
+    // Each store wrote one half.
     CHECK(Run()
               .access(memory, 4, store)
               .access(memory + 4, 4, store)
@@ -95,9 +95,9 @@ TEST_CASE("addresses alias by their low 12 bits") {
     CHECK(Run().access(memory, 8, store).access(memory + 8 * 4096 + 4, 8, load).aliased() == 1);
     CHECK(Run().access(memory, 8, store).access(memory + 4096 + 8, 8, load).none());
     CHECK(Run().access(memory + 8, 8, store).access(memory + 4096, 8, load).none());
-    // Across the end of a page, which also splits it.
+    // Across the end of a page, which also splits the access.
     CHECK(Run().access(memory, 8, store).access(memory + 3 * 4096 - 4, 8, load).aliased() == 1);
-    // One that is forwarded is not behind older ones.
+    // A forwarded load is not behind older stores.
     CHECK(Run()
               .access(memory, 8, store)
               .access(memory + 4096, 8, store)
@@ -170,7 +170,7 @@ TEST_CASE("a load whose address depends on the store's data is not counted") {
     };
     CHECK(chained(rbx) == 0);
     CHECK(chained(rdi) == 1);
-    // It depends on another store's data only.
+    // The address depends only on another store's data.
     CHECK(Run()
               .access(memory + 128, 8, store)
               .access(memory, 8, store)
@@ -184,7 +184,7 @@ TEST_CASE("a load whose address depends on the store's data is not counted") {
               .step(0, rbx)
               .access(memory + 4, 8, load, rbx)
               .blocked() == 1);
-    // By way of memory: what was loaded is stored, and loaded again.
+    // Through memory: what was loaded is stored and loaded again.
     CHECK(Run()
               .access(memory, 8, store)
               .access(memory, 8, load, rdi, 0, rbx)

@@ -61,7 +61,7 @@ TEST_CASE("strays between two levels do not draw the threshold to one of them") 
     CHECK(parted.from_cycles == 200);
     CHECK(parted.fast_wrong == 0);
     CHECK(parted.slow_wrong == doctest::Approx(0.004));
-    // More of them are loads like others.
+    // With more of them, they are loads like others.
     CHECK(separate({{100, 1000}}, {{150, 40}, {300, 960}}).from_cycles == 125);
     CHECK(separate({}, {{300, 1}}).from_cycles == 0);
 }

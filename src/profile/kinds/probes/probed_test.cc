@@ -1,4 +1,4 @@
-// What probes saw, on its way from a trace into a profile.
+// Events of probes, from a trace into a profile.
 #include <doctest/doctest.h>
 
 #include <array>
@@ -72,12 +72,12 @@ TEST_CASE("what is not executed does not count") {
     Probed probed({"true { count() }"});
     probed.run.begin();
     probed.execute({probed.first});
-    probed.see(0x2000, 1);  // another block comes
+    probed.see(0x2000, 1);  // another block follows
     probed.execute({probed.behind});
-    probed.see(0x1100, 1);  // another instruction is seen
+    probed.see(0x1100, 1);  // another instruction is announced
     probed.see(0x2000, 1);
     probed.execute({probed.function});
-    probed.see(0x1010, 1);  // nothing comes
+    probed.see(0x1010, 1);  // nothing follows
     CHECK(probed.end().at(0).hits == 1);
 }
 

@@ -19,7 +19,8 @@ void take(DataStreams& streams, std::uint64_t address) {
     streams.take({.address = address, .bytes = 8}, place);
 }
 
-// `address(i)` for each i below `count`, with a break before each multiple of `burst`.
+// The streams of `address(i)` for each i below `count`, with a break before each multiple of
+// `burst`.
 template <typename Address>
 std::vector<DataStream> streams_of(std::uint64_t count, Address address, std::uint64_t burst = 0,
                                    StreamLimits limits = {}, std::uint64_t least_heat = 1) {
@@ -40,12 +41,12 @@ std::vector<std::uint64_t> addresses(const DataStream& stream) {
     return list;
 }
 
-// Nodes that lie anywhere.
+// The address of node i; nodes lie anywhere.
 std::uint64_t node(std::uint64_t i) {
     return 0x100000 + (mix64(i) & 0xfff8);
 }
 
-// That the stream is `period` nodes from any one on.
+// Checks that the stream consists of `period` successive nodes, from any one on.
 void check_is_cycle(const DataStream& stream, std::uint64_t period) {
     const auto list = addresses(stream);
     REQUIRE(list.size() == period);
@@ -78,8 +79,8 @@ TEST_CASE("a loop is the same stream in bursts that begin anywhere") {
         const auto cut = streams_of(count, loop, burst);
         REQUIRE(!cut.empty());
         CHECK(cut[0].references == whole[0].references);
-        // Each burst loses no more than what is before the first cut and behind the last one, and
-        // what does not repeat itself as a rule.
+        // Each burst loses at most what is before its first and behind its last cut, and what the
+        // grammar has no rule for.
         CHECK(cut[0].heat() + (count / burst + 1) * 5 * period >= count);
     }
 }
@@ -104,7 +105,7 @@ TEST_CASE("one address over and over is no stream, nor is what never repeats") {
 }
 
 TEST_CASE("what stands between changing references is found") {
-    // Two phrases, each behind a reference that never comes again.
+    // Two phrases, each after a reference that does not repeat.
     const auto found = streams_of(
         40 * 2000,
         [](std::uint64_t i) {
@@ -118,7 +119,7 @@ TEST_CASE("what stands between changing references is found") {
         heat += stream.heat();
         for (const auto address : addresses(stream)) seen[address] += stream.occurrences;
     }
-    // Where the cuts are depends on what stands around; nothing is counted twice.
+    // Cuts depend on the surroundings. Nothing is counted twice.
     for (const auto& [address, occurrences] : seen) CHECK(occurrences <= 1000);
     CHECK(heat > 40 * 2000 * 7 / 10);
     CHECK(heat <= 39 * 2000);
@@ -150,7 +151,7 @@ TEST_CASE("weights multiply") {
 }
 
 TEST_CASE("a grammar that is full loses nothing but its ends") {
-    // As many different pieces as several grammars hold, and a loop among them.
+    // More different pieces than several grammars hold, and a loop among them.
     constexpr std::uint64_t count = 6 * DataStreams::most_references;
     const auto mixed = [](std::uint64_t i) {
         const bool in_loop = i / 5000 % 2 == 0;
@@ -184,7 +185,7 @@ TEST_CASE("references of a trace become streams of the profile, with their share
     CHECK(profile.sampling.counters.at("stream_references") == 10'000);
     CHECK(profile.hazards.empty());
     CHECK(profile.addresses.empty());
-    // Being asked twice changes nothing.
+    // Filling a profile again gives the same.
     CHECK(run.result().streams == profile.streams);
 }
 

@@ -1,4 +1,4 @@
-// The two properties of grammars, and that they stand for what they were made of.
+// The two properties of grammars, and that a grammar expands to its sequence.
 #include "profile/kinds/streams/sequitur.h"
 
 #include <doctest/doctest.h>
@@ -26,7 +26,7 @@ Grammar grammar_of(const Sequence& sequence) {
     return sequitur.grammar();
 }
 
-// Rules come before those that they use, so that each is known when it is needed.
+// Rules come before those that they use, so expansion goes backwards.
 std::vector<Sequence> expansions(const Grammar& grammar) {
     std::vector<Sequence> known(grammar.rules.size());
     for (std::size_t rule = grammar.rules.size(); rule-- > 0;)
@@ -183,7 +183,7 @@ TEST_CASE("no rule goes across a break") {
     const auto grammar = check(letters("abc|abc|abcabc|a"));
     for (std::size_t rule = 1; rule < grammar.rules.size(); ++rule)
         for (const Symbol symbol : grammar.rules[rule]) CHECK(symbol.kind != Kind::gap);
-    // One that is repeated, or begins, is one or none.
+    // Repeated and leading breaks make no difference.
     CHECK(grammar_of(letters("|ab||c")).rules == grammar_of(letters("ab|c")).rules);
 }
 

@@ -10,7 +10,7 @@ namespace {
 using References = std::vector<DataReference>;
 using Cuts = std::vector<std::uint8_t>;
 
-// Those of one instruction, by their addresses.
+// References of one instruction to these addresses.
 References at(const std::vector<std::uint64_t>& addresses) {
     References references;
     for (const auto address : addresses) references.push_back({{0, 0x1000}, address});
@@ -86,7 +86,7 @@ TEST_CASE("space is bounded, and hot streams outlive many cold ones") {
     StreamTable table(StreamLimits{});
     std::uint64_t cold = 0;
     for (std::uint64_t i = 0; i < 20 * StreamTable::most_candidates; ++i) {
-        // Half of each is always the same.
+        // Half of each sequence is always the same.
         table.add(at({1, 2, i + 100, ~i}), Cuts{4, 0, 2, 0}, 1);
         if (i % 100 == 0) table.add(at({3, 4}), Cuts{4, 0}, 1);
         cold += 2;
@@ -95,7 +95,7 @@ TEST_CASE("space is bounded, and hot streams outlive many cold ones") {
     CHECK(left_out > 0);
     const auto all = table.take_streams(1);
     CHECK(all.size() <= StreamTable::most_candidates + 1);
-    // Nothing is lost without being told.
+    // All losses are reported.
     CHECK(heat(all) + left_out == 2 * cold + 2 * 20 * StreamTable::most_candidates / 100 + 2);
     StreamTable again(StreamLimits{});
     for (const auto& s : all) again.add(s.references, Cuts(s.references.size()), s.occurrences);

@@ -1,4 +1,4 @@
-// System calls, on their way from a trace into a profile.
+// System calls, from a trace into a profile.
 #include <doctest/doctest.h>
 
 #include "profile/collect/test_traces.h"

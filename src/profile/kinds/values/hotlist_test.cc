@@ -1,4 +1,4 @@
-// The statistics of hotlists. Seeds are fixed: a failure is a fault, not bad luck.
+// The statistics of hotlists. Seeds are fixed, so a failure is not bad luck.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -17,7 +17,7 @@ using Summary = ValueSummary<std::uint64_t>;
 using Stream = std::vector<std::uint64_t>;
 using Counts = std::map<std::uint64_t, double>;
 
-// Values 0, 1, 2, ... with frequencies as 1 : 1/2 : 1/3 : ..., in random order.
+// Values 0, 1, 2, ... with frequencies 1 : 1/2 : 1/3 : ..., in random order.
 Stream skewed_stream(std::size_t values, std::size_t length, std::uint64_t seed) {
     Stream stream;
     double harmonic = 0;
@@ -53,7 +53,7 @@ double estimate_of(const Summary& summary, std::uint64_t value) {
     return 0;
 }
 
-// The mean over many seeds, and the standard error of that mean.
+// The mean over many seeds, and its standard error.
 struct Mean {
     double sum = 0, squares = 0;
     double n = 0;
@@ -102,7 +102,7 @@ TEST_CASE("estimates are unbiased, for hot values and for cold ones") {
     }
     CHECK(std::abs(total.value() - static_cast<double>(stream.size())) <
           4 * total.standard_error());
-    // The tolerance must be able to fail: a missing compensation would be seen.
+    // The tolerance is tight enough: a missing compensation would be found.
     CHECK(means[0].standard_error() < 15);
     CHECK(means[0x10001 * 100].standard_error() < 15);
 }
@@ -139,7 +139,7 @@ TEST_CASE("95% of the confidence intervals hold the truth") {
     }
     CHECK(inside.value() > 0.94);
     CHECK(hottest_inside.value() > 0.94);
-    CHECK(hottest_inside.value() < 0.97);  // wider ones would be right, and useless
+    CHECK(hottest_inside.value() < 0.97);  // wider intervals would be right but useless
     CHECK(absent_inside.value() > 0.95);
 }
 
@@ -217,7 +217,7 @@ TEST_CASE("wide values are compared whole") {
     CHECK(summary.top[0].count == 2);
 }
 
-// All that a sample says of its stream, and what its coins will be.
+// A sample's summary and the state of its random choices.
 template <typename Value>
 struct Outcome {
     std::vector<Value> values;
@@ -271,8 +271,8 @@ Outcome<Value> add_by_runs(const std::vector<Value>& stream) {
 }
 
 TEST_CASE("wide values that differ in the upper bits of several words are told apart") {
-    // Vectors and their opposites: each of the sign bits alone makes the same difference to a
-    // product with an odd number.
+    // Vectors and their negatives. Each sign bit alone changes a product with an odd number by the
+    // same amount.
     std::vector<WideValue> values;
     for (const std::uint64_t signs : {0U, 3U, 5U, 6U, 15U}) {
         WideValue value{0x3ff0000000000000, 0x4000000000000000, 0x4008000000000000,
@@ -374,7 +374,7 @@ TEST_CASE("a full TNV table takes new values only after a flush") {
     CHECK(table.summary().top.size() == n);
     while (table.executions() < TnvTable<std::uint64_t>::flush_interval) table.add(n - 1, random);
     CHECK(table.summary().top.size() == n / 2);
-    CHECK(estimate_of(table.summary(), n / 2 - 1) == 0);  // of the colder half
+    CHECK(estimate_of(table.summary(), n / 2 - 1) == 0);  // in the colder half
     CHECK(estimate_of(table.summary(), n / 2) == n / 2 + 1);
     table.add(999, random);
     CHECK(estimate_of(table.summary(), 999) == 1);
@@ -383,7 +383,7 @@ TEST_CASE("a full TNV table takes new values only after a flush") {
 }
 
 TEST_CASE("a TNV table undercounts what it flushed, a counting sample does not") {
-    // Value 7 comes just often enough to be flushed each time.
+    // Value 7 is so frequent that it is flushed each time.
     Random random(3);
     TnvTable<std::uint64_t> table;
     Stream stream;

@@ -13,7 +13,7 @@ namespace {
 
 using doctest::Approx;
 
-// What a hotlist says of a stream.
+// The value profile of a hotlist.
 ValueProfile profile_of(const CountingSample<std::uint64_t>& sample) {
     const auto summary = sample.summary();
     ValueProfile values{.count = summary.executions, .compensation = summary.compensation};
@@ -41,7 +41,7 @@ std::optional<Invariance> invariance_of(ValueProfile values, const SamplingStats
     return values.invariance;
 }
 
-// So many random values below `values`, and 7 with `share` of them.
+// `executions` values, made by `next`.
 template <typename Next>
 ValueProfile stream_of(std::uint64_t executions, std::uint64_t seed, Next next) {
     CountingSample<std::uint64_t> sample;
@@ -66,7 +66,7 @@ TEST_CASE("nor have values that are all as rare, though each repeats") {
     const auto values = stream_of(200'000, 3, [](std::uint64_t, Random& random) {
         return static_cast<std::uint64_t>(random.unit() * 10'000);
     });
-    // What the estimate alone would say is far above the truth.
+    // The estimate alone is far above the truth.
     CHECK(static_cast<double>(values.top[0].count) / 200'000 > 10.0 / 10'000);
     CHECK_FALSE(invariance_of(values, exact()));
 }
@@ -84,11 +84,11 @@ TEST_CASE("an exact run's lower bound is what was certainly counted") {
 }
 
 TEST_CASE("the lower bound of samples, from the formula by hand") {
-    // All trials: exp(-n ln 1/p) / p = p^(n - 1).
+    // If all trials have the value: exp(-n ln 1/p) / p = p^(n - 1).
     CHECK(invariance_lower_bound(2, 2) == Approx(0.05));
     CHECK(invariance_lower_bound(3, 3) == Approx(std::sqrt(0.05)));
     CHECK(invariance_lower_bound(100, 100) == Approx(std::pow(0.05, 1.0 / 99)));
-    // Half of them: (1/2 / p)^-n/2 (1/2 / (1 - p))^-n/2 / p = (4 p (1 - p))^(n/2) / p.
+    // If half of them have it: (1/2 / p)^-n/2 (1/2 / (1 - p))^-n/2 / p = (4 p (1 - p))^(n/2) / p.
     const double p = invariance_lower_bound(50, 100);
     CHECK(std::pow(4 * p * (1 - p), 50) / p == Approx(0.05));
     CHECK(p < 0.5);
@@ -96,12 +96,12 @@ TEST_CASE("the lower bound of samples, from the formula by hand") {
     CHECK(invariance_lower_bound(1, 1000) == 0);
     CHECK(invariance_lower_bound(0, 0) == 0);
     CHECK(invariance_lower_bound(1e9, 1e9) == Approx(1));
-    CHECK(invariance_lower_bound(5, 4) == 0);  // there is no such thing
+    CHECK(invariance_lower_bound(5, 4) == 0);  // cannot occur
 }
 
 TEST_CASE("it is no more than the truth but for one in twenty draws") {
-    // By the share of the most frequent value; others have the rest in equal parts, or never
-    // repeat.
+    // `truth` is the share of the most frequent value. The other values have the rest in equal
+    // parts or never repeat.
     constexpr int draws = 2000;
     for (const double truth : {0.02, 0.3, 0.5, 0.97})
         for (const std::uint64_t trials : {5u, 20u, 200u}) {

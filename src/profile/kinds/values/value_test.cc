@@ -1,4 +1,4 @@
-// Values on their way from a trace into a profile.
+// Values, from a trace into a profile.
 #include <Zydis/Zydis.h>
 #include <doctest/doctest.h>
 
@@ -179,7 +179,7 @@ TEST_CASE("values are kept by the call that led to them") {
     CHECK(p.values[0].count == 600);
     const auto values = CalledTwice::by_caller(p.values[0]);
     REQUIRE(values.size() == 2);
-    // A return address less one, as in stacks.
+    // Callers are return addresses less one, as in stacks.
     const CallerValues& of_first = *values.at(0x100f);
     CHECK(of_first.count == 300);
     CHECK(share_of(of_first.invariance) == 1);
@@ -368,7 +368,7 @@ TEST_CASE("records of constants only have values, but no words") {
     CHECK(run.profile.check().has_value());
 }
 
-// What a profile says of values, as far as it must be the same wherever its traces were cut.
+// The values in a profile, as far as they must not depend on where traces were cut.
 using Counts = std::map<std::pair<std::uint64_t, std::string>, std::map<std::uint64_t, double>>;
 Counts counts_of(const Profile& p) {
     Counts counts;

@@ -1,4 +1,4 @@
-// Whether limits are kept.
+// Checks limits.
 #pragma once
 
 #include <span>
@@ -14,15 +14,15 @@ namespace shadowprof {
 enum class Verdict : std::uint8_t { kept, exceeded, undecidable };
 std::string_view name(Verdict verdict);
 
-// One entry that a limit was tested on.
+// The check of a limit on one entry.
 struct LimitTest {
-    std::string name;  // of the function or level; of a total its quantity. May hold anything
+    std::string name;  // name of the function, level or total; may hold any bytes
     DiffUnit unit = DiffUnit::instructions;
     double base = 0, next = 0;
-    double relative = 0;          // change as a share of base; infinite for what is new
+    double relative = 0;          // change as a share of base; infinite if the entry is new
     std::optional<double> error;  // half the width of the difference's interval
-    bool beyond = false;          // the limit, by the estimate
-    bool exceeds = false;         // and by more than its error
+    bool beyond = false;          // the estimate is beyond the limit
+    bool exceeds = false;         // and the difference is larger than its error
 
     double difference() const { return next - base; }
 };
@@ -30,24 +30,24 @@ struct LimitTest {
 struct LimitResult {
     Limit limit;
     Verdict verdict = Verdict::kept;
-    std::string why;               // it is undecidable
-    std::size_t tested = 0;        // entries; of a pattern those that match
-    std::size_t undecided = 0;     // of these: beyond the limit, but of an unknown error
-    std::vector<LimitTest> tests;  // those that exceed the limit, the worst first; else the one
+    std::string why;               // why it is undecidable
+    std::size_t tested = 0;        // number of entries; for a pattern, those that match
+    std::size_t undecided = 0;     // tested entries beyond the limit whose error is unknown
+    std::vector<LimitTest> tests;  // those that exceed the limit, the worst first; or else the one
                                    // that comes nearest
 };
 
 struct LimitOptions {
-    // A pattern with wildcards tests functions with at least so much of all instructions (of all
-    // calls) in one of the profiles.
+    // A pattern with wildcards tests only functions with at least this share of all instructions
+    // (or calls) in one of the profiles.
     double least_share = 0;
 };
 
-// A limit is exceeded where the estimated change is beyond it and outside of its interval. The
-// intervals hold for all tests of all `limits` together, at 95%. A limit that nothing exceeds for
-// certain, but something if its unknown error is small enough, is undecidable. Results are in the
-// order of `limits`. Errors: ErrorCode::not_found if no function or level of either profile is
-// meant, unsupported where the profiles are not of a kind that can ever tell.
+// A limit is exceeded if the estimated change is beyond it and larger than the difference's
+// interval. The intervals hold for all tests of all `limits` together, at 95%. A limit is
+// undecidable if no test certainly exceeds it, but a change beyond it has an unknown error. Results
+// are in the order of `limits`. Errors: ErrorCode::not_found if neither profile has such a function
+// or level; ErrorCode::unsupported if profiles of this kind can never decide the limit.
 Result<std::vector<LimitResult>> check_limits(const Diff& diff, std::span<const Limit> limits,
                                               const LimitOptions& options);
 

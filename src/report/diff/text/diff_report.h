@@ -1,4 +1,4 @@
-// A diff for people and for programs.
+// Prints a diff in formats for people and for programs.
 #pragma once
 
 #include <span>
@@ -12,7 +12,7 @@
 
 namespace shadowprof {
 
-// A profile that was compared.
+// One of the profiles that were compared.
 struct DiffReportSide {
     std::string path;
     const Profile& profile;
@@ -27,15 +27,15 @@ struct DiffReport {
 
 inline constexpr std::string_view diff_schema = "shadowprof-diff/1";
 
-// No line is wider than asked for but those of messages; nothing in it upsets a terminal.
+// No line but those of messages is wider than `options` allow. Control characters are replaced.
 std::string diff_text(const DiffReport& report, const TextOptions& options);
-// One JSON object; man/shadowprof-diff.1 says what is in it. Errors: those of the sink.
+// Writes one JSON object; see man/shadowprof-diff.1 for its members. Errors: those of the sink.
 Result<void> write_diff_json(const DiffReport& report, ByteSink& sink);
-// GitHub's Markdown, for a comment on a pull request. Names cannot leave their cells or links, nor
-// mention anybody.
+// GitHub's Markdown for a comment on a pull request. Names cannot break out of cells or links, nor
+// mention users.
 std::string diff_markdown(const DiffReport& report);
-// Commands that GitHub's runner reads on standard output: an error for each limit that is exceeded,
-// a warning for each that is undecidable.
+// Workflow commands for the standard output of GitHub's runner: an error for each exceeded limit, a
+// warning for each undecidable one.
 std::string github_annotations(const DiffReport& report);
 
 }  // namespace shadowprof

@@ -1,4 +1,4 @@
-// Text from outside in the languages of GitHub.
+// Escapes untrusted text for GitHub.
 #pragma once
 
 #include <string>
@@ -6,15 +6,15 @@
 
 namespace shadowprof {
 
-// As plain text in a cell of a Markdown table: characters that mean something to Markdown, HTML or
+// Returns plain text for a cell of a Markdown table. Characters with a meaning in Markdown, HTML or
 // GitHub (mentions, references to issues, links) become numeric character references, control
 // characters '?'.
 std::string markdown_escaped(std::string_view text);
 
-// In the message of a workflow command, `::error::MESSAGE`: %, carriage return and newline become
-// %25, %0D and %0A; other control characters '?'.
+// Returns text for the message of a workflow command, `::error::MESSAGE`. %, carriage return and
+// newline become %25, %0D and %0A, other control characters '?'.
 std::string workflow_message(std::string_view text);
-// The same in a property, `::error title=PROPERTY::`, where : and , have a meaning too.
+// The same for a property, `::error title=PROPERTY::`, where : and , are escaped too.
 std::string workflow_property(std::string_view text);
 
 }  // namespace shadowprof

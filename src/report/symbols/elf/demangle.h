@@ -1,11 +1,11 @@
-// Names as their programmers wrote them.
+// Demangles names.
 #pragma once
 
 #include <string>
 
 namespace shadowprof {
 
-// C++ names and Rust names of the older scheme, demangled; anything else as it is.
+// Demangles C++ names and Rust names of the older scheme; returns anything else unchanged.
 std::string demangle(const std::string& linkage_name);
 
 }  // namespace shadowprof

@@ -1,4 +1,4 @@
-// Function boundaries from unwind tables: what is left in a program that was stripped.
+// Finds function boundaries in unwind tables, which even stripped programs have.
 #pragma once
 
 #include <compare>
@@ -16,9 +16,9 @@ struct AddressRange {
     friend auto operator<=>(const AddressRange&, const AddressRange&) = default;
 };
 
-// The code ranges of the frame description entries in `.eh_frame`, which is loaded at `address`, in
-// the order of the section (Linux Standard Base Core, "Exception Frames"). Empty ranges are left
-// out; reading stops at the first record that makes no sense.
+// Returns the code ranges of the frame description entries in `.eh_frame`, which is loaded at
+// `address`, in the order of the section (Linux Standard Base Core, "Exception Frames"). Empty
+// ranges are left out. Reading stops at the first malformed record.
 std::vector<AddressRange> eh_frame_ranges(std::span<const std::byte> section,
                                           std::uint64_t address);
 

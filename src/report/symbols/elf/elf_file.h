@@ -1,5 +1,5 @@
-// An ELF file of a profiled program, read through elfutils. Files are hostile input: whatever they
-// hold, reading them fails or gives wrong names, and harms nothing else.
+// An ELF file of a profiled program, read with elfutils. Files are hostile input: the worst that
+// they can cause is an error or wrong names.
 #pragma once
 
 #include <elfutils/libdwfl.h>
@@ -23,23 +23,23 @@ namespace shadowprof {
 struct ElfSection {
     std::uint64_t address = 0;
     std::uint64_t size_bytes = 0;
-    std::uint64_t entry_bytes = 0;     // of sections that are tables, else 0
-    std::span<const std::byte> bytes;  // live as long as the ElfFile; empty if it has none
+    std::uint64_t entry_bytes = 0;     // for sections that are tables, else 0
+    std::span<const std::byte> bytes;  // valid as long as the ElfFile; empty if it has none
 };
 
 // A PT_LOAD program header.
 struct ElfSegment {
     std::uint64_t address = 0;
-    std::uint64_t offset = 0;      // in the file, of `address`
-    std::uint64_t file_bytes = 0;  // from there on; memory beyond them is zero
+    std::uint64_t offset = 0;      // file offset of `address`
+    std::uint64_t file_bytes = 0;  // memory beyond them is zero
     bool executable = false;
 };
 
-// Which file was opened, as it was then.
+// Identifies the version of the file that was opened.
 struct FileVersion {
     std::string path;  // empty if it was opened by a descriptor, /proc/self/fd/N
     std::uint64_t device = 0, inode = 0, size_bytes = 0;
-    std::int64_t changed_ns = 0;  // since the epoch: st_ctim
+    std::int64_t changed_ns = 0;  // st_ctim, since the epoch
 
     friend auto operator<=>(const FileVersion&, const FileVersion&) = default;
 };
@@ -47,21 +47,22 @@ struct FileVersion {
 // An x86-64 program or shared object. Every address here is an ELF virtual address.
 class ElfFile {
   public:
-    // Errors: the file cannot be opened, is not a regular file, is not ELF for x86-64.
+    // Errors: the file cannot be opened, is not a regular file, or is not ELF for x86-64.
     static Result<std::unique_ptr<ElfFile>> open(const std::string& path);
 
     const FileVersion& version() const { return version_; }
     // Lower-case hexadecimal; empty if the file has none.
     std::string build_id() const;
-    // The section of that name; nothing for absent ones and for those the file does not back.
+    // The section of that name; nothing if it is absent or not backed by the file.
     std::optional<ElfSection> section(std::string_view name) const;
     std::vector<ElfSection> executable_sections() const;
-    // In a section that is read only once the program runs, relocated data among them.
+    // Whether the address is in a section that is read-only when the program runs, relocated data
+    // included.
     bool is_constant(std::uint64_t address) const;
     // In the order of the program headers, which is that of addresses in any file that runs.
     std::span<const ElfSegment> segments() const { return segments_; }
-    // Copies bytes as they are in the file, before any relocation. Returns how many of `to` it
-    // filled: fewer where a segment ends.
+    // Copies bytes as they are in the file, before any relocation. Returns the number of bytes
+    // copied, which is smaller than the size of `to` if a segment ends.
     std::size_t read(std::uint64_t address, std::span<std::byte> to) const;
 
     Elf* elf() const { return elf_; }

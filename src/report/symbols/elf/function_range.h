@@ -1,4 +1,4 @@
-// The bytes of functions, and their names.
+// Address ranges of functions, and their names.
 #pragma once
 
 #include <algorithm>
@@ -15,10 +15,10 @@ namespace shadowprof {
 struct FunctionRange {
     std::uint64_t start = 0;
     std::uint64_t end = 0;  // one past the last byte
-    std::string_view name;  // as the linker knows it; empty if only its bounds are known
+    std::string_view name;  // linkage name; empty if only the bounds are known
 };
 
-// Copies of names, in few pieces of memory: large programs have a hundred thousand functions.
+// Copies of names in few blocks of memory, as large programs have a hundred thousand functions.
 class NameStore {
   public:
     NameStore() = default;
@@ -28,7 +28,7 @@ class NameStore {
         return *this;
     }
 
-    // A view that lives as long as the store, also when that is moved.
+    // Returns a view that lives as long as the store, even if the store is moved.
     std::string_view add(std::string_view name) {
         if (name.size() > left_bytes_) add_block(std::max(name.size(), usual_block_bytes));
         char* const copy = next_;
@@ -59,7 +59,7 @@ class NameStore {
 
 struct NamedFunctions {
     std::vector<FunctionRange> functions;
-    NameStore names;  // of the functions; those of string literals need not be in it
+    NameStore names;  // of the functions; string literals need not be in it
 };
 
 }  // namespace shadowprof

@@ -1,4 +1,4 @@
-// Which function an address belongs to.
+// Finds the function that an address belongs to.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,15 @@ namespace shadowprof {
 class FunctionTable {
   public:
     FunctionTable() = default;
-    // `named` may overlap: of nested functions the inner one owns its bytes. `unnamed` ranges,
-    // which are sorted, count only where no named function begins inside them or covers their
+    // `named` functions may overlap; of nested ones the inner one owns its bytes. `unnamed` ranges
+    // must be sorted. They count only if no named function begins inside them or covers their
     // start.
     FunctionTable(NamedFunctions named, std::span<const AddressRange> unnamed);
 
-    // The function that contains `address`, or null.
+    // Returns the function that contains `address`, or null.
     const FunctionRange* find(std::uint64_t address) const;
-    // Calls visit(start, end, function) for what belongs to a function, by rising address.
+    // Calls visit(start, end, function) for each range that belongs to a function, by ascending
+    // address.
     template <typename Visit>
     void for_each_piece(Visit visit) const {
         for (const OwnedRange& piece : index_.pieces())
@@ -40,8 +41,8 @@ class FunctionTable {
     RangeIndex index_;  // owners are indices into functions_
 };
 
-// Everything that a file says about its functions: symbol tables (its own, its debug file's, the
-// compressed one in .gnu_debugdata), PLT entries as `name@plt`, bounds from .eh_frame.
+// Reads all functions that a file names: in symbol tables (its own, its debug file's, the
+// compressed one in .gnu_debugdata), PLT entries as `name@plt`, and bounds from .eh_frame.
 FunctionTable read_functions(const ElfFile& file);
 
 }  // namespace shadowprof

@@ -10,12 +10,11 @@
 
 namespace shadowprof {
 
-// Reads the text of a perf-PID.map: lines of `START SIZE name`, numbers in hexadecimal. Lines that
-// do not parse are passed over. Of two entries that overlap the later one counts, for the compiler
-// has reused the memory.
+// Parses a perf-PID.map: lines of `START SIZE name`, numbers in hexadecimal. Malformed lines are
+// skipped. If entries overlap, the later one counts, as the compiler has reused the memory.
 NamedFunctions parse_perf_map(std::string_view text);
 
-// The same of a file. Errors: it cannot be read, or is larger than 1 GiB.
+// The same for a file. Errors: it cannot be read, or is larger than 1 GiB.
 Result<NamedFunctions> read_perf_map(const std::string& path);
 
 }  // namespace shadowprof

@@ -12,11 +12,11 @@ namespace shadowprof {
 
 inline constexpr std::string_view plt_suffix = "@plt";
 
-// The entries of .plt, .plt.sec and .plt.got, named `function@plt` by the relocation of the slot
-// that each jumps through. Where the file itself chooses among variants of a function (IRELATIVE),
-// that is the name among `named`, which are sorted by start, of what chooses, or "*ABS*+" and its
-// address. Entries that jump through no relocated slot are left out. Their names are kept in
-// `names`.
+// Returns the entries of .plt, .plt.sec and .plt.got, named `function@plt` by the relocation of the
+// slot that each jumps through. If the file itself chooses among variants of a function
+// (IRELATIVE), the name is that of the resolver in `named`, which must be sorted by start, or else
+// "*ABS*+" and the resolver's address. Entries that jump through no relocated slot are left out.
+// Names are kept in `names`.
 std::vector<FunctionRange> plt_functions(const ElfFile& file, std::span<const FunctionRange> named,
                                          NameStore& names);
 

@@ -1,4 +1,4 @@
-// Which of many ranges of addresses an address belongs to.
+// Finds which of many ranges an address belongs to.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +14,17 @@ struct OwnedRange {
     std::uint32_t owner = 0;
 };
 
-// Ranges may nest and overlap in any way: an address belongs to the range that starts last before
-// it, of those that start together to the shortest, of equal ones to the one given last.
+// Ranges may nest and overlap in any way. An address belongs to the range around it that starts
+// last; of those that start together to the shortest, and of equal ones to the last given.
 class RangeIndex {
   public:
     RangeIndex() = default;
     explicit RangeIndex(std::vector<OwnedRange> ranges);
 
-    // The owner of `address`. Takes logarithmic time, whatever the ranges were.
+    // The owner of `address`. Takes logarithmic time for any set of ranges.
     std::optional<std::uint32_t> find(std::uint64_t address) const;
 
-    // What has an owner, by rising address, without overlaps.
+    // All owned ranges, by ascending address, without overlaps.
     const std::vector<OwnedRange>& pieces() const { return pieces_; }
     // The pieces that overlap a range.
     std::span<const OwnedRange> pieces(std::uint64_t start, std::uint64_t end) const;

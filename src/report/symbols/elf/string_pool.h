@@ -1,4 +1,4 @@
-// Strings that many places share, kept once.
+// Strings that many places share, stored once.
 #pragma once
 
 #include <functional>
@@ -11,12 +11,12 @@ namespace shadowprof {
 class StringPool {
   public:
     StringPool() = default;
-    StringPool(StringPool&&) = default;  // views stay good
+    StringPool(StringPool&&) = default;  // views stay valid
     StringPool& operator=(StringPool&&) = default;
     StringPool(const StringPool&) = delete;
     StringPool& operator=(const StringPool&) = delete;
 
-    // A view that lives as long as the pool.
+    // Returns a view that lives as long as the pool.
     std::string_view intern(std::string_view text) {
         auto it = strings_.find(text);
         if (it == strings_.end()) it = strings_.emplace(text).first;

@@ -6,7 +6,7 @@
 
 namespace shadowprof {
 
-// A file in memory that holds the ELF image of the running kernel's vDSO. Errors: there is none.
+// Returns a file in memory with the ELF image of the running kernel's vDSO. Errors: there is none.
 Result<UniqueFd> vdso_image();
 
 }  // namespace shadowprof
