@@ -12,9 +12,9 @@
 namespace shadowprof {
 namespace {
 
-// What a metric's entries are called, in the order of accuracy_rows.
+// Names for a metric's entries, in the order of accuracy_rows.
 struct EntryNames {
-    const char* worst;  // head of its worst entries
+    const char* worst;  // heading of the worst entries
     const char* entries;
 };
 constexpr std::array<EntryNames, accuracy_rows.size()> entry_names{{
@@ -27,12 +27,12 @@ constexpr std::array<EntryNames, accuracy_rows.size()> entry_names{{
     {"Data streams that SAMPLED has too little of", "top streams"},
 }};
 
-// Distances are small numbers, of which two digits behind the point are shown.
+// Distances are small, so two decimal places are shown.
 std::string fine_percent(double share) {
     return fmt::format("{:.2f}%", 100 * share);
 }
 
-// The ends of an edge, the first and the last block of a path.
+// Names both ends of an edge, and the first and the last block of a path.
 std::string entry_name(const AccuracyEntry& entry, const std::vector<Module>& modules,
                        SymbolSource& symbols) {
     if (entry.at.empty()) return "(nothing)";

@@ -12,10 +12,10 @@
 namespace shadowprof {
 namespace {
 
-// A hostile file may say that a function is of any size.
+// A hostile file may claim any size for a function.
 constexpr std::uint64_t most_function_bytes = 16 << 20;
 
-// Sorted rows of a line table.
+// Finds the row at an address. Needs sorted rows.
 const SourceRow* row_at(const std::vector<SourceRow>& rows, std::uint64_t address) {
     auto behind = std::upper_bound(
         rows.begin(), rows.end(), address,
@@ -172,7 +172,7 @@ void Annotator::disassemble_piece(ModuleCode& code, std::uint64_t start, std::ui
     }
 }
 
-// " <malloc@plt>" behind a direct call, and behind a branch that leaves the code in [start, end).
+// Returns " <malloc@plt>" for a direct call, and for a branch that leaves the code in [start, end).
 std::string Annotator::target_name(const AnnotatedFunction& function,
                                    const Instruction& instruction, std::uint64_t start,
                                    std::uint64_t end) {
@@ -184,7 +184,7 @@ std::string Annotator::target_name(const AnnotatedFunction& function,
                        location_name(profile_.modules, symbols_, {function.start.module, to}));
 }
 
-// Names are often relative to where the compiler ran.
+// Paths are often relative to the directory of compilation.
 std::string_view Annotator::source_path(const SourceRow& row) {
     if (row.file.empty() || row.file.starts_with('/') || !row.directory.starts_with('/'))
         return row.file;
@@ -192,7 +192,7 @@ std::string_view Annotator::source_path(const SourceRow& row) {
     return strings_.intern(path.lexically_normal().native());
 }
 
-// Where there is no file: the instructions that the profile speaks of.
+// Without the module's file, lists the instructions that the profile names.
 void Annotator::list_recorded(AnnotatedFunction& function) {
     const auto [module, start] = function.start;
     for (auto at = facts_.lower_bound(function.start);

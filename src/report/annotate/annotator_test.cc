@@ -37,7 +37,7 @@ const AnnotatedInstruction* find(const AnnotatedFunction& function, std::string_
     return found == function.code.end() ? nullptr : &*found;
 }
 
-// The address of the first one of `function`'s instructions whose text begins with `text`.
+// The address of the first instruction of `function` whose text begins with `text`.
 std::uint64_t address_of(const std::string& path, std::uint64_t function, std::string_view text) {
     Profile profile;
     profile.modules = {{path, "", 0}};
@@ -85,7 +85,7 @@ TEST_CASE("all of a function's code is there, with counts, values, loads and lin
     REQUIRE(callee.code.front().values.size() == 1);
     CHECK(callee.code.front().values[0] == &profile.values[0]);
     CHECK(find(callee, "ret") != nullptr);
-    // Never executed: it has counts all the same.
+    // A function that was never executed has counts too.
     const auto other = annotator.annotate({0, facts["outer"]});
     CHECK(other.share == 0);
     CHECK(other.code.back().executions.has_value());
@@ -108,7 +108,7 @@ TEST_CASE("without the file there is what the profile names, and why") {
     Annotator annotator(profile, symbols);
     const auto function = annotator.annotate({0, facts["caller"]});
     CHECK(function.incomplete.find("/no/such/file") != std::string::npos);
-    // What a profile names is no reason to read a file.
+    // A file must not be read because a profile names it.
     CHECK_FALSE(function.lines_are_of_file);
     REQUIRE(function.code.size() == 1);
     CHECK(function.code[0].text == "call 0x1234");

@@ -12,28 +12,28 @@
 
 namespace shadowprof {
 
-// What the instructions of a line of source come to.
+// Sums over the instructions of a source line.
 struct FunctionListing::SourceLine {
-    std::uint64_t instructions = 0;  // executed
-    std::uint64_t executions = 0;    // of the one that was executed most often
+    std::uint64_t instructions = 0;  // number executed
+    std::uint64_t executions = 0;    // the maximum over the instructions
     std::uint64_t time_ns = 0;
     std::vector<std::string> facts;
 };
 
 namespace {
 
-// Longer runs of what was never executed are folded, but for so many at their begin and end.
+// Longer runs of rows that were never executed are folded, except for a few at both ends.
 constexpr std::size_t longest_shown_cold_run = 8, shown_of_cold_run = 2;
-// The least invariance of a value that is named. Values with less say little.
+// The least invariance of a value that is shown.
 constexpr double least_named_invariance = 0.2;
 constexpr double hot_share = 0.05, warm_share = 0.01;
 constexpr std::size_t most_named_targets = 3;
-// Facts stand behind these, where the line is not longer.
+// Facts begin at these columns unless the line is longer.
 constexpr std::size_t instruction_columns = 42, source_columns = 60;
-// Lines of source around those that instructions were made of.
+// Number of lines shown around those with instructions.
 constexpr std::uint32_t context_lines = 2;
 
-// Its text names the target.
+// Whether the instruction's text already names the target.
 bool is_direct(const std::vector<Successor>& successors, std::string_view text) {
     return successors.size() == 1 && text.find(" 0x") != std::string_view::npos &&
            successors.front().kind != EdgeKind::ret;
@@ -64,7 +64,7 @@ std::string latency_text(const LoadLatency& load, const std::optional<LatencyHos
     return text + crossings_text(load);
 }
 
-// Those that fit into `width` columns, the first ones; the first one alone is cut.
+// Joins the first facts that fit into `width` columns. If not even one fits, it is cut.
 std::string joined(const std::vector<std::string>& facts, std::size_t width) {
     std::string text;
     for (const std::string& fact : facts) {
@@ -75,7 +75,7 @@ std::string joined(const std::vector<std::string>& facts, std::size_t width) {
     return fit(text, width);
 }
 
-// Which of many rows to leave out: those in the middle of long runs of cold ones.
+// Marks the rows to leave out: those in the middle of long runs of cold rows.
 std::vector<bool> cold_middles(const std::vector<bool>& cold) {
     std::vector<bool> left_out(cold.size(), false);
     for (std::size_t begin = 0; begin < cold.size();) {
@@ -245,7 +245,7 @@ void FunctionListing::instruction(const AnnotatedInstruction& each) {
               (left > 0 ? page_.bold(joined(facts, left)) : ""));
 }
 
-// Lines that instructions were made of, with a few around them, file by file.
+// Prints the source lines with instructions and a few lines around them, file by file.
 void FunctionListing::source_lines(const AnnotatedFunction& function,
                                    const ListingOptions& options) {
     std::map<std::string_view, SourceLines> files;

@@ -34,7 +34,7 @@ const std::string* line_with(const std::vector<std::string>& lines, std::string_
     return nullptr;
 }
 
-// A loop with a conditional branch behind 20 instructions that were never executed.
+// A loop whose conditional branch follows 20 instructions that were never executed.
 AnnotatedFunction function() {
     AnnotatedFunction function;
     function.start = {0, 0x1000};
@@ -79,7 +79,7 @@ TEST_CASE("where the kernel's clock was read there is a column of time") {
     CHECK(line_with(lines, "share of its time") != nullptr);
     CHECK(line_with(lines, "inc eax")->starts_with("     300   75.0%   75.0%  1014  inc eax"));
     CHECK(line_with(lines, "jne 0x1014")->starts_with("     100   25.0%          1016  jne"));
-    // Where it ticked the code is not cold, though no sample saw it.
+    // Code with ticks is not cold, even if no sample executed it.
     CHECK(line_with(lines, "cold 7")->starts_with(std::string(17, ' ') + "  25.0%  1007  cold 7"));
 }
 
@@ -104,7 +104,7 @@ TEST_CASE("lines of source are shown where the module's own debug information na
     }
     with_lines.lines_are_of_file = true;
     auto lines = listed(with_lines, profile());
-    // Tabs are columns, and nothing reaches the terminal that is not text.
+    // Tabs become columns, and control characters are replaced.
     CHECK(line_with(lines, "work.c:2          two?[2J") != nullptr);
     lines = listed(with_lines, profile(), {.view = ListingView::source});
     CHECK(line_with(lines, "     1  one") != nullptr);

@@ -5,7 +5,7 @@ namespace {
 
 constexpr std::string_view hexadecimal = "0123456789abcdefx";
 
-// Behind `marker`, takes away a number.
+// Removes the number behind `marker`.
 void drop_number_behind(std::string& text, std::string_view marker) {
     const auto at = text.find(marker);
     if (at == std::string::npos) return;

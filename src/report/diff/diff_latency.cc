@@ -9,7 +9,7 @@
 namespace shadowprof {
 namespace {
 
-// A site must be timed so often in each profile, or its median is not compared.
+// The least number of timed loads in each profile for comparing a site's median.
 constexpr std::uint64_t least_timed = 16;
 
 std::uint64_t bursts_of(const Profile& profile) {
@@ -31,8 +31,8 @@ std::map<std::string, double> loads_by_level(const Profile& profile) {
     return levels;
 }
 
-// The share moved towards a half by two loads of each kind, after Agresti and Coull: none of few is
-// not 0 for certain.
+// The share is moved towards one half by two loads of each kind, after Agresti and Coull: 0 of few
+// loads does not mean that the share is certainly 0.
 std::optional<double> share_error(double share, std::uint64_t bursts) {
     if (bursts < BatchSizes::least_batches) return std::nullopt;
     const auto n = static_cast<double>(bursts);

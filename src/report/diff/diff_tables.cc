@@ -21,7 +21,7 @@ DiffTable left_out(DiffKind kind, std::string why) {
     return {.kind = kind, .missing = std::move(why)};
 }
 
-// Why there is no table of a list; empty if both profiles have it.
+// Returns why a list's table is missing, or an empty string if both profiles have the list.
 template <typename List>
 std::string missing(const DiffInput& input, List Profile::*list, std::string_view what) {
     for (const DiffSide side : both_sides)
@@ -34,15 +34,15 @@ DiffUnit unit_of(const DiffInput& input, DiffUnit unit) {
     return input.as_counts() ? unit : DiffUnit::share;
 }
 
-// Counts are whole numbers, 1 where less was seen of what weighs little: that is uncertain, too.
+// Adds the rounding error of counts. Counts are rounded to whole numbers, at least 1.
 std::optional<double> with_rounding(std::optional<double> error, double counts = 1) {
     if (error) *error = std::hypot(*error, counts);
     return error;
 }
 
-// The stacks of a function: how many there are, as each is a whole number, and the sum of their
-// errors. The function's own error is at most this sum. It serves for functions whose own error is
-// not known, as their bounds are not known.
+// The number of a function's stacks, for the rounding error of their counts, and the sum of their
+// errors. A function's own error is at most that sum, which is used if the own error is unknown
+// because the function's bounds are.
 struct StackErrors {
     double stacks = 0;
     std::optional<double> sum = 0;

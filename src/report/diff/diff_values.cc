@@ -10,18 +10,18 @@
 namespace shadowprof {
 namespace {
 
-// Where no value is frequent, which one is the most frequent is chance.
+// If no value is frequent, chance decides which one is the most frequent.
 constexpr double least_shown_invariance = 0.2;
 
-using Key = std::tuple<MatchPlace, std::string, std::uint32_t>;  // operand, width in bytes
+using Key = std::tuple<MatchPlace, std::string, std::uint32_t>;  // place, operand, width in bytes
 
 struct ValueSite {
-    std::array<const ValueProfile*, 2> values{};  // the most frequent one of its key
+    std::array<const ValueProfile*, 2> values{};  // the hottest profile with this key
     DiffPlace place;
     MatchedBy matched = MatchedBy::address;
 };
 
-// Its most frequent value.
+// Whether the most frequent value belongs to one run.
 bool is_of_the_run(const ValueProfile& profile) {
     return is_of_the_run(profile.top.front().value, profile.type);
 }
@@ -54,7 +54,7 @@ std::map<Key, ValueSite> value_sites(const DiffInput& input,
                 continue;
             }
             ValueSite& site = sites[{place, values.operand, values.width_bytes}];
-            // Several instructions of one line: the one that is executed most stands for them.
+            // Of several instructions of one line, the most executed one is taken.
             if (site.values[i] != nullptr && site.values[i]->count >= values.count) continue;
             site.values[i] = &values;
             site.place = {side, {values.at}, {}};

@@ -27,7 +27,7 @@ double outside(double t, std::size_t degrees_of_freedom) {
 }  // namespace
 
 double two_sided_t(double alpha, std::size_t degrees_of_freedom) {
-    // With more, t is the normal distribution to three digits.
+    // Beyond this, t equals the normal distribution to three digits.
     constexpr std::size_t most = 1000;
     const std::size_t degrees = std::clamp<std::size_t>(degrees_of_freedom, 1, most);
     const double wanted = std::clamp(alpha, 1e-9, 1.0);

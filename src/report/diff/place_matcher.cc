@@ -43,7 +43,7 @@ void PlaceMatcher::match_modules() {
     pair_builds();
 }
 
-// Makes one of two modules that only one profile has each.
+// Joins unmatched modules if each profile has exactly one of that path, or else of that base name.
 void PlaceMatcher::pair_builds() {
     const auto pair_by = [&](auto key) {
         std::map<std::string, std::array<std::vector<std::uint32_t>, 2>> groups;
@@ -101,7 +101,7 @@ void PlaceMatcher::match_functions() {
 }
 
 MatchPlace PlaceMatcher::unmatched(DiffSide side, CodeLocation location) const {
-    // No module of a profile has a number so large that the two sides could meet.
+    // Module numbers are so small that the scopes of the two sides cannot collide.
     const std::uint32_t scope = location.module * 2 + static_cast<std::uint32_t>(index(side));
     return {MatchedBy::nothing, scope, location.address};
 }

@@ -13,7 +13,7 @@ namespace {
 using Code = std::vector<TestBuild::Instruction>;
 
 const Code loop{{"mov eax, 0x0", 10}, {"add eax, edi", 11}, {"jne 0x1004", 11}, {"ret", 12}};
-// The same moved, and with another instruction in it.
+// The same code at another address, and with an additional instruction.
 const Code moved_loop{{"mov eax, 0x0", 20}, {"add eax, edi", 21}, {"jne 0x2004", 21}, {"ret", 22}};
 const Code longer_loop{{"mov eax, 0x0", 20},
                        {"add eax, edi", 21},
@@ -51,7 +51,7 @@ bool contains(std::string_view text, std::string_view part) {
     return text.find(part) != std::string_view::npos;
 }
 
-// Two sampled profiles of one build: `hot` and `cold`, of a million instructions.
+// Two sampled profiles of one build with the functions `hot` and `cold`, of a million instructions.
 struct Sampled {
     TestBuild base{"/bin/p", "aa"}, next{"/bin/p", "aa"};
 
@@ -236,7 +236,7 @@ TEST_CASE("of many functions that a pattern names, one is not enough to be an al
     const LimitResult all = checked(diff, "function:*>+0%");
     CHECK(all.verdict == Verdict::kept);
     CHECK(all.tested == others);
-    // Limits together are many tests, too.
+    // Several limits count as many tests, too.
     const std::vector<Limit> both{*parse_limit("function:f0>+0%"), *parse_limit("function:*>+0%")};
     CHECK(check_limits(diff, both, {})->front().verdict == Verdict::kept);
     CHECK(check_limits(diff, both, {.least_share = 0.01})->back().tested == 0);
@@ -255,7 +255,7 @@ TEST_CASE("what a sampled profile does not have is as uncertain as what the othe
     TestBuild base("/bin/p", "aa"), next("/bin/p", "aa");
     base.executed(base.function("f", loop), 999'000, 100);
     next.executed(next.function("f", loop), 999'000, 100);
-    // Seen in one batch; and in many.
+    // One function seen in one batch, and one seen in many.
     next.executed(next.function("rare", loop), 1000, 2000);
     next.executed(next.function("often", loop), 100'000, 200);
     base.sampled(32), next.sampled(32);

@@ -6,7 +6,8 @@
 namespace shadowprof {
 namespace {
 
-// At least so many of the batches count fully where samples weigh differently.
+// If samples have different weights, not all batches count fully. Half of them is taken as a lower
+// bound.
 std::size_t degrees_of_freedom(const Profile& profile) {
     const auto batches = profile.sampling.counters.find("batches");
     if (batches == profile.sampling.counters.end()) return 3;

@@ -3,9 +3,9 @@
 
 namespace shadowprof {
 
-// What perf2bolt 16 takes for addresses are those of the file, also where that is not linked to
-// address 0. A trace may not leave its function, and counts each step from a block to the one
-// behind it: so runs and fall-throughs are traces of their own.
+// perf2bolt 16 expects addresses of the file, even if the file is not linked to address 0. A trace
+// must not leave its function, and it counts each step from a block to the block behind it. So runs
+// and fall-throughs are written as separate traces.
 Result<void> write_bolt(const ExportInput& input, ByteSink& sink) {
     TRY_ASSIGN(const ModuleBranches branches, module_branches(input));
     for (const auto& [way, count] : branches.taken)

@@ -64,7 +64,7 @@ class CallgrindWriter {
                              names_.function(function.name));
     }
 
-    // Code that was inlined stands in another file than its function.
+    // Inlined code is in another file than its function.
     void enter_file(const std::string& file) {
         if (file == file_) return;
         file_ = file;

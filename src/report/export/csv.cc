@@ -16,7 +16,8 @@ namespace {
 Result<void> functions_table(const ExportInput& input, CsvTable& table) {
     TRY(write_header(table, {"module", "address", "function", "source", "instructions", "error",
                              "entries", "back_edges", "time_ns", "time_error_ns"}));
-    // What is derived from lists that --top has cut would be wrong: files have the whole list.
+    // Methods must not be derived from lists that --top has cut. Profile files contain the whole
+    // list.
     const auto methods = input.profile.methods.empty()
                              ? derive_methods(input.profile, input.symbols)
                              : input.profile.methods;
@@ -31,7 +32,7 @@ Result<void> functions_table(const ExportInput& input, CsvTable& table) {
     return {};
 }
 
-// One row a value, the hottest values of each instruction.
+// Writes one row for each value, the hottest values of each instruction.
 Result<void> values_table(const ExportInput& input, CsvTable& table) {
     TRY(write_header(
         table, {"module", "address", "function", "source", "operand", "executions", "invariance",
@@ -51,7 +52,8 @@ Result<void> values_table(const ExportInput& input, CsvTable& table) {
     return {};
 }
 
-// A number in decimal, or the four columns of a location; a row of a probe has both, twice.
+// Adds a number in decimal and the four columns of a location, of which one is empty. A row of a
+// probe has a key and a value.
 void add_datum(CsvTable& table, const ExportInput& input, const ProbeDatum& datum,
                ProbeDatumKind kind) {
     const auto* number = std::get_if<std::uint64_t>(&datum);
@@ -104,7 +106,8 @@ class ProbeRows {
     CsvTable& table_;
 };
 
-// One row a key; of hotlists one a value, of histograms one a range of values.
+// Writes one row for each key, for hotlists for each value, for histograms for each range of
+// values.
 Result<void> probes_table(const ExportInput& input, CsvTable& table) {
     TRY(write_header(table, {"probe", "reducer", "key", "key_module", "key_address", "key_function",
                              "key_source", "value", "value_module", "value_address",
@@ -115,7 +118,7 @@ Result<void> probes_table(const ExportInput& input, CsvTable& table) {
     return {};
 }
 
-// One row a reference, in the stream's order; streams by number, the hottest is 0.
+// Writes one row for each reference, in the stream's order. Streams are numbered; the hottest is 0.
 Result<void> streams_table(const ExportInput& input, CsvTable& table) {
     TRY(write_header(table, {"stream", "heat", "length", "occurrences", "position", "module",
                              "address", "function", "source", "data_address"}));
@@ -132,7 +135,7 @@ Result<void> streams_table(const ExportInput& input, CsvTable& table) {
     return {};
 }
 
-// Kinds whose records have lists in them have a table of their own.
+// Kinds whose records contain lists have their own functions.
 template <typename Kind>
 Result<void> kind_table(const ExportInput& input, CsvTable& table) {
     if constexpr (std::is_same_v<Kind, ValueList>)
@@ -149,7 +152,7 @@ struct Table {
     std::string_view name;
     Result<void> (*write)(const ExportInput&, CsvTable&);
 };
-// The first is of the methods.
+// The first table is that of functions.
 constexpr auto tables = [] {
     std::array<Table, std::tuple_size_v<Kinds>> all{{{"functions", functions_table}}};
     std::size_t at = 1;

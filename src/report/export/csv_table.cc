@@ -10,7 +10,8 @@
 namespace shadowprof {
 namespace {
 
-// RFC 4180, 2: quotes around what holds quotes, commas or line breaks; quotes doubled.
+// RFC 4180, section 2: quotes surround fields with quotes, commas or line breaks; quotes are
+// doubled.
 std::string quoted(std::string_view field) {
     if (field.find_first_of("\",\r\n") == std::string_view::npos) return std::string(field);
     std::string text = "\"";

@@ -86,7 +86,7 @@ class CostCollector {
         for (auto& [start, function] : costs_.functions)
             for (auto& [address, place] : function.places) settle(place.calls);
         share_out_entries();
-        // Callees that did not execute within samples need names all the same.
+        // Callees that did not execute within samples need names as well.
         for (const CodeLocation& callee : callees_) function(callee);
     }
 
@@ -101,10 +101,11 @@ class CostCollector {
                (call->flow() == Flow::call || call->flow() == Flow::indirect_call);
     }
 
-    // Stacks name a call by its last byte, edges by its first.
+    // Stacks name a call by its last byte, edges by its first one.
     CodeLocation call_site(CodeLocation frame) {
-        // Most calls first: direct, through the GOT, through a register or its memory. What is left
-        // of a call without its prefix is one too: those that edges name are certain.
+        // The most frequent lengths first: direct, through the GOT, through a register or its
+        // memory. A call without its prefix also decodes as a call, so calls that edges name are
+        // preferred.
         for (const bool by_edge : {true, false})
             for (const std::size_t length : {5U, 6U, 2U, 3U, 4U, 7U, 8U}) {
                 const CodeLocation at{frame.module, frame.address + 1 - length};
@@ -114,8 +115,8 @@ class CostCollector {
         return frame;
     }
 
-    // The costs of the call between two frames that follow each other. They are looked up in
-    // calls_, as stacks name the same frames again and again.
+    // The costs of the call between two adjacent frames. They are cached in calls_, as stacks name
+    // the same frames again and again.
     CallCosts* call_between(CodeLocation caller, CodeLocation callee) {
         const auto [it, added] = calls_.try_emplace({caller, callee}, nullptr);
         if (added) it->second = &place(call_site(caller)).calls[symbols_.function_start(callee)];
@@ -132,7 +133,8 @@ class CostCollector {
         for (CallCosts* call : calls) call->instructions += stack.instructions;
     }
 
-    // A call through the PLT has its count at the stub and its instructions at the function behind.
+    // A call through the PLT has its count at the stub and its instructions at the function behind
+    // it. This joins both.
     void settle(std::map<CodeLocation, CallCosts>& calls) {
         std::vector<CodeLocation> stubs, behind;
         for (const auto& [callee, call] : calls) {
@@ -151,8 +153,9 @@ class CostCollector {
         }
     }
 
-    // Entries that no call explains were tail calls out of functions that the callers in stacks had
-    // called. How many came through which caller is unknown: they are shared by instructions.
+    // Entries without a call come from tail calls in functions that the callers in stacks had
+    // called. How many came through which caller is unknown, so they are divided in proportion to
+    // instructions.
     void share_out_entries() {
         for (auto& [callee, calls] : by_stacks_) {
             for (CallCosts* call : calls) call->count = 1;
@@ -213,14 +216,14 @@ class CostCollector {
     const Profile& profile_;
     CompletedSymbols symbols_;
     ExecutionCosts costs_;
-    // Into costs_, while stacks are added.
+    // Points into costs_, while stacks are added.
     std::unordered_map<std::pair<CodeLocation, CodeLocation>, CallCosts*, FramesHash> calls_;
-    // The files of the modules whose instructions were counted by edges.
+    // Files of the modules whose instructions were counted from edges.
     std::map<std::uint32_t, std::unique_ptr<ElfFile>> files_;
-    std::set<CodeLocation> call_sites_;  // of edges
+    std::set<CodeLocation> call_sites_;  // from edges
     std::set<CodeLocation> callees_;
-    std::map<CodeLocation, std::uint64_t> counted_;  // calls of a function by edges
-    // Calls of a function that edges show, and those that only stacks do.
+    std::map<CodeLocation, std::uint64_t> counted_;  // calls of each function, from edges
+    // Calls of each function that edges show, and those that only stacks show.
     std::map<CodeLocation, std::vector<CallCosts*>> by_edges_, by_stacks_;
 };
 

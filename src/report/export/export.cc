@@ -44,7 +44,7 @@ bool is_file(const Module& module) {
     return module.path.starts_with('/');
 }
 
-// Executions of branches, by module; 0 for modules without a file.
+// Executions of branches by module; 0 for modules without a file.
 std::vector<std::uint64_t> branch_weights(const Profile& profile) {
     std::vector<std::uint64_t> weights(profile.modules.size());
     for (const Edge& edge : profile.edges)

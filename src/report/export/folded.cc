@@ -7,7 +7,7 @@
 namespace shadowprof {
 namespace {
 
-// A semicolon separates frames; other tools that fold stacks put a colon in its place.
+// A semicolon separates frames. Like other tools that fold stacks, replaces it by a colon.
 std::string folded_name(std::string name) {
     std::replace(name.begin(), name.end(), ';', ':');
     return name;
@@ -26,7 +26,7 @@ std::string folded_line(StackFrames& frames, const Stack& stack) {
 
 Result<void> write_folded(const ExportInput& input, ByteSink& sink) {
     if (input.profile.stacks.empty()) return no_stacks();
-    // Stacks that differ in their call sites alone become one.
+    // Stacks that differ only in call sites become one.
     StackFrames frames(input.profile.modules, input.symbols);
     std::map<std::string, std::uint64_t> lines;
     for (const Stack& stack : input.profile.stacks)

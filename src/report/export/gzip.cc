@@ -1,6 +1,6 @@
 #include "report/export/gzip.h"
 
-#define ZLIB_CONST  // or it wants to write to its input
+#define ZLIB_CONST  // declares the input as const
 #include <zlib.h>
 
 #include <algorithm>

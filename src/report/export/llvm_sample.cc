@@ -14,7 +14,7 @@ std::string line_text(LineInFunction line) {
     return fmt::format("{}.{}", line.offset, line.discriminator);
 }
 
-// Lines of a body, then what was inlined into it, a blank deeper each.
+// Appends the lines of a body, then what was inlined into it, indented by one blank more.
 void append_body(const SampleBody& body, std::size_t depth, std::string& text) {
     const std::string indent(depth, ' ');
     for (const auto& [at, line] : body.lines) {

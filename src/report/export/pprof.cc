@@ -56,7 +56,7 @@ namespace in_function {
 enum : std::uint32_t { id = 1, name = 2, system_name = 3, filename = 4 };
 }
 
-// What a sample counts: see sample_types.
+// Indices into sample_types.
 enum SampleType : std::size_t { instructions, processor_time, recorded_values };
 struct TypeName {
     std::string_view type, unit;
@@ -88,7 +88,7 @@ class PprofBuilder {
     }
 
   private:
-    // Numbers in the string table; 0 is the empty string.
+    // Returns a string's number in the string table; 0 is the empty string.
     std::uint64_t text(std::string_view string) {
         const std::string clean = printable(string);
         const auto [it, added] = string_numbers_.try_emplace(clean, strings_.size());
@@ -96,7 +96,7 @@ class PprofBuilder {
         return it->second;
     }
 
-    // Addresses are those of the file itself, so that one mapping holds all of them.
+    // Addresses are those of the file itself, so that one mapping contains all of them.
     void add_mapping(std::size_t index) {
         const Module& module = input_.profile.modules[index];
         ProtobufMessage mapping;
@@ -125,8 +125,7 @@ class PprofBuilder {
         return it->second;
     }
 
-    // `function_alone` is for the last frame of a stack: it is known which function that is, but
-    // not where in it.
+    // `function_alone` is for the last frame of a stack, of which only the function is known.
     std::uint64_t location_id(CodeLocation at, bool function_alone) {
         const auto [it, added] =
             locations_.try_emplace({at, function_alone}, locations_.size() + 1);
@@ -139,7 +138,7 @@ class PprofBuilder {
         location.number(in_location::id, it->second);
         location.number(in_location::mapping_id, at.module + 1);
         location.number(in_location::address, at.address);
-        // The innermost inlined function first.
+        // The innermost inlined function comes first.
         for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
             ProtobufMessage line;
             line.number(in_line::function_id, function_id(*frame));
@@ -166,7 +165,7 @@ class PprofBuilder {
         out_.message(in_profile::sample, sample);
     }
 
-    // A value is a label: a number where it is one integer, else as text.
+    // A value becomes a label: a number if it is one integer, else text.
     void add_values(const ValueProfile& values) {
         const std::uint64_t location = location_id(values.at, false);
         for (const TopValue& top : values.top) {

@@ -16,7 +16,7 @@ void add(std::uint64_t& sum, std::uint64_t count) {
 }
 
 // LLVM's encoding of discriminators (DebugInfoMetadata.h): a number is a 0 bit and five bits, or
-// twelve with a mark among them; a 1 bit alone is 0.
+// twelve bits including a mark. A single 1 bit is 0.
 std::uint32_t prefix_decoded(std::uint32_t bits) {
     if ((bits & 1) != 0) return 0;
     bits >>= 1;
@@ -28,7 +28,7 @@ std::uint32_t next_component(std::uint32_t bits) {
     return bits >> ((bits & 0x40) != 0 ? 14 : 7);
 }
 
-// How many copies of its block unrolling made, each of which counts a part.
+// The number of copies of the block that unrolling made. Each copy counts a part of the executions.
 std::uint32_t duplication_factor(std::uint32_t discriminator) {
     return std::max(prefix_decoded(next_component(discriminator)), 1U);
 }
@@ -38,7 +38,7 @@ LineInFunction line_in(const FunctionScope& function, std::uint32_t line,
     return {(line - function.declaration_line) & 0xffff, prefix_decoded(discriminator)};
 }
 
-// Whether a line of the format can begin with it.
+// Whether a line of the format can begin with the name.
 bool is_writable(std::string_view name) {
     const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
     return !name.empty() && (letter(name[0]) || name[0] == '_' || name[0] == '.') &&
@@ -75,8 +75,8 @@ class BodyCollector {
         return position && is_usable(*position) ? position : std::nullopt;
     }
 
-    // Calls visit(body) for the function and each one inlined, down to the innermost, which is
-    // returned.
+    // Calls visit(body) for the function and each inlined function, down to the innermost one,
+    // whose body is returned.
     template <typename Visit>
     SampleBody& descend(const SourcePosition& position, Visit visit) {
         const FunctionScope* around = nullptr;
@@ -117,7 +117,7 @@ class BodyCollector {
         std::string_view callee = symbols_.linkage_name(edge.to.address);
         if (to) {
             callee = to->scopes.front().linkage_name;
-            // A loop to the first instruction, or a way to another part of the function.
+            // A loop to the first instruction, or a branch to another part of the function.
             if (from && edge.kind != EdgeKind::call && from->scopes.front().linkage_name == callee)
                 return;
             add(bodies_[callee].entries, edge.count);

@@ -9,7 +9,7 @@
 namespace shadowprof {
 namespace {
 
-// Frames by what is shown of them, in the order in which stacks name them.
+// Frames that look the same are one. They are numbered in the order in which stacks name them.
 class FrameTable {
   public:
     std::size_t number(const ExportFrame& frame) {
@@ -42,11 +42,11 @@ void write_frames(JsonWriter& json, const std::vector<ExportFrame>& frames) {
 }
 
 struct WeightedStack {
-    std::vector<std::size_t> frames;  // numbers, outermost first
+    std::vector<std::size_t> frames;  // frame numbers, outermost first
     std::uint64_t weight = 0;
 };
 
-// The "sampled" kind of profile: a stack and its weight at a time.
+// The "sampled" type of profile: one stack with its weight per sample.
 void write_samples(JsonWriter& json, const std::string& name, StackWeight weight,
                    const std::vector<WeightedStack>& stacks) {
     std::uint64_t total = 0;

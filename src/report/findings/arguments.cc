@@ -15,7 +15,7 @@ constexpr std::array argument_registers{
     ZYDIS_REGISTER_XMM2, ZYDIS_REGISTER_XMM3, ZYDIS_REGISTER_XMM4, ZYDIS_REGISTER_XMM5,
     ZYDIS_REGISTER_XMM6, ZYDIS_REGISTER_XMM7};
 
-// The argument register that `reg` is a part of; none if it is of none.
+// Returns the argument register that `reg` is a part of; none if there is none.
 ZydisRegister argument_of(ZydisRegister reg) {
     const auto whole = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
     for (const ZydisRegister each : argument_registers)
@@ -24,7 +24,7 @@ ZydisRegister argument_of(ZydisRegister reg) {
     return ZYDIS_REGISTER_NONE;
 }
 
-// Its result is what its source register holds, or the lower 4 or 8 bytes of that.
+// Whether the result is the value of the source register or its lower 4 or 8 bytes.
 bool copies_register(const Instruction& instruction) {
     switch (instruction.mnemonic()) {
         case ZYDIS_MNEMONIC_MOV:

@@ -14,23 +14,23 @@
 namespace shadowprof {
 namespace {
 
-// Functions with less of the instructions are not looked at.
+// The least share of the instructions for which a function is searched.
 constexpr double least_function_share = 0.005;
 constexpr std::size_t most_searched_functions = 100;
-// The least share of instructions that a finding has at stake. Less is not worth a line.
+// The least share of instructions that a finding must have at stake to be worth a line.
 constexpr double least_at_stake = 0.002;
-// What shares must be certain to reach.
+// Thresholds that shares must certainly reach.
 constexpr double least_invariance_found = 0.9, least_unchanged = 0.95, least_target = 0.9,
                  least_taken = 0.95, least_lost = 0.01, least_pattern = 0.6;
 constexpr double least_loads = 30;
-// Cycles that hazards cost, roughly: Intel, Optimization Reference Manual, 3.6.4 and 3.6.8.
+// Approximate costs of hazards in cycles: Intel, Optimization Reference Manual, 3.6.4 and 3.6.8.
 constexpr double hazard_cycles[hazard_kinds] = {12, 5, 2, 10};
 
 bool is_stack_based(const ZydisDecodedOperand& operand) {
     return operand.mem.base == ZYDIS_REGISTER_RSP || operand.mem.base == ZYDIS_REGISTER_RBP;
 }
 
-// Beyond what numbers usually are, and where programs have memory.
+// Whether a number is larger than usual and in the range of user addresses.
 bool looks_like_pointer(const std::vector<std::byte>& value) {
     if (value.size() != 8) return false;
     std::uint64_t number = 0;
@@ -39,7 +39,7 @@ bool looks_like_pointer(const std::vector<std::byte>& value) {
     return number >= 0x10000 && number < std::uint64_t{1} << 47;
 }
 
-// An instruction that executed, decoded.
+// An executed instruction, decoded.
 struct FindingSite {
     const AnnotatedFunction& function;
     const AnnotatedInstruction& annotated;
@@ -72,7 +72,7 @@ class Finder {
     std::string name(CodeLocation at) {
         return location_name(profile_.modules, annotator_.symbols(), at);
     }
-    // The share that is certain of `share` in so many executions.
+    // A lower bound for `share` in `executions` executions.
     double certain(double share, double executions) const {
         const double n = independent_trials(profile_.sampling, executions);
         return wilson_lower(share * n, n);
@@ -117,7 +117,7 @@ class Finder {
             findings_.push_back(std::move(finding));
     }
 
-    // Nothing if no value of it is so frequent.
+    // Returns nothing if no value is frequent enough.
     static const TopValue* top_of(const FindingSite& site, const ValueProfile*& value) {
         const auto& values = site.annotated.values;
         if (values.size() != 1 || !values.front()->invariance) return nullptr;
@@ -150,7 +150,7 @@ class Finder {
         add(std::move(finding), least_invariance_found);
     }
 
-    // Loads alone: what is computed from a constant is a constant.
+    // Only loads count, as results computed from a constant are constant anyway.
     void look_at_value(const FindingSite& site) {
         const ValueProfile* value = nullptr;
         const TopValue* top = top_of(site, value);
@@ -158,7 +158,7 @@ class Finder {
         const bool loads = memory && site.instruction.accesses_memory() &&
                            (memory->actions & ZYDIS_OPERAND_ACTION_MASK_READ) != 0 &&
                            site.instruction.operands().size() == 2;
-        // The canary of stack protectors, thread-local storage and stack slots are what they are.
+        // The canary of stack protectors, thread-local storage and stack slots are no findings.
         if (!top || !loads || is_stack_based(*memory) || memory->mem.segment == ZYDIS_REGISTER_FS ||
             memory->mem.segment == ZYDIS_REGISTER_GS)
             return;

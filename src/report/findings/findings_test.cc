@@ -32,13 +32,13 @@ TEST_CASE("copies of argument registers are found while they hold what the calle
     const auto code = decoded({
         {0x89, 0xf3},                    // mov ebx, esi
         {0xbf, 0x05, 0x00, 0x00, 0x00},  // mov edi, 5
-        {0x89, 0xf8},                    // mov eax, edi: no argument any more
+        {0x89, 0xf8},                    // mov eax, edi: no longer an argument
         {0x66, 0x0f, 0x28, 0xd9},        // movapd xmm3, xmm1
         {0x66, 0x0f, 0x28, 0xcb},        // movapd xmm1, xmm3: a copy of a copy
         {0x66, 0x0f, 0x28, 0xe1},        // movapd xmm4, xmm1
-        {0x88, 0xd1},                    // mov cl, dl: a part
+        {0x88, 0xd1},                    // mov cl, dl: only a part
         {0xe8, 0x00, 0x00, 0x00, 0x00},  // call
-        {0x48, 0x89, 0xd0},              // mov rax, rdx: behind the call
+        {0x48, 0x89, 0xd0},              // mov rax, rdx: after the call
     });
     CHECK(argument_copies(code) == std::map<std::size_t, std::string>{{0, "rsi"}, {3, "xmm1"}});
 }
@@ -62,7 +62,7 @@ TEST_CASE("what came in a vector register is a floating-point number") {
 TEST_CASE("what is certain of a share grows with its trials") {
     CHECK(wilson_lower(0, 0) == 0);
     CHECK(wilson_lower(0, 100) == doctest::Approx(0));
-    // Wilson's interval of 60 of 60, and of 90 of 100.
+    // Wilson's interval for 60 of 60 and for 90 of 100.
     CHECK(wilson_lower(60, 60) == doctest::Approx(0.9398).epsilon(0.001));
     CHECK(wilson_lower(90, 100) == doctest::Approx(0.8256).epsilon(0.001));
     CHECK(wilson_lower(1e9, 1e9) == doctest::Approx(1));
@@ -78,8 +78,8 @@ TEST_CASE("misses of known patterns are findings, if enough loads were seen and 
     };
     load(0x1000, 600, {.chased = 900, .irregular = 10});
     load(0x2000, 390, {.constant = 50, .strides = {{64, 800}}});
-    load(0x3000, 5, {.strides = {{64, 800}}});            // lost next to nothing
-    load(0x4000, 20, {.chased = 500, .irregular = 500});  // neither one nor the other
+    load(0x3000, 5, {.strides = {{64, 800}}});            // too few lost cycles
+    load(0x4000, 20, {.chased = 500, .irregular = 500});  // no pattern is frequent enough
     load(0x5000, 20, {.constant = 1000});
     profile.sampling.samples = 500;
     RecordedSymbols symbols;

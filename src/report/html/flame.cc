@@ -9,7 +9,7 @@
 namespace shadowprof {
 namespace {
 
-// What is smaller than a pixel of a wide screen is left out.
+// Frames smaller than a pixel of a wide screen are left out.
 constexpr double least_frame_share = 1.0 / 8000;
 constexpr std::size_t most_depth = 1000;
 
@@ -26,7 +26,7 @@ class FlameTree {
         json.member("total", nodes_[0].total);
         json.member("nodes", nodes_.size() - 1);
         json.member("cut", cut_);
-        // By rising depth within each branch: a node's children follow it.
+        // In pre-order: the children of a node follow it with the next greater depth.
         json.key("tree");
         begin_table(json, {"frame", "depth", "self", "total"});
         write_nodes(json);
@@ -51,7 +51,7 @@ class FlameTree {
         std::vector<std::size_t> children;
     };
 
-    // Frames that look the same in the graph: of a function's calls all are one.
+    // Frames that look the same in the graph are one, so all calls of a function are.
     std::size_t number(const ExportFrame& frame) {
         const auto known = by_pointer_.find(&frame);
         if (known != by_pointer_.end()) return known->second;
@@ -99,7 +99,7 @@ class FlameTree {
                 json.value(node.total);
                 json.end_array();
             }
-            // The hottest comes first, so it is pushed last.
+            // The hottest child must be visited first, so it is pushed last.
             std::stable_sort(
                 node.children.begin(), node.children.end(),
                 [&](std::size_t a, std::size_t b) { return nodes_[a].total < nodes_[b].total; });

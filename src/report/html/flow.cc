@@ -1,4 +1,4 @@
-// Branches and calls.
+// Writes branches and calls.
 #include <algorithm>
 
 #include "report/html/page_data.h"
@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t most_branches = 500, most_targets = 6, most_calls = 500;
 
-// The edges of the branches shown, most frequent first.
+// Returns the edges of the branches shown, most frequent first.
 std::map<CodeLocation, std::vector<const Edge*>> edges_of(const Profile& profile,
                                                           const std::vector<HotBranch>& branches) {
     std::map<CodeLocation, std::vector<const Edge*>> edges;

@@ -1,4 +1,4 @@
-// One function: its instructions, what is known of them, and the source that they were made of.
+// Writes a function: its instructions, what is known of them, and their source lines.
 #include <algorithm>
 #include <set>
 
@@ -9,12 +9,12 @@
 namespace shadowprof {
 namespace {
 
-// Longer runs of instructions that were never executed are told of alone.
+// Longer runs of instructions that were never executed are summarized.
 constexpr std::size_t longest_cold_run = 200;
 constexpr std::size_t most_successors = 12, most_instruction_hazards = 8;
-// Lines of source shown around those that instructions were made of.
+// Source lines shown around those with instructions.
 constexpr std::uint32_t lines_around = 2;
-// Two places in a file with no more lines between are shown as one.
+// Two pieces of a file with at most this many lines between them are shown as one.
 constexpr std::uint32_t longest_gap = 12;
 
 class CodeWriter {
@@ -39,7 +39,8 @@ class CodeWriter {
         }
         end_table(json_);
         json_.key("source");
-        // Elsewhere file names come from the profile, which is not to be trusted with them.
+        // Otherwise the file names come from the profile, which must not decide which files are
+        // read.
         if (page_.sources != nullptr && function_.lines_are_of_file)
             source();
         else
@@ -56,7 +57,7 @@ class CodeWriter {
         return end;
     }
 
-    // A row of first and last address, and how many there are.
+    // A row with the first and the last address and the number of instructions.
     void cold_run(std::size_t begin, std::size_t end) {
         json_.begin_array();
         json_.value(hex_text(function_.code[begin].address));
@@ -139,7 +140,7 @@ class CodeWriter {
         json_.end_array();
     }
 
-    // For each file pieces [first line, [lines]].
+    // Writes pieces [first line, [lines]] for each file.
     void source() {
         std::map<std::string_view, std::set<std::uint32_t>> named;
         for (const AnnotatedInstruction& instruction : function_.code)

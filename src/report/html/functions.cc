@@ -1,4 +1,4 @@
-// The functions of the page: what they cost alone and with what they call.
+// Writes the functions of the page, with their costs alone and including callees.
 #include <set>
 
 #include "base/text/text_format.h"
@@ -14,7 +14,7 @@ struct FunctionFacts {
     const HotFunction* hot = nullptr;
     const Method* method = nullptr;
     std::uint64_t with_callees = 0;  // by PageData::weight
-    bool has_code = false;           // in the page
+    bool has_code = false;           // whether its code is in the page
 };
 
 class FunctionList {
@@ -37,7 +37,7 @@ class FunctionList {
         json.key("functions");
         begin_table(json, {"name", "full", "module", "start", "self", "share", "error", "total",
                            "entries", "back_edges", "file", "line", "code"});
-        // Writing may not add functions; names ask for symbols alone.
+        // Writing must not add functions; looking up names only reads symbols.
         const auto& functions = page_.places.functions();
         for (std::size_t i = 0; i < functions.size(); ++i) write_row(functions[i], at(i), json);
         end_table(json);
@@ -51,7 +51,7 @@ class FunctionList {
     }
     FunctionFacts& facts(CodeLocation location) { return at(page_.places.function(location)); }
 
-    // A function that is in a stack several times counts once.
+    // A function counts once even if it is in a stack several times.
     void add(const Stack& stack) {
         std::set<std::size_t> in_stack;
         for (const CodeLocation frame : stack.frames)

@@ -8,7 +8,7 @@
 namespace shadowprof {
 namespace {
 
-// Code in the page: of the hottest functions, until they make up so much of the profile.
+// The page has the code of the hottest functions, until they make up this share of the profile.
 constexpr std::size_t most_code_functions = 60;
 constexpr double enough_share = 0.99;
 
@@ -53,13 +53,13 @@ class HtmlReport {
         TRY(element("functions", [&](const PageData& page, JsonWriter& json) {
             write_functions(page, with_code_, json);
         }));
-        // Its notes are about all that was asked for before.
+        // Comes last, as its notes are about all look-ups before.
         TRY(element("overview", write_overview));
         return sink_.write(page_template().behind_data);
     }
 
   private:
-    // The hottest ones have the smallest numbers.
+    // The hottest functions get the smallest numbers.
     void number_hot_functions() {
         for (const HotFunction& hot : annotator_.functions().list) places_.function(hot.at);
     }

@@ -20,7 +20,7 @@ std::string page_of(ProfileFile file) {
     return sink.text();
 }
 
-// The text of the elements with data, by their names.
+// The text of the elements with data, by name.
 std::map<std::string, std::string> data_texts(const std::string& page) {
     const std::string begin = "<script type=\"application/json\" id=\"data-", end = "</script>";
     std::map<std::string, std::string> parts;
@@ -46,7 +46,7 @@ ProfileFile awkward_file() {
     return {awkward_profile(), awkward_symbols()};
 }
 
-// Tables have as many fields in a row as they have columns.
+// Checks that each row of a table has as many fields as there are columns.
 void check_tables(const Json& json) {
     if (json.is_object() && json.contains("columns"))
         for (const Json& row : json["rows"]) CHECK(row.size() == json["columns"].size());

@@ -1,4 +1,4 @@
-// Kinds of profiles that have no view of their own: tables of their fields.
+// Writes the kinds of profiles without a view of their own, as tables of their fields.
 #include <algorithm>
 
 #include "base/text/text_format.h"
@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t most_rows = 300;
 
-// By the alternatives of RecordCell::content.
+// Indexed by the alternatives of RecordCell::content.
 constexpr std::string_view cell_types[] = {"text", "count", "place", "places"};
 
 void write_columns(const RecordRow& row, JsonWriter& json) {

@@ -1,4 +1,4 @@
-// What loads and stores cost: latencies, hazards, address patterns, data streams.
+// Writes the costs of loads and stores: latencies, hazards, address patterns, data streams.
 #include <algorithm>
 #include <bit>
 
@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t most_loads = 300, most_hazards = 300, most_addresses = 300,
                       most_streams = 100, most_references = 64, most_strides = 5, most_bins = 48;
 
-// Eight to a power of two, or single cycles where there are few.
+// Returns bins, eight per power of two, or single cycles if there are few.
 CycleHistogram coarse(const CycleHistogram& histogram) {
     if (histogram.size() <= most_bins) return histogram;
     CycleHistogram bins;

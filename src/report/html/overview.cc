@@ -1,4 +1,4 @@
-// What ran, what was sampled of it and what that cost.
+// Writes what ran, what was sampled, and the costs.
 #include <algorithm>
 
 #include "base/text/text_format.h"

@@ -1,6 +1,6 @@
 #include "report/html/page_template.h"
 
-// page_bytes.S
+// Defined in page_bytes.S.
 extern "C" const char shadowprof_page_begin[];
 extern "C" const char shadowprof_page_end[];
 

@@ -1,4 +1,4 @@
-// Hot paths as the code that they run through.
+// Writes hot paths with their code.
 #include <algorithm>
 
 #include "base/text/text_format.h"
@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t most_paths = 100, most_blocks = 200, most_block_instructions = 100;
 
-// As Disassembler writes them.
+// Whether an instruction, as Disassembler writes it, ends a block.
 bool ends_block(std::string_view text) {
     return text.starts_with('j') || text.starts_with("call") || text.starts_with("ret") ||
            text.starts_with("loop");
@@ -30,7 +30,7 @@ class PathWriter {
         begin_table(json_, {"share", "error", "count", "instructions", "length", "blocks"});
         for (const HotPath& path : kept) write(path);
         end_table(json_);
-        // Blocks that several paths run through are here once: where they begin, their
+        // Each block is written once, even if several paths run through it: its start and its
         // instructions.
         json_.key("blocks");
         begin_table(json_, {"at", "code"});
@@ -40,7 +40,7 @@ class PathWriter {
     }
 
   private:
-    // From its first instruction up to a branch, or to where the next one begins.
+    // A block from its first instruction up to a branch or to the start of the next block.
     struct Block {
         CodeLocation start;
         std::optional<std::uint64_t> next;
@@ -65,7 +65,7 @@ class PathWriter {
 
     std::size_t number(const std::vector<CodeLocation>& path, std::size_t i) {
         Block block{path[i], {}};
-        // The next one ends this one only where this one would run on into it.
+        // The next block ends this one only if this one would run into it.
         if (i + 1 < path.size() && path[i + 1].module == path[i].module &&
             path[i + 1].address > path[i].address)
             block.next = path[i + 1].address;
@@ -96,7 +96,7 @@ class PathWriter {
         json_.end_array();
     }
 
-    // One that is nearly always the same, though the instruction does not say so.
+    // Returns a value that is nearly always the same, unless the instruction always produces it.
     static const ValueProfile* telling_value(const AnnotatedInstruction& instruction) {
         constexpr double least_invariance = 0.9;
         if (is_constant_by_design(instruction.text)) return nullptr;

@@ -35,7 +35,7 @@ void PlaceTable::write(JsonWriter& json) {
         const CodeSymbol& symbol = symbols_.symbol(location);
         json.begin_array();
         json.value(function(location));
-        // From the function's start; of code without one, from address 0.
+        // The offset from the function's start, or from address 0 without a function.
         json.value(hex_text(location.address - symbol.function_start.value_or(0)));
         json.value(hex_text(location.address));
         if (symbol.file.empty())

@@ -1,4 +1,4 @@
-// What probes saw.
+// Writes the results of probes.
 #include <algorithm>
 
 #include "base/text/text_format.h"
@@ -34,7 +34,7 @@ class ProbeWriter {
     }
 
   private:
-    // A place's number, a number's text, or null.
+    // Writes a place's number, a number's text, or null.
     void datum(const ProbeDatum& datum, ProbeDatumKind kind) {
         if (const auto* location = std::get_if<CodeLocation>(&datum))
             json_.value(page_.places.place(*location));

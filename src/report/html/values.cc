@@ -1,4 +1,4 @@
-// Results of instructions, and how often each was seen.
+// Writes results of instructions and their frequencies.
 #include <algorithm>
 
 #include "base/text/text_format.h"
@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t most_values = 500, most_top_values = 6, most_callers = 4, most_caller_top = 3,
                       most_caller_chain = 4;
 
-// "7" and "0x7"; of vectors and floating-point numbers the hexadecimal text is left out.
+// Writes "7" and "0x7"; for vectors and floating-point numbers only the readable text.
 void write_top(const std::vector<TopValue>& top, ValueType type, std::size_t most,
                JsonWriter& json) {
     json.key("top");
@@ -62,7 +62,7 @@ void write_value(const PageData& page, const ValueProfile& value, JsonWriter& js
     if (is_constant_by_design(page.annotator.symbols().instruction_text(value.at)))
         json.member("constant", true);
     write_top(value.top, value.type, most_top_values, json);
-    // Where one value is all that there is, callers tell nothing.
+    // If there is only one value, callers make no difference.
     constexpr double always_the_same = 0.999;
     if (!value.by_caller.empty() && share_of(value.invariance) < always_the_same) {
         json.member("contexts", value.by_caller.size());

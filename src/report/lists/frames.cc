@@ -28,7 +28,7 @@ std::vector<ExportFrame> frames_at(const std::vector<Module>& modules, SymbolSou
                                    CodeLocation location) {
     const CodeSymbol& symbol = symbols.symbol(location);
     std::vector<ExportFrame> frames = {function_frame(modules, symbols, location)};
-    // Each inlined frame says where it was called from: that is the position in the one around it.
+    // Each inlined frame has the place of its call, which is the position in the frame around it.
     for (std::size_t i = symbol.inlined.size(); i-- > 0;) {
         const InlinedFrame* within = i > 0 ? &symbol.inlined[i - 1] : nullptr;
         const std::string_view name = symbol.inlined[i].function;

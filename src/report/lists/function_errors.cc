@@ -25,7 +25,7 @@ std::map<CodeLocation, AmountsByBatch> by_function(const FunctionBatches& batche
     return functions;
 }
 
-// The errors of one amount, `of`, for all functions that have some of it in any batch.
+// The errors of one amount, `of`, for all functions with some of it in any batch.
 FunctionErrors::ByStart errors_of(const std::map<CodeLocation, AmountsByBatch>& functions,
                                   const FunctionBatches& batches,
                                   double FunctionBatches::Amount::*of) {
@@ -55,7 +55,7 @@ FunctionErrors::ByStart errors_of(const std::map<CodeLocation, AmountsByBatch>& 
     return errors;
 }
 
-// Ticks are taken for independent of each other; a function of a few has them by chance.
+// Ticks are treated as independent, so a function with few ticks may have them by chance.
 FunctionErrors::ByStart clock_errors(const std::vector<ClockTicks>& clock, SymbolSource& symbols) {
     constexpr double normal_95_percent = 1.96;
     std::map<CodeLocation, ClockTicks> functions;
@@ -70,7 +70,8 @@ FunctionErrors::ByStart clock_errors(const std::vector<ClockTicks>& clock, Symbo
     for (const auto& [start, ticks] : functions) {
         const auto own = static_cast<double>(ticks.ticks);
         if (ticks.ticks == 0 || ticks.ticks > all.ticks) continue;
-        // So that what has all of few ticks is not held for certain (Agresti and Coull 1998).
+        // Agresti and Coull (1998): with few ticks, a share of all or nothing is not taken as
+        // certain.
         const double share = (own + 2) / (number + 4);
         const double deviation = std::sqrt(number * share * (1 - share));
         errors[start] = tenths_upwards(normal_95_percent * deviation *

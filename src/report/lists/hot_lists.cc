@@ -39,8 +39,8 @@ class FunctionWeights {
         return list;
     }
 
-    // These are shares of the weights, and of the others. Each share is that of functions which
-    // have nothing of the respective other amount.
+    // The share of the weight, or of the other amount, in functions that have nothing of the
+    // respective other one.
     double share_of_weight_alone() const {
         std::uint64_t alone = 0;
         for (const auto& [key, function] : functions_)
@@ -65,7 +65,7 @@ class FunctionWeights {
     std::uint64_t total_ = 0, other_total_ = 0;
 };
 
-// Errors of sums, at most.
+// An upper bound for the error of a sum.
 void add_up(std::optional<double>& sum, const std::optional<double>& error, bool is_first) {
     if (is_first)
         sum = error;
@@ -82,7 +82,7 @@ void add_edge(HotBranch& branch, const Edge& edge) {
     ++branch.targets;
     bool conditional = edge.kind == EdgeKind::taken || edge.kind == EdgeKind::fall_through;
     if (edge.kind == EdgeKind::taken) branch.taken += edge.count;
-    // Where a conditional branch falls through to is known without saying.
+    // The fall-through of a conditional branch need not be shown.
     bool shown = edge.kind != EdgeKind::fall_through && edge.count >= branch.to_count;
     if (shown) {
         branch.to = edge.to;

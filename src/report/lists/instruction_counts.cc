@@ -10,7 +10,7 @@
 namespace shadowprof {
 namespace {
 
-// Counts of a hostile profile may add up to more than there is room for.
+// Adds with saturation, as counts of a hostile profile may overflow.
 std::uint64_t sum(std::uint64_t a, std::uint64_t b) {
     return a > std::numeric_limits<std::uint64_t>::max() - b
                ? std::numeric_limits<std::uint64_t>::max()
@@ -47,17 +47,17 @@ std::optional<Instruction> decode(const CodeReader& code, std::uint64_t address)
     return Instruction::decode(std::span(bytes).first(got), GuestAddress{address});
 }
 
-// What flows into and out of the instructions of one module.
+// The counts of edges into and out of the instructions of one module.
 struct ModuleFlow {
     CountByAddress in, out;
-    std::map<std::uint64_t, std::uint64_t> function_of;  // of branches: where it begins
+    std::map<std::uint64_t, std::uint64_t> function_of;  // by branch: the start of its function
 
     ModuleFlow(const Profile& profile, std::uint32_t module, SymbolSource& symbols) {
         for (const Edge& edge : profile.edges) {
             if (edge.to.module == module) add(in, edge.to.address, edge.count);
             if (edge.from.module == module) add_branch(edge, symbols);
         }
-        // Control may come to a function from the kernel.
+        // Control may enter a function from the kernel.
         for (const auto& [branch, start] : function_of) in.try_emplace(start, 0);
     }
 
@@ -94,7 +94,7 @@ class RunCounter {
     }
 
   private:
-    // From `start` up to a branch behind which nothing goes on.
+    // Follows the code from `start` to a branch after which nothing continues.
     void follow(std::uint64_t start) {
         std::uint64_t run = start, coming = 0;
         for (std::uint64_t at = start;;) {
@@ -115,7 +115,8 @@ class RunCounter {
         }
     }
 
-    // What left a function's first run and did not come by an edge entered it at its start.
+    // Executions that left a function's first run without having come by an edge entered at its
+    // start.
     void add_missing(std::uint64_t run, std::uint64_t branch, std::uint64_t came) {
         const std::uint64_t left = flow_.out_of(branch);
         const auto function = flow_.function_of.find(branch);
@@ -124,8 +125,8 @@ class RunCounter {
             it->second = sum(it->second, left - came);
     }
 
-    // What enters in the middle of an instruction, behind a prefix of it, and goes on where it
-    // does.
+    // Counts entries into the middle of an instruction, behind a prefix, that end where the
+    // instruction does.
     std::uint64_t count_inside(std::uint64_t begin, std::uint64_t end) {
         std::uint64_t entered = 0;
         for (auto it = flow_.in.upper_bound(begin); it != flow_.in.end() && it->first < end; ++it) {
@@ -140,7 +141,7 @@ class RunCounter {
     const ModuleFlow& flow_;
     const CodeReader& code_;
     CountByAddress counts_;
-    std::uint64_t covered_ = 0;  // what is below has been followed
+    std::uint64_t covered_ = 0;  // code below this address has been followed
 };
 
 }  // namespace
@@ -158,7 +159,7 @@ std::vector<ExecutedRun> executed_runs(const Profile& profile, std::uint32_t mod
         if (edge.to.module == module) add(entries, edge.to.address, edge.count);
     std::vector<ExecutedRun> runs;
     std::map<std::uint64_t, std::optional<std::uint64_t>> branch_behind;  // by entry
-    // The last first: an earlier entry ends where a later one on its way does.
+    // Goes backwards: an earlier entry that runs into a later one ends where that one does.
     for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
         auto& branch = branch_behind[entry->first];
         for (std::uint64_t at = entry->first;;) {

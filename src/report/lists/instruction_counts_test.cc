@@ -56,8 +56,8 @@ std::map<std::uint64_t, std::uint64_t> counted(std::vector<Edge> edges) {
     return counts;
 }
 
-// Entered once by the kernel, ten rounds, of which seven take the branch; in the tenth the system
-// call does not return.
+// Entered once by the kernel. Seven of ten rounds take the branch. In the tenth the system call
+// does not return.
 std::vector<Edge> ten_rounds() {
     return {edge(0x1003, 0x1008, EdgeKind::taken, 7),
             edge(0x1003, 0x1005, EdgeKind::fall_through, 3),

@@ -13,7 +13,7 @@ class MethodCounts {
   public:
     explicit MethodCounts(SymbolSource& symbols) : symbols_(symbols) {}
 
-    // The start of the function that `location` is in.
+    // Returns the start of the function that `location` is in.
     std::optional<CodeLocation> entry_of(CodeLocation location) {
         auto start = symbols_.symbol(location).function_start;
         if (!start) return std::nullopt;
@@ -62,7 +62,7 @@ class MethodCounts {
     std::map<CodeLocation, Method> methods_;
 };
 
-// A call to somewhere within the same function only asks for the program counter.
+// A call to another place in the same function only reads the program counter.
 bool enters_function(const Edge& edge, SymbolSource& symbols) {
     const CodeLocation from = symbols.function_start(edge.from);
     const CodeLocation to = symbols.function_start(edge.to);

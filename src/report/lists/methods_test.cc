@@ -7,7 +7,7 @@
 namespace shadowprof::methods_test {
 namespace {
 
-// Functions at 0x1000, 0x2000 and 0x3000; nothing is known of 0x9000.
+// Functions at 0x1000, 0x2000 and 0x3000; 0x9000 is unknown.
 class Symbols final : public SymbolSource {
   public:
     const CodeSymbol& symbol(CodeLocation location) override {
@@ -47,12 +47,12 @@ TEST_CASE("a function is entered by calls, and by jumps from other functions to 
         {0x1004, 0x2000, EdgeKind::call, 0x2000},      // a call
         {0x1004, 0x1000, EdgeKind::call, 0x1000},      // recursion
         {0x1004, 0x2004, EdgeKind::call, 0x2000},      // past a prologue
-        {0x1004, 0x1008, EdgeKind::call, 0},           // where am I
+        {0x1004, 0x1008, EdgeKind::call, 0},           // reads the program counter
         {0x1004, 0x9004, EdgeKind::call, 0x9004},      // bounds unknown
         {0x1004, 0x2000, EdgeKind::jump, 0x2000},      // a tail call
-        {0x1004, 0x2000, EdgeKind::taken, 0x2000},     // the same, conditional
+        {0x1004, 0x2000, EdgeKind::taken, 0x2000},     // a conditional tail call
         {0x1004, 0x2000, EdgeKind::indirect, 0x2000},  // through a procedure linkage table
-        {0x9004, 0x2000, EdgeKind::indirect, 0x2000},  // bound late
+        {0x9004, 0x2000, EdgeKind::indirect, 0x2000},  // late binding
         {0x1004, 0x1000, EdgeKind::jump, 0},           // a loop
         {0x1004, 0x2004, EdgeKind::jump, 0},           // into the other part of a function
         {0x1004, 0x9004, EdgeKind::jump, 0},          {0x1004, 0x2004, EdgeKind::ret, 0},

@@ -5,7 +5,7 @@
 namespace shadowprof {
 
 ByteSource::ByteSource(std::string_view text) : read_(text.size()) {
-    // Only ever read.
+    // The stream buffer never writes to it.
     char* const begin = const_cast<char*>(text.data());
     setg(begin, begin, begin + text.size());
 }

@@ -7,7 +7,7 @@
 namespace shadowprof {
 namespace {
 
-// What getters that failed refer to.
+// The defaults that failed getters return references to.
 const nlohmann::json& empty_array() {
     static const auto array = nlohmann::json::array();
     return array;

@@ -22,7 +22,8 @@ bool JsonSplitter::fail(std::uint64_t byte, std::string_view why) {
 }
 
 bool JsonSplitter::parse_error(std::size_t byte, const std::string&, const Json::exception& error) {
-    // Behind "[json.exception.parse_error.101] "; of a number that does not fit all its digits.
+    // Removes "[json.exception.parse_error.101] ". The rest may hold all digits of a number that is
+    // out of range.
     constexpr std::size_t most_characters = 160;
     std::string_view why = error.what();
     why.remove_prefix(std::min(why.size(), why.find("] ") + 2));
@@ -48,7 +49,7 @@ bool JsonSplitter::key(string_t& name) {
     return true;
 }
 
-// Null if it is dropped.
+// Returns null if the value is dropped.
 JsonSplitter::Json* JsonSplitter::add(Json value) {
     if (dropped_ > 0) return nullptr;
     if (open_.empty()) return &(root_ = std::move(value));

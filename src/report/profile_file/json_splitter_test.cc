@@ -6,8 +6,8 @@ namespace shadowprof::json_splitter_test {
 namespace {
 
 struct Split {
-    std::string elements;  // in their order, one a line
-    std::string rest;      // or the error
+    std::string elements;  // in their order, one per line
+    std::string rest;      // the remaining members, or the error
 };
 
 Split split(std::string_view text, JsonLimits limits = {}) {

@@ -13,7 +13,8 @@ constexpr std::size_t deepest_on_own_lines = 2;
 
 bool is_plain(std::string_view text) {
     for (char c : text)
-        if (c < 0x20 || c == '"' || c == '\\' || c == 0x7f) return false;  // or not ASCII
+        // Also if it is not ASCII and thus negative.
+        if (c < 0x20 || c == '"' || c == '\\' || c == 0x7f) return false;
     return true;
 }
 

@@ -135,7 +135,7 @@ TEST_CASE("an invariance without its lower bound, as older versions wrote it, is
         value.erase("compensation");
         value.erase("by_caller");
     }
-    // What a counting sample says of values that never repeat.
+    // As a counting sample estimates values that never repeat.
     json["values"][1]["invariance"] = 0.03;
     json["values"][1]["top"][0].update({{"count", 15}, {"error", 29.5}});
     auto file = parse_profile(json.dump());
@@ -332,7 +332,7 @@ TEST_CASE("a schema of another major number is refused by its number") {
     CHECK(file.error().code == ErrorCode::unsupported);
     CHECK(contains(file.error().message, "'shadowprof/2'"));
     CHECK(contains(file.error().message, "'shadowprof/1'"));
-    // Even if nothing else in it can be understood.
+    // The schema is checked even if nothing else can be parsed.
     auto strange = parse_profile(R"({"edges": [3, {"x": 1}], "schema": "shadowprof/12"})");
     REQUIRE(!strange);
     CHECK(strange.error().code == ErrorCode::unsupported);

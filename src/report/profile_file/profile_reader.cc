@@ -18,8 +18,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Takes a profile apart while it is parsed: each element of a list is converted and dropped as soon
-// as it is complete, so that a large file is never in memory as text or as a tree.
+// Converts a profile while it is parsed. Each element of a list is converted and dropped as soon as
+// it is complete, so that a large file is never in memory as text or as a tree.
 class ProfileParser {
   public:
     Result<ProfileFile> parse(ByteSource& source);
@@ -58,10 +58,10 @@ class ProfileParser {
 
     ProfileFile file_;
     std::vector<CodeLocation> locations_;
-    const List* list_ = nullptr;        // the one whose elements are being parsed
-    std::size_t element_ = 0;           // of list_
-    bool has_bare_invariance_ = false;  // without its lower bound, as older versions wrote it
-    std::optional<std::string> error_;  // the first, behind its place
+    const List* list_ = nullptr;        // the list whose elements are being parsed
+    std::size_t element_ = 0;           // index in list_
+    bool has_bare_invariance_ = false;  // older versions wrote it without its lower bound
+    std::optional<std::string> error_;  // the first error, with its place
 };
 
 constexpr decltype(ProfileParser::lists) ProfileParser::lists = [] {
@@ -78,7 +78,7 @@ constexpr decltype(ProfileParser::lists) ProfileParser::lists = [] {
 
 constexpr std::size_t most_error_columns = 400;
 
-// Beside those of kinds.
+// The members to keep, besides those of kinds.
 constexpr std::array<std::string_view, 7> kept_members{
     "schema", "run", "other_processes", "sampling", "overhead", "syscalls", "notes"};
 
@@ -323,7 +323,7 @@ BurstStats read_bursts(JsonFields& in) {
     bursts.events_counted = in.count("events_counted");
     bursts.bursts = in.count("bursts");
     bursts.events_in_bursts = count_map(in, "events_in_bursts");
-    // Profiles of earlier versions are without.
+    // Files of earlier versions lack these members.
     if (in.has("own_every")) bursts.own_every = count_map(in, "own_every");
     if (in.has("bursts_by_kind")) bursts.bursts_by_kind = count_map(in, "bursts_by_kind");
     return bursts;
@@ -411,7 +411,7 @@ Result<ProfileFile> read_profile(const std::string& path) {
     auto file = ProfileParser().parse(source);
     if (file) return file;
     Error error = std::move(file).error();
-    // Parts of the file are in it.
+    // The message may quote parts of the file.
     error.message = fit(printable(error.message), most_error_columns);
     return std::move(error).with_context(fmt::format("cannot use the profile '{}'", path));
 }

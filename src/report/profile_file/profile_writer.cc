@@ -14,7 +14,7 @@ namespace {
 
 class ProfileWriter {
   public:
-    // `methods` stand for those of `profile`.
+    // `methods` replace those of `profile`.
     ProfileWriter(const Profile& profile, const std::vector<Method>& methods, SymbolSource& symbols,
                   ByteSink& sink)
         : profile_(profile), methods_(methods), symbols_(symbols), json_(sink) {
@@ -290,7 +290,7 @@ class ProfileWriter {
     LocationNumbers numbers_;
 };
 
-// A copy of `items`, cut to its first `top`, which `notes` then say.
+// Returns the first `top` items and adds a note if some were cut.
 template <typename T>
 std::vector<T> hottest(const std::vector<T>& items, std::size_t top, std::string_view name,
                        std::vector<std::string>& notes) {
@@ -300,7 +300,7 @@ std::vector<T> hottest(const std::vector<T>& items, std::size_t top, std::string
     return {items.begin(), items.begin() + static_cast<std::ptrdiff_t>(top)};
 }
 
-// All probes stay. Each keeps the hottest of its entries.
+// Keeps all probes, and the hottest entries of each.
 std::vector<ProbeProfile> hottest(std::vector<ProbeProfile> probes, std::size_t top,
                                   std::string_view, std::vector<std::string>& notes) {
     for (ProbeProfile& probe : probes)
@@ -308,7 +308,7 @@ std::vector<ProbeProfile> hottest(std::vector<ProbeProfile> probes, std::size_t 
     return probes;
 }
 
-// But for methods, which may be derived from the whole lists.
+// Cuts all lists except methods, which may be derived from the whole lists.
 Profile with_short_lists(const Profile& profile, std::size_t top) {
     Profile cut{.run = profile.run,
                 .processes = profile.processes,

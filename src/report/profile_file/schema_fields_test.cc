@@ -1,4 +1,4 @@
-// The schema of profiles has the fields that kinds describe, and no others.
+// The schema of profiles has exactly the fields that kinds describe.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -26,7 +26,7 @@ struct Fields {
     std::map<std::string, Fields> inner = {};
 };
 
-// Notes each field that a record describes, whether it is written or not.
+// Collects each field that a record describes, whether it is written or not.
 class FieldNames {
   public:
     static constexpr bool reads = false;
@@ -91,14 +91,14 @@ class FieldNames {
     Fields& seen_;
 };
 
-// What stands for itself, or where it refers to.
+// Returns the node, or the one that it refers to.
 const Json& resolved(const Json& schema, const Json& node) {
     const auto reference = node.find("$ref");
     if (reference == node.end()) return node;
     return schema.at(Json::json_pointer(reference->get<std::string>().substr(1)));
 }
 
-// Those of an object, and of those that it has the fields of.
+// Returns the properties of an object and of the schemas that it includes.
 Json properties_of(const Json& schema, const Json& object) {
     Json all = object.value("properties", Json::object());
     for (const Json& part : object.value("allOf", Json::array()))
@@ -121,7 +121,7 @@ void check_fields(const Json& schema, const Json& node, const Fields& fields,
     const Json& type = resolved(schema, node);
     const Json& object = type.contains("items") ? resolved(schema, type.at("items")) : type;
     const Json properties = properties_of(schema, object);
-    // Counts by name: any.
+    // An object with counts by name has any members.
     if (properties.empty() && object.contains("additionalProperties")) return;
     std::set<std::string> in_schema, described;
     for (const auto& [name, property] : properties.items())

@@ -25,7 +25,7 @@ class EhFrame {
         section_.push_back(std::byte{0});
         return *this;
     }
-    // A record of what `fill` adds, with its length in front and padding behind.
+    // Adds a record with the content that `fill` adds, its length in front and padding behind.
     template <typename Fill>
     EhFrame& record(Fill fill) {
         std::size_t start = section_.size();
@@ -43,7 +43,7 @@ class EhFrame {
             if (!augmentation.empty()) r.add(std::uint8_t{1}).add(encoding);
         });
     }
-    // An entry that refers to the common entry at the section's start.
+    // Adds an entry that refers to the common entry at the section's start.
     template <typename Pointer>
     EhFrame& fde(Pointer start, Pointer length) {
         return record([&](EhFrame& r) {

@@ -12,7 +12,7 @@
 namespace shadowprof {
 namespace {
 
-// Deeper trees than this are not what compilers write.
+// Compilers do not write trees deeper than this.
 constexpr int deepest_nesting = 200;
 constexpr std::size_t most_ranges_of_a_die = 1'000'000;
 // This attribute is on clang's inlined functions. Not every dwarf.h names it.
@@ -50,8 +50,8 @@ std::optional<std::uint32_t> number(Dwarf_Die& die, unsigned name) {
     return number(dwarf_attr(&die, name, &attribute));
 }
 
-// The attribute `name` as a number. Either `die` has it, or what `die` is an instance or the
-// definition of.
+// Returns the attribute `name` as a number, from `die` or from the DIE that it is an instance or
+// the definition of.
 std::optional<std::uint32_t> number_of_origin(Dwarf_Die& die, unsigned name) {
     Dwarf_Attribute attribute;
     return number(dwarf_attr_integrate(&die, name, &attribute));
@@ -109,7 +109,7 @@ std::vector<SourceRow> DebugInfo::lines(std::uint64_t start, std::uint64_t end) 
     return found;
 }
 
-// A row holds up to the next one, of its sequence.
+// A row extends to the next row of its sequence.
 void DebugInfo::load_rows(Unit& unit) {
     if (std::exchange(unit.rows_loaded, true)) return;
     Dwarf_Lines* table = nullptr;
@@ -195,8 +195,8 @@ void DebugInfo::collect_children(Dwarf_Die& parent, std::uint32_t around, int ne
     Dwarf_Die die;
     if (nesting > deepest_nesting || dwarf_child(&parent, &die) != 0) return;
     do {
-        // Entries lie in the order of this walk; a tree that leads backwards is corrupt and
-        // endless.
+        // Entries are in the order of this walk. A tree that leads backwards is corrupt and would
+        // not end.
         Dwarf_Off offset = dwarf_dieoffset(&die);
         if (offset <= walk.last_die) return;
         walk.last_die = offset;
@@ -235,7 +235,7 @@ std::vector<InlinedFrame> DebugInfo::inlined_at(Unit& unit, Dwarf_Addr address) 
 InlinedFrame DebugInfo::read_frame(Unit& unit, Dwarf_Off die_offset) {
     InlinedFrame frame;
     Dwarf_Die die;
-    // In split DWARF the offset counts in the .dwo file, not in dwarf_.
+    // In split DWARF the offset refers to the .dwo file, not to dwarf_.
     if (dwarf_offdie(dwarf_cu_getdwarf(unit.scopes.cu), die_offset, &die) == nullptr) return frame;
     if (const char* linkage = linkage_name(die))
         frame.function = strings_.intern(demangle(linkage));

@@ -12,8 +12,9 @@ std::string module_name(const std::vector<Module>& modules, std::uint32_t index)
 }
 
 std::string without_arguments(std::string_view function) {
-    // The argument list opens the last parenthesis on the outermost level; parentheses that belong
-    // to the name, as in "operator()(int)" or "(anonymous namespace)::f(int)", stand before it.
+    // The argument list begins at the last parenthesis on the outermost level. Parentheses that
+    // belong to the name, as in "operator()(int)" or "(anonymous namespace)::f(int)", come before
+    // it.
     int angle = 0, round = 0;
     std::size_t open = std::string_view::npos;
     for (std::size_t i = 0; i < function.size(); ++i) {

@@ -1,4 +1,4 @@
-// Names that several profiles know, after their modules were renumbered.
+// Names from several profiles, after their modules were renumbered.
 #include "report/symbols/merged_symbols.h"
 
 #include <doctest/doctest.h>

@@ -12,8 +12,8 @@
 namespace shadowprof {
 namespace {
 
-// A large file takes a hundred milliseconds: the program comes first. Only a thread that ends soon
-// can be nice, as its priority cannot be raised again without a privilege.
+// A large file takes a hundred milliseconds, so reading must not slow down the program. Only a
+// thread of its own can be nice, as raising the priority again needs a privilege.
 constexpr int reading_niceness = 5;
 
 }  // namespace
@@ -36,13 +36,13 @@ ModuleFunctions::Table ModuleFunctions::read_nicely(std::uint32_t number,
             (void)setpriority(PRIO_PROCESS, 0, reading_niceness);
             table = read(number, modules);
         }).join();
-    } catch (const std::system_error&) {  // there are too many threads
+    } catch (const std::system_error&) {  // too many threads
         return read(number, modules);
     }
     return table;
 }
 
-// Nothing is known of the functions in a file that cannot be used.
+// Returns null if the file cannot be used.
 ModuleFunctions::Table ModuleFunctions::read(std::uint32_t number, const ModuleTable& modules) {
     const Module module = modules.modules().at(number);
     UniqueFd image;

@@ -25,7 +25,7 @@ std::vector<std::string_view> split_lines(std::string_view text) {
 const SourceFiles::File& SourceFiles::file(std::string_view path) {
     const auto [it, added] = files_.try_emplace(std::string(path));
     File& file = it->second;
-    // Not "-" either, which would be standard input.
+    // Relative paths are refused, also "-", which would be standard input.
     if (!added || !path.starts_with('/') || path.find('\0') != path.npos) return file;
     auto text = read_file_text(it->first, std::min(most_file_bytes, most_bytes - bytes_));
     if (!text || text->find('\0') != text->npos) return file;

@@ -21,7 +21,7 @@ class PlaceFinder {
     std::vector<ModulePlaces> finish() { return std::move(places_); }
 
   private:
-    // One function's, of which all or nothing is the entry.
+    // Adds a part of one function, which is the entry as a whole or not at all.
     void add_part(std::uint64_t start, std::uint64_t end, std::string_view name, bool entry) {
         Place place{.module = path_, .function = name, .file = {}, .line = 0, .entry = entry};
         place.has_line = false;

@@ -41,7 +41,7 @@ TEST_CASE("functions, their entries and their lines are where the symbols say") 
     CHECK((bits_at(places, outer + 1) & 0b1011) == 0b1000);
     CHECK((bits_at(places, facts["probe"]) & 0b0100) == 0b0100);
     CHECK((bits_at(places, facts["plain_c_function"]) & 0b0111) == 0);
-    // Where no function is known.
+    // Places without a known function.
     CHECK(bits_at(places, 1) == 0b1000);
     CHECK(bits_at(places, ~std::uint64_t{0} - 1) == 0b1000);
 }

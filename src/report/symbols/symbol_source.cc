@@ -10,7 +10,7 @@ auto order_of(const InlinedFrame& frame) {
     return std::tie(frame.function, frame.file, frame.line);
 }
 
-// A strict order in which what is empty comes first.
+// A strict order in which empty fields come first.
 bool says_less(const CodeSymbol& a, const CodeSymbol& b) {
     const auto rest = [](const CodeSymbol& s) {
         return std::tie(s.function, s.file, s.line, s.function_start);

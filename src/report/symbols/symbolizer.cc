@@ -56,7 +56,7 @@ Result<std::unique_ptr<ModuleSymbols>> Symbolizer::open_pseudo_module(const Modu
     return std::make_unique<ModuleSymbols>(std::move(functions), strings_);
 }
 
-// The path is better where it will do: debug information is found beside it.
+// Prefers the path if it is usable, as debug information is found beside it.
 Result<std::string> Symbolizer::file_of(std::uint32_t index) const {
     const Module& module = modules_[index];
     const std::string path = options_.root + module.path;
@@ -76,7 +76,7 @@ Result<std::unique_ptr<ModuleSymbols>> Symbolizer::open_file_module(std::uint32_
 std::unique_ptr<ModuleSymbols> Symbolizer::open_module(std::uint32_t index) {
     const Module& module = modules_[index];
     if (module.path.starts_with('[')) {
-        // That nobody named code without a file is the usual case, and no news.
+        // Code without a file usually has no names, which needs no note.
         auto opened = open_pseudo_module(module);
         return opened ? std::move(*opened) : nullptr;
     }

@@ -14,7 +14,6 @@
 namespace shadowprof::symbolizer_test {
 namespace {
 
-// What the victim says about itself: addresses of functions, numbers of lines.
 std::string function_at(Symbolizer& symbolizer, std::uint64_t address) {
     return std::string(symbolizer.symbol({0, address}).function);
 }
@@ -33,7 +32,7 @@ void ask_everywhere(Symbolizer& symbolizer, std::uint64_t end) {
     symbolizer.instruction_text({0, UINT64_MAX});
 }
 
-// The same of lines and of functions around them.
+// The same for lines and for the functions around them.
 void ask_for_positions(const std::string& path, std::uint64_t end) {
     StringPool strings;
     auto symbols = ModuleSymbols::open(path, "", strings);
@@ -247,7 +246,7 @@ TEST_CASE("damaged programs give wrong names or none, and no crash") {
         std::mt19937 random(seed);
         std::string damaged = whole;
         if (seed % 8 == 0) damaged.resize(random() % damaged.size());
-        // Headers are small and decide most: they get every second change.
+        // Headers are small and decide most, so every second seed changes only them.
         std::size_t headers = seed % 2 == 0 ? 1024 : damaged.size();
         for (auto left = 1 + random() % 16; left > 0 && !damaged.empty(); --left) {
             std::size_t at = random() % std::min(headers, damaged.size());

@@ -1,4 +1,4 @@
-// A program whose symbols are known: it prints where its own functions lie, as ELF addresses.
+// A program with known symbols. It prints the ELF addresses of its own functions.
 #include <link.h>
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace victim {
 
-// The address of an instruction in the body of whoever this is inlined into.
+// Returns the address of an instruction in the function that this is inlined into.
 [[gnu::always_inline]] inline std::uintptr_t here(int& line) {
     std::uintptr_t address = 0;
     line = __LINE__ + 1;

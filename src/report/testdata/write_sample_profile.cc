@@ -1,4 +1,4 @@
-// Writes the sample profile to standard output, for tests of the format in other languages.
+// Writes the sample profile to standard output, for tests in other languages.
 #include <cstdio>
 
 #include "report/profile_file/profile_writer.h"

@@ -27,7 +27,7 @@ double memory_share(const LoadLatency& load) {
     return found == load.levels.end() ? 0 : ratio(found->second, load.count());
 }
 
-// Entries with more of it come first; of names the alphabet decides.
+// A key to sort by. Entries with a larger amount come first; names are sorted alphabetically.
 template <typename T>
 struct SortKey {
     std::string_view name;
@@ -107,7 +107,7 @@ class FullLists {
             hot.list, function_keys, [](const HotFunction& f) { return f.at; },
             [&](const auto& list) { printer_.functions(list, hot.unit); });
     }
-    // A path is in all functions that it has blocks in.
+    // A path belongs to all functions of its blocks.
     void paths() {
         auto hot = hot_paths(profile_, SIZE_MAX);
         std::erase_if(hot, [&](const HotPath& path) {
@@ -166,7 +166,7 @@ class FullLists {
             [&](const auto& list) { printer_.streams(list); });
     }
 
-    // Shows the table of a kind that has no list of its own.
+    // Prints the table of a kind without a list of its own.
     void table(std::string_view word) {
         const auto tables = kind_tables(profile_);
         const auto found = std::ranges::find(tables, word, &KindTable::word);
@@ -177,7 +177,7 @@ class FullLists {
             [&](const auto& list) { printer_.table(list, *found); });
     }
 
-    // Whether the list that was shown last had no entry.
+    // Whether the last list had no entry.
     bool was_empty() const { return was_empty_; }
 
   private:

@@ -10,7 +10,8 @@
 namespace shadowprof::full_lists_test {
 namespace {
 
-// Functions `alpha`, `beta` and `gamma` with 1, 3 and 2 of six parts, a branch in each.
+// Functions `alpha`, `beta` and `gamma` with 1/6, 3/6 and 2/6 of the instructions and a branch
+// each.
 Profile three_functions() {
     Profile profile;
     profile.modules = {{"/bin/three", "", 0}};
@@ -48,7 +49,7 @@ std::string printed(const ListRequest& request, const Profile& profile = three_f
     return {text, size};
 }
 
-// Where words stand in a text; they must be there.
+// Whether the words occur in the text in this order. Each must occur.
 bool in_order(const std::string& text, std::initializer_list<std::string_view> words) {
     std::size_t at = 0;
     for (const std::string_view word : words) {
@@ -86,10 +87,10 @@ TEST_CASE("functions are chosen by name, with and without arguments, or by patte
         const auto text = printed({.by = {"function"}, .filter = name});
         CHECK_MESSAGE(has(text, "beta"), name);
         CHECK_FALSE_MESSAGE(has(text, "alpha"), name);
-        // Shares stay those of the whole.
+        // Shares are still those of the whole.
         CHECK_MESSAGE(has(text, "50.0%"), name);
     }
-    // A path is in all functions that it runs through.
+    // A path belongs to all functions that it runs through.
     CHECK(has(printed({.by = {"path"}, .filter = "gamma"}), "x 5 insns"));
     CHECK_FALSE(has(printed({.by = {"path"}, .filter = "gamma"}), "x 100 insns"));
     CHECK(printed({.by = {"function"}, .filter = "de\x1blta"}) ==

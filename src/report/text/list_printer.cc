@@ -13,7 +13,7 @@
 namespace shadowprof {
 namespace {
 
-// With `others`, the share by the other weight stands behind.
+// With `others`, the share by the other weight is shown too.
 std::string functions_title(FunctionWeight unit, bool others) {
     switch (unit) {
         case FunctionWeight::blocks:
@@ -82,7 +82,7 @@ void ListPrinter::paths(std::span<const HotPath> list) {
     for (const HotPath& each : list) path(each, margins);
 }
 
-// One line if all of the path fits in it, else two.
+// Prints one line if the whole path fits, else two.
 void ListPrinter::path(const HotPath& hot, std::size_t margins) {
     const Path& path = *hot.path;
     const std::string left = fmt::format("{:>7}{} {:>8} x {} insns, {}", percent(hot.share),
@@ -168,7 +168,7 @@ void ListPrinter::addresses(std::span<const AddressPattern* const> list, std::st
                    source_if_wide(each->at));
 }
 
-// "walk, next": where its references are, in their order.
+// "walk, next": the functions of its references, in their order.
 std::string ListPrinter::functions_of(const DataStream& stream) {
     std::vector<std::string> names;
     for (const DataReference& reference : stream.references) {
@@ -196,7 +196,7 @@ void ListPrinter::loads(std::span<const LoadLatency* const> list) {
     double all = 0;
     for (const LoadLatency& load : profile_.latency) all += static_cast<double>(load.lost_cycles);
     page_.title("Loads, by cycles lost to misses");
-    // What follows the name is long.
+    // The text after the name is long.
     const std::size_t wide = page_.name_column();
     const std::size_t name_width = wide - std::min<std::size_t>(wide / 2, 10);
     for (const LoadLatency* load : list) {
@@ -236,7 +236,7 @@ void ListPrinter::methods(std::span<const Method* const> list) {
                    module_name(profile_.modules, method->entry.module));
 }
 
-// The first places of a list, as many as there is room for.
+// Returns the first places of a list, as many as fit.
 std::string ListPrinter::places_text(std::span<const CodeLocation> places, std::size_t width) {
     constexpr std::string_view behind = " < ", more = " < ..";
     std::string names;
@@ -250,7 +250,7 @@ std::string ListPrinter::places_text(std::span<const CodeLocation> places, std::
     return names;
 }
 
-// Empty where the cell is.
+// Returns an empty string for an empty cell.
 std::string ListPrinter::cell_text(const RecordCell& cell, std::size_t width) {
     if (const auto* text = std::get_if<std::string>(&cell.content)) return printable(*text);
     if (const auto* count = std::get_if<std::optional<std::uint64_t>>(&cell.content))
@@ -260,7 +260,7 @@ std::string ListPrinter::cell_text(const RecordCell& cell, std::size_t width) {
     return places_text(std::get<std::vector<CodeLocation>>(cell.content), width);
 }
 
-// What rows are sorted by stands in front, and not again behind that.
+// The amount that rows are sorted by comes first and is not repeated.
 void ListPrinter::table(std::span<const RecordRow> list, const KindTable& table) {
     if (list.empty()) return;
     double all = 0;

@@ -13,12 +13,13 @@ std::string step_text(CodeLocation first, CodeLocation last, const std::vector<M
     std::string text = location_name(modules, symbols, first);
     if (last == first) return text;
     const CodeSymbol& symbol = symbols.symbol(first);
-    // Counted as location_name() counts: from the function, or where it has no name from address 0.
+    // Offsets are counted as in location_name(): from the function's start, or from address 0 if it
+    // has no name.
     std::uint64_t base = symbol.function.empty() ? 0 : symbol.function_start.value_or(0);
     return fmt::format("{}..+{:#x}", text, last.address - base);
 }
 
-// The path cut where it goes from function to function.
+// Splits the path where it goes from function to function.
 std::vector<std::string> steps(const std::vector<CodeLocation>& blocks,
                                const std::vector<Module>& modules, SymbolSource& symbols) {
     std::vector<std::string> texts;
@@ -33,7 +34,7 @@ std::vector<std::string> steps(const std::vector<CodeLocation>& blocks,
     return texts;
 }
 
-// The steps without `left_out` of them in the middle.
+// Joins the steps without `left_out` of them in the middle.
 std::string join(const std::vector<std::string>& steps, std::size_t left_out) {
     std::size_t head = (steps.size() - left_out + 1) / 2;
     std::string text;

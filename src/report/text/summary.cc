@@ -15,18 +15,18 @@
 namespace shadowprof {
 namespace {
 
-// Together with heads and blank lines, never more than 50 lines.
+// Numbers of lines. With headings and blank lines they add up to at most 50.
 constexpr std::size_t shown_functions = 7, shown_paths = 4, shown_branches = 4, shown_values = 5,
                       shown_threads = 4, shown_notes = 4, shown_names = 5, shown_loads = 3;
-// With these it is longer, where they were asked for.
+// Kinds on request make the summary longer.
 constexpr std::size_t shown_hazards = 5, shown_addresses = 5, shown_streams = 5,
                       shown_probe_lines = 5;
-// Where there are several processes, they take the place of the last of these.
+// If there are several processes, their lines replace the last lines of these.
 constexpr std::size_t shown_processes = 4, fewer_functions = 5, fewer_branches = 3,
                       fewer_values = 2;
-// One value that depends on its callers takes the place of some that are invariant.
+// A value that depends on its callers replaces some that are invariant.
 constexpr std::size_t shown_callers = 2;
-// The same with loads; with both there are fewer paths as well.
+// Loads do so too. With both there are also fewer paths.
 constexpr std::size_t fewer_loads = 2, fewer_paths = 2;
 
 template <typename T>
@@ -191,7 +191,7 @@ class Summary {
         line(text);
     }
 
-    // Where everything was emulated, no pauses were measured that a slowdown could be told from.
+    // In exact mode no pauses are measured, so a slowdown cannot be estimated.
     void cost_of_all() {
         line(fmt::format("cost     {}; {} of processor time for shadowprof",
                          counted(profile_.overhead.stops, "stop"),
@@ -236,7 +236,7 @@ class Summary {
         return found == counters.end() ? 0 : found->second;
     }
 
-    // Each is a proof of the emulation that the program gave.
+    // Each window whose end was met proves that the emulation was right.
     void windows() {
         const auto met = counter("windows_met");
         const auto all = met + counter("windows_missed") + counter("windows_not_reached");
@@ -345,7 +345,7 @@ class Summary {
                 notes.push_back(std::move(note));
         if (notes.empty()) return;
         title("Notes");
-        // The line about convergence takes the place of one.
+        // The line about convergence replaces one note.
         const std::size_t most = shown_notes - (profile_.sampling.convergence ? 1 : 0);
         bool too_many = notes.size() > most;
         std::size_t shown = too_many ? most - 1 : notes.size();

@@ -30,7 +30,7 @@ std::string sample_summary(TextOptions options = {}) {
     return summary(sample_profile(), symbols, options);
 }
 
-// The first line that holds `part`; empty if there is none.
+// The first line that contains `part`; empty if there is none.
 std::string line_with(const std::string& text, std::string_view part) {
     std::istringstream in(text);
     for (std::string line; std::getline(in, line);)
@@ -46,7 +46,7 @@ void check_size(const std::string& text, std::size_t width) {
     CHECK(lines <= 85);  // with hazards, addresses, streams and probes
 }
 
-// More of everything than the summary has room for, under long names.
+// More of everything than the summary has room for, with long names.
 Profile crowded_profile() {
     Profile profile = sample_profile();
     std::string long_name(400, 'x');
@@ -205,7 +205,7 @@ TEST_CASE("functions, paths, branches and values come with their shares and plac
     std::string value = line_with(text, "mov eax, [rdi+0x8]");
     CHECK(value.find("mov eax, [rdi+0x8]  eax = 7 (98.2% >=90.0%)") != std::string::npos);
     CHECK(!line_with(text, "2 threads: 4712 worker 75.0%, begun in samples 25.0%").empty());
-    // The last of the branches, which tables of processes and of loads leave no room for.
+    // The last branch, for which tables of processes and of loads leave no room.
     CHECK(line_with(text, "libplain.so+0x500").empty());
     Profile of_one = sample_profile();
     of_one.processes.clear();
@@ -236,14 +236,14 @@ TEST_CASE("a value that depends on its callers is told with them") {
     CHECK(line_with(text, "from main+0x15").find("= 9 (100.0%)") != std::string::npos);
     check_size(text, 100);
 
-    // One is not always the same.
+    // One of them is not always the same.
     p.values[0].by_caller[1].invariance.reset();
     p.values[0].by_caller[0].invariance = {0.999, 0.75};
     p.values[0].invariance = {0.3, 0.25};
     CHECK(line_with(summary(p, symbols), "from main+0x10").find("= 7 (99.9% >=75.0%)") !=
           std::string::npos);
 
-    // Nothing is won by knowing them.
+    // Knowing the callers gains nothing.
     p.values[0].by_caller = {by(first, 7, 600'000), by(second, 7, 400'000)};
     p.values[0].invariance = {1, 1};
     CHECK(line_with(summary(p, symbols), "by caller").empty());
@@ -276,7 +276,7 @@ TEST_CASE("shares come with half the width of their confidence intervals, where 
     const std::string text = sample_summary();
     CHECK(line_with(text, "93.8%").find("93.8% +-4.8   15.0 M  work") != std::string::npos);
     CHECK(line_with(text, "76.9%").find("76.9% +-1.6    800 k x 5") != std::string::npos);
-    // A branch shows the most that the errors of its edges make together.
+    // A branch shows the sum of its edges' errors, an upper bound.
     CHECK(line_with(text, "taken 90.0%").find("83.3% +-0.9   1.00 M  work") != std::string::npos);
     const std::string main = line_with(text, "1.00 M  main");
     CHECK(main.find("6.2% ?       1.00 M  main") != std::string::npos);

@@ -15,7 +15,7 @@ namespace shadowprof {
 namespace {
 
 struct Quantity {
-    std::string_view word;  // with the character that a name follows, if one does
+    std::string_view word;  // includes the separator if a name follows
     LimitOf of;
 };
 constexpr std::array quantities{Quantity{"instructions", LimitOf::instructions},
@@ -39,7 +39,7 @@ bool takes_name(const Quantity& quantity) {
     return quantity.word.ends_with(':') || quantity.word.ends_with('.');
 }
 
-// Where the comparison is: the last one, as names of functions may hold any character.
+// Returns the place of the comparison: the last one, as function names may hold any character.
 std::size_t find_comparison(std::string_view text) {
     const auto more = text.rfind(">+"), less = text.rfind("<-");
     if (more == std::string_view::npos) return less;
@@ -81,7 +81,7 @@ std::optional<ProbeError> read_quantity(std::string_view text, Limit& limit) {
     return std::nullopt;
 }
 
-// `begin` is where the number is in `text`.
+// Parses the change, which begins at `begin` in `text`.
 std::optional<ProbeError> read_change(std::string_view text, std::size_t begin, Limit& limit) {
     const std::string_view number = text.substr(begin);
     const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(),

@@ -29,7 +29,7 @@ Error nothing_meant(const Limit& limit, std::string_view what,
                         what, near.empty() ? "" : fmt::format("; did you mean '{}'?", near))};
 }
 
-// The entries of a table that a limit is about.
+// The entries of a table to which a limit applies.
 using Entries = std::vector<const DiffEntry*>;
 
 Result<Entries> functions_meant(const Limit& limit, const DiffTable& table,
@@ -76,7 +76,7 @@ Result<Entries> level_meant(const Limit& limit, const DiffTable& table) {
                              printable(limit.text), list)};
 }
 
-// How far in the direction of the limit, in its unit.
+// The change in the direction of the limit, in the limit's unit.
 double badness(const Limit& limit, const LimitTest& test) {
     const double change = limit.unit == LimitUnit::percent ? test.relative : test.difference();
     return limit.falls ? -change : change;

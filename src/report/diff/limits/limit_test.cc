@@ -1,4 +1,4 @@
-// What limits are written like.
+// The syntax of limits.
 #include "report/diff/limits/limit.h"
 
 #include <doctest/doctest.h>
@@ -13,7 +13,7 @@ Limit parsed(std::string_view text) {
     return *limit;
 }
 
-// The column that the caret of the error stands under, from 0.
+// The column of the caret under the error, from 0.
 std::size_t caret(std::string_view text) {
     auto limit = parse_limit(text);
     INFO(text);

@@ -6,7 +6,7 @@
 namespace shadowprof {
 namespace {
 
-// JSON has no infinity: the relative change of what is new is null.
+// JSON has no infinity, so the relative change of a new entry is null.
 std::optional<double> finite(double number) {
     return std::isfinite(number) ? std::optional(number) : std::nullopt;
 }

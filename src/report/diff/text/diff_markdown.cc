@@ -43,7 +43,7 @@ std::string entry_markdown(const DiffTable& table, const DiffEntry& entry) {
                        relative_text(entry));
 }
 
-// Changes alone: what is noise is for the terminal.
+// Shows only changes; the text format also shows noise.
 std::string table_markdown(const DiffTable& table, std::size_t top) {
     if (!table.missing.empty() || table.changed == 0) return {};
     std::string text =

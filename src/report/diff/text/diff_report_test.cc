@@ -1,4 +1,4 @@
-// A diff in its formats, with names that want to leave them.
+// The formats of a diff, with names that try to break out of them.
 #include "report/diff/text/diff_report.h"
 
 #include <doctest/doctest.h>

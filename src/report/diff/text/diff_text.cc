@@ -43,7 +43,7 @@ class DiffText {
         wrapped(name, fmt::format("{}: {}", side.path, side_words(side)));
     }
 
-    // Continued below itself where it is too long.
+    // Prints a row whose content is continued below itself if it is too long.
     void wrapped(std::string_view head, std::string_view content, std::string_view colour = {}) {
         constexpr std::size_t indent = 10;
         std::string row = pad(head, indent);
@@ -86,7 +86,7 @@ class DiffText {
     }
 
     void table(const DiffTable& table) {
-        // What was not collected is no news, unless there is nothing else.
+        // A missing table is mentioned only if it is that of functions.
         if (!table.missing.empty()) {
             if (table.kind == DiffKind::functions)
                 wrapped("note", fmt::format("no functions: {}", table.missing));
@@ -103,7 +103,7 @@ class DiffText {
         show(rows, table.unit);
     }
 
-    // An entry, and its columns of numbers.
+    // An entry with its columns of numbers.
     struct Row {
         std::array<std::string, 4> numbers;
         std::string names;

@@ -9,7 +9,7 @@
 namespace shadowprof {
 namespace {
 
-// The most exceeding functions that a message names.
+// The number of functions that a message names at most.
 constexpr std::size_t most_named = 3;
 
 std::string error_words(const LimitTest& test) {

@@ -18,7 +18,7 @@ std::string with_percents(std::string_view text, std::string_view special) {
     return out;
 }
 
-// printable(), but for the ends of lines.
+// Like printable(), but keeps line ends.
 std::string printable_lines(std::string_view text) {
     std::string out;
     for (std::size_t begin = 0;;) {

@@ -1,9 +1,9 @@
-// A function's instructions with all that is known of them, by address or by line of source.
+// A function's instructions with all that is known of them, by address or by source line.
 
 const least_fold = 4;
 const branchText = /^(?:j\w+|call|loop\w*)\b/;
 
-// Mnemonic, operands and, of a direct branch, the target as a link.
+// Mnemonic and operands. The target of a direct branch becomes a link.
 function instructionText(text, link) {
     const cut = text.indexOf(' ') < 0 ? text.length : text.indexOf(' ');
     const target = link && branchText.test(text) ? /0x[0-9a-f]+$/i.exec(text) : null;
@@ -132,7 +132,7 @@ class CodeView {
         this.lazy = new LazyRows(this.body, this.items, (item) => this[item.kind](item), 300);
     }
 
-    // By address.
+    // Rows by address.
     addressItems() {
         const items = [], {rows, known} = this.code;
         let file = null, line = 0;
@@ -151,7 +151,7 @@ class CodeView {
             }
             if (row.line && (row.file !== file || row.line !== line)) {
                 const text = this.code.sourceLine(row.file, row.line);
-                // Of a file whose text is not in the page, its name alone.
+                // For a file whose text is not in the page, only its name.
                 if (text !== undefined || row.file !== file)
                     items.push({
                         kind: 'sourceRow',
@@ -329,7 +329,7 @@ class CodeView {
                         ''))));
         made.setAttribute('aria-expanded', 'true');
     }
-    // Where the focused instruction leads within the function.
+    // Marks where the focused instruction leads within the function.
     markTargets({text, facts: known}) {
         for (const each of this.body.querySelectorAll('.target')) each.classList.remove('target');
         const direct = branchText.test(text || '') ? /0x[0-9a-f]+$/i.exec(text) : null;
@@ -364,7 +364,7 @@ class CodeView {
         focusRow(row);
         row.scrollIntoView({block: 'center'});
     }
-    // Where executions change there begins another run; the hottest ones are gone through.
+    // Goes to the next of the hottest runs. A run ends where the number of executions changes.
     nextHot(step) {
         if (!this.hot) {
             const {rows} = this.code;
@@ -380,7 +380,7 @@ class CodeView {
         this.goTo(this.hot[this.hotAt].address);
     }
 
-    // By line of source.
+    // Rows by source line.
     lineItems() {
         const sums = new Map();
         for (const row of this.code.rows) {

@@ -19,7 +19,7 @@ function rowsOf(table) {
     });
 }
 
-// Functions and modules are asked for all the time.
+// Functions and modules, which are looked up often.
 const profile = {
     load() {
         const list = part('functions');
@@ -44,13 +44,13 @@ const profile = {
             if (!this.byFullName.has(each.full)) this.byFullName.set(each.full, each);
         });
     },
-    // Of what functions and stacks are weighed by: time is in nanoseconds.
+    // An amount by the weight of functions and stacks; time is in nanoseconds.
     amount(size) {
         if (this.unit === 'time') return duration(size / 1e9);
         return `${shortCount(size)} ${this.unit}`;
     },
     moduleName(each) { return this.modules[each.module] ? this.modules[each.module].name : '?'; },
-    // Made of the table's rows as they are asked for: there may be many.
+    // Created from a table row when it is asked for, as there may be many.
     place(index) {
         const {places, files} = part('places');
         this.places = this.places || [];
@@ -112,7 +112,7 @@ class FunctionCode {
         this.source = new Map();
         for (const [file, pieces] of Object.entries(data.source || {}))
             this.source.set(Number(file), pieces);
-        // A row of three is a run that was never executed and is told of alone.
+        // A row of three is a run that was never executed and is only summarized.
         this.rows = data.code.rows.map(
             (row) => row.length === 3 ?
                 {address: row[0], last: row[1], folded: row[2], executions: 0} :
@@ -137,7 +137,7 @@ class FunctionCode {
             this.sum += row.executions || 0;
             const time = row.facts && row.facts.time_ns || 0;
             this.time += time;
-            // Neither executed in a sample, nor where the clock ticked.
+            // Neither executed in a sample nor seen by a tick of the clock.
             row.cold = row.executions === 0 && time === 0;
         });
     }

@@ -1,8 +1,8 @@
-// What is known of one instruction, as small pieces for rows and as blocks for what opens below.
+// What is known of one instruction: short texts for rows, and blocks for the details below them.
 
 const integerType = /^u\d+$/;
 
-// Small integers in decimal, small negative ones too; likely addresses and masks in hexadecimal.
+// Small integers, also negative ones, in decimal; likely addresses and masks in hexadecimal.
 function shortValue([text, hex], type) {
     if (!hex || !integerType.test(type)) return text;
     const bits = Number(type.slice(1));
@@ -15,19 +15,19 @@ function valueText(value) {
     return value.top.length === 0 ? '' : shortValue(value.top[0], value.type);
 }
 
-// What the invariance is at least, where that is less.
+// The lower bound of the invariance, if it is less than the invariance.
 function lowerBound(value) {
     const bound = Math.floor(1000 * value.invariance_lower_bound) / 1000;
     return percent(bound) === percent(value.invariance) ? '' : `\u2265 ${percent(bound)}`;
 }
 
-// Whether a value is worth a place beside its instruction: it is often the same, and is no
-// constant.
+// Whether a value is worth showing beside its instruction: it is often the same but not constant by
+// design.
 function isTelling(value) {
     return !value.constant && value.invariance >= 0.3;
 }
 
-// The most frequent values as parts of a bar; what is not listed is left blank.
+// The most frequent values as parts of a bar. The share of all others is left blank.
 function valueBar(value) {
     const parts =
         value.top.slice(0, 5).map(([, , count], i) => [ratio(count, value.count), `value-${i}`]);
@@ -103,7 +103,7 @@ function levelShares(load) {
     const known = levelNames();
     const names = known.length ? known : Object.keys(load.levels);
     const all = load.timed + load.reused;
-    // The last level is memory, whatever lies between.
+    // The last level is memory, however many levels there are.
     return names.map(
         (name, i) =>
             [ratio(load.levels[name] || 0, all),
@@ -178,7 +178,7 @@ function movesDetails(moves) {
             '');
 }
 
-// Bars over cycles, which go up by powers.
+// Bars over cycles, on a logarithmic axis.
 function cycleHistogram(load) {
     const bins = load.histogram;
     if (bins.length === 0) return '';
@@ -245,7 +245,7 @@ function hazardText(hazard) {
     return `${hazard.kind} ${percent(ratio(hazard.count, hazard.executions))}`;
 }
 
-// Where a branch went, most frequent first.
+// The targets of a branch, most frequent first.
 function targetDetails({to, left, targets}, open) {
     const rows = to.map(
         ([place, kind, count]) => node(

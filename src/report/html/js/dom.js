@@ -1,4 +1,4 @@
-// Elements. What comes from the profile becomes text and nothing else.
+// Creates elements. Text from the profile never becomes markup.
 
 const svgNames = new Set(['svg', 'rect', 'line', 'path', 'title', 'g', 'text']);
 
@@ -32,21 +32,21 @@ function add(parent, children) {
 
 function byId(id) { return document.getElementById(id); }
 
-// A bar that is `share` of its place wide.
+// A bar that fills `share` of its place.
 function bar(share, kind = '') {
     const part = node('span', {class: `bar-part ${kind}`});
     part.style.width = `${Math.max(0, Math.min(1, share)) * 100}%`;
     return node('span', {class: 'bar', 'aria-hidden': 'true'}, part);
 }
 
-// The same, the hotter the more of its place it fills.
+// The same, with a hotter colour for a larger share.
 function heatBar(share) {
     const made = bar(share, 'heat');
     made.style.setProperty('--heat', `${Math.round(100 * share)}%`);
     return made;
 }
 
-// Parts of a whole, [share, class, name], beside each other.
+// Adjacent parts of a whole: [share, class, name].
 function stackedBar(parts, name) {
     const whole =
         node('span', {class: 'bar stacked', role: 'img', 'aria-label': name, title: name});
@@ -87,7 +87,7 @@ class LazyRows {
     }
 }
 
-// Enter and space do what a click does.
+// Handlers by which enter and space act like a click.
 function activated(action) {
     return {
         onclick: (event) => {

@@ -1,4 +1,4 @@
-// The call tree as a flame graph, callers above what they call, drawn on a canvas.
+// The call tree as a flame graph on a canvas, with callers above their callees.
 
 const rowHeight = 18;
 
@@ -47,7 +47,7 @@ class FlameGraph {
         this.draw();
         this.describe(0);
     }
-    // Node 0 is the whole; children lie in it from the left, hottest first.
+    // Node 0 is the whole. Children lie in it from the left, hottest first.
     readTree(rows) {
         const count = rows.length + 1;
         this.frame = new Int32Array(count).fill(-1);
@@ -69,7 +69,7 @@ class FlameGraph {
             this.parent[index] = parent;
             this.start[index] = this.start[parent] + filled[parent];
             this.self[index] = self;
-            // What is inlined is code of the module that it is inlined in.
+            // An inlined function belongs to the module that contains its code.
             this.module[index] =
                 this.frames[frame].inlined ? this.module[parent] : this.frames[frame].module;
             this.size[index] = total;
@@ -140,7 +140,7 @@ class FlameGraph {
             modules: [0, 1, 2, 3, 4, 5].map((i) => this.shades(get(`module-${i}`)))
         };
     }
-    // A module has a colour, so that neighbours can be told apart in four shades.
+    // Four shades of a module's colour, so that neighbours can be told apart.
     shades(colour) {
         const parts = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
         return [0.92, 0.97, 1.02, 1.07].map(
@@ -160,7 +160,8 @@ class FlameGraph {
         return this.words !== '' && index > 0 &&
             this.name(index).toLowerCase().includes(this.words);
     }
-    // Left end and width in pixels, as zoomed; ancestors of what is zoomed fill all.
+    // Left end and width in pixels at the current zoom. Ancestors of the zoomed node have the full
+    // width.
     box(index, width) {
         const from = this.start[this.zoomed], size = this.size[this.zoomed];
         const left = (this.start[index] - from) / size * width;

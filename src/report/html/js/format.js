@@ -1,4 +1,4 @@
-// Numbers as the terminal's summary has them: no more digits than mean something.
+// Formats numbers like the terminal's summary, without insignificant digits.
 
 const units = [[1e15, 'P'], [1e12, 'T'], [1e9, 'G'], [1e6, 'M'], [1e3, 'k']];
 
@@ -29,8 +29,8 @@ function wholePercent(share) {
 
 function ratio(part, whole) { return whole > 0 ? part / whole : 0; }
 
-// Half the width of a confidence interval of a share, never less than what it stands for. Null: not
-// known, which samples leave open and exact counts do not need; undefined: there is none.
+// Half the width of a share's confidence interval, rounded upwards. null: unknown, which matters
+// only in sampled profiles; undefined: there is none.
 function margin(error) {
     if (error === undefined) return '';
     if (error === null) return profile.sampled ? '?' : '';
@@ -49,7 +49,7 @@ function counted(count, singular) {
     return `${shortCount(count)} ${singular}${count === 1 ? '' : 's'}`;
 }
 
-// A C++ name with long lists of arguments as "<\u2026>" and "(\u2026)".
+// A C++ name whose long argument lists are replaced by "<\u2026>" and "(\u2026)".
 function abbreviated(name) {
     if (name.length < 40) return name;
     let text = '', list = '';

@@ -1,4 +1,4 @@
-// All functions: their own instructions or time, that with callees, calls and loops.
+// All functions: their own instructions or time, the same with callees, calls and loops.
 
 function showFunctions(container, words) {
     const rows =

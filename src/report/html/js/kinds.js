@@ -1,6 +1,6 @@
-// Kinds of profiles that have no view of their own: tables of their fields.
+// Kinds of profiles without a view of their own, as tables of their fields.
 
-// A row is what it is sorted by, then a cell of each column.
+// A row begins with the number that it is sorted by. A cell for each column follows.
 function kindColumn({name, type}, index) {
     const title = `${name[0].toUpperCase()}${name.slice(1).replaceAll('_', ' ')}`;
     const cell = (row) => row[index + 1];

@@ -1,4 +1,4 @@
-// Views, their addresses and keys.
+// Views, their addresses and keyboard shortcuts.
 
 const views = [
     {key: 'overview', title: 'Overview', show: showOverview},
@@ -27,7 +27,7 @@ const available = () => [...views, ...kindViews()].filter(
         view.has ? view.has() : ['overview', 'functions'].includes(view.key) || hasPart(view.key));
 
 let shownViews = [];
-let leave = null;  // what the shown view wants done when another one comes
+let leave = null;  // called when another view is shown; null: nothing to do
 
 function route() {
     const words = new URLSearchParams(location.hash.slice(1));

@@ -1,4 +1,4 @@
-// What ran, what was sampled of it, what that cost, and what is hottest.
+// What ran, what was sampled, the costs, and the hottest items.
 
 function facts(title, rows) {
     const list = node('dl', {});
@@ -82,7 +82,7 @@ function costFacts({cost, sampling}) {
     const allowed =
         cost.budget_percent > 0 ? ` of ${percent(cost.budget_percent / 100)} allowed` : '';
     const stops = exactCount(cost.stops);
-    // Where everything was emulated, pauses were not measured.
+    // If everything was emulated, pauses were not measured.
     const measured = sampling.exact ? [
         ['Slowdown', 'not measured: every instruction was emulated'],
         ['Stops', stops],
@@ -135,7 +135,7 @@ function shareCell(share, error, most) {
     ];
 }
 
-// What could be done, ranked by what it may win.
+// Findings, ranked by the most that they can gain.
 function findings() {
     const {findings, total} = part('findings');
     if (findings.length === 0) return '';
@@ -188,7 +188,7 @@ function hottestPaths() {
         }));
 }
 
-// Those that most often do not go where they mostly go.
+// Branches that most often deviate from their usual way.
 function leastForeseeable() {
     if (!hasPart('branches')) return '';
     const data = part('branches');

@@ -1,4 +1,4 @@
-// Hot paths: a list, and beside it the code of one, in the order in which it executes.
+// Hot paths: a list, and beside it the code of one path in the order of execution.
 
 class PathView {
     constructor(container, words) {

@@ -1,4 +1,4 @@
-// What probes saw, each reduced as it asked for.
+// The results of probes.
 
 function datumNode(datum) {
     return typeof datum === 'number' ? placeLink(datum) :
@@ -6,7 +6,7 @@ function datumNode(datum) {
                                        node('span', {class: 'code'}, datum);
 }
 
-// Powers of two from the left to the right, and the fullest ones in words.
+// A bar for each power of two in ascending order, and a text for the fullest ones.
 function bucketBars(buckets, count) {
     const wide = 14, height = 44, most = Math.max(...buckets.map(([, times]) => times));
     const words = ([range, times]) => `${range} ${percent(ratio(times, count))}`;

@@ -1,4 +1,4 @@
-// The search for functions: a list below the field while one types.
+// The search for functions, with a list of matches below the field.
 
 const most_found = 14;
 
@@ -25,7 +25,8 @@ class Search {
         this.draw(words.length > 0);
         document.dispatchEvent(new CustomEvent('searched', {detail: text}));
     }
-    // What is called so comes before what has it in its name, and code before mere names.
+    // Exact matches come first, then prefixes, then the rest; functions with code come before all
+    // others.
     rank(each, text) {
         const name = each.name.toLowerCase();
         return (each.code ? 4 : 0) + (name === text ? 2 : 0) + (name.startsWith(text) ? 1 : 0);

@@ -1,8 +1,8 @@
-// Tables that sort by a click on a column's head, filter, and draw what is in sight.
+// Tables that sort by a click on a column's head, filter, and draw only rows in sight.
 //
-// A column: {title, hint, cell(row) -> content, value(row) -> what to sort by, number:
-// right-aligned, class, rising: sorts so first}. Rows open what `open(row)` says, or show
-// `details(row)` below.
+// A column: {title, hint, cell(row) -> content, value(row) -> sort key, number: right-aligned,
+// class, rising: sorts in ascending order first}. Rows open the address that `open(row)` returns,
+// or show `details(row)` below.
 
 class Table {
     constructor({columns, rows, name, open, details, text, sorted = 0}) {
@@ -102,7 +102,7 @@ class Table {
     }
 }
 
-// What is not in the page, for the head of a list.
+// How much of a list is in the page, for the list's head.
 function shownText(data, plural, counted) {
     if (data.shown === data.total) return `${exactCount(data.total)} ${plural}`;
     const share = data.covered > 0.9995 && data.covered < 1 ? '99.9%' : percent(data.covered);
@@ -143,7 +143,7 @@ const column = {
         value: of,
         cell: (row) => node('span', {title: exactCount(of(row))}, shortCount(of(row)))
     }),
-    // Bars are as long against each other as shares are; the largest one, `most`, fills its place.
+    // Bar lengths are proportional to shares. A share of `most` fills the bar's place.
     share: (title, of, error = () => undefined, hint = undefined, most = 1) => ({
         title,
         hint,

@@ -1,4 +1,4 @@
-// Results of instructions: which were frequent, and whether callers tell.
+// Results of instructions: how frequent each is, and whether callers make a difference.
 
 function showValues(container) {
     const data = part('values');

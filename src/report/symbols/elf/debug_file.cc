@@ -25,7 +25,8 @@ constexpr std::array<std::uint32_t, 256> make_crc32_table() {
 }
 constexpr auto crc32_table = make_crc32_table();
 
-// The CRC-32 that .gnu_debuglink holds, of the whole file. False if the file cannot be read.
+// Computes the CRC-32 of the whole file, as in .gnu_debuglink. Returns false if the file cannot be
+// read.
 bool file_crc32(int fd, std::uint32_t& crc) {
     std::array<unsigned char, 65536> buffer;
     crc = ~std::uint32_t{0};
@@ -76,7 +77,7 @@ int find_debug_file(Dwfl_Module* module, void** userdata, const char* module_nam
                     char** debuginfo_file_name) {
     int fd = dwfl_build_id_find_debuginfo(module, userdata, module_name, base, file_name,
                                           debuglink_file, debuglink_crc, debuginfo_file_name);
-    // A link without a check sum is one to a dwz file, which only its build-id can vouch for.
+    // A link without a check sum leads to a dwz file, which only its build-id can identify.
     if (fd >= 0 || debuglink_file == nullptr || debuglink_crc == 0 || file_name == nullptr)
         return fd;
     return find_by_debuglink(file_name, debuglink_file, debuglink_crc, debuginfo_file_name);

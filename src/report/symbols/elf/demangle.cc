@@ -10,10 +10,10 @@
 namespace shadowprof {
 namespace {
 
-// Longer names are left alone: a hostile one can demangle to many times its length.
+// Longer names are not demangled: a hostile name can expand to many times its length.
 constexpr std::size_t longest_mangled = 4096;
 
-// Rust's older scheme looks like C++ with a hash for its last part: ::h0123456789abcdef.
+// Rust's older scheme looks like C++ with a hash as the last part: ::h0123456789abcdef.
 void drop_rust_hash(std::string& name) {
     constexpr std::size_t hash_length = 19;
     if (name.size() <= hash_length) return;
@@ -29,7 +29,7 @@ void drop_rust_hash(std::string& name) {
 std::string demangle(const std::string& linkage_name) {
     if (!linkage_name.starts_with("_Z") || linkage_name.size() > longest_mangled)
         return linkage_name;
-    // name@plt: the suffix is ours.
+    // The suffix of name@plt was added by us.
     std::size_t suffix = linkage_name.find('@');
     int status = 0;
     std::unique_ptr<char, decltype(&std::free)> text(

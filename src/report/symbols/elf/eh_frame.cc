@@ -22,8 +22,8 @@ enum : std::uint8_t {
     pe_pcrel = 0x10,
 };
 
-// Reads forward through bytes that it does not trust. Once it has run off the end it stays failed
-// and every value read is 0.
+// Reads untrusted bytes in order. After running off the end it stays failed, and all values read
+// are 0.
 class Cursor {
   public:
     Cursor(std::span<const std::byte> bytes, std::uint64_t address)
@@ -64,7 +64,7 @@ class Cursor {
         if (count > left()) return fail();
         offset_ += count;
     }
-    // The next `count` bytes, as a cursor of their own.
+    // Returns the next `count` bytes as a cursor of their own.
     Cursor take(std::uint64_t count) {
         std::uint64_t at = address();
         std::size_t from = offset_;
@@ -84,7 +84,8 @@ class Cursor {
     bool failed_ = false;
 };
 
-// A pointer field in `format`, extended to 64 bits; nothing for formats that no x86-64 tool writes.
+// Reads a pointer field in `format`, extended to 64 bits; nothing for formats that no x86-64 tool
+// writes.
 std::optional<std::uint64_t> read_format(Cursor& in, std::uint8_t format) {
     switch (format) {
         case pe_absptr:
@@ -104,7 +105,8 @@ std::optional<std::uint64_t> read_format(Cursor& in, std::uint8_t format) {
     }
 }
 
-// The encoding of code pointers that a common information entry prescribes; `in` is behind its id.
+// Returns the encoding of code pointers in a common information entry; `in` is behind the entry's
+// id.
 std::optional<std::uint8_t> read_cie_encoding(Cursor in) {
     in.skip(1);  // version
     std::string_view augmentation = in.string();

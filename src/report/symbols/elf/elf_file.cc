@@ -31,7 +31,7 @@ struct OpenedFile {
 };
 
 Result<OpenedFile> open_regular(const std::string& path) {
-    // Non-blocking, for a path that names a pipe must not hang us.
+    // Non-blocking, as opening a pipe must not hang.
     UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
     if (!fd) return errno_error("open");
     struct stat status;
@@ -77,10 +77,10 @@ Result<void> ElfFile::load(const std::string& path) {
     dwfl_.reset(dwfl_begin(&callbacks));
     if (!dwfl_) return dwfl_error("libdwfl");
     dwfl_report_begin(dwfl_.get());
-    // Base 0 plus the file's own addresses: the module lies at its ELF virtual addresses.
+    // Base 0 plus the file's own addresses puts the module at its ELF virtual addresses.
     module_ = dwfl_report_elf(dwfl_.get(), path.c_str(), path.c_str(), for_dwfl.get(), 0, true);
     if (module_ == nullptr) return dwfl_error("not usable as ELF");
-    (void)for_dwfl.release();  // dwfl_report_elf took it
+    (void)for_dwfl.release();  // dwfl_report_elf now owns it
     if (dwfl_report_end(dwfl_.get(), nullptr, nullptr) != 0) return dwfl_error("libdwfl");
     GElf_Addr bias = 0;
     elf_ = dwfl_module_getelf(module_, &bias);

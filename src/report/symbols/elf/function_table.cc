@@ -8,8 +8,8 @@
 namespace shadowprof {
 namespace {
 
-// A function symbol before aliases are decided. Large programs have hundreds of thousands: the name
-// is the file's.
+// A function symbol before aliases are resolved. The name stays in the file, as large programs have
+// hundreds of thousands of symbols.
 struct Candidate {
     std::uint64_t start = 0, end = 0;
     std::string_view name;
@@ -20,14 +20,14 @@ std::size_t leading_underscores(std::string_view name) {
     return std::min(name.find_first_not_of('_'), name.size());
 }
 
-// Whether a programmer would rather say `a` than `b`. Both are names for one address.
+// Whether a programmer would prefer `a` to `b`, two names for one address.
 bool better_name(const Candidate& a, const Candidate& b) {
     const auto underscores_a = leading_underscores(a.name);
     const auto underscores_b = leading_underscores(b.name);
     return std::tie(underscores_a, a.local, a.name) < std::tie(underscores_b, b.local, b.name);
 }
 
-// The name without the version that linkers append: memcpy@@GLIBC_2.14.
+// Returns the name without the version that linkers append: memcpy@@GLIBC_2.14.
 std::string_view unversioned(std::string_view name) {
     return name.substr(0, name.find('@'));
 }
@@ -67,8 +67,8 @@ std::vector<Candidate> symbol_candidates(const ElfFile& file) {
     return candidates;
 }
 
-// One function per address: the largest, under the best of its names. Labels inside a function are
-// no functions.
+// Keeps one function per address: the largest, with the best of its names. Labels inside a function
+// are dropped.
 NamedFunctions without_aliases(std::vector<Candidate> candidates) {
     std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
         if (a.start != b.start) return a.start < b.start;
@@ -88,8 +88,8 @@ NamedFunctions without_aliases(std::vector<Candidate> candidates) {
     return list;
 }
 
-// Gives functions without a size, as assembly writers leave them, the extent that their unwind
-// entry says, or else all up to the next function or the end of the section. `unwind` is sorted.
+// Sets the end of functions without a size, which assembly may leave. The end is that of the unwind
+// entry, or else the next function or the end of the section. `unwind` must be sorted.
 void complete_sizes(std::vector<FunctionRange>& functions, std::span<const AddressRange> unwind,
                     const std::vector<ElfSection>& sections) {
     for (std::size_t i = 0; i < functions.size(); ++i) {

@@ -26,15 +26,15 @@ std::optional<FunctionRange> parse_line(std::string_view line) {
     return FunctionRange{*start, *start + *size, line};
 }
 
-// Entries by start, with names in the text of the map; adding one cuts or removes those that it
-// overlaps.
+// Entries by start, with names in the text of the map. Adding an entry cuts or removes those that
+// it overlaps.
 class FunctionRanges {
   public:
     void add(const FunctionRange& entry) {
         auto it = entries_.lower_bound(entry.start);
         if (it != entries_.begin()) {
             FunctionRange& before = std::prev(it)->second;
-            if (before.end > entry.end)  // the new one lies inside: what is behind it stays
+            if (before.end > entry.end)  // the new one lies inside, so the part behind it stays
                 entries_.emplace(entry.end, FunctionRange{entry.end, before.end, before.name});
             before.end = std::min(before.end, entry.start);
         }

@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::array plt_sections{".plt", ".plt.sec", ".plt.got"};
 
-// Entries have 16 bytes, but for those of .plt.got without branch tracking: 8. lld does not say.
+// Entries have 16 bytes; those of .plt.got without branch tracking have 8. lld does not set the
+// size.
 std::uint64_t entry_bytes(const ElfSection& section) {
     return section.entry_bytes == 8 ? 8 : 16;
 }
@@ -69,7 +70,7 @@ SlotNames slot_names(Elf* elf, std::span<const FunctionRange> named) {
     return names;
 }
 
-// The GOT slot through which the code of one PLT entry jumps.
+// Returns the GOT slot through which the code of one PLT entry jumps.
 std::optional<std::uint64_t> jump_slot(const ZydisDecoder& decoder, std::span<const std::byte> code,
                                        std::uint64_t address) {
     ZydisDecodedInstruction instruction;

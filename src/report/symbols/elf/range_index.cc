@@ -8,7 +8,7 @@ namespace {
 // Cuts ranges into disjoint pieces while sweeping over them by start.
 class Sweep {
   public:
-    // Ranges that lie apart make a piece each.
+    // Disjoint ranges make one piece each.
     explicit Sweep(std::size_t ranges) { pieces_.reserve(ranges); }
     void enter(const OwnedRange& range) {
         emit_until(range.start);
@@ -20,7 +20,7 @@ class Sweep {
     }
 
   private:
-    // Gives everything from at_ to `until` to the open ranges, the one entered last first.
+    // Gives everything from at_ to `until` to the open ranges, the last entered first.
     void emit_until(std::uint64_t until) {
         while (!open_.empty() && at_ < until) {
             const OwnedRange& top = open_.back();

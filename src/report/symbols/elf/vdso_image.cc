@@ -13,7 +13,7 @@ namespace shadowprof {
 Result<UniqueFd> vdso_image() {
     const auto* image = reinterpret_cast<const char*>(::getauxval(AT_SYSINFO_EHDR));
     if (image == nullptr) return Error{ErrorCode::not_found, 0, "this kernel has no vDSO"};
-    // The section headers are the last thing in it.
+    // The section headers end the image.
     const auto* header = reinterpret_cast<const Elf64_Ehdr*>(image);
     std::size_t size_bytes = header->e_shoff + std::size_t{header->e_shnum} * header->e_shentsize;
     UniqueFd fd(::memfd_create("vdso", MFD_CLOEXEC));
