@@ -1,4 +1,4 @@
-"""What `shadowprof accuracy` says of two profiles."""
+"""Runs `shadowprof accuracy` on two profiles."""
 
 import json
 import subprocess
@@ -14,8 +14,8 @@ COVERAGE = "coverage"
 
 
 def measure(shadowprof, full, sampled):
-    """{title: percent} of the metrics that both profiles have, and COVERAGE if it is known. Paths of
-    profiles."""
+    """Returns {title: percent} of the metrics that both profiles have, and COVERAGE if it is known.
+    Needs paths of profiles."""
     done = subprocess.run([shadowprof, "accuracy", "--json", "--top=0", full, sampled], check=True,
                           stdout=subprocess.PIPE)
     seen = json.loads(done.stdout)

@@ -1,5 +1,5 @@
-"""The counts of --mode=exact beside those of callgrind, which follows every instruction as well, by
-other means (dynamic translation, valgrind)."""
+"""Compares the counts of --mode=exact with those of callgrind, which also follows every
+instruction, but by dynamic translation (valgrind)."""
 
 import collections
 import dataclasses
@@ -13,8 +13,8 @@ import workloads
 CALLGRIND = ["valgrind", "-q", "--tool=callgrind", "--skip-plt=no", "--dump-instr=yes",
              "--collect-jumps=yes"]
 MAPS_PERIOD_SECONDS = 0.1
-# What valgrind 3.19 does not offer, so that glibc chooses the same variants of its functions; and
-# what these choose by the sizes of caches, which it reports otherwise.
+# Switches off the features that valgrind 3.19 lacks, so that glibc chooses the same variants of its
+# functions. Sets the thresholds that depend on cache sizes, which valgrind reports differently.
 SAME_VARIANTS = ("glibc.cpu.hwcaps=-AVX512F,-AVX512VL,-AVX512BW,-AVX512DQ,-AVX512CD,-FMA,-FMA4"
                  ",-FSRM,-XSAVEC"
                  ":glibc.cpu.x86_non_temporal_threshold=0xc0000"
@@ -24,13 +24,13 @@ SAME_VARIANTS = ("glibc.cpu.hwcaps=-AVX512F,-AVX512VL,-AVX512BW,-AVX512DQ,-AVX51
 
 @dataclasses.dataclass
 class Counts:
-    """By (from, to), or by place."""
+    """Counters are keyed by (from, to), unless noted otherwise."""
 
-    taken: collections.Counter      # conditional branches
-    jumps: collections.Counter      # direct and indirect, to other functions as well
+    taken: collections.Counter      # taken conditional branches
+    jumps: collections.Counter      # direct and indirect, also to other functions
     calls: collections.Counter
-    branches: collections.Counter   # executions of conditional branches
-    repeats: collections.Counter    # of repeated string instructions, by place
+    branches: collections.Counter   # executions of conditional branches, by place
+    repeats: collections.Counter    # iterations of repeated string instructions, by place
     names: dict
 
 
@@ -39,7 +39,8 @@ def environment(same_variants):
 
 
 def environment_in_callgrind(fixed):
-    """What becomes of an environment there: a library of its own is to be loaded, among others."""
+    """Returns the environment that a program sees in callgrind, which for example preloads a
+    library."""
     done = subprocess.run(["setarch", "-R", *CALLGRIND, "--callgrind-out-file=/dev/null",
                            "/usr/bin/env", "-0"], env=fixed, check=True, stdout=subprocess.PIPE,
                           encoding="utf-8")
@@ -57,7 +58,7 @@ def run_exact(shadowprof, command, folder, path, same_variants):
 
 
 def run_callgrind(command, folder, path, same_variants):
-    """The file, and where the program's files lay."""
+    """Returns the file, and the load addresses of the program's files."""
     process = subprocess.Popen(["setarch", "-R", *CALLGRIND, f"--callgrind-out-file={path}",
                                 *command], cwd=folder, env=environment(same_variants),
                                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
@@ -92,9 +93,10 @@ def exact_counts(profile, program):
 
 
 def callgrind_counts(file, loaded, exact):
-    """What callgrind calls a call is a jump if it is one in `exact`: it says so of all jumps to other
-    functions. It does not say which instructions are branches; and each further iteration of a
-    repeated string instruction is a jump from there to itself, which `exact` knows nothing of."""
+    """Returns callgrind's counts in the terms of `exact`. A call that is a jump in `exact` becomes
+    one, as callgrind counts jumps to other functions as calls. Further iterations of repeated
+    string instructions are left out: callgrind counts them as jumps to themselves, and `exact` does
+    not."""
     def place(at):
         return loaded.place(at[1]) or at if at[0] == callgrind_file.UNKNOWN else at
 
@@ -129,10 +131,10 @@ def callgrind_counts(file, loaded, exact):
 
 @dataclasses.dataclass
 class Agreement:
-    exact: int          # of executions
+    exact: int          # number of executions
     callgrind: int
-    same: float         # share of them in pairs that both count alike
-    overlap: float      # share that both counted
+    same: float         # share of executions in pairs with equal counts
+    overlap: float      # share of executions that both counted
     differences: list   # (exact, callgrind, key), the largest first
 
 
@@ -160,7 +162,8 @@ def place_name(place, *sides):
     return f"{name} ({path.rpartition('/')[2]} {address:#x})"
 
 
-# Why a pair's counts differ: the first that is true. (what, of the pair and both sides)
+# Reasons why a pair's counts differ; the first that holds counts: (text, test of the pair and both
+# counts).
 CAUSES = (
     ("the loader, and what is computed for it",
      lambda ends, exact, callgrind: any("/ld-linux" in path for path, _ in ends)),
@@ -179,7 +182,7 @@ def cause_of(row):
 
 
 def print_agreement(found, most):
-    """`found`: (exact, callgrind) by name of a program."""
+    """`found` maps names of programs to (exact, callgrind)."""
     print("\rIterations of repeated string instructions, which are jumps to callgrind, left out: "
           + ", ".join(f"{name} {callgrind.repeats.total()}"
                       for name, (_, callgrind) in found.items()) + ".\n")

@@ -1,23 +1,23 @@
-"""Reads what callgrind writes with --dump-instr=yes --collect-jumps=yes: how often each instruction
-was executed, each jump followed and each call made (Callgrind Format Specification, in the manual of
-valgrind). Places are (object, address): callgrind takes the load address off, so addresses are those
-in the object's ELF file; but where it knows no object ("???"), they are those in the process."""
+"""Reads the output of callgrind with --dump-instr=yes --collect-jumps=yes: how often each
+instruction was executed, each jump followed and each call made (Callgrind Format Specification, in
+the manual of valgrind). Places are (object, address). Addresses are those in the object's ELF file.
+If callgrind knows no object ("???"), they are those in the process."""
 
 import collections
 import re
 
 UNKNOWN = "???"
 NAMES = re.compile(r"(c?ob|c?f[lien]|jf[ilen]|fe|cfn|jfn)=(?:\((\d+)\))? ?(.*)")
-# Which table of abbreviations each belongs to.
+# The table of name abbreviations of each keyword.
 TABLES = {"ob": "object", "cob": "object", "fn": "function", "cfn": "function", "jfn": "function"}
 
 
 class CallgrindFile:
     def __init__(self, lines):
         self.executed = collections.Counter()     # by place
-        self.conditional = collections.Counter()  # followed, by (from, to)
-        self.jumps = collections.Counter()        # the same; not to other functions
-        self.calls = collections.Counter()        # the same; jumps to other functions as well
+        self.conditional = collections.Counter()  # times followed, by (from, to)
+        self.jumps = collections.Counter()        # by (from, to), without those to other functions
+        self.calls = collections.Counter()        # by (from, to), with jumps to other functions
         self.functions = {}                       # names by place
         self._names = {}
         self._object = self._function = UNKNOWN
@@ -28,7 +28,8 @@ class CallgrindFile:
             self._read(line.rstrip("\n"))
 
     def _name(self, key, number, text):
-        """A name is written out once, with a number, and then only its number."""
+        """Resolves an abbreviation: a name is given in full once, with its number, then only the
+        number."""
         table = self._names.setdefault(TABLES.get(key, "file"), {})
         if number is None:
             return text
@@ -37,7 +38,7 @@ class CallgrindFile:
         return table[number]
 
     def _position(self, text):
-        """Absolute, or relative to the last line's."""
+        """Parses a position: absolute, or relative to that of the last line."""
         if text == "*":
             return self._address
         if text[0] in "+-":

@@ -1,5 +1,5 @@
-// How fast collectors take in a trace, in blocks per second on one core: the emulator makes up to
-// 1.5e9/s. Traces are made by walking random programs of known branchiness; see `workloads`.
+// Measures the speed of collectors in blocks of trace per second on one core; the emulator makes up
+// to 1.5e9/s. Traces are random walks through programs of known branchiness; see `workloads`.
 #include <fmt/format.h>
 #include <time.h>
 
@@ -16,12 +16,12 @@
 namespace shadowprof {
 namespace {
 
-// A program of functions; each is a loop around a chain of blocks, some of which branch forward
-// over their successor or call a later function.
+// A program of functions. Each is a loop around a chain of blocks, some of which branch over their
+// successor or call a later function.
 struct Shape {
     std::string_view name;
     std::uint32_t functions;
-    std::uint32_t blocks;      // of a function's loop body
+    std::uint32_t blocks;      // in a function's loop body
     double branch_bias;        // probability of a conditional's usual direction
     double call_share;         // share of blocks that call
     std::uint32_t iterations;  // of a loop, on average
@@ -44,7 +44,7 @@ class Program {
     }
     BlockTable table() const { return {blocks_, slots_}; }
 
-    // About `size` words of trace, oldest last.
+    // Returns about `size` words of trace, the oldest last.
     std::vector<std::uint64_t> walk(std::size_t size) {
         std::vector<std::uint64_t> trace;
         trace.reserve(size + 1024);
@@ -121,7 +121,7 @@ class Program {
     std::vector<ValueSlot> slots_;
 };
 
-// Of this thread: the machine may be busy.
+// The processor time of this thread, as the machine may be busy.
 double cpu_seconds() {
     timespec now;
     ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);

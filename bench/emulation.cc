@@ -1,9 +1,9 @@
 // bench_emulation WHAT FROM_MS INSTRUCTIONS PROGRAM [ARGUMENT...]
 //
-// Emulates a program from its first instruction, or from where it is after FROM_MS milliseconds of
-// native execution, in one sample of a new worker, and prints what that took as one line of JSON.
-// WHAT is what is traced and collected: see `loads`. INSTRUCTIONS 0: until the sample ends by
-// itself. The program itself stands still meanwhile, and is killed.
+// Emulates a program in one sample of a new worker and prints the time and other figures as one
+// line of JSON. The sample begins at the first instruction, or after FROM_MS milliseconds of native
+// execution. WHAT selects what is traced and collected: see `loads`. INSTRUCTIONS limits the
+// sample; 0: it ends by itself. The program is stopped meanwhile, and killed afterwards.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>

@@ -1,15 +1,16 @@
-"""Where the files of a running process lie, and what its addresses are in these files."""
+"""Translates addresses of a running process to addresses in its files."""
 
 import contextlib
 import pathlib
 import struct
 
 PT_LOAD = 1
-EXECUTABLE = 2  # in the column of permissions
+EXECUTABLE = 2  # index in the column of permissions
 
 
 def segments(path):
-    """(offset in the file, virtual address, size in the file) of what a 64-bit ELF file loads."""
+    """Returns (file offset, virtual address, size in the file) of each segment that a 64-bit ELF
+    file loads."""
     data = pathlib.Path(path).read_bytes()
     if data[:5] != b"\x7fELF\x02":
         return []
@@ -22,11 +23,11 @@ def segments(path):
 
 class LoadAddresses:
     def __init__(self):
-        self._mappings = {}  # (start, end): (path, offset in it)
+        self._mappings = {}  # (start, end): (path, file offset)
         self._segments = {}
 
     def look(self, pid):
-        """Adds what the process has mapped now, if it still runs."""
+        """Adds the current mappings of the process, if it still runs."""
         with contextlib.suppress(OSError):
             for line in pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines():
                 words = line.split(maxsplit=5)
@@ -35,7 +36,7 @@ class LoadAddresses:
                     self._mappings[start, end] = words[5], int(words[2], 16)
 
     def place(self, address):
-        """(file, address in it) or None."""
+        """Returns (file, address in the file) or None."""
         for (start, end), (path, offset) in self._mappings.items():
             if start <= address < end:
                 return self._in_file(path, address - start + offset)

@@ -1,5 +1,5 @@
-"""Runs a program, plain or profiled, and measures it from outside: by its own process, not by what
-shadowprof says of it."""
+"""Runs a program, plain or profiled, and measures its process from outside, independently of
+shadowprof's own numbers."""
 
 import contextlib
 import dataclasses
@@ -11,19 +11,19 @@ import select
 import subprocess
 import time
 
-# Tells its process id, then becomes the program.
+# Writes its process id to a descriptor, then becomes the program.
 BECOME = 'echo $$ >&"$1"; eval "exec $1>&-"; shift; exec "$@"'
 POLL_SECONDS = 0.02
-MINOR_FAULTS = 9  # among the fields of /proc/PID/stat
+MINOR_FAULTS = 9  # index of the field in /proc/PID/stat
 
 
 @dataclasses.dataclass
 class Run:
-    seconds: float          # from the program's exec to its end, or what it says itself
-    whole_seconds: float    # of the command
-    off_seconds: float      # of the first thread, until shortly before its end: not on a processor
-    minor_faults: int       # of the program, shortly before its end
-    cpu_seconds: float      # of the command and all that it started
+    seconds: float          # from the program's exec to its end, or as it measured itself
+    whole_seconds: float    # duration of the command
+    off_seconds: float      # of the first thread off the processor, until shortly before its end
+    minor_faults: int       # faults of the program until shortly before its end
+    cpu_seconds: float      # processor time of the command and its children
     profile: dict | None
 
 
@@ -35,7 +35,7 @@ def minor_faults(pid):
 
 
 def off_seconds(pid, began):
-    """How long the first thread was not on a processor since then, if it has just begun then."""
+    """Returns how long the first thread, started at `began`, was not on a processor."""
     with contextlib.suppress(OSError):
         on_ns = int(pathlib.Path(f"/proc/{pid}/schedstat").read_text().split()[0])
         return time.perf_counter() - began - on_ns / 1e9
@@ -43,7 +43,8 @@ def off_seconds(pid, began):
 
 
 def watch(pid, began):
-    """The moment at which a process ends, and its faults and off_seconds() shortly before."""
+    """Returns the moment at which a process ends, and its faults and off_seconds() shortly
+    before."""
     faults, off = 0, 0.0
     descriptor = os.pidfd_open(pid)
     try:
@@ -65,8 +66,8 @@ def children_cpu_seconds():
 
 
 def run(command, folder, profiler=(), profile_path=None, seconds_path=None, environment=None):
-    """Needs a `profiler` command that runs the words behind it. A program that measures its own time
-    leaves it in `seconds_path`. `environment`: of all of it, if not this process's."""
+    """Runs `command` under `profiler`, a command that runs the words that follow it. A program that
+    measures its own time writes it to `seconds_path`. `environment` replaces this process's."""
     reader, writer = os.pipe()
     cpu_before = children_cpu_seconds()
     start = time.perf_counter()

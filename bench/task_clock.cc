@@ -1,8 +1,8 @@
-// What the kernel's clock of processor time (ptrace/proc/task_clock.h) costs a thread: by tick,
-// from a loop that is timed with and without a clock that ticks far more often than ours; and by
-// switch between threads, as the kernel starts and ends a timer at each, from two threads of one
-// processor that wake each other. Both ways are timed in turns, and medians are printed as a
-// markdown table.
+// Measures the costs of the kernel's clock of processor time (ptrace/proc/task_clock.h) for a
+// thread. The cost of a tick is measured with a loop that runs with and without a clock that ticks
+// far more often than ours. The kernel also starts and ends a timer at each thread switch. That
+// cost is measured with two threads on one processor that wake each other. Both ways are timed in
+// turns, and medians are printed as a markdown table.
 //
 // Build and run: ninja -C build src/shadow/bench_task_clock && build/src/shadow/bench_task_clock
 #include "ptrace/proc/task_clock.h"
@@ -87,7 +87,7 @@ struct Pipe {
     int ends[2];
 };
 
-// Two threads in turns, each with a clock of our period or none.
+// Switches between two threads, each with a clock of our period or none.
 double seconds_of_switches(bool with_clock, const Pipe& there, const Pipe& back) {
     double seconds = 0;
     std::thread other([&] {

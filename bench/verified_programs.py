@@ -1,5 +1,5 @@
-"""The programs that `verify-table` verifies, and what they read. Each runs in one thread for about a
-second, and its work is large enough that its own code outweighs its start."""
+"""The programs that `verify-table` verifies, and their inputs. Each runs in one thread for about a
+second, so that its own code outweighs its start."""
 
 import glob
 import pathlib
@@ -18,7 +18,8 @@ def compiler_proper():
 
 
 def interpreters(inputs):
-    """{name: command}. python3 is the system's own: a wrapper script would start it as a child."""
+    """Returns {name: command}. python3 is the system's own: a wrapper script would start a
+    child."""
     python, text = "/usr/bin/python3", str(inputs / "text.txt")
 
     def program(name):
@@ -102,19 +103,19 @@ def tools(inputs):
 
 
 def programs(inputs):
-    """{name: command}: commands are started in the folder `inputs`, where they leave what they
-    write: some put a new file in the place of the one that they are given, also of /dev/null."""
+    """Returns {name: command}. Commands are started in the folder `inputs` and write there, as some
+    would replace an output file that is /dev/null."""
     return {**workloads.COMMANDS, **interpreters(inputs), **media(inputs), **tools(inputs)}
 
 
 def run(command, **options):
-    """Makes an input, if the program that makes it is installed."""
+    """Makes an input if the program that makes it is installed."""
     if shutil.which(str(command[0])):
         subprocess.run(command, check=True, **options)
 
 
 def make_repository(inputs):
-    """Twenty versions of a text, for git to find the differences of."""
+    """Makes a repository with twenty versions of a text, for git to compare."""
     folder = inputs / "repository"
     if folder.exists() or not shutil.which("git"):
         return
@@ -149,7 +150,7 @@ def make_pictures(inputs):
 
 
 def make_inputs(inputs):
-    """What the programs read, and the programs that are ours."""
+    """Makes the inputs of the programs, and our own programs."""
     workloads.make_inputs(inputs)
     make_pictures(inputs)
     make_repository(inputs)

@@ -1,5 +1,6 @@
-// hot_memory GIBIBYTES WRITES FILE: writes to random pages of so much private memory, and then into
-// FILE for how many seconds it did. Getting the memory from the host is not in them.
+// hot_memory GIBIBYTES WRITES FILE: writes WRITES times to random pages of GIBIBYTES of private
+// memory, then writes to FILE how many seconds that took. Getting the memory from the host is not
+// included.
 #define _GNU_SOURCE
 #include <stdint.h>
 #include <stdio.h>

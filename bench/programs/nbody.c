@@ -1,4 +1,4 @@
-// Planets around a sun, and a Fourier transform of where they were: floating point and vectors.
+// Planets around a sun, and a Fourier transform of their positions: floating point and vectors.
 // argv: [steps]
 #include <complex.h>
 #include <math.h>

@@ -1,5 +1,5 @@
--- records.lua N SECONDS: sums a field of N records in a shuffled order for so long, and says how
--- long a record took.
+-- records.lua N SECONDS: sums a field of N records in a shuffled order for SECONDS, and prints the
+-- time per record.
 local n, seconds = tonumber(arg[1]), tonumber(arg[2])
 local records, state = {}, 1
 local function random(m)

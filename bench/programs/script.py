@@ -1,4 +1,4 @@
-"""Parses, hashes, compresses and sorts: what Python programs do. argv: TEXT"""
+"""Parses, hashes, compresses and sorts, as Python programs do. argv: TEXT"""
 import collections
 import hashlib
 import json

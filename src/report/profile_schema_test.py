@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Validates a profile that the writer made against the schema, then breaks it in every way that
-the schema must notice: usage: profile_schema_test.py SCHEMA PROGRAM_THAT_WRITES_A_PROFILE"""
+"""Validates a profile from the writer against the schema, then breaks it in every way that the
+schema must notice. Usage: profile_schema_test.py SCHEMA PROGRAM_THAT_WRITES_A_PROFILE"""
 
 import copy
 import json
@@ -13,7 +13,7 @@ REMOVED = object()
 
 
 def changed(profile, path, value):
-    """A copy of `profile` with what stands at `path` replaced, or removed."""
+    """Returns a copy of `profile` with the value at `path` replaced or removed."""
     result = copy.deepcopy(profile)
     parent = result
     for step in path[:-1]:
@@ -26,7 +26,7 @@ def changed(profile, path, value):
 
 
 def required_fields(node, path=()):
-    """Paths of the fields of the first element of each list and of each plain object."""
+    """Yields the paths of the fields of each plain object and of the first element of each list."""
     if isinstance(node, dict):
         for key, child in node.items():
             yield path + (key,)

@@ -1,7 +1,7 @@
 """make_page.py OUT PAGE.html PAGE.css SCRIPT.js...: puts style and scripts into the page.
 
-The page's Content-Security-Policy allows this style and this script, by their hashes, and nothing
-else: what a profile smuggles in as markup would not be executed.
+The page's Content-Security-Policy allows only this style and this script, by their hashes. So
+markup that a profile smuggles in would not be executed.
 """
 
 import base64

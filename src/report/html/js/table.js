@@ -1,8 +1,8 @@
 // Tables that sort by a click on a column's head, filter, and draw only rows in sight.
 //
 // A column: {title, hint, cell(row) -> content, value(row) -> sort key, number: right-aligned,
-// class, rising: sorts in ascending order first}. Rows open the address that `open(row)` returns,
-// or show `details(row)` below.
+// class, rising: sorts in ascending order first}. A click on a row calls `open(row)`, or shows
+// `details(row)` below.
 
 class Table {
     constructor({columns, rows, name, open, details, text, sorted = 0}) {
