@@ -24,7 +24,7 @@ struct Shape {
     std::uint32_t blocks;      // in a function's loop body
     double branch_bias;        // probability of a conditional's usual direction
     double call_share;         // share of blocks that call
-    std::uint32_t iterations;  // of a loop, on average
+    std::uint32_t iterations;  // iterations of a loop, on average
 };
 
 constexpr std::array workloads = {

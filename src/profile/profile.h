@@ -173,7 +173,7 @@ struct ProcessInfo {
     std::optional<std::int64_t> parent;  // nothing: the first process, or unknown
     std::vector<std::string> command;    // the last one executed; cut if it is long
     double started_seconds = 0;          // since the run began
-    double seconds = 0;                  // that the process lived or was followed
+    double seconds = 0;                  // time that the process lived or was followed
     std::optional<int> exit_status;
     std::optional<int> exit_signal;  // neither this nor exit_status: it was detached and went on
     std::uint64_t samples = 0;

@@ -80,7 +80,7 @@ class RecordFollower {
 
     // Where the thread stands.
     PathGraph::NodeId node() const { return states_[state_].node; }
-    // The last block executed, 0 if there is none.
+    // The last block executed (0 if there is none), and how many blocks its path has so far.
     BlockToken last_block() const {
         const auto blocks = own_blocks(states_[state_]);
         return blocks.empty() ? BlockToken{0} : blocks.back();

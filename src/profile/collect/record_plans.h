@@ -90,7 +90,7 @@ class RecordPlans {
     const std::vector<BlockToken>& tokens() const { return tokens_; }
 
   private:
-    using Number = std::uint32_t;  // of a plan; 0: none
+    using Number = std::uint32_t;  // number of a plan; 0: none
 
     // Where rows are read from.
     struct Source {

@@ -171,7 +171,7 @@ class SampleCollector {
     PathGraph graph_;
     RecordFollower follower_;
     RecordCallers callers_;
-    std::optional<BurstPlan> bursts_;  // of this sample
+    std::optional<BurstPlan> bursts_;  // this sample's
     std::uint64_t seed_ = 0;           // seed of the bursts
     BurstSink burst_sink_;
     BurstCounts traced_;                            // this sample's `values` and `references`
@@ -181,17 +181,17 @@ class SampleCollector {
     std::uint32_t current_ = 0;  // the thread that reader and follower are at
     AddressResolver* resolver_ = nullptr;
     std::uint64_t skip_instructions_ = 0;      // skipped at the beginning of each thread
-    std::uint32_t weight_ = 1;                 // of this sample
-    std::uint64_t instructions_ = 0;           // of this sample
+    std::uint32_t weight_ = 1;                 // this sample's
+    std::uint64_t instructions_ = 0;           // this sample's
     std::uint64_t noted_instructions_ = 0;     // the part of instructions_ that is in unfolded_
-    FlowTotals::Batch unfolded_;               // of one or several samples
-    std::uint64_t expected_instructions_ = 0;  // of this sample
+    FlowTotals::Batch unfolded_;               // one or several samples
+    std::uint64_t expected_instructions_ = 0;  // this sample's
     std::optional<CodeLocation> began_at_;     // SampleStart::began_at of this sample
     bool is_first_part_ = true;                // the next part to fold is the sample's first
     double time_ns_ = 0;                       // time that the sample stands for
     double time_left_ns_ = 0;                  // the part of time_ns_ that is not folded
     RecordLooks looks_;
-    BlockVector block_vector_;  // of this sample
+    BlockVector block_vector_;  // this sample's
     const bool are_samples_;
     bool in_sample_ = false;
 };

@@ -95,7 +95,7 @@ class TraceReader {
     static constexpr Place nowhere{~std::uint32_t{0}};
     struct Row {
         std::uint32_t id = 0;   // where its id lies in the window
-        Place place = nowhere;  // of the follower, before the record
+        Place place = nowhere;  // the follower's place before the record
     };
     // Rows, up to `end`, whose blocks have the same callers.
     struct CallerGroup {
@@ -144,7 +144,7 @@ class TraceReader {
     RecordCallers* callers_ = nullptr;
     RecordPlans plans_;
     AddressResolver* resolver_ = nullptr;
-    const BlockTable* table_ = nullptr;  // of the current batch
+    const BlockTable* table_ = nullptr;  // the current batch's
     // The words to read, from the end: words_[begin_] to words_[left_ - 1].
     const std::uint64_t* words_ = nullptr;
     std::size_t begin_ = 0, left_ = 0;

@@ -129,7 +129,7 @@ class FlowTotals {
     StepTotals steps_;
     PathStore paths_;
     StackTotals stacks_;
-    BatchSizes sizes_, sizes_before_;  // of all batches, and when the phase began
+    BatchSizes sizes_, sizes_before_;  // over all batches, and when the phase began
     CountScale scale_;
     std::optional<CountScale> fixed_scale_;
     std::uint64_t mismatched_returns_ = 0;

@@ -20,7 +20,7 @@ double two_sided_t(double alpha, std::size_t degrees_of_freedom);
 // The confidence of a statement about many differences.
 struct Confidence {
     std::size_t tests = 1;               // number of differences that are judged together
-    std::size_t degrees_of_freedom = 3;  // of the error estimates; the lower of the two
+    std::size_t degrees_of_freedom = 3;  // the lower of the two error estimates'
 
     // The factor by which a 95% interval must be widened so that the intervals of all tests hold
     // together with a probability of 95% (Bonferroni).

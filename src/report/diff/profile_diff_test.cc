@@ -1,4 +1,4 @@
-// What is the same in two profiles, and what of it changed.
+// Matching the code of two profiles, and judging changes.
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -52,8 +52,7 @@ Result<void> values_table(const ExportInput& input, CsvTable& table) {
     return {};
 }
 
-// Adds a number in decimal and the four columns of a location, of which one is empty. A row of a
-// probe has a key and a value.
+// Adds the columns for a decimal number and for a location. Those of the other kind are empty.
 void add_datum(CsvTable& table, const ExportInput& input, const ProbeDatum& datum,
                ProbeDatumKind kind) {
     const auto* number = std::get_if<std::uint64_t>(&datum);

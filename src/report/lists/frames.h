@@ -13,7 +13,7 @@ namespace shadowprof {
 // One function of a call stack. Views live as long as the symbols they came from.
 struct ExportFrame {
     std::string function;   // with its arguments; never empty, no control characters
-    std::string_view file;  // of the source position in that function; empty if unknown
+    std::string_view file;  // file of the source position in that function; empty if unknown
     std::uint32_t line = 0;
     bool inlined = false;
 };

@@ -16,7 +16,7 @@ enum class FunctionWeight { instructions, time, blocks };
 struct HotFunction {
     CodeLocation at;              // a place in it
     std::uint64_t weight = 0;     // time is in nanoseconds
-    double share = 0;             // of all functions' weight, in [0, 1]
+    double share = 0;             // share of all functions' weight, in [0, 1]
     std::optional<double> error;  // half the width of the share's 95% confidence interval
     // The share by time if the weight is instructions, and by instructions if it is time. Nothing
     // if no times are known.
@@ -37,7 +37,7 @@ HotFunctions hot_functions(const Profile& profile, SymbolSource& symbols,
 
 struct HotPath {
     const Path* path = nullptr;   // points into the profile
-    double share = 0;             // of the instructions of all paths
+    double share = 0;             // share of the instructions of all paths
     std::optional<double> error;  // error of the share
 };
 std::vector<HotPath> hot_paths(const Profile& profile, std::size_t most);

@@ -14,7 +14,7 @@ namespace shadowprof {
 
 // A field of a record: a text, a number or place that may be missing, or a list of places.
 struct RecordCell {
-    std::string name;  // of the field
+    std::string name;  // name of the field
     std::variant<std::string, std::optional<std::uint64_t>, std::optional<CodeLocation>,
                  std::vector<CodeLocation>>
         content;

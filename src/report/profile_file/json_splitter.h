@@ -72,7 +72,7 @@ class JsonSplitter final : private nlohmann::json_sax<nlohmann::json> {
     std::vector<Json*> open_;     // from the root to the value being filled
     std::size_t dropped_ = 0;     // number of open containers that are dropped
     const Json* list_ = nullptr;  // the list being split
-    Use use_ = Use::drop;         // of the root's current member
+    Use use_ = Use::drop;         // use of the root's current member
     std::string key_;             // key of the next value
     std::uint64_t part_began_ = 0;
     std::optional<Error> error_;

@@ -47,7 +47,7 @@ class LocationNumbers {
                            [&](std::uint32_t i) { return locations_[i] == location; });
     }
 
-    IndexTable index_;  // of locations_
+    IndexTable index_;  // finds elements of locations_
     std::vector<CodeLocation> locations_, sorted_;
     std::vector<std::uint32_t> numbers_;  // by index in locations_
 };

@@ -173,7 +173,7 @@ std::map<std::uint64_t, std::uint64_t> executions(const Profile& profile) {
 }
 
 struct Variation {
-    std::uint32_t first_weight = 64;  // of the first loop's samples
+    std::uint32_t first_weight = 64;  // weight of the first loop's samples
     int empty = 0;                    // samples of the first loop that count nothing
 };
 

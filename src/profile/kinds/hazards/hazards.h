@@ -39,7 +39,7 @@ class HazardFinder {
   public:
     struct Pair {
         HazardKind kind = HazardKind::line_split;
-        ReferenceSite first = 0, second = 0;  // of a split, both are the same
+        ReferenceSite first = 0, second = 0;  // equal for a split
         std::uint64_t count = 0;
     };
 

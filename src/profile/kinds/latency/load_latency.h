@@ -70,7 +70,7 @@ struct LoadLatency {
     // Loads from cache lines that were accessed before in the same session. They are hits of the
     // first level and are not timed.
     std::uint64_t reused = 0;
-    std::uint64_t line_crossings = 0, page_crossings = 0;  // of all loads; a page crossing is also
+    std::uint64_t line_crossings = 0, page_crossings = 0;  // all loads'; a page crossing is also
                                                            // a line crossing
     CycleHistogram histogram;                              // timed loads only
     std::map<std::string, std::uint64_t> levels;           // all loads, by LatencyLevel::name

@@ -78,7 +78,7 @@ class StackTotals {
     std::vector<std::uint32_t> function_of_;  // by context: index in functions_
     std::vector<CodeLocation> functions_;
     IndexTable function_index_;
-    BatchSizes sizes_, times_;                // of all batches
+    BatchSizes sizes_, times_;                // sums over all batches
     BatchSizes sizes_before_, times_before_;  // when the phase began
     std::vector<Amount> batches_;
     std::size_t batches_before_ = 0;  // number of batches when the phase began

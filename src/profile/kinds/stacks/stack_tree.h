@@ -29,7 +29,7 @@ struct StackFrame {
 // The result of a step of control flow.
 struct ContextStep {
     ContextId context = 0;
-    bool mismatch = false;  // a return that matched no call that was looked at
+    bool mismatch = false;  // a return that does not match the innermost call
 };
 
 class StackTree {

@@ -25,7 +25,7 @@ class Sequitur {
     struct Symbol {
         enum class Kind : std::uint8_t { terminal, rule, gap };
         Kind kind = Kind::terminal;
-        std::uint32_t number = 0;  // of a terminal, or an index in Grammar::rules; a gap: 0
+        std::uint32_t number = 0;  // a terminal, or an index in Grammar::rules; a gap: 0
 
         friend bool operator==(const Symbol&, const Symbol&) = default;
     };
@@ -46,7 +46,7 @@ class Sequitur {
     void clear();
 
   private:
-    using Id = std::uint32_t;  // of a node
+    using Id = std::uint32_t;  // number of a node
     using Value = std::uint32_t;
     static constexpr Value rule_bit = Value{1} << 31, guard_bit = Value{1} << 30;
     static constexpr Value break_value = rule_bit | guard_bit, free_value = break_value | 1;

@@ -59,7 +59,7 @@ class NameStore {
 
 struct NamedFunctions {
     std::vector<FunctionRange> functions;
-    NameStore names;  // of the functions; string literals need not be in it
+    NameStore names;  // names of the functions; string literals need not be in it
 };
 
 }  // namespace shadowprof
