@@ -94,10 +94,10 @@ RunLimits limits_of(const Load& load, std::uint64_t instructions) {
                      .seed = 1,
                      .untraced = load.untraced};
     if (load.value_bursts) {
-        limits.burst_period = value_window_period;
-        limits.value_instructions = value_window_instructions;
+        limits.burst_period = value_burst_period;
+        limits.value_instructions = value_burst_instructions;
     }
-    if (load.reference_bursts) limits.reference_instructions = reference_window_instructions;
+    if (load.reference_bursts) limits.reference_instructions = reference_burst_instructions;
     if (load.all_references) limits.burst_period = limits.reference_instructions = 1;
     if (load.all_values) limits.burst_period = limits.value_instructions = 1;
     return limits;

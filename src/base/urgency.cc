@@ -9,8 +9,8 @@ namespace {
 
 // Above all threads without a real-time priority. No higher, because other threads that have one
 // may need it more.
-constexpr int least_priority = 1;
-constexpr int own_priority = least_priority + 1;
+constexpr int min_priority = 1;
+constexpr int own_priority = min_priority + 1;
 
 bool has_priority(int policy) {
     const int kind = policy & ~SCHED_RESET_ON_FORK;
@@ -23,7 +23,7 @@ Urgency::Urgency(pid_t tid)
     : tid_(tid == 0 ? ::gettid() : tid), policy_(::sched_getscheduler(tid_)) {
     if (policy_ < 0 || has_priority(policy_)) return;
     if (::sched_getparam(tid_, &parameters_) != 0) return;
-    const sched_param urgent{.sched_priority = tid == 0 ? own_priority : least_priority};
+    const sched_param urgent{.sched_priority = tid == 0 ? own_priority : min_priority};
     is_granted_ = ::sched_setscheduler(tid_, SCHED_RR | SCHED_RESET_ON_FORK, &urgent) == 0;
 }
 

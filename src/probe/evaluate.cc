@@ -83,7 +83,7 @@ bool ProbeMachine::load(const ProbeStep& step, std::uint64_t& top) {
 
 ProbeMachine::Outcome ProbeMachine::run(const ProbeProgram& program, std::uint64_t& result) {
     if (program.empty()) return Outcome::value;
-    std::array<std::uint64_t, most_stack + 1> stack;
+    std::array<std::uint64_t, max_stack + 1> stack;
     std::uint64_t* top = stack.data();  // the first element is unused
     for (std::size_t at = 0; at < program.size(); ++at) {
         const ProbeStep& step = program[at];

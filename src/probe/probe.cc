@@ -81,9 +81,9 @@ bool Probe::uses(ProbeFact fact) const {
 }
 
 Result<ProbeSet> ProbeSet::parse(std::span<const std::string> texts) {
-    if (texts.size() > most_probes)
+    if (texts.size() > max_probes)
         return usage(
-            fmt::format("there are {} probes; at most {} can be given", texts.size(), most_probes));
+            fmt::format("there are {} probes; at most {} can be given", texts.size(), max_probes));
     ProbeSet set;
     for (const std::string& text : texts) TRY(set.add(text));
     return set;
@@ -100,9 +100,9 @@ Result<void> ProbeSet::add(const std::string& text) {
     first_tests_.push_back(tests_.size());
     for (const ProbeNodeId node : probe.syntax().tests)
         tests_.push_back({static_cast<std::uint32_t>(probes_.size()), node});
-    if (tests_.size() > most_place_tests)
+    if (tests_.size() > max_place_tests)
         return usage(fmt::format("the probes have more than {} conditions on places between them",
-                                 most_place_tests));
+                                 max_place_tests));
     probes_.push_back(std::move(probe));
     return {};
 }

@@ -63,10 +63,10 @@ class Probe {
 // caller that binds probes and need not know symbols.
 class ProbeSet {
   public:
-    static constexpr std::size_t most_probes = 16;
+    static constexpr std::size_t max_probes = 16;
 
     // Names unnamed probes by their number, from 1: "probe1". Fails, with lines to be shown, if a
-    // probe is wrong, if there are more than most_probes of them, or if two have the same name.
+    // probe is wrong, if there are more than max_probes of them, or if two have the same name.
     static Result<ProbeSet> parse(std::span<const std::string> texts);
 
     const std::vector<Probe>& probes() const { return probes_; }

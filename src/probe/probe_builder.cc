@@ -57,10 +57,10 @@ ProbeBuilder::Maybe ProbeBuilder::fail(std::size_t offset, std::string message) 
 }
 
 ProbeBuilder::Maybe ProbeBuilder::add(ProbeNode added) {
-    if (added.height > most_height)
+    if (added.height > max_height)
         return fail(added.offset,
-                    fmt::format("more than {} operators lie within each other", most_height));
-    if (added.stack > most_stack) return fail(added.offset, "this is nested too deeply");
+                    fmt::format("more than {} operators lie within each other", max_height));
+    if (added.stack > max_stack) return fail(added.offset, "this is nested too deeply");
     out_.nodes.push_back(std::move(added));
     return static_cast<ProbeNodeId>(out_.nodes.size() - 1);
 }
@@ -96,9 +96,9 @@ bool ProbeBuilder::separate_place(ProbeNodeId child) {
         fail(node(child).offset, "what a place is can only be compared with constants");
         return false;
     }
-    if (out_.tests.size() == most_place_tests) {
+    if (out_.tests.size() == max_place_tests) {
         fail(node(child).offset,
-             fmt::format("there are more than {} conditions on places", most_place_tests));
+             fmt::format("there are more than {} conditions on places", max_place_tests));
         return false;
     }
     node(child).test = static_cast<std::uint8_t>(out_.tests.size());

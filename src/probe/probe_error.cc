@@ -8,7 +8,7 @@ namespace shadowprof {
 namespace {
 
 // Characters of a line that are shown on either side of the wrong one.
-constexpr std::size_t most_before = 60, most_behind = 40;
+constexpr std::size_t max_before = 60, max_behind = 40;
 
 bool continues_character(char c) {
     return (static_cast<unsigned char>(c) & 0xc0) == 0x80;
@@ -29,8 +29,8 @@ std::string render(const ProbeError& error, std::string_view text) {
     const std::size_t newline = text.substr(0, at).rfind('\n');
     std::size_t begin = newline == std::string_view::npos ? 0 : newline + 1;
     std::size_t end = std::min(text.find('\n', at), text.size());
-    if (at - begin > most_before) begin = at - most_before;
-    if (end - at > most_behind) end = at + most_behind;
+    if (at - begin > max_before) begin = at - max_before;
+    if (end - at > max_behind) end = at + max_behind;
     while (begin < at && continues_character(text[begin])) ++begin;
     while (end > at && end < text.size() && continues_character(text[end])) --end;
     const std::string before = shown(text.substr(begin, at - begin));

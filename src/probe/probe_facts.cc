@@ -52,7 +52,7 @@ struct OperandRow {
     ProbeFact fact;
     ProbeType type;
     std::uint8_t uses;
-    std::array<std::string_view, most_probe_operands> names;
+    std::array<std::string_view, max_probe_operands> names;
 };
 
 constexpr std::array<OperandRow, 4> operand_facts{{

@@ -59,7 +59,7 @@ struct NamedFact {
     std::uint8_t operand = 0;                 // number of the operand from 0, for operand_* facts
     ZydisRegister reg = ZYDIS_REGISTER_NONE;  // for ProbeFact::reg
 };
-inline constexpr unsigned most_probe_operands = 4;
+inline constexpr unsigned max_probe_operands = 4;
 
 std::optional<NamedFact> find_fact(std::string_view name);
 // Returns all names that find_fact() knows, for suggestions.

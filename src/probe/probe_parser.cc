@@ -109,9 +109,9 @@ bool Parser::name() {
     const auto behind = ahead.next();
     const auto* colon = std::get_if<ProbeToken>(&behind);
     if (colon == nullptr || !colon->is(":")) return true;
-    if (token_.spelling.size() > most_probe_name) {
+    if (token_.spelling.size() > max_probe_name) {
         builder_.fail(token_.offset,
-                      fmt::format("a name has at most {} characters", most_probe_name));
+                      fmt::format("a name has at most {} characters", max_probe_name));
         return false;
     }
     syntax_.name = token_.spelling;
@@ -189,10 +189,10 @@ Parser::Maybe Parser::operators_behind(ProbeNodeId left, int precedence) {
 
 Parser::Maybe Parser::prefixed() {
     const std::size_t offset = token_.offset;
-    if (nesting_ == most_nesting)
+    if (nesting_ == max_nesting)
         return builder_.fail(offset, fmt::format("more than {} parentheses or operators in front "
                                                  "lie within each other",
-                                                 most_nesting));
+                                                 max_nesting));
     ++nesting_;
     Maybe result;
     if (token_.is("!"))
@@ -264,9 +264,9 @@ Parser::Maybe Parser::call(const ProbeFunction& function) {
 }  // namespace
 
 std::variant<ProbeSyntax, ProbeError> parse_probe(std::string_view text) {
-    if (text.size() > most_probe_text)
-        return ProbeError{most_probe_text,
-                          fmt::format("a probe has at most {} characters", most_probe_text)};
+    if (text.size() > max_probe_text)
+        return ProbeError{max_probe_text,
+                          fmt::format("a probe has at most {} characters", max_probe_text)};
     return Parser(text).parse();
 }
 

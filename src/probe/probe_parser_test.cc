@@ -142,14 +142,14 @@ TEST_CASE("limits are told, and what is just below them is accepted") {
     const auto nested = [](std::size_t depth) {
         return repeated("(", depth) + "1" + repeated(")", depth) + "{count()}";
     };
-    accepted(nested(most_nesting - 1));
-    CHECK(refusal(nested(most_nesting)).offset == most_nesting);
-    CHECK(refusal(repeated("!", 4000)).offset == most_nesting);
+    accepted(nested(max_nesting - 1));
+    CHECK(refusal(nested(max_nesting)).offset == max_nesting);
+    CHECK(refusal(repeated("!", 4000)).offset == max_nesting);
     const auto chain = [](std::size_t length) {
         return "1" + repeated("+1", length) + "{count()}";
     };
-    accepted(chain(most_height - 1));
-    CHECK(refusal(chain(most_height)).offset == 2 * most_height - 1);
+    accepted(chain(max_height - 1));
+    CHECK(refusal(chain(max_height)).offset == 2 * max_height - 1);
     // Each level keeps one value on the stack for each precedence.
     const std::string level = "1||1&&1|1^1&1==1<1<<1+1*(";
     CHECK(refusal(repeated(level, 8) + "1" + repeated(")", 8) + "{count()}").message ==
@@ -157,10 +157,10 @@ TEST_CASE("limits are told, and what is just below them is accepted") {
     const auto long_text = [](std::size_t size) {
         return "true{count()}" + repeated(" ", size - 13);
     };
-    accepted(long_text(most_probe_text));
-    CHECK(refusal(long_text(most_probe_text + 1)).offset == most_probe_text);
-    CHECK(refusal(repeated("n", most_probe_name + 1) + ": true {count()}").offset == 0);
-    accepted(repeated("n", most_probe_name) + ": true {count()}");
+    accepted(long_text(max_probe_text));
+    CHECK(refusal(long_text(max_probe_text + 1)).offset == max_probe_text);
+    CHECK(refusal(repeated("n", max_probe_name + 1) + ": true {count()}").offset == 0);
+    accepted(repeated("n", max_probe_name) + ": true {count()}");
 }
 
 TEST_CASE("an error is shown with a caret under its character") {

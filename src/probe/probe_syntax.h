@@ -60,9 +60,9 @@ struct ProbeNode {
     NamedFact fact{};
 };
 
-// `most_nesting` limits parentheses, functions and prefix operators.
-inline constexpr std::size_t most_probe_text = 4096, most_probe_name = 64, most_nesting = 64,
-                             most_height = 256, most_stack = 64, most_place_tests = 64;
+// `max_nesting` limits parentheses, functions and prefix operators.
+inline constexpr std::size_t max_probe_text = 4096, max_probe_name = 64, max_nesting = 64,
+                             max_height = 256, max_stack = 64, max_place_tests = 64;
 
 // What is recorded, or the key by which it is grouped.
 enum class ProbeOperand : std::uint8_t { none, number, at, caller };

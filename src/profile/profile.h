@@ -91,7 +91,7 @@ struct Convergence {
     friend bool operator==(const Convergence&, const Convergence&) = default;
 };
 
-// Statistics of a run with counting windows (profile/flow/event_bursts.h).
+// Statistics of a run with bursts (profile/flow/event_bursts.h).
 struct BurstStats {
     // As configured at the run's begin; nothing if merged profiles do not agree.
     std::uint64_t every = 0;                       // events between bursts, on average
@@ -116,7 +116,7 @@ struct SamplingChange {
 
     friend bool operator==(const SamplingChange&, const SamplingChange&) = default;
 };
-inline constexpr std::size_t most_sampling_changes = 100;
+inline constexpr std::size_t max_sampling_changes = 100;
 
 struct SamplingStats {
     std::string mode;
@@ -131,7 +131,7 @@ struct SamplingStats {
     std::optional<ExactStats> exact;         // in exact mode
     std::optional<Convergence> convergence;  // if it was asked for
     std::optional<BurstStats> bursts;
-    std::vector<SamplingChange> changes;  // the earliest, at most most_sampling_changes
+    std::vector<SamplingChange> changes;  // the earliest, at most max_sampling_changes
     std::uint64_t changes_left_out = 0;
 };
 

@@ -14,10 +14,10 @@ namespace {
 
 using Kind = MemoryAccess::Kind;
 
-constexpr std::size_t most_argument_bytes = 256 * 1024;
-constexpr std::uint64_t most_vectors = 1024;    // UIO_MAXIOV
-constexpr std::uint64_t most_messages = 1024;   // UIO_MAXIOV for messages too
-constexpr int most_descriptors = 1 << 20;       // descriptors in an fd_set
+constexpr std::size_t max_argument_bytes = 256 * 1024;
+constexpr std::uint64_t max_vectors = 1024;     // UIO_MAXIOV
+constexpr std::uint64_t max_messages = 1024;    // UIO_MAXIOV for messages too
+constexpr int max_descriptors = 1 << 20;        // descriptors in an fd_set
 constexpr std::uint64_t socket_size_bytes = 4;  // socklen_t
 constexpr int pidfd_message = 4;                // SCM_PIDFD
 constexpr std::uint64_t bad_address = -std::uint64_t{EFAULT};
@@ -46,7 +46,7 @@ const IoctlRow* find_ioctl(std::uint64_t request) {
 std::uint64_t set_bytes(std::uint64_t count) {
     const auto signed_count = static_cast<std::int32_t>(count);
     if (signed_count <= 0) return 0;
-    return (static_cast<std::uint64_t>(std::min(signed_count, most_descriptors)) + 63) / 64 * 8;
+    return (static_cast<std::uint64_t>(std::min(signed_count, max_descriptors)) + 63) / 64 * 8;
 }
 
 // Collects the ranges of a call. A range that would wrap ends at the highest address.
@@ -75,11 +75,11 @@ void add_message_arguments(std::uint64_t at, MemoryReader& memory, Ranges& range
     ranges.add(at, MessageName::bytes);
     ranges.add(at + message_body_at, sizeof(MessageBody));
     if (const auto body = read_value<MessageBody>(memory, {at + message_body_at}))
-        ranges.add(body->vectors, std::min(body->vector_count, most_vectors) * sizeof(IoVector));
+        ranges.add(body->vectors, std::min(body->vector_count, max_vectors) * sizeof(IoVector));
 }
 
 std::uint64_t message_count(const MemoryAccess& access, const CallArguments& a) {
-    return std::min(a[access.other] & UINT32_MAX, most_messages);
+    return std::min(a[access.other] & UINT32_MAX, max_messages);
 }
 
 void add_arguments(const MemoryAccess& access, const CallArguments& a, MemoryReader& memory,
@@ -89,7 +89,7 @@ void add_arguments(const MemoryAccess& access, const CallArguments& a, MemoryRea
         case Kind::in_out:
             return ranges.add_array(at, a[access.other] & UINT32_MAX, access.bytes);
         case Kind::vectors:
-            return ranges.add(at, std::min(a[access.other], most_vectors) * sizeof(IoVector));
+            return ranges.add(at, std::min(a[access.other], max_vectors) * sizeof(IoVector));
         case Kind::address:
             if (at != 0) ranges.add(a[access.other], socket_size_bytes);
             return;
@@ -175,10 +175,10 @@ bool Written::add(const MemoryAccess& access) {
         case Kind::message:
             return has_failed(result_) || add_message(at, result_);
         case Kind::messages:
-            return has_failed(result_) || (result_ <= most_messages && add_messages(at, result_));
+            return has_failed(result_) || (result_ <= max_messages && add_messages(at, result_));
         case Kind::set:
             ranges_.add(at, set_bytes(a_[0]));
-            return static_cast<std::int32_t>(a_[0]) <= std::int32_t{most_descriptors};
+            return static_cast<std::int32_t>(a_[0]) <= std::int32_t{max_descriptors};
         case Kind::ioctl:
             return add_ioctl(at, a_[access.other]);
     }
@@ -187,7 +187,7 @@ bool Written::add(const MemoryAccess& access) {
 
 // Adds the first `bytes` that an array of vectors points to.
 bool Written::add_vectors(std::uint64_t at, std::uint64_t count, std::uint64_t bytes) {
-    for (std::uint64_t i = 0; i < std::min(count, most_vectors) && bytes > 0; ++i) {
+    for (std::uint64_t i = 0; i < std::min(count, max_vectors) && bytes > 0; ++i) {
         const auto vector = read_value<IoVector>(before_, {at + i * sizeof(IoVector)});
         if (!vector) return false;
         const std::uint64_t size = std::min(vector->size_bytes, bytes);
@@ -274,12 +274,12 @@ bool KnownMemory::read(GuestAddress from, std::span<std::byte> to) {
 }
 
 std::optional<std::vector<MemoryBytes>> read_ranges(const std::vector<MemoryRange>& ranges,
-                                                    MemoryReader& memory, std::size_t most_bytes) {
+                                                    MemoryReader& memory, std::size_t max_bytes) {
     std::vector<MemoryBytes> parts;
     for (const MemoryRange& range : ranges) {
         const std::uint64_t size = range.end.value - range.start.value;
-        if (size > most_bytes) return std::nullopt;
-        most_bytes -= size;
+        if (size > max_bytes) return std::nullopt;
+        max_bytes -= size;
         MemoryBytes part{range.start, std::vector<std::byte>(size)};
         if (!memory.read(part.address, part.bytes)) return std::nullopt;
         parts.push_back(std::move(part));
@@ -307,7 +307,7 @@ std::optional<std::vector<MemoryBytes>> read_argument_memory(const MemoryUse& us
     Ranges ranges;
     for (const MemoryAccess& access : use.accesses)
         add_arguments(access, arguments, memory, ranges);
-    return read_ranges(ranges.take(), memory, most_argument_bytes);
+    return read_ranges(ranges.take(), memory, max_argument_bytes);
 }
 
 std::optional<std::vector<MemoryRange>> written_ranges(const MemoryUse& use,
@@ -332,7 +332,7 @@ std::vector<std::int32_t> received_descriptors(const MemoryUse& use, const CallA
         const auto at = arguments[access.pointer];
         if (access.kind == Kind::message) add_rights(at, argument_memory, written, descriptors);
         if (access.kind != Kind::messages) continue;
-        for (std::uint64_t i = 0; i < std::min(value, most_messages); ++i)
+        for (std::uint64_t i = 0; i < std::min(value, max_messages); ++i)
             add_rights(at + i * message_bytes, argument_memory, written, descriptors);
     }
     return descriptors;

@@ -60,9 +60,9 @@ std::optional<std::vector<MemoryRange>> written_ranges(const MemoryUse& use,
                                                        MemoryReader& argument_memory,
                                                        MemoryReader& memory);
 
-// Reads all ranges. Returns nothing if this fails or if they have more than `most_bytes` together.
+// Reads all ranges. Returns nothing if this fails or if they have more than `max_bytes` together.
 std::optional<std::vector<MemoryBytes>> read_ranges(const std::vector<MemoryRange>& ranges,
-                                                    MemoryReader& memory, std::size_t most_bytes);
+                                                    MemoryReader& memory, std::size_t max_bytes);
 
 // Returns the descriptors in messages that a call received. The call returned `value`, and
 // `written` is the memory that it wrote.

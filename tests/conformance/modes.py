@@ -20,7 +20,7 @@ SKIPPED = 77
 SAMPLES = ["--load=8", "--sample-size=20k"]
 PROFILED = {
     "sampled": ["run", "-q", *SAMPLES],
-    "bursts": ["run", "-q", "--burst=1ms/3ms"],
+    "bursts": ["run", "-q", "--live-timing=1ms/3ms"],
     "exact": ["run", "-q", "--mode=exact"],
 }
 NAMES = ("native", *PROFILED, "verify", "attached")

@@ -34,7 +34,7 @@ HANG_SECONDS = 240
 # How many samples a program gets within its budget is a matter of the machine. Tests that are not
 # about that ask for a load.
 DENSE = "--load=0.5"
-SAYS_HOW_DENSE = ("--load=", "--budget=", "--burst=", "--mode=exact")
+SAYS_HOW_DENSE = ("--load=", "--budget=", "--live-timing=", "--mode=exact")
 
 
 # How often a test does its work again, if too little was seen of it to say anything.
@@ -56,7 +56,7 @@ def cannot_time_loads(profile):
     """True where a stop is too short for the machine to time a load in it: more of them will not
     help."""
     counters = profile["sampling"]["counters"]
-    return counters["latency_bursts"] > max(100, counters["latency_loads_timed"])
+    return counters["latency_sessions"] > max(100, counters["latency_loads_timed"])
 
 
 def dense(options):

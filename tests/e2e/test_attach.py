@@ -207,7 +207,7 @@ class Busy(Attach):
         self.wait_until_runs(first, victim("checksum"))
         self.wait_until_busy(first, 2)
         before = processes.settled_facts(first)
-        for options in ([], ["--record-input"], ["--burst=50ms/100ms"]):
+        for options in ([], ["--record-input"], ["--live-timing=50ms/100ms"]):
             with self.subTest(options=options):
                 profile = self.attach_until_seen(first, *options)
                 self.assertEqual(next(iter(hot_functions(profile))), ("run", "checksum"))

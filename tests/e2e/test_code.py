@@ -22,12 +22,12 @@ class MadeAtRunTime(TestCase):
 
     def check(self, how):
         """Returns the share of instructions in code without a file, by name, of shadows."""
-        for mode in ("burst", "shadow"):
+        for mode in ("live", "shadow"):
             with self.subTest(mode=mode):
                 def is_enough(profile):
                     pathlib.Path(f"/tmp/perf-{profile['run']['pid']}.map").unlink(missing_ok=True)
                     complete = whole(profile)
-                    return (taken(profile) if mode == "burst" else complete) > 20
+                    return (taken(profile) if mode == "live" else complete) > 20
 
                 done, profile = self.profile_until(
                     is_enough, lambda factor: (victim("jit"), how, str(self.ROUNDS[how] * factor)),

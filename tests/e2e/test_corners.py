@@ -27,13 +27,13 @@ class Corners(TestCase):
 
     def test_samples_are_not_noticed(self):
         for kind in KINDS:
-            for mode in ("shadow", "burst", "exact"):
+            for mode in ("shadow", "live", "exact"):
                 with self.subTest(kind=kind, mode=mode):
                     done, _ = self.profile(victim("corners"), kind, options=[f"--mode={mode}"])
                     self.check(done, kind)
 
     def test_samples_of_low_memory_do_not_fault(self):
-        for mode in ("shadow", "burst"):
+        for mode in ("shadow", "live"):
             with self.subTest(mode=mode):
                 _, profile = self.profile_until(
                     lambda profile: taken(profile) > 5,

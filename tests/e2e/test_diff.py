@@ -214,7 +214,7 @@ class Sampled(DiffCase):
         for limit, count in alarms.items():
             print(f"{limit}: {count} alarms of {len(pairs)} comparisons, "
                   f"{100 * count / len(pairs):.1f}%")
-            self.assertLessEqual(count, most_alarms(len(profiles)), limit)
+            self.assertLessEqual(count, max_alarms(len(profiles)), limit)
         for function in ("checksum", "scramble"):
             self.assert_spread_as_promised(profiles, function)
 
@@ -268,7 +268,7 @@ class Sampled(DiffCase):
         self.diff("--strict", *both, *few, status=EXCEEDED)
 
 
-def most_alarms(profiles):
+def max_alarms(profiles):
     """More alarms of all ordered pairs of so many profiles are not chance. Of a difference outside
     of its 95% interval one order of the pair is an alarm. Pairs that share a profile are not
     independent: so much is expected of as many pairs as are disjoint, by the binomial's tail of

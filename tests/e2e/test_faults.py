@@ -50,8 +50,8 @@ class BadOptions(Refused):
         (["--follow-forks=maybe"], ["--follow-forks", "'maybe'"]),
         (["--until-converged=0"], ["--until-converged", "'0'", "percentage"]),
         (["--budget=lots"], ["--budget", "'lots'"]),
-        (["--burst=2ms"], ["--burst", "'2ms'", "2ms/1s"]),
-        (["--burst=1s/9s"], ["--burst", "'1s/9s'", "100ms"]),
+        (["--live-timing=2ms"], ["--live-timing", "'2ms'", "2ms/1s"]),
+        (["--burst=1s/9s"], ["--live-timing", "'1s/9s'", "100ms"]),
         (["--profile=edge"], ["'--profile'", "'--profiles'"]),
         (["-x"], ["'-x'"]),
     ]

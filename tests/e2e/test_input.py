@@ -33,13 +33,13 @@ class Input(TestCase):
         self.assertGreater(executions, least)
         self.assertLessEqual(abs(low - executions / 4), bounds.binomial(executions, 0.25))
 
-    def least_of_going_on(self, profile):
+    def min_of_going_on(self, profile):
         """What samples that do not go on over what is read cannot execute: each sees the rest of
         one buffer."""
         return 2 * BUFFER_BYTES * self.reader_samples(profile)
 
     def go_on_over_reads(self, profile):
-        return (self.low_bytes(profile)[1] > self.least_of_going_on(profile)
+        return (self.low_bytes(profile)[1] > self.min_of_going_on(profile)
                 and whole(profile) > 0)
 
 
@@ -55,7 +55,7 @@ class Run(Input):
         done, profile = self.profile_until(self.go_on_over_reads, command, module=victim("input"),
                                            options=(record, f"--sample-size={size}", *options))
         self.assertEqual((done.code, done.stderr), (0, ""), done.stdout)
-        self.assert_right_bytes(profile, self.least_of_going_on(profile))
+        self.assert_right_bytes(profile, self.min_of_going_on(profile))
         self.assertGreater(whole(profile), 0)
         return done, profile
 

@@ -117,7 +117,7 @@ class Probes(TestCase):
         self.assertEqual(zeros.probe["missed"], 0)
 
     def test_samples_see_the_same_in_proportion(self):
-        for mode in ("shadow", "burst"):
+        for mode in ("shadow", "live"):
             with self.subTest(mode=mode):
                 done, profile = self.profile_until(
                     lambda seen: all(probe["hits"] > 500 for probe in seen["probes"]),
@@ -158,11 +158,11 @@ class Probes(TestCase):
         if not is_enough(profile):
             self.skipTest("a stop is too short for loads to be timed on this machine")
         counters = profile["sampling"]["counters"]
-        timed, bursts = counters["latency_loads_timed"], counters["latency_bursts"]
-        self.assertGreater(timed, bursts, counters)
-        # Of a burst that is cut, the last one's time does not reach the probe.
+        timed, sessions = counters["latency_loads_timed"], counters["latency_sessions"]
+        self.assertGreater(timed, sessions, counters)
+        # In a session that is cut, the last one's time does not reach the probe.
         hits = Seen(profile, "all").probe["hits"]
-        self.assertGreaterEqual(hits, timed - bursts)
+        self.assertGreaterEqual(hits, timed - sessions)
         self.assertLessEqual(hits, timed)
         self.assertEqual(Seen(profile, "none").probe["hits"], 0)
         # Where loads are timed, calls in progress are not known.

@@ -9,7 +9,7 @@ import subprocess
 import processes
 from harness import DENSE, SHADOWPROF, WORK_FACTORS, TestCase, dense, main, taken, victim
 
-# On a busy machine no burst may get a processor within its time.
+# On a busy machine no live sample may get a processor within its time.
 ATTEMPTS = 10
 
 NOBODY = {"user": 65534, "group": 65534, "extra_groups": []}
@@ -74,13 +74,13 @@ class Restricted(TestCase):
         names = [profile.locations[frame]["function"] for frame in hot]
         self.assertIn(names[-1], ("scramble", "unscramble"))
         self.assertEqual(names[-2], "main")
-        bursts = profile["sampling"]["counters"]["bursts"]
-        if mode == "burst":
-            self.assertEqual((profile["overhead"]["forks"], bursts), (0, taken(profile)))
+        live = profile["sampling"]["counters"]["live_samples"]
+        if mode == "live":
+            self.assertEqual((profile["overhead"]["forks"], live), (0, taken(profile)))
             self.assertEqual(any(note in each for each in profile["notes"]), True,
                              profile["notes"])
         else:
-            self.assertEqual(bursts, 0)
+            self.assertEqual(live, 0)
         return profile
 
     def check_filter(self, how, modes):
@@ -89,13 +89,13 @@ class Restricted(TestCase):
                 self.check(how, mode, "seccomp", user, user)
 
     def test_a_filter_that_refuses_forks(self):
-        self.check_filter("errno", ["burst", "shadow"])
+        self.check_filter("errno", ["live", "shadow"])
 
     def test_a_filter_that_kills_for_forks(self):
-        self.check_filter("kill", ["burst", "shadow"])
+        self.check_filter("kill", ["live", "shadow"])
 
     def test_the_strict_mode(self):
-        self.check_filter("strict", ["burst", "shadow"])
+        self.check_filter("strict", ["live", "shadow"])
 
     def test_a_thread_without_a_filter_is_forked(self):
         self.check_filter("others", ["shadow", "shadow"])
@@ -110,11 +110,11 @@ class Restricted(TestCase):
             self.skipTest("needs root to become a user who has no processes")
         for name, user in self.users():
             with self.subTest(user=name):
-                self.check("nproc", "burst", "limit on the number of processes", user, NOBODY)
+                self.check("nproc", "live", "limit on the number of processes", user, NOBODY)
 
     def test_a_memory_cgroup_that_is_nearly_full(self):
         """The program uses 16 MiB, and each of up to three replicas could make it as much more."""
-        for limit_mib, mode in ((256, "shadow"), (24, "burst")):
+        for limit_mib, mode in ((256, "shadow"), (24, "live")):
             with self.subTest(limit_mib=limit_mib):
                 group = self.make_memory_cgroup(limit_mib << 20)
                 target, tag = self.start(
@@ -131,7 +131,7 @@ class Restricted(TestCase):
                 self.assertEqual((done.code, done.stdout[:18]), (0, b"checksum: unharmed"))
                 self.assertEqual(profile["sampling"]["mode"], mode, profile["notes"])
                 self.assertEqual(any("memory cgroup" in note for note in profile["notes"]),
-                                 mode == "burst")
+                                 mode == "live")
 
     def make_memory_cgroup(self, limit_bytes):
         for top, limit in (("/sys/fs/cgroup", "memory.max"),
@@ -148,58 +148,58 @@ class Restricted(TestCase):
 
 
 class Bursts(TestCase):
-    def in_bursts(self, *options, threads="1", rounds=300, mib="4", is_enough):
+    def in_live_samples(self, *options, threads="1", rounds=300, mib="4", is_enough):
         """Of a program that notices harm."""
         done, profile = self.profile_until(
             is_enough, lambda factor: (victim("checksum"), threads, str(rounds * factor), mib),
             options=options)
         self.assertEqual((done.code, done.stdout[:18]), (0, b"checksum: unharmed"))
-        self.assertEqual(profile["sampling"]["mode"], "burst")
+        self.assertEqual(profile["sampling"]["mode"], "live")
         self.assertEqual(profile["overhead"]["forks"], 0)
-        self.assertEqual(profile["sampling"]["counters"]["bursts"], taken(profile))
+        self.assertEqual(profile["sampling"]["counters"]["live_samples"], taken(profile))
         return profile
 
     def test_by_hand(self):
-        profile = self.in_bursts("--mode=burst", is_enough=lambda profile: taken(profile) > 20)
+        profile = self.in_live_samples("--mode=live", is_enough=lambda profile: taken(profile) > 20)
         sampling = profile["sampling"]
         self.assertLess(sampling["instructions"], 250_000 * profile.samples)
-        self.assertEqual([note for note in profile["notes"] if "bursts" in note], [])
+        self.assertEqual([note for note in profile["notes"] if "live samples" in note], [])
         counters = sampling["counters"]
-        self.assertLessEqual(counters["bursts_cut_by_time"], counters["bursts"])
-        self.assertLess(0, counters["burst_emulation_ns"])
-        self.assertLessEqual(counters["burst_translation_ns"], counters["burst_emulation_ns"])
+        self.assertLessEqual(counters["live_samples_cut_by_time"], counters["live_samples"])
+        self.assertLess(0, counters["live_emulation_ns"])
+        self.assertLessEqual(counters["live_translation_ns"], counters["live_emulation_ns"])
         self.assertLess(0, counters["prepared_instructions"])
         self.assertLess(0, counters["prepare_ns"])
 
     def test_at_times_of_the_user(self):
-        profile = self.in_bursts("--burst=20ms/50ms", "--max-samples=10", rounds=500,
+        profile = self.in_live_samples("--live-timing=20ms/50ms", "--max-samples=10", rounds=500,
                                  is_enough=lambda profile: profile["sampling"]["instructions"] > 0)
-        self.assertEqual((profile["run"]["options"]["mode"], profile["run"]["options"]["burst"]),
-                         ("burst", "20000us/50000us"))
+        self.assertEqual((profile["run"]["options"]["mode"], profile["run"]["options"]["live-timing"]),
+                         ("live", "20000us/50000us"))
         self.assertGreater(profile["sampling"]["instructions"], 0)
-        self.assertLessEqual(profile["sampling"]["counters"]["bursts"], 10)
+        self.assertLessEqual(profile["sampling"]["counters"]["live_samples"], 10)
 
     def test_time_ends_what_goes_on_for_ever(self):
-        """Each burst would fetch page after page of sixteen MiB."""
-        profile = self.in_bursts("--burst=2ms/20ms", "--sample-size=1G", rounds=500, mib="16",
+        """Each live sample would fetch page after page of sixteen MiB."""
+        profile = self.in_live_samples("--live-timing=2ms/20ms", "--sample-size=1G", rounds=500, mib="16",
                                  is_enough=lambda profile: taken(profile) > 20)
         ended = profile["sampling"]["ended"]
         self.assertGreater(ended.get("time", 0), 0)
         # But for what is near the begin or the end of the program.
         self.assertLess(taken(profile) - ended["time"], 0.1 * taken(profile) + 1, ended)
-        self.assertGreater(profile["sampling"]["counters"]["bursts_cut_by_time"], 0)
+        self.assertGreater(profile["sampling"]["counters"]["live_samples_cut_by_time"], 0)
 
-    def test_the_option_is_for_bursts_alone(self):
-        done = self.shadowprof("run", "--mode=shadow", "--burst=2ms/1s", victim("checksum"))
+    def test_the_option_is_for_live_samples_alone(self):
+        done = self.shadowprof("run", "--mode=shadow", "--live-timing=2ms/1s", victim("checksum"))
         self.assertEqual(done.code, 125)
-        self.assertIn("--burst", done.stderr)
+        self.assertIn("--live-timing", done.stderr)
 
     def test_edges_are_those_of_the_program(self):
         """Also where many samples end by time: a part of the trace is right, or nothing."""
         done, profile = self.profile_until(
             lambda profile: sum(profile.edge_counts().values()) > 1000,
             lambda factor: (victim("edges"), str(20_000_000 * factor)),
-            options=["--burst=20ms/50ms"], module=victim("edges"))
+            options=["--live-timing=20ms/50ms"], module=victim("edges"))
         self.assertEqual(done.code, 0)
         self.assertGreater(sum(profile.edge_counts().values()), 1000)
 
@@ -211,7 +211,7 @@ class Bursts(TestCase):
 
         done, profile = self.profile_until(
             lambda profile: profile["sampling"]["instructions"] > 0, command,
-            options=["--burst=20ms/50ms"])
+            options=["--live-timing=20ms/50ms"])
         self.assertEqual((done.code, done.stderr), (0, ""), done.stdout)
         self.assertIn(b"each once", done.stdout)
         self.assertGreater(profile["sampling"]["instructions"], 0)

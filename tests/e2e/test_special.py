@@ -37,8 +37,8 @@ class Special(TestCase):
 
     def check_in_both_modes(self, kind, options=()):
         """Returns the profile of shadows."""
-        with self.subTest(mode="burst"):
-            self.check(kind, options=["--mode=burst", *options])
+        with self.subTest(mode="live"):
+            self.check(kind, options=["--mode=live", *options])
         return self.check(kind, options=options)
 
 
@@ -95,13 +95,13 @@ class HugePages(Special):
     def test_of_a_pool_that_is_empty(self):
         self.set_pool(2)
         profile = self.check("hugetlb")
-        self.assertEqual(profile["sampling"]["mode"], "burst", profile["notes"])
+        self.assertEqual(profile["sampling"]["mode"], "live", profile["notes"])
         self.assertTrue(any("huge pages" in note for note in profile["notes"]), profile["notes"])
 
 
 class Wiped(TestCase):
     def test_memory_that_forks_wipe_is_seen_as_it_is_and_still_wiped(self):
-        for mode in ("shadow", "burst"):
+        for mode in ("shadow", "live"):
             with self.subTest(mode=mode):
                 done, profile = self.profile_until(
                     lambda profile: whole(profile) >= 3,

@@ -334,11 +334,11 @@ class Interpreter(TestCase):
     def test_live_samples_come_by_states_of_the_program(self):
         """What they have emulated, the program executes a moment later."""
         done, profile = self.profile_until(
-            lambda profile: profile["sampling"]["counters"].get("windows_met_after_bursts", 0) >= 10,
+            lambda profile: profile["sampling"]["counters"].get("live_windows_met", 0) >= 10,
             lambda factor: self.command(factor * 200_000),
             options=("--mode=live", "--load=0.3", "--profiles=edge"))
         counters = profile["sampling"]["counters"]
-        met = counters.get("windows_met_after_bursts", 0)
+        met = counters.get("live_windows_met", 0)
         if met < 10:
             self.skipTest(f"on this machine few second stops come soon enough: {counters}")
         self.assertEqual(met, counters["windows_met"], done.stderr)
@@ -487,23 +487,23 @@ class Values(Truth):
 
 
 # With time enough for whole samples on most machines.
-IN_BURSTS = ("--burst=50ms/100ms", "--sample-size=1M")
+IN_LIVE_SAMPLES = ("--live-timing=50ms/100ms", "--sample-size=1M")
 
 
 class EdgesInBursts(Edges):
-    options = IN_BURSTS
+    options = IN_LIVE_SAMPLES
 
-    def test_all_were_bursts(self):
-        self.assertEqual(self.seen["sampling"]["mode"], "burst")
+    def test_all_were_live_samples(self):
+        self.assertEqual(self.seen["sampling"]["mode"], "live")
         self.assertEqual(self.seen["overhead"]["forks"], 0)
 
 
 class PathsInBursts(Paths):
-    options = IN_BURSTS
+    options = IN_LIVE_SAMPLES
 
 
 class ValuesInBursts(Values):
-    options = IN_BURSTS
+    options = IN_LIVE_SAMPLES
     least = 1_000  # what a stop has time for is the machine's choice
 
 
@@ -545,10 +545,10 @@ class Callers(TestCase):
         self.assertIsNotNone(site)
         return {labels(each["callers"]): each for each in site.get("by_caller", [])}, site
 
-    def assert_always(self, entry, value, least_bound=0.5):
+    def assert_always(self, entry, value, min_bound=0.5):
         self.assertEqual([top["text"] for top in entry["top"]], [str(value)])
         self.assertEqual(entry["invariance"], 1)
-        self.assertGreaterEqual(entry["invariance_lower_bound"], least_bound)
+        self.assertGreaterEqual(entry["invariance_lower_bound"], min_bound)
 
     def test_every_execution_by_its_caller(self):
         work = 20_000
@@ -576,14 +576,14 @@ class Callers(TestCase):
         self.assertEqual(found, {})
 
     def test_samples_begin_with_the_callers_that_unwinding_finds(self):
-        for mode in ("shadow", "burst"):
+        for mode in ("shadow", "live"):
             with self.subTest(mode=mode):
                 found, _ = self.by_caller([f"--mode={mode}", "--profiles=value", "--budget=20%"],
                                           60_000_000, 2, least=1000)
                 self.assertEqual(set(found), {self.FIRST, self.SECOND, self.FIVE, self.SIX})
                 # How much is certain depends on how many samples there were.
                 for caller, value in ((self.FIRST, 8), (self.FIVE, 6), (self.SIX, 7)):
-                    self.assert_always(found[caller], value, least_bound=0)
+                    self.assert_always(found[caller], value, min_bound=0)
 
 
 if __name__ == "__main__":

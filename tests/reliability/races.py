@@ -53,7 +53,7 @@ RUNS = {
                                    "32"],
     "children": ["run", "--load=2", "sh", "-c", FAMILY],
     "exact": ["run", "--mode=exact", "{victims}/edges"],
-    "bursts": ["run", "--mode=burst", "{victims}/values"],
+    "bursts": ["run", "--mode=live", "{victims}/values"],
     "attach": ["attach", "--load=2", "--duration=3s"],
 }
 

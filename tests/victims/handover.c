@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { most_threads = 64, table_words = 512, own_words = 1 << 13 };
+enum { max_threads = 64, table_words = 512, own_words = 1 << 13 };
 
 static volatile sig_atomic_t told_to_end;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -68,10 +68,10 @@ static void* run(void* argument) {
 }
 
 int main(int argc, char** argv) {
-    pthread_t ids[most_threads];
+    pthread_t ids[max_threads];
     threads = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 0) : 8;
     rounds = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 0) : 2000;
-    if (threads < 1 || threads > most_threads) return 2;
+    if (threads < 1 || threads > max_threads) return 2;
     signal(SIGTERM, on_term);
     for (size_t i = 0; i < table_words; ++i) table[i] = word_after(0, i);
     for (unsigned i = 0; i < threads; ++i)

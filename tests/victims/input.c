@@ -25,7 +25,7 @@
 
 uint64_t input_sum(const unsigned char* bytes, size_t count, uint64_t sum);
 
-enum { buffer_bytes = 4096, most_children = 2, bytes_per_pause = 512 << 10 };
+enum { buffer_bytes = 4096, max_children = 2, bytes_per_pause = 512 << 10 };
 
 static volatile sig_atomic_t told_to_end;
 static uint64_t bytes_per_child;  // 0: no end
@@ -37,7 +37,7 @@ struct stream {
     int ended;
 };
 
-static struct stream streams[most_children];
+static struct stream streams[max_children];
 
 static void fail(const char* what) {
     printf("input: %s: %s\n", what, strerror(errno));
@@ -106,7 +106,7 @@ static void send_stream(uint64_t number, int fd) {
     _exit(0);
 }
 
-static pid_t children[most_children];
+static pid_t children[max_children];
 
 // A child that runs `body`, has no other descriptor but `kept`, and ends with its parent.
 static void start_child(uint64_t number, int kept, void (*body)(uint64_t, int)) {

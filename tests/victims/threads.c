@@ -17,7 +17,7 @@ static long workers = 4, rounds = 300;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t passed = PTHREAD_COND_INITIALIZER;
 static pthread_barrier_t barrier;
-static long baton, hand_overs, short_lived;
+static long baton, single_steps, short_lived;
 
 __attribute__((noinline)) uint64_t thread_odd(uint64_t state) {
     return work(state, steps_per_round);
@@ -42,7 +42,7 @@ static void* worker(void* argument) {
         pthread_mutex_lock(&lock);
         while (baton != index) pthread_cond_wait(&passed, &lock);
         baton = (baton + 1) % workers;
-        ++hand_overs;
+        ++single_steps;
         pthread_cond_broadcast(&passed);
         pthread_mutex_unlock(&lock);
         if (index == 0) {
@@ -71,7 +71,7 @@ int main(int argc, char** argv) {
         pthread_join(threads[i], &state);
         sum += (uint64_t)state;
     }
-    printf("%ld hand-overs, %ld short-lived, %016llx\n", hand_overs, short_lived,
+    printf("%ld hand-overs, %ld short-lived, %016llx\n", single_steps, short_lived,
            (unsigned long long)sum);
     return 0;
 }

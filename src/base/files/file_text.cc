@@ -25,7 +25,7 @@ Result<UniqueFd> open_for_reading(const std::string& path) {
     return fd;
 }
 
-Result<std::string> read_file_text(const std::string& path, std::uint64_t most_bytes) {
+Result<std::string> read_file_text(const std::string& path, std::uint64_t max_bytes) {
     TRY_ASSIGN(UniqueFd fd, open_for_reading(path));
     std::string text;
     std::vector<char> buffer(std::size_t{1} << 18);
@@ -35,9 +35,9 @@ Result<std::string> read_file_text(const std::string& path, std::uint64_t most_b
         if (got < 0) return errno_error(fmt::format("cannot read '{}'", path));
         if (got == 0) return text;
         text.append(buffer.data(), static_cast<std::size_t>(got));
-        if (text.size() > most_bytes)
+        if (text.size() > max_bytes)
             return Error{ErrorCode::invalid, 0,
-                         fmt::format("'{}' is larger than {} bytes", path, most_bytes)};
+                         fmt::format("'{}' is larger than {} bytes", path, max_bytes)};
     }
 }
 

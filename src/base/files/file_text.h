@@ -13,7 +13,7 @@ namespace shadowprof {
 Result<UniqueFd> open_for_reading(const std::string& path);
 
 // Reads a regular file, or standard input for "-". Fails if it cannot be read, is not regular, or
-// holds more than `most_bytes`.
-Result<std::string> read_file_text(const std::string& path, std::uint64_t most_bytes);
+// holds more than `max_bytes`.
+Result<std::string> read_file_text(const std::string& path, std::uint64_t max_bytes);
 
 }  // namespace shadowprof

@@ -72,8 +72,8 @@ std::string escaped(std::string_view name) {
 // Whether the name leads over /proc/PID/fd to an open descriptor. Replacing the file behind
 // /dev/stdout would take it away from others that write to it.
 bool names_open_descriptor(std::filesystem::path path) {
-    constexpr int most_links = 40;  // as many as the kernel follows
-    for (int links = 0; links < most_links; ++links) {
+    constexpr int max_links = 40;  // as many as the kernel follows
+    for (int links = 0; links < max_links; ++links) {
         const UniqueFd link(::open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
         struct statfs system;
         if (!link || ::fstatfs(link.get(), &system) != 0) return false;
@@ -201,8 +201,8 @@ Result<void> SafeOutput::open_directory(const std::string& path) {
 }
 
 Result<void> SafeOutput::create_temporary() {
-    constexpr int most_tries = 100;
-    for (int i = 0; i < most_tries; ++i) {
+    constexpr int max_tries = 100;
+    for (int i = 0; i < max_tries; ++i) {
         std::string name = fmt::format(".shadowprof-{}-{}.tmp", ::getpid(), i);
         file_.reset(::openat(directory_.get(), name.c_str(),
                              O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));

@@ -36,7 +36,7 @@ std::vector<std::string_view> format_words() {
 Result<void> set_least_share(DiffOptions& options, std::string_view value) {
     if (value.ends_with('%')) value.remove_suffix(1);
     TRY_ASSIGN(const double percent, parse_number(value, 0, 100));
-    options.limit_options.least_share = percent / 100;
+    options.limit_options.min_share = percent / 100;
     return {};
 }
 

@@ -52,7 +52,7 @@ int run(const RunRequest& request, const Shielded& shielded) {
         return run_target(request.options,
                           {.end_request = shielded.end_request(),
                            .on_progress = on_progress,
-                           .on_start = [&](pid_t program) { shielded.announce_program(program); }},
+                           .on_start = [&](pid_t program) { shielded.send_program_id(program); }},
                           &*control, {&places, &functions});
     });
     if (!outcome) return failed(outcome.error());

@@ -15,7 +15,7 @@ namespace {
 
 // A file does not announce what is appended to it.
 constexpr std::chrono::milliseconds file_period{20};
-constexpr std::size_t most_shown = 40;
+constexpr std::size_t max_shown = 40;
 
 enum class Direction { commands, answers };
 
@@ -51,17 +51,17 @@ void watch_no_more(const UniqueFd& watcher, int fd) {
 
 // The beginning of a line that may hold anything.
 std::string shown(std::string_view line) {
-    std::string text(line.substr(0, most_shown));
+    std::string text(line.substr(0, max_shown));
     for (char& c : text)
         if (c < ' ' || c > '~') c = '?';
-    return line.size() > most_shown ? text + "..." : text;
+    return line.size() > max_shown ? text + "..." : text;
 }
 
 }  // namespace
 
 ControlChannel::ControlChannel(const RunRequest& request, int toggles, Complain complain,
                                OpenDumpFile open_dump)
-    : run_{request.options.profiles, request.options.windows, request.dump_every.has_value()},
+    : run_{request.options.profiles, request.options.bursts, request.dump_every.has_value()},
       toggles_(toggles),
       open_dump_(std::move(open_dump)),
       shared_(std::make_shared<Shared>()),
@@ -156,7 +156,7 @@ std::string_view ControlChannel::read_bytes() {
 // What was appended. A file that became shorter is read from its beginning.
 std::string_view ControlChannel::read_file() {
     const auto now = Clock::now();
-    if (now < next_look_) return {};
+    if (now < next_observation_) return {};
     struct stat status;
     if (::fstat(commands_.get(), &status) != 0) return {};
     if (status.st_size < offset_) {
@@ -165,7 +165,7 @@ std::string_view ControlChannel::read_file() {
     }
     const auto count = ::pread(commands_.get(), bytes_, sizeof bytes_, offset_);
     if (count <= 0) {
-        next_look_ = now + file_period;
+        next_observation_ = now + file_period;
         return {};
     }
     offset_ += count;

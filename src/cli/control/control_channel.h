@@ -68,7 +68,7 @@ class ControlChannel final : public SamplingControl {
     UniqueFd commands_, readable_;
     bool is_file_ = false;  // and no FIFO
     off_t offset_ = 0;      // in the file
-    Clock::time_point next_look_ = {};
+    Clock::time_point next_observation_ = {};
     char bytes_[1024];
     CommandLines lines_;
     std::deque<std::optional<std::string>>

@@ -30,9 +30,9 @@ class CommandLines {
 
 // What holds when a line's command is obeyed.
 struct ControlledRun {
-    ProfileKinds collected;               // since the run began
-    std::optional<WindowOptions> bursts;  // of samples by now, if they have any
-    bool has_phases = false;              // --dump-every
+    ProfileKinds collected;              // since the run began
+    std::optional<BurstOptions> bursts;  // of samples by now, if they have any
+    bool has_phases = false;             // --dump-every
 };
 
 // What a line asks for: nothing if it wants but an answer (`ping`). Errors: usage, saying what is

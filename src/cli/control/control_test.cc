@@ -39,7 +39,7 @@ class Folder {
 RunRequest request_of(const std::string& control, bool with_bursts = true) {
     RunRequest request;
     request.control = control;
-    if (with_bursts) request.options.windows = bursts_of({1000, {}, {}}, {}).value();
+    if (with_bursts) request.options.bursts = bursts_of({1000, {}, {}}, {}).value();
     return request;
 }
 

@@ -18,10 +18,10 @@ using std::string_view;
 constexpr EventKinds event_choices[] = {{true, true}, {true, false}, {false, true}};
 
 // Beyond, numbers of events could not be added up.
-constexpr std::uint64_t most_events = 1'000'000'000'000;
+constexpr std::uint64_t max_events = 1'000'000'000'000;
 
 Result<void> check_collected(BurstedKind kind, const ProfileKinds& collected) {
-    if (collected.has_any_of(row_of(kind).same_windows)) return {};
+    if (collected.has_any_of(row_of(kind).same_bursts)) return {};
     return Error{ErrorCode::usage, 0,
                  fmt::format("{0} is not collected; add {0} to --profiles", name(kind))};
 }
@@ -68,7 +68,7 @@ Result<EventsOfKind> parse_events_of_kind(string_view text, std::uint64_t least,
     if (row == std::end(bursted_rows)) return not_accepted(meant_kind(kind));
     if (colon == text.size()) return not_accepted({});
     const auto events = parse_count(text.substr(colon + 1), least);
-    if (!events || *events > most_events) return not_accepted({});
+    if (!events || *events > max_events) return not_accepted({});
     return EventsOfKind{static_cast<BurstedKind>(row - bursted_rows.begin()), *events};
 }
 
@@ -82,7 +82,7 @@ Result<EveryValue> parse_common_every(string_view text) {
         break;
     }
     const auto every = parse_count(text, 1);
-    if (!every || *every > most_events) return not_accepted_every(meant_events(typed));
+    if (!every || *every > max_events) return not_accepted_every(meant_events(typed));
     return EveryValue{*every, events, {}};
 }
 
@@ -140,18 +140,18 @@ Result<std::vector<EventsOfKind>> parse_burst_lengths(string_view text) {
     return lengths;
 }
 
-Result<WindowOptions> bursts_of(const EveryValue& every, const ProfileKinds& collected) {
+Result<BurstOptions> bursts_of(const EveryValue& every, const ProfileKinds& collected) {
     if (every.every == 0)
         return Error{ErrorCode::usage, 0,
                      "a number for all other kinds must come first, as in --every=1000,value:50k"};
-    WindowOptions bursts;
+    BurstOptions bursts;
     for (const BurstedRow& row : bursted_rows)
         if (collected.has_any_of(row.kind)) row.length(bursts) = row.usual_length;
     TRY(set_every(bursts, every, collected));
     return bursts;
 }
 
-Result<void> set_every(WindowOptions& bursts, const EveryValue& every,
+Result<void> set_every(BurstOptions& bursts, const EveryValue& every,
                        const ProfileKinds& collected) {
     if (every.every != 0) {
         bursts.plan.every = every.every;
@@ -164,15 +164,15 @@ Result<void> set_every(WindowOptions& bursts, const EveryValue& every,
     return {};
 }
 
-Result<void> set_length(WindowOptions& bursts, const EventsOfKind& length,
+Result<void> set_length(BurstOptions& bursts, const EventsOfKind& length,
                         const ProfileKinds& collected) {
     TRY(check_collected(length.kind, collected));
     row_of(length.kind).length(bursts) = length.events;
     return {};
 }
 
-std::string every_text(const WindowOptions& bursts, const ProfileKinds& collected) {
-    WindowOptions own = bursts;
+std::string every_text(const BurstOptions& bursts, const ProfileKinds& collected) {
+    BurstOptions own = bursts;
     auto texts = texts_by_kind(collected, [&](const BurstedRow& row) {
         const auto every = row.own_every(own);
         return every == 0 ? std::nullopt : std::optional(every);
@@ -181,8 +181,8 @@ std::string every_text(const WindowOptions& bursts, const ProfileKinds& collecte
     return fmt::format("{}", fmt::join(texts, ","));
 }
 
-std::string lengths_text(const WindowOptions& bursts, const ProfileKinds& collected) {
-    WindowOptions own = bursts;
+std::string lengths_text(const BurstOptions& bursts, const ProfileKinds& collected) {
+    BurstOptions own = bursts;
     const auto texts = texts_by_kind(
         collected, [&](const BurstedRow& row) { return std::optional(row.length(own)); });
     return fmt::format("{}", fmt::join(texts, ","));

@@ -38,16 +38,16 @@ Result<std::vector<EventsOfKind>> parse_burst_lengths(std::string_view text);
 
 // Bursts of the kinds that are collected, with the lengths that they have if none are asked for.
 // Errors: usage, if `every` says nothing in general, or something of what is not collected.
-Result<WindowOptions> bursts_of(const EveryValue& every, const ProfileKinds& collected);
+Result<BurstOptions> bursts_of(const EveryValue& every, const ProfileKinds& collected);
 
 // Errors: usage, if a kind is not collected.
-Result<void> set_every(WindowOptions& bursts, const EveryValue& every,
+Result<void> set_every(BurstOptions& bursts, const EveryValue& every,
                        const ProfileKinds& collected);
-Result<void> set_length(WindowOptions& bursts, const EventsOfKind& length,
+Result<void> set_length(BurstOptions& bursts, const EventsOfKind& length,
                         const ProfileKinds& collected);
 
 // "1000calls,value:50000", and "edge:1,path:1": of the kinds that are collected.
-std::string every_text(const WindowOptions& bursts, const ProfileKinds& collected);
-std::string lengths_text(const WindowOptions& bursts, const ProfileKinds& collected);
+std::string every_text(const BurstOptions& bursts, const ProfileKinds& collected);
+std::string lengths_text(const BurstOptions& bursts, const ProfileKinds& collected);
 
 }  // namespace shadowprof

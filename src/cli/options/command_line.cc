@@ -40,8 +40,9 @@ void CommandLine::add(const OptionRow& row) {
         app_->add_option_function<std::vector<std::string>>(row.names, take_all)->required();
         return;
     }
+    const std::string names = row.old_name.empty() ? row.names : row.names + ',' + row.old_name;
     auto* option = app_->add_option_function<std::string>(
-        row.names, [this, &row](const std::string& value) { take(row, value); });
+        names, [this, &row](const std::string& value) { take(row, value); });
     option->required(row.required || row.argument == OptionRow::Argument::required);
     if (row.is_argument()) return;
     option->type_name(row.value)->trigger_on_parse();

@@ -24,6 +24,8 @@ struct OptionRow {
 
     // "-o,--output" of an option, "PROFILE" of an argument.
     std::string names;
+    // The name that an option had in an earlier version, which is still accepted.
+    std::string old_name{};
     // A name for the value: "FILE", or "[=WHEN]" if the value may be left out. Empty for flags and
     // arguments.
     std::string value{};

@@ -71,14 +71,14 @@ Result<void> set_profiles(RunRequest& request, string_view value) {
 
 Result<void> set_stream_length(RunRequest& request, string_view value) {
     TRY_ASSIGN(const auto range, parse_range(value, StreamLimits::shortest, StreamLimits::longest));
-    request.options.streams.least_length = static_cast<std::uint32_t>(range.least);
-    request.options.streams.most_length = static_cast<std::uint32_t>(range.most);
+    request.options.streams.min_length = static_cast<std::uint32_t>(range.least);
+    request.options.streams.max_length = static_cast<std::uint32_t>(range.most);
     request.stream_limits_are_asked_for = true;
     return {};
 }
 
 Result<void> set_stream_heat(RunRequest& request, string_view value) {
-    TRY_ASSIGN(request.options.streams.least_heat_percent, parse_percent(value));
+    TRY_ASSIGN(request.options.streams.min_heat_percent, parse_percent(value));
     request.stream_limits_are_asked_for = true;
     return {};
 }
@@ -191,22 +191,21 @@ Rows profile_options(RunRequest& request) {
          .value = "MIN..MAX",
          .help = fmt::format("how many references a data stream has, from {} to {} [{}..{}]",
                              StreamLimits::shortest, StreamLimits::longest,
-                             StreamLimits{}.least_length, StreamLimits{}.most_length),
+                             StreamLimits{}.min_length, StreamLimits{}.max_length),
          .set = [&](auto value) { return set_stream_length(request, value); },
          .kept = [&]() -> Kept {
              if (!options.profiles.has<StreamList>()) return std::nullopt;
-             return fmt::format("{}..{}", options.streams.least_length,
-                                options.streams.most_length);
+             return fmt::format("{}..{}", options.streams.min_length, options.streams.max_length);
          }},
         {.names = "--stream-heat",
          .value = "PERCENT",
          .help =
              fmt::format("the least share that a data stream has of the traced references [{}%]",
-                         StreamLimits{}.least_heat_percent),
+                         StreamLimits{}.min_heat_percent),
          .set = [&](auto value) { return set_stream_heat(request, value); },
          .kept = [&]() -> Kept {
              if (!options.profiles.has<StreamList>()) return std::nullopt;
-             return fmt::format("{}%", options.streams.least_heat_percent);
+             return fmt::format("{}%", options.streams.min_heat_percent);
          }},
         {.names = "--value-callers",
          .value = "N",
@@ -222,8 +221,8 @@ Rows profile_options(RunRequest& request) {
          .help = "inside samples, count only in bursts that are N calls and back-edges apart [off]",
          .set = [&](auto value) { return add_every(request, value); },
          .kept = [&]() -> Kept {
-             if (!options.windows) return std::nullopt;
-             return every_text(*options.windows, options.profiles);
+             if (!options.bursts) return std::nullopt;
+             return every_text(*options.bursts, options.profiles);
          }},
         {.names = "--burst-length",
          .value = "KIND:N",
@@ -231,8 +230,8 @@ Rows profile_options(RunRequest& request) {
              "the length of these bursts in events, for edge, path, call, value, hazard or stream",
          .set = [&](auto value) { return add_burst_lengths(request, value); },
          .kept = [&]() -> Kept {
-             if (!options.windows) return std::nullopt;
-             return lengths_text(*options.windows, options.profiles);
+             if (!options.bursts) return std::nullopt;
+             return lengths_text(*options.bursts, options.profiles);
          }},
         {.names = "-v,--verbose",
          .help = "also keep TNV tables of values, for comparison; this is slow",
@@ -327,7 +326,7 @@ Rows amount_options(RunRequest& request) {
          .value = "PERCENT",
          .help =
              fmt::format("the most processor time that shadowprof itself may take, in percent of "
-                         "one processor [{}%; no limit with --load or --burst]",
+                         "one processor [{}%; no limit with --load or --live-timing]",
                          default_cpu_budget_percent),
          .set = set_parsed(options.cpu_budget_percent, parse_percent),
          .kept = [&]() -> Kept {
@@ -339,12 +338,13 @@ Rows amount_options(RunRequest& request) {
          .help =
              fmt::format("average number of replicas that are emulated at a time, at least {} [up "
                          "to {}, as the budgets allow]",
-                         least_load, default_load),
+                         min_load, default_load),
          .set = set_parsed(options.load, parse_load),
          .kept = [&]() -> Kept {
              return options.load ? Kept(fmt::format("{}", *options.load)) : std::nullopt;
          }},
-        {.names = "--burst",
+        {.names = "--live-timing",
+         .old_name = "--burst",
          .value = "TIME/TIME",
          .help = "take only live samples: the longest stop, and how often one is taken on average, "
                  "such as 2ms/1s [by the budget]",

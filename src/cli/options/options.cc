@@ -112,17 +112,18 @@ Result<pid_t> process_id(std::vector<std::string> rest) {
 }
 
 // Live samples at times of their own are live and nothing else.
-Result<void> fit_burst_timing(RunRequest& request) {
+Result<void> fit_live_timing(RunRequest& request) {
     RunOptions& options = request.options;
     if (!options.live_timing) return {};
     if (request.mode_is_asked_for && options.mode != SamplingMode::live)
-        return Error{ErrorCode::usage, 0,
-                     fmt::format("--burst is for --mode=live, which it implies, not for --mode={}",
-                                 name(options.mode))};
-    if (options.load)
         return Error{
             ErrorCode::usage, 0,
-            "--burst and --load cannot be used together: both set how often samples are taken"};
+            fmt::format("--live-timing is for --mode=live, which it implies, not for --mode={}",
+                        name(options.mode))};
+    if (options.load)
+        return Error{ErrorCode::usage, 0,
+                     "--live-timing and --load cannot be used together: both set how often samples "
+                     "are taken"};
     options.mode = SamplingMode::live;
     return {};
 }
@@ -223,9 +224,9 @@ Result<void> settle_bursts(RunRequest& request) {
     }
     auto bursts = bursts_of(*request.every, options.profiles);
     if (!bursts) return std::move(bursts).error().with_context("--every");
-    options.windows = *bursts;
+    options.bursts = *bursts;
     for (const EventsOfKind& length : request.burst_lengths)
-        if (auto set = set_length(*options.windows, length, options.profiles); !set)
+        if (auto set = set_length(*options.bursts, length, options.profiles); !set)
             return std::move(set).error().with_context(
                 fmt::format("--burst-length '{}:{}'", name(length.kind), length.events));
     return {};
@@ -239,7 +240,7 @@ Result<RunRequest> parse_run(std::span<const std::string> words, std::string_vie
     TRY_ASSIGN(request.options.command, target_command(std::move(rest)));
     if (request.options.command.empty() && !request.text)
         return Error{ErrorCode::usage, 0, "no program to run"};
-    TRY(fit_burst_timing(request));
+    TRY(fit_live_timing(request));
     TRY(fit_sample_time(request));
     TRY(check_streams(request));
     TRY(check_phases(request));
@@ -256,7 +257,7 @@ Result<RunRequest> parse_attach(std::span<const std::string> words, std::string_
     TRY_ASSIGN(RunRequest request, parse_all(words, environment, reading_attach, rest));
     if (request.text) return request;
     TRY_ASSIGN(request.options.attach_to, process_id(std::move(rest)));
-    TRY(fit_burst_timing(request));
+    TRY(fit_live_timing(request));
     TRY(fit_sample_time(request));
     TRY(check_streams(request));
     TRY(check_phases(request));

@@ -39,7 +39,7 @@ TEST_CASE("a bare program gets the documented defaults") {
     CHECK_FALSE(request->options.max_samples);
     CHECK_FALSE(request->options.seed);
     CHECK(request->options.record_input == RecordInput::as_needed);
-    CHECK_FALSE(request->options.windows);
+    CHECK_FALSE(request->options.bursts);
     CHECK(request->control.empty());
 }
 
@@ -109,8 +109,8 @@ TEST_CASE("bursts have the lengths that are asked for, and usual ones for other 
     const auto request = parse({"--burst-length=path:50,edge:7", "--profiles=edge,path,value",
                                 "--every=10kcalls", "--burst-length", "edge:2", "prog"});
     REQUIRE(request);
-    REQUIRE(request->options.windows);
-    const WindowOptions& bursts = *request->options.windows;
+    REQUIRE(request->options.bursts);
+    const BurstOptions& bursts = *request->options.bursts;
     CHECK(bursts.plan.every == 10'000);
     CHECK(bursts.plan.events == EventKinds{true, false});
     CHECK(bursts.plan.lengths == KindEvents{{2, 50, 0}});
@@ -120,7 +120,7 @@ TEST_CASE("bursts have the lengths that are asked for, and usual ones for other 
     CHECK(text.at("burst-length").starts_with("edge:2,path:50,value:"));
     const auto attached = parse_attach(std::vector<std::string>{"--every=5", "4711"}, "");
     REQUIRE(attached);
-    CHECK(attached->options.windows->plan.every == 5);
+    CHECK(attached->options.bursts->plan.every == 5);
 }
 
 TEST_CASE("bursts that cannot be are refused") {
@@ -142,12 +142,12 @@ TEST_CASE("bursts that cannot be are refused") {
 TEST_CASE("exact mode has bursts, of references besides values as well, and takes no commands") {
     const auto request = parse({"--mode=exact", "--every=100", "prog"});
     REQUIRE(request);
-    CHECK(request->options.windows->plan.lengths == KindEvents{{1, 1, 1}});
-    CHECK(request->options.windows->value_length == 0);
+    CHECK(request->options.bursts->plan.lengths == KindEvents{{1, 1, 1}});
+    CHECK(request->options.bursts->value_length == 0);
     const auto both = parse({"--mode=exact", "--every=100", "--profiles=value,hazard", "prog"});
     REQUIRE(both);
-    CHECK(both->options.windows->value_length != 0);
-    CHECK(both->options.windows->reference_length != 0);
+    CHECK(both->options.bursts->value_length != 0);
+    CHECK(both->options.bursts->reference_length != 0);
     CHECK_FALSE(parse({"--mode=exact", "--profiles=value,hazard", "prog"})
                     ->options.profiles.has_any_of(reference_kinds));
     CHECK(mentions(failure_of({"--mode=exact", "--control=x", "prog"}), {"--control"}));
@@ -225,13 +225,13 @@ TEST_CASE("what a later version will do is refused as such, not as a typing erro
     }
 }
 
-TEST_CASE("the times of bursts imply their mode") {
+TEST_CASE("the times of live samples imply their mode") {
     using namespace std::chrono_literals;
-    const auto request = parse({"--burst=1.5ms/250ms", "prog"});
+    const auto request = parse({"--live-timing=1.5ms/250ms", "prog"});
     REQUIRE(request);
     CHECK(request->options.mode == SamplingMode::live);
     CHECK(request->options.live_timing == LiveTiming{1500us, 250ms});
-    CHECK(describe(*request).at("burst") == "1500us/250000us");
+    CHECK(describe(*request).at("live-timing") == "1500us/250000us");
     CHECK(describe(*request).at("mode") == "live");
     CHECK_FALSE(describe(*request).contains("budget"));
     CHECK(parse({"--mode=burst", "--burst=100us/200us", "prog"}));
@@ -242,21 +242,24 @@ TEST_CASE("the times of bursts imply their mode") {
     CHECK(attach->options.mode == SamplingMode::live);
     for (const char* mode : {"auto", "shadow", "exact"}) {
         const auto option = fmt::format("--mode={}", mode);
-        CHECK(mentions(failure_of({option, "--burst=2ms/1s", "prog"}), {"--burst", option}));
+        CHECK(mentions(failure_of({option, "--burst=2ms/1s", "prog"}), {"--live-timing", option}));
     }
-    CHECK(mentions(failure_of({"--load=1", "--burst=2ms/1s", "prog"}), {"--burst", "--load"}));
+    CHECK(
+        mentions(failure_of({"--load=1", "--burst=2ms/1s", "prog"}), {"--live-timing", "--load"}));
 }
 
-TEST_CASE("bad times of bursts name the option, the value and what is accepted") {
+TEST_CASE("bad times of live samples name the option, the value and what is accepted") {
     for (const char* value : {"99us/1s", "101ms/1s", "2ms/3ms"}) {
-        const auto option = fmt::format("--burst={}", value);
-        CHECK(
-            mentions(failure_of({option, "prog"}), {"--burst", value, "100us to 100ms", "2ms/1s"}));
+        const auto option = fmt::format("--live-timing={}", value);
+        CHECK(mentions(failure_of({option, "prog"}),
+                       {"--live-timing", value, "100us to 100ms", "2ms/1s"}));
     }
-    CHECK(mentions(failure_of({"--burst=2ms", "prog"}), {"--burst", "'2ms'", "2ms/1s"}));
-    CHECK(mentions(failure_of({"--burst=2/1s", "prog"}), {"--burst", "'2/1s'", "us, ms, s or m"}));
-    CHECK(mentions(failure_of({"--burst=2ms/", "prog"}), {"--burst", "'2ms/'", "us, ms, s or m"}));
-    CHECK(mentions(failure_of({"--burst=2ms/1s/1s", "prog"}), {"--burst", "us, ms, s or m"}));
+    CHECK(mentions(failure_of({"--burst=2ms", "prog"}), {"--live-timing", "'2ms'", "2ms/1s"}));
+    CHECK(mentions(failure_of({"--burst=2/1s", "prog"}),
+                   {"--live-timing", "'2/1s'", "us, ms, s or m"}));
+    CHECK(mentions(failure_of({"--burst=2ms/", "prog"}),
+                   {"--live-timing", "'2ms/'", "us, ms, s or m"}));
+    CHECK(mentions(failure_of({"--burst=2ms/1s/1s", "prog"}), {"--live-timing", "us, ms, s or m"}));
 }
 
 TEST_CASE("a budget is a percentage, and is told as it was understood") {
@@ -438,7 +441,7 @@ TEST_CASE("the help shows all options") {
                              "--seed",
                              "--value-callers",
                              "--probe",
-                             "--burst TIME/TIME",
+                             "--live-timing TIME/TIME",
                              "--follow-forks",
                              "--quiet",
                              "--every",

@@ -23,7 +23,7 @@ struct RunRequest {
     bool stream_limits_are_asked_for = false;
     bool mode_is_asked_for = false;
     std::optional<bool> follow_forks;  // as asked for; options.follow_forks is what comes of it
-    std::optional<EveryValue> every;   // the same, of options.windows
+    std::optional<EveryValue> every;   // the same, of options.bursts
     std::vector<EventsOfKind> burst_lengths;
     std::string control;  // where commands come from while it runs; empty: from nowhere
     std::string output = "shadowprof.json";

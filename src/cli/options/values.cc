@@ -18,8 +18,8 @@ struct UnitRow {
 };
 constexpr UnitRow duration_units[] = {{"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"m", 60e9}};
 constexpr UnitRow count_units[] = {{"", 1}, {"k", 1e3}, {"M", 1e6}, {"G", 1e9}};
-constexpr double most_duration_ns = 1000.0 * 86400 * 1e9;
-constexpr double most_count = 1e15;
+constexpr double max_duration_ns = 1000.0 * 86400 * 1e9;
+constexpr double max_count = 1e15;
 
 Error not_accepted(std::string accepted) {
     return {ErrorCode::usage, 0, "must be " + std::move(accepted)};
@@ -52,7 +52,7 @@ std::optional<double> scaled(std::string_view text, std::span<const UnitRow> uni
 
 Result<std::chrono::nanoseconds> parse_duration(std::string_view text) {
     const std::optional<double> ns = scaled(text, duration_units);
-    if (!ns || *ns > most_duration_ns)
+    if (!ns || *ns > max_duration_ns)
         return not_accepted("a number with us, ms, s or m: 500ms, 1.5s, 2m");
     return std::chrono::nanoseconds(std::llround(*ns));
 }
@@ -72,7 +72,7 @@ Result<std::uint64_t> parse_count(std::string_view text, std::uint64_t least) {
     constexpr double rounding = 1e-12;
     const double whole = count ? std::round(*count) : -1;
     if (!count || std::abs(*count - whole) > whole * rounding ||
-        whole < static_cast<double>(least) || whole > most_count)
+        whole < static_cast<double>(least) || whole > max_count)
         return not_accepted(fmt::format(
             "a whole number of at least {}, also with k, M or G: 10k, 1.5M, 2G", least));
     return static_cast<std::uint64_t>(whole);
@@ -108,7 +108,7 @@ Result<double> parse_number(std::string_view text, double least, double most) {
 }
 
 Result<double> parse_load(std::string_view text) {
-    return parse_number(text, least_load, most_load);
+    return parse_number(text, min_load, max_load);
 }
 
 Result<double> parse_percent(std::string_view text) {

@@ -40,7 +40,7 @@ Result<CountRange> parse_range(std::string_view text, std::uint64_t least, std::
 Result<double> parse_number(std::string_view text, double least, double most);
 
 // The same of an average number of replicas.
-inline constexpr double least_load = 0.0625, most_load = 64;
+inline constexpr double min_load = 0.0625, max_load = 64;
 Result<double> parse_load(std::string_view text);
 
 // "1%" or "0.5": more than 0, at most 100. Returns percent.

@@ -17,7 +17,7 @@ namespace {
 // How long hand_on() waits for the tracing process to get the same signal, if it was sent to the
 // whole group, and how often it looks. Where processors are busy, that process may have taken the
 // signal and not be at its handler yet: then it is neither pending nor counted.
-constexpr int longest_group_wait_ms = 100, group_look_ms = 5;
+constexpr int longest_group_wait_ms = 100, group_observation_ms = 5;
 
 // Where the handler counts: PassedSignals::counted_. Handlers can use globals only.
 std::array<std::atomic<std::uint32_t>, 65>* counts_of_handler = nullptr;
@@ -55,8 +55,8 @@ int PassedSignals::hand_on(pid_t tracer) {
     signalfd_siginfo seen;
     if (::read(signals_.fd(), &seen, sizeof seen) != sizeof seen) return 0;
     const auto signal = static_cast<int>(seen.ssi_signo);
-    for (int waited_ms = 0; waited_ms < longest_group_wait_ms; waited_ms += group_look_ms) {
-        ::poll(nullptr, 0, group_look_ms);
+    for (int waited_ms = 0; waited_ms < longest_group_wait_ms; waited_ms += group_observation_ms) {
+        ::poll(nullptr, 0, group_observation_ms);
         if (is_for_group(signal, tracer)) return 0;
     }
     send(signal);

@@ -70,7 +70,7 @@ class SeenSignals {
 };
 
 // False: the child has ended.
-bool take_announcement(const UniqueFd& lifeline, const SeenSignals& signals) {
+bool read_program_id(const UniqueFd& lifeline, const SeenSignals& signals) {
     pid_t program = 0;
     if (::read(lifeline.get(), &program, sizeof program) != sizeof program) return false;
     signals.set_program(program);
@@ -87,7 +87,7 @@ Result<WorkEnd> wait_for(pid_t child, const SeenSignals& signals, ToggleSignal& 
         pollfd waiting[] = {
             {lifeline.get(), POLLIN, 0}, {signals.fd(), POLLIN, 0}, {toggle.fd(), POLLIN, 0}};
         ::poll(waiting, std::size(waiting), -1);
-        if (waiting[0].revents && !take_announcement(lifeline, signals)) break;
+        if (waiting[0].revents && !read_program_id(lifeline, signals)) break;
         if (waiting[1].revents)
             if (const int signal = signals.hand_on(child)) die_by_signal(signal);
         if (waiting[2].revents) toggle.hand_on();
@@ -138,7 +138,7 @@ bool Shielded::is_orphaned() const {
     return is_readable(other_.get());
 }
 
-void Shielded::announce_program(pid_t pid) const {
+void Shielded::send_program_id(pid_t pid) const {
     // Where the other process is gone, is_orphaned() tells.
     static_cast<void>(::send(other_.get(), &pid, sizeof pid, MSG_NOSIGNAL));
 }

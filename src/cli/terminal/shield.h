@@ -25,7 +25,7 @@ class Shielded {
     int toggles() const { return toggles_; }
     // The program was started: signals that were for it, and only the other process has got, are
     // passed on to it from now on. Only under run_in_our_group(); once.
-    void announce_program(pid_t pid) const;
+    void send_program_id(pid_t pid) const;
 
   private:
     UniqueFd other_;

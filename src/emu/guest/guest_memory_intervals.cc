@@ -17,8 +17,8 @@ namespace {
 // for each interval that it stays dirty.
 constexpr std::uint16_t longest_patience = 64;
 // Larger ranges are dropped, and fetched again when touched.
-constexpr std::uint64_t most_reread_bytes = 64 * page_bytes;
-constexpr std::size_t most_replaced_differences = 16;
+constexpr std::uint64_t max_reread_bytes = 64 * page_bytes;
+constexpr std::size_t max_replaced_differences = 16;
 
 // Whether two mappings show the same bytes in the same way where they overlap.
 bool show_alike(const Mapping& a, const Mapping& b) {
@@ -100,7 +100,7 @@ void GuestMemory::refresh(std::span<const MemoryRange> changed) {
         if (range.end <= range.start) continue;
         const auto first_page = range.start.page();
         const auto last_page = (range.end - 1).page();
-        if (range.end - range.start <= most_reread_bytes) {
+        if (range.end - range.start <= max_reread_bytes) {
             // Compares distances, as the address behind the last page may wrap to 0.
             for (std::uint64_t at = 0; at <= last_page - first_page; at += page_bytes)
                 reread(first_page + at, changed);
@@ -141,7 +141,7 @@ void GuestMemory::compare_rest(GuestAddress page, std::span<const MemoryRange> c
         const auto at = page + i;
         const auto covers = [&](const MemoryRange& r) { return r.start <= at && at < r.end; };
         if (native[i] == emulated[i] || std::ranges::any_of(changed, covers)) continue;
-        if (replaced_differences_.size() < most_replaced_differences)
+        if (replaced_differences_.size() < max_replaced_differences)
             replaced_differences_.push_back({at, std::to_integer<std::uint8_t>(emulated[i]),
                                              std::to_integer<std::uint8_t>(native[i])});
         return;

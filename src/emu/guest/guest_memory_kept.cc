@@ -11,16 +11,16 @@ namespace shadowprof {
 namespace {
 
 // How many are read before the guest runs; more would be a large part of a short stop.
-constexpr std::size_t most_hot_pages = 192;
-constexpr std::size_t most_kept_pages = 2048;
+constexpr std::size_t max_hot_pages = 192;
+constexpr std::size_t max_kept_pages = 2048;
 // Touches of pages that were read ahead are not seen. So each page in turn, one in this many per
 // run, is not read ahead unless it was touched again.
 constexpr std::uint64_t runs_between_trials = 8;
 // One in four of the pages that a run touches first is on trial: the next run does not read it
 // ahead. If fewer than a quarter of the pages on trial are touched again, as in large tables that
 // are read at random, a page is read ahead only after a run has touched it and found it in place.
-constexpr std::uint64_t least_returns = 4;
-constexpr std::uint64_t most_trials = 256;  // both counts are halved beyond this
+constexpr std::uint64_t min_returns = 4;
+constexpr std::uint64_t max_trials = 256;  // both counts are halved beyond this
 
 // Selects one page in four without a pattern (Fibonacci hashing: Knuth, The Art of Computer
 // Programming, volume 3, 6.4).
@@ -119,7 +119,7 @@ void GuestMemory::count_trials() {
     if (touched == 0) return;
     trials_ += trials;
     returns_ += returns;
-    if (trials_ <= most_trials) return;
+    if (trials_ <= max_trials) return;
     trials_ /= 2;
     returns_ /= 2;
 }
@@ -130,7 +130,7 @@ void GuestMemory::keep_pages(GuestAddress chunk_start, Chunk& chunk, std::size_t
     };
     std::uint16_t dropped = 0, closed = 0, opened = 0;
     Chunk now;
-    const bool come_back = least_returns * returns_ >= trials_;
+    const bool come_back = min_returns * returns_ >= trials_;
     const Mapping* mapping = nullptr;
     for_each_run(chunk.in_place(), [&](unsigned first, unsigned count) {
         for (unsigned i = first; i < first + count; ++i) {
@@ -155,7 +155,7 @@ void GuestMemory::keep_pages(GuestAddress chunk_start, Chunk& chunk, std::size_t
             const bool is_worth_it = (chunk.again & bit) || (is_first && come_back && !is_on_trial);
             const bool stays_hot = was_hot && !is_due && !is_on_trial;
             const bool is_wanted = has_run_ ? is_worth_it || stays_hot : was_hot;
-            if (is_wanted && hot < most_hot_pages) {
+            if (is_wanted && hot < max_hot_pages) {
                 ++hot;
                 set(now.hot, bit);
                 if (!was_hot || was_resident) set(opened, bit);
@@ -178,12 +178,12 @@ void GuestMemory::keep_pages(GuestAddress chunk_start, Chunk& chunk, std::size_t
     chunk = now;
 }
 
-// Drops pages that are not hot, beyond most_kept_pages.
+// Drops pages that are not hot, beyond max_kept_pages.
 void GuestMemory::keep_within_limit() {
     std::size_t pages = 0;
     for (const auto& [number, chunk] : chunks_)
         pages += static_cast<std::size_t>(std::popcount(chunk.in_place()));
-    for (auto it = chunks_.begin(); it != chunks_.end() && pages > most_kept_pages;) {
+    for (auto it = chunks_.begin(); it != chunks_.end() && pages > max_kept_pages;) {
         const GuestAddress start{it->first * chunk_bytes};
         auto& chunk = it->second;
         const auto cold = static_cast<std::uint16_t>(chunk.in_place() & ~chunk.hot);

@@ -36,8 +36,8 @@ class GuestSpace : public MemoryReader {
     // mapping of the mmap area); nothing if there is no room.
     virtual std::optional<GuestAddress> find_free(std::uint64_t size_bytes) const = 0;
 
-    // Maps zero-filled memory at a page-aligned range and replaces what was mapped there. Look-ups
-    // then show `mapping` as it was given.
+    // Maps zero-filled memory at a page-aligned range and replaces what was mapped there.
+    // Observation-ups then show `mapping` as it was given.
     virtual bool map(const Mapping& mapping) = 0;
     // Removes mappings from a page-aligned range, which may have holes.
     virtual bool unmap(GuestAddress start, std::uint64_t size_bytes) = 0;

@@ -78,7 +78,7 @@ bool GuestThreads::is_first_due() const {
 }
 
 // With Lead::first, the first thread is chosen only if no other can run.
-std::optional<GuestThreads::Index> GuestThreads::least_far() const {
+std::optional<GuestThreads::Index> GuestThreads::min_far() const {
     const auto is_last_choice = [&](Index index) {
         return (yielded_ && index == current_) || (lead_ == Lead::first && index == 0);
     };
@@ -96,7 +96,7 @@ std::optional<GuestThreads::Index> GuestThreads::least_far() const {
 bool GuestThreads::next() {
     if (is_time_over()) return false;
     if (lead_ == Lead::first && threads_[0].state == State::stopped) return false;
-    const auto best = is_first_due() ? std::optional(Index{0}) : least_far();
+    const auto best = is_first_due() ? std::optional(Index{0}) : min_far();
     yielded_ = false;
     if (!best) return false;
     current_ = *best;

@@ -123,7 +123,7 @@ class GuestThreads {
     // Whether the current thread executes during the first one's time, which counts already.
     bool is_beside_first() const;
     bool is_first_due() const;
-    std::optional<Index> least_far() const;
+    std::optional<Index> min_far() const;
     // Time of the current thread, in usual instructions.
     std::uint64_t time_of(std::uint64_t instructions) const {
         return instructions * threads_[current_].pace / usual_pace;

@@ -5,10 +5,10 @@
 namespace shadowprof {
 namespace {
 
-// make_room() provides spare_pages more than the last run has read, but adds at most most_new_pages
+// make_room() provides spare_pages more than the last run has read, but adds at most max_new_pages
 // at a time.
 constexpr std::size_t spare_pages = 64;
-constexpr std::size_t most_new_pages = 256;
+constexpr std::size_t max_new_pages = 256;
 
 // Reads the value once, as the other process may change it.
 std::uint64_t load_shared(const std::uint64_t& shared) {
@@ -18,7 +18,7 @@ std::uint64_t load_shared(const std::uint64_t& shared) {
 }  // namespace
 
 RecordedPagesView::RecordedPagesView(const RecordedPages& pages) : pages_(&pages) {
-    const auto count = std::min<std::size_t>(load_shared(pages.count), RecordedPages::most_pages);
+    const auto count = std::min<std::size_t>(load_shared(pages.count), RecordedPages::max_pages);
     for (std::size_t i = 0; i < count; ++i) places_.emplace(pages.addresses[i], i);
 }
 
@@ -58,7 +58,7 @@ void PageRecording::add(GuestAddress from, std::span<const std::byte> bytes) {
 
 void PageRecording::make_room() {
     const auto room =
-        std::min({wanted_ + spare_pages, room_ + most_new_pages, RecordedPages::most_pages});
+        std::min({wanted_ + spare_pages, room_ + max_new_pages, RecordedPages::max_pages});
     for (; room_ < room; ++room_) pages_.contents[room_].fill({});
 }
 

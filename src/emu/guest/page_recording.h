@@ -18,13 +18,13 @@ namespace shadowprof {
 
 // Lies in memory that a worker shares with its supervisor, to which all of it is hostile.
 struct RecordedPages {
-    static constexpr std::size_t most_pages = 1024;
+    static constexpr std::size_t max_pages = 1024;
 
     // The number of the recording if it has every page that the run read until close(), else 0.
     std::uint64_t whole = 0;
     std::uint64_t count = 0;
-    std::array<GuestAddress, most_pages> addresses;
-    alignas(page_bytes) std::array<std::array<std::byte, page_bytes>, most_pages> contents;
+    std::array<GuestAddress, max_pages> addresses;
+    alignas(page_bytes) std::array<std::array<std::byte, page_bytes>, max_pages> contents;
 };
 
 // An index of the pages that were recorded when it was made. Contents are read only on request.

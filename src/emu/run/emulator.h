@@ -103,13 +103,13 @@ class Emulator {
     // shared.
     void watch_accesses(AccessWatcher* watcher) {
         watcher_ = watcher;
-        translator_.announce_accesses(watcher != nullptr);
+        translator_.instrument_accesses(watcher != nullptr);
     }
     // From now on, notes of `probes` go to the sink; null: there are none. Must not be called
     // during a run. Forgets all code.
     void watch_probes(ProbeWatch* probes) {
         probes_ = probes;
-        translator_.announce_probed(probes);
+        translator_.instrument_probed(probes);
     }
     // The next run ends with SampleEnd::met if the first thread reaches this state; null: no state
     // is awaited. `state` must live as long. To be called in a sample, but not during a run.

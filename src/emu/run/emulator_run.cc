@@ -22,7 +22,7 @@ constexpr std::uint32_t mxcsr_valid = 0xffff;
 constexpr std::size_t xsave_header_offset = 512;
 
 // A run ends after more visits than this with agreeing telling registers but another state.
-constexpr std::uint32_t most_misses = 400'000;
+constexpr std::uint32_t max_misses = 400'000;
 
 // How fast the guest's time passes in a sample.
 constexpr std::uint64_t instructions_per_ns = 3;
@@ -78,8 +78,8 @@ RunResult Emulator::run(GuestThreads& threads, const RunLimits& limits, SyscallH
 
 // Upper limits for the pacer: the threads' time is what ends the run.
 RunLimits Emulator::Run::of_all_processors(RunLimits limits) {
-    const std::uint64_t most_at_once = std::max(1u, limits.processors) + limits.first_leads;
-    const auto factor = most_at_once * (GuestThreads::usual_pace / GuestThreads::fastest_pace);
+    const std::uint64_t max_at_once = std::max(1u, limits.processors) + limits.first_leads;
+    const auto factor = max_at_once * (GuestThreads::usual_pace / GuestThreads::fastest_pace);
     if (limits.instructions < RunLimits::unlimited / factor) limits.instructions *= factor;
     return limits;
 }
@@ -230,8 +230,8 @@ void Emulator::Run::on_exit() {
             return on_trace_full();
         case ExitReason::retired_block:
             return on_retired_block();
-        case ExitReason::announced:
-            return on_announced();
+        case ExitReason::instrumented:
+            return on_instrumented();
         case ExitReason::awaited:
             return on_awaited();
     }
@@ -334,7 +334,7 @@ void Emulator::Run::on_fault() {
     end(SampleEnd::fault);
 }
 
-void Emulator::Run::on_announced() {
+void Emulator::Run::on_instrumented() {
     const auto block = context_.exit_info;
     store_registers();
     pc_ = cpu().rip = e_.translator_.block_start(block);
@@ -343,7 +343,7 @@ void Emulator::Run::on_announced() {
     } else if (e_.probes_ && !note_probed()) {
         return on_notes_full();
     }
-    enter_entry(e_.translator_.behind_announcement(block), pc_);
+    enter_entry(e_.translator_.behind_instrumentation(block), pc_);
 }
 
 void Emulator::Run::on_awaited() {
@@ -353,7 +353,7 @@ void Emulator::Run::on_awaited() {
     pc_ = cpu().rip = state.cpu.rip;
     const bool met = is_met(state);
     // A loop with the same registers on each iteration would stay slow for ever.
-    if (!met && ++misses_ <= most_misses)
+    if (!met && ++misses_ <= max_misses)
         return enter_entry(e_.translator_.behind_awaited(place), pc_);
     const auto position = e_.translator_.position_of_awaited(place);
     if (!position) return end(SampleEnd::fault);
@@ -363,7 +363,7 @@ void Emulator::Run::on_awaited() {
 
 // Flags are not compared: dead ones may differ.
 bool Emulator::Run::is_met(const AwaitedState& state) {
-    std::array<std::byte, AwaitedState::most_bytes> bytes;
+    std::array<std::byte, AwaitedState::max_bytes> bytes;
     const auto holds = [&](GuestAddress at, std::span<const std::byte> content) {
         const auto now = std::span(bytes).first(content.size());
         return e_.memory_.read(at, now) && std::ranges::equal(now, content);
@@ -405,7 +405,7 @@ bool Emulator::Run::note_system_call(GuestAddress pc) {
                       static_cast<std::size_t>(start_ - cursor));
 }
 
-// The instruction is announced again when the next buffer is used.
+// The instruction is instrumented again when the next buffer is used.
 void Emulator::Run::on_notes_full() {
     submit_trace();
     if (pacer_.finished()) return end(SampleEnd::size);

@@ -53,7 +53,7 @@ class Emulator::Run {
     void on_trace_full();
     void on_fault();
     void on_retired_block();
-    void on_announced();
+    void on_instrumented();
     void on_awaited();
     bool is_met(const AwaitedState& state);
     bool note_probed();

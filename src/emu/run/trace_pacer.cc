@@ -11,17 +11,17 @@ constexpr std::size_t stride = 8;  // on average
 // In bursts, at least this many words and an eighth of the trace are looked at.
 constexpr std::size_t enough_burst_words = 4096;
 // The longest record of a burst must fit.
-constexpr std::size_t least_record_words = 4096;
+constexpr std::size_t min_record_words = 4096;
 // Bursts that are counted in events may have smaller buffers, as long as some record fits.
-constexpr std::size_t least_burst_words = 1024;
+constexpr std::size_t min_burst_words = 1024;
 constexpr std::size_t first_words = 512;
 constexpr std::size_t growth = 4;
 // A shorter rest of a phase is not worth a buffer of its own.
-constexpr std::uint64_t least_instructions = 64;
-constexpr std::uint64_t least_events = 4;
+constexpr std::uint64_t min_instructions = 64;
+constexpr std::uint64_t min_events = 4;
 // Bursts that are counted in events end after this many words, however few events they have.
-constexpr std::uint64_t most_burst_words = 1 << 16;
-constexpr std::uint64_t most_words_per_event = 256;
+constexpr std::uint64_t max_burst_words = 1 << 16;
+constexpr std::uint64_t max_words_per_event = 256;
 
 }  // namespace
 
@@ -29,7 +29,7 @@ TracePacer::TracePacer(const RunLimits& limits, const BlockTables& tables)
     : limits_(limits),
       tables_(tables),
       random_(static_cast<std::minstd_rand::result_type>(limits.seed)),
-      least_words_(by_events() ? least_burst_words : least_record_words) {
+      min_words_(by_events() ? min_burst_words : min_record_words) {
     if (limits_.untraced) {
         level_ = TraceLevel::none;
         return;
@@ -39,7 +39,7 @@ TracePacer::TracePacer(const RunLimits& limits, const BlockTables& tables)
         for (auto& begun : begun_before_) begun = random_part();
     // The first phase is a random part of a whole one, so that periods do not align with samples.
     if (by_events()) {
-        burst_events_ = static_cast<std::uint64_t>(least_burst_words / words_per_event_[1]);
+        burst_events_ = static_cast<std::uint64_t>(min_burst_words / words_per_event_[1]);
         phase_left_ = 1 + random_() % std::max<std::uint64_t>(1, pause());
     } else if (kinds_of_bursts() == 0) {
         phase_left_ = limits_.instructions;
@@ -166,14 +166,14 @@ std::size_t TracePacer::next_words(std::size_t room, std::uint64_t most) {
     const auto wanted = std::min(static_cast<double>(due) * words_per_instruction(),
                                  static_cast<double>(phase_left_) * words_per_unit());
     if (level_ == TraceLevel::blocks && !block_rate_known_) {
-        const auto safe = std::min(due, phase_left_) / SuperblockFinder::most_instructions;
+        const auto safe = std::min(due, phase_left_) / SuperblockFinder::max_instructions;
         return std::clamp<std::size_t>(safe, 1, room);
     }
     // Until a level's rate is known, it gets larger and larger parts.
     auto& traced = traced_words_[at_level()];
-    const auto most_words = std::min<std::size_t>(room, first_words + growth * traced);
-    const auto least = level_ == TraceLevel::blocks ? std::size_t{1} : std::min(room, least_words_);
-    return std::min(std::max(most_words, least),
+    const auto max_words = std::min<std::size_t>(room, first_words + growth * traced);
+    const auto least = level_ == TraceLevel::blocks ? std::size_t{1} : std::min(room, min_words_);
+    return std::min(std::max(max_words, least),
                     std::max(least, static_cast<std::size_t>(std::min(wanted, 1e12))));
 }
 
@@ -190,7 +190,7 @@ void TracePacer::account(std::span<const std::uint64_t> words) {
     if (by_events()) return account_events(words);
     burst_units_[at_level()] += count;
     phase_left_ -= std::min(phase_left_, std::max<std::uint64_t>(count, 1));
-    if (phase_left_ < least_instructions) phase_left_ = 0;
+    if (phase_left_ < min_instructions) phase_left_ = 0;
 }
 
 void TracePacer::account_events(std::span<const std::uint64_t> words) {
@@ -201,15 +201,15 @@ void TracePacer::account_events(std::span<const std::uint64_t> words) {
                  : std::min(2 * rate, 1e9);
     burst_units_[at_level()] += count;
     phase_left_ -= std::min(phase_left_, count);
-    if (phase_left_ < least_events) phase_left_ = 0;
+    if (phase_left_ < min_events) phase_left_ = 0;
     if (level_ == TraceLevel::blocks) return;
     burst_events_ += count;
     burst_words_ += words.size();
     // A burst without events must end too.
-    if (burst_words_ > most_burst_words + most_words_per_event * burst_length(level_))
+    if (burst_words_ > max_burst_words + max_words_per_event * burst_length(level_))
         phase_left_ = 0;
     // No record fitted: the next buffer must be larger.
-    least_words_ = words.empty() ? least_record_words : least_burst_words;
+    min_words_ = words.empty() ? min_record_words : min_burst_words;
 }
 
 std::uint64_t TracePacer::instructions_with(std::uint64_t words) const {

@@ -123,7 +123,7 @@ class TracePacer {
     std::uint64_t burst_words_ = 0;               // in the last burst
     std::uint64_t burst_units_[levels] = {};      // events or instructions so far, by level
     double begun_before_[levels] = {};            // random starting values, in bursts
-    std::size_t least_words_;                     // for the next buffer of a burst
+    std::size_t min_words_;                       // for the next buffer of a burst
     TraceLevel next_ = TraceLevel::blocks;        // level of this phase
     TraceLevel last_burst_ = TraceLevel::blocks;  // the last or current one; blocks: none yet
     bool block_rate_known_ = false;

@@ -61,7 +61,7 @@ Result<void> CodeCache::map() {
 
 void CodeCache::commit(const CodeBuffer& buffer) {
     next_ = buffer.position();
-    const auto wanted = static_cast<std::size_t>(next_ - code_) + most_appended_bytes;
+    const auto wanted = static_cast<std::size_t>(next_ - code_) + max_appended_bytes;
     limit_ = memory_.reach(std::min(wanted, code_bytes)) ? code_end_
                                                          : code_ + memory_.accessible_bytes();
 }
@@ -74,7 +74,7 @@ void CodeCache::emit_stubs(SignalFunction on_signal, void* self) {
     constexpr std::array<ExitReason, exit_reasons> order = {
         ExitReason::indirect_miss, ExitReason::direct_branch, ExitReason::syscall,
         ExitReason::vdso_call,     ExitReason::single_step,   ExitReason::fault,
-        ExitReason::trace_full,    ExitReason::retired_block, ExitReason::announced,
+        ExitReason::trace_full,    ExitReason::retired_block, ExitReason::instrumented,
         ExitReason::awaited};
     for (auto reason : order) {
         exits_[static_cast<std::size_t>(reason)] = out.position();

@@ -41,10 +41,10 @@ class CodeCache {
     void enter();
 
     // A buffer over all free code memory; commit() keeps what was appended. At most
-    // most_appended_bytes may be appended to one buffer.
+    // max_appended_bytes may be appended to one buffer.
     CodeBuffer open() const { return {next_, limit_, context_, bases_}; }
     void commit(const CodeBuffer& buffer);
-    static constexpr std::size_t most_appended_bytes = std::size_t{1} << 20;
+    static constexpr std::size_t max_appended_bytes = std::size_t{1} << 20;
     static constexpr std::size_t code_size_bytes() { return code_bytes; }
     // Forgets all translated code and every indirect target.
     void clear();
@@ -81,7 +81,7 @@ class CodeCache {
     void emit_signal_entry(CodeBuffer& out, SignalFunction on_signal, void* self);
 
     static constexpr std::size_t code_bytes = std::size_t{64} << 20;
-    static constexpr std::size_t growth_bytes = 2 * most_appended_bytes;
+    static constexpr std::size_t growth_bytes = 2 * max_appended_bytes;
     static constexpr std::size_t context_bytes = 2 * page_bytes;
     static constexpr std::size_t exit_reasons = 10;
 

@@ -20,7 +20,7 @@ enum class ExitReason : std::uint32_t {
     fault,          // set by the signal handler: fault_host_rip
     trace_full,     // set by the signal handler: fault_host_rip, in the block about to run
     retired_block,  // exit_info: block that was invalidated and entered again
-    announced,      // exit_info: the block about to run, whose first instruction is announced
+    instrumented,   // exit_info: the block about to run, whose first instruction is instrumented
     awaited,        // exit_info: index of the place at which a state is awaited
 };
 

@@ -15,13 +15,13 @@ constexpr std::uint32_t value_pieces = 8;
 constexpr std::uint8_t hot = 3;
 // How many superblocks may be made from one block: the first sequence seen need not be the most
 // frequent.
-constexpr std::uint8_t most_tries = 4;
+constexpr std::uint8_t max_tries = 4;
 // After this many records a superblock is judged.
 constexpr unsigned trial = 24;
 
-constexpr std::size_t most_blocks_back = 16;
-constexpr std::size_t most_parts = 60;
-static_assert(most_parts < max_sequence_parts);
+constexpr std::size_t max_blocks_back = 16;
+constexpr std::size_t max_parts = 60;
+static_assert(max_parts < max_sequence_parts);
 // A superblock continues across a backward branch only while it is shorter than this.
 constexpr std::uint32_t long_enough_instructions = 128;
 
@@ -69,7 +69,7 @@ bool SuperblockFinder::follows_backwards(std::uint64_t word, std::uint64_t next)
 
 // The oldest record of the same path that no superblock separates from `at`.
 std::size_t SuperblockFinder::head_of(std::span<const std::uint64_t> words, std::size_t at) const {
-    for (std::size_t i = 0; i < most_blocks_back && at + 1 < words.size(); ++i, ++at) {
+    for (std::size_t i = 0; i < max_blocks_back && at + 1 < words.size(); ++i, ++at) {
         const auto older = words[at + 1];
         if (row(older).parts != 0 || follows_backwards(older, words[at])) break;
     }
@@ -78,7 +78,7 @@ std::size_t SuperblockFinder::head_of(std::span<const std::uint64_t> words, std:
 
 bool SuperblockFinder::note_block(std::span<const std::uint64_t> words, std::size_t at) {
     auto& block = head(static_cast<BlockId>(words[at]));
-    if (block.is_deferred || block.tries >= most_tries || ++block.heat < hot) return false;
+    if (block.is_deferred || block.tries >= max_tries || ++block.heat < hot) return false;
     block.heat = 0;
     return form(words, at);
 }
@@ -87,13 +87,13 @@ bool SuperblockFinder::note_block(std::span<const std::uint64_t> words, std::siz
 bool SuperblockFinder::note_superblock(std::span<const std::uint64_t> words, std::size_t at) {
     const auto& sequence = row(words[at]);
     auto& first = head(tables_.parts_of(sequence)[0]);
-    if (first.is_deferred || first.tries >= most_tries) return false;
+    if (first.is_deferred || first.tries >= max_tries) return false;
     ++(2u * sequence.parts <= first.parts ? first.left_early : first.stayed);
     if (first.left_early + first.stayed < trial) return false;
     const bool bad = first.left_early > first.stayed;
     first.left_early = first.stayed = 0;
     if (!bad) {
-        first.tries = most_tries;
+        first.tries = max_tries;
         return false;
     }
     return form(words, at);
@@ -142,10 +142,10 @@ void SuperblockFinder::collect(std::span<const std::uint64_t> words, std::size_t
 // False if the superblock ends before this block, or with it.
 bool SuperblockFinder::append(BlockId id) {
     const auto& block = tables_[id];
-    if (translator_.announces(block.start)) return false;
-    const bool too_long = parts_.size() == most_parts ||
-                          instructions_ + block.instructions > most_instructions ||
-                          value_words_ + block.value_words > most_value_words;
+    if (translator_.is_instrumented(block.start)) return false;
+    const bool too_long = parts_.size() == max_parts ||
+                          instructions_ + block.instructions > max_instructions ||
+                          value_words_ + block.value_words > max_value_words;
     if (!parts_.empty() && (too_long || (instructions_ >= long_enough_instructions &&
                                          follows_backwards(parts_.back(), id))))
         return false;

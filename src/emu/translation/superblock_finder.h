@@ -21,8 +21,8 @@ class SuperblockFinder {
     SuperblockFinder(Translator& translator, const BlockTables& tables)
         : translator_(translator), tables_(tables) {}
 
-    static constexpr std::uint32_t most_instructions = 256;  // the most in a superblock
-    static constexpr std::uint32_t most_value_words = 512;   // the most in a superblock
+    static constexpr std::uint32_t max_instructions = 256;  // the most in a superblock
+    static constexpr std::uint32_t max_value_words = 512;   // the most in a superblock
 
     // Looks at whole records of one level, newest first. Translated code must not be running. True
     // if there are new superblocks. If `defers`, they are left to make_deferred().

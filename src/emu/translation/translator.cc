@@ -147,7 +147,7 @@ bool Translator::draft_block(GuestAddress start, std::uint32_t limit) {
     draft_.instructions.clear();
     draft_.start = draft_.end = start;
     draft_.vdso.reset();
-    draft_.announced = false;
+    draft_.instrumented = false;
     draft_.terminator = Terminator::none;
     if (const auto it = vdso_.find(start); it != vdso_.end()) {
         draft_.vdso = it->second;
@@ -166,9 +166,9 @@ bool Translator::draft_block(GuestAddress start, std::uint32_t limit) {
         // A single-stepped instruction is alone in its block, as the state before it must be
         // precise.
         if (terminator == Terminator::single_stepped && !draft_.instructions.empty()) break;
-        if (is_announced(*in)) {
+        if (needs_exit(*in)) {
             if (!draft_.instructions.empty()) break;
-            draft_.announced = true;
+            draft_.instrumented = true;
         }
         draft_.instructions.push_back(*in);
         draft_.end = in->next();
@@ -178,19 +178,19 @@ bool Translator::draft_block(GuestAddress start, std::uint32_t limit) {
     return !draft_.instructions.empty();
 }
 
-bool Translator::is_announced(const Instruction& instruction) const {
-    if (announces_accesses_) return instruction.accesses_memory();
+bool Translator::needs_exit(const Instruction& instruction) const {
+    if (instruments_accesses_) return instruction.accesses_memory();
     return probes_ && probes_->is_probed(instruction);
 }
 
-void Translator::announce_probed(ProbeWatch* probes) {
+void Translator::instrument_probed(ProbeWatch* probes) {
     if (probes != probes_) clear();
     probes_ = probes;
 }
 
-void Translator::announce_accesses(bool announces) {
-    if (announces != announces_accesses_) clear();
-    announces_accesses_ = announces;
+void Translator::instrument_accesses(bool is_instrumented) {
+    if (is_instrumented != instruments_accesses_) clear();
+    instruments_accesses_ = is_instrumented;
 }
 
 void Translator::await(const AwaitedState* state) {

@@ -64,14 +64,14 @@ class Translator {
     // The vDSO function that begins at `start`; it must be one.
     VdsoFunction vdso_function(GuestAddress start) const { return vdso_.at(start); }
 
-    // Whether code exits with ExitReason::announced before each instruction that accesses memory.
-    // Such an instruction is then the first of its block, and no superblocks may be formed.
-    void announce_accesses(bool announces);
-    // The same for instructions that `probes` names, if accesses are not announced; null names
-    // none. Superblocks may not contain blocks for which announces() is true. `probes` must outlive
-    // its use.
-    void announce_probed(ProbeWatch* probes);
-    bool announces(GuestAddress block_start) const {
+    // Whether code exits with ExitReason::instrumented before each instruction that accesses
+    // memory. Such an instruction is then the first of its block, and no superblocks may be formed.
+    void instrument_accesses(bool is_instrumented);
+    // The same for instructions that `probes` names, if accesses are not instrumented; null names
+    // none. Superblocks may not contain blocks for which is_instrumented() is true. `probes` must
+    // outlive its use.
+    void instrument_probed(ProbeWatch* probes);
+    bool is_instrumented(GuestAddress block_start) const {
         return probes_ && !probes_->at(block_start).empty();
     }
     // From now on code exits with ExitReason::awaited before the instruction at state->cpu.rip,
@@ -83,9 +83,9 @@ class Translator {
     const std::uint8_t* behind_awaited(std::uint32_t place) const {
         return awaited_places_[place].behind;
     }
-    // After ExitReason::announced: where the block starts, and the host code that goes on.
+    // After ExitReason::instrumented: where the block starts, and the host code that goes on.
     GuestAddress block_start(std::uint32_t block) const { return blocks_[block].start; }
-    const std::uint8_t* behind_announcement(std::uint32_t block) const {
+    const std::uint8_t* behind_instrumentation(std::uint32_t block) const {
         return blocks_[block].body;
     }
 
@@ -147,7 +147,7 @@ class Translator {
   private:
     static constexpr std::uint32_t block_limit = 128;  // instructions
     // More than any chain of blocks, or a superblock with its exits, needs.
-    static constexpr std::size_t piece_room_bytes = CodeCache::most_appended_bytes;
+    static constexpr std::size_t piece_room_bytes = CodeCache::max_appended_bytes;
 
     struct Block {
         GuestAddress start;
@@ -198,7 +198,7 @@ class Translator {
         std::uint32_t words = 0;                // trace words that the slots take
         Terminator terminator = Terminator::none;
         std::optional<VdsoFunction> vdso;
-        bool announced = false;  // whether the first instruction is
+        bool instrumented = false;  // whether the first instruction is
         std::uint8_t* entry = nullptr;
 
         const Instruction& last() const { return instructions.back(); }
@@ -218,8 +218,8 @@ class Translator {
         bool under_way = false;
         std::optional<GuestAddress> constant_page;  // the last one that was found constant
     };
-    // translate_ahead() may fill at most the 1 / most_ahead_share of code memory and tables.
-    static constexpr std::size_t most_ahead_share = 4;
+    // translate_ahead() may fill at most the 1 / max_ahead_share of code memory and tables.
+    static constexpr std::size_t max_ahead_share = 4;
 
     // An exit from the middle of a superblock.
     struct SideExit {
@@ -238,7 +238,7 @@ class Translator {
     bool is_retired(const DirectExit& exit) const;
     const Block* translate(TraceLevel level, GuestAddress start, bool indirect);
     bool draft_block(GuestAddress start, std::uint32_t limit);
-    bool is_announced(const Instruction& instruction) const;
+    bool needs_exit(const Instruction& instruction) const;
     void emit_awaited(CodeBuffer& out);
     bool is_awaited(GuestAddress address) const { return awaited_ && awaited_->cpu.rip == address; }
     void retire_around(GuestAddress address);
@@ -305,7 +305,7 @@ class Translator {
     AddressTracker addresses_;                    // addresses that are known there
     std::uint8_t* probe_displacement_ = nullptr;  // in the newest record
     bool has_superblocks_ = false;
-    bool announces_accesses_ = false;
+    bool instruments_accesses_ = false;
     ProbeWatch* probes_ = nullptr;
     const AwaitedState* awaited_ = nullptr;
     struct AwaitedPlace {

@@ -69,9 +69,9 @@ std::vector<Translator::AheadStart> Translator::take_neighbours(BurstLevels ran)
 
 // Code that is never needed must leave room for code that is.
 bool Translator::is_filled_ahead() const {
-    return ahead_.code_bytes > cache_.code_size_bytes() / most_ahead_share ||
+    return ahead_.code_bytes > cache_.code_size_bytes() / max_ahead_share ||
            cache_.open().room_bytes() < cache_.code_size_bytes() / 2 ||
-           tables_.is_filled(1.0 / most_ahead_share);
+           tables_.is_filled(1.0 / max_ahead_share);
 }
 
 // Whether nobody can write to the code and its file identifies it.

@@ -71,8 +71,8 @@ std::optional<std::uint32_t> Translator::emit_block(TraceLevel level, bool indir
     block.first_position = static_cast<std::uint32_t>(positions_.size());
     block.level = level;
     block.id = tables_.size();
-    if (draft_.announced) {
-        emit_exit(ExitReason::announced, static_cast<std::uint32_t>(blocks_.size()), out);
+    if (draft_.instrumented) {
+        emit_exit(ExitReason::instrumented, static_cast<std::uint32_t>(blocks_.size()), out);
         block.body = out.position();
     }
     emit_record(level, block.id, out);

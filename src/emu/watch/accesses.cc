@@ -7,7 +7,7 @@
 namespace shadowprof {
 namespace {
 
-constexpr std::uint64_t most_plain_bytes = 64;
+constexpr std::uint64_t max_plain_bytes = 64;
 constexpr std::uint64_t direction_flag = 0x400;
 constexpr std::uint64_t low_32_bits = 0xffff'ffff;
 
@@ -69,11 +69,11 @@ std::optional<AccessList> accesses_of(const Instruction& in, const CpuState& cpu
             continue;
         const auto address = address_of(in, operand, cpu);
         std::uint64_t size = operand.size / 8;
-        if (!address || size == 0 || size > most_plain_bytes || is_peculiar(in, operand) ||
+        if (!address || size == 0 || size > max_plain_bytes || is_peculiar(in, operand) ||
             list.is_full())
             return std::nullopt;
         if (is_string && in.is_repeated()) {
-            if (cpu[Gpr::rcx] > most_string_bytes / size) return std::nullopt;
+            if (cpu[Gpr::rcx] > max_string_bytes / size) return std::nullopt;
             size *= cpu[Gpr::rcx];
         }
         const bool reads = (operand.actions & ZYDIS_OPERAND_ACTION_MASK_READ) != 0;

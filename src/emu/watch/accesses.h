@@ -34,7 +34,7 @@ class AccessList {
 };
 
 // The most that a repeated string instruction may access.
-inline constexpr std::uint64_t most_string_bytes = 16 * 1024;
+inline constexpr std::uint64_t max_string_bytes = 16 * 1024;
 
 // Computes accesses from general registers and segment bases; `cpu.rip` must be the instruction's.
 // A masked access counts with all bytes that it could reach. Nothing if these registers do not

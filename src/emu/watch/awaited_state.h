@@ -19,8 +19,8 @@ class AwaitedState {
     // Registers that are compared, at little cost, at each visit of `cpu.rip`. They should include
     // those that differ from visit to visit.
     static constexpr std::size_t telling_registers = 3;
-    static constexpr std::size_t most_pieces = 160;
-    static constexpr std::size_t most_bytes = 6144;  // in all pieces together
+    static constexpr std::size_t max_pieces = 160;
+    static constexpr std::size_t max_bytes = 6144;  // in all pieces together
 
     CpuState cpu;
     std::array<std::uint8_t, telling_registers> telling = {};  // numbers as in Gpr
@@ -34,7 +34,7 @@ class AwaitedState {
     std::size_t bytes() const { return bytes_; }  // in all pieces together
     // False if there is no room.
     bool add_memory(GuestAddress at, std::span<const std::byte> content) {
-        if (pieces_ == most_pieces || content.size() > most_bytes - bytes_) return false;
+        if (pieces_ == max_pieces || content.size() > max_bytes - bytes_) return false;
         places_[pieces_++] = {at, static_cast<std::uint32_t>(content.size())};
         std::ranges::copy(content, bytes_begin());
         bytes_ += static_cast<std::uint32_t>(content.size());
@@ -46,8 +46,8 @@ class AwaitedState {
     bool all_memory(Holds holds) const {
         std::size_t begin = 0;
         for (const auto& place :
-             std::span(places_).first(std::min<std::size_t>(pieces_, most_pieces))) {
-            if (place.bytes > most_bytes - begin) return false;
+             std::span(places_).first(std::min<std::size_t>(pieces_, max_pieces))) {
+            if (place.bytes > max_bytes - begin) return false;
             if (!holds(place.at, std::span(content_).subspan(begin, place.bytes))) return false;
             begin += place.bytes;
         }
@@ -63,8 +63,8 @@ class AwaitedState {
     std::byte* bytes_begin() { return content_.data() + bytes_; }
 
     std::uint32_t pieces_ = 0, bytes_ = 0;
-    std::array<Place, most_pieces> places_ = {};
-    std::array<std::byte, most_bytes> content_ = {};
+    std::array<Place, max_pieces> places_ = {};
+    std::array<std::byte, max_bytes> content_ = {};
 };
 
 }  // namespace shadowprof

@@ -168,7 +168,7 @@ TEST_CASE("an instruction that is not translated is awaited like others") {
 
 TEST_CASE("an awaited state has as much memory as there is room for") {
     AwaitedState state;
-    std::vector<std::byte> bytes(AwaitedState::most_bytes - 1);
+    std::vector<std::byte> bytes(AwaitedState::max_bytes - 1);
     CHECK(state.add_memory({0x1000}, bytes));
     CHECK_FALSE(state.add_memory({0x9000}, std::span(bytes).first(2)));
     CHECK(state.add_memory({0x9000}, std::span(bytes).first(1)));
@@ -179,7 +179,7 @@ TEST_CASE("an awaited state has as much memory as there is room for") {
     }));
     CHECK(places == std::vector<std::uint64_t>{0x1000, 0x9000});
     AwaitedState many;
-    for (std::size_t i = 0; i < AwaitedState::most_pieces; ++i)
+    for (std::size_t i = 0; i < AwaitedState::max_pieces; ++i)
         CHECK(many.add_memory({i}, std::span(bytes).first(1)));
     CHECK_FALSE(many.add_memory({0}, std::span(bytes).first(1)));
 }

@@ -14,7 +14,7 @@ namespace shadowprof {
 class LoadedAddresses {
   public:
     void add(std::uint64_t value) {
-        if (value < least_address) return;
+        if (value < min_address) return;
         values_[next_] = value;
         next_ = (next_ + 1) % values_.size();
     }
@@ -26,7 +26,7 @@ class LoadedAddresses {
     }
 
   private:
-    static constexpr std::uint64_t least_address = 1 << 16;  // vm.mmap_min_addr
+    static constexpr std::uint64_t min_address = 1 << 16;  // vm.mmap_min_addr
     // With a larger size, more addresses would be near a pointer by chance.
     static constexpr std::uint64_t largest_object = 1024;
     std::array<std::uint64_t, 16> values_{};

@@ -19,7 +19,7 @@ class PageComparison {
         : source_(source), request_(request) {}
 
     void add(GuestAddress page, std::span<const std::byte> emulated) {
-        if (count_ == most_pages || (count_ != 0 && page != first_ + count_ * page_bytes)) flush();
+        if (count_ == max_pages || (count_ != 0 && page != first_ + count_ * page_bytes)) flush();
         if (count_ == 0) first_ = page;
         emulated_[count_++] = emulated.data();
     }
@@ -33,7 +33,7 @@ class PageComparison {
     }
 
   private:
-    static constexpr std::size_t most_pages = 16;
+    static constexpr std::size_t max_pages = 16;
 
     void flush() {
         const auto count = std::exchange(count_, 0);
@@ -75,8 +75,8 @@ class PageComparison {
     ComparedMessage result_ = {};
     GuestAddress first_;
     std::size_t count_ = 0;
-    std::array<const std::byte*, most_pages> emulated_;
-    std::array<std::byte, most_pages * page_bytes> native_;
+    std::array<const std::byte*, max_pages> emulated_;
+    std::array<std::byte, max_pages * page_bytes> native_;
 };
 
 }  // namespace shadowprof

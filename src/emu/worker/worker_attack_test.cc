@@ -90,9 +90,9 @@ class AttackedWorker {
     std::vector<Mapping> targets_;
 };
 
-constexpr std::uint64_t most_attacked_bytes = 1 << 20;
+constexpr std::uint64_t max_attacked_bytes = 1 << 20;
 // The most memory of its own that a worker can access before it knows any program.
-constexpr std::uint64_t most_accessible_bytes = 128 << 20;
+constexpr std::uint64_t max_accessible_bytes = 128 << 20;
 
 }  // namespace
 
@@ -104,7 +104,7 @@ TEST_CASE("a guest that writes all over the worker costs its sample and no more"
         const auto& target = worker.targets()[nth];
         CAPTURE(target.name);
         const auto outcome =
-            worker.attack(target, std::min<std::uint64_t>(target.size_bytes(), most_attacked_bytes),
+            worker.attack(target, std::min<std::uint64_t>(target.size_bytes(), max_attacked_bytes),
                           0x4141414141414141);
         ++attacked;
         if (outcome) continue;
@@ -135,9 +135,9 @@ TEST_CASE("what a worker has reserved and does not use faults when a guest reach
             largest = &m;
     }
     MESSAGE((accessible_bytes >> 20) << " MiB are accessible");
-    CHECK(accessible_bytes < most_accessible_bytes);
+    CHECK(accessible_bytes < max_accessible_bytes);
     REQUIRE(largest);
-    CHECK(largest->size_bytes() > most_accessible_bytes);
+    CHECK(largest->size_bytes() > max_accessible_bytes);
     const auto outcome = worker.attack(*largest, sizeof(std::uint64_t), 0x4141414141414141);
     REQUIRE(outcome);
     CHECK(outcome->result.end == SampleEnd::fault);
@@ -151,7 +151,7 @@ TEST_CASE("a system call from subverted code kills the worker, before it is made
         // Overwrites all translated code, including the instruction that writes. Each byte begins
         // the instruction syscall, or an addition to eax followed by it. No system call has such a
         // number.
-        REQUIRE(!worker.attack(m, most_attacked_bytes, 0x050f'050f'050f'050f));
+        REQUIRE(!worker.attack(m, max_attacked_bytes, 0x050f'050f'050f'050f));
         CHECK(worker.wait_for_end() == SIGSYS);
         return;
     }

@@ -28,7 +28,7 @@ class Conversation final : public TraceSink, public OutsideChannel, public Stepp
     }
 
     TraceBuffer acquire() override {
-        if (!take_in_all() || (look_for_stop_ && stopped_)) return {};
+        if (!take_in_all() || (await_stop_ && stopped_)) return {};
         if (current_) return trace_.buffer();
         while (free_.empty())
             if (!wait_for(MessageKind::segment_free)) return {};
@@ -43,7 +43,7 @@ class Conversation final : public TraceSink, public OutsideChannel, public Stepp
         notes_.back().place =
             static_cast<std::uint32_t>(SharedArea::segment_words - first_word_ + words);
         // One instruction may have a note from each probe.
-        return notes_.size() + ProbeSet::most_probes <= max_probe_records;
+        return notes_.size() + ProbeSet::max_probes <= max_probe_records;
     }
 
     void submit(std::span<const std::uint64_t> words, GuestThreads::Index thread) override {
@@ -58,7 +58,7 @@ class Conversation final : public TraceSink, public OutsideChannel, public Stepp
         // meanwhile; the turns of several threads are collected first.
         const bool due = has_turns_ ? SharedArea::segment_words - first_word_ >= own_words / 2
                                     : count < own_words / 2;
-        const bool full = notes_.size() + ProbeSet::most_probes > max_probe_records;
+        const bool full = notes_.size() + ProbeSet::max_probes > max_probe_records;
         if (due || full || first_word_ < own_words + note_words || parts_.size() == max_trace_parts)
             send_segment();
     }
@@ -118,13 +118,13 @@ class Conversation final : public TraceSink, public OutsideChannel, public Stepp
         parts_.clear();
         notes_.clear();
         for (std::size_t i = 0; i < SharedArea::segments; ++i) free_.push_back(i);
-        look_for_stop_ = stopped_ = missed_call_ = false;
+        await_stop_ = stopped_ = missed_call_ = false;
     }
     // The supervisor may still use segments.
     void begin_exact() {
         deadline_ = Deadline();
         has_turns_ = false;
-        look_for_stop_ = true;
+        await_stop_ = true;
         stopped_ = false;
     }
     bool stopped() const { return stopped_; }
@@ -188,7 +188,7 @@ class Conversation final : public TraceSink, public OutsideChannel, public Stepp
     bool has_turns_ = false;              // there are several threads
     bool lost_ = false;
     bool missed_call_ = false;
-    bool look_for_stop_ = false;
+    bool await_stop_ = false;
     bool stopped_ = false;
     Deadline deadline_;
 };

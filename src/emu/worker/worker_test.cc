@@ -70,14 +70,14 @@ TEST_CASE("a worker emulates samples one after the other") {
 // If it could, the kernel would take a guest's access below it, to a page not yet mapped, for its
 // growth: the guest would read zeros, and later what an earlier guest has written.
 TEST_CASE("a worker's stack does not grow over guest memory") {
-    constexpr rlim_t most_bytes = 8 << 20;
+    constexpr rlim_t max_bytes = 8 << 20;
     TestWorker worker;
     const Snapshot snapshot(endless);
     Collecting listener;
     REQUIRE(worker->run_sample(snapshot.request(), listener));
     rlimit stack;
     REQUIRE(prlimit(worker->pid(), RLIMIT_STACK, nullptr, &stack) == 0);
-    CHECK(stack.rlim_cur <= most_bytes);
+    CHECK(stack.rlim_cur <= max_bytes);
 }
 
 TEST_CASE("a worker's place is lent by this process, and given back") {

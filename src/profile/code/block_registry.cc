@@ -59,12 +59,12 @@ bool is_plausible(const ValueSlot& slot, std::span<const ValueSlot> before,
 
 bool is_plausible(const ReferenceSlot& slot, std::span<const ReferenceSlot> before,
                   const BlockInfo& block) {
-    constexpr std::uint16_t most_bytes = 8192;  // an area of processor state
+    constexpr std::uint16_t max_bytes = 8192;  // an area of processor state
     const auto access = slot.flags & (ReferenceSlot::load | ReferenceSlot::store);
     const bool in_order = before.empty() ? true : slot.instruction >= before.back().instruction;
     if (slot.instruction_offset >= block.end - block.start ||
         slot.instruction >= block.instructions || !in_order || slot.words > 1 ||
-        slot.bytes > most_bytes || slot.flags > ReferenceSlot::all_flags ||
+        slot.bytes > max_bytes || slot.flags > ReferenceSlot::all_flags ||
         (slot.bytes == 0) != (access == 0))
         return false;
     if (slot.source == ReferenceSlot::no_source) return slot.bytes != 0 || slot.words == 0;

@@ -17,9 +17,9 @@ struct BlockVector {
     using Counts = std::array<std::uint64_t, buckets>;
     using Shares = std::array<double, buckets>;  // their sum is 1
 
-    Counts instructions{};    // instructions of the records looked at
-    Counts at_odd_looks{};    // the part of `instructions` from every other record
-    std::uint32_t looks = 0;  // records looked at
+    Counts instructions{};              // instructions of the records looked at
+    Counts at_odd_records{};            // the part of `instructions` from every other record
+    std::uint32_t sampled_records = 0;  // records looked at
 
     static std::uint64_t sum(const Counts& counts) {
         return std::reduce(counts.begin(), counts.end());
@@ -36,28 +36,28 @@ struct BlockVector {
     void add(BlockToken block, std::uint64_t executed) {
         const auto bucket = mix64(block) >> 58;
         instructions[bucket] += executed;
-        if (looks % 2 == 1) at_odd_looks[bucket] += executed;
-        ++looks;
+        if (sampled_records % 2 == 1) at_odd_records[bucket] += executed;
+        ++sampled_records;
     }
     static_assert(buckets == std::size_t{1} << (64 - 58));
 };
 
 // Chooses records of a trace to look at. The distances are random, as programs repeat themselves.
-class RecordLooks {
+class RecordSampling {
   public:
     // The mean distance, in records.
     static constexpr std::uint64_t period = 128;
 
-    explicit RecordLooks(std::uint64_t seed) : random_(seed) { choose(); }
+    explicit RecordSampling(std::uint64_t seed) : random_(seed) { choose(); }
 
-    // Passes `records` records. Calls look(i, random) for each one chosen: its index among these
-    // records and a random number.
-    template <typename Look>
-    void pass(std::uint64_t records, Look look) {
+    // Passes `records` records. Calls on_chosen(i, random) for each one chosen: its index among
+    // these records and a random number.
+    template <typename OnChosen>
+    void pass(std::uint64_t records, OnChosen on_chosen) {
         std::uint64_t at = 0;
         while (records - at > left_) {
             at += left_;
-            look(at++, random_.next());
+            on_chosen(at++, random_.next());
             choose();
         }
         left_ -= records - at;

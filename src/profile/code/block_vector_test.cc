@@ -28,20 +28,20 @@ double distance(const BlockVector& a, const BlockVector& b) {
 }
 
 TEST_CASE("records are looked at at random distances, one in so many") {
-    RecordLooks looks(1);
+    RecordSampling sampled_records(1);
     Random random(2);
     std::uint64_t passed = 0, seen = 0;
     std::vector<std::uint64_t> by_remainder(8);
     while (passed < 2'000'000) {
         const std::uint64_t records = random.next() % 1000;
-        looks.pass(records, [&](std::uint64_t before, std::uint64_t) {
+        sampled_records.pass(records, [&](std::uint64_t before, std::uint64_t) {
             CHECK(before < records);
             ++by_remainder[(passed + before) % 8];
             ++seen;
         });
         passed += records;
     }
-    const double expected = static_cast<double>(passed) / RecordLooks::period;
+    const double expected = static_cast<double>(passed) / RecordSampling::period;
     CHECK(static_cast<double>(seen) == doctest::Approx(expected).epsilon(0.03));
     for (const auto count : by_remainder)
         CHECK(static_cast<double>(count) == doctest::Approx(expected / 8).epsilon(0.1));
@@ -77,10 +77,12 @@ TEST_CASE("vectors hold the shares of instructions, however blocks are joined to
     TestRun run;
     Loop loop(0x1000);
     const auto single = loop.sample(run, 1);
-    CHECK(single.looks == doctest::Approx(8 * 20'000.0 / RecordLooks::period).epsilon(0.1));
+    CHECK(single.sampled_records ==
+          doctest::Approx(8 * 20'000.0 / RecordSampling::period).epsilon(0.1));
     run.collector.new_emulator();
     const auto joined = loop.sample(run, 4);
-    CHECK(joined.looks == doctest::Approx(2 * 20'000.0 / RecordLooks::period).epsilon(0.1));
+    CHECK(joined.sampled_records ==
+          doctest::Approx(2 * 20'000.0 / RecordSampling::period).epsilon(0.1));
     CHECK(distance(single, joined) < 0.25);
 }
 
@@ -107,8 +109,8 @@ TEST_CASE("a vector is of one sample, and of samples only") {
     Loop loop(0x1000);
     loop.sample(run, 1);
     run.sample(loop.program, {0});
-    CHECK(run.collector.block_vector().looks <= 1);
-    CHECK(loop.sample(exact, 1).looks == 0);
+    CHECK(run.collector.block_vector().sampled_records <= 1);
+    CHECK(loop.sample(exact, 1).sampled_records == 0);
 }
 
 }  // namespace

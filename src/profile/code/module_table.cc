@@ -11,7 +11,7 @@ namespace shadowprof {
 namespace {
 
 // A program may map more files than this process may open.
-constexpr std::size_t most_open_files = 400;
+constexpr std::size_t max_open_files = 400;
 
 // Memory with an inode but without a file that can be opened: JIT code, shared memory.
 bool is_nameless_file(std::string_view name) {
@@ -58,7 +58,7 @@ std::string ModuleTable::path_to(std::uint32_t module) const {
     return entry.file ? fmt::format("/proc/self/fd/{}", entry.file.get()) : entry.module.path;
 }
 
-void ModuleTable::look_through(pid_t process) {
+void ModuleTable::scan_maps(pid_t process) {
     std::lock_guard lock(mutex_);
     opener_ = [view = FileView::of(process)](const Mapping& mapping) {
         return open_mapped_file(mapping, view);
@@ -91,7 +91,7 @@ std::uint32_t ModuleTable::file_module(const Mapping& mapping, const CodeView* v
             entry.module.size_bytes = static_cast<std::uint64_t>(status.st_size);
         if (auto layout = ElfLayout::read(fd->get())) entry.layout = std::move(*layout);
         entry.module.build_id = entry.layout.build_id();
-        if (entries_.size() < most_open_files) entry.file = std::move(fd).value();
+        if (entries_.size() < max_open_files) entry.file = std::move(fd).value();
     }
     return by_file_[key] = add(std::move(entry));
 }

@@ -41,7 +41,7 @@ class ModuleTable {
     explicit ModuleTable(MappedFileOpener opener = default_opener());
 
     // From now on opens files as this process has mapped them.
-    void look_through(pid_t process);
+    void scan_maps(pid_t process);
 
     // Returns the location of `address`. The address of a byte of a file is its ELF virtual
     // address, or its file offset if the file cannot be read as ELF or no segment shows the byte.

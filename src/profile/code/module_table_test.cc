@@ -211,7 +211,7 @@ TEST_CASE("a deleted file that is still mapped is had from the process") {
     CHECK((opened || opened.error().code == ErrorCode::not_found));
 
     ModuleTable table;
-    table.look_through(::getpid());
+    table.scan_maps(::getpid());
     const auto location = table.locate(mapping, mapping->start);
     CHECK(table.modules().at(location.module).path == (opened ? path : path + " (deleted)"));
     CHECK(table.take_files().at(location.module).get() >= (opened ? 0 : -1));

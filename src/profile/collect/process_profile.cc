@@ -136,16 +136,16 @@ BurstCounts ProcessProfile::burst_counts() {
     return totals_.bursts.counts;
 }
 
-std::optional<double> ProcessProfile::edge_errors(std::uint64_t least_batches) const {
-    constexpr std::size_t most_edges = 100;
+std::optional<double> ProcessProfile::edge_errors(std::uint64_t min_batches) const {
+    constexpr std::size_t max_edges = 100;
     // The caller must not wait while a profile is being filled.
     const std::unique_lock lock(totals_.mutex, std::try_to_lock);
     if (!lock) return std::nullopt;
     const auto& sizes = totals_.flow.sizes();
-    if (sizes.batches() < least_batches) return std::nullopt;
+    if (sizes.batches() < min_batches) return std::nullopt;
     // Edges have no bursts if they are not collected.
     const auto& steps = totals_.bursts.edges.empty() ? totals_.flow.steps() : totals_.bursts.edges;
-    return steps.largest_error(sizes, most_edges);
+    return steps.largest_error(sizes, max_edges);
 }
 
 Result<void> ProcessProfile::check() {

@@ -43,10 +43,10 @@ class ProcessProfile {
 
     // Returns the largest relative error among the hottest edges: those that together make up half
     // of all counts, at most 100. Uses the samples folded so far, and counts in bursts if samples
-    // have them. Returns nothing if there are fewer than `least_batches` batches or too few to
+    // have them. Returns nothing if there are fewer than `min_batches` batches or too few to
     // know, while a profile is being filled, or where samples are held (weighs_by_clock). Takes
     // time linear in the number of edges. May be called while samples are taken.
-    std::optional<double> edge_errors(std::uint64_t least_batches) const;
+    std::optional<double> edge_errors(std::uint64_t min_batches) const;
 
     // Checks the invariants of FlowTotals, and that bursts count no more than the totals. Errors:
     // ErrorCode::invalid, which names what does not hold. Needs that no sample is being taken.

@@ -9,7 +9,7 @@
 namespace shadowprof {
 namespace {
 
-constexpr std::size_t least_places = 1 << 12;
+constexpr std::size_t min_places = 1 << 12;
 // 32 MiB of transitions. With more, cache misses cost more than starting again.
 constexpr std::size_t max_transitions = 1 << 19;
 
@@ -62,7 +62,7 @@ void RecordFollower::flush() {
 }
 
 void RecordFollower::resize_table(std::size_t size) {
-    static_assert(least_places % group_size == 0);
+    static_assert(min_places % group_size == 0);
     table_.assign(size, {});
     counted_ = std::make_unique<bool[]>(size / group_size);
 }
@@ -73,9 +73,9 @@ void RecordFollower::forget() {
     state_ = 0;
     started_with_.clear();
     links_.clear();
-    resize_table(least_places);
+    resize_table(min_places);
     used_ = 0;
-    shift_ = 32 - static_cast<unsigned>(std::countr_zero(least_places));
+    shift_ = 32 - static_cast<unsigned>(std::countr_zero(min_places));
 }
 
 RecordFollower::Transition* RecordFollower::find(std::uint32_t from, std::uint32_t id) {

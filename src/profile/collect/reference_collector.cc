@@ -11,7 +11,7 @@ namespace shadowprof {
 namespace {
 
 // If few references were traced, chance repetitions have a considerable share of the heat.
-constexpr std::uint64_t least_stream_occurrences = 5;
+constexpr std::uint64_t min_stream_occurrences = 5;
 
 }  // namespace
 
@@ -120,7 +120,7 @@ void ReferenceTotals::fill(Profile& profile, const CountScale& scale) const {
     profile.sampling.counters["reference_instructions"] = instructions_;
     if (left_out_ != 0)
         profile.notes.push_back(fmt::format("more than {} hazards: {} executions are left out",
-                                            HazardFinder::most_pairs, scale(left_out_)));
+                                            HazardFinder::max_pairs, scale(left_out_)));
     fill_streams(profile, scale);
 }
 
@@ -128,10 +128,10 @@ void ReferenceTotals::fill_streams(Profile& profile, const CountScale& scale) co
     profile.streams.clear();
     if (!streams_) return;
     StreamTable table = *streams_;
-    const auto least_heat = static_cast<std::uint64_t>(std::ceil(
-        stream_limits_.least_heat_percent / 100 * static_cast<double>(stream_references_)));
+    const auto min_heat = static_cast<std::uint64_t>(
+        std::ceil(stream_limits_.min_heat_percent / 100 * static_cast<double>(stream_references_)));
     profile.streams =
-        table.take_streams(std::max(least_heat, std::uint64_t{1}), least_stream_occurrences);
+        table.take_streams(std::max(min_heat, std::uint64_t{1}), min_stream_occurrences);
     for (DataStream& stream : profile.streams) stream.occurrences = scale(stream.occurrences);
     join_and_sort(profile.streams);
     profile.sampling.counters["stream_references"] = scale(stream_references_);

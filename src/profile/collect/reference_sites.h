@@ -13,13 +13,13 @@ namespace shadowprof {
 class ReferenceSites {
   public:
     // A limit above what programs have, below what would exhaust memory.
-    static constexpr std::size_t most_sites = 1 << 20;
+    static constexpr std::size_t max_sites = 1 << 20;
 
     // Returns nothing if there are too many sites.
     std::optional<ReferenceSite> number(CodeLocation at) {
         const auto hash = location_hash(at);
         const auto found = index_.find(hash, [&](std::uint32_t i) { return locations_[i] == at; });
-        if (found || locations_.size() == most_sites) return found;
+        if (found || locations_.size() == max_sites) return found;
         index_.insert(hash, locations_.size());
         locations_.push_back(at);
         return static_cast<ReferenceSite>(locations_.size() - 1);

@@ -170,7 +170,7 @@ void SampleCollector::add_system_call(const ProbeRecord& record) {
     if (threads_[current_].skip_instructions != 0) return;
     const auto context = graph_.last_context(follower_.node(), follower_.pending());
     system_calls_.add(resolver_->resolve(record.pc), record.value,
-                      graph_.callers(context, SystemCallTotals::most_callers), weight_);
+                      graph_.callers(context, SystemCallTotals::max_callers), weight_);
 }
 
 // Events in the skipped part do not count.

@@ -190,7 +190,7 @@ class SampleCollector {
     bool is_first_part_ = true;                // the next part to fold is the sample's first
     double time_ns_ = 0;                       // time that the sample stands for
     double time_left_ns_ = 0;                  // the part of time_ns_ that is not folded
-    RecordLooks looks_;
+    RecordSampling looks_;
     BlockVector block_vector_;  // this sample's
     const bool are_samples_;
     bool in_sample_ = false;

@@ -51,7 +51,7 @@ void SharedTotals::hold(HeldPart part) {
     scale.weighted += part.size.weighted;
     held_bytes_ += part.counts.bytes();
     held_.push_back(std::move(part));
-    if (held_bytes_ > most_held_bytes_) stop_holding();
+    if (held_bytes_ > max_held_bytes_) stop_holding();
 }
 
 void SharedTotals::stop_holding() {

@@ -72,7 +72,7 @@ struct SharedTotals {
                  bool holds)
         : flow(registry, limits, are_samples),
           bursts(registry, limits),
-          most_held_bytes_(limits.held_bytes),
+          max_held_bytes_(limits.held_bytes),
           holds_(holds) {}
 
     void add(const FlowTotals::Batch& part) {
@@ -101,7 +101,7 @@ struct SharedTotals {
     FlowTotals with_held(const ClockWeights& weights) const;
 
   private:
-    const std::size_t most_held_bytes_;
+    const std::size_t max_held_bytes_;
     bool holds_;
     std::vector<HeldPart> held_;
     std::size_t held_bytes_ = 0;

@@ -61,9 +61,9 @@ concept Like = std::same_as<std::remove_const_t<T>, Record>;
 // The limits within which pairs() accepts keys and counts from a profile file.
 template <typename Key>
 struct PairLimits {
-    Key least_key = std::numeric_limits<Key>::min();
-    Key most_key = std::numeric_limits<Key>::max();
-    std::uint64_t most_count = std::numeric_limits<std::uint64_t>::max();
+    Key min_key = std::numeric_limits<Key>::min();
+    Key max_key = std::numeric_limits<Key>::max();
+    std::uint64_t max_count = std::numeric_limits<std::uint64_t>::max();
     std::string_view what;  // for errors: "a list of pairs of ..."
 };
 

@@ -159,7 +159,7 @@ void add_changes(SamplingStats& sum, const SamplingStats& more) {
         return std::tie(a.seconds, a.samples, a.what) < std::tie(b.seconds, b.samples, b.what);
     });
     sum.changes_left_out += more.changes_left_out;
-    for (; changes.size() > most_sampling_changes; changes.pop_back()) ++sum.changes_left_out;
+    for (; changes.size() > max_sampling_changes; changes.pop_back()) ++sum.changes_left_out;
 }
 
 void add_sampling(SamplingStats& sum, const SamplingStats& more) {

@@ -34,7 +34,7 @@ class RandomProfiles {
             p.threads.push_back({integer(3), integer(3), word(), count(), count(), count()});
         for (std::uint64_t i = below(9); i > 0; --i)
             p.clock.push_back({location(p), count(), count()});
-        for (std::uint64_t i = below(most_processes); i > 0; --i) p.processes.push_back(process());
+        for (std::uint64_t i = below(max_processes); i > 0; --i) p.processes.push_back(process());
         for (std::uint64_t i = below(9); i > 0; --i) p.hazards.push_back(hazard(p));
         for (std::uint64_t i = below(9); i > 0; --i) p.addresses.push_back({location(p), moves()});
         for (std::uint64_t i = below(9); i > 0; --i) p.streams.push_back(stream(p));
@@ -175,7 +175,7 @@ class RandomProfiles {
                 .instructions = below(4)};
     }
     void fill_sampling(SamplingStats& s) {
-        s.mode = below(3) == 0 ? "burst" : "shadow";
+        s.mode = below(3) == 0 ? "live" : "shadow";
         s.samples = below(3);
         s.instructions = count();
         s.emulation_seconds = seconds();

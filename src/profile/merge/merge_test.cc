@@ -270,7 +270,7 @@ TEST_CASE("of very many changes the first are kept, and the others counted") {
     a.sampling.changes_left_out = 1;
     Profile sum = a;
     merge_into(sum, a);
-    CHECK(sum.sampling.changes.size() == most_sampling_changes);
+    CHECK(sum.sampling.changes.size() == max_sampling_changes);
     CHECK(sum.sampling.changes_left_out == 22);
 }
 
@@ -278,7 +278,7 @@ TEST_CASE("what is known of one profile only is not made up") {
     Profile sum, more;
     sum.sampling.target_instructions = 100;
     more.sampling.target_instructions = std::nullopt;
-    sum.sampling.mode = "burst";
+    sum.sampling.mode = "live";
     more.sampling.mode = "shadow";
     sum.overhead.pause = {1, 2, 30};
     more.overhead.pause = {2, 9, 10};

@@ -97,8 +97,8 @@ TEST_CASE("phases of unlike weights add up to the whole, and each has its own co
     Loops loops;
     Phases phases(run);
     Random random(7);
-    const auto sample = [&](std::size_t loop, std::uint32_t most_weight) {
-        loops.sample(run, loop, 1 + static_cast<std::uint32_t>(random.next() % most_weight),
+    const auto sample = [&](std::size_t loop, std::uint32_t max_weight) {
+        loops.sample(run, loop, 1 + static_cast<std::uint32_t>(random.next() % max_weight),
                      10 + random.next() % 50, loop);
     };
     for (int i = 0; i < 20; ++i) sample(0, 700);

@@ -5,11 +5,11 @@
 
 namespace shadowprof {
 
-inline constexpr std::size_t most_processes = 256;
+inline constexpr std::size_t max_processes = 256;
 
 // Sorts the processes by their instructions, hottest first; processes with equally many are sorted
 // by their duration, longest first. Adds those behind the first `most` to `others`.
 void sort_and_shorten(std::vector<ProcessInfo>& processes, OtherProcesses& others,
-                      std::size_t most = most_processes);
+                      std::size_t most = max_processes);
 
 }  // namespace shadowprof

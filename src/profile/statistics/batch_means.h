@@ -85,8 +85,8 @@ struct ClosedSums {
 class BatchSizes {
   public:
     // With fewer batches or fewer degrees of freedom, errors are unknown.
-    static constexpr std::uint64_t least_batches = 8;
-    static constexpr double least_degrees_of_freedom = 3;
+    static constexpr std::uint64_t min_batches = 8;
+    static constexpr double min_degrees_of_freedom = 3;
 
     void add(const BatchSize& batch) {
         ++batches_;
@@ -139,9 +139,9 @@ class BatchSizes {
 
     // Half the width of the 95% confidence interval of an entry's count, in all strata together.
     std::optional<double> half_width(const StratumSums& entry, const ClosedSums& closed) const {
-        if (batches_ < least_batches) return std::nullopt;
+        if (batches_ < min_batches) return std::nullopt;
         const double degrees = closed_degrees_ + degrees_of_freedom();
-        if (degrees < least_degrees_of_freedom) return std::nullopt;
+        if (degrees < min_degrees_of_freedom) return std::nullopt;
         const double variance =
             closed_.count == 0 ? plain_variance(entry) : variance_in_strata(entry, closed);
         return student_t(degrees) * std::sqrt(variance);

@@ -10,9 +10,9 @@ namespace shadowprof {
 namespace {
 
 // A target that only writes to pages copies about this much during the longest sample.
-constexpr std::uint64_t most_copied_bytes = std::uint64_t{64} << 20;
+constexpr std::uint64_t max_copied_bytes = std::uint64_t{64} << 20;
 // The number of processes that the target itself may start during a sample.
-constexpr std::uint64_t least_processes = 16;
+constexpr std::uint64_t min_processes = 16;
 
 std::optional<std::uint64_t> number(std::string_view text) {
     text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
@@ -140,7 +140,7 @@ ForkNeeds ForkNeeds::parse(std::string_view status) {
 }
 
 std::uint64_t ForkNeeds::memory_bytes(std::size_t replicas) const {
-    return replicas * (page_tables_bytes + std::min(anonymous_bytes, most_copied_bytes));
+    return replicas * (page_tables_bytes + std::min(anonymous_bytes, max_copied_bytes));
 }
 
 MachineMemory MachineMemory::parse(std::string_view meminfo, std::string_view overcommit) {
@@ -169,7 +169,7 @@ std::optional<std::string> shortage(const ForkNeeds& needs, const CgroupRoom& cg
     // A page cannot be copied if its pool is empty: the write to it kills the process.
     if (machine.free_huge_bytes < needs.huge_bytes)
         return "it has huge pages, and their pool has too few to copy them";
-    if (cgroup.processes && *cgroup.processes < least_processes + replicas)
+    if (cgroup.processes && *cgroup.processes < min_processes + replicas)
         return "pids.max of its cgroup is near";
     return std::nullopt;
 }

@@ -38,7 +38,7 @@ constexpr std::uint64_t frame_offset(Block block) {
 constexpr std::uint64_t entry_offset(Block block) {
     return frame_offset(block) - address_bytes;
 }
-constexpr std::uint64_t most_bytes =
+constexpr std::uint64_t max_bytes =
     red_zone_bytes + frame_offset(home) + block_bytes + max_xstate_bytes + frame_alignment;
 
 Error no_way(std::string_view why) {
@@ -112,7 +112,7 @@ bool WayHome::finds_stack(const StoppedThread& thread, const MemoryMap& map) {
     const auto own = thread.registers();
     if (!own || has_shadow_stack(thread)) return false;
     ProcessMemory memory(thread.tid());
-    return is_own_stack(map, memory, *own, {own->rsp - most_bytes});
+    return is_own_stack(map, memory, *own, {own->rsp - max_bytes});
 }
 
 Result<WayHome> WayHome::lay(const StoppedThread& thread, const ReturnCode& code) {

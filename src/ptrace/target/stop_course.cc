@@ -11,7 +11,8 @@ using std::chrono::milliseconds;
 // A thread on a processor is seen to stand still within this time after its interruption: 50 to 180
 // us in a virtual machine whose processors interrupt each other slowly.
 constexpr microseconds processor_time{300};
-// A caller that is not prompt looks often: only its looks show when the first thread stopped.
+// A caller that is not prompt looks often: only its observations show when the first thread
+// stopped.
 constexpr milliseconds longest_unprompt_sleep{1};
 
 }  // namespace
@@ -21,24 +22,24 @@ StopCourse::StopCourse(const StopLimits& limits, bool is_prompt, Clock::time_poi
       is_prompt_(is_prompt),
       interrupted_(now),
       all_interrupted_(now),
-      last_look_(now),
-      look_(now),
+      last_observation_(now),
+      observed_at_(now),
       last_stop_(now) {}
 
 void StopCourse::note_interrupted(Clock::time_point now) {
     all_interrupted_ = now;
-    look(now);
+    observe(now);
 }
 
-void StopCourse::look(Clock::time_point now) {
-    last_look_ = look_;
-    look_ = now;
+void StopCourse::observe(Clock::time_point now) {
+    last_observation_ = observed_at_;
+    observed_at_ = now;
 }
 
 void StopCourse::note_stop(bool would_run) {
-    last_stop_ = look_;
+    last_stop_ = observed_at_;
     if (standing_ || !would_run) return;
-    const auto seen = is_prompt_ ? look_ : last_look_;
+    const auto seen = is_prompt_ ? observed_at_ : last_observation_;
     standing_ = had_processor(seen) ? interrupted_ : seen;
 }
 
@@ -53,25 +54,26 @@ StopCourse::Clock::time_point StopCourse::end() const {
 }
 
 bool StopCourse::is_over() const {
-    return look_ >= end();
+    return observed_at_ >= end();
 }
 
 bool StopCourse::may_leave_out() const {
-    return limits_.silence && standing_ && look_ >= last_stop_ + *limits_.silence;
+    return limits_.silence && standing_ && observed_at_ >= last_stop_ + *limits_.silence;
 }
 
 StopLimits::Duration StopCourse::sleep_time(StopLimits::Duration longest) const {
     if (!standing_ && !is_prompt_)
         longest = std::min<StopLimits::Duration>(longest, longest_unprompt_sleep);
     if (standing_ && limits_.silence)
-        longest = std::min<StopLimits::Duration>(longest, last_stop_ + *limits_.silence - look_);
-    if (limits_.longest) longest = std::min<StopLimits::Duration>(longest, end() - look_);
+        longest =
+            std::min<StopLimits::Duration>(longest, last_stop_ + *limits_.silence - observed_at_);
+    if (limits_.longest) longest = std::min<StopLimits::Duration>(longest, end() - observed_at_);
     return std::max(longest, StopLimits::Duration{0});
 }
 
 StopCourse::Clock::time_point StopCourse::began() const {
     if (standing_) return *standing_;
-    return had_processor(look_) ? interrupted_ : look_;
+    return had_processor(observed_at_) ? interrupted_ : observed_at_;
 }
 
 }  // namespace shadowprof

@@ -32,7 +32,7 @@ class StopCourse {
     // Reports that all threads have been interrupted.
     void note_interrupted(Clock::time_point now);
     // Reports that the statuses of all threads are read now, ...
-    void look(Clock::time_point now);
+    void observe(Clock::time_point now);
     // ... and that one has stopped. `would_run`: it waits for nothing in the kernel.
     void note_stop(bool would_run);
 
@@ -42,11 +42,11 @@ class StopCourse {
     // Whether a runnable thread stands still but first had to be given a processor: none had one
     // when they were interrupted.
     bool found_none_on_processor() const { return standing_ && *standing_ > interrupted_; }
-    // The time until the next look, at most `longest`.
+    // The time until the next observation, at most `longest`.
     StopLimits::Duration sleep_time(StopLimits::Duration longest) const;
     // Since when a runnable thread has stood still. A thread on a processor stops at once, so this
-    // is the first interruption if one had a processor. If none stands still, the last look counts
-    // instead.
+    // is the first interruption if one had a processor. If none stands still, the last observation
+    // counts instead.
     Clock::time_point began() const;
 
   private:
@@ -57,7 +57,7 @@ class StopCourse {
     bool is_prompt_;
     Clock::time_point interrupted_;      // time of the first interruption
     Clock::time_point all_interrupted_;  // time of the last interruption
-    Clock::time_point last_look_, look_, last_stop_;
+    Clock::time_point last_observation_, observed_at_, last_stop_;
     std::optional<Clock::time_point> standing_;
 };
 

@@ -14,25 +14,25 @@ constexpr StopLimits limited{.longest = 2ms, .processor_wait = 20ms, .silence = 
 
 TEST_CASE("a thread that stops at once stands still from its interruption on") {
     StopCourse course(limited, true, start);
-    course.look(start + 50us);
+    course.observe(start + 50us);
     course.note_stop(true);
     CHECK(course.began() == start);
     CHECK(!course.found_none_on_processor());
-    course.look(start + 249us);
+    course.observe(start + 249us);
     CHECK(!course.may_leave_out());
     CHECK(course.sleep_time(1h) == 1us);
-    course.look(start + 250us);
+    course.observe(start + 250us);
     CHECK(course.may_leave_out());
 }
 
 TEST_CASE("a thread that stops soon after all were interrupted had a processor") {
     StopCourse course(limited, true, start), late(limited, true, start);
     for (auto* each : {&course, &late}) each->note_interrupted(start + 5ms);
-    course.look(start + 5ms + 300us);
+    course.observe(start + 5ms + 300us);
     course.note_stop(true);
     CHECK(!course.found_none_on_processor());
     CHECK(course.began() == start);
-    late.look(start + 5ms + 301us);
+    late.observe(start + 5ms + 301us);
     late.note_stop(true);
     CHECK(late.found_none_on_processor());
     CHECK(late.began() == start + 5ms + 301us);
@@ -41,14 +41,14 @@ TEST_CASE("a thread that stops soon after all were interrupted had a processor")
 TEST_CASE("nobody is late while one thread after the other stops, or if none would run") {
     StopCourse course(limited, true, start);
     for (int i = 1; i < 10; ++i) {
-        course.look(start + i * 190us);
+        course.observe(start + i * 190us);
         CHECK(!course.may_leave_out());
         course.note_stop(i % 2 == 0);
     }
     StopCourse asleep(limited, true, start);
-    asleep.look(start + 1ms);
+    asleep.observe(start + 1ms);
     asleep.note_stop(false);
-    asleep.look(start + 9ms);
+    asleep.observe(start + 9ms);
     CHECK(!asleep.may_leave_out());
     CHECK(!asleep.found_none_on_processor());
 }
@@ -56,21 +56,21 @@ TEST_CASE("nobody is late while one thread after the other stops, or if none wou
 TEST_CASE("what a thread waits for a processor is no time in which it stands still") {
     StopCourse prompt(limited, true, start), slow(limited, false, start);
     for (auto* course : {&prompt, &slow}) {
-        course->look(start + 9ms);
+        course->observe(start + 9ms);
         CHECK(!course->is_over());
-        course->look(start + 10ms);
+        course->observe(start + 10ms);
         course->note_stop(true);
         course->note_stop(true);
     }
     CHECK(!prompt.may_leave_out());
     CHECK(prompt.found_none_on_processor());
     CHECK(prompt.began() == start + 10ms);
-    // It may have stopped right after the previous look.
+    // It may have stopped right after the previous observation.
     CHECK(slow.began() == start + 9ms);
     CHECK(slow.sleep_time(1h) == 200us);
-    prompt.look(start + 12ms - 1ns);
+    prompt.observe(start + 12ms - 1ns);
     CHECK(!prompt.is_over());
-    prompt.look(start + 12ms);
+    prompt.observe(start + 12ms);
     CHECK(prompt.is_over());
 }
 
@@ -78,12 +78,12 @@ TEST_CASE("a limited stop waits for no processor for ever, an unlimited one does
     StopCourse course(limited, true, start), none({.longest = 0ns}, true, start),
         unlimited({}, true, start);
     CHECK(none.is_over());
-    course.look(start + 22ms - 1ns);
+    course.observe(start + 22ms - 1ns);
     CHECK(!course.is_over());
     CHECK(course.sleep_time(1h) == 1ns);
-    course.look(start + 22ms);
+    course.observe(start + 22ms);
     CHECK(course.is_over());
-    unlimited.look(start + 1h);
+    unlimited.observe(start + 1h);
     CHECK(!unlimited.is_over());
     CHECK(unlimited.sleep_time(1h) == 1h);
     // No thread stood still.

@@ -14,7 +14,7 @@ namespace shadowprof {
 namespace {
 
 // A thread that is uninterruptible for longer, as a parent is after vfork, creates no threads.
-constexpr int most_passes = 100;
+constexpr int max_passes = 100;
 constexpr std::chrono::milliseconds between_passes{1};
 
 // ptrace relates to the calling thread, not to the process.
@@ -41,7 +41,7 @@ Result<std::unique_ptr<Target>> Target::attach(WaitHub& hub, pid_t pid, Forks fo
 // all threads are seized only when no new one is found while the known ones are stopped.
 Result<void> Target::seize_all() {
     TRY(seize_new());
-    for (int pass = 0; pass < most_passes; ++pass) {
+    for (int pass = 0; pass < max_passes; ++pass) {
         TRY_ASSIGN(const bool complete, seize_those_in_the_making());
         if (complete) return {};
         std::this_thread::sleep_for(between_passes);

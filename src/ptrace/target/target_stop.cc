@@ -21,7 +21,7 @@ constexpr microseconds first_sleep{200};
 constexpr milliseconds longest_sleep{10};
 // After this much sleep the stop has failed. It is no deadline: if the whole machine paused, as a
 // virtual one does, the threads had no time either.
-constexpr std::chrono::seconds most_sleep{5};
+constexpr std::chrono::seconds max_sleep{5};
 
 bool is_exec(const WaitStatus& status) {
     return status.is_event(PTRACE_EVENT_EXEC);
@@ -66,7 +66,8 @@ std::optional<SleepingCall> Target::look_at(pid_t tid, Thread& thread) const {
     const auto call = read_sleeping_call(pid_, tid);
     thread.waits_for_futex = call && call->is_futex_wait();
     if (!thread.waits_for_futex) return call;
-    if (const auto runs = read_thread_runs(pid_, tid)) thread.wakes.look(Clock::now(), runs->runs);
+    if (const auto runs = read_thread_runs(pid_, tid))
+        thread.wakes.observe(Clock::now(), runs->runs);
     return call;
 }
 
@@ -84,8 +85,8 @@ bool Target::is_left_asleep(pid_t tid, const std::optional<SleepingCall>& call,
     return !hub_->has_status(tid);
 }
 
-// A thread may fall asleep after the first look, so it is looked at again right before it is
-// interrupted. With only one thread, the first look was a moment ago.
+// A thread may fall asleep after the first observation, so it is looked at again right before it is
+// interrupted. With only one thread, the first observation was a moment ago.
 void Target::interrupt_all(Sleepers sleepers) {
     const bool look_again = threads_.size() > 1 && sleepers != Sleepers::stop;
     for (auto& [tid, thread] : threads_) {
@@ -116,14 +117,14 @@ Result<void> Target::settle_all(StopCourse& course) {
             slept += time;
             sleep = std::min<WaitHub::Duration>(2 * sleep, longest_sleep);
         }
-        if (slept >= most_sleep)
+        if (slept >= max_sleep)
             return Error{ErrorCode::system, 0,
                          fmt::format("thread {} of the target does not stop (state {})", late[0],
                                      read_thread_state(pid_, late[0]).value_or('X'))};
-        course.look(Clock::now());
+        course.observe(Clock::now());
     }
     return Error{ErrorCode::interrupted, 0,
-                 "its threads did not all stop within the time of a burst"};
+                 "its threads did not all stop within the time of a live sample"};
 }
 
 std::vector<pid_t> Target::moving() const {

@@ -53,7 +53,7 @@ bool has_children(int which) {
 class Witness {
   public:
     // With __WALL, `children` includes those that send no signal at their end.
-    Harm look(int children) const {
+    Harm observe(int children) const {
         if (sum_of_roots() != sum_) return wrong_result;
         if (signal_mask() != mask_) return another_mask;
         return has_children(children) ? a_child : none;
@@ -68,10 +68,10 @@ int compute(Facts& facts, int children) {
     const Witness witness;
     facts.ready = true;
     while (!facts.stop) {
-        if (const Harm harm = witness.look(children)) return harm;
+        if (const Harm harm = witness.observe(children)) return harm;
         ++facts.rounds;
     }
-    return witness.look(children);
+    return witness.observe(children);
 }
 
 int computes(Facts& facts, int) {
@@ -84,7 +84,7 @@ int polls(Facts& facts, int pipe) {
     pollfd fd{pipe, POLLIN, 0};
     constexpr int minutes_ms = 600'000;
     if (::poll(&fd, 1, minutes_ms) != 1) return call_cut_short;
-    return witness.look(__WALL);
+    return witness.observe(__WALL);
 }
 
 // Runs beside the borrowed thread, which waits for the end of the child.

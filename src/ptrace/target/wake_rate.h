@@ -13,7 +13,7 @@ class WakeRate {
     using Clock = std::chrono::steady_clock;
 
     // `runs` is how often the thread was given a processor until `now` (ThreadRuns::runs).
-    void look(Clock::time_point now, std::uint64_t runs) {
+    void observe(Clock::time_point now, std::uint64_t runs) {
         if (!begin_ || now - begin_->time > longest_watch) {
             rate_.reset();
             begin(now, runs);
@@ -33,25 +33,25 @@ class WakeRate {
     // Whether few of its wake-ups fall within a sample: at most into one in seven of 6 ms, the
     // longest window. False until the thread was watched for 0.1 s, and after a gap of more than 5
     // s.
-    bool is_seldom() const { return rate_ && *rate_ <= most_a_second; }
+    bool is_seldom() const { return rate_ && *rate_ <= max_a_second; }
 
   private:
     static constexpr auto shortest_watch = std::chrono::milliseconds(100);
     static constexpr auto watch = std::chrono::seconds(1);
     static constexpr auto longest_watch = std::chrono::seconds(5);  // the rate may have changed
-    static constexpr double most_a_second = 25;
+    static constexpr double max_a_second = 25;
 
-    struct Look {
+    struct Observation {
         Clock::time_point time;
         std::uint64_t runs;
     };
 
     void begin(Clock::time_point now, std::uint64_t runs) {
-        begin_ = Look{now, runs};
+        begin_ = Observation{now, runs};
         by_stops_ = 0;
     }
 
-    std::optional<Look> begin_;
+    std::optional<Observation> begin_;
     std::uint64_t by_stops_ = 0;  // since `begin_`
     std::optional<double> rate_;  // wake-ups per second
 };

@@ -10,7 +10,7 @@
 namespace shadowprof {
 namespace {
 
-constexpr std::size_t most_pages_at_a_time = 64;
+constexpr std::size_t max_pages_at_a_time = 64;
 
 }  // namespace
 
@@ -28,7 +28,7 @@ Result<UniqueFd> open_process_memory(pid_t pid, int open_flags) {
 std::vector<bool> read_pages(pid_t pid, std::span<const GuestAddress> pages,
                              std::span<std::byte> to) {
     std::vector<bool> was_read(pages.size());
-    std::array<iovec, most_pages_at_a_time> remote;
+    std::array<iovec, max_pages_at_a_time> remote;
     for (std::size_t next = 0; next < pages.size();) {
         const auto count = std::min(pages.size() - next, remote.size());
         for (std::size_t i = 0; i < count; ++i)

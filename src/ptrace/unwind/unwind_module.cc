@@ -10,7 +10,7 @@
 namespace shadowprof {
 namespace {
 
-constexpr std::size_t most_program_headers = 128;
+constexpr std::size_t max_program_headers = 128;
 
 // Pointer encodings (Linux Standard Base Core 5.0, 10.5.1).
 constexpr std::uint8_t pcrel_sdata4 = 0x1b, pcrel_sdata8 = 0x1c;
@@ -25,7 +25,7 @@ std::vector<Elf64_Phdr> read_program_headers(GuestAddress start, MemoryReader& m
     if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0) return {};
     if (header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_phentsize != sizeof(Elf64_Phdr))
         return {};
-    std::vector<Elf64_Phdr> headers(std::min<std::size_t>(header->e_phnum, most_program_headers));
+    std::vector<Elf64_Phdr> headers(std::min<std::size_t>(header->e_phnum, max_program_headers));
     if (!memory.read(start + header->e_phoff, std::as_writable_bytes(std::span(headers))))
         return {};
     return headers;

@@ -13,7 +13,7 @@ namespace shadowprof {
 namespace {
 
 // A hostile file may claim any size for a function.
-constexpr std::uint64_t most_function_bytes = 16 << 20;
+constexpr std::uint64_t max_function_bytes = 16 << 20;
 
 // Finds the row at an address. Needs sorted rows.
 const SourceRow* row_at(const std::vector<SourceRow>& rows, std::uint64_t address) {
@@ -132,7 +132,7 @@ void Annotator::disassemble(ModuleCode& code, AnnotatedFunction& function) {
             if (entry == function.start.address) pieces.emplace_back(start, end);
         });
     for (const auto& [start, end] : pieces)
-        disassemble_piece(code, start, std::min(end, start + most_function_bytes), function);
+        disassemble_piece(code, start, std::min(end, start + max_function_bytes), function);
     function.lines_are_of_file = !function.code.empty();
     if (function.code.empty()) function.incomplete = "it is not known where the function ends";
 }

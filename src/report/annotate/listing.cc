@@ -25,9 +25,9 @@ namespace {
 // Longer runs of rows that were never executed are folded, except for a few at both ends.
 constexpr std::size_t longest_shown_cold_run = 8, shown_of_cold_run = 2;
 // The least invariance of a value that is shown.
-constexpr double least_named_invariance = 0.2;
+constexpr double min_named_invariance = 0.2;
 constexpr double hot_share = 0.05, warm_share = 0.01;
-constexpr std::size_t most_named_targets = 3;
+constexpr std::size_t max_named_targets = 3;
 // Facts begin at these columns unless the line is longer.
 constexpr std::size_t instruction_columns = 42, source_columns = 60;
 // Number of lines shown around those with instructions.
@@ -47,14 +47,14 @@ std::string targets_text(const AnnotatedInstruction& instruction,
         return fmt::format("taken {}", percent(ratio(instruction.times_taken(), all)));
     if (is_direct(successors, instruction.text)) return {};
     std::string text = "->";
-    for (std::size_t i = 0; i < std::min(successors.size(), most_named_targets); ++i) {
+    for (std::size_t i = 0; i < std::min(successors.size(), max_named_targets); ++i) {
         text += fmt::format("{} {}", i == 0 ? "" : ",",
                             location_name(modules, symbols, successors[i].to));
         if (successors.size() > 1)
             text += fmt::format(" {}", percent(ratio(successors[i].count, all)));
     }
-    if (successors.size() > most_named_targets)
-        text += fmt::format(", {} more", successors.size() - most_named_targets);
+    if (successors.size() > max_named_targets)
+        text += fmt::format(", {} more", successors.size() - max_named_targets);
     return text;
 }
 
@@ -128,7 +128,7 @@ std::vector<std::string> instruction_facts(const AnnotatedInstruction& instructi
     if (instruction.addresses) facts.push_back(pattern_text(instruction.addresses->moves));
     if (!is_constant_by_design(instruction.text))
         for (const ValueProfile* value : instruction.values)
-            if (share_of(value->invariance) >= least_named_invariance)
+            if (share_of(value->invariance) >= min_named_invariance)
                 facts.push_back(value_text(*value));
     std::erase(facts, std::string());
     return facts;

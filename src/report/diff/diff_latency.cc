@@ -10,10 +10,10 @@ namespace shadowprof {
 namespace {
 
 // The least number of timed loads in each profile for comparing a site's median.
-constexpr std::uint64_t least_timed = 16;
+constexpr std::uint64_t min_timed = 16;
 
 std::uint64_t bursts_of(const Profile& profile) {
-    const auto bursts = profile.sampling.counters.find("latency_bursts");
+    const auto bursts = profile.sampling.counters.find("latency_sessions");
     return bursts == profile.sampling.counters.end() ? 0 : bursts->second;
 }
 
@@ -34,7 +34,7 @@ std::map<std::string, double> loads_by_level(const Profile& profile) {
 // The share is moved towards one half by two loads of each kind, after Agresti and Coull: 0 of few
 // loads does not mean that the share is certainly 0.
 std::optional<double> share_error(double share, std::uint64_t bursts) {
-    if (bursts < BatchSizes::least_batches) return std::nullopt;
+    if (bursts < BatchSizes::min_batches) return std::nullopt;
     const auto n = static_cast<double>(bursts);
     const double middle = (share * n + 2) / (n + 4);
     return student_t(n - 1) * std::sqrt(middle * (1 - middle) / n);
@@ -100,7 +100,7 @@ DiffTable diff_loads(const DiffInput& input) {
     for (const auto& [place, loads] : sites) {
         const auto [base, next] = loads;
         if (base == nullptr || next == nullptr) continue;
-        if (base->timed < least_timed || next->timed < least_timed) continue;
+        if (base->timed < min_timed || next->timed < min_timed) continue;
         DiffEntry entry{.place = {DiffSide::next, {next->at}, {}}, .matched = place.by};
         entry.place.detail = fmt::format("{}; was {}", levels_text(*next), levels_text(*base));
         entry.base = Measured{base->median_cycles(), std::nullopt};

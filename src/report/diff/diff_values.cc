@@ -11,7 +11,7 @@ namespace shadowprof {
 namespace {
 
 // If no value is frequent, chance decides which one is the most frequent.
-constexpr double least_shown_invariance = 0.2;
+constexpr double min_shown_invariance = 0.2;
 
 using Key = std::tuple<MatchPlace, std::string, std::uint32_t>;  // place, operand, width in bytes
 
@@ -99,7 +99,7 @@ DiffTable diff_values(const DiffInput& input) {
         if (base == nullptr || next == nullptr)
             ++table.unmatched[base == nullptr ? 1 : 0];
         else if (std::max(share_of(base->invariance), share_of(next->invariance)) >=
-                 least_shown_invariance)
+                 min_shown_invariance)
             table.entries.push_back(compared(site, input, table.totals));
     }
     judge(table, input.scales);

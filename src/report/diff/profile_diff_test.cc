@@ -31,9 +31,9 @@ Diff compared(TestBuild& base, TestBuild& next) {
     return compare_profiles(base.file, next.file, 100);
 }
 
-LimitResult checked(const Diff& diff, std::string_view text, double least_share = 0) {
+LimitResult checked(const Diff& diff, std::string_view text, double min_share = 0) {
     const std::vector<Limit> limits{*parse_limit(text)};
-    const auto results = check_limits(diff, limits, {.least_share = least_share});
+    const auto results = check_limits(diff, limits, {.min_share = min_share});
     INFO(text);
     REQUIRE(results);
     return results->front();
@@ -239,7 +239,7 @@ TEST_CASE("of many functions that a pattern names, one is not enough to be an al
     // Several limits count as many tests, too.
     const std::vector<Limit> both{*parse_limit("function:f0>+0%"), *parse_limit("function:*>+0%")};
     CHECK(check_limits(diff, both, {})->front().verdict == Verdict::kept);
-    CHECK(check_limits(diff, both, {.least_share = 0.01})->back().tested == 0);
+    CHECK(check_limits(diff, both, {.min_share = 0.01})->back().tested == 0);
 }
 
 TEST_CASE("without errors a limit is undecidable only where the estimate is beyond it") {

@@ -9,10 +9,10 @@
 namespace shadowprof {
 namespace {
 
-constexpr std::uint64_t most_executions = std::numeric_limits<std::uint64_t>::max();
+constexpr std::uint64_t max_executions = std::numeric_limits<std::uint64_t>::max();
 
 void add(std::uint64_t& sum, std::uint64_t count) {
-    sum = sum > most_executions - count ? most_executions : sum + count;
+    sum = sum > max_executions - count ? max_executions : sum + count;
 }
 
 // LLVM's encoding of discriminators (DebugInfoMetadata.h): a number is a 0 bit and five bits, or
@@ -102,8 +102,8 @@ class BodyCollector {
         SampleBody& body =
             descend(*at, [&](SampleBody& each) { add(each.instructions, counted.executions); });
         const std::uint64_t factor = duplication_factor(at->discriminator);
-        const std::uint64_t executions = counted.executions > most_executions / factor
-                                             ? most_executions
+        const std::uint64_t executions = counted.executions > max_executions / factor
+                                             ? max_executions
                                              : counted.executions * factor;
         SampleLine& line = body.lines[innermost_line(*at)];
         line.executions = std::max(line.executions, executions);

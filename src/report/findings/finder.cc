@@ -15,14 +15,14 @@ namespace shadowprof {
 namespace {
 
 // The least share of the instructions for which a function is searched.
-constexpr double least_function_share = 0.005;
-constexpr std::size_t most_searched_functions = 100;
+constexpr double min_function_share = 0.005;
+constexpr std::size_t max_searched_functions = 100;
 // The least share of instructions that a finding must have at stake to be worth a line.
-constexpr double least_at_stake = 0.002;
+constexpr double min_at_stake = 0.002;
 // Thresholds that shares must certainly reach.
-constexpr double least_invariance_found = 0.9, least_unchanged = 0.95, least_target = 0.9,
-                 least_taken = 0.95, least_lost = 0.01, least_pattern = 0.6;
-constexpr double least_loads = 30;
+constexpr double min_invariance_found = 0.9, min_unchanged = 0.95, min_target = 0.9,
+                 min_taken = 0.95, min_lost = 0.01, min_pattern = 0.6;
+constexpr double min_loads = 30;
 // Approximate costs of hazards in cycles: Intel, Optimization Reference Manual, 3.6.4 and 3.6.8.
 constexpr double hazard_cycles[hazard_kinds] = {12, 5, 2, 10};
 
@@ -81,7 +81,7 @@ class Finder {
     void look_at_functions() {
         std::size_t looked_at = 0;
         for (const HotFunction& hot : annotator_.functions().list) {
-            if (hot.share < least_function_share || ++looked_at > most_searched_functions) return;
+            if (hot.share < min_function_share || ++looked_at > max_searched_functions) return;
             const AnnotatedFunction& function = annotator_.annotate(hot.at);
             if (function.lines_are_of_file) look_at(function);
         }
@@ -113,7 +113,7 @@ class Finder {
     }
 
     void add(Finding finding, double least) {
-        if (finding.share >= least && finding.at_stake >= least_at_stake)
+        if (finding.share >= least && finding.at_stake >= min_at_stake)
             findings_.push_back(std::move(finding));
     }
 
@@ -147,7 +147,7 @@ class Finder {
                             argument_text(argument, by.top.front().value, value->type),
                             percent(share_of(by.invariance)), count_text(by.count)));
         }
-        add(std::move(finding), least_invariance_found);
+        add(std::move(finding), min_invariance_found);
     }
 
     // Only loads count, as results computed from a constant are constant anyway.
@@ -176,7 +176,7 @@ class Finder {
              .evidence = {seen(*value, number)},
              .share = value->invariance->lower_bound,
              .at_stake = executed_share(site)},
-            global ? least_unchanged : least_invariance_found);
+            global ? min_unchanged : min_invariance_found);
     }
 
     void look_at_branch(const FindingSite& site) {
@@ -199,7 +199,7 @@ class Finder {
                  .share = certain(share, left),
                  .at_stake =
                      executed_share(site) + function_share(most.to) * std::min(1.0, of_callee)},
-                least_target);
+                min_target);
         }
         if (instruction.flow() == Flow::conditional && most.kind == EdgeKind::taken &&
             most.to.address > at.address)
@@ -210,7 +210,7 @@ class Finder {
                                           short_count(left))},
                  .share = certain(share, left),
                  .at_stake = executed_share(site)},
-                least_taken);
+                min_taken);
     }
 
     void look_at_hazards(const FindingSite& site) {
@@ -235,11 +235,11 @@ class Finder {
         for (const LoadLatency& load : profile_.latency) {
             const double lost = ratio(static_cast<double>(load.lost_cycles), lost_cycles_);
             const auto count = static_cast<double>(load.count());
-            if (lost < least_lost || count < least_loads || load.moves.count() == 0) continue;
+            if (lost < min_lost || count < min_loads || load.moves.count() == 0) continue;
             const auto pattern = main_pattern(load.moves);
             const double moves = static_cast<double>(load.moves.count());
             const double share = certain(pattern.share, moves);
-            if (share < least_pattern || pattern.row->name == "constant") continue;
+            if (share < min_pattern || pattern.row->name == "constant") continue;
             findings_.push_back(
                 {.kind = pattern.row->name == "stride"  ? FindingKind::strided_miss
                          : pattern.row->name == "chase" ? FindingKind::chased_miss

@@ -5,7 +5,7 @@
 namespace shadowprof {
 namespace {
 
-constexpr std::size_t most_findings = 20;
+constexpr std::size_t max_findings = 20;
 
 void write_finding(const PageData& page, const Finding& finding, JsonWriter& json) {
     const auto& row = finding_kinds[static_cast<std::size_t>(finding.kind)];
@@ -29,10 +29,10 @@ void write_finding(const PageData& page, const Finding& finding, JsonWriter& jso
 void write_findings(const PageData& page, JsonWriter& json) {
     const auto findings = find_findings(page.profile, page.annotator);
     json.begin_object();
-    write_shown(json, {std::min(findings.size(), most_findings), findings.size(), 1});
+    write_shown(json, {std::min(findings.size(), max_findings), findings.size(), 1});
     json.key("findings");
     json.begin_array();
-    for (std::size_t i = 0; i < std::min(findings.size(), most_findings); ++i)
+    for (std::size_t i = 0; i < std::min(findings.size(), max_findings); ++i)
         write_finding(page, findings[i], json);
     json.end_array();
     json.end_object();

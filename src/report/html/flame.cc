@@ -10,8 +10,8 @@ namespace shadowprof {
 namespace {
 
 // Frames smaller than a pixel of a wide screen are left out.
-constexpr double least_frame_share = 1.0 / 8000;
-constexpr std::size_t most_depth = 1000;
+constexpr double min_frame_share = 1.0 / 8000;
+constexpr std::size_t max_depth = 1000;
 
 class FlameTree {
   public:
@@ -76,16 +76,16 @@ class FlameTree {
         const auto size = amount(stack, weight_);
         nodes_[0].total += size;
         for (const ExportFrame* frame : stack_frames_.of(stack)) {
-            if (++depth > most_depth) break;
+            if (++depth > max_depth) break;
             node = child(node, number(*frame));
             nodes_[node].total += size;
         }
-        if (depth > most_depth) cut_ += size;
+        if (depth > max_depth) cut_ += size;
         nodes_[node].self += size;
     }
 
     void write_nodes(JsonWriter& json) {
-        const double least = least_frame_share * static_cast<double>(nodes_[0].total);
+        const double least = min_frame_share * static_cast<double>(nodes_[0].total);
         std::vector<std::pair<std::size_t, std::size_t>> waiting = {{0, 0}};  // node, depth
         while (!waiting.empty()) {
             const auto [index, depth] = waiting.back();

@@ -7,7 +7,7 @@
 namespace shadowprof {
 namespace {
 
-constexpr std::size_t most_branches = 500, most_targets = 6, most_calls = 500;
+constexpr std::size_t max_branches = 500, max_targets = 6, max_calls = 500;
 
 // Returns the edges of the branches shown, most frequent first.
 std::map<CodeLocation, std::vector<const Edge*>> edges_of(const Profile& profile,
@@ -25,7 +25,7 @@ std::map<CodeLocation, std::vector<const Edge*>> edges_of(const Profile& profile
 
 void write_targets(const PageData& page, const std::vector<const Edge*>& edges, JsonWriter& json) {
     json.begin_array();
-    for (std::size_t i = 0; i < std::min(edges.size(), most_targets); ++i) {
+    for (std::size_t i = 0; i < std::min(edges.size(), max_targets); ++i) {
         json.begin_array();
         json.value(page.places.place(edges[i]->to));
         json.value(name(edges[i]->kind));
@@ -41,8 +41,7 @@ void write_branches(const PageData& page, JsonWriter& json) {
     const auto all = hot_branches(page.profile, page.profile.edges.size());
     const double total = sum_of_counts(all);
     const std::vector<HotBranch> kept(
-        all.begin(),
-        all.begin() + static_cast<std::ptrdiff_t>(std::min(all.size(), most_branches)));
+        all.begin(), all.begin() + static_cast<std::ptrdiff_t>(std::min(all.size(), max_branches)));
     const auto edges = edges_of(page.profile, kept);
     json.begin_object();
     write_shown(json, {kept.size(), all.size(), total > 0 ? sum_of_counts(kept) / total : 1});
@@ -68,7 +67,7 @@ void write_calls(const PageData& page, JsonWriter& json) {
     const auto& calls = page.profile.calls;
     const std::vector<CallPair> kept(
         calls.begin(),
-        calls.begin() + static_cast<std::ptrdiff_t>(std::min(calls.size(), most_calls)));
+        calls.begin() + static_cast<std::ptrdiff_t>(std::min(calls.size(), max_calls)));
     const double total = sum_of_counts(calls);
     json.begin_object();
     write_shown(json, {kept.size(), calls.size(), total > 0 ? sum_of_counts(kept) / total : 1});

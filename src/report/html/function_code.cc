@@ -11,7 +11,7 @@ namespace {
 
 // Longer runs of instructions that were never executed are summarized.
 constexpr std::size_t longest_cold_run = 200;
-constexpr std::size_t most_successors = 12, most_instruction_hazards = 8;
+constexpr std::size_t max_successors = 12, max_instruction_hazards = 8;
 // Source lines shown around those with instructions.
 constexpr std::uint32_t lines_around = 2;
 // Two pieces of a file with at most this many lines between them are shown as one.
@@ -115,7 +115,7 @@ class CodeWriter {
         json_.member("targets", successors.size());
         json_.key("to");
         json_.begin_array();
-        for (std::size_t i = 0; i < std::min(successors.size(), most_successors); ++i) {
+        for (std::size_t i = 0; i < std::min(successors.size(), max_successors); ++i) {
             json_.begin_array();
             json_.value(page_.places.place(successors[i].to));
             json_.value(name(successors[i].kind));
@@ -128,7 +128,7 @@ class CodeWriter {
     void hazards(const std::vector<const Hazard*>& hazards) {
         json_.key("hazards");
         json_.begin_array();
-        for (std::size_t i = 0; i < std::min(hazards.size(), most_instruction_hazards); ++i) {
+        for (std::size_t i = 0; i < std::min(hazards.size(), max_instruction_hazards); ++i) {
             const Hazard& hazard = *hazards[i];
             json_.begin_object();
             json_.member("kind", name(hazard.kind));

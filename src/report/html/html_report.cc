@@ -9,7 +9,7 @@ namespace shadowprof {
 namespace {
 
 // The page has the code of the hottest functions, until they make up this share of the profile.
-constexpr std::size_t most_code_functions = 60;
+constexpr std::size_t max_code_functions = 60;
 constexpr double enough_share = 0.99;
 
 struct Part {
@@ -67,7 +67,7 @@ class HtmlReport {
     Result<void> write_code_parts() {
         double covered = 0;
         for (const HotFunction& hot : annotator_.functions().list) {
-            if (with_code_.size() == most_code_functions || covered >= enough_share) break;
+            if (with_code_.size() == max_code_functions || covered >= enough_share) break;
             covered += hot.share;
             const AnnotatedFunction& function = annotator_.annotate(hot.at);
             if (function.code.empty()) continue;

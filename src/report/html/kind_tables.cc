@@ -8,7 +8,7 @@
 namespace shadowprof {
 namespace {
 
-constexpr std::size_t most_rows = 300;
+constexpr std::size_t max_rows = 300;
 
 // Indexed by the alternatives of RecordCell::content.
 constexpr std::string_view cell_types[] = {"text", "count", "place", "places"};
@@ -60,7 +60,7 @@ void write_rows(const PageData& page, std::span<const RecordRow> rows, JsonWrite
 }
 
 void write_table(const PageData& page, const KindTable& table, JsonWriter& json) {
-    const auto shown = std::span(table.rows).first(std::min(table.rows.size(), most_rows));
+    const auto shown = std::span(table.rows).first(std::min(table.rows.size(), max_rows));
     double all = 0, covered = 0;
     for (const RecordRow& row : table.rows) all += static_cast<double>(row.heat);
     for (const RecordRow& row : shown) covered += static_cast<double>(row.heat);

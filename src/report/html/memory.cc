@@ -8,12 +8,12 @@
 namespace shadowprof {
 namespace {
 
-constexpr std::size_t most_loads = 300, most_hazards = 300, most_addresses = 300,
-                      most_streams = 100, most_references = 64, most_strides = 5, most_bins = 48;
+constexpr std::size_t max_loads = 300, max_hazards = 300, max_addresses = 300, max_streams = 100,
+                      max_references = 64, max_strides = 5, max_bins = 48;
 
 // Returns bins, eight per power of two, or single cycles if there are few.
 CycleHistogram coarse(const CycleHistogram& histogram) {
-    if (histogram.size() <= most_bins) return histogram;
+    if (histogram.size() <= max_bins) return histogram;
     CycleHistogram bins;
     for (const auto& [cycles, count] : histogram) {
         const auto power = static_cast<unsigned>(std::bit_width(cycles));
@@ -60,7 +60,7 @@ void write_moves(const AddressMoves& moves, JsonWriter& json) {
                                                                 moves.strides.end());
     std::stable_sort(strides.begin(), strides.end(),
                      [](const auto& a, const auto& b) { return a.second > b.second; });
-    strides.resize(std::min(strides.size(), most_strides));
+    strides.resize(std::min(strides.size(), max_strides));
     json.begin_object();
     for (const PatternRow& row : pattern_rows) json.member(row.name, row.count(moves));
     json.key("strides");
@@ -104,7 +104,7 @@ void write_load(const PageData& page, const LoadLatency& load, JsonWriter& json)
 
 void write_loads(const PageData& page, JsonWriter& json) {
     const auto& loads = page.profile.latency;
-    const auto shown = shown_of(loads, most_loads, [](const auto& l) { return l.lost_cycles; });
+    const auto shown = shown_of(loads, max_loads, [](const auto& l) { return l.lost_cycles; });
     json.begin_object();
     write_shown(json, shown);
     if (page.profile.latency_host) write_host(*page.profile.latency_host, json);
@@ -117,7 +117,7 @@ void write_loads(const PageData& page, JsonWriter& json) {
 
 void write_hazards(const PageData& page, JsonWriter& json) {
     const auto& hazards = page.profile.hazards;
-    const auto shown = shown_of(hazards, most_hazards, [](const auto& h) { return h.count; });
+    const auto shown = shown_of(hazards, max_hazards, [](const auto& h) { return h.count; });
     json.begin_object();
     write_shown(json, shown);
     json.key("hazards");
@@ -142,7 +142,7 @@ void write_hazards(const PageData& page, JsonWriter& json) {
 void write_addresses(const PageData& page, JsonWriter& json) {
     const auto& addresses = page.profile.addresses;
     const auto shown =
-        shown_of(addresses, most_addresses, [](const auto& a) { return a.moves.count(); });
+        shown_of(addresses, max_addresses, [](const auto& a) { return a.moves.count(); });
     json.begin_object();
     write_shown(json, shown);
     json.key("addresses");
@@ -161,7 +161,7 @@ void write_streams(const PageData& page, JsonWriter& json) {
     const auto& streams = page.profile.streams;
     const auto& counters = page.profile.sampling.counters;
     const auto all = counters.find("stream_references");
-    const auto shown = shown_of(streams, most_streams, [](const auto& s) { return s.heat(); });
+    const auto shown = shown_of(streams, max_streams, [](const auto& s) { return s.heat(); });
     json.begin_object();
     write_shown(json, shown);
     json.member("references", all == counters.end() ? 0 : all->second);
@@ -173,7 +173,7 @@ void write_streams(const PageData& page, JsonWriter& json) {
         json.value(streams[i].occurrences);
         json.value(references.size());
         json.begin_array();
-        for (std::size_t j = 0; j < std::min(references.size(), most_references); ++j) {
+        for (std::size_t j = 0; j < std::min(references.size(), max_references); ++j) {
             json.begin_array();
             json.value(page.places.place(references[j].at));
             json.value(hex_text(references[j].address));

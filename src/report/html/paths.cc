@@ -7,7 +7,7 @@
 namespace shadowprof {
 namespace {
 
-constexpr std::size_t most_paths = 100, most_blocks = 200, most_block_instructions = 100;
+constexpr std::size_t max_paths = 100, max_blocks = 200, max_block_instructions = 100;
 
 // Whether an instruction, as Disassembler writes it, ends a block.
 bool ends_block(std::string_view text) {
@@ -21,7 +21,7 @@ class PathWriter {
 
     void write() {
         const auto& paths = page_.profile.paths;
-        const auto kept = hot_paths(page_.profile, most_paths);
+        const auto kept = hot_paths(page_.profile, max_paths);
         double covered = 0;
         for (const HotPath& path : kept) covered += path.share;
         json_.begin_object();
@@ -57,7 +57,7 @@ class PathWriter {
         json_.value(path.instructions);
         json_.value(path.blocks.size());
         json_.begin_array();
-        for (std::size_t i = 0; i < std::min(path.blocks.size(), most_blocks); ++i)
+        for (std::size_t i = 0; i < std::min(path.blocks.size(), max_blocks); ++i)
             json_.value(number(path.blocks, i));
         json_.end_array();
         json_.end_array();
@@ -87,7 +87,7 @@ class PathWriter {
         if (first != code.end() && first->address == block.start.address)
             for (auto at = first; at != code.end(); ++at) {
                 const bool over = at->address == block.next || (at != first && at->behind_gap) ||
-                                  at - first == std::ptrdiff_t{most_block_instructions};
+                                  at - first == std::ptrdiff_t{max_block_instructions};
                 if (over) break;
                 instruction(*at);
                 if (ends_block(at->text)) break;
@@ -98,10 +98,10 @@ class PathWriter {
 
     // Returns a value that is nearly always the same, unless the instruction always produces it.
     static const ValueProfile* telling_value(const AnnotatedInstruction& instruction) {
-        constexpr double least_invariance = 0.9;
+        constexpr double min_invariance = 0.9;
         if (is_constant_by_design(instruction.text)) return nullptr;
         for (const ValueProfile* value : instruction.values)
-            if (share_of(value->invariance) >= least_invariance) return value;
+            if (share_of(value->invariance) >= min_invariance) return value;
         return nullptr;
     }
 

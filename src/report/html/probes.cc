@@ -8,7 +8,7 @@
 namespace shadowprof {
 namespace {
 
-constexpr std::size_t most_entries = 200, most_top = 10;
+constexpr std::size_t max_entries = 200, max_top = 10;
 
 class ProbeWriter {
   public:
@@ -27,7 +27,7 @@ class ProbeWriter {
         json_.member("total", probe_.entries.size());
         json_.key("entries");
         json_.begin_array();
-        for (std::size_t i = 0; i < std::min(probe_.entries.size(), most_entries); ++i)
+        for (std::size_t i = 0; i < std::min(probe_.entries.size(), max_entries); ++i)
             entry(probe_.entries[i]);
         json_.end_array();
         json_.end_object();
@@ -79,7 +79,7 @@ class ProbeWriter {
     void top(const ProbeEntry& entry) {
         json_.key("top");
         json_.begin_array();
-        for (std::size_t i = 0; i < std::min(entry.top.size(), most_top); ++i) {
+        for (std::size_t i = 0; i < std::min(entry.top.size(), max_top); ++i) {
             json_.begin_array();
             datum(entry.top[i].value, probe_.value);
             json_.value(entry.top[i].count);

@@ -8,8 +8,8 @@
 namespace shadowprof {
 namespace {
 
-constexpr std::size_t most_values = 500, most_top_values = 6, most_callers = 4, most_caller_top = 3,
-                      most_caller_chain = 4;
+constexpr std::size_t max_values = 500, max_top_values = 6, max_callers = 4, max_caller_top = 3,
+                      max_caller_chain = 4;
 
 // Writes "7" and "0x7"; for vectors and floating-point numbers only the readable text.
 void write_top(const std::vector<TopValue>& top, ValueType type, std::size_t most,
@@ -41,12 +41,12 @@ void write_caller(const PageData& page, const CallerValues& by, ValueType type, 
     json.begin_object();
     json.key("chain");
     json.begin_array();
-    for (std::size_t i = 0; i < std::min(by.callers.size(), most_caller_chain); ++i)
+    for (std::size_t i = 0; i < std::min(by.callers.size(), max_caller_chain); ++i)
         json.value(page.places.place(by.callers[i]));
     json.end_array();
     json.member("count", by.count);
     write_invariance(by.invariance, json);
-    write_top(by.top, type, most_caller_top, json);
+    write_top(by.top, type, max_caller_top, json);
     json.end_object();
 }
 
@@ -61,14 +61,14 @@ void write_value(const PageData& page, const ValueProfile& value, JsonWriter& js
     write_invariance(value.invariance, json);
     if (is_constant_by_design(page.annotator.symbols().instruction_text(value.at)))
         json.member("constant", true);
-    write_top(value.top, value.type, most_top_values, json);
+    write_top(value.top, value.type, max_top_values, json);
     // If there is only one value, callers make no difference.
     constexpr double always_the_same = 0.999;
     if (!value.by_caller.empty() && share_of(value.invariance) < always_the_same) {
         json.member("contexts", value.by_caller.size());
         json.key("callers");
         json.begin_array();
-        for (std::size_t i = 0; i < std::min(value.by_caller.size(), most_callers); ++i)
+        for (std::size_t i = 0; i < std::min(value.by_caller.size(), max_callers); ++i)
             write_caller(page, value.by_caller[i], value.type, json);
         json.end_array();
     }
@@ -86,7 +86,7 @@ void write_values(const PageData& page, JsonWriter& json) {
             continue;
         }
         all += static_cast<double>(value.count);
-        if (kept.size() == most_values) continue;
+        if (kept.size() == max_values) continue;
         kept.push_back(&value);
         covered += static_cast<double>(value.count);
     }

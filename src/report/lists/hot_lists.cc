@@ -168,10 +168,10 @@ std::vector<HotBranch> hot_branches(const Profile& profile, std::size_t most) {
 
 std::vector<const ValueProfile*> invariant_values(const Profile& profile, SymbolSource& symbols,
                                                   std::size_t most) {
-    constexpr double least_invariance = 0.5;
+    constexpr double min_invariance = 0.5;
     std::vector<const ValueProfile*> values;
     for (const ValueProfile& value : profile.values)
-        if (share_of(value.invariance) >= least_invariance) values.push_back(&value);
+        if (share_of(value.invariance) >= min_invariance) values.push_back(&value);
     std::stable_sort(values.begin(), values.end(), [](const auto* a, const auto* b) {
         return weight_of_top(*a) > weight_of_top(*b);
     });
@@ -184,18 +184,18 @@ std::vector<const ValueProfile*> invariant_values(const Profile& profile, Symbol
 }
 
 std::vector<CallerDependence> caller_dependent_values(const Profile& profile, std::size_t most) {
-    constexpr double least_gain = 0.2;
-    constexpr std::uint64_t least_count = 32;
+    constexpr double min_gain = 0.2;
+    constexpr std::uint64_t min_count = 32;
     std::vector<CallerDependence> found;
     for (const ValueProfile& value : profile.values) {
         double executions = 0, invariant = 0;
         for (const CallerValues& by : value.by_caller) {
-            if (by.count < least_count) continue;
+            if (by.count < min_count) continue;
             executions += static_cast<double>(by.count);
             invariant += share_of(by.invariance) * static_cast<double>(by.count);
         }
         const double gain = invariant - share_of(value.invariance) * executions;
-        if (gain > least_gain * executions) found.push_back({&value, invariant / executions, gain});
+        if (gain > min_gain * executions) found.push_back({&value, invariant / executions, gain});
     }
     std::stable_sort(found.begin(), found.end(),
                      [](const auto& a, const auto& b) { return a.gain > b.gain; });

@@ -24,11 +24,11 @@ bool JsonSplitter::fail(std::uint64_t byte, std::string_view why) {
 bool JsonSplitter::parse_error(std::size_t byte, const std::string&, const Json::exception& error) {
     // Removes "[json.exception.parse_error.101] ". The rest may hold all digits of a number that is
     // out of range.
-    constexpr std::size_t most_characters = 160;
+    constexpr std::size_t max_characters = 160;
     std::string_view why = error.what();
     why.remove_prefix(std::min(why.size(), why.find("] ") + 2));
-    if (why.size() > most_characters)
-        return fail(byte, fmt::format("it is not JSON: {}..", why.substr(0, most_characters)));
+    if (why.size() > max_characters)
+        return fail(byte, fmt::format("it is not JSON: {}..", why.substr(0, max_characters)));
     return fail(byte, fmt::format("it is not JSON: {}", why));
 }
 

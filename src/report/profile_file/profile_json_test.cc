@@ -231,6 +231,22 @@ TEST_CASE("bursts and changes survive the file") {
     CHECK(file->profile.sampling.changes_left_out == 7);
 }
 
+TEST_CASE("counters and modes are read by their older names, and counters are written by both") {
+    Profile profile = sample_profile();
+    profile.sampling.mode = "shadow and live";
+    profile.sampling.counters["live_samples"] = 41;
+    auto symbols = sample_symbols();
+    const std::string text = written(profile, symbols);
+    CHECK(contains(text, "\"bursts\": 41"));
+    CHECK(parse_profile(text)->profile.sampling.counters == profile.sampling.counters);
+    const std::string old = replaced(replaced(text, "\"live_samples\": 41,", ""),
+                                     "\"shadow and live\"", "\"shadow and burst\"");
+    REQUIRE(!contains(old, "live"));
+    const auto read = parse_profile(old);
+    CHECK(read->profile.sampling.counters == profile.sampling.counters);
+    CHECK(read->profile.sampling.mode == "shadow and live");
+}
+
 TEST_CASE("in bursts methods are derived from edges alone, of which all are seen equally often") {
     Profile profile = sample_profile();
     profile.calls = {{{0, 0x1004}, {0, 0x2000}, 100'000}};

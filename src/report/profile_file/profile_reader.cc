@@ -10,6 +10,7 @@
 #include "profile/kinds/values/invariance.h"
 #include "report/profile_file/json_fields.h"
 #include "report/profile_file/json_splitter.h"
+#include "report/profile_file/old_names.h"
 #include "report/profile_file/profile_writer.h"
 #include "report/profile_file/record_reader.h"
 
@@ -76,7 +77,7 @@ constexpr decltype(ProfileParser::lists) ProfileParser::lists = [] {
     return all;
 }();
 
-constexpr std::size_t most_error_columns = 400;
+constexpr std::size_t max_error_columns = 400;
 
 // The members to keep, besides those of kinds.
 constexpr std::array<std::string_view, 7> kept_members{
@@ -341,14 +342,14 @@ std::vector<SamplingChange> read_changes(JsonFields& in) {
 
 void ProfileParser::read_sampling(JsonFields in) {
     SamplingStats& sampling = file_.profile.sampling;
-    sampling.mode = in.text("mode");
+    sampling.mode = current_mode(in.text("mode"));
     sampling.samples = in.count("samples");
     sampling.instructions = in.count("instructions");
     sampling.emulation_seconds = in.number("emulation_seconds");
     sampling.target_instructions = in.optional_count("target_instructions");
     sampling.ended = count_map(in, "ended");
     sampling.single_stepped = in.count("single_stepped");
-    if (in.has("counters")) sampling.counters = count_map(in, "counters");
+    if (in.has("counters")) sampling.counters = without_old_names(count_map(in, "counters"));
     if (in.has("exact")) {
         JsonFields fields = in.object("exact");
         sampling.exact = read_exact(fields);
@@ -412,7 +413,7 @@ Result<ProfileFile> read_profile(const std::string& path) {
     if (file) return file;
     Error error = std::move(file).error();
     // The message may quote parts of the file.
-    error.message = fit(printable(error.message), most_error_columns);
+    error.message = fit(printable(error.message), max_error_columns);
     return std::move(error).with_context(fmt::format("cannot use the profile '{}'", path));
 }
 

@@ -7,6 +7,7 @@
 #include "report/lists/methods.h"
 #include "report/profile_file/json_writer.h"
 #include "report/profile_file/location_numbers.h"
+#include "report/profile_file/old_names.h"
 #include "report/profile_file/record_writer.h"
 
 namespace shadowprof {
@@ -157,7 +158,7 @@ class ProfileWriter {
         json_.member("target_instructions", s.target_instructions);
         json_.map("ended", s.ended);
         json_.member("single_stepped", s.single_stepped);
-        json_.map("counters", s.counters);
+        json_.map("counters", with_old_names(s.counters));
         if (s.exact) write_exact(*s.exact);
         if (s.convergence) write_convergence(*s.convergence);
         if (s.bursts) write_bursts(*s.bursts);

@@ -126,11 +126,11 @@ class RecordReader {
         for (const auto& pair : in_.array(name)) {
             const bool is_pair = pair.is_array() && pair.size() == 2 &&
                                  is_within(pair[0], limits) && pair[1].is_number_unsigned() &&
-                                 pair[1] <= limits.most_count;
+                                 pair[1] <= limits.max_count;
             if (!is_pair) return in_.fail(name, limits.what);
             const auto n = pair[1].template get<std::uint64_t>();
             std::uint64_t& sum = counts[pair[0].template get<Key>()];
-            sum = n > limits.most_count - sum ? limits.most_count : sum + n;
+            sum = n > limits.max_count - sum ? limits.max_count : sum + n;
         }
     }
     template <typename Key>
@@ -146,13 +146,12 @@ class RecordReader {
     static bool is_within(const JsonFields::Json& key, const PairLimits<Key>& limits) {
         if (key.is_number_unsigned()) {
             const auto n = key.get<std::uint64_t>();
-            return std::in_range<Key>(n) && std::cmp_less_equal(n, limits.most_key) &&
-                   std::cmp_greater_equal(n, limits.least_key);
+            return std::in_range<Key>(n) && std::cmp_less_equal(n, limits.max_key) &&
+                   std::cmp_greater_equal(n, limits.min_key);
         }
         if (std::is_unsigned_v<Key> || !key.is_number_integer()) return false;
         const auto n = key.get<std::int64_t>();
-        return std::cmp_less_equal(n, limits.most_key) &&
-               std::cmp_greater_equal(n, limits.least_key);
+        return std::cmp_less_equal(n, limits.max_key) && std::cmp_greater_equal(n, limits.min_key);
     }
 
     JsonFields& in_;

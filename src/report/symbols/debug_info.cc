@@ -14,7 +14,7 @@ namespace {
 
 // Compilers do not write trees deeper than this.
 constexpr int deepest_nesting = 200;
-constexpr std::size_t most_ranges_of_a_die = 1'000'000;
+constexpr std::size_t max_ranges_of_a_die = 1'000'000;
 // This attribute is on clang's inlined functions. Not every dwarf.h names it.
 constexpr unsigned at_gnu_discriminator = 0x2136;
 
@@ -23,7 +23,7 @@ template <typename Visit>
 void for_each_range(Dwarf_Die& die, Visit visit) {
     Dwarf_Addr base = 0, start = 0, end = 0;
     std::ptrdiff_t offset = 0;
-    for (std::size_t i = 0; i < most_ranges_of_a_die; ++i) {
+    for (std::size_t i = 0; i < max_ranges_of_a_die; ++i) {
         offset = dwarf_ranges(&die, offset, &base, &start, &end);
         if (offset <= 0) return;
         if (start < end) visit(start, end);

@@ -27,7 +27,7 @@ const SourceFiles::File& SourceFiles::file(std::string_view path) {
     File& file = it->second;
     // Relative paths are refused, also "-", which would be standard input.
     if (!added || !path.starts_with('/') || path.find('\0') != path.npos) return file;
-    auto text = read_file_text(it->first, std::min(most_file_bytes, most_bytes - bytes_));
+    auto text = read_file_text(it->first, std::min(max_file_bytes, max_bytes - bytes_));
     if (!text || text->find('\0') != text->npos) return file;
     file.text = std::move(text).value();
     bytes_ += file.text.size();

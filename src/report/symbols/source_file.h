@@ -15,8 +15,8 @@ namespace shadowprof {
 // profiled file names: a profile may come from anywhere and could name any file of the machine.
 class SourceFiles {
   public:
-    static constexpr std::uint64_t most_file_bytes = 16 << 20;
-    static constexpr std::uint64_t most_bytes = 128 << 20;  // for all files together
+    static constexpr std::uint64_t max_file_bytes = 16 << 20;
+    static constexpr std::uint64_t max_bytes = 128 << 20;  // for all files together
 
     // The lines of a file, line 1 first, without their ends ("\n" or "\r\n"). They may hold any
     // bytes but NUL: they need not be UTF-8 and may have control characters. Nothing if the path is

@@ -47,7 +47,7 @@ TEST_CASE("What is no regular file of text is not read, and holds nobody up") {
 
 TEST_CASE("Files that are too large are not read") {
     TemporaryDirectory directory;
-    write_file(directory.path("large.c"), std::string(SourceFiles::most_file_bytes + 1, '\n'));
+    write_file(directory.path("large.c"), std::string(SourceFiles::max_file_bytes + 1, '\n'));
     SourceFiles files;
     CHECK(!files.lines(directory.path("large.c")));
 }

@@ -44,12 +44,12 @@ std::string outcome_text(const HotBranch& branch, const std::vector<Module>& mod
 
 std::string short_value(const std::vector<std::byte>& value, ValueType type) {
     constexpr std::int64_t small = 100'000;
-    constexpr std::size_t most_columns = 40;
+    constexpr std::size_t max_columns = 40;
     const auto width_bytes = static_cast<std::uint32_t>(value.size());
     const auto [kind, lane_bytes] = canonical(type, width_bytes);
     if (kind == ValueType::Kind::bits) return value_hex(value);
     if (kind == ValueType::Kind::floating || lane_bytes != width_bytes || width_bytes < 4)
-        return fit(value_text(value, type), most_columns);
+        return fit(value_text(value, type), max_columns);
     std::int64_t number = 0;
     if (value.size() == 4) {
         std::int32_t narrow = 0;
@@ -107,11 +107,11 @@ std::string level_shares_text(const LoadLatency& load, const std::optional<Laten
 }
 
 std::string crossings_text(const LoadLatency& load) {
-    constexpr double least_share = 0.01;
+    constexpr double min_share = 0.01;
     const double pages = ratio(load.page_crossings, load.count());
-    if (pages >= least_share) return fmt::format("; {} across pages", whole_percent(pages));
+    if (pages >= min_share) return fmt::format("; {} across pages", whole_percent(pages));
     const double lines = ratio(load.line_crossings, load.count());
-    if (lines >= least_share) return fmt::format("; {} across lines", whole_percent(lines));
+    if (lines >= min_share) return fmt::format("; {} across lines", whole_percent(lines));
     return "";
 }
 

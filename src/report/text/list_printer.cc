@@ -48,10 +48,10 @@ std::string ListPrinter::source_if_wide(CodeLocation location) {
 
 std::string ListPrinter::with_instruction(std::string left, CodeLocation at,
                                           const std::string& facts, const std::string& right) {
-    constexpr std::size_t least_useful = 12;
+    constexpr std::size_t min_useful = 12;
     const std::size_t tail = right.empty() ? 0 : 2 + std::min(columns(right), page_.right_width());
     const std::size_t taken = columns(left) + columns(facts) + tail + 2;
-    if (taken + least_useful <= page_.width())
+    if (taken + min_useful <= page_.width())
         left += "  " + fit(printable(symbols_.instruction_text(at)), page_.width() - taken);
     return left + facts;
 }

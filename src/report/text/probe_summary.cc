@@ -11,7 +11,7 @@
 namespace shadowprof {
 namespace {
 
-constexpr std::size_t most_values_of_key = 3, most_buckets = 5;
+constexpr std::size_t max_values_of_key = 3, max_buckets = 5;
 
 class ProbeLines {
   public:
@@ -55,16 +55,16 @@ class ProbeLines {
                 break;
         }
         return fmt::format("{} to {}, mean {:.4g}: {}", number(entry.least), number(entry.most),
-                           entry.mean(), histogram_text(entry.histogram, most_buckets));
+                           entry.mean(), histogram_text(entry.histogram, max_buckets));
     }
 
     // "7 80%, 9 18%"
     std::string values(const ProbeEntry& entry) {
         std::string text;
-        for (std::size_t i = 0; i < std::min(entry.top.size(), most_values_of_key); ++i)
+        for (std::size_t i = 0; i < std::min(entry.top.size(), max_values_of_key); ++i)
             text += fmt::format("{}{} {}", i == 0 ? "" : ", ", value(entry.top[i]),
                                 whole_percent(ratio(entry.top[i].count, entry.count)));
-        return entry.top.size() > most_values_of_key ? text + ", ..." : text;
+        return entry.top.size() > max_values_of_key ? text + ", ..." : text;
     }
 
     const ProbeProfile& probe_;

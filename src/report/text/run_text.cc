@@ -30,7 +30,7 @@ std::string few_samples_text(const Profile& profile) {
     const auto collected = sampling.counters.find("samples_collected");
     const auto samples =
         collected == sampling.counters.end() ? sampling.samples : collected->second;
-    if (sampling.exact || samples == 0 || samples >= BatchSizes::least_batches) return "";
+    if (sampling.exact || samples == 0 || samples >= BatchSizes::min_batches) return "";
     const auto budget = profile.overhead.budget_percent;
     return fmt::format(
         "Only {}: shares may be far off. Let it run longer{}.", counted(samples, "sample"),

@@ -182,7 +182,7 @@ class Summary {
         line(fmt::format(
             "         pause p50 {}, p99 {}, longest {}", short_duration(o.pause.p50_us * 1e-6),
             short_duration(o.pause.p99_us * 1e-6), short_duration(o.pause.max_us * 1e-6)));
-        stops_for_bursts();
+        stops_for_live_samples();
         recorded_input();
         std::string text =
             fmt::format("         slowdown about {}", percent(o.estimated_slowdown_percent / 100));
@@ -261,14 +261,14 @@ class Summary {
                                                       percent(unsampled))));
     }
 
-    void stops_for_bursts() {
-        if (counter("burst_emulation_ns") == 0) return;
-        const double translating = ratio(static_cast<double>(counter("burst_translation_ns")),
-                                         static_cast<double>(counter("burst_emulation_ns")));
+    void stops_for_live_samples() {
+        if (counter("live_emulation_ns") == 0) return;
+        const double translating = ratio(static_cast<double>(counter("live_translation_ns")),
+                                         static_cast<double>(counter("live_emulation_ns")));
         line(fmt::format("         {}, {} cut by time, {} of their time translation",
-                         counted(counter("bursts"), "burst"), counter("bursts_cut_by_time"),
-                         percent(translating)));
-        const auto excess_us = counter("burst_excess_max_us");
+                         counted(counter("live_samples"), "live sample"),
+                         counter("live_samples_cut_by_time"), percent(translating)));
+        const auto excess_us = counter("live_excess_max_us");
         if (excess_us != 0)
             line(fmt::format("         over the limit by {} at most",
                              short_duration(static_cast<double>(excess_us) * 1e-6)));

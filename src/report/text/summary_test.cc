@@ -97,20 +97,21 @@ TEST_CASE("what recording input has cost is told where there was any") {
         CHECK_MESSAGE(line.find(part) != std::string::npos, line);
 }
 
-TEST_CASE("what bursts came to is told where there were any") {
+TEST_CASE("the summary says what live samples came to, where there were any") {
     auto symbols = sample_symbols();
     Profile profile = sample_profile();
-    CHECK(line_with(summary(profile, symbols), "bursts").empty());
+    CHECK(line_with(summary(profile, symbols), "live samples").empty());
     auto& counters = profile.sampling.counters;
-    counters["bursts"] = 40;
-    counters["bursts_cut_by_time"] = 3;
-    counters["burst_excess_max_us"] = 85;
-    counters["burst_emulation_ns"] = 20'000'000;
-    counters["burst_translation_ns"] = 2'000'000;
+    counters["live_samples"] = 40;
+    counters["live_samples_cut_by_time"] = 3;
+    counters["live_excess_max_us"] = 85;
+    counters["live_emulation_ns"] = 20'000'000;
+    counters["live_translation_ns"] = 2'000'000;
     const std::string text = summary(profile, symbols);
-    CHECK(!line_with(text, "40 bursts, 3 cut by time, 10.0% of their time translation").empty());
+    CHECK(!line_with(text, "40 live samples, 3 cut by time, 10.0% of their time translation")
+               .empty());
     CHECK(!line_with(text, "over the limit by 85 us at most").empty());
-    counters["burst_excess_max_us"] = 0;
+    counters["live_excess_max_us"] = 0;
     CHECK(line_with(summary(profile, symbols), "over the limit").empty());
 }
 

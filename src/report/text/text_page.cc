@@ -10,12 +10,12 @@
 namespace shadowprof {
 namespace {
 
-constexpr std::size_t least_width = 60;
+constexpr std::size_t min_width = 60;
 
 }  // namespace
 
 TextPage::TextPage(const TextOptions& options, std::FILE* out)
-    : width_(std::max(options.width, least_width)), colour_(options.colour), out_(out) {}
+    : width_(std::max(options.width, min_width)), colour_(options.colour), out_(out) {}
 
 void TextPage::line(std::string_view left, std::string_view right) {
     const std::string tail = right.empty() ? "" : "  " + fit(right, right_width());

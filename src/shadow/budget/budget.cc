@@ -9,12 +9,12 @@ namespace {
 constexpr double longest_wait_seconds = 1e6;
 constexpr std::chrono::seconds first_stretch{1};
 constexpr double first_factor = 5;
-constexpr double most_first_share = 0.05;
+constexpr double max_first_share = 0.05;
 // The share of the earnings that pays back what is owed.
 constexpr double share_for_debts = 0.5;
-constexpr double most_standing_share = 0.5;
-// Weights of the last look in the expected cost of the next one. If too little is expected, a
-// sample is asked for twice.
+constexpr double max_standing_share = 0.5;
+// Weights of the last observation in the expected cost of the next one. If too little is expected,
+// a sample is asked for twice.
 constexpr double dearer_looks = 0.5, cheaper_looks = 0.25;
 
 double seconds_between(Budget::Clock::time_point from, Budget::Clock::time_point to) {
@@ -24,7 +24,7 @@ double seconds_between(Budget::Clock::time_point from, Budget::Clock::time_point
 }  // namespace
 
 void Budget::allow_more_at_first() {
-    const double share = std::min(first_factor * share_, most_first_share);
+    const double share = std::min(first_factor * share_, max_first_share);
     first_ = {.end = last_ + first_stretch, .share = std::max(share - share_, 0.0)};
 }
 
@@ -36,7 +36,7 @@ void Budget::pass(Clock::time_point now, double spent_seconds, double processes)
         now > first_.end ? std::min(first_.owed_seconds, share_for_debts * usual) : 0;
     first_.owed_seconds += more - repaid;
     earned_seconds_ += usual + more - repaid;
-    earned_seconds_ = std::min(earned_seconds_, spent_seconds + most_saved_seconds);
+    earned_seconds_ = std::min(earned_seconds_, spent_seconds + max_saved_seconds);
 }
 
 // The seconds earned per second if one process runs, after the first stretch.
@@ -58,15 +58,15 @@ Budget::Clock::time_point Budget::when_within(double cost_seconds) const {
 }
 
 double Budget::write_off(double standing_seconds, double passed_seconds) {
-    const auto beyond = standing_seconds - most_standing_share * later_rate() * passed_seconds;
+    const auto beyond = standing_seconds - max_standing_share * later_rate() * passed_seconds;
     if (beyond <= 0) return 0;
     earned_seconds_ += beyond;
     return beyond;
 }
 
-void Budget::on_look(double seconds) {
-    const auto part = seconds > look_seconds_ ? dearer_looks : cheaper_looks;
-    look_seconds_ += part * (seconds - look_seconds_);
+void Budget::on_observation(double seconds) {
+    const auto part = seconds > observation_seconds_ ? dearer_looks : cheaper_looks;
+    observation_seconds_ += part * (seconds - observation_seconds_);
 }
 
 std::optional<Budget::Clock::time_point> Budget::too_dear_until(double spent_seconds,
@@ -74,7 +74,7 @@ std::optional<Budget::Clock::time_point> Budget::too_dear_until(double spent_sec
                                                                 Clock::time_point now) const {
     const auto cost = spent_seconds + cost_seconds;
     if (when_within(cost) <= now) return std::nullopt;
-    return when_within(cost + look_seconds_);
+    return when_within(cost + observation_seconds_);
 }
 
 }  // namespace shadowprof

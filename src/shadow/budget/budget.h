@@ -42,10 +42,10 @@ class Budget {
     double write_off(double standing_seconds, double passed_seconds);
     // Records what was spent between two checks whether a sample is within the budget, with no
     // sample in between. Looking takes time, and so does the kernel's clock.
-    void on_look(double seconds);
+    void on_observation(double seconds);
     // Returns when a sample of `cost_seconds` will be within the budget, besides what is spent
-    // already and what the next look is expected to cost; nothing: it is now. Without that
-    // expectation, looks alone could use up a small budget.
+    // already and what the next observation is expected to cost; nothing: it is now. Without that
+    // expectation, observations alone could use up a small budget.
     std::optional<Clock::time_point> too_dear_until(double spent_seconds, double cost_seconds,
                                                     Clock::time_point now) const;
 
@@ -64,12 +64,12 @@ class Budget {
     // an advance: later the run is within its budget again.
     static constexpr double advance_seconds = 0.001;
     // Enough for the most expensive sample that is ever tried.
-    static constexpr double most_saved_seconds = 0.05;
+    static constexpr double max_saved_seconds = 0.05;
 
     double share_;
     Clock::time_point last_;
     double earned_seconds_ = 0;
-    double look_seconds_ = 0;  // smoothed
+    double observation_seconds_ = 0;  // smoothed
     FirstStretch first_;
 };
 

@@ -70,11 +70,11 @@ TEST_CASE("in the first stretch a wait that is longer than that goes on at the l
     CHECK(wait == doctest::Approx(0.9 + 0.01 / (0.5 * budget.share())).epsilon(0.05));
 }
 
-TEST_CASE("looks whether a sample is affordable do not use up what it would cost") {
+TEST_CASE("questions whether a sample is affordable do not use up what it would cost") {
     struct Counts {
-        int looks = 0, samples = 0;
+        int observations = 0, samples = 0;
     };
-    const auto in_100_seconds = [](double look_seconds) {
+    const auto in_100_seconds = [](double observation_seconds) {
         constexpr double sample_seconds = 0.002;
         Budget budget(1);
         budget.begin(start);
@@ -83,9 +83,9 @@ TEST_CASE("looks whether a sample is affordable do not use up what it would cost
         bool sampled = false;
         for (auto now = start; now < start + seconds(100);) {
             budget.pass(now, spent);
-            spent += look_seconds;
-            if (!sampled) budget.on_look(look_seconds);
-            ++counts.looks;
+            spent += observation_seconds;
+            if (!sampled) budget.on_observation(observation_seconds);
+            ++counts.observations;
             const auto until = budget.too_dear_until(spent, sample_seconds, now);
             sampled = !until;
             if (until) {
@@ -101,11 +101,11 @@ TEST_CASE("looks whether a sample is affordable do not use up what it would cost
     const auto free = in_100_seconds(0), cheap = in_100_seconds(0.0001);
     CHECK(free.samples >= 480);
     CHECK(cheap.samples >= 400);
-    CHECK(cheap.looks < 3 * cheap.samples);
-    // A look that costs as much as a sample halves the number of samples at least.
+    CHECK(cheap.observations < 3 * cheap.samples);
+    // An observation that costs as much as a sample halves the number of samples at least.
     const auto dear = in_100_seconds(0.002);
     CHECK(dear.samples >= 120);
-    CHECK(dear.looks < 4 * dear.samples);
+    CHECK(dear.observations < 4 * dear.samples);
 }
 
 TEST_CASE("what is spent without samples leaves half of what is earned for these") {

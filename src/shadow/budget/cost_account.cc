@@ -23,7 +23,7 @@ double percentile_us(const std::vector<std::uint64_t>& sorted_ns, double share) 
 }
 
 // An estimate of more than the whole run took only says that costs were most of it.
-constexpr double most_of_run = 0.98;
+constexpr double max_of_run = 0.98;
 
 // Nanoseconds of processor time per write to pages that a forked child shares or has shared. A
 // loaded machine does not make it longer.
@@ -58,7 +58,7 @@ double CostAccount::total_seconds() const {
 
 double CostAccount::estimated_slowdown_percent(double target_seconds) const {
     if (target_seconds <= 0) return 0;
-    const auto cost = std::min(total_seconds(), most_of_run * target_seconds);
+    const auto cost = std::min(total_seconds(), max_of_run * target_seconds);
     return 100 * cost / (target_seconds - cost);
 }
 

@@ -23,20 +23,20 @@ class CpuBudget {
     std::optional<Clock::time_point> spent_until() const;
 
   private:
-    struct Look {
+    struct Observation {
         Clock::time_point time;
         std::uint64_t own_cpu_ns = 0;
     };
 
     // This much may be taken in advance, and this much may be saved. When a program begins, or
     // turns to something else, its modules are read and its code is translated.
-    static constexpr double most_saved_seconds = 0.5;
+    static constexpr double max_saved_seconds = 0.5;
 
     static constexpr double longest_wait_seconds = 3600;
 
     double processors_;
-    std::optional<Look> last_;
-    double left_seconds_ = most_saved_seconds;
+    std::optional<Observation> last_;
+    double left_seconds_ = max_saved_seconds;
 };
 
 }  // namespace shadowprof

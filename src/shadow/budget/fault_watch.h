@@ -36,7 +36,7 @@ class FaultWatch {
 
   private:
     static constexpr std::size_t windows = 3;
-    // After how many looks a fork's faults have passed, and a learned rate is too old.
+    // After how many observations a fork's faults have passed, and a learned rate is too old.
     static constexpr unsigned looks_of_fork = 6;
     static constexpr unsigned looks_of_rate = 12;
 

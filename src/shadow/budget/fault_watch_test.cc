@@ -12,10 +12,10 @@ class Process {
   public:
     // Returns how many faults were induced.
     std::uint64_t observe(std::uint64_t more_faults) {
-        const auto induced = look(more_faults);
-        return induced.copied + induced.reused;
+        const auto faults = induced(more_faults);
+        return faults.copied + faults.reused;
     }
-    InducedFaults look(std::uint64_t more_faults) {
+    InducedFaults induced(std::uint64_t more_faults) {
         now_ += milliseconds(10);
         return watch_.observe(now_, faults_ += more_faults);
     }
@@ -82,26 +82,26 @@ TEST_CASE("pages are copied as long as a replica lives, and only made writable l
     process.observe(0);
     process.fork(1000);
     process.end_replica(200);
-    CHECK(process.look(300) == InducedFaults{.copied = 200, .reused = 300});
-    CHECK(process.look(20) == InducedFaults{.reused = 20});
+    CHECK(process.induced(300) == InducedFaults{.copied = 200, .reused = 300});
+    CHECK(process.induced(20) == InducedFaults{.reused = 20});
     process.fork(1000);
-    CHECK(process.look(50) == InducedFaults{.copied = 50});
+    CHECK(process.induced(50) == InducedFaults{.copied = 50});
     process.fork(1000);
     process.end_replica(10);
-    CHECK(process.look(30) == InducedFaults{.copied = 40});
+    CHECK(process.induced(30) == InducedFaults{.copied = 40});
     process.end_replica(1);
-    CHECK(process.look(2) == InducedFaults{.copied = 1, .reused = 2});
+    CHECK(process.induced(2) == InducedFaults{.copied = 1, .reused = 2});
 }
 
 TEST_CASE("the end of a replica of which nobody knows changes nothing") {
     Process process;
     process.end_replica(100);
-    CHECK(process.look(100) == InducedFaults{});
+    CHECK(process.induced(100) == InducedFaults{});
     for (int i = 0; i < 4; ++i) process.observe(50);
     process.fork(1000);
     process.end_replica(250);
     process.end_replica(50);
-    CHECK(process.look(50).copied == doctest::Approx(200).epsilon(0.02));
+    CHECK(process.induced(50).copied == doctest::Approx(200).epsilon(0.02));
 }
 
 TEST_CASE("what a fork induces is over after a while") {

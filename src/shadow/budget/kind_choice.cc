@@ -11,7 +11,7 @@ constexpr double cheap_shadow_seconds = 0.004;
 // One that may cost more than this is not even tried after live_before_trial live samples.
 constexpr double longest_trial_seconds = 0.02;
 constexpr std::uint64_t live_before_trial = 4;
-constexpr std::uint64_t least_shadows_before_live = 2;
+constexpr std::uint64_t min_shadows_before_live = 2;
 // Samples by time begin with this many windows, unless these have cost more than
 // first_windows_seconds: a short run should not spend all that it can afford before live samples
 // have shown their worth.
@@ -23,7 +23,7 @@ constexpr std::uint64_t fewest_judged_live = 4;
 // What was tried without an answer is tried again after this many samples.
 constexpr std::uint64_t patience = 32;
 // The kind that is worth less is tried the more seldom, the less it is worth, up to this factor.
-constexpr double most_patience = 32;
+constexpr double max_patience = 32;
 constexpr double smoothing = 0.25;
 // Rising costs are followed faster: if a process grows, they rise from one shadow sample to the
 // next.
@@ -32,10 +32,10 @@ constexpr double smoothing_upwards = 0.5;
 // more the fewer they have, as these are much alike. Most programs go on with what they do for
 // about going_on_instructions, so longer samples differ less the more they have.
 constexpr double alike_instructions = 100'000, going_on_instructions = 5e6;
-// The guess weighs as much as this many samples. Measurements may lower it to least_of_guess at
+// The guess weighs as much as this many samples. Measurements may lower it to min_of_guess at
 // most, as a few samples may be alike by chance.
 constexpr double samples_of_guess = 8;
-constexpr double least_of_guess = 0.05;
+constexpr double min_of_guess = 0.05;
 // The worth of a sample that is not wanted, relative to one that is.
 constexpr double worth_of_unwanted = 0.25;
 constexpr std::uint64_t page_growth = 2;
@@ -69,7 +69,7 @@ double KindChoice::expected_spread(SampleKind kind) const {
     const auto spread = spread_.of(kind);
     if (!spread || !is_known) return guess;
     return std::max((samples_of_guess * guess + spread->sum) / (samples_of_guess + spread->samples),
-                    least_of_guess * guess);
+                    min_of_guess * guess);
 }
 
 // How much a sample reduces the error of a profile, per second of its cost and up to a factor.
@@ -80,7 +80,7 @@ double KindChoice::worth_per_second(SampleKind kind) const {
 }
 
 std::uint64_t KindChoice::shadows_before_live() const {
-    if (!begins_with_windows_) return least_shadows_before_live;
+    if (!begins_with_windows_) return min_shadows_before_live;
     return spent_seconds(SampleKind::shadow) <= first_windows_seconds ? windows_before_live : 1;
 }
 
@@ -110,7 +110,7 @@ SampleKind KindChoice::choose(double shadow_bound_seconds) const {
     const auto& other = shadows_win ? live : shadow;
     const auto ratio = shadows_win ? worth_of_shadow / std::max(worth_of_live, 1e-9)
                                    : worth_of_live / std::max(worth_of_shadow, 1e-9);
-    const auto wait = static_cast<double>(patience) * std::clamp(ratio, 1.0, most_patience);
+    const auto wait = static_cast<double>(patience) * std::clamp(ratio, 1.0, max_patience);
     const bool is_due = static_cast<double>(samples_ - other.last) > wait &&
                         other.cost_seconds <= longest_trial_seconds;
     return shadows_win != is_due ? SampleKind::shadow : SampleKind::live;

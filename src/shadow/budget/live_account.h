@@ -36,11 +36,11 @@ class LiveAccount {
     }
 
     void fill(std::map<std::string, std::uint64_t>& counters) const {
-        counters["bursts_cut_by_time"] = cut_;
-        counters["bursts_discarded"] = discarded_;
-        counters["burst_excess_max_us"] = (to_ns(excess_max_) + 999) / 1000;
-        counters["burst_emulation_ns"] = emulation_ns_;
-        counters["burst_translation_ns"] = translation_ns_;
+        counters["live_samples_cut_by_time"] = cut_;
+        counters["live_samples_discarded"] = discarded_;
+        counters["live_excess_max_us"] = (to_ns(excess_max_) + 999) / 1000;
+        counters["live_emulation_ns"] = emulation_ns_;
+        counters["live_translation_ns"] = translation_ns_;
         counters["rehearsed_instructions"] = rehearsed_instructions_;
         counters["rehearsal_ns"] = rehearsal_ns_;
     }

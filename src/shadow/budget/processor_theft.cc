@@ -13,18 +13,18 @@ namespace shadowprof {
 namespace {
 
 // Looking at more threads would cost more than it tells.
-constexpr std::size_t most_threads = 256;
-// The weight that earlier looks keep at each new one.
+constexpr std::size_t max_threads = 256;
+// The weight that earlier observations keep at each new one.
 constexpr double remembered = 0.75;
 // How long what is usual holds, and from how much quiet time it is known.
-constexpr double usual_for_ns = 2e9, least_quiet_ns = 50e6;
+constexpr double usual_for_ns = 2e9, min_quiet_ns = 50e6;
 // If a stretch had less waiting than usual, some waiting in the next one is excused: at most this
 // many times what may have been for us.
-constexpr double most_spared = 2;
+constexpr double max_spared = 2;
 // The weight that older stretches keep when another one is compared with what is usual. The
 // proportion is known from this much of our time.
 constexpr double compared_remembered = 0.9;
-constexpr double least_compared_ns = 5e6;
+constexpr double min_compared_ns = 5e6;
 // It also fades with time, as a machine may become busy.
 constexpr double compared_for_ns = 10e9;
 
@@ -45,7 +45,7 @@ Result<void> RunTimes::add(std::string_view text) {
 
 Result<RunTimes> read_run_times(pid_t pid) {
     TRY_ASSIGN(auto tids, read_thread_ids(pid));
-    tids.resize(std::min(tids.size(), most_threads));
+    tids.resize(std::min(tids.size(), max_threads));
     RunTimes times;
     std::size_t counted = 0;
     for (const pid_t tid : tids) {
@@ -58,7 +58,8 @@ Result<RunTimes> read_run_times(pid_t pid) {
     return times;
 }
 
-ProcessorTheft::Stretch ProcessorTheft::since_last(const Look& before, const Look& now) const {
+ProcessorTheft::Stretch ProcessorTheft::since_last(const Observation& before,
+                                                   const Observation& now) const {
     const auto since = [](std::uint64_t after, std::uint64_t earlier) {
         return static_cast<double>(after - std::min(after, earlier));  // less if threads ended
     };
@@ -86,17 +87,17 @@ void ProcessorTheft::learn(const Stretch& quiet, double taken_ns) {
 }
 
 double ProcessorTheft::taken_in_quiet_ns(const Stretch& quiet) const {
-    if (compared_ns_ < least_compared_ns) return quiet.most_ns();
-    return std::min(quiet.most_ns(), quiet.beside_ns * taken_of_compared_ns_ / compared_ns_);
+    if (compared_ns_ < min_compared_ns) return quiet.max_ns();
+    return std::min(quiet.max_ns(), quiet.beside_ns * taken_of_compared_ns_ / compared_ns_);
 }
 
 double ProcessorTheft::taken_ns(const Stretch& stretch) {
     if (stretch.is_quiet()) return taken_in_quiet_ns(stretch);
-    if (quiet_ns_ < least_quiet_ns) return stretch.most_ns();
+    if (quiet_ns_ < min_quiet_ns) return stretch.max_ns();
     const double usual_ns = quiet_delay_ns_ / quiet_ns_ * stretch.passed_ns;
     const double beyond_ns = stretch.delay_ns - usual_ns - spared_ns_;
-    const double taken_ns = std::clamp(beyond_ns, 0.0, stretch.most_ns());
-    spared_ns_ = remembered * std::clamp(-beyond_ns, 0.0, most_spared * stretch.most_ns());
+    const double taken_ns = std::clamp(beyond_ns, 0.0, stretch.max_ns());
+    spared_ns_ = remembered * std::clamp(-beyond_ns, 0.0, max_spared * stretch.max_ns());
     compared_ns_ = compared_remembered * compared_ns_ + stretch.beside_ns;
     taken_of_compared_ns_ = compared_remembered * taken_of_compared_ns_ + taken_ns;
     return taken_ns;
@@ -104,12 +105,12 @@ double ProcessorTheft::taken_ns(const Stretch& stretch) {
 
 double ProcessorTheft::observe(Clock::time_point now, const RunTimes& times, std::uint64_t ours_ns,
                                std::uint64_t stopped_ns) {
-    const Look look{now, times, ours_ns, stopped_ns};
-    const auto before = std::exchange(last_, look);
+    const Observation observation{now, times, ours_ns, stopped_ns};
+    const auto before = std::exchange(last_, observation);
     if (!before || now <= before->time) return 0;
-    const Stretch stretch = since_last(*before, look);
+    const Stretch stretch = since_last(*before, observation);
     beside_ns_ = remembered * beside_ns_ + stretch.beside_ns;
-    waited_ns_ = remembered * waited_ns_ + stretch.most_ns();
+    waited_ns_ = remembered * waited_ns_ + stretch.max_ns();
     const double taken = taken_ns(stretch);
     forget(stretch);
     if (stretch.is_quiet()) learn(stretch, taken);

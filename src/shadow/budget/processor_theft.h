@@ -47,24 +47,24 @@ class ProcessorTheft {
     bool is_contended() const { return 2 * waited_ns_ > beside_ns_; }
 
   private:
-    struct Look {
+    struct Observation {
         Clock::time_point time;
         RunTimes times;
         std::uint64_t ours_ns, stopped_ns;
     };
-    // The time between two looks.
+    // The time between two observations.
     struct Stretch {
         double passed_ns, run_ns, delay_ns;
         double beside_ns;  // our processor time while the target did not stand still
 
         // The longest that the target can have waited for us.
-        double most_ns() const { return std::min(delay_ns, beside_ns); }
+        double max_ns() const { return std::min(delay_ns, beside_ns); }
         // Whether we hardly ran, so that the target waited for others.
         bool is_quiet() const { return beside_ns <= quiet_share * passed_ns; }
     };
     static constexpr double quiet_share = 0.02;
 
-    Stretch since_last(const Look& before, const Look& now) const;
+    Stretch since_last(const Observation& before, const Observation& now) const;
     // What is usual is learned in quiet stretches, and fades as time passes.
     void forget(const Stretch& stretch);
     void learn(const Stretch& quiet, double taken_ns);
@@ -72,10 +72,10 @@ class ProcessorTheft {
     double taken_ns(const Stretch& stretch);
     double taken_in_quiet_ns(const Stretch& quiet) const;
 
-    std::optional<Look> last_;
-    // All of these fade from look to look.
+    std::optional<Observation> last_;
+    // All of these fade from observation to observation.
     double beside_ns_ = 0;
-    double waited_ns_ = 0;                      // Stretch::most_ns()
+    double waited_ns_ = 0;                      // Stretch::max_ns()
     double quiet_ns_ = 0, quiet_delay_ns_ = 0;  // time of quiet stretches, and waiting in them
     // How much less than usual was waited in earlier stretches. Of two stretches in which we ran,
     // one may have more than usual by chance, and the other less.

@@ -6,19 +6,20 @@
 namespace shadowprof {
 namespace {
 
-constexpr std::uint32_t fewest_looks = 16;
+constexpr std::uint32_t min_records = 16;
 // The weight that older samples keep at each new one, as programs change.
 constexpr double remaining_weight = 1 - 1.0 / 128;
 
 }  // namespace
 
-// The square of a deviation is estimated from two halves of a sample's looks, as their random
-// errors are independent. The mean of the earlier samples stands for µ.
+// The square of a deviation is estimated from two halves of a sample's sampled records, as their
+// random errors are independent. The mean of the earlier samples stands for µ.
 void SampleSpread::add(SampleKind kind, const BlockVector& blocks, double guess) {
-    const auto& odd = blocks.at_odd_looks;
+    const auto& odd = blocks.at_odd_records;
     auto even = blocks.instructions;
     std::ranges::transform(even, odd, even.begin(), std::minus<>{});
-    if (blocks.looks < fewest_looks || BlockVector::sum(odd) == 0 || BlockVector::sum(even) == 0)
+    if (blocks.sampled_records < min_records || BlockVector::sum(odd) == 0 ||
+        BlockVector::sum(even) == 0)
         return;
     if (weights_ != 0) {
         auto& measured = kinds_[static_cast<std::size_t>(kind)];

@@ -19,7 +19,7 @@ namespace shadowprof {
 
 class SampleSpread {
   public:
-    // Adds a sample, unless it has few looks. `guess`: the expected
+    // Adds a sample, unless it has few sampled records. `guess`: the expected
     // x - µ
     // ² of this sample, up to a factor.
     void add(SampleKind kind, const BlockVector& blocks, double guess);

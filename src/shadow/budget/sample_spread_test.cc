@@ -28,11 +28,11 @@ class Program {
         }
     }
 
-    BlockVector sample(std::uint32_t looks) {
+    BlockVector sample(std::uint32_t sampled_records) {
         BlockVector blocks;
         std::vector<std::size_t> things;
         for (int i = 0; i < stretches_; ++i) things.push_back(random_() % 2);
-        for (std::uint32_t i = 0; i < looks; ++i)
+        for (std::uint32_t i = 0; i < sampled_records; ++i)
             blocks.add(tokens_[4 * things[random_() % things.size()] + random_() % 4], 1);
         return blocks;
     }
@@ -47,10 +47,10 @@ double mean(const std::optional<SampleSpread::Measured>& measured) {
     return measured.value().sum / measured.value().samples;
 }
 
-double spread_of(int stretches, std::uint32_t looks, int samples) {
+double spread_of(int stretches, std::uint32_t sampled_records, int samples) {
     Program program(stretches);
     SampleSpread spread;
-    for (int i = 0; i < samples; ++i) spread.add(live, program.sample(looks), 1);
+    for (int i = 0; i < samples; ++i) spread.add(live, program.sample(sampled_records), 1);
     return mean(spread.of(live));
 }
 
@@ -68,7 +68,7 @@ TEST_CASE("samples of one of two things differ, and those of several of them dif
     CHECK(is_about(spread_of(4, 10'000, 400), 1.0 / 32, 0.3));
 }
 
-TEST_CASE("what few looks add to the differences is left out") {
+TEST_CASE("what few sampled records add to the differences is left out") {
     CHECK(is_about(spread_of(1, 16, 1000), 1.0 / 8, 0.15));
     CHECK(std::abs(spread_of(1000, 16, 1000)) < 0.01);
 }
@@ -97,7 +97,7 @@ TEST_CASE("a kind that is seldom tried is known") {
     CHECK(spread.of(live)->samples > 4.9);
 }
 
-TEST_CASE("a sample with few looks says nothing") {
+TEST_CASE("a sample with few sampled records says nothing") {
     SampleSpread spread;
     for (int i = 0; i < 10; ++i) spread.add(live, Program(1).sample(8), 1);
     CHECK_FALSE(spread.of(live));

@@ -34,7 +34,7 @@ TEST_CASE("what is paid without samples is paid with them, too") {
     CHECK(cost.observe(now, 0.0005, true).seconds == doctest::Approx(0.0005));
 }
 
-TEST_CASE("a sample that goes on is paid for longer than until the next look") {
+TEST_CASE("a sample that goes on is paid for longer than until the next observation") {
     StandingCost cost;
     auto now = start;
     cost.observe(now, 0, false, true);

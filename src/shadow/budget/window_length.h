@@ -18,8 +18,8 @@ class WindowLength {
         std::chrono::nanoseconds shortest{0}, longest{0};
     };
     // Windows have the shortest length in the first second after the first observe(). The limits
-    // may be the same. `most_processors`: how many samples may take.
-    WindowLength(const Limits& limits, double most_processors);
+    // may be the same. `max_processors`: how many samples may take.
+    WindowLength(const Limits& limits, double max_processors);
 
     // The shortest window of any sample.
     std::chrono::nanoseconds value() const { return value_; }
@@ -33,15 +33,15 @@ class WindowLength {
     void observe(Clock::time_point now, std::uint64_t ours_ns, double waited_seconds);
 
   private:
-    struct Look {
+    struct Observation {
         Clock::time_point time;
         std::uint64_t ours_ns = 0;
     };
 
     Limits limits_;
-    double most_processors_;
+    double max_processors_;
     std::chrono::nanoseconds value_;
-    std::optional<Look> last_;
+    std::optional<Observation> last_;
     Clock::time_point grows_from_;
     // Smoothed, per second.
     double ours_seconds_ = 0, waited_seconds_ = 0;

@@ -10,13 +10,13 @@ using namespace std::chrono_literals;
 constexpr double a_quarter = 0.25;  // share of a processor
 constexpr WindowLength::Limits limits = {300us, 3ms};
 
-// Returns the length after `looks` looks, a tenth of a second apart, each of which adds these
-// times.
-std::chrono::nanoseconds after(WindowLength& length, int looks, double ours_seconds,
+// Returns the length after this many observations, a tenth of a second apart, each of which adds
+// these times.
+std::chrono::nanoseconds after(WindowLength& length, int observations, double ours_seconds,
                                double waited_seconds) {
     WindowLength::Clock::time_point now;
     std::uint64_t ours_ns = 0;
-    for (int i = 0; i < looks; ++i) {
+    for (int i = 0; i < observations; ++i) {
         length.observe(now, ours_ns, waited_seconds);
         now += 100ms;
         ours_ns += static_cast<std::uint64_t>(ours_seconds * 1e9);

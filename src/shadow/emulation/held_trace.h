@@ -15,20 +15,20 @@ class HeldTrace {
   public:
     // Room for 64 MiB of words, and as much for probe records. Larger samples are not held to the
     // end.
-    static constexpr std::size_t most_bytes = std::size_t{64} << 20;
-    static constexpr std::size_t most_words = most_bytes / sizeof(std::uint64_t);
-    static constexpr std::size_t most_probes =
-        most_bytes / (sizeof(ProbeRecord) + sizeof(std::uint64_t));
+    static constexpr std::size_t max_bytes = std::size_t{64} << 20;
+    static constexpr std::size_t max_words = max_bytes / sizeof(std::uint64_t);
+    static constexpr std::size_t max_probes =
+        max_bytes / (sizeof(ProbeRecord) + sizeof(std::uint64_t));
 
     // Return false if there is no room.
     bool add(GuestThreads::Index thread, std::span<const std::uint64_t> words) {
-        if (words.size() > most_words - words_.size()) return false;
+        if (words.size() > max_words - words_.size()) return false;
         words_.insert(words_.end(), words.begin(), words.end());
         parts_.push_back({thread, words.size()});
         return true;
     }
     bool add(const ProbeRecord& record) {
-        if (probes_.size() == most_probes) return false;
+        if (probes_.size() == max_probes) return false;
         probes_.push_back({parts_.size(), record});
         return true;
     }
@@ -61,7 +61,7 @@ class HeldTrace {
         std::size_t part;  // the part that it comes before
         ProbeRecord record;
     };
-    static_assert(most_probes * sizeof(Probed) <= most_bytes);
+    static_assert(max_probes * sizeof(Probed) <= max_bytes);
 
     std::vector<std::uint64_t> words_;
     std::vector<Part> parts_;

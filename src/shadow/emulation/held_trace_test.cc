@@ -36,7 +36,7 @@ TEST_CASE("what is held comes out in the order in which it came") {
 
 TEST_CASE("there is room for so many words") {
     HeldTrace trace;
-    std::vector<std::uint64_t> words(HeldTrace::most_words - 1);
+    std::vector<std::uint64_t> words(HeldTrace::max_words - 1);
     CHECK(trace.add(0, words));
     CHECK_FALSE(trace.add(0, std::span(words).first(2)));
     CHECK(trace.add(0, std::span(words).first(1)));
@@ -45,7 +45,7 @@ TEST_CASE("there is room for so many words") {
 
 TEST_CASE("there is room for so many probe records") {
     HeldTrace trace;
-    for (std::size_t i = 0; i < HeldTrace::most_probes; ++i) REQUIRE(trace.add({.probe = 1}));
+    for (std::size_t i = 0; i < HeldTrace::max_probes; ++i) REQUIRE(trace.add({.probe = 1}));
     CHECK_FALSE(trace.add({.probe = 1}));
 }
 

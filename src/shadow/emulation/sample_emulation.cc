@@ -21,13 +21,13 @@ using Clock = LiveSnapshot::Clock;
 // Looking for memory that forks wipe takes longer the more memory there is, so it is limited to a
 // hundredth of the time.
 constexpr int wiped_check_share = 100;
-constexpr std::chrono::milliseconds least_between_wiped_checks{25};
+constexpr std::chrono::milliseconds min_between_wiped_checks{25};
 
 // A sample of fewer instructions says little of the time that it stands for.
 constexpr std::uint64_t fewest_counted = 1000;
 // Faults may have taken most of a window. The program is taken to have had at least this share of
 // it: otherwise ten instructions could count ten thousand times as often as those of other windows.
-constexpr double least_share_of_window = 0.1;
+constexpr double min_share_of_window = 0.1;
 
 // Returns how much of a sample whose end is known is skipped. If it turned out to be short, most of
 // it must be left.
@@ -69,7 +69,7 @@ std::optional<GuestAddress> began_at(const SampleJob& job) {
 }
 
 // How many workers are replaced because they have no room for the program's mappings.
-constexpr int most_misplaced_workers = 8;
+constexpr int max_misplaced_workers = 8;
 
 // A sample of a program that touches ever new memory would copy it all. So it ends if it still
 // wants memory after this time and that of the slowest emulation. In a virtual machine with slow
@@ -318,7 +318,7 @@ void SampleEmulation::find_window(const SampleJob& job, const SampleOutcome& out
     if (result.syscalls != 0 || result.single_stepped != 0 || result.instructions == 0) return;
     const auto facts = rules_of(job);
     auto request = request_of(job, std::as_bytes(std::span(&facts, 1)));
-    request.limits.instructions = job.window->most_instructions;
+    request.limits.instructions = job.window->max_instructions;
     auto again = worker_->run_again(request);
     if (again) {
         again_ = std::move(*again);
@@ -353,7 +353,7 @@ std::uint32_t SampleEmulation::weigh(const SampleJob& job, const Emulated& emula
     const double slowness =
         instructions == 0 ? 1 : static_cast<double>(time) / static_cast<double>(instructions);
     const auto likely = static_cast<double>(counted) * slowness / speed_of(job);
-    const auto least = fills_window ? least_share_of_window * job.window->time.passed_seconds : 0.0;
+    const auto least = fills_window ? min_share_of_window * job.window->time.passed_seconds : 0.0;
     return sample_weight(job.thread_seconds(), std::max(likely, least));
 }
 
@@ -402,7 +402,7 @@ bool SampleEmulation::begin_collecting(const SampleJob& job, MapResolver& resolv
                       .time_ns = comes_to_nothing_ ? 0 : job.thread_seconds() * 1e9,
                       .began_at = began_at(job),
                       .expected_instructions = expected_instructions_,
-                      .bursts = job.windows ? &*job.windows : nullptr,
+                      .bursts = job.bursts ? &*job.bursts : nullptr,
                       .seed = job.seed});
     return !first_stack_.empty();
 }
@@ -436,7 +436,7 @@ bool SampleEmulation::is_wiped(const SampleJob& job) {
     const auto wiped = has_wiped_memory(job.pid());
     const auto end = Clock::now();
     next_wiped_check_ = end + std::max<Clock::duration>(wiped_check_share * (end - start),
-                                                        least_between_wiped_checks);
+                                                        min_between_wiped_checks);
     return wiped && *wiped;
 }
 
@@ -454,7 +454,7 @@ void SampleEmulation::conclude(const SampleJob& job, const SampleOutcome& outcom
     if (report.syscalls && report.end == SampleEnd::time) report.syscalls->end_reason.clear();
     // Another worker has its memory elsewhere.
     const bool misplaced =
-        report.end == SampleEnd::no_room && misplaced_workers_++ < most_misplaced_workers;
+        report.end == SampleEnd::no_room && misplaced_workers_++ < max_misplaced_workers;
     const bool exhausted = outcome.worker_exhausted || (again_ && again_->worker_exhausted);
     report.replace_worker |= exhausted || report.trace_damaged || misplaced;
 }

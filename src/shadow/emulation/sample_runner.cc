@@ -209,9 +209,9 @@ void SampleRunner::work_ahead(std::unique_lock<std::mutex>& lock) {
 
 std::optional<Preparation> SampleRunner::begin_preparation(std::chrono::nanoseconds time) {
     if (!seen_) return std::nullopt;
-    const BurstLevels windows{.values = seen_->limits.value_instructions != 0,
-                              .references = seen_->limits.reference_instructions != 0};
-    return Preparation(seen_->pid(), emulation_.take_seen_addresses(*seen_), windows, time);
+    const BurstLevels bursts{.values = seen_->limits.value_instructions != 0,
+                             .references = seen_->limits.reference_instructions != 0};
+    return Preparation(seen_->pid(), emulation_.take_seen_addresses(*seen_), bursts, time);
 }
 
 }  // namespace shadowprof

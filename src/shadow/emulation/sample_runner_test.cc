@@ -215,7 +215,7 @@ TEST_CASE("a live sample is emulated again up to a state that the program came t
                                 window.end.cpu = run.job().threads[0].cpu;
                                 window.end.cpu[Gpr::rbx] += rbx_turns;
                                 window.end.cpu[Gpr::r14] += 3 * r14_turns;
-                                window.most_instructions = 100'000;
+                                window.max_instructions = 100'000;
                                 window.may_end_beyond = may_end_beyond;
                                 run.set_window(window);
                                 std::move(run).end();

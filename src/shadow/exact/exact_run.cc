@@ -7,7 +7,7 @@
 namespace shadowprof {
 namespace {
 
-constexpr std::chrono::milliseconds look_period{50};
+constexpr std::chrono::milliseconds observation_period{50};
 constexpr std::size_t noted_divergences = 3;
 
 bool lives(pid_t pid) {
@@ -20,19 +20,19 @@ bool lives(pid_t pid) {
 // Passes the trace to a collector. Each contiguous part of it is a sample.
 class ExactRun::Collecting final : public TraceUser {
   public:
-    // If there are no `windows`, everything counts.
+    // If there are no `bursts`, everything counts.
     Collecting(SampleCollector& collector, ModuleTable& modules,
-               const std::optional<WindowOptions>& windows, std::uint64_t seed)
+               const std::optional<BurstOptions>& bursts, std::uint64_t seed)
         : collector_(collector),
           resolver_(map_, modules),
-          windows_(windows ? std::optional(windows->plan) : std::nullopt),
+          bursts_(bursts ? std::optional(bursts->plan) : std::nullopt),
           seed_(seed) {}
 
     void restart(std::vector<GuestAddress> stack) override {
         end();
         collector_.begin({.resolver = resolver_,
                           .stack = stack,
-                          .bursts = windows_ ? &*windows_ : nullptr,
+                          .bursts = bursts_ ? &*bursts_ : nullptr,
                           .seed = mix64(seed_ + parts_)});
         ++parts_;
         open_ = true;
@@ -67,7 +67,7 @@ class ExactRun::Collecting final : public TraceUser {
     SampleCollector& collector_;
     MemoryMap map_;
     MapResolver resolver_;
-    const std::optional<BurstPlan> windows_;
+    const std::optional<BurstPlan> bursts_;
     const std::uint64_t seed_;
     std::atomic<std::uint64_t> instructions_ = 0;
     std::uint64_t parts_ = 0;
@@ -88,7 +88,7 @@ Result<std::unique_ptr<ExactRun>> ExactRun::create(const RunOptions& options, st
     TRY_ASSIGN(auto worker, OwnedWorker::start(hub));
     std::unique_ptr<ExactRun> run(new ExactRun(options, seed, hub, std::move(worker)));
     run->collecting_ =
-        std::make_unique<Collecting>(profile.add_collector(), modules, options.windows, seed);
+        std::make_unique<Collecting>(profile.add_collector(), modules, options.bursts, seed);
     run->probes_.emplace(probes, modules);
     return run;
 }
@@ -114,7 +114,7 @@ Result<void> ExactRun::follow(Target& target, const ProgressListener& on_progres
     auto next_progress = begin_ + progress_period;
     IntervalOptions options{.comparison = MemoryComparison::in_a_share_of_time,
                             .profiles = options_.profiles,
-                            .windows = options_.windows,
+                            .bursts = options_.bursts,
                             .seed = seed_,
                             .probes = &*probes_};
     options.is_given_up = [&] { return is_readable(end_request); };
@@ -182,7 +182,7 @@ void run_to_end(WaitHub& hub, Target& target) {
         // This includes threads that could not be detached, as wait_for() sees the process alone.
         handle_all();
         if (target.end()) return;
-        const auto status = hub.wait_for(target.pid(), look_period);
+        const auto status = hub.wait_for(target.pid(), observation_period);
         if (!status) return;
         if (*status) hub.put_back({target.pid(), **status});
     }

@@ -26,10 +26,10 @@ constexpr std::uint64_t cut_slack = 256;
 // How long the program may take to reach the place where its interval was cut, and how often it may
 // pass there before, as each time is a stop.
 constexpr std::chrono::seconds cut_limit{2};
-constexpr std::uint64_t most_cut_stops = 100'000;
+constexpr std::uint64_t max_cut_stops = 100'000;
 
 // How often another place is tried if the worker has no room for the program's mappings.
-constexpr int most_places = 8;
+constexpr int max_places = 8;
 
 }  // namespace
 
@@ -84,13 +84,13 @@ Result<void> IntervalRun::begin(const CpuState& cpu) {
 }
 
 void IntervalRun::set_levels(RunLimits& limits) {
-    if (const auto& windows = options_.windows) {
-        limits.value_events = windows->value_length;
-        limits.reference_events = windows->reference_length;
-        limits.events_between_values = windows->between_values();
-        limits.events_between_references = windows->between_references();
-        limits.events = windows->plan.events;
-        // Intervals may be short and alike, so each begins elsewhere between two windows.
+    if (const auto& bursts = options_.bursts) {
+        limits.value_events = bursts->value_length;
+        limits.reference_events = bursts->reference_length;
+        limits.events_between_values = bursts->between_values();
+        limits.events_between_references = bursts->between_references();
+        limits.events = bursts->plan.events;
+        // Intervals may be short and alike, so each begins elsewhere between two bursts.
         limits.seed = mix64(options_.seed ^ stats_.intervals);
     } else {
         const ProfileKinds& traced = options_.profiles;
@@ -106,7 +106,7 @@ Result<SampleOutcome> IntervalRun::emulate(const CpuState& cpu) {
     trace_words_ = 0;
     TRY(begin(cpu));
     TRY_ASSIGN(auto emulated, follow_emulation());
-    for (int tries = 0; tries < most_places && emulated.result.end == SampleEnd::no_room; ++tries) {
+    for (int tries = 0; tries < max_places && emulated.result.end == SampleEnd::no_room; ++tries) {
         // The worker has its own mappings where the program has some. There may be room at another
         // distance, or in another worker, whose mappings are elsewhere.
         if (tries > 0 || !goes_on) TRY(replace_worker());
@@ -124,7 +124,7 @@ Result<SampleOutcome> IntervalRun::emulate(const CpuState& cpu) {
 // Follows the emulation to the end of the interval, or until a signal waits for the program, as
 // that must not wait longer.
 Result<SampleOutcome> IntervalRun::follow_emulation() {
-    auto next_look = Clock::now() + signal_period;
+    auto next_observation = Clock::now() + signal_period;
     auto last_word = Clock::now();
     bool stopping = cut_for_signal_ = false;
     while (true) {
@@ -140,10 +140,10 @@ Result<SampleOutcome> IntervalRun::follow_emulation() {
         } else if (now - last_word > silence_limit) {
             return Error{ErrorCode::system, 0, "the emulator does not answer"};
         }
-        if (stopping || now < next_look) continue;
+        if (stopping || now < next_observation) continue;
         if (options_.on_tick) options_.on_tick();
         TRY(check_given_up());
-        next_look = now + signal_period;
+        next_observation = now + signal_period;
         TRY_ASSIGN(stopping, native_.has_signal());
         cut_for_signal_ = stopping;
         if (stopping) TRY(of_worker(worker_->stop_exact()));
@@ -173,7 +173,7 @@ Result<SampleOutcome> IntervalRun::cut(SampleOutcome emulated) {
     struct Seen {
         std::uint64_t times = 0, last = 0, before = 0;  // indices from 1 on
     };
-    most_passes_ = trace_words_;
+    max_passes_ = trace_words_;
     if (emulated.worker_exhausted) return emulated;
     std::unordered_map<std::uint64_t, Seen> seen;  // by block
     std::uint64_t index = 0;
@@ -193,7 +193,7 @@ Result<SampleOutcome> IntervalRun::cut(SampleOutcome emulated) {
         rarest = info->start;
         distance = next > index + 1 ? next - index - 1 : 0;
     }
-    most_passes_ = fewest * (1 + trace_words_ / std::max<std::uint64_t>(1, index));
+    max_passes_ = fewest * (1 + trace_words_ / std::max<std::uint64_t>(1, index));
     if (distance > cut_slack && emulated.result.end == SampleEnd::size) {
         TRY_ASSIGN(emulated, onward(emulated.cpu, distance - cut_slack, {}));
     }
@@ -207,7 +207,7 @@ Result<SampleOutcome> IntervalRun::cut(SampleOutcome emulated) {
 // The program comes by this place again and again, and has arrived when its state is the same.
 // Bytes that told an earlier time from the right one, such as a counter's, are looked at first.
 Result<IntervalRun::Arrival> IntervalRun::find_cut(const SampleOutcome& emulated) {
-    if (most_passes_ > most_cut_stops) return Arrival::given_up;
+    if (max_passes_ > max_cut_stops) return Arrival::given_up;
     const auto limit = Clock::now() + cut_limit;
     const auto rip = emulated.cpu.rip;
     ProcessMemory memory(thread_.tid());

@@ -50,12 +50,12 @@ enum class MemoryComparison : std::uint8_t {
 
 struct IntervalOptions {
     MemoryComparison comparison = MemoryComparison::each_interval;
-    // What is traced: not both values and references, unless there are windows.
+    // What is traced: not both values and references, unless there are bursts.
     ProfileKinds profiles = ProfileKinds::none();
-    std::optional<WindowOptions> windows;  // if set, tracing is limited to such windows
-    std::uint64_t seed = 0;                // for the distances between windows
-    WorkerProbes* probes = nullptr;        // those of the worker; null: there are none
-    GuestAddress flipped;                  // see ExactRequest
+    std::optional<BurstOptions> bursts;  // if set, tracing is limited to such bursts
+    std::uint64_t seed = 0;              // for the distances between bursts
+    WorkerProbes* probes = nullptr;      // those of the worker; null: there are none
+    GuestAddress flipped;                // see ExactRequest
     Narrow narrow = Narrow::never;
     // Called before each interval. Returns how many instructions may still be followed; at 0 the
     // program is let go. Empty: no limit.
@@ -160,7 +160,7 @@ class IntervalRun {
     bool cut_for_signal_ = false;     // the last cut was for a signal, not for the bounds
     std::chrono::nanoseconds emulated_for_{};
     std::uint64_t trace_words_ = 0;  // trace words of this interval
-    std::uint64_t most_passes_ = 0;  // about how often the hardware passes the place of the cut
+    std::uint64_t max_passes_ = 0;   // about how often the hardware passes the place of the cut
 };
 
 }  // namespace shadowprof

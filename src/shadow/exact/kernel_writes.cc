@@ -12,7 +12,7 @@ namespace shadowprof {
 namespace {
 
 // More ranges do not fit in a message to the worker.
-constexpr std::size_t most_ranges = 4096;
+constexpr std::size_t max_ranges = 4096;
 
 KernelWrites anywhere() {
     return {{MemoryRange::all()}, true};
@@ -49,7 +49,7 @@ KernelWrites writes_of(const PassedSyscall& call,
     if (!facts || !needed || may_write_anywhere(facts->memory, call.arguments)) return anywhere();
     KnownMemory known(*needed);
     auto ranges = written_ranges(facts->memory, call.arguments, call.result, known, memory);
-    if (!ranges || ranges->size() > most_ranges) return anywhere();
+    if (!ranges || ranges->size() > max_ranges) return anywhere();
     // The call may have failed after it received something.
     if (call.number == __NR_recvfrom && has_failed(call.result) && call.arguments[1] != 0)
         ranges->push_back({{call.arguments[1]},

@@ -53,22 +53,22 @@ TEST_CASE("a call that reads into vectors writes as much as it returned") {
 }
 
 TEST_CASE("what may be written beyond the facts of a call is anything") {
-    constexpr std::uint64_t most_messages = 1024, most_descriptors = 1 << 20;
+    constexpr std::uint64_t max_messages = 1024, max_descriptors = 1 << 20;
     CHECK(writes_of({__NR_getsockopt, {3, 1, 26, 0x1000, 0x2000}, 0}).ranges ==
           Ranges{MemoryRange::all()});
     CHECK(hides_memory({__NR_getsockopt, {3, 1, 26, 0x1000, 0x2000}, 0}));
-    const std::vector<std::byte> headers((most_messages + 1) * 64);
+    const std::vector<std::byte> headers((max_messages + 1) * 64);
     const std::vector<MemoryBytes> at_entry = {{{0x10000}, headers}};
     KnownMemory memory(at_entry);
-    const PassedSyscall many{__NR_recvmmsg, {3, 0x10000, 2 * most_messages}, most_messages + 1};
+    const PassedSyscall many{__NR_recvmmsg, {3, 0x10000, 2 * max_messages}, max_messages + 1};
     CHECK(shadowprof::writes_of(many, needed_memory(many, memory), memory).ranges ==
           Ranges{MemoryRange::all()});
-    const PassedSyscall few{__NR_recvmmsg, {3, 0x10000, 2 * most_messages}, 2};
+    const PassedSyscall few{__NR_recvmmsg, {3, 0x10000, 2 * max_messages}, 2};
     CHECK_FALSE(shadowprof::writes_of(few, needed_memory(few, memory), memory).ranges ==
                 Ranges{MemoryRange::all()});
-    CHECK(writes_of({__NR_select, {most_descriptors + 1, 0x1000}, 0}).ranges ==
+    CHECK(writes_of({__NR_select, {max_descriptors + 1, 0x1000}, 0}).ranges ==
           Ranges{MemoryRange::all()});
-    CHECK_FALSE(writes_of({__NR_select, {most_descriptors, 0x1000}, 0}).ranges ==
+    CHECK_FALSE(writes_of({__NR_select, {max_descriptors, 0x1000}, 0}).ranges ==
                 Ranges{MemoryRange::all()});
 }
 

@@ -22,13 +22,13 @@ std::optional<std::vector<MemoryBytes>> argument_memory(const InputCall& call,
 std::optional<std::vector<MemoryBytes>> written_memory(const InputCall& call, std::int64_t value,
                                                        const std::vector<MemoryBytes>& arguments,
                                                        MemoryReader& memory,
-                                                       std::size_t most_bytes) {
+                                                       std::size_t max_bytes) {
     if (value < 0) return std::vector<MemoryBytes>{};
     KnownMemory known(arguments);
     const auto ranges = written_ranges(memory_use(call), call.arguments,
                                        static_cast<std::uint64_t>(value), known, memory);
     if (!ranges) return std::nullopt;
-    return read_ranges(*ranges, memory, most_bytes);
+    return read_ranges(*ranges, memory, max_bytes);
 }
 
 std::vector<std::int32_t> made_descriptors(const InputCall& call, std::int64_t value,

@@ -67,11 +67,11 @@ InputRecorder::Lease::~Lease() {
     if (recording_) recorder_->end(*recording_);
 }
 
-InputRecorder::Lease InputRecorder::record(std::span<const pid_t> tids, std::uint64_t most_stops) {
+InputRecorder::Lease InputRecorder::record(std::span<const pid_t> tids, std::uint64_t max_stops) {
     // Nothing is known of threads that were not watched, and they are in no call.
     for (const pid_t tid : tids)
         if (!watches(tid)) threads_[tid] = {};
-    live_.push_back({std::make_shared<InputRecording>(tids), most_stops});
+    live_.push_back({std::make_shared<InputRecording>(tids), max_stops});
     return {*this, live_.back().recording};
 }
 

@@ -39,10 +39,10 @@ class InputRecorder final : public SyscallWatcher {
         std::shared_ptr<InputRecording> recording_;
     };
 
-    // Records from now on, until these threads have stopped `most_stops` times. They must stand
+    // Records from now on, until these threads have stopped `max_stops` times. They must stand
     // still, and in no system call but one that restarts when they go on. The recorder must outlive
     // the lease.
-    Lease record(std::span<const pid_t> tids, std::uint64_t most_stops);
+    Lease record(std::span<const pid_t> tids, std::uint64_t max_stops);
 
     bool watches(pid_t tid) const override;
     void on_syscall_stop(const StoppedThread& thread) override;

@@ -85,11 +85,11 @@ class Traced {
         target_ = std::move(need(target));
         target_->watch_syscalls(&tee);
     }
-    InputRecorder::Lease record(std::uint64_t most_stops = 1'000'000) {
+    InputRecorder::Lease record(std::uint64_t max_stops = 1'000'000) {
         auto stop = target_->stop();
         need(stop);
         const pid_t tid = child_.pid();
-        return recorder.record(std::span(&tid, 1), most_stops);
+        return recorder.record(std::span(&tid, 1), max_stops);
     }
     bool until(const std::function<bool()>& condition) {
         return pump_until(hub_, *target_, condition);
@@ -199,20 +199,20 @@ TEST_CASE("a recording ends after so many stops, and what it has can still be ta
     Shared<Progress> shared;
     Pipe pipe;
     Traced traced([&] { return read_bytes(*shared, pipe.ends[0]); });
-    constexpr std::uint64_t most_stops = 8;
-    const auto lease = traced.record(most_stops);
+    constexpr std::uint64_t max_stops = 8;
+    const auto lease = traced.record(max_stops);
     for (std::uint64_t reads = 1; reads < 20; ++reads) {
         pipe.send("c");
         REQUIRE(traced.until([&] { return shared->reads == reads; }));
     }
     CHECK(!traced.recorder.watches(traced.pid()));
-    CHECK(traced.recorder.totals().stops >= most_stops);
-    CHECK(traced.recorder.totals().stops <= most_stops + 1);
+    CHECK(traced.recorder.totals().stops >= max_stops);
+    CHECK(traced.recorder.totals().stops <= max_stops + 1);
     const InputCall call = traced.tee.last(SYS_read);
     std::uint64_t taken = 0;
     while (text_of(lease.recording()->take(traced.pid(), call)) == "c") ++taken;
     CHECK(taken > 0);
-    CHECK(taken <= most_stops / 2);
+    CHECK(taken <= max_stops / 2);
 }
 
 TEST_CASE("a call that a stop interrupts is recorded once, when it is done") {

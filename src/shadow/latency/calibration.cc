@@ -73,10 +73,10 @@ void add(CycleHistogram& to, const CycleHistogram& more) {
 // of the two can be told apart.
 std::optional<double> evicted(const CycleHistogram& stopped, const CycleHistogram& level,
                               const CycleHistogram& next) {
-    constexpr double most_wrong = 0.1;
+    constexpr double max_wrong = 0.1;
     const auto parted = separate(level, next);
     if (stopped.empty() || level.empty() || next.empty() ||
-        std::max(parted.fast_wrong, parted.slow_wrong) > most_wrong)
+        std::max(parted.fast_wrong, parted.slow_wrong) > max_wrong)
         return std::nullopt;
     return share_from(stopped, parted.from_cycles);
 }

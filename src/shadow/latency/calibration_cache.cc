@@ -17,11 +17,11 @@ namespace shadowprof {
 namespace {
 
 constexpr std::string_view first_line = "shadowprof load latencies 3";
-constexpr std::size_t most_bytes = 64 * 1024;
-constexpr std::size_t most_levels = 8, most_rows = 64;
-constexpr auto most_kind = static_cast<unsigned>(ChaseKind::one_a_page);
+constexpr std::size_t max_bytes = 64 * 1024;
+constexpr std::size_t max_levels = 8, max_rows = 64;
+constexpr auto max_kind = static_cast<unsigned>(ChaseKind::one_a_page);
 // Only loads that meet a page fault take longer.
-constexpr std::uint64_t most_cycles = 1'000'000'000;
+constexpr std::uint64_t max_cycles = 1'000'000'000;
 
 std::string first_line_of(const char* path) {
     std::ifstream in(path);
@@ -41,7 +41,7 @@ bool is_share(double share) {
 }
 
 bool is_time(double time) {
-    return time >= 0 && time <= static_cast<double>(most_cycles);
+    return time >= 0 && time <= static_cast<double>(max_cycles);
 }
 
 // The words of a line after the first one.
@@ -74,7 +74,7 @@ bool read_line(const std::string& line, HostCalibration& to) {
     auto& host = to.host;
     if (words.kind() == "step") {
         host.step_cycles = words.next<std::uint64_t>();
-        return words.is_done() && host.step_cycles <= most_cycles;
+        return words.is_done() && host.step_cycles <= max_cycles;
     }
     if (words.kind() == "load_us") {
         host.load_us = words.next<double>();
@@ -107,8 +107,8 @@ bool read_line(const std::string& line, HostCalibration& to) {
                                                : level.from_cycles > host.levels.back().from_cycles;
         host.levels.push_back(level);
         return words.is_done() && rises && is_level_name(level.name) &&
-               level.from_cycles <= most_cycles && is_time(level.median_cycles) &&
-               is_share(level.right_share) && host.levels.size() <= most_levels;
+               level.from_cycles <= max_cycles && is_time(level.median_cycles) &&
+               is_share(level.right_share) && host.levels.size() <= max_levels;
     }
     if (words.kind() != "row") return false;
     CalibrationRow row;
@@ -123,8 +123,8 @@ bool read_line(const std::string& line, HostCalibration& to) {
     const bool named = row.level == "-" || is_level_name(row.level);
     if (row.level == "-") row.level.clear();
     to.rows.push_back(row);
-    return words.is_done() && named && kind <= most_kind && to.rows.size() <= most_rows &&
-           row.p90 <= most_cycles;
+    return words.is_done() && named && kind <= max_kind && to.rows.size() <= max_rows &&
+           row.p90 <= max_cycles;
 }
 
 Result<void> make_directories(const std::string& path) {
@@ -166,7 +166,7 @@ std::string calibration_text(std::string_view key, const HostCalibration& calibr
 }
 
 std::optional<HostCalibration> parse_calibration(std::string_view text, std::string_view key) {
-    if (text.size() > most_bytes) return std::nullopt;
+    if (text.size() > max_bytes) return std::nullopt;
     std::istringstream in{std::string(text)};
     std::string line;
     if (!std::getline(in, line) || line != first_line) return std::nullopt;
@@ -200,7 +200,7 @@ std::optional<HostCalibration> read_calibration(std::string_view key) {
     if (!file || fstat(file.get(), &about) != 0 || !S_ISREG(about.st_mode) ||
         about.st_uid != geteuid() || (about.st_mode & (S_IWGRP | S_IWOTH)))
         return std::nullopt;
-    std::string text(most_bytes + 1, '\0');
+    std::string text(max_bytes + 1, '\0');
     const auto size = read(file.get(), text.data(), text.size());
     if (size <= 0) return std::nullopt;
     text.resize(static_cast<std::size_t>(size));

@@ -28,12 +28,12 @@ constexpr int loads_per_stop = 32;
 // The longest stop. Nobody waits for our own process; what takes longer waits for processors.
 constexpr milliseconds stop_limit{100};
 // Fewer stops tell too little about a level.
-constexpr std::size_t least_stops = 16;
-constexpr std::size_t least_quiet_stops = 8;
+constexpr std::size_t min_stops = 16;
+constexpr std::size_t min_quiet_stops = 8;
 // The longest time of a load in a chase that fits into a cache.
 constexpr nanoseconds slowest_load{40};
 // How long the chase runs before a stop, so that what the last stop left in the caches is gone.
-constexpr microseconds least_visit{500};
+constexpr microseconds min_visit{500};
 
 // The loads of one stop.
 struct StopLoads {
@@ -76,7 +76,7 @@ Result<ChaseLoads> ChaseMeasurement::run() {
         if (target) (*target)->handle({child, WaitStatus::decode(SIGKILL)});
     }
     TRY(measured);
-    if (stops_.size() < least_stops)
+    if (stops_.size() < min_stops)
         return Error{
             ErrorCode::unsupported, 0,
             "the machine is too busy to be calibrated; shadowprof tries again in its next run"};
@@ -105,9 +105,9 @@ Result<void> ChaseMeasurement::measure(Target& target) {
 // nothing. If the kernel does not count, the chase is taken to have had one.
 std::optional<std::uint64_t> ChaseMeasurement::runs_behind_visit(pid_t pid) {
     const auto visit =
-        flushed_ ? nanoseconds(least_visit)
+        flushed_ ? nanoseconds(min_visit)
                  : std::max<nanoseconds>(static_cast<std::int64_t>(memory_.lines()) * slowest_load,
-                                         least_visit);
+                                         min_visit);
     const auto before = read_thread_runs(pid, pid);
     std::this_thread::sleep_for(visit);
     const auto after = read_thread_runs(pid, pid);
@@ -166,7 +166,7 @@ Result<void> ChaseMeasurement::time_loads(Target& target, StoppedThread& thread)
 ChaseLoads ChaseMeasurement::loads() {
     std::ranges::sort(stops_, {}, [](const StopLoads& stop) { return median(stop.cycles); });
     ChaseLoads result;
-    for (std::size_t i = 0; i < std::max(stops_.size() / 4, least_quiet_stops); ++i) {
+    for (std::size_t i = 0; i < std::max(stops_.size() / 4, min_quiet_stops); ++i) {
         for (const auto& [cycles, count] : stops_[i].cycles) result.cycles[cycles] += count;
         for (const auto& [cycles, count] : stops_[i].repeated) result.repeated[cycles] += count;
     }

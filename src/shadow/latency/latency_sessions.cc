@@ -297,9 +297,9 @@ void LatencySessions::fill_so_far(Profile& profile) const {
 
 void LatencySessions::fill_counters(Profile& profile) const {
     auto& counters = profile.sampling.counters;
-    counters["latency_bursts"] = sessions_;
-    counters["latency_bursts_migrated"] = migrated_;
-    counters["latency_burst_ns"] = session_ns_;
+    counters["latency_sessions"] = sessions_;
+    counters["latency_sessions_migrated"] = migrated_;
+    counters["latency_session_ns"] = session_ns_;
     counters["latency_questions"] = questions_;
     counters["latency_timing_ns"] = timing_ns_;
     counters["latency_accesses"] = counts_.accesses;

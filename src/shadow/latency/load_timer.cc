@@ -21,8 +21,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::nanoseconds;
 
-// How often the mailbox is read between two looks at the thread and the clock.
-constexpr int looks_in_a_row = 256;
+// How often the mailbox is read between two observations at the thread and the clock.
+constexpr int observations_in_a_row = 256;
 // Single-step, direction and alignment check flags.
 constexpr std::uint64_t harmful_flags = trap_flag | 0x400 | 0x40000;
 // The thread leaves the timing code by itself after this many times its limit.
@@ -124,9 +124,10 @@ Result<std::optional<TimedLoad>> LoadTimer::time(GuestAddress first, GuestAddres
     word(TIMER_LAST) = last.value;
     std::atomic_ref(word(TIMER_QUESTION)).store(++question_, std::memory_order_release);
     const std::atomic_ref answer(word(TIMER_ANSWER));
-    for (int looks = 1; answer.load(std::memory_order_acquire) != question_; ++looks) {
+    for (int observations = 1; answer.load(std::memory_order_acquire) != question_;
+         ++observations) {
         _mm_pause();
-        if (looks % looks_in_a_row != 0) continue;
+        if (observations % observations_in_a_row != 0) continue;
         TRY_ASSIGN(const bool stopped, thread_->has_stopped());
         if (stopped) {
             runs_ = false;

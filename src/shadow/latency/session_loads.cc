@@ -10,14 +10,14 @@ using Clock = std::chrono::steady_clock;
 
 // A worker that does not end in this time is taken for hung.
 constexpr std::chrono::seconds longest_end{2};
-constexpr std::uint64_t most_load_bytes = 64;
+constexpr std::uint64_t max_load_bytes = 64;
 
 constexpr LoadAnswer skipped{LoadAnswer::Outcome::skipped, 0, 0, 0};
 
 LoadAnswer answer_to(const LoadQuestion& question, LoadTimer& timer, const TimeableMemory& memory,
                      Clock::time_point until, SessionLoads& loads) {
     const auto size = question.size_bytes;
-    if (size == 0 || size > most_load_bytes) return skipped;
+    if (size == 0 || size > max_load_bytes) return skipped;
     const auto last = question.address + (size - 1);
     if (last < question.address || !memory.contains(question.address, last)) return skipped;
     const auto start = Clock::now();

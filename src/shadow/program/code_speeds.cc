@@ -10,26 +10,26 @@ namespace {
 constexpr double unknown_speed = 3e9;
 // A window is worth its price only for code that has a good part of the samples.
 constexpr std::uint64_t fewest_samples = 2;
-constexpr double least_share = 0.05;
-constexpr std::uint64_t most_trials = 3;
+constexpr double min_share = 0.05;
+constexpr std::uint64_t max_trials = 3;
 // The most that processors may do: eight instructions in each cycle of 6 GHz.
 constexpr double highest_speed = 48e9;
 // Code may be faster than the fastest so far, which may have been slow. A limit that is too low
 // would leave out the fastest code. A Xeon with AMX runs loops of Lua at 25e9.
 constexpr double speed_margin = 2;
-constexpr double least_limit = 30e9;
+constexpr double min_limit = 30e9;
 // A shorter window says little: a page fault or an interrupt may distort its time.
 constexpr std::uint64_t fewest_timed = 100'000;
 // This many misses may come from a limit that was too low: each doubles it, up to the highest.
 constexpr unsigned first_misses = 3;
-constexpr unsigned most_doublings = 6;
+constexpr unsigned max_doublings = 6;
 
 }  // namespace
 
 void CodeSpeeds::note_start(GuestAddress pc) {
     ++samples_;
     const auto region = pc.value / region_bytes[0];
-    if (starts_.size() < most_regions || starts_.contains(region)) ++starts_[region].samples;
+    if (starts_.size() < max_regions || starts_.contains(region)) ++starts_[region].samples;
 }
 
 void CodeSpeeds::note_trial(GuestAddress pc) {
@@ -57,7 +57,7 @@ void CodeSpeeds::Speeds::add(GuestAddress pc, std::uint64_t instructions, double
     all.add(instructions, seconds);
     for (std::size_t i = 0; i < regions.size(); ++i) {
         const auto region = pc.value / region_bytes[i];
-        if (regions[i].size() < most_regions || regions[i].contains(region))
+        if (regions[i].size() < max_regions || regions[i].contains(region))
             regions[i][region].add(instructions, seconds);
     }
 }
@@ -85,16 +85,16 @@ double CodeSpeeds::instructions_per_second() const {
 void CodeSpeeds::add_missed() {
     ++misses_;
     if (misses_ > first_misses)
-        without_ = std::uint64_t{1} << std::min(misses_ - first_misses, most_doublings);
+        without_ = std::uint64_t{1} << std::min(misses_ - first_misses, max_doublings);
 }
 
 bool CodeSpeeds::misses_often() const {
     return misses_ >= first_misses;
 }
 
-double CodeSpeeds::most_instructions_per_second() const {
-    const auto limit = std::max(speed_margin * fastest_, least_limit);
-    return std::min(std::ldexp(limit, static_cast<int>(std::min(misses_, most_doublings))),
+double CodeSpeeds::max_instructions_per_second() const {
+    const auto limit = std::max(speed_margin * fastest_, min_limit);
+    return std::min(std::ldexp(limit, static_cast<int>(std::min(misses_, max_doublings))),
                     highest_speed);
 }
 
@@ -106,7 +106,7 @@ bool CodeSpeeds::may_have_window() {
 
 bool CodeSpeeds::wants_guess(GuestAddress pc) const {
     const auto known = starts_.find(pc.value / region_bytes[0]);
-    return known != starts_.end() && known->second.rough_trials < most_trials && !knows(pc) &&
+    return known != starts_.end() && known->second.rough_trials < max_trials && !knows(pc) &&
            rough_.near(pc) == nullptr;
 }
 
@@ -121,8 +121,8 @@ bool CodeSpeeds::wants_window() const {
 }
 
 bool CodeSpeeds::wants_window(std::uint64_t region, const Starts& starts) const {
-    return starts.samples >= fewest_samples && starts.trials < most_trials &&
-           static_cast<double>(starts.samples) >= least_share * static_cast<double>(samples_) &&
+    return starts.samples >= fewest_samples && starts.trials < max_trials &&
+           static_cast<double>(starts.samples) >= min_share * static_cast<double>(samples_) &&
            !exact_.regions[0].contains(region);
 }
 

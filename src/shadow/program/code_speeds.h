@@ -25,7 +25,7 @@ class CodeSpeeds {
     // near which no other window begins.
     void add_rough(GuestAddress pc, std::uint64_t instructions, double seconds);
 
-    // Records a window whose end the emulation did not reach within most_instructions_per_second().
+    // Records a window whose end the emulation did not reach within max_instructions_per_second().
     void add_missed();
 
     // The speed of code at `pc`. It is that of the windows that begin near it. Without these it is
@@ -40,7 +40,7 @@ class CodeSpeeds {
     // Whether several windows in a row were missed.
     bool misses_often() const;
     // More than the process is likely to execute. Grows with each miss, until an end is met again.
-    double most_instructions_per_second() const;
+    double max_instructions_per_second() const;
     // Whether the next sample may have a window; to be called once for each sample. If all windows
     // were missed lately, few samples have one, as a miss costs much.
     bool may_have_window();
@@ -63,7 +63,7 @@ class CodeSpeeds {
     // function. The smallest region that has a window counts.
     static constexpr std::array<std::uint64_t, 2> region_bytes = {64, 1024};
     // Further regions are not told apart.
-    static constexpr std::size_t most_regions = 4096;
+    static constexpr std::size_t max_regions = 4096;
 
     struct Speeds {
         Speed all;

@@ -6,7 +6,7 @@ namespace shadowprof {
 namespace {
 
 // Limits and the first guess of a price, as multiples of the price by itself.
-constexpr double least_factor = 1, likely_factor = 1.5, most_factor = 5;
+constexpr double min_factor = 1, likely_factor = 1.5, max_factor = 5;
 // The share that sums forget with each window. The bound that the cheapest window sets grows as
 // much.
 constexpr double forgotten = 1.0 / 64;
@@ -16,7 +16,7 @@ constexpr double many_faults = 100;
 // The determinant must have this share of the product of the squares. If all windows have nearly
 // the same number of faults per instruction, the two costs cannot be told apart: perl's windows,
 // with 14 to 27 faults a millisecond, said 26 us where it is 5.
-constexpr double least_determinant = 0.3;
+constexpr double min_determinant = 0.3;
 
 }  // namespace
 
@@ -29,21 +29,21 @@ void FaultPrice::add(const Window& window) {
     take(instructions_by_seconds_, instructions * window.passed_seconds);
     take(faults_by_seconds_, window.faults * window.passed_seconds);
     take(faults_, window.faults);
-    most_seconds_ *= 1 + forgotten;
+    max_seconds_ *= 1 + forgotten;
     if (window.faults < many_faults) return;
     const auto bound = window.passed_seconds / window.faults;
-    most_seconds_ = most_seconds_ == 0 ? bound : std::min(most_seconds_, bound);
+    max_seconds_ = max_seconds_ == 0 ? bound : std::min(max_seconds_, bound);
 }
 
 double FaultPrice::seconds(double alone_seconds) const {
     auto price = likely_factor * alone_seconds;
     const auto squares = instructions_squared_ * faults_squared_;
     const auto determinant = squares - mixed_ * mixed_;
-    if (faults_ >= fewest_faults && determinant > least_determinant * squares)
+    if (faults_ >= fewest_faults && determinant > min_determinant * squares)
         price = (instructions_squared_ * faults_by_seconds_ - mixed_ * instructions_by_seconds_) /
                 determinant;
-    if (most_seconds_ != 0) price = std::min(price, most_seconds_);
-    return std::clamp(price, least_factor * alone_seconds, most_factor * alone_seconds);
+    if (max_seconds_ != 0) price = std::min(price, max_seconds_);
+    return std::clamp(price, min_factor * alone_seconds, max_factor * alone_seconds);
 }
 
 }  // namespace shadowprof

@@ -29,7 +29,7 @@ class FaultPrice {
     double instructions_squared_ = 0, faults_squared_ = 0, mixed_ = 0;
     double instructions_by_seconds_ = 0, faults_by_seconds_ = 0;
     double faults_ = 0;
-    double most_seconds_ = 0;  // least time per fault of any window with many; 0: not known
+    double max_seconds_ = 0;  // least time per fault of any window with many; 0: not known
 };
 
 }  // namespace shadowprof

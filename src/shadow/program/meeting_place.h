@@ -15,7 +15,7 @@ class MeetingPlace {
     // To be called if the process slept when its sample was due.
     void on_asleep() {
         if (is_its_) return count_down();
-        if (++asleep_ < most_asleep) return;
+        if (++asleep_ < max_asleep) return;
         is_its_ = true;
         left_ = patience;
     }
@@ -32,7 +32,7 @@ class MeetingPlace {
         asleep_ = 0;
     }
 
-    static constexpr unsigned most_asleep = 2;  // in a row
+    static constexpr unsigned max_asleep = 2;  // in a row
     // After this many samples, another processor is tried again.
     static constexpr unsigned patience = 64;
 

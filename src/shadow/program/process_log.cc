@@ -12,7 +12,7 @@ namespace {
 // A linker's command line can have megabytes, so it is cut.
 constexpr std::size_t longest_command_bytes = 1000;
 // Ended processes are sorted out when there are this many.
-constexpr std::size_t most_ended = 2 * most_processes;
+constexpr std::size_t max_ended = 2 * max_processes;
 
 std::vector<std::string> shortened(const std::vector<std::string>& command) {
     std::vector<std::string> words;
@@ -58,7 +58,7 @@ void ProcessLog::end(std::uint64_t number, const std::optional<WaitStatus>& stat
     if (status && status->kind() == WaitStatus::Kind::exited)
         info.exit_status = status->exit_code();
     it->second.ended = true;
-    if (++ended_ >= most_ended) shorten();
+    if (++ended_ >= max_ended) shorten();
 }
 
 void ProcessLog::begin_sample(std::uint64_t number) {

@@ -84,12 +84,12 @@ TEST_CASE("of thousands of processes those with the most instructions are kept")
     }
     log.finish_sample(0, 1'000'000);
     const auto profile = filled(log, start + 3s);
-    REQUIRE(profile.processes.size() == most_processes);
+    REQUIRE(profile.processes.size() == max_processes);
     CHECK(profile.processes[0].pid == 1000);
     CHECK(profile.processes[1].pid == 1000 + 4950);
     CHECK(profile.processes[99].instructions == 150);
     CHECK(profile.processes[100].pid == 1);  // it lived longest
-    CHECK(profile.other_processes.count == processes + 1 - most_processes);
+    CHECK(profile.other_processes.count == processes + 1 - max_processes);
     CHECK(profile.other_processes.samples == 0);
     CHECK(profile.notes.size() == 1);
 }

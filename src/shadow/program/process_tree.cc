@@ -11,10 +11,10 @@
 namespace shadowprof {
 namespace {
 
-constexpr unsigned most_idle_stops = 8;
+constexpr unsigned max_idle_stops = 8;
 
 // A note names at most this many different programs.
-constexpr std::size_t most_unprivileged = 8;
+constexpr std::size_t max_unprivileged = 8;
 
 SampledProcess* any_of(const std::vector<SampledProcess*>& processes, std::mt19937_64& random) {
     if (processes.empty()) return nullptr;
@@ -83,7 +83,7 @@ void ProcessTree::note_exec(SampledProcess& process) {
     if (check_program(fmt::format("/proc/{}/exe", pid), credentials_)) return;
     const auto program = read_exe_path(pid);
     if (program && process.target->is_supported() &&
-        (unprivileged_.size() < most_unprivileged || unprivileged_.contains(*program)))
+        (unprivileged_.size() < max_unprivileged || unprivileged_.contains(*program)))
         ++unprivileged_[*program];
 }
 
@@ -100,7 +100,7 @@ SampledProcess* ProcessTree::find_unsupported() {
 }
 
 bool SampledProcess::sleeps_on() const {
-    return idle_in_a_row >= most_idle_stops && target->is_asleep();
+    return idle_in_a_row >= max_idle_stops && target->is_asleep();
 }
 
 Result<void> ProcessTree::detach(SampledProcess& process, Clock::time_point now) {
@@ -143,9 +143,9 @@ std::size_t ProcessTree::candidates() const {
         processes_, [](const auto& entry) { return is_candidate(entry.second); }));
 }
 
-// A process that has not run since the last look does not run now either, so that only the others
-// need costly checks.
-bool ProcessTree::ran_since_last_look(SampledProcess& process) {
+// A process that has not run since the last observation does not run now either, so that only the
+// others need costly checks.
+bool ProcessTree::ran_since_last_observation(SampledProcess& process) {
     const auto before = std::exchange(process.cpu_ns, read_cpu_ns(process.target->pid()));
     return process.cpu_ns != before;
 }
@@ -170,7 +170,7 @@ SampledProcess* ProcessTree::choose(std::mt19937_64& random, Clock::time_point n
         return processes.front();
     }
     std::erase_if(processes, [this](SampledProcess* process) {
-        return !ran_since_last_look(*process) || process->target->is_asleep();
+        return !ran_since_last_observation(*process) || process->target->is_asleep();
     });
     running_ = processes.size();
     pace_ = sample_pace_.note(running_, now);

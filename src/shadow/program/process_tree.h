@@ -68,8 +68,8 @@ struct SampledProcess {
     unsigned idle_in_a_row = 0;  // how often in a row nothing executed when a sample was due
     unsigned waits_for_us = 0;   // how often in a row RunsBeforeStop::all_wait_for_us() held
     // Whether the process has been idle for so long that it is looked at before it is stopped, and
-    // sleeps. A process that sleeps now and then is stopped without a look: threads that run for
-    // less time than a stop takes would be sampled too seldom.
+    // sleeps. A process that sleeps now and then is stopped without an observation: threads that
+    // run for less time than a stop takes would be sampled too seldom.
     bool sleeps_on() const;
 
     // Passes `is_needed` to InputNeed::observe(). With recorded input a shadow sample has another
@@ -79,7 +79,7 @@ struct SampledProcess {
     }
 
     std::uint64_t known_exec_count = 0;  // used by ProcessTree
-    std::uint64_t cpu_ns = 0;            // at the last look
+    std::uint64_t cpu_ns = 0;            // at the last observation
 };
 
 class ProcessTree {
@@ -138,7 +138,7 @@ class ProcessTree {
     void note_exec(SampledProcess& process);
     static bool is_candidate(const SampledProcess& process);
     std::vector<SampledProcess*> candidate_list();
-    bool ran_since_last_look(SampledProcess& process);
+    bool ran_since_last_observation(SampledProcess& process);
 
     TargetFamily family_;
     std::map<std::uint64_t, SampledProcess> processes_;

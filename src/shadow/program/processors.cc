@@ -14,7 +14,7 @@ namespace shadowprof {
 namespace {
 
 // Looking at each of more threads would cost more than it saves.
-constexpr std::size_t most_threads_to_look_at = 64;
+constexpr std::size_t max_observed_threads = 64;
 
 std::optional<int> number_at(std::string_view& text) {
     int number = 0;
@@ -35,7 +35,7 @@ cpu_set_t without(const cpu_set_t& all, const cpu_set_t& some) {
 // The processor where one of its threads runs, or ran last.
 std::optional<int> processor_of(pid_t pid) {
     const auto threads = read_thread_ids(pid);
-    if (!threads || threads->size() > most_threads_to_look_at) return std::nullopt;
+    if (!threads || threads->size() > max_observed_threads) return std::nullopt;
     std::optional<int> processor;
     for (const pid_t tid : *threads) {
         const auto stat = read_thread_stat(pid, tid);
@@ -121,7 +121,7 @@ void OwnProcessors::keep_off(pid_t pid, std::span<const pid_t> workers) {
     cpu_set_t busy;
     CPU_ZERO(&busy);
     const auto threads = read_thread_ids(pid);
-    if (!threads || threads->size() > most_threads_to_look_at) return avoid(busy, workers);
+    if (!threads || threads->size() > max_observed_threads) return avoid(busy, workers);
     for (const pid_t tid : *threads)
         if (const auto stat = read_thread_stat(pid, tid);
             stat && stat->state == 'R' && stat->cpu >= 0 && stat->cpu < CPU_SETSIZE)

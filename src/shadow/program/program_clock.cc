@@ -17,14 +17,14 @@ using namespace std::chrono_literals;
 constexpr ProgramClock::Clock::duration first_interval = 10ms, longest_interval = 200ms;
 // Most clocks that are opened at once, and per second. Each takes some ten microseconds, and a
 // program that starts threads all the time should not wait for us.
-constexpr double most_openings = 200;
+constexpr double max_openings = 200;
 // How many of a process's threads are looked at when ticks are taken.
-constexpr std::size_t most_looks_at_runs = 4;
+constexpr std::size_t max_run_observations = 4;
 // Mappings are read again after this time, as they may change without a sign. Reading them takes
 // longer the more there are.
 constexpr ProgramClock::Clock::duration longest_map_age = 1s;
 // A limit is needed since code that is made at run time may lie anywhere.
-constexpr std::size_t most_code_places = 1 << 16;
+constexpr std::size_t max_code_places = 1 << 16;
 
 }  // namespace
 
@@ -42,7 +42,7 @@ void ProgramClock::update(const ProcessTree& processes, Clock::time_point now) {
             take(number, process, now);
             if (is_other_program) process = {};
             watch_new(process, target, now);
-            look_at_runs(process);
+            observe_runs(process);
         }
         next_take_ = std::min(next_take_, process.next_take);
     }
@@ -54,13 +54,13 @@ void ProgramClock::update(const ProcessTree& processes, Clock::time_point now) {
 }
 
 // Looks at the threads in turns, as there may be many.
-void ProgramClock::look_at_runs(Process& process) {
-    auto at = process.threads.upper_bound(process.last_looked);
-    const auto looks = std::min(most_looks_at_runs, process.threads.size());
-    for (std::size_t i = 0; i < looks; ++i, ++at) {
+void ProgramClock::observe_runs(Process& process) {
+    auto at = process.threads.upper_bound(process.last_observed);
+    const auto observations = std::min(max_run_observations, process.threads.size());
+    for (std::size_t i = 0; i < observations; ++i, ++at) {
         if (at == process.threads.end()) at = process.threads.begin();
         auto& [tid, watched] = *at;
-        process.last_looked = tid;
+        process.last_observed = tid;
         const auto runs = read_thread_runs(process.pid, tid);
         if (!runs) continue;
         const auto before = std::exchange(watched.last_runs, *runs);
@@ -69,7 +69,7 @@ void ProgramClock::look_at_runs(Process& process) {
         runs_.runs += runs->runs - std::min(runs->runs, before->runs);
     }
     const double allowed_ns =
-        first_allowance_ns + most_share_of_runs * static_cast<double>(runs_.run_ns);
+        first_allowance_ns + max_share_of_runs * static_cast<double>(runs_.run_ns);
     is_too_dear_ = price_of_run_ns * static_cast<double>(runs_.runs) > allowed_ns;
 }
 
@@ -88,16 +88,16 @@ void ProgramClock::end(Clock::time_point now) {
 }
 
 bool ProgramClock::may_open(Clock::time_point now) {
-    if (openings_at_ == Clock::time_point{}) openings_ = most_openings;
+    if (openings_at_ == Clock::time_point{}) openings_ = max_openings;
     const double seconds = std::chrono::duration<double>(now - openings_at_).count();
-    openings_ = std::min(most_openings, openings_ + seconds * most_openings);
+    openings_ = std::min(max_openings, openings_ + seconds * max_openings);
     openings_at_ = now;
     if (openings_ < 1) return false;
     --openings_;
     return true;
 }
 
-// Tries threads that could not be watched again at each look, as threads that end make room.
+// Tries threads that could not be watched again at each observation, as threads that end make room.
 void ProgramClock::watch_new(Process& process, const Target& target, Clock::time_point now) {
     process.pid = target.pid();
     process.exec_count = target.exec_count();
@@ -149,7 +149,7 @@ void ProgramClock::note(std::uint64_t number, Process& process, pid_t tid, Guest
     }
     const auto view = number == 0 ? std::nullopt : std::optional(CodeView::of(process.pid));
     const auto location = modules_.locate(code, at, view ? &*view : nullptr);
-    if (ticks_.size() >= most_code_places && !ticks_.contains(location)) {
+    if (ticks_.size() >= max_code_places && !ticks_.contains(location)) {
         ++lost_;
         return;
     }

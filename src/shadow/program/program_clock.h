@@ -35,7 +35,7 @@ class ProgramClock {
     // The kernel sets a timer whenever a thread is given a processor. That takes up to this long.
     static constexpr double price_of_run_ns = 3'500;
     // All these timers may take this share of the threads' time, and the allowance in addition.
-    static constexpr double most_share_of_runs = 0.0011;
+    static constexpr double max_share_of_runs = 0.0011;
     static constexpr double first_allowance_ns = 5e6;
 
     // `modules` must outlive it.
@@ -63,11 +63,11 @@ class ProgramClock {
     struct Process {
         pid_t pid = 0;
         std::uint64_t exec_count = 0;
-        std::size_t thread_count = 0;  // at the last look
+        std::size_t thread_count = 0;  // at the last observation
         std::map<pid_t, Watched> threads;
         MemoryMap map;
         Clock::time_point map_read;
-        pid_t last_looked = 0;  // the thread whose runs were looked at last
+        pid_t last_observed = 0;  // the thread whose runs were looked at last
         Clock::duration take_interval{};
         Clock::time_point next_take;
     };
@@ -78,7 +78,7 @@ class ProgramClock {
 
     void forget_ended(const ProcessTree& processes, Clock::time_point now);
     void watch_new(Process& process, const Target& target, Clock::time_point now);
-    void look_at_runs(Process& process);
+    void observe_runs(Process& process);
     bool may_open(Clock::time_point now);
     void take(std::uint64_t number, Process& process, Clock::time_point now);
     void note(std::uint64_t number, Process& process, pid_t tid, GuestAddress at,

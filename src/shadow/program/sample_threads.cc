@@ -15,13 +15,13 @@ namespace shadowprof {
 namespace {
 
 // Most threads in a sample. Each costs the target microseconds, and pools of servers can have many.
-constexpr std::size_t most_running = 256;
-constexpr std::size_t most_waiting = 64;
+constexpr std::size_t max_running = 256;
+constexpr std::size_t max_waiting = 64;
 // StopLimits::silence. Threads on processors stop one right after the other.
 constexpr std::chrono::microseconds live_silence{200};
 // Several times as long as a thread has a processor while others want it.
 constexpr std::chrono::milliseconds time_slices{10};
-constexpr unsigned most_waits_for_us = 4;
+constexpr unsigned max_waits_for_us = 4;
 // How far from its stack pointer a thread uses its stack.
 constexpr std::uint64_t reach_of_stack = 1 << 20;
 
@@ -59,7 +59,7 @@ bool RunsBeforeStop::had_processor(pid_t tid) const {
 }
 
 bool waits_for_us(SampledProcess& process, const RunsBeforeStop& before) {
-    if (before.all_wait_for_us() && ++process.waits_for_us < most_waits_for_us) return true;
+    if (before.all_wait_for_us() && ++process.waits_for_us < max_waits_for_us) return true;
     process.waits_for_us = 0;
     return false;
 }
@@ -78,7 +78,7 @@ std::vector<SampleThread> choose_threads(ScopedStop& stop, ThreadScope scope,
         const bool runs = !blocked_syscall(*registers);
         if (!runs && !waits_on_futex(*registers)) continue;
         auto& list = runs ? running : waiting;
-        if (list.size() == (runs ? most_running : most_waiting)) continue;
+        if (list.size() == (runs ? max_running : max_waiting)) continue;
         auto snapshot = thread->snapshot();
         const bool in_syscall = static_cast<std::int64_t>(registers->orig_rax) >= 0;
         if (snapshot)

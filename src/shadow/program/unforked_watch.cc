@@ -6,7 +6,7 @@ namespace shadowprof {
 namespace {
 
 // How often in a row the process may change its mappings just before a stop.
-constexpr int most_changes = 4;
+constexpr int max_changes = 4;
 
 }  // namespace
 
@@ -34,7 +34,7 @@ bool UnforkedWatch::check(const Target& target) {
         changes_ = 0;
         return true;
     }
-    if (++changes_ < most_changes) return false;
+    if (++changes_ < max_changes) return false;
     auto memory = UnforkedMemory::read(thread);
     if (!memory) return false;
     memory_ = std::move(*memory);

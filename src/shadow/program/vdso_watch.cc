@@ -8,7 +8,7 @@ namespace shadowprof {
 namespace {
 
 // How often in a row a sample waits for threads in the vDSO.
-constexpr int most_meetings = 4;
+constexpr int max_meetings = 4;
 
 }  // namespace
 
@@ -31,7 +31,7 @@ bool VdsoWatch::leave_out(const Target& target, std::vector<SampleThread>& threa
         meetings_ = 0;
         return true;
     }
-    if (++meetings_ < most_meetings || is_inside(threads.front())) return false;
+    if (++meetings_ < max_meetings || is_inside(threads.front())) return false;
     std::erase_if(threads, is_inside);
     return true;
 }

@@ -14,7 +14,7 @@
 
 #include "profile/kinds/profile_kinds.h"
 #include "profile/kinds/streams/stream_limits.h"
-#include "shadow/request/window_options.h"
+#include "shadow/request/burst_options.h"
 
 namespace shadowprof {
 
@@ -113,7 +113,7 @@ struct RunOptions {
     // A user who says how many samples there are to be accepts their cost, so no default applies.
     bool has_default_budgets() const { return !load && !live_timing; }
     RecordInput record_input = RecordInput::as_needed;
-    std::optional<WindowOptions> windows;              // if not set, samples count everything
+    std::optional<BurstOptions> bursts;                // if not set, samples count everything
     std::chrono::nanoseconds delay{0};                 // from the start to the first sample
     std::optional<std::chrono::nanoseconds> duration;  // how long to sample, after `delay`
     std::optional<std::uint64_t> max_samples;

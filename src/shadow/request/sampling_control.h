@@ -16,14 +16,14 @@ struct SamplingCommand {
         disable,   // no sample begins until enable or toggle
         toggle,    // disable if enabled, else enable
         stop,      // no sample begins any more
-        bursts,    // later samples have the counting windows `bursts`
+        bursts,    // later samples have the bursts `bursts`
         profiles,  // later samples count for `profiles`, which the run must have begun with
         budget,    // later samples may cost `number` percent
         load,      // `number` replicas may live on average
         dump,      // a profile is made as `dump` says
     };
     Kind kind = Kind::enable;
-    WindowOptions bursts;
+    BurstOptions bursts;
     std::string text;  // as the profile shows it
     ProfileKinds profiles = {};
     double number = 0;  // the new budget or load

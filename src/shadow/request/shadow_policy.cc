@@ -39,13 +39,13 @@ bool ShadowPolicy::may_be_live_instead(const Error& refusal, ForkHistory& histor
 void ShadowPolicy::fill(Profile& profile) const {
     auto& sampling = profile.sampling;
     sampling.mode = live_ == 0 && mode_ != SamplingMode::live ? "shadow"
-                    : shadows_ == 0                           ? "burst"
-                                                              : "shadow and burst";
-    sampling.counters["bursts"] = live_;
+                    : shadows_ == 0                           ? "live"
+                                                              : "shadow and live";
+    sampling.counters["live_samples"] = live_;
     for (const auto& [reason, times] : reasons_)
         profile.notes.push_back(
-            fmt::format("{} samples were bursts, with the process stopped, as it could not be "
-                        "forked: {}",
+            fmt::format("{} samples were live samples, with the process stopped, because it could "
+                        "not be forked: {}",
                         times, reason));
 }
 

@@ -6,9 +6,9 @@ namespace shadowprof {
 namespace {
 
 // With fewer batches even errors are not known well.
-constexpr std::uint64_t least_batches = 32;
+constexpr std::uint64_t min_batches = 32;
 constexpr int convergence_look_share = 100;
-constexpr std::chrono::milliseconds least_between_convergence_looks{20};
+constexpr std::chrono::milliseconds min_between_convergence_checks{20};
 
 }  // namespace
 
@@ -17,11 +17,11 @@ void ConvergenceWatch::observe(std::uint64_t samples, PhaseState phase, Clock::t
     samples_ = samples;
     phase_ = phase;
     if (is_converged() && phase == PhaseState::is_new) take_up_again();
-    if (phase != PhaseState::known || now < next_look_) return;
+    if (phase != PhaseState::known || now < next_observation_) return;
     const auto error = error_percent(now);
     if (!error) return;
     if (is_converged()) {
-        if (*error > most_growth * limit_percent_) take_up_again();
+        if (*error > max_growth * limit_percent_) take_up_again();
     } else if (*error <= limit_percent_) {
         converge(*error, now);
     }
@@ -29,10 +29,10 @@ void ConvergenceWatch::observe(std::uint64_t samples, PhaseState phase, Clock::t
 
 std::optional<double> ConvergenceWatch::error_percent(Clock::time_point now) {
     const auto start = Clock::now();
-    const auto errors = profile_.edge_errors(least_batches);
+    const auto errors = profile_.edge_errors(min_batches);
     const auto cost = Clock::now() - start;
-    next_look_ = now + std::max<Clock::duration>(convergence_look_share * cost,
-                                                 least_between_convergence_looks);
+    next_observation_ = now + std::max<Clock::duration>(convergence_look_share * cost,
+                                                        min_between_convergence_checks);
     if (!errors) return std::nullopt;
     return 100 * *errors;
 }
@@ -56,7 +56,7 @@ double ConvergenceWatch::stretch() const {
 bool ConvergenceWatch::has_lasted(Clock::time_point now) const {
     if (!is_converged() || phase_ != PhaseState::known) return false;
     const auto took = converged_at_ - *first_sample_at_;
-    return now - converged_at_ >= took && samples_ - *reached_.samples >= least_sparse_samples;
+    return now - converged_at_ >= took && samples_ - *reached_.samples >= min_sparse_samples;
 }
 
 Convergence ConvergenceWatch::result() const {

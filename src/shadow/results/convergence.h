@@ -21,9 +21,9 @@ class ConvergenceWatch {
     // samples stand for more of the run, which makes errors larger by itself. With N samples of
     // weight 1 and k of weight w, errors are as of (N + w k)^2 / (N + w^2 k) samples. The least of
     // these is 4 (w - 1) N / w^2, so w = 8 makes errors 1.51 times as large at most.
-    static constexpr double most_growth = 2;
+    static constexpr double max_growth = 2;
     // How many samples must have shown that it stays so.
-    static constexpr std::uint64_t least_sparse_samples = 4;
+    static constexpr std::uint64_t min_sparse_samples = 4;
 
     // `profile` must outlive it. The limit is for errors relative to their counts.
     ConvergenceWatch(const ProcessProfile& profile, double limit_percent)
@@ -54,7 +54,7 @@ class ConvergenceWatch {
     Convergence reached_;
     std::uint64_t samples_ = 0;
     PhaseState phase_ = PhaseState::known;
-    Clock::time_point begin_, next_look_, converged_at_;
+    Clock::time_point begin_, next_observation_, converged_at_;
     std::optional<Clock::time_point> first_sample_at_;
 };
 

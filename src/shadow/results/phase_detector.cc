@@ -9,13 +9,13 @@ namespace {
 
 // Manhattan distances are between 0 and 2. Vectors whose distance exceeds what chance explains by
 // this much are of different phases.
-constexpr double least_difference = 0.35;
+constexpr double min_difference = 0.35;
 // Records are not alike: n of them tell as much as n / unlikeness that are.
 constexpr double unlikeness = 2;
 constexpr double certainty = 3;  // standard deviations
-// Fewer looks tell nothing.
-constexpr std::uint32_t least_looks = 16;
-constexpr std::size_t most_phases = 32;
+// Fewer sampled records tell nothing.
+constexpr std::uint32_t min_phase_records = 16;
+constexpr std::size_t max_phases = 32;
 // A phase is new until it has this many samples.
 constexpr std::uint64_t new_samples = 8;
 // This many samples of another phase in a row make a change, as one may be an exception.
@@ -26,16 +26,19 @@ constexpr std::uint64_t stable_after = 32, stablest_after = 128;
 
 }  // namespace
 
-// How much farther apart the two are than samples of one phase would be. With n looks, the share p
-// of a bucket has a variance of p (1 - p) / n. The absolute value of a normal variable has a mean
-// of sqrt(2 / pi) standard deviations and a variance of 1 - 2 / pi of the variable's own.
-double PhaseDetector::excess_distance(const Phase& phase, const Shares& shares, double looks) {
-    const double scale = unlikeness * (1 / looks + 1 / phase.looks);
+// How much farther apart the two are than samples of one phase would be. With n sampled records,
+// the share p of a bucket has a variance of p (1 - p) / n. The absolute value of a normal variable
+// has a mean of sqrt(2 / pi) standard deviations and a variance of 1 - 2 / pi of the variable's
+// own.
+double PhaseDetector::excess_distance(const Phase& phase, const Shares& shares,
+                                      double sampled_records) {
+    const double scale = unlikeness * (1 / sampled_records + 1 / phase.sampled_records);
     double distance = 0, deviations = 0, variances = 0;
     for (std::size_t i = 0; i < shares.size(); ++i) {
         distance += std::abs(phase.shares[i] - shares[i]);
         const double share =
-            (phase.shares[i] * phase.looks + shares[i] * looks) / (phase.looks + looks);
+            (phase.shares[i] * phase.sampled_records + shares[i] * sampled_records) /
+            (phase.sampled_records + sampled_records);
         const double variance = scale * share * (1 - share);
         deviations += std::sqrt(variance);
         variances += variance;
@@ -45,19 +48,19 @@ double PhaseDetector::excess_distance(const Phase& phase, const Shares& shares, 
 }
 
 // Returns the nearest phase, which learns from the sample, or a new one.
-std::size_t PhaseDetector::find_phase(const Shares& shares, double looks) {
+std::size_t PhaseDetector::find_phase(const Shares& shares, double sampled_records) {
     std::size_t nearest = 0;
-    double least = least_difference;
+    double least = min_difference;
     bool found = false;
     for (std::size_t i = 0; i < phases_.size(); ++i) {
-        const double excess = excess_distance(phases_[i], shares, looks);
+        const double excess = excess_distance(phases_[i], shares, sampled_records);
         if (excess >= least) continue;
         least = excess;
         nearest = i;
         found = true;
     }
     if (!found) {
-        if (phases_.size() < most_phases) {
+        if (phases_.size() < max_phases) {
             nearest = phases_.size();
             phases_.emplace_back();
         } else {
@@ -67,10 +70,10 @@ std::size_t PhaseDetector::find_phase(const Shares& shares, double looks) {
         }
     }
     Phase& phase = phases_[nearest];
-    const double part = looks / (phase.looks + looks);
+    const double part = sampled_records / (phase.sampled_records + sampled_records);
     for (std::size_t i = 0; i < shares.size(); ++i)
         phase.shares[i] += part * (shares[i] - phase.shares[i]);
-    phase.looks += looks;
+    phase.sampled_records += sampled_records;
     ++phase.samples;
     phase.last_sample = samples_;
     return nearest;
@@ -104,10 +107,11 @@ PhaseState PhaseDetector::state() const {
 
 double PhaseDetector::on_sample(const BlockVector& blocks) {
     const auto& instructions = blocks.instructions;
-    if (BlockVector::sum(instructions) == 0 || blocks.looks < least_looks) return density_;
+    if (BlockVector::sum(instructions) == 0 || blocks.sampled_records < min_phase_records)
+        return density_;
     ++samples_;
-    const auto phase =
-        find_phase(BlockVector::shares_of(instructions), static_cast<double>(blocks.looks));
+    const auto phase = find_phase(BlockVector::shares_of(instructions),
+                                  static_cast<double>(blocks.sampled_records));
     note(phase);
     return density_ = density_in(phases_[phase]);
 }

@@ -13,7 +13,8 @@ namespace shadowprof {
 
 // The phase that the program is in, judged by its last samples.
 enum class PhaseState : std::uint8_t {
-    known,     // in a phase that has had some samples; or there are too few looks to tell phases
+    known,     // in a phase that has had some samples; or there are too few sampled records to tell
+               // phases
     doubtful,  // the last sample was of another phase, which has had few
     is_new,    // in a phase that has had few samples
 };
@@ -37,13 +38,13 @@ class PhaseDetector {
     using Shares = BlockVector::Shares;
     struct Phase {
         Shares shares{};  // the mean of its samples
-        double looks = 0;
+        double sampled_records = 0;
         std::uint64_t samples = 0;
         std::uint64_t last_sample = 0;  // number of the last sample
     };
 
-    static double excess_distance(const Phase& phase, const Shares& shares, double looks);
-    std::size_t find_phase(const Shares& shares, double looks);
+    static double excess_distance(const Phase& phase, const Shares& shares, double sampled_records);
+    std::size_t find_phase(const Shares& shares, double sampled_records);
     void note(std::size_t phase);
     double density_in(const Phase& phase) const;
 

@@ -7,7 +7,8 @@
 namespace shadowprof::phase_detector_test {
 namespace {
 
-// A phase that executes some blocks, each with its own share, seen in samples of some looks.
+// A phase that executes some blocks, each with its own share, seen in samples of some sampled
+// records.
 class TestPhase {
   public:
     TestPhase(std::uint64_t seed, int blocks) {
@@ -18,15 +19,15 @@ class TestPhase {
             up_to_.push_back(sum_);
         }
     }
-    void look(BlockVector& vector, Random& random) const {
+    void observe(BlockVector& vector, Random& random) const {
         const double at = random.unit() * sum_;
         std::size_t i = 0;
         while (up_to_[i] < at) ++i;
         vector.add(blocks_[i], 5 + random.next() % 90);
     }
-    BlockVector sample(Random& random, int looks = 200) const {
+    BlockVector sample(Random& random, int sampled_records = 200) const {
         BlockVector vector;
-        for (int i = 0; i < looks; ++i) look(vector, random);
+        for (int i = 0; i < sampled_records; ++i) observe(vector, random);
         return vector;
     }
 
@@ -37,14 +38,14 @@ class TestPhase {
 };
 
 TEST_CASE("a program without phases has none, however noisy its samples") {
-    for (const int looks : {20, 50, 200, 2000})
+    for (const int sampled_records : {20, 50, 200, 2000})
         for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-            CAPTURE(looks);
+            CAPTURE(sampled_records);
             CAPTURE(seed);
             const TestPhase phase(seed, 1 + static_cast<int>(seed * seed));
             PhaseDetector detector;
             Random random(seed);
-            for (int i = 0; i < 300; ++i) detector.on_sample(phase.sample(random, looks));
+            for (int i = 0; i < 300; ++i) detector.on_sample(phase.sample(random, sampled_records));
             CHECK(detector.changes() == 0);
             CHECK(detector.phases() <= 2);
             CHECK(detector.density() == PhaseDetector::sparsest);
@@ -98,7 +99,7 @@ TEST_CASE("phases that share much of their code are told apart if enough differs
     const TestPhase common(1, 20), one(2, 20), other(3, 20);
     const auto mixed = [&](const TestPhase& own, double share, Random& random) {
         BlockVector vector;
-        for (int i = 0; i < 250; ++i) (random.coin(share) ? own : common).look(vector, random);
+        for (int i = 0; i < 250; ++i) (random.coin(share) ? own : common).observe(vector, random);
         return vector;
     };
     for (const double share : {0.05, 0.6}) {

@@ -45,10 +45,9 @@ void keep_wanted(const ProfileKinds& kinds, Profile& profile) {
 }
 
 // The settings that the run began with, and what was counted with them.
-BurstStats burst_stats(WindowOptions windows, const ProfileKinds& kinds,
-                       const BurstCounts& counts) {
-    BurstStats stats{.every = windows.plan.every,
-                     .events = std::string(name(windows.plan.events)),
+BurstStats burst_stats(BurstOptions bursts, const ProfileKinds& kinds, const BurstCounts& counts) {
+    BurstStats stats{.every = bursts.plan.every,
+                     .events = std::string(name(bursts.plan.events)),
                      .lengths = {},
                      .events_counted = counts.events,
                      .bursts = counts.bursts + counts.values.bursts + counts.references.bursts,
@@ -56,8 +55,8 @@ BurstStats burst_stats(WindowOptions windows, const ProfileKinds& kinds,
     for (const BurstedRow& row : bursted_rows) {
         if (!kinds.has_all(row.kind)) continue;
         const std::string kind(row.name);
-        stats.lengths[kind] = row.length(windows);
-        if (const auto every = row.own_every(windows); every != 0) stats.own_every[kind] = every;
+        stats.lengths[kind] = row.length(bursts);
+        if (const auto every = row.own_every(bursts); every != 0) stats.own_every[kind] = every;
         const TracedBursts counted = row.counted(counts);
         stats.bursts_by_kind[kind] = counted.bursts;
         stats.events_in_bursts[kind] = counted.events;
@@ -76,7 +75,7 @@ std::uint64_t seed_from_clock() {
 
 // The clock counts all threads, and waiting for convergence needs errors all the time.
 bool weighs_by_clock(const RunOptions& options) {
-    return options.mode != SamplingMode::exact && options.task_clock && !options.windows &&
+    return options.mode != SamplingMode::exact && options.task_clock && !options.bursts &&
            options.threads == ThreadScope::all && !options.until_converged_percent;
 }
 
@@ -109,13 +108,13 @@ void Profiling::begin(const Target& target, std::vector<std::string> command) {
     run.started = rfc3339_now();
     run.seed = seed_;
     describe_host(run);
-    modules_.look_through(target.pid());
+    modules_.scan_maps(target.pid());
 }
 
 void Profiling::add_bursts(Profile& profile) {
-    if (!options_.windows) return;
+    if (!options_.bursts) return;
     profile.sampling.bursts =
-        burst_stats(*options_.windows, options_.profiles, collected_.burst_counts());
+        burst_stats(*options_.bursts, options_.profiles, collected_.burst_counts());
 }
 
 // Before the scale is known, no sample has finished. What is already collected then comes with the

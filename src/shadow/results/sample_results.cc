@@ -79,7 +79,7 @@ void SampleResults::add_window(const SampleReport& report) {
         case WindowEnd::met:
             ++stats_.counters["windows_met"];
             if (report.kind == SampleKind::live) {
-                ++stats_.counters["windows_met_after_bursts"];
+                ++stats_.counters["live_windows_met"];
                 return;
             }
             if (!report.of_window->seconds) {

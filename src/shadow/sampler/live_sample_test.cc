@@ -56,11 +56,11 @@ TEST_CASE("what live samples came to") {
     account.add_rehearsal(1000, 20);
     std::map<std::string, std::uint64_t> counters;
     account.fill(counters);
-    CHECK(counters == std::map<std::string, std::uint64_t>{{"bursts_cut_by_time", 2},
-                                                           {"bursts_discarded", 1},
-                                                           {"burst_excess_max_us", 30},
-                                                           {"burst_emulation_ns", 300},
-                                                           {"burst_translation_ns", 30},
+    CHECK(counters == std::map<std::string, std::uint64_t>{{"live_samples_cut_by_time", 2},
+                                                           {"live_samples_discarded", 1},
+                                                           {"live_excess_max_us", 30},
+                                                           {"live_emulation_ns", 300},
+                                                           {"live_translation_ns", 30},
                                                            {"rehearsed_instructions", 6000},
                                                            {"rehearsal_ns", 90}});
 }

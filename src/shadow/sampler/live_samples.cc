@@ -18,12 +18,12 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-constexpr std::uint64_t most_instructions = 200'000;
+constexpr std::uint64_t max_instructions = 200'000;
 // Several threads take turns of about this many instructions. The turns are short because the time
 // limit may cut a sample, of which each thread should have an equal part.
 constexpr std::uint64_t mean_turn = 5'000;
-// The end of a window is sought among this many times most_instructions.
-constexpr std::uint64_t most_window_sizes = 16;
+// The end of a window is sought among this many times max_instructions.
+constexpr std::uint64_t max_window_sizes = 16;
 constexpr milliseconds longest_window{1};
 // When a stop for the window's end is given up.
 constexpr microseconds longest_window_stop{500};
@@ -129,7 +129,7 @@ Result<LiveShot> LiveSamples::take_in_time(SampledProcess& process, LivePlan& pl
         threads = choose_threads(stop, options_.threads, design_.random(), before);
     const bool later = !process.vdso.leave_out(target, threads);
     if (threads.empty() || later) return LiveShot{.later = later};
-    if (options_.translate_ahead && !has_looked_ && plan.job.map) return observe(stop, plan);
+    if (options_.translate_ahead && !has_observed_ && plan.job.map) return observe(stop, plan);
     TRY_ASSIGN(plan.job.captured, CapturedProcess::take(target.pid(), tids_of(threads),
                                                         CapturedProcess::Flags::none_but_clocks));
     design_.expect(plan.job, process);
@@ -145,7 +145,7 @@ std::chrono::nanoseconds LiveSamples::usable_time(std::size_t threads) const {
 
 // Notes where the threads are, so that code can be translated before the first sample.
 LiveShot LiveSamples::observe(ScopedStop& stop, LivePlan& plan) {
-    has_looked_ = true;
+    has_observed_ = true;
     std::get<LiveSnapshot>(plan.job.snapshot).until = stop.target().stop_began() + limit_;
     plan.job.limits = design_.limits(0, stop.target());
     plan.runner.observe(std::move(plan.job));
@@ -204,10 +204,10 @@ std::optional<WindowWatch> LiveSamples::begin_window(SampledProcess& process,
     const WindowLimits limits{
         .length = process.live_windows.length(),
         .longest = longest_window,
-        .most_instructions_per_second = process.speeds.most_instructions_per_second(),
-        .most_instructions = most_window_sizes * most_instructions,
+        .max_instructions_per_second = process.speeds.max_instructions_per_second(),
+        .max_instructions = max_window_sizes * max_instructions,
         .stop_seconds = process.live_windows.stop_seconds(),
-        .most_retries = 0,
+        .max_retries = 0,
         .stop = live_stop_limits(longest_window_stop, longest_window_stop),
         .has_other_threads = process.target->thread_count() > 1};
     auto watch = WindowWatch::begin(process.target->pid(), thread.tid, thread.cpu, limits,
@@ -226,7 +226,7 @@ Result<SampleJob> LiveSamples::complete(ScopedStop& stop, SampleJob job, Clock::
     }
     if (Clock::now() >= until) return too_slow();
     job.snapshot = std::move(live);
-    const auto size = options_.sample_size_is_asked_for ? options_.sample_size : most_instructions;
+    const auto size = options_.sample_size_is_asked_for ? options_.sample_size : max_instructions;
     job.limits = design_.limits(job.skip_instructions + size, stop.target());
     job.limits.defers_superblocks = true;
     job.limits.mean_turn = mean_turn;
@@ -275,8 +275,8 @@ std::chrono::nanoseconds LiveSamples::find_end(SampledProcess& process, LiveShot
     const PunctualWaits punctual;
     watch.start(Clock::now(), without_other_stacks(*std::move(recorded), shot.run->job().threads));
     const auto execs = process.target->exec_count();
-    std::this_thread::sleep_until(watch.next_look());
-    const auto pause = watch.look(*process.target, Clock::now()).pause;
+    std::this_thread::sleep_until(watch.next_observation());
+    const auto pause = watch.observe(*process.target, Clock::now()).pause;
     if (pause) costs_.add_pause(*pause);
     auto window = watch.take();
     if (window && process.target->exec_count() == execs) shot.run->set_window(*window);

@@ -58,7 +58,7 @@ class LiveSamples final : public SampleInSteps<LivePlan, LiveShot> {
     Result<SampleTaken> finish(SampledProcess& process, LiveShot shot);
 
     // To be called if the first live sample need not look at the process to translate ahead.
-    void skip_first_look() { has_looked_ = true; }
+    void skip_first_observation() { has_observed_ = true; }
 
   private:
     using Clock = std::chrono::steady_clock;
@@ -84,7 +84,7 @@ class LiveSamples final : public SampleInSteps<LivePlan, LiveShot> {
     const ProbeRequest* probes_;
     const std::chrono::nanoseconds limit_;  // for a stop
     StateRoom room_;                        // for the window
-    bool has_looked_ = false;               // at the threads, before the first sample
+    bool has_observed_ = false;             // at the threads, before the first sample
 };
 
 }  // namespace shadowprof

@@ -65,15 +65,15 @@ class SampleSource {
     using Plan = std::variant<std::unique_ptr<PlannedSample>, SampleTaken>;
     virtual Result<Plan> plan(SampledProcess& process, SampleOrder order) = 0;
 
-    // When look() is due at the process of the last sample, to know what the sample stands for;
+    // When observe() is due at the process of the last sample, to know what the sample stands for;
     // nothing: never. No other sample is taken before.
     using Clock = std::chrono::steady_clock;
     using FindProcess = std::function<SampledProcess*(std::uint64_t number)>;
-    virtual std::optional<Clock::time_point> next_look() const { return std::nullopt; }
+    virtual std::optional<Clock::time_point> next_observation() const { return std::nullopt; }
     // Looks at that process. May stop it once.
-    virtual void look(Clock::time_point, const FindProcess&) {}
-    // To be called when there will be no look any more.
-    virtual void stop_looking() {}
+    virtual void observe(Clock::time_point, const FindProcess&) {}
+    // To be called when no observation follows.
+    virtual void stop_observing() {}
 
     // Events of a runner that has a sample of this source.
     virtual void on_emulated(SampleRunner&, const FindProcess&) {}

@@ -20,10 +20,10 @@ constexpr milliseconds drain_limit{5000};
 // The same when the user has asked for the end.
 constexpr milliseconds hurried_limit{1000};
 constexpr milliseconds longest_sleep{250};
-constexpr milliseconds least_sleep{1};
+constexpr milliseconds min_sleep{1};
 // A target whose system calls are watched may make the next one before the last status is handled.
 // After this many statuses, other work has its turn.
-constexpr int most_statuses_in_a_row = 64;
+constexpr int max_statuses_in_a_row = 64;
 
 SampleSchedule::Pace pace_of(const RunOptions& options, const SamplingCosts& costs) {
     SampleSchedule::Pace pace{
@@ -38,7 +38,7 @@ Sampler::Sampler(const RunOptions& options, std::uint64_t seed, WaitHub& hub, Mo
                  const ProcessProfile& profile, const ProbeRequest* probes)
     : options_(options),
       hub_(hub),
-      settings_(options.windows, options.profiles),
+      settings_(options.bursts, options.profiles),
       costs_(options_, hub),
       design_(options_, settings_, seed),
       schedule_(pace_of(options, costs_), design_.random()()),
@@ -62,12 +62,12 @@ Result<std::unique_ptr<Sampler>> Sampler::create(const RunOptions& options, std:
     sampler->child_signals_.reset(signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK));
     if (!sampler->child_signals_) return errno_error("signalfd");
     TRY_ASSIGN(sampler->runners_,
-               RunnerPool::create(hub, modules, profile, probes, sampler->most_runners()));
+               RunnerPool::create(hub, modules, profile, probes, sampler->max_runners()));
     return sampler;
 }
 
 // Live samples are short, and the translated code is in one worker.
-std::size_t Sampler::most_runners() const {
+std::size_t Sampler::max_runners() const {
     return options_.mode == SamplingMode::live ? 1 : schedule_.max_active();
 }
 
@@ -91,7 +91,7 @@ Result<void> Sampler::run(Target& target, const ProgressListener& on_progress,
     processes_->watch_syscalls(&recorder_);
     auto result = loop(target, on_progress, end);
     drop_plan();
-    stop_looking();
+    stop_observing();
     runners_->stop_preparing();
     processes_->watch_syscalls(nullptr);
     end_ = Clock::now();
@@ -113,9 +113,9 @@ Result<void> Sampler::loop(Target& target, const ProgressListener& on_progress,
         take_commands(now);
         check_for_end(end, now);
         read_clock(now);
-        if (give_up_) stop_looking();
+        if (give_up_) stop_observing();
         if (give_up_ && (!runners_->is_busy() || nothing_to_sample_ || now >= *give_up_)) return {};
-        if (look(now)) continue;
+        if (observe(now)) continue;
         if (plan_or_take(now)) continue;
         if (on_progress && now >= next_progress) {
             next_progress = now + progress_period;
@@ -154,19 +154,19 @@ void Sampler::wait(const SamplingEnd& end, Clock::duration longest) {
 
 Sampler::Clock::duration Sampler::sleep_time(Clock::time_point now) const {
     const Clock::duration longest =
-        clock_ ? std::clamp<Clock::duration>(clock_->next_take() - now, least_sleep, longest_sleep)
+        clock_ ? std::clamp<Clock::duration>(clock_->next_take() - now, min_sleep, longest_sleep)
                : longest_sleep;
     if (const auto* source = looking())
-        return std::clamp(*source->next_look() - now, Clock::duration{}, longest);
+        return std::clamp(*source->next_observation() - now, Clock::duration{}, longest);
     if (!may_sample(now)) return longest;
-    const auto shortest = next_ ? Clock::duration{} : Clock::duration(least_sleep);
+    const auto shortest = next_ ? Clock::duration{} : Clock::duration(min_sleep);
     return std::clamp<Clock::duration>(next_step() - now, shortest, longest);
 }
 
 // Returns true if there are no more.
 bool Sampler::take_statuses() {
     bool all = false;
-    for (int i = 0; i < most_statuses_in_a_row && !all; ++i) {
+    for (int i = 0; i < max_statuses_in_a_row && !all; ++i) {
         // A status of no target is a worker's, whose end its runner notices.
         const auto event = hub_.poll();
         if (event) processes_->handle(*event);
@@ -215,7 +215,7 @@ void Sampler::obey(const SamplingCommand& command, Clock::time_point now) {
         schedule_.set_cost_share(costs_.share());
     } else if (command.kind == SamplingCommand::Kind::load) {
         schedule_.set_load(command.number);
-        runners_->set_most(most_runners());
+        runners_->set_most(max_runners());
     } else if (command.kind == SamplingCommand::Kind::profiles) {
         choice_.collect(command.profiles);
     }

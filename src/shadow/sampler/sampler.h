@@ -108,7 +108,7 @@ class Sampler {
     void obey(const SamplingCommand& command, Clock::time_point now);
     using FillFromSource = void (SampleSource::*)(Profile& profile) const;
     void fill(Profile& profile, Clock::time_point end, FillFromSource fill_from_source) const;
-    std::size_t most_runners() const;
+    std::size_t max_runners() const;
     void check_for_end(const SamplingEnd& end, Clock::time_point now);
     void take_syscall_stops() { costs_.take_syscall_stops(recorder_.totals()); }
 
@@ -134,8 +134,8 @@ class Sampler {
     void note(SampledProcess& process, const SampleTaken& taken);
     SampleSource* looking() const;
     SampleSource::FindProcess finder();
-    bool look(Clock::time_point now);
-    void stop_looking();
+    bool observe(Clock::time_point now);
+    void stop_observing();
     void keep_off_processors_of(const SampledProcess& process);
     void schedule_next(const SampledProcess* process);
     void take_runner_events();

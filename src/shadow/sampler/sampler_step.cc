@@ -226,21 +226,21 @@ void Sampler::note(SampledProcess& process, const SampleTaken& taken) {
 // The source that wants to look at the process of its last sample again.
 SampleSource* Sampler::looking() const {
     const auto it = std::ranges::find_if(
-        sources_, [](const auto* source) { return source->next_look().has_value(); });
+        sources_, [](const auto* source) { return source->next_observation().has_value(); });
     return it == sources_.end() ? nullptr : *it;
 }
 
 // 7. If the sample has a window, the process is looked at again until the window is known. Returns
-// false if no look is due.
-bool Sampler::look(Clock::time_point now) {
+// false if no observation is due.
+bool Sampler::observe(Clock::time_point now) {
     auto* source = looking();
-    if (!source || now < *source->next_look()) return false;
-    source->look(now, finder());
+    if (!source || now < *source->next_observation()) return false;
+    source->observe(now, finder());
     return true;
 }
 
-void Sampler::stop_looking() {
-    for (auto* source : sources_) source->stop_looking();
+void Sampler::stop_observing() {
+    for (auto* source : sources_) source->stop_observing();
 }
 
 SampleSource::FindProcess Sampler::finder() {

@@ -11,28 +11,28 @@ namespace {
 
 // To reach the end of a window, at most this many times a sample's usual size is emulated. The
 // replica lives until then, and the emulation takes a processor that the program may want.
-constexpr double most_sizes = 8;
+constexpr double max_sizes = 8;
 // The same limit for code that turns out to be faster than it was before.
-constexpr std::uint64_t most_sizes_in_all = 300;
+constexpr std::uint64_t max_sizes_in_all = 300;
 // A replica is not kept for longer because its code is slower than this.
 constexpr double slowest_speed = 1e9;
 // This many samples in a row may come to nothing because their windows were lost.
-constexpr unsigned most_lost = 3;
-// A look is always a little late.
+constexpr unsigned max_lost = 3;
+// An observation is always a little late.
 constexpr std::chrono::milliseconds usual_delay{2};
 
 // The limits are the same for all code, as which windows are lost must not depend on its speed.
 WindowLimits window_limits(const RunOptions& options, const CodeSpeeds& speeds,
                            std::chrono::nanoseconds length) {
     const auto speed = std::max(speeds.instructions_per_second(), slowest_speed);
-    const std::chrono::duration<double> longest(most_sizes *
+    const std::chrono::duration<double> longest(max_sizes *
                                                 static_cast<double>(options.sample_size) / speed);
     return {
         .length = length,
         .longest = std::max(std::chrono::duration_cast<std::chrono::nanoseconds>(longest),
                             length + usual_delay),
-        .most_instructions_per_second = speeds.most_instructions_per_second(),
-        .most_instructions = most_sizes_in_all * options.sample_size,
+        .max_instructions_per_second = speeds.max_instructions_per_second(),
+        .max_instructions = max_sizes_in_all * options.sample_size,
     };
 }
 
@@ -66,7 +66,7 @@ Result<ShadowSamples::Planned> ShadowSamples::plan_steps(SampledProcess& process
     if (!process.target->companion()) process.target->prepare_borrowing();
     ShadowPlan plan{std::move(order.runner), design_.job(process, SampleKind::shadow, order.share)};
     if (records_input(options_, costs_, process))
-        plan.most_input_stops = costs_.most_input_stops(process);
+        plan.max_input_stops = costs_.max_input_stops(process);
     return Planned(std::move(plan));
 }
 
@@ -74,13 +74,13 @@ Result<ShadowSamples::Planned> ShadowSamples::plan_steps(SampledProcess& process
 
 ShadowShot ShadowSamples::take(SampledProcess& process, ShadowPlan plan) {
     ShadowShot shot{.runner = std::move(plan.runner), .job = std::move(plan.job)};
-    auto taken = fork_in_stop(process, shot, plan.most_input_stops);
+    auto taken = fork_in_stop(process, shot, plan.max_input_stops);
     if (!taken) shot.refusal = std::move(taken).error();
     return shot;
 }
 
 Result<void> ShadowSamples::fork_in_stop(SampledProcess& process, ShadowShot& shot,
-                                         std::optional<std::uint64_t> most_input_stops) {
+                                         std::optional<std::uint64_t> max_input_stops) {
     Target& target = *process.target;
     auto& job = shot.job;
     const RunsBeforeStop before(target);
@@ -98,15 +98,15 @@ Result<void> ShadowSamples::fork_in_stop(SampledProcess& process, ShadowShot& sh
     TRY_ASSIGN(job.captured,
                CapturedProcess::take(
                    target.pid(), tids,
-                   most_input_stops ? Flags::of_all : Flags::of_files_and_standard_streams));
+                   max_input_stops ? Flags::of_all : Flags::of_files_and_standard_streams));
     design_.expect(job, process);
     const bool seeks_elsewhere = seeks_speed(options_, costs_, process) &&
                                  !process.speeds.wants_window(job.threads[0].cpu.rip);
     if (!seeks_elsewhere) TRY(try_fork(stop, process, shot));
     if (!shot.replica)
         shot.live.emplace(live_.take_in(stop, process, std::move(*shot.runner), std::move(job)));
-    else if (most_input_stops)
-        shot.input.emplace(recorder_.record(tids, *most_input_stops));
+    else if (max_input_stops)
+        shot.input.emplace(recorder_.record(tids, *max_input_stops));
     if (shot.replica) watch_window(process, shot);
     return {};
 }
@@ -114,7 +114,7 @@ Result<void> ShadowSamples::fork_in_stop(SampledProcess& process, ShadowShot& sh
 void ShadowSamples::watch_window(SampledProcess& process, ShadowShot& shot) {
     const auto& threads = shot.job.threads;
     if (!options_.sample_time || !process.speeds.may_have_window()) return;
-    const auto length = std::max(costs_.window_length(process), process.storms.least_window());
+    const auto length = std::max(costs_.window_length(process), process.storms.min_window());
     auto limits = window_limits(options_, process.speeds, length);
     limits.has_other_threads = process.target->thread_count() > 1;
     auto watch =
@@ -150,7 +150,7 @@ Result<SampleTaken> ShadowSamples::settle(SampledProcess& process, ShadowShot sh
     if (!shot.replica) return SampleTaken{.kind = SampleTaken::Kind::idle};
     shot.replica->offer_to_oom_killer();
     costs_.on_sample(process, SampleKind::shadow, process.target->last_pause());
-    live_.skip_first_look();
+    live_.skip_first_observation();
     begin(process, std::move(shot));
     return SampleTaken{};
 }
@@ -173,19 +173,19 @@ void ShadowSamples::begin(SampledProcess& process, ShadowShot shot) {
 
 // A time while a window is open.
 
-std::optional<ShadowSamples::Clock::time_point> ShadowSamples::next_look() const {
-    return open_ ? std::optional(open_->window.next_look()) : std::nullopt;
+std::optional<ShadowSamples::Clock::time_point> ShadowSamples::next_observation() const {
+    return open_ ? std::optional(open_->window.next_observation()) : std::nullopt;
 }
 
-void ShadowSamples::look(Clock::time_point now, const FindProcess& find) {
+void ShadowSamples::observe(Clock::time_point now, const FindProcess& find) {
     auto* process = find(open_->active->process);
     if (!process) return close(nullptr);
-    const auto looked = open_->window.look(*process->target, now);
-    if (looked.pause) costs_.add_pause(*looked.pause);
-    if (!looked.goes_on) close(process);
+    const auto observed = open_->window.observe(*process->target, now);
+    if (observed.pause) costs_.add_pause(*observed.pause);
+    if (!observed.goes_on) close(process);
 }
 
-void ShadowSamples::stop_looking() {
+void ShadowSamples::stop_observing() {
     if (open_) close(nullptr);
 }
 
@@ -204,8 +204,8 @@ void ShadowSamples::close(SampledProcess* process) {
     const bool is_missed = has_company && process && !open.job.window && !is_late;
     if (open.job.window) {
         open.job.skip_instructions = 0;
-        open.job.limits.instructions = open.job.window->most_instructions;
-    } else if ((lost_ != 0 && lost_ <= most_lost) || (is_missed && open.job.needs_window)) {
+        open.job.limits.instructions = open.job.window->max_instructions;
+    } else if ((lost_ != 0 && lost_ <= max_lost) || (is_missed && open.job.needs_window)) {
         open.job.lost_window = true;
         open.job.limits.instructions = 1;
         schedule_.on_loss(open.job.scheduled_seconds);

@@ -22,7 +22,7 @@ namespace shadowprof {
 struct ShadowPlan {
     SampleRunner::Lease runner;
     SampleJob job;
-    std::optional<std::uint64_t> most_input_stops = {};  // nothing: input is not recorded
+    std::optional<std::uint64_t> max_input_stops = {};  // nothing: input is not recorded
 };
 
 // What is left after the stop.
@@ -51,9 +51,9 @@ class ShadowSamples final : public SampleInSteps<ShadowPlan, ShadowShot> {
     bool follows_load() const override { return true; }
     // Plans a live sample if the process cannot be forked, or if a fork might harm it.
     Result<Plan> plan(SampledProcess& process, SampleOrder order) override;
-    std::optional<Clock::time_point> next_look() const override;
-    void look(Clock::time_point now, const FindProcess& find) override;
-    void stop_looking() override;
+    std::optional<Clock::time_point> next_observation() const override;
+    void observe(Clock::time_point now, const FindProcess& find) override;
+    void stop_observing() override;
     void on_emulated(SampleRunner& runner, const FindProcess& find_process) override;
     void on_step(SampleRunner& runner) override;
     std::chrono::nanoseconds on_finished(SampleRunner& runner, const SampleReport& report,
@@ -82,7 +82,7 @@ class ShadowSamples final : public SampleInSteps<ShadowPlan, ShadowShot> {
     ShadowShot take(SampledProcess& process, ShadowPlan plan) override;
     Result<SampleTaken> settle(SampledProcess& process, ShadowShot shot) override;
     Result<void> fork_in_stop(SampledProcess& process, ShadowShot& shot,
-                              std::optional<std::uint64_t> most_input_stops);
+                              std::optional<std::uint64_t> max_input_stops);
     void watch_window(SampledProcess& process, ShadowShot& shot);
     Result<void> try_fork(ScopedStop& stop, SampledProcess& process, ShadowShot& shot);
     void begin(SampledProcess& process, ShadowShot shot);

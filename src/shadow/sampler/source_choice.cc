@@ -31,7 +31,7 @@ bool records_input(const RunOptions& options, const SamplingCosts& costs,
 bool seeks_speed(const RunOptions& options, const SamplingCosts& costs,
                  const SampledProcess& process) {
     if (!options.sample_time || !chooses_by_worth(options, costs)) return false;
-    const auto most = costs.most_shadow_seconds(process);
+    const auto most = costs.max_shadow_seconds(process);
     if (process.kinds.choose(most) == SampleKind::shadow || !process.speeds.wants_window())
         return false;
     const auto expected =
@@ -67,7 +67,7 @@ SampleSource& SourceChoice::sample_source(const SampledProcess& process) const {
     if (options_.mode == SamplingMode::live) return live_;
     if (!chooses_by_worth(options_, costs_) || seeks_speed(options_, costs_, process))
         return shadows_;
-    const auto best = process.kinds.choose(costs_.most_shadow_seconds(process));
+    const auto best = process.kinds.choose(costs_.max_shadow_seconds(process));
     return best == SampleKind::shadow ? shadows_ : live_;
 }
 

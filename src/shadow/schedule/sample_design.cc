@@ -9,30 +9,30 @@
 namespace shadowprof {
 namespace {
 
-// Samples collect values and references in windows (the counted bursts of
+// Samples collect values and references in bursts (the counted bursts of
 // hybrid-profiling-support): in each period, one window of about this many instructions.
-constexpr std::uint64_t value_window_period = 320'000;
-constexpr std::uint64_t value_window_instructions = 5'000;
+constexpr std::uint64_t value_burst_period = 320'000;
+constexpr std::uint64_t value_burst_instructions = 5'000;
 // Ten times as long as the largest reorder buffer.
-constexpr std::uint64_t reference_window_instructions = 5'000;
+constexpr std::uint64_t reference_burst_instructions = 5'000;
 // A data stream is hot by its share of the references, so a window needs enough references to judge
 // that share. How long it is matters less (docs/architecture/collectors.md).
-constexpr std::uint64_t stream_window_instructions = 40'000;
+constexpr std::uint64_t stream_burst_instructions = 40'000;
 
 // Programs are stopped where they are slow. Samples begin to count a random distance later, so that
 // this place is no more likely than those around it (value-sampling, "bias"). The range is many
 // times what a slow instruction's surroundings execute, and costs a few percent of the emulation.
 // It is shorter for live samples, which may end after few instructions.
 constexpr std::uint64_t mean_skip_range = 16'384;
-constexpr std::uint64_t least_skip_range = 256;
+constexpr std::uint64_t min_skip_range = 256;
 // Instructions per second. Code that is known to be slower executes next to nothing.
-constexpr double least_known_speed = 1e5;
+constexpr double min_known_speed = 1e5;
 
 std::uint64_t skip_range(SampleKind kind, std::uint64_t sample_size, double yield) {
     if (kind == SampleKind::shadow)
         return std::max(mean_skip_range, sample_size / samples_per_skip_range);
     const auto part = static_cast<std::uint64_t>(yield) / samples_per_skip_range;
-    return std::clamp(part, least_skip_range, mean_skip_range);
+    return std::clamp(part, min_skip_range, mean_skip_range);
 }
 
 // How many threads of a process can execute at the same time.
@@ -50,7 +50,7 @@ SampleJob SampleDesign::job(const SampledProcess& process, SampleKind kind,
     job.process = process.number;
     job.seed = random_();
     job.follows_new_threads = options_.threads == ThreadScope::all;
-    if (const auto windows = settings_.windows()) job.windows = windows->plan;
+    if (const auto bursts = settings_.bursts()) job.bursts = bursts->plan;
     job.skip_instructions =
         random_() % skip_range(kind, options_.sample_size, process.kinds.expected_yield(kind));
     job.scheduled_seconds = static_cast<double>(share.weight) * SampleSchedule::weight_unit.count();
@@ -67,7 +67,7 @@ void SampleDesign::expect(SampleJob& job, SampledProcess& process) const {
     double sum = 0;
     for (auto& thread : job.threads) {
         thread.relative_speed =
-            std::max(process.speeds.instructions_per_second(thread.cpu.rip), least_known_speed);
+            std::max(process.speeds.instructions_per_second(thread.cpu.rip), min_known_speed);
         sum += thread.relative_speed;
         if (thread.had_processor) process.speeds.note_start(thread.cpu.rip);
     }
@@ -82,20 +82,20 @@ RunLimits SampleDesign::limits(std::uint64_t instructions, const Target& target)
                      .processors = processors_of(target.pid()),
                      .seed = random_(),
                      .notes_system_calls = settings_.profiles().has<SystemCallList>()};
-    if (const auto windows = settings_.windows()) {
-        limits.value_events = windows->value_length;
-        limits.reference_events = windows->reference_length;
-        limits.events_between_values = windows->between_values();
-        limits.events_between_references = windows->between_references();
-        limits.events = windows->plan.events;
+    if (const auto bursts = settings_.bursts()) {
+        limits.value_events = bursts->value_length;
+        limits.reference_events = bursts->reference_length;
+        limits.events_between_values = bursts->between_values();
+        limits.events_between_references = bursts->between_references();
+        limits.events = bursts->plan.events;
         return limits;
     }
-    limits.burst_period = value_window_period;
+    limits.burst_period = value_burst_period;
     const ProfileKinds& profiles = settings_.profiles();
-    if (profiles.has<ValueList>()) limits.value_instructions = value_window_instructions;
+    if (profiles.has<ValueList>()) limits.value_instructions = value_burst_instructions;
     if (profiles.has_any_of(reference_kinds))
         limits.reference_instructions =
-            profiles.has<StreamList>() ? stream_window_instructions : reference_window_instructions;
+            profiles.has<StreamList>() ? stream_burst_instructions : reference_burst_instructions;
     return limits;
 }
 

@@ -12,7 +12,7 @@ using std::chrono::duration;
 constexpr double first_lifetime_seconds = 0.003;
 constexpr double moment_seconds = 300e-6;
 // Denser samples would see the same again.
-constexpr double least_interval_seconds = 0.001;
+constexpr double min_interval_seconds = 0.001;
 // A process whose samples cost more is tried again after this time.
 constexpr double longest_interval_seconds = 10;
 // Samples are denser by this factor while costs are far below their limit.
@@ -21,7 +21,7 @@ constexpr double eagerness = 5;
 // live longer is not sampled less.
 constexpr double slow_smoothing = 1.0 / 64;
 constexpr double longest_refusal_seconds = 1.0;
-constexpr double most_weight = 1e7;
+constexpr double max_weight = 1e7;
 
 SampleSchedule::Clock::duration to_duration(double seconds) {
     return std::chrono::duration_cast<SampleSchedule::Clock::duration>(duration<double>(seconds));
@@ -71,7 +71,7 @@ double SampleSchedule::interval_seconds(const Outlook& outlook, bool ahead) cons
         interval = std::max(interval, ahead ? by_cost / eagerness : by_cost);
     }
     interval *= outlook.stretch;
-    return std::clamp(interval, pace_.cost_share ? least_interval_seconds : 0.0,
+    return std::clamp(interval, pace_.cost_share ? min_interval_seconds : 0.0,
                       longest_interval_seconds);
 }
 
@@ -110,7 +110,7 @@ void SampleSchedule::on_refusal(Clock::time_point now) {
 
 std::uint32_t SampleSchedule::weight() const {
     const auto units = std::round(stands_for_seconds_ / weight_unit.count());
-    return static_cast<std::uint32_t>(std::clamp(units, 1.0, most_weight));
+    return static_cast<std::uint32_t>(std::clamp(units, 1.0, max_weight));
 }
 
 }  // namespace shadowprof

@@ -25,14 +25,14 @@ constexpr double fork_seconds = 200e-6;
 constexpr double fork_seconds_per_page = 13e-3 / (1 << 18);
 // The most that stops at system calls may cost in one sample. More is better spent on another
 // sample, as what a server does next is much like what it does now.
-constexpr double most_input_seconds = 0.003;
+constexpr double max_input_seconds = 0.003;
 // The assumed cost of a stop besides its round trip, before one is known.
 constexpr double handling_ns = 5e3;
 // The assumed lifetime of a replica before one is known. Faults take no more of the target's time
 // than passes while it lives.
 constexpr double usual_lifetime_seconds = 0.015;
 // A note reports costs beyond the budget from this percentage on.
-constexpr double least_percent_told = 0.05;
+constexpr double min_percent_told = 0.05;
 // Samples are taken ahead of time while the budget has room for this many more.
 constexpr double samples_ahead = 3;
 
@@ -109,7 +109,7 @@ void SamplingCosts::add_fork(nanoseconds time) {
 }
 
 // There is no limit if the user always wants input to be recorded.
-std::uint64_t SamplingCosts::most_input_stops(const SampledProcess& process) {
+std::uint64_t SamplingCosts::max_input_stops(const SampledProcess& process) {
     recorded_process_ = process.number;
     if (!syscall_stop_price_ns_) syscall_stop_price_ns_ = measure_syscall_stop_price_ns(hub_);
     if (options_.record_input == RecordInput::always)
@@ -117,7 +117,7 @@ std::uint64_t SamplingCosts::most_input_stops(const SampledProcess& process) {
     const double known_ns = recorded_.stops != 0 ? static_cast<double>(costs_.syscall_stops_ns()) /
                                                        static_cast<double>(recorded_.stops)
                                                  : *syscall_stop_price_ns_ + handling_ns;
-    return std::max(static_cast<std::uint64_t>(most_input_seconds * 1e9 / std::max(known_ns, 1e3)),
+    return std::max(static_cast<std::uint64_t>(max_input_seconds * 1e9 / std::max(known_ns, 1e3)),
                     std::uint64_t{1});
 }
 
@@ -179,7 +179,7 @@ void SamplingCosts::settle(SampledProcess& process, Clock::time_point now, std::
     if (budget_) {
         const auto beyond = budget_->write_off(standing.seconds, standing.passed_seconds);
         written_off_seconds_ += beyond;
-        if (!last) budget_->on_look(seconds - beyond);
+        if (!last) budget_->on_observation(seconds - beyond);
     }
     if (last && last->kind)
         process.kinds.on_cost(*last->kind, last->pause_seconds + seconds - standing.seconds);
@@ -188,14 +188,14 @@ void SamplingCosts::settle(SampledProcess& process, Clock::time_point now, std::
 
 nanoseconds SamplingCosts::window_length(const SampledProcess& process) const {
     const auto known = process.kinds.known_cost_seconds(SampleKind::shadow);
-    return window_length_.worth(known ? *known : most_shadow_seconds(process));
+    return window_length_.worth(known ? *known : max_shadow_seconds(process));
 }
 
-double SamplingCosts::most_shadow_seconds(const SampledProcess& process) const {
+double SamplingCosts::max_shadow_seconds(const SampledProcess& process) const {
     const auto pages = process.kinds.pages();
     return fork_seconds + fork_seconds_per_page * static_cast<double>(pages) +
            std::min(costs_.fault_prices().seconds({.copied = pages}), usual_lifetime_seconds) +
-           (process.input_need.is_there() ? most_input_seconds : 0);
+           (process.input_need.is_there() ? max_input_seconds : 0);
 }
 
 void SamplingCosts::fill(Profile& profile, double seconds) const {
@@ -209,7 +209,7 @@ void SamplingCosts::fill(Profile& profile, double seconds) const {
     costs_.fill(profile.overhead, seconds);
     profile.overhead.budget_percent = budget_percent_;
     const auto beyond_percent = 100 * written_off_seconds_ / std::max(seconds, 1e-9);
-    if (beyond_percent >= least_percent_told)
+    if (beyond_percent >= min_percent_told)
         profile.notes.push_back(
             fmt::format("{:.1f}% are beyond the budget: births of threads and other things that "
                         "samples do not change cost more than half of it, and the other half was "

@@ -46,7 +46,7 @@ class SamplingCosts {
     void add_fork(std::chrono::nanoseconds time);
     // Returns the most stops at which input is recorded for a sample of the process. To be called
     // outside of a stop, as it first measures what a stop costs.
-    std::uint64_t most_input_stops(const SampledProcess& process);
+    std::uint64_t max_input_stops(const SampledProcess& process);
     // `totals`: all system call stops until now.
     void take_syscall_stops(const InputRecorder::Totals& totals);
     LiveAccount& live_samples() { return live_samples_; }
@@ -73,7 +73,7 @@ class SamplingCosts {
     std::chrono::nanoseconds window_length(const SampledProcess& process) const;
     // The most that a shadow sample of the process costs it, if its replica lives no longer than
     // usual.
-    double most_shadow_seconds(const SampledProcess& process) const;
+    double max_shadow_seconds(const SampledProcess& process) const;
 
     // Sets the overhead in `seconds` of the target's time, and adds counters of recorded input.
     void fill(Profile& profile, double seconds) const;

@@ -4,14 +4,14 @@
 
 namespace shadowprof {
 
-std::optional<WindowOptions> SamplingSettings::windows() const {
-    return windows_ ? std::optional(only(*windows_, profiles_)) : std::nullopt;
+std::optional<BurstOptions> SamplingSettings::bursts() const {
+    return bursts_ ? std::optional(only(*bursts_, profiles_)) : std::nullopt;
 }
 
 bool SamplingSettings::apply(const SamplingCommand& command, double seconds,
                              std::uint64_t samples) {
     if (!change(command)) return false;
-    if (changes_.size() < most_sampling_changes)
+    if (changes_.size() < max_sampling_changes)
         changes_.push_back({seconds, samples, command.text});
     else
         ++left_out_;
@@ -31,8 +31,8 @@ bool SamplingSettings::change(const SamplingCommand& command) {
         case SamplingCommand::Kind::stop:
             return !std::exchange(stopped_, true);
         case SamplingCommand::Kind::bursts:
-            if (!windows_ || *windows_ == command.bursts) return false;
-            windows_ = command.bursts;
+            if (!bursts_ || *bursts_ == command.bursts) return false;
+            bursts_ = command.bursts;
             return true;
         case SamplingCommand::Kind::profiles:
             return std::exchange(profiles_, command.profiles) != command.profiles;

@@ -10,9 +10,9 @@ namespace shadowprof {
 
 class SamplingSettings {
   public:
-    explicit SamplingSettings(const std::optional<WindowOptions>& windows,
+    explicit SamplingSettings(const std::optional<BurstOptions>& bursts,
                               const ProfileKinds& profiles = {})
-        : windows_(windows), profiles_(profiles) {}
+        : bursts_(bursts), profiles_(profiles) {}
 
     // Applies a command that came `seconds` after the start of the run, when `samples` samples had
     // begun. Returns false if nothing has changed.
@@ -21,8 +21,8 @@ class SamplingSettings {
     // Whether samples may begin now, or ever again.
     bool is_on() const { return on_ && !stopped_; }
     bool is_stopped() const { return stopped_; }
-    // The windows of samples that begin now; nothing if the run began without windows.
-    std::optional<WindowOptions> windows() const;
+    // The bursts of samples that begin now; nothing if the run began without bursts.
+    std::optional<BurstOptions> bursts() const;
     // The profiles that samples which begin now count for.
     const ProfileKinds& profiles() const { return profiles_; }
 
@@ -32,7 +32,7 @@ class SamplingSettings {
   private:
     bool change(const SamplingCommand& command);
 
-    std::optional<WindowOptions> windows_;
+    std::optional<BurstOptions> bursts_;
     ProfileKinds profiles_;
     std::optional<double> budget_percent_, load_;  // as set by commands
     bool on_ = true;

@@ -11,8 +11,8 @@ SamplingCommand command(Kind kind, std::string text = "x") {
     return {kind, {}, std::move(text)};
 }
 
-WindowOptions bursts_every(std::uint64_t every) {
-    WindowOptions bursts;
+BurstOptions bursts_every(std::uint64_t every) {
+    BurstOptions bursts;
     bursts.plan.every = every;
     return bursts;
 }
@@ -44,7 +44,7 @@ TEST_CASE("what changed is noted, what did not is not") {
     settings.apply(command(Kind::disable, "disable"), 3, 6);
     settings.apply({Kind::bursts, bursts_every(100), "every 100"}, 4, 7);
     settings.apply({Kind::bursts, bursts_every(50), "every 50"}, 5, 8);
-    CHECK(settings.windows()->plan.every == 50);
+    CHECK(settings.bursts()->plan.every == 50);
     SamplingStats stats;
     settings.fill(stats);
     REQUIRE(stats.changes.size() == 2);
@@ -56,7 +56,7 @@ TEST_CASE("what changed is noted, what did not is not") {
 TEST_CASE("a run that began without bursts has none later") {
     SamplingSettings settings(std::nullopt);
     settings.apply({Kind::bursts, bursts_every(50), "every 50"}, 5, 8);
-    CHECK_FALSE(settings.windows());
+    CHECK_FALSE(settings.bursts());
 }
 
 TEST_CASE("profiles that are switched off have no bursts, and theirs again when they are on") {
@@ -66,19 +66,19 @@ TEST_CASE("profiles that are switched off have no bursts, and theirs again when 
     bursts.reference_length = 5;
     const auto all = ProfileKinds().with<HazardList>();
     SamplingSettings settings(bursts, all);
-    CHECK(settings.windows() == bursts);
+    CHECK(settings.bursts() == bursts);
     SamplingCommand off{Kind::profiles, {}, "profiles path"};
     off.profiles = ProfileKinds::of<PathList>();
     CHECK(settings.apply(off, 1, 1));
     CHECK_FALSE(settings.apply(off, 1, 1));
     CHECK(settings.profiles() == off.profiles);
-    CHECK(settings.windows()->plan.lengths == KindEvents{{0, 2, 0}});
-    CHECK(settings.windows()->value_length == 0);
-    CHECK(settings.windows()->reference_length == 0);
+    CHECK(settings.bursts()->plan.lengths == KindEvents{{0, 2, 0}});
+    CHECK(settings.bursts()->value_length == 0);
+    CHECK(settings.bursts()->reference_length == 0);
     auto on = off;
     on.profiles = all;
     CHECK(settings.apply(on, 2, 2));
-    CHECK(settings.windows() == bursts);
+    CHECK(settings.bursts() == bursts);
 }
 
 TEST_CASE("a budget and a load are changes where they differ from what commands have set") {
@@ -95,11 +95,11 @@ TEST_CASE("a budget and a load are changes where they differ from what commands 
 
 TEST_CASE("so many changes as one likes are counted, but the first alone listed") {
     SamplingSettings settings(std::nullopt);
-    for (std::size_t i = 0; i < most_sampling_changes + 7; ++i)
+    for (std::size_t i = 0; i < max_sampling_changes + 7; ++i)
         settings.apply(command(Kind::toggle), 1, 1);
     SamplingStats stats;
     settings.fill(stats);
-    CHECK(stats.changes.size() == most_sampling_changes);
+    CHECK(stats.changes.size() == max_sampling_changes);
     CHECK(stats.changes_left_out == 7);
 }
 

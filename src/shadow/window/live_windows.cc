@@ -15,18 +15,18 @@ constexpr double wanted_share = 0.6;
 constexpr double fastest = 1e10;
 constexpr nanoseconds shortest_length = microseconds(15), longest_length = microseconds(300);
 // Most change of the length from one sample to the next.
-constexpr double most_growth = 1.5, most_shrinking = 0.6;
+constexpr double max_growth = 1.5, max_shrinking = 0.6;
 constexpr std::uint64_t first_samples = 8;
 constexpr std::uint64_t samples_per_window = 8;
 // After this many windows in a row that were not met, fewer samples have one.
-constexpr unsigned most_not_met = 4;
+constexpr unsigned max_not_met = 4;
 
 }  // namespace
 
 bool LiveWindows::wants_one(bool wants_speed) {
     const bool is_due = samples_ % samples_per_window == 0;
     const bool is_early = ++samples_ <= first_samples;
-    return is_due || (not_met_ < most_not_met && (is_early || wants_speed));
+    return is_due || (not_met_ < max_not_met && (is_early || wants_speed));
 }
 
 void LiveWindows::observe(const SampleReport& report) {
@@ -46,15 +46,15 @@ double LiveWindows::factor(const SampleReport& report) {
     switch (report.window) {
         case WindowEnd::before:
         case WindowEnd::missed:
-            return most_shrinking;
+            return max_shrinking;
         case WindowEnd::none:
-            return report.window_was_empty ? most_growth : 1;
+            return report.window_was_empty ? max_growth : 1;
         case WindowEnd::met:
             break;
     }
     const auto wanted = wanted_share * static_cast<double>(report.instructions);
     const auto had = std::max<double>(static_cast<double>(report.window_instructions), 1);
-    return std::clamp(wanted / had, most_shrinking, most_growth);
+    return std::clamp(wanted / had, max_shrinking, max_growth);
 }
 
 }  // namespace shadowprof

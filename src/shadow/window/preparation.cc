@@ -37,7 +37,7 @@ Result<bool> Preparation::work(WorkerProcess& worker, bool& forget_code,
                worker.prepare({.maps_text = *text,
                                .memory_fd = memory->get(),
                                .program_counters = roots_,
-                               .bursts = windows_,
+                               .bursts = bursts_,
                                .time = std::min<std::chrono::nanoseconds>(slice, left_),
                                .forget_code = std::exchange(forget_code, false)}));
     roots_.clear();

@@ -28,9 +28,9 @@ class Preparation {
 
     // `thread` is one of the process, through which its memory can be read. Translates from the
     // program counters `roots` on, for `time` in all.
-    Preparation(pid_t thread, std::vector<GuestAddress> roots, BurstLevels windows,
+    Preparation(pid_t thread, std::vector<GuestAddress> roots, BurstLevels bursts,
                 std::chrono::nanoseconds time)
-        : thread_(thread), roots_(std::move(roots)), windows_(windows), left_(time) {}
+        : thread_(thread), roots_(std::move(roots)), bursts_(bursts), left_(time) {}
 
     // Has the worker translate for one slice. Returns false if there is no more to do, or if the
     // process is gone. `forget_code` says whether the worker must forget the code that it knows. It
@@ -40,7 +40,7 @@ class Preparation {
   private:
     pid_t thread_;
     std::vector<GuestAddress> roots_;
-    BurstLevels windows_;
+    BurstLevels bursts_;
     std::chrono::nanoseconds left_;
 };
 

@@ -72,7 +72,7 @@ struct SampleJob {
     RunLimits limits;
     std::uint64_t seed = 0;
     bool follows_new_threads = true;      // SampleRules::follows_new_threads
-    std::optional<BurstPlan> windows;     // counting windows; nothing: everything counts
+    std::optional<BurstPlan> bursts;      // if not set, everything counts
     std::uint64_t skip_instructions = 0;  // SampleStart::skip_instructions
     std::uint64_t process = 0;            // SampledProcess::number
     double scheduled_seconds = 0;         // the schedule's time that it stands for

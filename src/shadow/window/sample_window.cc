@@ -16,7 +16,7 @@ using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
 // If faults and stops took more than this share of a window, the rest is not known well enough.
-constexpr double most_taken_share = 0.5;
+constexpr double max_taken_share = 0.5;
 // Windows are at least this many times as long as the faults in them take.
 constexpr double storm_margin = 3;
 constexpr double longest_storm_seconds = 10e-3;
@@ -28,7 +28,7 @@ constexpr std::uint64_t fewest_instructions = 100'000;
 
 }  // namespace
 
-nanoseconds FaultStorms::least_window() const {
+nanoseconds FaultStorms::min_window() const {
     const std::chrono::duration<double> length(storm_margin *
                                                std::min(seconds_, longest_storm_seconds));
     return std::chrono::duration_cast<nanoseconds>(length);
@@ -70,7 +70,7 @@ void WindowWatch::start(Clock::time_point now, EarlierPages earlier) {
 
 void WindowWatch::start(Clock::time_point now) {
     give_up_ = now + longest_wait + 2 * limits_.length;
-    next_look_ = now + limits_.length;
+    next_observation_ = now + limits_.length;
 }
 
 std::optional<WindowWatch::Usage> WindowWatch::usage() const {
@@ -85,12 +85,12 @@ std::optional<WindowWatch::Usage> WindowWatch::usage() const {
     return usage;
 }
 
-WindowWatch::Looked WindowWatch::look(Target& target, Clock::time_point now) {
+WindowWatch::Observed WindowWatch::observe(Target& target, Clock::time_point now) {
     const auto used = usage();
     if (!used) return {};
     is_late_ = now >= give_up_ || since_begin(*used) > limits_.longest;
     if (is_late_) return {};
-    return now < next_look_ ? Looked{.goes_on = true} : mark_end(target, now);
+    return now < next_observation_ ? Observed{.goes_on = true} : mark_end(target, now);
 }
 
 nanoseconds WindowWatch::since_begin(const Usage& now) const {
@@ -98,18 +98,18 @@ nanoseconds WindowWatch::since_begin(const Usage& now) const {
 }
 
 // Measures in a stop what was estimated from outside: the thread may have waited for a processor.
-WindowWatch::Looked WindowWatch::mark_end(Target& target, Clock::time_point now) {
-    Looked looked;
-    end_ = mark(target, looked.pause);
-    if (!end_) return looked;
+WindowWatch::Observed WindowWatch::mark_end(Target& target, Clock::time_point now) {
+    Observed observed;
+    end_ = mark(target, observed.pause);
+    if (!end_) return observed;
     const auto passed = since_begin(end_->usage);
     is_late_ = passed > limits_.longest;
-    if (is_late_ || passed >= limits_.length / 2) return looked;
-    looked.goes_on = ++retries_ <= limits_.most_retries;
-    is_late_ = !looked.goes_on;
-    next_look_ = now + limits_.length;
+    if (is_late_ || passed >= limits_.length / 2) return observed;
+    observed.goes_on = ++retries_ <= limits_.max_retries;
+    is_late_ = !observed.goes_on;
+    next_observation_ = now + limits_.length;
     end_.reset();
-    return looked;
+    return observed;
 }
 
 // Returns nothing if the thread sleeps or has ended.
@@ -146,15 +146,15 @@ std::optional<SampleWindow> WindowWatch::take() {
     const auto all = static_cast<double>(end_->usage.minor_faults - begin_.minor_faults);
     const auto induced = std::max(all - own_faults_per_second_ * passed.count(), 0.0);
     const auto possible =
-        static_cast<std::uint64_t>(passed.count() * limits_.most_instructions_per_second) +
+        static_cast<std::uint64_t>(passed.count() * limits_.max_instructions_per_second) +
         fewest_instructions;
     SampleWindow window{
         .end = end_->copy.state(snapshot_),
         .time = {.seconds = {}, .passed_seconds = passed.count(), .faults = induced},
-        .most_instructions = std::min(possible, limits_.most_instructions),
-        .may_end_beyond = possible > limits_.most_instructions};
+        .max_instructions = std::min(possible, limits_.max_instructions),
+        .may_end_beyond = possible > limits_.max_instructions};
     const auto taken = induced * fault_seconds_ + limits_.stop_seconds;
-    if (passed.count() > 0 && taken <= most_taken_share * passed.count())
+    if (passed.count() > 0 && taken <= max_taken_share * passed.count())
         window.time.seconds = passed.count() - taken;
     return window;
 }

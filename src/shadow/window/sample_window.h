@@ -32,8 +32,8 @@ struct SampleWindow {
     AwaitedState end;  // the state at its end; it begins with the snapshot
     WindowTime time;
     // The end is sought within this many instructions after the snapshot.
-    std::uint64_t most_instructions = 0;
-    // The program may have executed more than most_instructions, as WindowLimits::most_instructions
+    std::uint64_t max_instructions = 0;
+    // The program may have executed more than max_instructions, as WindowLimits::max_instructions
     // is less than the fastest code does in this time. So an end that is not found says nothing.
     bool may_end_beyond = false;
 };
@@ -43,12 +43,12 @@ struct WindowLimits {
     std::chrono::nanoseconds length{0};   // wanted; half of it is enough
     std::chrono::nanoseconds longest{0};  // at most
     // More than the program is likely to execute, per second and in all.
-    double most_instructions_per_second = 0;
-    std::uint64_t most_instructions = 0;
+    double max_instructions_per_second = 0;
+    std::uint64_t max_instructions = 0;
     // The thread's time that the stops at the window's begin and end take.
     double stop_seconds = 0;
     // How often the end is sought again when a stop for it came too early.
-    unsigned most_retries = 3;
+    unsigned max_retries = 3;
     StopLimits stop = {};
     bool has_other_threads = false;  // then the process's time is not the thread's
 };
@@ -60,7 +60,7 @@ struct WindowLimits {
 // become few, code that writes to ever new pages would hardly be seen.
 class FaultStorms {
   public:
-    std::chrono::nanoseconds least_window() const;
+    std::chrono::nanoseconds min_window() const;
     // Records how long induced faults took in a window.
     void observe(double fault_seconds);
 
@@ -84,19 +84,19 @@ class WindowWatch {
     // The program goes on only now, and `earlier` replaces the earlier pages.
     void start(Clock::time_point now, EarlierPages earlier);
 
-    Clock::time_point next_look() const { return next_look_; }
-    struct Looked {
-        bool goes_on = false;                                // look() must be called again
+    Clock::time_point next_observation() const { return next_observation_; }
+    struct Observed {
+        bool goes_on = false;                                // observe() must be called again
         std::optional<std::chrono::nanoseconds> pause = {};  // length of the stop, if there was one
     };
     // Looks at the thread, and stops the process for a moment if its window may be over.
-    Looked look(Target& target, Clock::time_point now);
-    // To be called after the last look(). Whether there is no window because a look came too late.
-    // That depends on the machine and not on the program. Another sample is worth more than one
-    // without a window.
+    Observed observe(Target& target, Clock::time_point now);
+    // To be called after the last observe(). Whether there is no window because an observation came
+    // too late. That depends on the machine and not on the program. Another sample is worth more
+    // than one without a window.
     bool is_lost() const { return is_late_; }
-    // To be called after the last look(). Nothing: the thread went to sleep or ended, or a look
-    // came too late.
+    // To be called after the last observe(). Nothing: the thread went to sleep or ended, or an
+    // observation came too late.
     std::optional<SampleWindow> take();
 
   private:
@@ -117,7 +117,7 @@ class WindowWatch {
     std::optional<Mark> mark(Target& target, std::optional<std::chrono::nanoseconds>& pause);
     bool copy_state(ScopedStop& stop, Mark& made) const;
     void start(Clock::time_point now);
-    Looked mark_end(Target& target, Clock::time_point now);
+    Observed mark_end(Target& target, Clock::time_point now);
     std::chrono::nanoseconds since_begin(const Usage& now) const;
 
     pid_t pid_, tid_;
@@ -128,7 +128,7 @@ class WindowWatch {
     CpuState snapshot_;
     Usage begin_;
     double own_faults_per_second_ = 0;  // before the window, per second of the thread's time
-    Clock::time_point give_up_, next_look_;
+    Clock::time_point give_up_, next_observation_;
     bool is_late_ = false;  // no end was found in time
     unsigned retries_ = 0;
     std::optional<Mark> end_;

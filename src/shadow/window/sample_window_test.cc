@@ -17,8 +17,8 @@ using Clock = WindowWatch::Clock;
 constexpr double fault_seconds = 1e-6;
 constexpr WindowLimits limits = {.length = 300us,
                                  .longest = 1s,
-                                 .most_instructions_per_second = 1e10,
-                                 .most_instructions = 10'000'000'000};
+                                 .max_instructions_per_second = 1e10,
+                                 .max_instructions = 10'000'000'000};
 
 // Two registers change at each turn.
 int count() {
@@ -48,10 +48,10 @@ class Scene {
         }
         pauses_ = 0;
         while (true) {
-            std::this_thread::sleep_until(watch->next_look());
-            const auto looked = watch->look(*target_, Clock::now());
-            pauses_ += looked.pause.has_value();
-            if (!looked.goes_on) break;
+            std::this_thread::sleep_until(watch->next_observation());
+            const auto observed = watch->observe(*target_, Clock::now());
+            pauses_ += observed.pause.has_value();
+            if (!observed.goes_on) break;
         }
         is_lost_ = watch->is_lost();
         return watch->take();
@@ -78,8 +78,8 @@ TEST_CASE("a window has a state of the program's, and the time until then") {
     REQUIRE(wait_until([&] { return (window = scene.watch(limits)).has_value(); }));
     // A window is as long as asked by the wall clock; the program may wait for a processor in it.
     CHECK(window->time.passed_seconds > 0);
-    CHECK(scene.pauses() >= 1);  // more than one look may be needed
-    CHECK(window->most_instructions > 0);
+    CHECK(scene.pauses() >= 1);  // more than one observation may be needed
+    CHECK(window->max_instructions > 0);
     CHECK_FALSE(window->may_end_beyond);
     const auto& state = window->end;
     const auto changes = [&](Gpr gpr) {
@@ -122,23 +122,23 @@ TEST_CASE("faults that took most of a window leave nothing known of its time") {
 
 TEST_CASE("windows are several times as long as faults take in them") {
     FaultStorms storms;
-    CHECK(storms.least_window() == 0ns);
+    CHECK(storms.min_window() == 0ns);
     storms.observe(1e-3);
-    CHECK(storms.least_window() == 3ms);
+    CHECK(storms.min_window() == 3ms);
     for (int i = 0; i < 40; ++i) storms.observe(2e-3);
-    CHECK(std::chrono::duration<double>(storms.least_window()).count() ==
+    CHECK(std::chrono::duration<double>(storms.min_window()).count() ==
           doctest::Approx(6e-3).epsilon(0.01));
     storms.observe(1000);
-    CHECK(storms.least_window() == 30ms);
+    CHECK(storms.min_window() == 30ms);
 }
 
 TEST_CASE("what is looked at too late has no window, and few instructions are awaited") {
     Scene scene(count);
     WindowLimits few = limits;
-    few.most_instructions = 12'345;
+    few.max_instructions = 12'345;
     std::optional<SampleWindow> window;
     REQUIRE(wait_until([&] { return (window = scene.watch(few)).has_value(); }));
-    CHECK(window->most_instructions == 12'345);
+    CHECK(window->max_instructions == 12'345);
     CHECK(window->may_end_beyond);
     CHECK_FALSE(scene.is_lost());
     WindowLimits late = limits;
@@ -175,7 +175,7 @@ TEST_CASE("a program that ends has no window") {
     }
     *end = true;
     REQUIRE(pump_to_end(hub, **target));
-    CHECK_FALSE(watch->look(**target, Clock::now()).goes_on);
+    CHECK_FALSE(watch->observe(**target, Clock::now()).goes_on);
     CHECK_FALSE(watch->take());
 }
 

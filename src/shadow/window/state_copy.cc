@@ -11,16 +11,16 @@ namespace shadowprof {
 namespace {
 
 // Most pages of a state. Each takes half a microsecond of the stop.
-constexpr std::size_t most_pages = 48;
+constexpr std::size_t max_pages = 48;
 // Bytes that are copied where a register points. Words there may be pointers, too.
 constexpr std::size_t pointed_bytes = 64;
 // Bytes that are copied of the stack. Callers' frames tell turns of a recursion apart.
 constexpr std::size_t stack_bytes = 1024;
 // Limits for changed memory in an awaited state. The rest is for the stack and for what registers
 // point to.
-constexpr std::size_t most_changed_bytes =
-    AwaitedState::most_bytes - stack_bytes - 16 * pointed_bytes;
-constexpr std::size_t most_changed_pieces = AwaitedState::most_pieces - 17;
+constexpr std::size_t max_changed_bytes =
+    AwaitedState::max_bytes - stack_bytes - 16 * pointed_bytes;
+constexpr std::size_t max_changed_pieces = AwaitedState::max_pieces - 17;
 
 // The lowest page is never mapped, and the kernel's half is not the program's.
 bool may_be_pointer(std::uint64_t value) {
@@ -49,7 +49,7 @@ EarlierPages pages_of(pid_t pid) {
 
 StateCopy::StateCopy(pid_t pid, EarlierPages earlier, StateRoom& room)
     : pid_(pid), earlier_pages_(std::move(earlier)), room_(&room) {
-    pages_.reserve(StateRoom::most_pages);
+    pages_.reserve(StateRoom::max_pages);
 }
 
 bool StateCopy::take(const CpuState& cpu, MemoryRange foreign) {
@@ -65,7 +65,7 @@ bool StateCopy::take(const CpuState& cpu, MemoryRange foreign) {
     want_changed_pointers();
     for (const auto value : cpu.gpr) want_pointers_at({value});
     keep_readable(read_now(compared_), compared_);
-    pages_.resize(std::min(pages_.size(), most_pages));
+    pages_.resize(std::min(pages_.size(), max_pages));
     return has_stack;
 }
 
@@ -77,7 +77,7 @@ void StateCopy::finish() {
 // Adds the page that `pointer` leads to, if it may be one.
 void StateCopy::want(std::uint64_t pointer) {
     const auto page = GuestAddress{pointer}.page();
-    if (!may_be_pointer(pointer) || pages_.size() == StateRoom::most_pages ||
+    if (!may_be_pointer(pointer) || pages_.size() == StateRoom::max_pages ||
         std::ranges::find(pages_, page) != pages_.end() ||
         (earlier_pages_.has && !earlier_pages_.has(page)))
         return;
@@ -166,8 +166,8 @@ void StateCopy::add_changed(std::size_t page, AwaitedState& state) const {
         if (!differs(page, begin)) continue;
         auto end = begin + 8;
         while (end < page_bytes && differs(page, end)) end += 8;
-        const auto room = most_changed_bytes - std::min(state.bytes(), most_changed_bytes);
-        if (room == 0 || state.pieces() >= most_changed_pieces) return;
+        const auto room = max_changed_bytes - std::min(state.bytes(), max_changed_bytes);
+        if (room == 0 || state.pieces() >= max_changed_pieces) return;
         state.add_memory(
             pages_[page] + begin,
             std::span(room_->now).subspan(page * page_bytes + begin, std::min(end - begin, room)));

@@ -30,9 +30,9 @@ EarlierPages pages_of(pid_t pid);
 // window.
 struct StateRoom {
     // More than the pages of a state, as some words only look like pointers.
-    static constexpr std::size_t most_pages = 96;
+    static constexpr std::size_t max_pages = 96;
 
-    std::vector<std::byte> now = std::vector<std::byte>(most_pages * page_bytes);
+    std::vector<std::byte> now = std::vector<std::byte>(max_pages * page_bytes);
     std::vector<std::byte> earlier = now;
 };
 

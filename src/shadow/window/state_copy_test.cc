@@ -141,8 +141,8 @@ TEST_CASE("much that has changed is cut, and the stack keeps its room") {
     cpu[Gpr::rdx] = address_of(&third);
     cpu[Gpr::rsp] = address_of(&stack);
     const auto state = scene.copy(cpu).state(CpuState{});
-    CHECK(state.pieces() <= AwaitedState::most_pieces);
-    CHECK(state.bytes() <= AwaitedState::most_bytes);
+    CHECK(state.pieces() <= AwaitedState::max_pieces);
+    CHECK(state.bytes() <= AwaitedState::max_bytes);
     CHECK(Scene::words(state).contains(address_of(&stack)));
 }
 

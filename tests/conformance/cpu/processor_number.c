@@ -4,9 +4,9 @@
 
 #include "check.h"
 
-enum { most_processors = 4096, looks = 2000 };
+enum { max_processors = 4096, looks = 2000 };
 
-static uint64_t seen[most_processors];
+static uint64_t seen[max_processors];
 
 int main(void) {
     cpu_set_t allowed;

@@ -5,9 +5,9 @@
 
 #include "check.h"
 
-enum { most_processors = 4096, increments = 30000 };
+enum { max_processors = 4096, increments = 30000 };
 
-static uint64_t counters[most_processors];
+static uint64_t counters[max_processors];
 
 // One try: 0 if the counter of the processor was incremented. It is long, to be interrupted.
 __attribute__((noinline)) static int try_increment(struct rseq* area, uint64_t* aborted) {
@@ -50,10 +50,10 @@ int main(void) {
     for (int done = 0; done < increments; ++done) {
         while (try_increment(area, &aborted) != 0) {
         }
-        if (done % 300 == 0) CHECK(area->cpu_id < most_processors);
+        if (done % 300 == 0) CHECK(area->cpu_id < max_processors);
         if (done % 300 == 0) sched_yield();
     }
-    for (int each = 0; each < most_processors; ++each) sum += counters[each];
+    for (int each = 0; each < max_processors; ++each) sum += counters[each];
     CHECK(sum == increments);
     printf("%d increments\n", increments);
 }

@@ -5,7 +5,7 @@
 
 #include "../check.h"
 
-enum { size_bytes = 8 << 20, page_bytes = 4096, wanted = 3, most_reads = 200 };
+enum { size_bytes = 8 << 20, page_bytes = 4096, wanted = 3, max_reads = 200 };
 
 static unsigned char buffer[size_bytes];
 static volatile sig_atomic_t handled;
@@ -27,7 +27,7 @@ int main(void) {
     CALL(sigaction(SIGALRM, &action, NULL));
     const struct itimerval every = {{0, 2000}, {0, 2000}};
     int cut_short = 0;
-    for (int i = 0; i < most_reads && cut_short < wanted; ++i) {
+    for (int i = 0; i < max_reads && cut_short < wanted; ++i) {
         memset(buffer, 0, size_bytes);
         CALL(setitimer(ITIMER_REAL, &every, NULL));
         const ssize_t got = CALL(read(fd, buffer, size_bytes));

@@ -81,16 +81,16 @@ void fields(Visitor& visitor, Like<AddressMoves> auto& m) {
     visitor.derived("count", [&] { return m.count(); });
     visitor.derived("share", [&] { return main_pattern(m).share; });
     visitor.object("counts", [&](auto& counts) {
-        counts.count_up_to("constant", m.constant, most_moves);
-        counts.count_up_to("stride", strided, most_moves);
-        counts.count_up_to("chase", m.chased, most_moves);
-        counts.count_up_to("irregular", m.irregular, most_moves);
+        counts.count_up_to("constant", m.constant, max_moves);
+        counts.count_up_to("stride", strided, max_moves);
+        counts.count_up_to("chase", m.chased, max_moves);
+        counts.count_up_to("irregular", m.irregular, max_moves);
     });
     if constexpr (Visitor::reads)
         if (strided != 0) m.strides[stride] = strided;
     visitor.pairs_of_several(
         "strides", m.strides,
-        PairLimits<std::int64_t>{.most_count = most_moves,
+        PairLimits<std::int64_t>{.max_count = max_moves,
                                  .what = "a list of pairs of distances and counts"});
 }
 

@@ -25,7 +25,7 @@ void AddressPatterns::note(const Reference& r, std::uint64_t weight) {
     if (r.site >= by_site_.size())
         by_site_.resize(std::max<std::size_t>(r.site + 1, 2 * by_site_.size()));
     if (by_site_[r.site] == 0) {
-        if (loads_.size() == most_loads) return;
+        if (loads_.size() == max_loads) return;
         loads_.emplace_back().site = r.site;
         by_site_[r.site] = static_cast<std::uint32_t>(loads_.size());
     }

@@ -25,7 +25,7 @@ class AddressPatterns {
         std::uint64_t last_address = 0;
         std::uint64_t last_burst = 0;  // 0: never executed
     };
-    static constexpr std::size_t most_loads = 1 << 20;
+    static constexpr std::size_t max_loads = 1 << 20;
 
     // The next reference does not follow the last one.
     void forget() {

@@ -13,14 +13,14 @@ constexpr std::uint64_t fewest_samples = 8;
 constexpr double fewest_ticks_per_sample = 4;
 // Bounds for the time of the samples that began in the program's code, as a share of the clock's
 // time. Both times are of the same code, but some samples began in the kernel by chance.
-constexpr double least_of_clock = 0.75, most_of_clock = 1.2;
+constexpr double min_of_clock = 0.75, max_of_clock = 1.2;
 // If at least this many samples began in a function without a tick, the clock does not see the
 // function, as in a process that lives for a few milliseconds. Fewer samples may have begun there
 // by chance.
 constexpr std::uint64_t fewest_unseen = 4;
 // Bounds for factors. A factor outside means that the function has too few samples to measure it
 // by, or far more samples than its time explains.
-constexpr double least_factor = 0.25, most_factor = 4;
+constexpr double min_factor = 0.25, max_factor = 4;
 // With fewer samples, the variance within a function is not known.
 constexpr std::uint64_t fewest_of_stratum = 4;
 
@@ -65,7 +65,7 @@ bool says_more(const Functions& functions, const Ticks& ticks, double ns_per_tic
     const double seen = sum_of(functions, &OfFunction::samples_ns) / (all_ticks * ns_per_tick);
     return samples >= fewest_samples && sum_of(functions, &OfFunction::ticks) != 0 &&
            all_ticks >= fewest_ticks_per_sample * static_cast<double>(samples) &&
-           seen >= least_of_clock && seen <= most_of_clock;
+           seen >= min_of_clock && seen <= max_of_clock;
 }
 
 // Functions in which no sample began are left out, so that the others share their time.
@@ -74,7 +74,7 @@ void set_factors(Functions& functions) {
     const double all_ns = sum_of(functions, &OfFunction::samples_ns);
     for (auto& [function, of] : functions) {
         const double by_clock = static_cast<double>(of.ticks) / all_ticks;
-        of.factor = std::clamp(by_clock * all_ns / of.samples_ns, least_factor, most_factor);
+        of.factor = std::clamp(by_clock * all_ns / of.samples_ns, min_factor, max_factor);
     }
 }
 

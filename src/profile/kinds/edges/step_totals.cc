@@ -101,7 +101,7 @@ std::vector<Edge> StepTotals::edges(const CountScale& scale, const BatchSizes* s
 }
 
 std::optional<double> StepTotals::largest_error(const BatchSizes& sizes,
-                                                std::size_t most_edges) const {
+                                                std::size_t max_edges) const {
     std::vector<EdgeId> hottest(steps_of_.size());
     std::uint64_t all = 0;
     for (EdgeId id = 0; id < hottest.size(); ++id) {
@@ -109,7 +109,7 @@ std::optional<double> StepTotals::largest_error(const BatchSizes& sizes,
         all += edges_.count(id);
     }
     const auto middle =
-        hottest.begin() + static_cast<std::ptrdiff_t>(std::min(most_edges, hottest.size()));
+        hottest.begin() + static_cast<std::ptrdiff_t>(std::min(max_edges, hottest.size()));
     std::partial_sort(hottest.begin(), middle, hottest.end(),
                       [&](EdgeId a, EdgeId b) { return edges_.count(a) > edges_.count(b); });
     std::optional<double> largest;

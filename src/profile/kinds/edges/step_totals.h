@@ -69,8 +69,8 @@ class StepTotals {
     // Scaled, hottest first; with errors unless `sizes` is null.
     std::vector<Edge> edges(const CountScale& scale, const BatchSizes* sizes) const;
     // The largest relative error among the hottest edges that together make up half of all counts,
-    // at most `most_edges`. Nothing where errors are not known.
-    std::optional<double> largest_error(const BatchSizes& sizes, std::size_t most_edges) const;
+    // at most `max_edges`. Nothing where errors are not known.
+    std::optional<double> largest_error(const BatchSizes& sizes, std::size_t max_edges) const;
 
   private:
     using EdgeId = BatchedCounts::Entry;

@@ -28,7 +28,7 @@ constexpr bool overlap_in_page(std::uint64_t a, std::uint64_t a_bytes, std::uint
 }  // namespace
 
 HazardFinder::HazardFinder(const ReorderWindow& window)
-    : window_{window.instructions, std::min(window.stores, std::uint32_t{most_stores})} {}
+    : window_{window.instructions, std::min(window.stores, std::uint32_t{max_stores})} {}
 
 void HazardFinder::forget() {
     by_line_.fill(0);
@@ -39,7 +39,7 @@ void HazardFinder::forget() {
 void HazardFinder::take(const Reference& r, std::uint64_t weight) {
     if (r.begins) loaded_ = 0;
     if (is_ordinary(r)) {
-        look_for_splits(r, weight);
+        note_splits(r, weight);
         const bool locked = r.is(ReferenceSlot::locked);
         if (r.is(ReferenceSlot::load) && !locked) load(r, weight);
         if (locked)
@@ -54,7 +54,7 @@ void HazardFinder::take(const Reference& r, std::uint64_t weight) {
         registers_[static_cast<unsigned>(std::countr_zero(rest))] = result;
 }
 
-void HazardFinder::look_for_splits(const Reference& r, std::uint64_t weight) {
+void HazardFinder::note_splits(const Reference& r, std::uint64_t weight) {
     if (r.address % page_size + r.bytes > page_size)
         count(HazardKind::page_split, r.site, r.site, weight);
     else if (r.address % line_bytes + r.bytes > line_bytes)
@@ -86,23 +86,23 @@ void HazardFinder::load(const Reference& r, std::uint64_t weight) {
     const Stores waits_for = made_of(r.address_registers);
     loaded_ |= waits_for;
     // Rotated so that the youngest store's bit is the highest one.
-    const auto turn = static_cast<unsigned>(next_store_ % most_stores);
+    const auto turn = static_cast<unsigned>(next_store_ % max_stores);
     Stores left = behind(r);
-    if (turn != 0) left = left << (most_stores - turn) | left >> turn;
+    if (turn != 0) left = left << (max_stores - turn) | left >> turn;
     bool aliased = false;
     while (left != 0) {
         const unsigned place = youngest(left);
         left &= ~bit(place);
-        const Store& before = stores_[(place + turn) % most_stores];
+        const Store& before = stores_[(place + turn) % max_stores];
         if (next_store_ - before.number > window_.stores ||
             r.instruction - before.instruction >= window_.instructions)
             return;
-        const bool counts = (waits_for & bit((place + turn) % most_stores)) == 0;
+        const bool counts = (waits_for & bit((place + turn) % max_stores)) == 0;
         if (overlap(r.address, r.bytes, before.address, before.bytes)) {
             const bool has_all = r.address - before.address <= before.bytes &&
                                  r.address - before.address + r.bytes <= before.bytes;
             if (!has_all && counts) count(HazardKind::blocked, before.site, r.site, weight);
-            loaded_ |= bit((place + turn) % most_stores) | still_older(before);
+            loaded_ |= bit((place + turn) % max_stores) | still_older(before);
             return;
         }
         if (aliased || !overlap_in_page(r.address, r.bytes, before.address, before.bytes)) continue;
@@ -123,7 +123,7 @@ HazardFinder::Stores HazardFinder::still_older(const Store& store) const {
 }
 
 void HazardFinder::store(const Reference& r) {
-    const auto place = static_cast<unsigned>(next_store_ % most_stores);
+    const auto place = static_cast<unsigned>(next_store_ % max_stores);
     const auto set_lines = [&](std::uint64_t address, std::uint16_t bytes, bool on) {
         for (const auto at : {address, address + bytes - 1}) {
             auto& line = by_line_[at / line_bytes % lines];
@@ -154,7 +154,7 @@ void HazardFinder::count(HazardKind kind, ReferenceSite first, ReferenceSite sec
     });
     if (found) {
         pairs_[*found].count += weight;
-    } else if (pairs_.size() < most_pairs) {
+    } else if (pairs_.size() < max_pairs) {
         index_.insert(hash, pairs_.size());
         pairs_.push_back({kind, first, second, weight});
     } else {

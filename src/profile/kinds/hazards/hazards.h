@@ -43,7 +43,7 @@ class HazardFinder {
         std::uint64_t count = 0;
     };
 
-    static constexpr std::size_t most_pairs = 1 << 18;
+    static constexpr std::size_t max_pairs = 1 << 18;
 
     explicit HazardFinder(const ReorderWindow& window);
 
@@ -58,7 +58,7 @@ class HazardFinder {
     std::uint64_t left_out() const { return left_out_; }
 
   private:
-    static constexpr unsigned most_stores = 128;
+    static constexpr unsigned max_stores = 128;
     static constexpr unsigned lines = 64;  // lines of a page
     // A set of places in stores_.
     __extension__ using Stores = unsigned __int128;
@@ -75,14 +75,14 @@ class HazardFinder {
     static unsigned youngest(Stores turned);
     void load(const Reference& reference, std::uint64_t weight);
     void store(const Reference& reference);
-    void look_for_splits(const Reference& reference, std::uint64_t weight);
+    void note_splits(const Reference& reference, std::uint64_t weight);
     Stores behind(const Reference& reference) const;
     Stores made_of(std::uint16_t registers) const;
     Stores still_older(const Store& store) const;
     void count(HazardKind kind, ReferenceSite first, ReferenceSite second, std::uint64_t weight);
 
     const ReorderWindow window_;
-    std::array<Store, most_stores> stores_;
+    std::array<Store, max_stores> stores_;
     std::uint64_t next_store_ = 0;
     std::array<Stores, lines> by_line_{};  // by a line's index in its page
     std::array<Stores, 16> registers_{};   // stores whose data each general register is made of

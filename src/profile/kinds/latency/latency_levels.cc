@@ -14,11 +14,11 @@ void join(LevelSample& into, const LevelSample& more) {
     for (const auto& [cycles, count] : more.cycles) into.cycles[cycles] += count;
 }
 
-// Returns the pair of neighbours that is hardest to separate, if more than `most_wrong` are wrong;
+// Returns the pair of neighbours that is hardest to separate, if more than `max_wrong` are wrong;
 // otherwise the end.
-std::size_t find_inseparable(const std::vector<LevelSample>& samples, double most_wrong) {
+std::size_t find_inseparable(const std::vector<LevelSample>& samples, double max_wrong) {
     std::size_t worst = samples.size();
-    double worst_share = most_wrong;
+    double worst_share = max_wrong;
     for (std::size_t i = 0; i + 1 < samples.size(); ++i) {
         const auto parted = separate(samples[i].cycles, samples[i + 1].cycles);
         const double wrong = std::max(parted.fast_wrong, parted.slow_wrong);
@@ -67,10 +67,10 @@ Separation separate(const CycleHistogram& fast, const CycleHistogram& slow) {
     return {from, share_from(fast, from), 1 - share_from(slow, from)};
 }
 
-std::vector<LatencyLevel> find_levels(std::vector<LevelSample> samples, double most_wrong) {
+std::vector<LatencyLevel> find_levels(std::vector<LevelSample> samples, double max_wrong) {
     std::erase_if(samples, [](const LevelSample& sample) { return total(sample.cycles) == 0; });
-    for (auto i = find_inseparable(samples, most_wrong); i < samples.size();
-         i = find_inseparable(samples, most_wrong)) {
+    for (auto i = find_inseparable(samples, max_wrong); i < samples.size();
+         i = find_inseparable(samples, max_wrong)) {
         join(samples[i], samples[i + 1]);
         samples.erase(samples.begin() + static_cast<std::ptrdiff_t>(i) + 1);
     }

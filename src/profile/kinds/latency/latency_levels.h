@@ -18,9 +18,9 @@ struct LevelSample {
 
 // Finds the levels from a sample of each, the fastest first. The threshold between two neighbours
 // minimises the sum of the shares of loads on the wrong side; it is the middle of the thresholds
-// around the minimum that are hardly worse. If more than `most_wrong` of either sample are still on
+// around the minimum that are hardly worse. If more than `max_wrong` of either sample are still on
 // the wrong side, the two become one level with both names. Samples without loads are left out.
-std::vector<LatencyLevel> find_levels(std::vector<LevelSample> samples, double most_wrong = 0.1);
+std::vector<LatencyLevel> find_levels(std::vector<LevelSample> samples, double max_wrong = 0.1);
 
 // Returns the index of the level that a load of `cycles` is taken for. Needs `levels` that are not
 // empty.

@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t max_nodes = 1 << 18;
 constexpr std::size_t max_links = 1 << 19;
 constexpr std::size_t max_tokens = 1 << 22;
-constexpr std::size_t most_path_contexts = 1 << 18;
+constexpr std::size_t max_path_contexts = 1 << 18;
 
 std::uint64_t hash_of(std::uint32_t a, std::uint32_t b) {
     return mix64(static_cast<std::uint64_t>(a) << 32 | b);
@@ -39,7 +39,7 @@ void PathGraph::reset_tables() {
 
 bool PathGraph::full() const {
     return nodes_.size() >= max_nodes || links_.size() >= max_links ||
-           tokens_.size() >= max_tokens || stacks_.size() >= most_path_contexts;
+           tokens_.size() >= max_tokens || stacks_.size() >= max_path_contexts;
 }
 
 std::span<const BlockToken> PathGraph::tokens_of(const PathInfo& path) const {

@@ -24,8 +24,8 @@ std::optional<ProbeSum> parse_sum_hex(std::string_view text) {
     const bool negative = text.starts_with('-');
     if (negative) text.remove_prefix(1);
     // The halves are parsed separately. With 31 digits the sign bit is not reached.
-    constexpr std::size_t most_digits = 31, low_digits = 16;
-    if (!text.starts_with("0x") || text.size() > 2 + most_digits) return std::nullopt;
+    constexpr std::size_t max_digits = 31, low_digits = 16;
+    if (!text.starts_with("0x") || text.size() > 2 + max_digits) return std::nullopt;
     const std::string digits(text.substr(2));
     const auto split = digits.size() > low_digits ? digits.size() - low_digits : 0;
     const auto low = parse_hex("0x" + digits.substr(split));

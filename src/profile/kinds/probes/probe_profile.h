@@ -132,8 +132,8 @@ void fields(auto& visitor, Like<ProbeEntry> auto& e, const ProbeProfile& probe) 
         visitor.hex("least", e.least);
         visitor.hex("most", e.most);
         visitor.pairs("histogram", e.histogram,
-                      PairLimits<int>{.least_key = -widest_bucket,
-                                      .most_key = widest_bucket,
+                      PairLimits<int>{.min_key = -widest_bucket,
+                                      .max_key = widest_bucket,
                                       .what = "a list of pairs of widths and counts"});
     }
     if (probe.reducer == Reducer::hotlist) {

@@ -96,7 +96,7 @@ ProbeTotals::Entry* ProbeTotals::entry_of(Probed& probed, const ProbeDatum& key)
         probed.index.find(hash, [&](std::uint32_t i) { return probed.entries[i].sums.key == key; });
     if (found) return &probed.entries[*found];
     const bool hotlist = probed.head.reducer == Reducer::hotlist;
-    if (probed.entries.size() == (hotlist ? most_hotlists : most_keys)) return nullptr;
+    if (probed.entries.size() == (hotlist ? max_hotlists : max_keys)) return nullptr;
     probed.index.insert(hash, probed.entries.size());
     probed.entries.push_back({ProbeEntry{.key = key}, {}, Random(mix64(seed_) ^ hash)});
     return &probed.entries.back();

@@ -21,9 +21,9 @@ ProbeProfile empty_probe_profile(const Probe& probe);
 class ProbeTotals {
   public:
     // Events with a key beyond so many are counted as left out.
-    static constexpr std::size_t most_keys = 65536;
+    static constexpr std::size_t max_keys = 65536;
     // A hotlist takes one or two kilobytes.
-    static constexpr std::size_t most_hotlists = 16384;
+    static constexpr std::size_t max_hotlists = 16384;
 
     // `seed` is for the counting samples.
     ProbeTotals(std::span<const Probe> probes, std::uint64_t seed);

@@ -107,15 +107,15 @@ TEST_CASE("hotlists name the most frequent values, numbers and places") {
 TEST_CASE("what was missed and what there is no room for is counted") {
     ProbeTotals totals(probes({"true { count() by rax }", "true { hotlist(rbx) by rax }"}), 1);
     totals.add_missed(0, 4);
-    const auto keys = ProbeTotals::most_keys + 10;
+    const auto keys = ProbeTotals::max_keys + 10;
     for (std::uint64_t key = 0; key < keys; ++key) totals.add(0, {}, key);
     totals.add(0, {}, std::uint64_t{3});
-    for (std::uint64_t key = 0; key <= ProbeTotals::most_hotlists; ++key) totals.add(1, key, key);
+    for (std::uint64_t key = 0; key <= ProbeTotals::max_hotlists; ++key) totals.add(1, key, key);
     const auto all = totals.profiles();
     CHECK(all[0].missed == 4);
     CHECK(all[0].hits == keys + 1);
     CHECK(all[0].left_out == 10);
-    CHECK(all[0].entries.size() == ProbeTotals::most_keys);
+    CHECK(all[0].entries.size() == ProbeTotals::max_keys);
     CHECK(is(all[0].entries[0].key, std::uint64_t{3}));
     CHECK(all[1].left_out == 1);
     const auto notes = totals.notes();

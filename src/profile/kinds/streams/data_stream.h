@@ -45,7 +45,7 @@ inline void add(DataStream& sum, const DataStream& s) {
 void fields(auto& visitor, Like<DataStream> auto& s) {
     visitor.derived("heat", [&] { return s.heat(); });
     visitor.derived("length", [&] { return s.references.size(); });
-    visitor.count_up_to("occurrences", s.occurrences, most_moves);
+    visitor.count_up_to("occurrences", s.occurrences, max_moves);
     visitor.references("references", s.references, StreamLimits::longest);
 }
 

@@ -10,7 +10,7 @@ using Kind = Sequitur::Symbol::Kind;
 
 // The longest rule that may be a cycle, in periods of the longest stream. If a loop goes on for
 // longer, its rule is made of two others that are cycles, down to a rule of 2 to 4 periods.
-constexpr std::uint64_t most_periods = 4;
+constexpr std::uint64_t max_periods = 4;
 
 void expand(const Grammar& grammar, std::size_t rule, std::vector<std::uint32_t>& pieces) {
     for (const auto symbol : grammar.rules[rule])
@@ -36,7 +36,7 @@ std::size_t period_of(std::span<const std::uint32_t> sequence) {
 
 void DataStreams::begin_burst() {
     if (buffer_.empty()) return;
-    look_for_cuts(true);
+    find_cuts(true);
     buffer_.clear();
     keys_.clear();
     cuts_.clear();
@@ -56,7 +56,7 @@ void DataStreams::finish() {
 }
 
 // A cut is known when farthest_cut_distance references follow it.
-void DataStreams::look_for_cuts(bool burst_ends) {
+void DataStreams::find_cuts(bool burst_ends) {
     const std::size_t known =
         burst_ends ? keys_.size() : keys_.size() - std::min(keys_.size(), farthest_cut_distance);
     for (std::size_t at = cuts_.size(); at < known; ++at) {
@@ -83,7 +83,7 @@ void DataStreams::cut_before(std::size_t at) {
         }
     }
     piece_begin_ = at;
-    if (pieces_.size() >= most_pieces || piece_references_.size() >= most_references) end_grammar();
+    if (pieces_.size() >= max_pieces || piece_references_.size() >= max_references) end_grammar();
 }
 
 void DataStreams::drop_up_to(std::size_t at) {
@@ -154,7 +154,7 @@ void DataStreams::end_grammar() {
 
 // Counts the rule if it is a cycle. Returns whether it is.
 bool DataStreams::count_cycle(const Grammar& grammar, std::size_t rule, const RuleUse& use) {
-    if (use.uses_outside == 0 || use.references > most_periods * limits_.most_length) return false;
+    if (use.uses_outside == 0 || use.references > max_periods * limits_.max_length) return false;
     Pieces pieces;
     expand(grammar, rule, pieces);
     const std::size_t length = period_of(pieces), times = pieces.size() / length;
@@ -163,7 +163,7 @@ bool DataStreams::count_cycle(const Grammar& grammar, std::size_t rule, const Ru
     pieces.resize(length);
     std::size_t references = 0;
     for (const auto piece : pieces) references += pieces_[piece].length;
-    if (references > limits_.most_length) return false;
+    if (references > limits_.max_length) return false;
     turn_to_least(pieces);
     count_cycle(pieces, times * use.uses_outside);
     return true;

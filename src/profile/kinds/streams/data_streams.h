@@ -28,7 +28,7 @@ namespace shadowprof {
 class DataStreams {
   public:
     // Limits of a grammar.
-    static constexpr std::size_t most_pieces = 1 << 14, most_references = 1 << 18;
+    static constexpr std::size_t max_pieces = 1 << 14, max_references = 1 << 18;
     // Longer pieces, which are rare, are in no stream.
     static constexpr std::size_t longest_piece = 1 << 10;
 
@@ -43,7 +43,7 @@ class DataStreams {
         buffer_.push_back({at, reference.address});
         keys_.push_back(cut_key(at, reference.address));
         references_ += weight_;
-        if (buffer_.size() == buffer_size) look_for_cuts(false);
+        if (buffer_.size() == buffer_size) find_cuts(false);
     }
     // Counts what was taken so far, as if a burst ended here.
     void finish();
@@ -70,7 +70,7 @@ class DataStreams {
     };
     using Pieces = std::vector<std::uint32_t>;
 
-    void look_for_cuts(bool burst_ends);
+    void find_cuts(bool burst_ends);
     void cut_before(std::size_t at);
     void drop_up_to(std::size_t at);
     std::uint32_t number_of_piece(std::size_t begin, std::size_t length);

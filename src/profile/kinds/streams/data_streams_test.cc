@@ -23,7 +23,7 @@ void take(DataStreams& streams, std::uint64_t address) {
 // `burst`.
 template <typename Address>
 std::vector<DataStream> streams_of(std::uint64_t count, Address address, std::uint64_t burst = 0,
-                                   StreamLimits limits = {}, std::uint64_t least_heat = 1) {
+                                   StreamLimits limits = {}, std::uint64_t min_heat = 1) {
     DataStreams streams(limits);
     for (std::uint64_t i = 0; i < count; ++i) {
         if (burst != 0 && i % burst == 0) streams.begin_burst();
@@ -32,7 +32,7 @@ std::vector<DataStream> streams_of(std::uint64_t count, Address address, std::ui
     streams.finish();
     CHECK(streams.references() == count);
     StreamTable table = streams.table();
-    return table.take_streams(least_heat);
+    return table.take_streams(min_heat);
 }
 
 std::vector<std::uint64_t> addresses(const DataStream& stream) {
@@ -127,11 +127,11 @@ TEST_CASE("what stands between changing references is found") {
 
 TEST_CASE("limits of length hold") {
     const auto loop = [](std::uint64_t i) { return node(i % 50); };
-    for (const auto& stream : streams_of(100'000, loop, 0, {.most_length = 20}))
+    for (const auto& stream : streams_of(100'000, loop, 0, {.max_length = 20}))
         CHECK(stream.references.size() <= 20);
-    for (const auto& stream : streams_of(100'000, loop, 0, {.least_length = 10, .most_length = 20}))
+    for (const auto& stream : streams_of(100'000, loop, 0, {.min_length = 10, .max_length = 20}))
         CHECK(stream.references.size() >= 10);
-    CHECK(streams_of(100'000, loop, 0, {.least_length = 51, .most_length = 60}).empty());
+    CHECK(streams_of(100'000, loop, 0, {.min_length = 51, .max_length = 60}).empty());
 }
 
 TEST_CASE("weights multiply") {
@@ -152,7 +152,7 @@ TEST_CASE("weights multiply") {
 
 TEST_CASE("a grammar that is full loses nothing but its ends") {
     // More different pieces than several grammars hold, and a loop among them.
-    constexpr std::uint64_t count = 6 * DataStreams::most_references;
+    constexpr std::uint64_t count = 6 * DataStreams::max_references;
     const auto mixed = [](std::uint64_t i) {
         const bool in_loop = i / 5000 % 2 == 0;
         return in_loop ? node(i % 50) : 0x40000000 + 8 * (mix64(i) >> 20);
@@ -165,7 +165,7 @@ TEST_CASE("a grammar that is full loses nothing but its ends") {
 }
 
 TEST_CASE("references of a trace become streams of the profile, with their share known") {
-    TestRun run({.streams = StreamLimits{.least_heat_percent = 1}});
+    TestRun run({.streams = StreamLimits{.min_heat_percent = 1}});
     TestProgram program;
     const auto plain = program.add(0x1000, Terminator::jump, 0x1000);
     const auto loop = program.with_references(plain, {{.instruction_offset = 0,

@@ -139,10 +139,10 @@ void Sequitur::forget_digram(Id node) {
     if (found == nullptr || *found != node + 1) return;
     index_.erase(pair);
     // Only one of the two digrams of aaa is in the index.
-    if (nodes_[node].value == nodes_[nodes_[node].next].value) look_again_around(node);
+    if (nodes_[node].value == nodes_[nodes_[node].next].value) revisit_around(node);
 }
 
-void Sequitur::look_again_around(Id node) {
+void Sequitur::revisit_around(Id node) {
     unchecked_.push_back(nodes_[node].next);
     unchecked_.push_back(nodes_[node].previous);
 }

@@ -19,7 +19,7 @@ namespace shadowprof {
 class Sequitur {
   public:
     using Terminal = std::uint32_t;
-    static constexpr Terminal most_terminals = Terminal{1} << 30;
+    static constexpr Terminal max_terminals = Terminal{1} << 30;
 
     // A symbol of a rule's right-hand side.
     struct Symbol {
@@ -37,7 +37,7 @@ class Sequitur {
 
     Sequitur() { clear(); }
 
-    // Needs `terminal` < most_terminals and fewer than 2^30 appended.
+    // Needs `terminal` < max_terminals and fewer than 2^30 appended.
     void append(Terminal terminal);
     // The next terminal does not follow the last one.
     void append_break();
@@ -96,7 +96,7 @@ class Sequitur {
     void link(Id left, Id right);
     void insert_behind(Id left, Id node);
     void forget_digram(Id node);
-    void look_again_around(Id node);
+    void revisit_around(Id node);
     void append_value(Value value);
     void settle();
     void check(Id node);

@@ -8,8 +8,8 @@ namespace shadowprof {
 struct StreamLimits {
     static constexpr std::uint32_t shortest = 2, longest = 1000;  // bounds for the lengths below
 
-    std::uint32_t least_length = 2, most_length = 100;  // in references
-    double least_heat_percent = 0.1;                    // share of all references traced
+    std::uint32_t min_length = 2, max_length = 100;  // in references
+    double min_heat_percent = 0.1;                   // share of all references traced
 
     friend bool operator==(const StreamLimits&, const StreamLimits&) = default;
 };

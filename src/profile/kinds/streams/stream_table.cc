@@ -37,9 +37,9 @@ std::uint32_t StreamTable::find_or_add(std::span<const DataReference> references
 
 void StreamTable::add(std::span<const DataReference> references, std::span<const std::uint8_t> cuts,
                       std::uint64_t occurrences) {
-    if (references.size() < limits_.least_length || occurrences == 0) return;
+    if (references.size() < limits_.min_length || occurrences == 0) return;
     candidates_[find_or_add(references, cuts)].occurrences += occurrences;
-    if (candidates_.size() > most_candidates) make_room();
+    if (candidates_.size() > max_candidates) make_room();
 }
 
 void StreamTable::add(const StreamTable& other) {
@@ -51,16 +51,16 @@ void StreamTable::add(const StreamTable& other) {
 void StreamTable::make_room() {
     std::vector<std::uint64_t> heats;
     for (const Candidate& candidate : candidates_) heats.push_back(candidate.heat());
-    const auto middle = heats.begin() + most_candidates / 4;
+    const auto middle = heats.begin() + max_candidates / 4;
     std::nth_element(heats.begin(), middle, heats.end(), std::greater<>());
-    for (std::uint64_t least = *middle; candidates_.size() > most_candidates / 2; least *= 2)
+    for (std::uint64_t least = *middle; candidates_.size() > max_candidates / 2; least *= 2)
         left_out_ += keep(least, 1);
 }
 
 // Cuts all candidates that are too cold, too rare or too long. The longest come first, so that a
 // part has all its occurrences when it is looked at. Returns the number of references that are no
 // longer in a candidate.
-std::uint64_t StreamTable::keep(std::uint64_t least_heat, std::uint64_t least_occurrences) {
+std::uint64_t StreamTable::keep(std::uint64_t min_heat, std::uint64_t min_occurrences) {
     std::vector<Numbers> by_length;
     for (std::uint32_t i = 0; i < candidates_.size(); ++i) {
         const auto length = candidates_[i].references.size();
@@ -70,8 +70,8 @@ std::uint64_t StreamTable::keep(std::uint64_t least_heat, std::uint64_t least_oc
     std::uint64_t dropped = 0;
     for (std::size_t length = by_length.size(); length-- > 0;)
         for (const std::uint32_t number : by_length[length])
-            if (length > limits_.most_length || candidates_[number].heat() < least_heat ||
-                candidates_[number].occurrences < least_occurrences)
+            if (length > limits_.max_length || candidates_[number].heat() < min_heat ||
+                candidates_[number].occurrences < min_occurrences)
                 dropped += cut(number, by_length);
     forget_those_without_occurrences();
     return dropped;
@@ -88,7 +88,7 @@ std::uint64_t StreamTable::cut(std::uint32_t number, std::vector<Numbers>& by_le
     std::uint64_t dropped = 0;
     for (std::size_t begin = 0, end = 1; begin < cuts.size(); begin = end, ++end) {
         while (end < cuts.size() && cuts[end] != highest) ++end;
-        if (end - begin < limits_.least_length) {
+        if (end - begin < limits_.min_length) {
             dropped += (end - begin) * occurrences;
             continue;
         }
@@ -107,9 +107,9 @@ void StreamTable::forget_those_without_occurrences() {
     for (std::size_t i = 0; i < candidates_.size(); ++i) index_.insert(candidates_[i].hash, i);
 }
 
-std::vector<DataStream> StreamTable::take_streams(std::uint64_t least_heat,
-                                                  std::uint64_t least_occurrences) {
-    keep(least_heat, least_occurrences);
+std::vector<DataStream> StreamTable::take_streams(std::uint64_t min_heat,
+                                                  std::uint64_t min_occurrences) {
+    keep(min_heat, min_occurrences);
     std::vector<DataStream> streams;
     for (const Candidate& candidate : candidates_)
         streams.push_back({candidate.references, candidate.occurrences});

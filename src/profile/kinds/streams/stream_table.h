@@ -20,7 +20,7 @@ namespace shadowprof {
 class StreamTable {
   public:
     // If there are more, the coldest are cut, and those that cannot be cut are dropped.
-    static constexpr std::size_t most_candidates = 1 << 13;
+    static constexpr std::size_t max_candidates = 1 << 13;
 
     explicit StreamTable(const StreamLimits& limits) : limits_(limits) {}
 
@@ -31,8 +31,7 @@ class StreamTable {
 
     // Returns the streams with at least this heat and this many occurrences, hottest first. Removes
     // all others from the table.
-    std::vector<DataStream> take_streams(std::uint64_t least_heat,
-                                         std::uint64_t least_occurrences = 1);
+    std::vector<DataStream> take_streams(std::uint64_t min_heat, std::uint64_t min_occurrences = 1);
     // The number of references that were dropped because there were too many candidates.
     std::uint64_t left_out() const { return left_out_; }
 
@@ -50,7 +49,7 @@ class StreamTable {
     std::uint32_t find_or_add(std::span<const DataReference> references,
                               std::span<const std::uint8_t> cuts);
     void make_room();
-    std::uint64_t keep(std::uint64_t least_heat, std::uint64_t least_occurrences);
+    std::uint64_t keep(std::uint64_t min_heat, std::uint64_t min_occurrences);
     std::uint64_t cut(std::uint32_t number, std::vector<Numbers>& by_length);
     void forget_those_without_occurrences();
 

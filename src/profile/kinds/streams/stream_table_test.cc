@@ -29,7 +29,7 @@ std::uint64_t heat(const std::vector<DataStream>& streams) {
 }  // namespace
 
 TEST_CASE("what is hot enough is a stream as it is") {
-    StreamTable table({.least_length = 2, .most_length = 4});
+    StreamTable table({.min_length = 2, .max_length = 4});
     table.add(at({1, 2, 3, 4}), Cuts{4, 0, 1, 0}, 5);
     table.add(at({1, 2, 3, 4}), Cuts{4, 0, 1, 0}, 5);
     table.add(at({7, 8}), Cuts{4, 0}, 25);
@@ -38,7 +38,7 @@ TEST_CASE("what is hot enough is a stream as it is") {
 }
 
 TEST_CASE("what is too cold is cut at its highest cuts, and its parts add up") {
-    StreamTable table({.least_length = 2, .most_length = 10});
+    StreamTable table({.min_length = 2, .max_length = 10});
     table.add(at({1, 2, 3, 4, 5}), Cuts{4, 1, 2, 0, 0}, 3);
     table.add(at({6, 7, 3, 4, 5}), Cuts{4, 0, 2, 0, 0}, 4);
     // 1, 2 is cut again, into nothing; 6, 7 is not hot.
@@ -46,13 +46,13 @@ TEST_CASE("what is too cold is cut at its highest cuts, and its parts add up") {
 }
 
 TEST_CASE("what is too long is cut however hot it is") {
-    StreamTable table({.least_length = 2, .most_length = 3});
+    StreamTable table({.min_length = 2, .max_length = 3});
     table.add(at({1, 2, 3, 4, 5}), Cuts{4, 0, 3, 0, 0}, 100);
     CHECK(table.take_streams(1) == std::vector{stream({3, 4, 5}, 100), stream({1, 2}, 100)});
 }
 
 TEST_CASE("a part that is hot by itself counts no occurrence twice") {
-    StreamTable table({.least_length = 2, .most_length = 10});
+    StreamTable table({.min_length = 2, .max_length = 10});
     table.add(at({1, 2, 3, 4}), Cuts{4, 0, 2, 0}, 50);
     table.add(at({1, 2, 8, 9}), Cuts{4, 0, 2, 0}, 1);
     table.add(at({1, 2}), Cuts{4, 0}, 30);
@@ -60,7 +60,7 @@ TEST_CASE("a part that is hot by itself counts no occurrence twice") {
 }
 
 TEST_CASE("what is rare is cut however hot it is") {
-    StreamTable table({.least_length = 2, .most_length = 10});
+    StreamTable table({.min_length = 2, .max_length = 10});
     table.add(at({1, 2, 3, 4}), Cuts{4, 0, 2, 0}, 3);
     table.add(at({1, 2, 5, 6}), Cuts{4, 0, 2, 0}, 2);
     CHECK(table.take_streams(1, 5) == std::vector{stream({1, 2}, 5)});
@@ -85,7 +85,7 @@ TEST_CASE("streams at other instructions or in other modules are others") {
 TEST_CASE("space is bounded, and hot streams outlive many cold ones") {
     StreamTable table(StreamLimits{});
     std::uint64_t cold = 0;
-    for (std::uint64_t i = 0; i < 20 * StreamTable::most_candidates; ++i) {
+    for (std::uint64_t i = 0; i < 20 * StreamTable::max_candidates; ++i) {
         // Half of each sequence is always the same.
         table.add(at({1, 2, i + 100, ~i}), Cuts{4, 0, 2, 0}, 1);
         if (i % 100 == 0) table.add(at({3, 4}), Cuts{4, 0}, 1);
@@ -94,16 +94,16 @@ TEST_CASE("space is bounded, and hot streams outlive many cold ones") {
     const auto left_out = table.left_out();
     CHECK(left_out > 0);
     const auto all = table.take_streams(1);
-    CHECK(all.size() <= StreamTable::most_candidates + 1);
+    CHECK(all.size() <= StreamTable::max_candidates + 1);
     // All losses are reported.
-    CHECK(heat(all) + left_out == 2 * cold + 2 * 20 * StreamTable::most_candidates / 100 + 2);
+    CHECK(heat(all) + left_out == 2 * cold + 2 * 20 * StreamTable::max_candidates / 100 + 2);
     StreamTable again(StreamLimits{});
     for (const auto& s : all) again.add(s.references, Cuts(s.references.size()), s.occurrences);
     const auto hot = again.take_streams(100);
     REQUIRE(hot.size() == 2);
     CHECK(hot[0].references == at({1, 2}));
     CHECK(hot[0].heat() > 0.9 * static_cast<double>(cold));
-    CHECK(hot[1] == stream({3, 4}, 20 * StreamTable::most_candidates / 100 + 1));
+    CHECK(hot[1] == stream({3, 4}, 20 * StreamTable::max_candidates / 100 + 1));
 }
 
 }  // namespace shadowprof::stream_table_test

@@ -29,7 +29,7 @@ void SystemCallTotals::add(const Key& key, std::uint64_t count) {
     const auto known = counts_.find(key);
     if (known != counts_.end())
         known->second += count;
-    else if (counts_.size() < most_entries)
+    else if (counts_.size() < max_entries)
         counts_.emplace(key, count);
     else
         left_out_ += count;

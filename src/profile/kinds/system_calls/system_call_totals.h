@@ -14,9 +14,9 @@ namespace shadowprof {
 class SystemCallTotals {
   public:
     // The number of innermost callers that are told apart.
-    static constexpr std::size_t most_callers = 8;
+    static constexpr std::size_t max_callers = 8;
     // Calls beyond so many places and callers only add to the number left out.
-    static constexpr std::size_t most_entries = 65536;
+    static constexpr std::size_t max_entries = 65536;
 
     // Adds a call of the 32-bit `number`, which counts `weight` times.
     void add(CodeLocation at, std::uint64_t number, const std::vector<CodeLocation>& callers,

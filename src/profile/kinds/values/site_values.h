@@ -23,7 +23,7 @@ template <typename Value>
 class SiteValues {
   public:
     // Values with callers beyond so many count only for the site.
-    static constexpr std::size_t most_callers = 64;
+    static constexpr std::size_t max_callers = 64;
 
     // Random choices are the site's own, so they do not depend on other sites.
     SiteValues(std::uint64_t seed, bool with_tnv) : seed_(seed), random_(seed) {
@@ -96,7 +96,7 @@ class SiteValues {
     Part* part_of(CallerId caller) {
         for (Part& part : parts_)
             if (part.caller == caller) return &part;
-        return parts_.size() == most_callers ? nullptr : &new_part(caller, {});
+        return parts_.size() == max_callers ? nullptr : &new_part(caller, {});
     }
     Part& new_part(CallerId caller, const CountingSample<Value>& sample) {
         parts_.push_back({caller, Random(mix64(seed_ + caller)), sample});

@@ -9,7 +9,7 @@ namespace shadowprof {
 namespace {
 
 // A caller's values are most useful if they are constant. More values would make profiles large.
-constexpr std::size_t most_values_of_caller = 4;
+constexpr std::size_t max_values_of_caller = 4;
 
 template <typename Value>
 std::vector<TopValue> top_values(const ValueSummary<Value>& summary, std::size_t width_bytes) {
@@ -38,11 +38,11 @@ std::vector<CallerValues> caller_values(
                             .top = top_values(summary, width_bytes),
                             .absent_error = summary.absent_error,
                             .compensation = summary.compensation};
-        if (values.top.size() > most_values_of_caller) {
-            const TopValue& cut = values.top[most_values_of_caller];
+        if (values.top.size() > max_values_of_caller) {
+            const TopValue& cut = values.top[max_values_of_caller];
             values.absent_error =
                 std::max(summary.absent_error, static_cast<double>(cut.count) + cut.error);
-            values.top.resize(most_values_of_caller);
+            values.top.resize(max_values_of_caller);
         }
         list.push_back(std::move(values));
     }

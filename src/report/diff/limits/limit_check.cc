@@ -54,7 +54,7 @@ Result<Entries> functions_meant(const Limit& limit, const DiffTable& table,
         if (!filter.matches(entry.name)) continue;
         any = true;
         const double larger = std::max(share(entry.base_or_zero, 0), share(entry.next_or_zero, 1));
-        if (!has_wildcard(limit.pattern) || larger >= options.least_share) meant.push_back(&entry);
+        if (!has_wildcard(limit.pattern) || larger >= options.min_share) meant.push_back(&entry);
     }
     if (!any) return nothing_meant(limit, "function", known);
     return meant;

@@ -40,7 +40,7 @@ struct LimitResult {
 struct LimitOptions {
     // A pattern with wildcards tests only functions with at least this share of all instructions
     // (or calls) in one of the profiles.
-    double least_share = 0;
+    double min_share = 0;
 };
 
 // A limit is exceeded if the estimated change is beyond it and larger than the difference's

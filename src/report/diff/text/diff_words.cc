@@ -10,7 +10,7 @@ namespace shadowprof {
 namespace {
 
 // The number of functions that a message names at most.
-constexpr std::size_t most_named = 3;
+constexpr std::size_t max_named = 3;
 
 std::string error_words(const LimitTest& test) {
     if (!test.error || *test.error == 0) return {};
@@ -118,10 +118,10 @@ std::string limit_words(const LimitResult& result) {
         return fmt::format("{}{}", result.tested > 1 ? "most: " : "",
                            test_words(result.tests.front()));
     std::string words;
-    for (std::size_t i = 0; i < std::min(most_named, result.tests.size()); ++i)
+    for (std::size_t i = 0; i < std::min(max_named, result.tests.size()); ++i)
         words += (i == 0 ? "" : "; ") + test_words(result.tests[i]);
-    if (result.tests.size() > most_named)
-        words += fmt::format("; and {} more", result.tests.size() - most_named);
+    if (result.tests.size() > max_named)
+        words += fmt::format("; and {} more", result.tests.size() - max_named);
     return words;
 }
 

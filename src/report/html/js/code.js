@@ -1,6 +1,6 @@
 // A function's instructions with all that is known of them, by address or by source line.
 
-const least_fold = 4;
+const min_fold = 4;
 const branchText = /^(?:j\w+|call|loop\w*)\b/;
 
 // Mnemonic and operands. The target of a direct branch becomes a link.
@@ -143,7 +143,7 @@ class CodeView {
                 ++end;
             if (row.gap && i > 0) items.push({kind: 'gapRow'});
             if (row.folded ||
-                (end - i >= least_fold && !this.showCold && !this.opened.has(row.address))) {
+                (end - i >= min_fold && !this.showCold && !this.opened.has(row.address))) {
                 items.push({kind: 'coldRow', rows: row.folded ? [row] : rows.slice(i, end)});
                 i = row.folded ? i + 1 : end;
                 line = 0;

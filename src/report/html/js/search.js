@@ -1,6 +1,6 @@
 // The search for functions, with a list of matches below the field.
 
-const most_found = 14;
+const max_found = 14;
 
 class Search {
     constructor(field, list, open) {
@@ -20,7 +20,7 @@ class Search {
             profile.functions
                 .filter((each) => words.every((word) => each.full.toLowerCase().includes(word)))
                 .sort((a, b) => this.rank(b, text) - this.rank(a, text) || b.self - a.self)
-                .slice(0, most_found);
+                .slice(0, max_found);
         this.chosen = 0;
         this.draw(words.length > 0);
         document.dispatchEvent(new CustomEvent('searched', {detail: text}));

@@ -70,8 +70,8 @@ NamedFunctions parse_perf_map(std::string_view text) {
 }
 
 Result<NamedFunctions> read_perf_map(const std::string& path) {
-    constexpr std::uint64_t most_bytes = std::uint64_t{1} << 30;
-    TRY_ASSIGN(std::string text, read_file_text(path, most_bytes));
+    constexpr std::uint64_t max_bytes = std::uint64_t{1} << 30;
+    TRY_ASSIGN(std::string text, read_file_text(path, max_bytes));
     return parse_perf_map(text);
 }
 

@@ -1,4 +1,4 @@
-// Counting windows inside samples. Code between them is executed and not counted.
+// Bursts inside samples. Code between them is executed and not counted.
 #pragma once
 
 #include <array>
@@ -10,35 +10,35 @@
 
 namespace shadowprof {
 
-struct WindowOptions {
+struct BurstOptions {
     BurstPlan plan;                      // for edges, paths and calls, where they are collected
     std::uint64_t value_length = 0;      // in events, approximately; 0: values are not collected
     std::uint64_t reference_length = 0;  // the same for hazards, address patterns and streams
-    std::uint64_t value_every = 0;       // events between value windows; 0: plan.every
-    std::uint64_t reference_every = 0;   // events between reference windows; 0: plan.every
+    std::uint64_t value_every = 0;       // events between bursts of values; 0: plan.every
+    std::uint64_t reference_every = 0;   // events between bursts of references; 0: plan.every
 
     std::uint64_t between_values() const { return value_every == 0 ? plan.every : value_every; }
     std::uint64_t between_references() const {
         return reference_every == 0 ? plan.every : reference_every;
     }
 
-    friend bool operator==(const WindowOptions&, const WindowOptions&) = default;
+    friend bool operator==(const BurstOptions&, const BurstOptions&) = default;
 };
 
-// A kind of profile that counts in such windows, and its index in bursted_rows. Hazards and streams
-// share their windows, as both come from the same references.
+// A kind of profile that counts in such bursts, and its index in bursted_rows. Hazards and streams
+// share their bursts, as both come from the same references.
 enum class BurstedKind : std::uint8_t { edge, path, call, value, hazard, stream };
 inline constexpr std::size_t bursted_kinds = 6;
 
 struct BurstedRow {
     std::string_view name;
     ProfileKinds kind;
-    ProfileKinds same_windows;  // the kind has windows if one of these is collected
+    ProfileKinds same_bursts;  // the kind has bursts if one of these is collected
     std::uint64_t usual_length;
-    // Return the fields of `windows` for the kind: its length, and the events between its own
-    // windows.
-    std::uint64_t& (*length)(WindowOptions& windows);
-    std::uint64_t& (*own_every)(WindowOptions& windows);
+    // Return the fields of `bursts` for the kind: its length, and the events between its own
+    // bursts.
+    std::uint64_t& (*length)(BurstOptions& bursts);
+    std::uint64_t& (*own_every)(BurstOptions& bursts);
     TracedBursts (*counted)(const BurstCounts& counts);
 };
 
@@ -54,8 +54,8 @@ constexpr BurstedRow planned_row(std::uint64_t usual_length) {
             kind,
             kind,
             usual_length,
-            [](WindowOptions& w) -> std::uint64_t& { return w.plan.lengths[planned]; },
-            [](WindowOptions& w) -> std::uint64_t& { return w.plan.own_every[planned]; },
+            [](BurstOptions& w) -> std::uint64_t& { return w.plan.lengths[planned]; },
+            [](BurstOptions& w) -> std::uint64_t& { return w.plan.own_every[planned]; },
             [](const BurstCounts& c) {
                 return TracedBursts{c.begun[planned], c.events_on[planned]};
             }};
@@ -67,8 +67,8 @@ constexpr BurstedRow reference_row(std::uint64_t usual_length) {
             ProfileKinds::of<Kind>(),
             reference_kinds,
             usual_length,
-            [](WindowOptions& w) -> std::uint64_t& { return w.reference_length; },
-            [](WindowOptions& w) -> std::uint64_t& { return w.reference_every; },
+            [](BurstOptions& w) -> std::uint64_t& { return w.reference_length; },
+            [](BurstOptions& w) -> std::uint64_t& { return w.reference_every; },
             [](const BurstCounts& c) { return c.references; }};
 }
 
@@ -78,8 +78,8 @@ constexpr BurstedRow value_row(std::uint64_t usual_length) {
             kind,
             kind,
             usual_length,
-            [](WindowOptions& w) -> std::uint64_t& { return w.value_length; },
-            [](WindowOptions& w) -> std::uint64_t& { return w.value_every; },
+            [](BurstOptions& w) -> std::uint64_t& { return w.value_length; },
+            [](BurstOptions& w) -> std::uint64_t& { return w.value_every; },
             [](const BurstCounts& c) { return c.values; }};
 }
 
@@ -105,11 +105,11 @@ static_assert(row_of(BurstedKind::value).name == ValueList::option.word);
 static_assert(row_of(BurstedKind::hazard).name == HazardList::option.word);
 static_assert(row_of(BurstedKind::stream).name == StreamList::option.word);
 
-// Returns `windows` without those that none of `kinds` uses: their lengths are 0.
-inline WindowOptions only(WindowOptions windows, const ProfileKinds& kinds) {
+// Returns `bursts` without those that none of `kinds` uses: their lengths are 0.
+inline BurstOptions only(BurstOptions bursts, const ProfileKinds& kinds) {
     for (const BurstedRow& row : bursted_rows)
-        if (!kinds.has_any_of(row.same_windows)) row.length(windows) = 0;
-    return windows;
+        if (!kinds.has_any_of(row.same_bursts)) row.length(bursts) = 0;
+    return bursts;
 }
 
 }  // namespace shadowprof
