@@ -20,9 +20,9 @@ using Clock = std::chrono::steady_clock;
 
 // Beyond the reach of any TLB. Caches may be larger, as each line is flushed.
 constexpr std::uint64_t memory_chase = std::uint64_t{64} << 20;
-// How long all chases may take, repetitions included. An idle machine takes half a second, a busy
-// one two seconds.
+// How long all chases may take, repetitions included. No stop begins after this.
 constexpr std::chrono::seconds longest_calibration{5};
+// No other pass begins if less than this is left.
 constexpr std::chrono::milliseconds longest_pass{1500};
 constexpr double quiet_share = 0.05;  // share of the processors that others use
 

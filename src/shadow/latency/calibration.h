@@ -48,8 +48,9 @@ CacheSizes read_cache_sizes();
 // unsupported.
 Result<void> check_levels(const HostCalibration& calibration, const CacheSizes& sizes);
 
-// Measures, and checks the levels. Takes 64 MiB of memory, and half a second, or up to five on a
-// busy machine. Error unsupported: the machine is too busy, or does not tell enough of its caches.
+// Measures, and checks the levels. Takes up to 64 MiB of memory, and half a second on an idle
+// machine. On a busy one it may be repeated, and takes about five seconds at most. Error
+// unsupported: the machine is too busy, or does not tell enough of its caches.
 Result<HostCalibration> calibrate(WaitHub& hub);
 
 }  // namespace shadowprof
