@@ -6,7 +6,10 @@ and of those before it. Within all stages, a header and the .cc file of the same
 and no two files need each other, neither directly nor through others. The same holds for folders.
 Folders of profile kinds are the exception: a kind has both its record, which `profile.h` lists, and
 what collects the record. No folder has more files than a reader can look over. Unit tests stand
-outside: nobody includes them. Exits with 1 and one line a finding.
+outside: nobody includes them.
+
+Pages agree with the tree: the table of docs/architecture.md has one row for each stage, and files
+and folders exist that the pages in src/ name in backticks. Exits with 1 and one line a finding.
 """
 
 import collections
@@ -19,6 +22,11 @@ STAGES = ("pch", "base", "syscalls", "ptrace", "decoder", "probe", "emu", "guest
           "report", "shadow", "session", "cli")
 KINDS = "profile/kinds"
 MOST_FILES = 34  # of one folder, without tests
+TABLE = "docs/architecture.md"
+WITHOUT_ROW = ("pch",)  # precompiled headers, no stage of their own
+ROW = re.compile(r"^\| `src/([^`/]+)/` \|", re.MULTILINE)
+# In backticks: a folder, a path, or a file of code without its folder.
+NAMED = re.compile(r"`(\w[\w.-]*(?:/[\w.-]+)*(?:/|\.(?:h|cc|md))|\w[\w.-]*(?:/[\w.-]+)+)`")
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 
 
@@ -100,11 +108,34 @@ def circles(needs, what):
                 yield f"{what} need each other: " + " -> ".join(circle)
 
 
+def wrong_rows(page):
+    """Stages that do not have one row in the page's table, and rows that are of no stage."""
+    rows = collections.Counter(ROW.findall(page.read_text()))
+    stages = [stage for stage in STAGES if stage not in WITHOUT_ROW]
+    for stage in stages:
+        if rows[stage] != 1:
+            yield f"{TABLE}: {rows[stage]} rows of src/{stage}/ in the table of stages, not one"
+    for row in rows:
+        if row not in stages:
+            yield f"{TABLE}: src/{row}/ is not among the stages of tests/lint/includes.py"
+
+
+def lost_names(source):
+    """Files and folders that pages of `source` name, but that are neither in the page's own folder
+    nor in `source`."""
+    for page in sorted([*source.glob("*.md"), *source.glob("*/*.md")]):
+        for number, line in enumerate(page.read_text().splitlines(), 1):
+            for name in NAMED.findall(line):
+                if not (page.parent / name).exists() and not (source / name).exists():
+                    yield f"src/{page.relative_to(source)}:{number}: there is no {name}"
+
+
 def main():
     source = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "src"
     includes = includes_of(source)
     findings = [*wrong_directions(includes), *circles(file_needs(includes), "files"),
-                *circles(folder_needs(includes), "folders"), *full_folders(includes)]
+                *circles(folder_needs(includes), "folders"), *full_folders(includes),
+                *wrong_rows(ROOT / TABLE), *lost_names(source)]
     for finding in findings:
         print(finding)
     return bool(findings) or not includes
