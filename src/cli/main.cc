@@ -86,8 +86,8 @@ int dispatch(std::span<const std::string> words) {
     return run_command(first, words.subspan(1));
 }
 
-// Standard descriptors that are closed stay closed for the target, but their numbers are taken, so
-// that no file of ours is mistaken for them.
+// Standard descriptors that are closed stay closed for the target. Here their numbers are occupied,
+// so that no other file of ours gets them.
 void reserve_standard_descriptors() {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd)
         if (fcntl(fd, F_GETFD) < 0) (void)open("/", O_PATH | O_CLOEXEC);

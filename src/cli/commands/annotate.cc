@@ -1,4 +1,4 @@
-// shadowprof annotate: reads a profile and shows the code of functions with what it knows of it.
+// shadowprof annotate: shows the code of functions with what a profile knows of it.
 #include <unistd.h>
 
 #include "cli/commands/commands.h"
@@ -11,7 +11,7 @@
 namespace shadowprof {
 namespace {
 
-// In files, facts are not cut.
+// In files, facts are not cut at a terminal's width.
 constexpr std::size_t width_of_files = 1000;
 
 }  // namespace

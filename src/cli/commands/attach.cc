@@ -22,8 +22,8 @@
 namespace shadowprof {
 namespace {
 
-// The path of the perf map of a process. The process may see other files than we do, or have
-// another process id of its own.
+// Returns the path of the perf map of a process. The process may have another root directory than
+// ours, and another process id in its own namespace.
 std::string perf_map_of(pid_t pid) {
     const auto own_id = read_namespace_pid(pid);
     const std::string path =
@@ -31,7 +31,7 @@ std::string perf_map_of(pid_t pid) {
     return ::access(path.c_str(), R_OK) == 0 ? path : perf_map_path(pid);
 }
 
-// What the sampler has noted of it first.
+// Returns the sampler's first note about samples, or a general reason.
 std::string why_nothing_was_seen(const Profile& profile) {
     const auto note = std::ranges::find_if(
         profile.notes, [](const std::string& each) { return each.find("sample") != each.npos; });

@@ -1,4 +1,4 @@
-// shadowprof diff: what changed between two profiles, and whether that is too much.
+// shadowprof diff: shows what changed between two profiles, and fails if a limit is exceeded.
 #include <unistd.h>
 
 #include <array>
@@ -18,7 +18,7 @@ namespace {
 struct FormatWord {
     std::string_view word;
     DiffFormat format;
-    std::string_view reader;  // in the help
+    std::string_view reader;  // who reads the format, for the help
 };
 constexpr std::array diff_formats{
     FormatWord{"text", DiffFormat::text, "for people"},

@@ -1,4 +1,4 @@
-// shadowprof export: reads a profile and writes it as another tool reads it.
+// shadowprof export: converts a profile to the format of another tool.
 #include "report/export/export.h"
 
 #include <unistd.h>
@@ -27,7 +27,7 @@ std::vector<std::string_view> format_names() {
     return names;
 }
 
-// Whether the format has what was asked for.
+// Checks that the format supports the options that were given.
 Result<void> check(const ExportRequest& request) {
     const ExportFormat* format = request.format;
     if (request.top > 0 && !format->takes_top)

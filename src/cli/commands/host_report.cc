@@ -30,7 +30,7 @@ std::string share_text(const std::optional<double>& share) {
     return share ? fmt::format("{:.1f}%", 100 * *share) : "cannot be told here";
 }
 
-// The level that loads with page walks are taken for, if it is not that of their lines.
+// Says which level loads with page walks are taken for, if that is not the level of their lines.
 std::string walks_taken_for(const HostCalibration& calibration) {
     const auto& levels = calibration.host.levels;
     const auto walks =

@@ -23,7 +23,7 @@ std::vector<PlaceRange> MappedPlaces::find(const ProbeSet& probes, const MemoryM
     return found;
 }
 
-// Only the path is known of a file that cannot be used.
+// If the file cannot be used, only the module's path is known.
 const std::vector<ModulePlaces>& MappedPlaces::places_of(const ProbeSet& probes,
                                                          std::uint32_t number,
                                                          ModuleTable& modules) {

@@ -1,4 +1,4 @@
-// Place tests of probes, decided by the symbols of what a process has mapped.
+// Decides the place tests of probes by the symbols of the modules that a process has mapped.
 #pragma once
 
 #include <map>

@@ -19,7 +19,7 @@ Result<std::string> save(const Profile& profile, SymbolSource& symbols, SafeOutp
     return output.commit(static_cast<pid_t>(profile.run.pid));
 }
 
-// What the sampler does not know of.
+// Adds the options and notes of the request, which the sampler does not know.
 void add_request(const RunRequest& request, Profile& profile) {
     profile.run.options = describe(request);
     profile.notes.insert(profile.notes.end(), request.notes.begin(), request.notes.end());
@@ -52,7 +52,8 @@ class SafeDumpFile final : public DumpFile {
     SafeOutput output_;
 };
 
-// Who is killed writes nothing. Nothing but files: the reader of a pipe could make us wait.
+// Opens regular files only: the reader of a pipe could block us. Writes nothing if the shadowprof
+// process that was started has been killed.
 Result<std::unique_ptr<DumpFile>> open_dump_file(const std::string& name, const RunRequest& request,
                                                  const Shielded& shielded,
                                                  const PerfMapOf& perf_map_of,
@@ -79,7 +80,7 @@ std::string amount_followed(const SamplingStats& sampling) {
                        sampling.exact->diverged);
 }
 
-// What an exact profile does not have in it.
+// Says what an exact profile does not cover.
 void warn_of_gaps(const SamplingStats& sampling) {
     if (!sampling.exact) return;
     if (!sampling.exact->stopped_early.empty())
@@ -88,8 +89,8 @@ void warn_of_gaps(const SamplingStats& sampling) {
         say("{} intervals were not compared: {}", times, reason);
 }
 
-// Whether a standard stream of the process is the terminal of our standard error. `run` need not
-// ask: its program has the same streams.
+// Whether a standard stream of the process is the same terminal as our standard error. `run` does
+// not ask, because its target has the same streams.
 bool shares_terminal(pid_t pid) {
     struct stat ours, theirs;
     if (::fstat(STDERR_FILENO, &ours) != 0) return false;
@@ -106,7 +107,7 @@ bool wants_progress(const RunRequest& request) {
     return !request.quiet && isatty(STDERR_FILENO) && process && !shares_terminal(*process);
 }
 
-// Nothing if none were asked for.
+// Returns the text about timed loads; empty if latency was not asked for.
 std::string loads_timed(const Profile& profile) {
     if (profile.latency.empty()) return "";
     std::uint64_t timed = 0;
@@ -150,7 +151,7 @@ Result<void> deliver(RunOutcome outcome, const RunRequest& request, const std::s
         {.root = "", .perf_map = perf_map, .files = outcome.files, .tables = &tables});
     TRY_ASSIGN(const std::string name, save(profile, symbols, output));
     if (request.quiet) return {};
-    // A log gets one line; `shadowprof report` shows it the rest.
+    // A log gets one line; `shadowprof report` shows the rest.
     if (isatty(STDERR_FILENO)) print_summary(profile, symbols, text_options(STDERR_FILENO), stderr);
     say("{}, {:.1f} million instructions{}; profile in {}", amount_followed(profile.sampling),
         static_cast<double>(profile.sampling.instructions) / 1e6, loads_timed(profile),

@@ -1,5 +1,5 @@
-// What `run` and `attach` do around the profiling: the progress line, the profile's file, the
-// summary.
+// What `run` and `attach` do around the profiling: they show progress, write the profile and print
+// the summary.
 #pragma once
 
 #include <functional>
@@ -16,24 +16,26 @@
 
 namespace shadowprof {
 
-// Calls `profile` with what shows the progress, if the user wants to see it.
+// Calls `profile` with the listener that shows the progress, or with an empty one if the user does
+// not want to see it.
 Result<RunOutcome> with_progress(
     const RunRequest& request,
     const std::function<Result<RunOutcome>(const ProgressListener&)>& profile);
 
-// The file with the names of just-in-time compiled code of a process.
+// Returns the path of the file that names a process's just-in-time compiled code.
 using PerfMapOf = std::function<std::string(std::int64_t pid)>;
 
-// What tells the sampler of commands, and writes profiles meanwhile. What goes wrong is complained
-// of. `request` and `shielded` must outlive it. Errors: usage too, where profiles of intervals
-// would have to lie beside an output that is no file.
+// Opens the channel that passes commands to the sampler and writes profiles during the run.
+// Failures to write them are printed. All references must outlive the channel. Errors: those of
+// ControlChannel::open(), and usage if `request.dump_every` is set but the output is no regular
+// file, beside which profiles of intervals could lie.
 Result<ControlChannel> open_control(const RunRequest& request, const Shielded& shielded,
                                     const SafeOutput& output, PerfMapOf perf_map_of,
                                     FunctionTables& tables);
 
-// Writes the profile with what was asked for in it, and says what it is and where, unless the user
-// wants it quiet. `perf_map` is the file with the names of just-in-time compiled code, `tables` has
-// the functions that were read while the target ran.
+// Writes the profile together with the request's options and notes. Unless `request.quiet`, it then
+// prints a summary and the profile's name. `perf_map` is the file that names just-in-time compiled
+// code. `tables` has the functions that were read while the target ran.
 Result<void> deliver(RunOutcome outcome, const RunRequest& request, const std::string& perf_map,
                      FunctionTables& tables, SafeOutput output);
 

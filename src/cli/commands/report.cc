@@ -1,5 +1,5 @@
-// shadowprof report: reads a profile and shows its summary or lists, makes a page of it, or shows
-// what is known of the machine.
+// shadowprof report: shows a profile's summary or lists, writes an HTML page of it, or shows what
+// is known of the machine.
 #include <fmt/ranges.h>
 #include <unistd.h>
 

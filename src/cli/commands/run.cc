@@ -1,4 +1,4 @@
-// shadowprof run: profiles a program from its start to its end, and ends as it did.
+// shadowprof run: profiles a program from start to end, and ends in the same way.
 #include <cstdlib>
 
 #include "cli/commands/commands.h"

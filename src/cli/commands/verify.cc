@@ -1,4 +1,4 @@
-// shadowprof verify: proves the emulator against the hardware on a program.
+// shadowprof verify: compares the emulator with the hardware on a program.
 #include "cli/commands/commands.h"
 #include "cli/options/command_line.h"
 #include "cli/options/values.h"
@@ -30,7 +30,7 @@ void report(const VerifyOutcome& outcome) {
         say("verify: not verified to the end: {}", stats.stopped_early);
 }
 
-// 0 says that all of the program, or as much as the user wanted, was proven.
+// Status 0 means that the whole program, or as much as the user wanted, was proven.
 int exit_status(const VerifyOutcome& outcome) {
     const auto& stats = outcome.stats;
     const bool whole = stats.stopped_early.empty() || outcome.limit_reached;

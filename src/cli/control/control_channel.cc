@@ -13,7 +13,7 @@
 namespace shadowprof {
 namespace {
 
-// A file does not announce what is appended to it.
+// A regular file does not announce appended data, so it is read once in this period.
 constexpr std::chrono::milliseconds file_period{20};
 constexpr std::size_t max_shown = 40;
 
@@ -24,8 +24,8 @@ struct OpenChannel {
     bool is_file = false;
 };
 
-// A FIFO is opened for both directions: without anybody at its other end it is neither at its end
-// nor broken.
+// A FIFO is opened for both directions: so it has neither an end of file nor a broken pipe while
+// nobody has the other end open.
 Result<OpenChannel> open_channel(const std::string& path, Direction direction) {
     struct stat status;
     if (::stat(path.c_str(), &status) != 0) return errno_error("--control: " + path);
@@ -49,7 +49,7 @@ void watch_no_more(const UniqueFd& watcher, int fd) {
     if (fd >= 0) ::epoll_ctl(watcher.get(), EPOLL_CTL_DEL, fd, nullptr);
 }
 
-// The beginning of a line that may hold anything.
+// Returns the beginning of a line, printable: the line may hold any bytes.
 std::string shown(std::string_view line) {
     std::string text(line.substr(0, max_shown));
     for (char& c : text)
@@ -117,7 +117,7 @@ void ControlChannel::take_lines(std::vector<SamplingCommand>& commands) {
         take_line(waiting_.front(), commands);
 }
 
-// Until a profile is written, what else is in the FIFO must not wake anybody up.
+// While a profile is written, further lines in the FIFO must not wake the sampler.
 void ControlChannel::begin_dump(DumpRequest& dump) {
     is_waiting_ = shared_->is_dumping = true;
     if (!is_file_) watch_no_more(readable_, commands_.get());
@@ -153,7 +153,7 @@ std::string_view ControlChannel::read_bytes() {
     return {bytes_, static_cast<std::size_t>(std::max<ssize_t>(count, 0))};
 }
 
-// What was appended. A file that became shorter is read from its beginning.
+// Returns appended bytes. A file that became shorter is read again from its beginning.
 std::string_view ControlChannel::read_file() {
     const auto now = Clock::now();
     if (now < next_observation_) return {};
@@ -188,7 +188,7 @@ void ControlChannel::take_line(std::optional<std::string_view> line,
     if (!is_waiting_) shared_->answer("ack\n");
 }
 
-// Whoever writes nonsense may write much of it: the user is told once.
+// A writer may send many wrong lines, so the user is told only once.
 void ControlChannel::refuse(std::string_view line, const Error& error) {
     shared_->answer(fmt::format("error: {}\n", error.message));
     if (std::exchange(has_complained_, true)) return;
@@ -200,7 +200,7 @@ void ControlChannel::refuse(std::string_view line, const Error& error) {
                           shown(line), error.message));
 }
 
-// Nobody needs to take it: what does not fit is dropped.
+// Nobody has to read the answers: an answer that does not fit into the FIFO is dropped.
 void ControlChannel::Shared::answer(std::string_view text) const {
     if (!answers) return;
     [[maybe_unused]] const auto count = ::write(answers.get(), text.data(), text.size());

@@ -1,5 +1,6 @@
-// How a user changes sampling while it is under way: by lines in a FIFO or a file, as with
-// `perf record --control`, and by SIGUSR2; and what profiles are made meanwhile.
+// How a user changes sampling during a run: by lines in a FIFO or a file, as with `perf record
+// --control`, and by SIGUSR2. The channel also requests the profiles that are written during the
+// run.
 #pragma once
 
 #include <atomic>
@@ -21,29 +22,29 @@ namespace shadowprof {
 
 class ControlChannel final : public SamplingControl {
   public:
-    // What to tell the user, by any thread: of lines that are no commands, and of profiles that
-    // could not be written.
+    // Prints a message to the user: about a line that is no command, or a profile that could not be
+    // written. Any thread may call it.
     using Complain = std::function<void(const std::string&)>;
 
-    // Opens what request.control names, if anything. `toggles` is an eventfd, or -1, that counts
-    // the signals, and outlives this. `open_dump` is used by other threads.
-    // Errors: not_found, permission, usage and system, naming the file.
+    // Opens the files that request.control names, if any. `toggles` is an eventfd that counts
+    // SIGUSR2, or -1; it must outlive the channel. Other threads call `open_dump`.
     static Result<ControlChannel> open(const RunRequest& request, int toggles, Complain complain,
                                        OpenDumpFile open_dump = {});
 
     int fd() const override { return readable_.get(); }
-    // The lines behind one that asks for a profile are taken when that is written, and answered.
+    // Lines that follow a request for a profile are taken once that profile is written and the
+    // request is answered.
     std::vector<SamplingCommand> take() override;
     std::optional<DumpRequest> last_dump() override;
 
   private:
     using Clock = std::chrono::steady_clock;
 
-    // What is shared with the thread that writes profiles.
+    // State that is shared with the thread that writes profiles.
     struct Shared {
         Complain complain;
         UniqueFd answers;
-        UniqueFd dumped;  // an eventfd: a profile that a line has asked for is done
+        UniqueFd dumped;  // an eventfd: a profile that a line requested is done
         std::atomic<bool> is_dumping = false;
 
         void answer(std::string_view text) const;
@@ -60,20 +61,20 @@ class ControlChannel final : public SamplingControl {
     void take_line(std::optional<std::string_view> line, std::vector<SamplingCommand>& commands);
     void refuse(std::string_view line, const Error& error);
 
-    ControlledRun run_;  // when what was taken is obeyed
+    ControlledRun run_;  // state in which the commands that were taken are obeyed
     const int toggles_;
     const OpenDumpFile open_dump_;
     std::shared_ptr<Shared> shared_;
     std::optional<PhaseDumps> phases_;
     UniqueFd commands_, readable_;
-    bool is_file_ = false;  // and no FIFO
-    off_t offset_ = 0;      // in the file
+    bool is_file_ = false;  // commands come from a file, not from a FIFO
+    off_t offset_ = 0;      // in the file, in bytes
     Clock::time_point next_observation_ = {};
     char bytes_[1024];
     CommandLines lines_;
     std::deque<std::optional<std::string>>
-        waiting_;              // lines that were read; too long ones: nothing
-    bool is_waiting_ = false;  // for a profile: lines are not read
+        waiting_;              // lines that were read; nullopt for a line that was too long
+    bool is_waiting_ = false;  // for a profile to be written; no lines are read meanwhile
     bool has_complained_ = false;
 };
 

@@ -24,7 +24,7 @@ string_view trimmed(string_view text) {
     return text.substr(first, text.find_last_not_of(spaces) - first + 1);
 }
 
-// Sets what a value says. Errors: usage.
+// Applies a command's value. Errors: usage.
 using SetValue = Result<void> (*)(SamplingCommand&, string_view value, const ControlledRun&);
 
 Result<void> begin_with_bursts(SamplingCommand& command, const ControlledRun& run) {
@@ -49,7 +49,7 @@ Result<void> change_lengths(SamplingCommand& command, string_view value, const C
     return {};
 }
 
-// Which can be switched off while a run is under way, apart from others.
+// Checks that these kinds can be switched separately from the other kinds of the run.
 Result<void> check_profiles(const ProfileKinds& kinds, const ControlledRun& run) {
     const ProfileKinds& all = run.collected;
     const auto refused = [](std::string why) { return Error{ErrorCode::usage, 0, std::move(why)}; };
@@ -109,9 +109,9 @@ Result<void> set_new_dump(SamplingCommand& command, string_view value, const Con
 
 struct CommandRow {
     string_view word;
-    string_view value;  // what it takes, for the user; empty: nothing
+    string_view value;  // the value's name for the user; empty: no value
     std::optional<Kind> kind;
-    SetValue set = nullptr;  // of a command with a value
+    SetValue set = nullptr;  // for commands with a value
 };
 constexpr CommandRow rows[] = {
     {"enable", "", Kind::enable},

@@ -1,4 +1,5 @@
-// The lines that a control channel takes, from whoever may write to it.
+// The commands in the lines of a control channel. Anybody who may write to the channel sends lines:
+// they are not trusted.
 #pragma once
 
 #include <functional>
@@ -11,16 +12,16 @@
 
 namespace shadowprof {
 
-// Cuts what comes in pieces into lines of a bounded length.
+// Cuts bytes that arrive in pieces into lines of a bounded length.
 class CommandLines {
   public:
-    static constexpr std::size_t longest = 4096;  // with any name of a file
+    static constexpr std::size_t longest = 4096;  // in bytes; long enough for any file name
 
-    // Calls `on_line` with each line that ends in `bytes`, without its end; with nothing for one
-    // that is too long.
+    // Calls `on_line` with each line that ends in `bytes`, without its newline, and with nullopt
+    // for a line that is too long.
     using OnLine = std::function<void(std::optional<std::string_view>)>;
     void add(std::string_view bytes, const OnLine& on_line);
-    // What has no end yet is forgotten.
+    // Forgets the beginning of a line whose end has not come.
     void clear();
 
   private:
@@ -28,19 +29,19 @@ class CommandLines {
     bool too_long_ = false;
 };
 
-// What holds when a line's command is obeyed.
+// The state of the run in which a command is obeyed.
 struct ControlledRun {
-    ProfileKinds collected;              // since the run began
-    std::optional<BurstOptions> bursts;  // of samples by now, if they have any
-    bool has_phases = false;             // --dump-every
+    ProfileKinds collected;               // since the run began
+    std::optional<BurstOptions> bursts;  // bursts of samples at the moment, if they have any
+    bool has_phases = false;              // --dump-every was given
 };
 
-// What a line asks for: nothing if it wants but an answer (`ping`). Errors: usage, saying what is
-// accepted, and the word that was meant. A dump has no receiver yet.
+// Parses a line. Returns nullopt if the line only wants an answer (`ping`). A dump command has no
+// receiver yet. Errors: usage; the message says what is accepted and suggests the nearest word.
 Result<std::optional<SamplingCommand>> parse_command(std::string_view line,
                                                      const ControlledRun& run);
 
-// Nothing but spaces.
+// Whether the line has nothing but spaces.
 bool is_blank(std::string_view line);
 
 }  // namespace shadowprof

@@ -1,4 +1,4 @@
-// Control channels: what users write to them, and what others might.
+// Control channels: commands from users, and input from malicious writers.
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/eventfd.h>
@@ -53,7 +53,7 @@ struct Opened {
                   }).value()) {}
     Opened(const Opened&) = delete;
 
-    // Everything that can be taken now.
+    // Takes all commands that are there now.
     std::vector<SamplingCommand> all() {
         std::vector<SamplingCommand> commands;
         for (int i = 0; i < 200; ++i) {
@@ -78,7 +78,7 @@ std::string read_from(const std::string& path) {
     return {bytes, static_cast<std::size_t>(std::max<ssize_t>(count, 0))};
 }
 
-// Waits for commands. Needs a channel of a file: such a file is looked at now and then.
+// Waits for commands. Only for a channel of a regular file, which take() reads once in a period.
 std::vector<SamplingCommand> wait_for(ControlChannel& channel) {
     while (true) {
         auto commands = channel.take();
@@ -219,7 +219,7 @@ TEST_CASE("a FIFO's lines are taken in order, and answered") {
     const std::string text(bytes, static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
     CHECK(text.starts_with("ack\nack\nack\nerror: "));
     CHECK(text.ends_with("\nack\n"));
-    // The writer is gone; the channel is neither at its end nor readable for that.
+    // The writer has gone. That makes the channel neither end nor readable.
     CHECK_FALSE(is_readable(opened.channel.fd()));
     write_to(ctl, "ble\n");
     const auto rest = opened.all();

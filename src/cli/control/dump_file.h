@@ -1,4 +1,4 @@
-// Files that profiles of a run under way go to.
+// Files for profiles that are written during a run.
 #pragma once
 
 #include <functional>
@@ -13,10 +13,10 @@ namespace shadowprof {
 class DumpFile {
   public:
     virtual ~DumpFile() = default;
-    // Once. After an error nothing has changed.
+    // To be called once. An error leaves the file system as it was.
     virtual Result<void> write(RunOutcome outcome) = 0;
 };
-// Errors name the file, the reason and what to do.
+// Opens the file `name`. Errors name the file, the reason and what to do.
 using OpenDumpFile = std::function<Result<std::unique_ptr<DumpFile>>(const std::string& name)>;
 
 class DumpFileReceiver final : public DumpReceiver {

@@ -1,4 +1,4 @@
-// `--dump-every`: a profile of each interval of a run, in files of their own.
+// `--dump-every`: writes a profile of each interval of a run to a file of its own.
 #pragma once
 
 #include <atomic>
@@ -20,19 +20,19 @@ std::string phase_file(std::string_view output, unsigned number);
 
 class PhaseDumps {
   public:
-    // What to tell the user. By any thread.
+    // Prints a message to the user. Any thread may call it.
     using Complain = std::function<void(const std::string&)>;
 
     // Error: system.
     static Result<PhaseDumps> create(std::chrono::nanoseconds interval, std::string output,
                                      OpenDumpFile open, Complain complain);
 
-    // Readable when an interval has ended. The first one begins with the first take().
+    // Readable when an interval has ended. The first interval begins with the first take().
     int fd() const { return timer_.get(); }
-    // The profile that is due, if any. While the last one is still being written none is: the phase
-    // goes on for another interval.
+    // Returns the request for the profile that is due, if any. While the last profile is still
+    // being written, none is due: the phase goes on for another interval.
     std::optional<DumpRequest> take();
-    // That of the interval which the end of the run cuts off.
+    // Returns the request for the profile of the interval that the end of the run cuts off.
     DumpRequest last() { return next(); }
 
   private:
@@ -47,7 +47,7 @@ class PhaseDumps {
     UniqueFd timer_;
     bool has_begun_ = false;
     unsigned phases_ = 0;
-    std::shared_ptr<std::atomic<bool>> writing_;  // shared with who writes
+    std::shared_ptr<std::atomic<bool>> writing_;  // shared with the thread that writes a profile
 };
 
 }  // namespace shadowprof

@@ -1,4 +1,4 @@
-// Profiles of intervals: their names, and when they are due.
+// Profiles of intervals: the files' names, and when a profile is due.
 #include "cli/control/phase_dumps.h"
 
 #include <doctest/doctest.h>

@@ -14,10 +14,11 @@ namespace {
 
 using std::string_view;
 
-// The first one is what a bare number means. None ends as one before it does.
+// A number without events means the first choice. Texts are matched by their ends: no name may end
+// in the name of an earlier choice.
 constexpr EventKinds event_choices[] = {{true, true}, {true, false}, {false, true}};
 
-// Beyond, numbers of events could not be added up.
+// With larger numbers, sums of events could overflow.
 constexpr std::uint64_t max_events = 1'000'000'000'000;
 
 Result<void> check_collected(BurstedKind kind, const ProfileKinds& collected) {
@@ -32,7 +33,7 @@ std::string meant_kind(string_view typed) {
     return did_you_mean(typed, names);
 }
 
-// The letters behind a number, if they are near to events.
+// Suggests event names for the letters behind a number.
 std::string meant_events(string_view text) {
     std::array<string_view, std::size(event_choices)> names;
     std::ranges::transform(event_choices, names.begin(),
@@ -59,7 +60,7 @@ Error not_accepted_length(const std::string& meant) {
 
 using NotAccepted = Error (*)(const std::string& meant);
 
-// "value:50k". `least`: events.
+// Parses "value:50k". `least` is the least number of events.
 Result<EventsOfKind> parse_events_of_kind(string_view text, std::uint64_t least,
                                           NotAccepted not_accepted) {
     const auto colon = std::min(text.find(':'), text.size());
@@ -86,7 +87,7 @@ Result<EveryValue> parse_common_every(string_view text) {
     return EveryValue{*every, events, {}};
 }
 
-// "edge:1" of each kind that is collected, but for those of which `number` says nothing.
+// Returns "edge:1" for each collected kind for which `number` returns a number.
 template <typename Number>
 std::vector<std::string> texts_by_kind(const ProfileKinds& collected, Number number) {
     std::vector<std::string> texts;

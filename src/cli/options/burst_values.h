@@ -1,4 +1,4 @@
-// The values of --every and --burst-length, which commands of a control channel have too.
+// The values of --every and --burst-length, which are also values of control commands.
 #pragma once
 
 #include <cstdint>
@@ -13,40 +13,42 @@ namespace shadowprof {
 
 std::string_view name(BurstedKind kind);
 
-// A number of events of one kind: the length of its bursts, or how far apart they are.
+// A number of events of one kind: either the length of its bursts or the distance between them.
 struct EventsOfKind {
     BurstedKind kind = BurstedKind::edge;
     std::uint64_t events = 0;
 };
 
 struct EveryValue {
-    std::uint64_t every = 0;  // of kinds that have none of their own; 0: it does not say
+    std::uint64_t every = 0;  // for kinds that are not in `own`; 0: not given
     EventKinds events;
     std::vector<EventsOfKind> own;
 
-    // Takes over what `more` says. What it does not say stays.
+    // Overwrites everything that `more` gives; the rest stays.
     void add(const EveryValue& more);
 };
 
-// "1000", "10kcalls", "500backedges", "1kcalls+backedges": a count and which events it is of; both
-// kinds if it does not say. "value:50k", "1000calls,path:1,value:50k": also of single kinds.
-// Errors: usage, saying what is accepted, and the word that was meant.
+// Parses a count and the events to count, which are calls and back edges if the text does not say:
+// "1000", "10kcalls", "500backedges", "1kcalls+backedges". Counts for single kinds may follow or
+// stand alone: "value:50k", "1000calls,path:1,value:50k". Errors: usage; the message says what is
+// accepted and suggests the nearest word.
 Result<EveryValue> parse_every(std::string_view text);
 
-// "edge:1", "path:50,value:0". The same errors.
+// Parses lengths: "edge:1", "path:50,value:0". The errors are those of parse_every().
 Result<std::vector<EventsOfKind>> parse_burst_lengths(std::string_view text);
 
-// Bursts of the kinds that are collected, with the lengths that they have if none are asked for.
-// Errors: usage, if `every` says nothing in general, or something of what is not collected.
+// Returns the bursts of the collected kinds, with default lengths. Errors: usage, if `every` has no
+// general count or names a kind that is not collected.
 Result<BurstOptions> bursts_of(const EveryValue& every, const ProfileKinds& collected);
 
-// Errors: usage, if a kind is not collected.
+// Change `bursts`. Errors: usage, if a kind is not collected.
 Result<void> set_every(BurstOptions& bursts, const EveryValue& every,
                        const ProfileKinds& collected);
 Result<void> set_length(BurstOptions& bursts, const EventsOfKind& length,
                         const ProfileKinds& collected);
 
-// "1000calls,value:50000", and "edge:1,path:1": of the kinds that are collected.
+// Text of --every and --burst-length for the collected kinds: "1000calls,value:50000" and
+// "edge:1,path:1".
 std::string every_text(const BurstOptions& bursts, const ProfileKinds& collected);
 std::string lengths_text(const BurstOptions& bursts, const ProfileKinds& collected);
 

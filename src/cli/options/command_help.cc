@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t line_columns = 80;
 constexpr std::size_t help_column = 30;  // where the help of an option begins
 
-// "  -o, --output FILE".
+// Returns "  -o, --output FILE".
 std::string left_side(const OptionRow& row) {
     if (row.is_argument()) return "  " + row.names;
     const std::size_t comma = row.names.find(',');
@@ -20,7 +20,8 @@ std::string left_side(const OptionRow& row) {
     return fmt::format("  {}{}{}{}", short_name, row.long_name(), has_blank ? " " : "", row.value);
 }
 
-// Appends one paragraph, in lines that begin at column `indent`. The first one has been begun.
+// Appends one paragraph in lines that begin at column `indent`. The caller has indented the first
+// line.
 void append_words(std::string& text, std::string_view paragraph, std::size_t indent) {
     std::size_t at = indent;
     while (!paragraph.empty()) {

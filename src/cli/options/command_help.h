@@ -1,4 +1,4 @@
-// What a command says of itself, from the rows of its options.
+// The help of a command, made from the rows of its options.
 #pragma once
 
 #include <span>
@@ -11,16 +11,16 @@ namespace shadowprof {
 
 struct CommandUsage {
     std::string_view name;       // "diff"
-    std::string_view arguments;  // behind the name: "[options] BASE NEW"
+    std::string_view arguments;  // what follows the name: "[options] BASE NEW"
     std::string_view description;
-    std::string_view epilogue{};  // below the options
+    std::string_view epilogue{};  // text below the options
 };
 
-// The text of --help, in lines of at most 80 columns where words allow it.
+// Returns the text of --help. Lines have at most 80 columns, except where a word is longer.
 std::string command_help(const CommandUsage& usage, std::span<const OptionRow> rows);
 
-// A line for each option: its name, a tab, and the words that its value may be, separated by
-// blanks. Shells complete by it: `shadowprof COMMAND --completion-words`.
+// Returns a line for each option: its name, a tab, and the words that its value may be, separated
+// by blanks. Shell completions read it from `shadowprof COMMAND --completion-words`.
 std::string completion_words(std::span<const OptionRow> rows);
 
 }  // namespace shadowprof

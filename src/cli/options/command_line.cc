@@ -21,7 +21,7 @@ CommandLine::CommandLine(const CommandUsage& usage, std::vector<OptionRow> rows)
 }
 CommandLine::~CommandLine() = default;
 
-// A bad value must not hide behind a good one that comes later.
+// Only the first bad value is reported: a good value behind it must not hide it.
 void CommandLine::take(const OptionRow& row, std::string_view value) {
     if (failure_) return;
     if (auto applied = apply(row, value); !applied) failure_ = std::move(applied).error();
@@ -55,7 +55,7 @@ bool CommandLine::has(std::string_view option) const {
 
 Result<void> CommandLine::read(std::span<const std::string> words) {
     try {
-        // CLI11 takes them from the end.
+        // CLI11 expects the words in reverse order.
         app_->parse(std::vector<std::string>(words.rbegin(), words.rend()));
     } catch (const CLI::ParseError& error) {
         if (!failure_ && !asked_text()) return Error{ErrorCode::usage, 0, error.what()};

@@ -1,5 +1,5 @@
-// Reading the words of a command by the rows of its options. CLI11 is behind it, which takes
-// seconds to compile: command_line.cc alone includes it.
+// Parses the words of a command by the rows of its options. CLI11 takes seconds to compile, so only
+// command_line.cc includes it.
 #pragma once
 
 #include <memory>
@@ -21,31 +21,32 @@ namespace shadowprof {
 
 class CommandLine {
   public:
-    // Adds --help to the rows.
+    // Adds --help and --completion-words to the rows.
     CommandLine(const CommandUsage& usage, std::vector<OptionRow> rows);
     ~CommandLine();
     CommandLine(const CommandLine&) = delete;
     CommandLine& operator=(const CommandLine&) = delete;
 
-    // Whether an option was given, by its long name.
+    // Whether an option was given; `option` is its long name.
     bool has(std::string_view option) const;
 
-    // Reads all words. Returns the exit status if the command is thereby done: help was asked for
-    // and printed, or the words are wrong, which is printed as well; `usage_status` is for that.
-    // With `options_first`, all that follows the first argument belongs to it.
+    // Parses all words. Returns nullopt if the command is to go on. Otherwise returns its exit
+    // status: 0 after help was asked for and printed, `usage_status` after an error was printed.
+    // With `options_first`, the words behind the first argument are not parsed as options.
     std::optional<int> parse(std::span<const std::string> words, int usage_status,
                              bool options_first = false);
 
-    // Which words are options: those before the first that is none, or all that look like it.
+    // Which words are options: only those before the first word that is no option, or all words
+    // that look like options.
     enum class Options { before_command, anywhere };
-    // Reads options alone and returns the other words. Errors: usage.
+    // Parses the options and returns the other words. Errors: usage.
     Result<std::vector<std::string>> parse_options(std::span<const std::string> words,
                                                    Options options);
-    // The text that the words asked for instead of doing anything: the command's help, or the words
-    // to complete it by.
+    // Returns the text that the words asked for instead of a run: the command's help or its
+    // completion words.
     std::optional<std::string> asked_text() const;
 
-    // The error for a word that looks like an option and is none.
+    // Returns the error for a word that looks like an option but is none.
     Error unknown_option(std::string_view word) const;
 
   private:
@@ -56,7 +57,7 @@ class CommandLine {
     CommandUsage usage_;
     std::vector<OptionRow> rows_;
     std::unique_ptr<CLI::App> app_;
-    std::optional<Error> failure_;  // of the first bad value
+    std::optional<Error> failure_;  // error of the first bad value
     bool help_ = false, completion_words_ = false;
 };
 

@@ -33,7 +33,7 @@ std::vector<OptionRow> rows(Request& request) {
             {.names = "--dry", .help = "wait", .set = set_flag(request.dry)}};
 }
 
-// What became of the options alone.
+// Parses options and returns the other words.
 Result<std::vector<std::string>> read(Request& request, std::vector<std::string> words) {
     CommandLine line(usage, rows(request));
     return line.parse_options(words, CommandLine::Options::anywhere);

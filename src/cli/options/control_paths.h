@@ -10,10 +10,11 @@ namespace shadowprof {
 
 struct ControlPaths {
     std::string commands;
-    std::string answers;  // empty: nobody wants any
+    std::string answers;  // empty: no answers are written
 };
 
-// "FILE" or "FILE,ACK", with or without "fifo:" in front. Errors: usage, saying what is accepted.
+// Parses "FILE" or "FILE,ACK", with or without "fifo:" in front. Errors: usage; the message says
+// what is accepted.
 Result<ControlPaths> parse_control_paths(std::string_view text);
 
 }  // namespace shadowprof

@@ -28,7 +28,7 @@ std::string microseconds(Nanoseconds time) {
     return fmt::format("{}us", time.count() / 1000);
 }
 
-// Sets whatever takes what `parse` returns.
+// Returns a setter that assigns the result of `parse`.
 template <typename Into, typename Value>
 SetOption set_parsed(Into& into, Result<Value> (*parse)(string_view)) {
     return [&into, parse](string_view value) -> Result<void> {
@@ -47,7 +47,7 @@ OptionRow yes_no(const char* names, bool& into, const char* help) {
 }
 
 Result<void> set_mode(RunRequest& request, string_view value) {
-    // `burst` is what `live` was called first.
+    // `burst` is the older name of `live`.
     TRY_ASSIGN(const auto mode,
                parse_choice(value == "burst" ? "live" : value, sampling_mode_names));
     request.options.mode = static_cast<SamplingMode>(mode);
@@ -134,7 +134,7 @@ Result<void> set_value_callers(RunOptions& options, string_view value) {
     return {};
 }
 
-// Parses all probes again, as their names must differ.
+// Parses all probes again, because their names must differ.
 Result<void> add_probe(RunOptions& options, string_view value) {
     auto texts = options.probes;
     texts.emplace_back(value);
@@ -175,7 +175,7 @@ Result<void> set_dump_every(RunRequest& request, string_view value) {
     return {};
 }
 
-// What is collected.
+// Options for what is collected.
 Rows profile_options(RunRequest& request) {
     RunOptions& options = request.options;
     const auto kinds = profile_kind_words();
@@ -241,7 +241,7 @@ Rows profile_options(RunRequest& request) {
     return kinds_rows;
 }
 
-// How samples are taken.
+// Options for how samples are taken.
 Rows sampling_options(RunRequest& request) {
     RunOptions& options = request.options;
     return {
@@ -307,7 +307,7 @@ Rows sampling_options(RunRequest& request) {
     };
 }
 
-// How much is sampled, and when.
+// Options for how much is sampled, and when.
 Rows amount_options(RunRequest& request) {
     RunOptions& options = request.options;
     return {
@@ -389,7 +389,7 @@ Rows amount_options(RunRequest& request) {
     };
 }
 
-// What is written where.
+// Options for the output.
 Rows output_options(RunRequest& request) {
     return {
         {.names = "-o,--output",

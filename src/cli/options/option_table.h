@@ -10,10 +10,10 @@
 
 namespace shadowprof {
 
-// In the order of help. What the options say goes to `request`, which must outlive the rows.
+// Returns the rows in the order of the help. Setting them fills `request`, which must outlive them.
 std::vector<OptionRow> run_options(RunRequest& request);
 
-// The options as they were understood, by their long names, for the profile.
+// Returns the options as they were understood, by long name, as the profile records them.
 std::map<std::string, std::string> describe(const RunRequest& request);
 
 }  // namespace shadowprof

@@ -45,7 +45,7 @@ Error unknown_option(const Reading& reading, string_view word) {
     return CommandLine(reading.usage, run_options(none)).unknown_option(word);
 }
 
-// Leaves the words in `rest` that are no options.
+// Parses the options; `rest` gets the other words.
 Result<RunRequest> parse_words(std::span<const std::string> words, const Reading& reading,
                                std::vector<std::string>& rest) {
     RunRequest request;
@@ -55,7 +55,7 @@ Result<RunRequest> parse_words(std::span<const std::string> words, const Reading
     return request;
 }
 
-// The words of SHADOWPROF_OPTIONS, which must be options and nothing else.
+// Returns the words of SHADOWPROF_OPTIONS, which must all be options.
 Result<std::vector<std::string>> environment_words(string_view environment) {
     constexpr string_view variable = "SHADOWPROF_OPTIONS";
     auto words = split_words(environment);
@@ -79,7 +79,7 @@ Result<RunRequest> parse_all(std::span<const std::string> words, string_view env
     return parse_words(all, reading, rest);
 }
 
-// Takes away what only separates.
+// Drops the "--" in front of the target's command.
 Result<std::vector<std::string>> target_command(std::vector<std::string> rest) {
     if (rest.empty()) return rest;
     if (rest.front() == "--")
@@ -111,7 +111,7 @@ Result<pid_t> process_id(std::vector<std::string> rest) {
     return static_cast<pid_t>(*id);
 }
 
-// Live samples at times of their own are live and nothing else.
+// --burst implies live samples and excludes other modes.
 Result<void> fit_live_timing(RunRequest& request) {
     RunOptions& options = request.options;
     if (!options.live_timing) return {};
@@ -128,7 +128,7 @@ Result<void> fit_live_timing(RunRequest& request) {
     return {};
 }
 
-// Only behind a fork it is found out how long the program itself takes for a sample.
+// --sample-time needs the speed of the target, which is measured only with replicas.
 Result<void> fit_sample_time(RunRequest& request) {
     RunOptions& options = request.options;
     const bool is_known = options.mode != SamplingMode::live && options.mode != SamplingMode::exact;
@@ -149,7 +149,8 @@ Result<void> fit_sample_time(RunRequest& request) {
     return {};
 }
 
-// Where everything is followed, nothing is left to choose; and values cost much.
+// Exact mode follows the whole run, so it excludes options that choose a part. Values are
+// expensive, so it does not collect them by default.
 Result<void> fit_exact_mode(RunRequest& request) {
     RunOptions& options = request.options;
     if (options.duration || options.max_samples || options.load || options.budget_percent ||
@@ -186,7 +187,7 @@ Result<void> fit_exact_mode(RunRequest& request) {
     return {};
 }
 
-// Where their files would be.
+// Phases need an output file, beside which their own files lie.
 Result<void> check_phases(const RunRequest& request) {
     if (!request.dump_every || request.output != "-") return {};
     return Error{
@@ -201,7 +202,7 @@ Result<void> check_streams(const RunRequest& request) {
     return Error{ErrorCode::usage, 0, "--stream-length and --stream-heat need --profiles=stream"};
 }
 
-// A probe that will see nothing is told of.
+// Adds a note for each probe that cannot record anything.
 void note_blind_probes(RunRequest& request) {
     if (request.options.profiles.has<LatencyList>()) return;
     const auto probes = ProbeSet::parse(request.options.probes);
@@ -214,7 +215,7 @@ void note_blind_probes(RunRequest& request) {
                 probe.name()));
 }
 
-// When all options are known.
+// To be called when all options are known.
 Result<void> settle_bursts(RunRequest& request) {
     RunOptions& options = request.options;
     if (!request.every) {

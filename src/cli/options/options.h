@@ -11,14 +11,14 @@
 
 namespace shadowprof {
 
-// Reads the words behind `run`. `environment` is the value of SHADOWPROF_OPTIONS: its options come
-// first, so that the command line wins. Everything behind the first word that is no option, and
-// everything behind `--`, belongs to the target.
-// Errors: usage, naming the option, the value and what is accepted; unsupported for what a later
-// version will do.
+// Parses the words behind `run`. `environment` is the value of SHADOWPROF_OPTIONS. Its options come
+// first, so that the command line wins. The target's command begins with the first word that is no
+// option, or behind `--`. Errors: usage; the message names the option, the value and what is
+// accepted. unsupported for combinations that are not implemented.
 Result<RunRequest> parse_run(std::span<const std::string> words, std::string_view environment);
 
-// The same of the words behind `attach`, which are options and one process id in any order.
+// Parses the words behind `attach`: options and one process id in any order. `environment` and the
+// errors are as for parse_run().
 Result<RunRequest> parse_attach(std::span<const std::string> words, std::string_view environment);
 
 }  // namespace shadowprof

@@ -9,7 +9,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// The words of one command line behind `run`.
+// Parses the words of one command line behind `run`.
 Result<RunRequest> parse(std::vector<std::string> words, std::string_view environment = "") {
     return parse_run(words, environment);
 }

@@ -1,4 +1,4 @@
-// The value of --profiles, which a command of a control channel has too.
+// The value of --profiles, which is also the value of a control command.
 #pragma once
 
 #include <span>
@@ -10,14 +10,14 @@
 
 namespace shadowprof {
 
-// "edge,value", "method" for what methods are derived from, "all". Errors: usage, saying what is
-// accepted, and the word that was meant.
+// Parses a list of kinds: "edge,value", or "all". "method" stands for the kinds that methods are
+// derived from. Errors: usage; the message says what is accepted and suggests the nearest word.
 Result<ProfileKinds> parse_profile_kinds(std::string_view text);
 
-// "edge,path": the names of all that come of these.
+// Returns the list of all words whose kinds are in `kinds`: "edge,path".
 std::string profile_kinds_text(const ProfileKinds& kinds);
 
-// The words that a list has, but for "all".
+// Returns all words that a list may have, without "all".
 std::span<const std::string_view> profile_kind_words();
 
 }  // namespace shadowprof

@@ -1,4 +1,4 @@
-// What the options of `shadowprof run` and `shadowprof attach` say.
+// What the options of `shadowprof run` and `shadowprof attach` request.
 #pragma once
 
 #include <chrono>
@@ -12,8 +12,8 @@
 
 namespace shadowprof {
 
-// When a progress line is shown on standard error. `on_terminal`: where that is a terminal to which
-// the program does not write.
+// When a progress line is shown on standard error. `on_terminal`: if standard error is a terminal
+// to which the target does not write.
 enum class Progress : std::uint8_t { on_terminal, always, never };
 
 // Everything that the user asked for.
@@ -22,16 +22,19 @@ struct RunRequest {
     bool profiles_are_asked_for = false;
     bool stream_limits_are_asked_for = false;
     bool mode_is_asked_for = false;
-    std::optional<bool> follow_forks;  // as asked for; options.follow_forks is what comes of it
-    std::optional<EveryValue> every;   // the same, of options.bursts
+    std::optional<bool>
+        follow_forks;  // the option's value; options.follow_forks is the resulting setting
+    std::optional<EveryValue>
+        every;  // the option's value; options.windows has the resulting setting
     std::vector<EventsOfKind> burst_lengths;
-    std::string control;  // where commands come from while it runs; empty: from nowhere
+    std::string control;  // value of --control; empty: no commands
     std::string output = "shadowprof.json";
-    std::optional<std::chrono::nanoseconds> dump_every;  // a profile of each such interval
+    std::optional<std::chrono::nanoseconds>
+        dump_every;  // length of an interval that gets its own profile
     bool quiet = false;
     Progress progress = Progress::on_terminal;
-    std::optional<std::string> text;  // to be printed instead of doing anything, as for --help
-    std::vector<std::string> notes;   // what the profile must say about the request
+    std::optional<std::string> text;  // text to print instead of running, as for --help
+    std::vector<std::string> notes;   // remarks about the request, for the profile
 };
 
 }  // namespace shadowprof

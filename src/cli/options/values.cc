@@ -25,7 +25,7 @@ Error not_accepted(std::string accepted) {
     return {ErrorCode::usage, 0, "must be " + std::move(accepted)};
 }
 
-// Digits with at most one point among them: no sign, no exponent, no "inf".
+// Parses digits with at most one point: no sign, no exponent, no "inf".
 std::optional<double> decimal(std::string_view text) {
     const bool plain = std::all_of(text.begin(), text.end(),
                                    [](char c) { return c == '.' || ('0' <= c && c <= '9'); });
@@ -68,7 +68,8 @@ Result<DurationPair> parse_duration_pair(std::string_view text) {
 
 Result<std::uint64_t> parse_count(std::string_view text, std::uint64_t least) {
     const std::optional<double> count = scaled(text, count_units);
-    // A multiplied decimal fraction such as 1.1M misses its whole number by less than this.
+    // The product of a decimal fraction such as 1.1M differs from the whole number by a smaller
+    // share.
     constexpr double rounding = 1e-12;
     const double whole = count ? std::round(*count) : -1;
     if (!count || std::abs(*count - whole) > whole * rounding ||

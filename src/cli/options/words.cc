@@ -9,8 +9,8 @@ Error unterminated(char quote) {
     return {ErrorCode::usage, 0, fmt::format("the quote {} is not closed", quote)};
 }
 
-// Reads the inside of a quotation, `rest` starting behind the opening quote, and drops it and the
-// closing quote from `rest`.
+// Reads the inside of a quotation. `rest` begins behind the opening quote; the inside and the
+// closing quote are removed from it.
 Result<std::string> take_quoted(std::string_view& rest, char quote) {
     std::string inside;
     while (!rest.empty()) {
@@ -28,7 +28,7 @@ Result<std::string> take_quoted(std::string_view& rest, char quote) {
     return unterminated(quote);
 }
 
-// Reads one word, which begins at the start of `rest`.
+// Reads one word, which begins at the start of `rest`, and removes it from `rest`.
 Result<std::string> take_word(std::string_view& rest) {
     std::string word;
     while (!rest.empty() && blanks.find(rest.front()) == std::string_view::npos) {

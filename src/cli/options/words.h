@@ -1,4 +1,4 @@
-// Splitting a string into words as a shell does.
+// Splits a string into words as a shell does.
 #pragma once
 
 #include <string>

@@ -19,7 +19,7 @@ Result<EndSignals> EndSignals::take() {
 
 EndSignals::~EndSignals() {
     if (!fd_) return;
-    // Those that came would end shadowprof now, which they have done already.
+    // Signals that are still pending have had their effect; unblocked, they would kill shadowprof.
     signalfd_siginfo seen;
     while (read(fd_.get(), &seen, sizeof seen) > 0) {
     }

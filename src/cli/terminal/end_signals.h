@@ -1,4 +1,4 @@
-// The signals by which a user ends a command that would go on.
+// The signals by which a user ends a command that does not end by itself.
 #pragma once
 
 #include <signal.h>
@@ -8,9 +8,9 @@
 
 namespace shadowprof {
 
-// SIGINT, SIGTERM, SIGHUP and SIGQUIT no longer end shadowprof but announce themselves, as often as
-// they come, until the end of this object's life; then their effect is as before. Those that the
-// caller of shadowprof had it ignore stay ignored. To be made before other threads start.
+// While this object lives, SIGINT, SIGTERM, SIGHUP and SIGQUIT do not end shadowprof but make fd()
+// readable, each time that one comes. Afterwards they have their former effect. Signals that
+// shadowprof's caller had set to be ignored stay ignored. Create it before other threads start.
 class EndSignals {
   public:
     static constexpr int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
@@ -22,11 +22,11 @@ class EndSignals {
     EndSignals& operator=(EndSignals&&) = delete;
     ~EndSignals();
 
-    // Readable when one of them has come.
+    // Readable when one of the signals has come.
     int fd() const { return fd_.get(); }
 
-    // In the child of a fork: signals act again as before take(). Those that came stay with the
-    // parent.
+    // In the child of a fork: restores the signals' effect from before take(). Signals that have
+    // come stay with the parent.
     void leave_to_other();
 
   private:

@@ -10,8 +10,8 @@ namespace shadowprof {
 void die_by_signal(int signal) {
     const rlimit no_core{0, 0};
     setrlimit(RLIMIT_CORE, &no_core);
-    // A core_pattern that names a program ignores the limit; it gets nothing of a process that is
-    // not dumpable.
+    // A core_pattern that names a program ignores the limit. That program gets no core of a process
+    // that is not dumpable.
     prctl(PR_SET_DUMPABLE, 0);
     ::signal(signal, SIG_DFL);
     sigset_t only;
@@ -19,7 +19,7 @@ void die_by_signal(int signal) {
     sigaddset(&only, signal);
     sigprocmask(SIG_UNBLOCK, &only, nullptr);
     raise(signal);
-    // The default of this signal is not death, or PID 1 of a namespace survives it.
+    // Reached if the default action of the signal is not death, or if this is PID 1 of a namespace.
     _exit(128 + signal);
 }
 

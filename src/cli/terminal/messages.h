@@ -1,5 +1,5 @@
-// Messages to the user: standard error, one line each, behind the program's name. Where they cannot
-// be written, nothing else happens.
+// Messages to the user: one line each on standard error, with the program's name in front. A
+// message that cannot be written is lost without an error.
 #pragma once
 
 #include <fmt/format.h>

@@ -14,12 +14,12 @@
 namespace shadowprof {
 namespace {
 
-// How long hand_on() waits for the tracing process to get the same signal, if it was sent to the
-// whole group, and how often it looks. Where processors are busy, that process may have taken the
-// signal and not be at its handler yet: then it is neither pending nor counted.
-constexpr int longest_group_wait_ms = 100, group_observation_ms = 5;
+// How long hand_on() waits for the tracer to get the same signal, in case it was sent to the whole
+// group, and how often it looks. On a busy machine the tracer may have dequeued the signal but not
+// reached its handler: the signal is then neither pending nor counted.
+constexpr int longest_group_wait_ms = 100, group_look_ms = 5;
 
-// Where the handler counts: PassedSignals::counted_. Handlers can use globals only.
+// Equals PassedSignals::counted_. Handlers can only use globals.
 std::array<std::atomic<std::uint32_t>, 65>* counts_of_handler = nullptr;
 
 bool is_pending(int signal, pid_t pid) {
@@ -43,7 +43,7 @@ Result<PassedSignals> PassedSignals::take() {
 }
 
 void PassedSignals::leave_to_other() {
-    // Until this process ends: signals come until then.
+    // Never freed: signals may come until this process ends.
     counts_of_handler = counted_.release();
     for (const int signal : EndSignals::signals)
         handle_unless_ignored(
@@ -68,7 +68,7 @@ bool PassedSignals::is_for_group(int signal, pid_t tracer) {
     const std::uint32_t before = (*counted_)[at];
     const bool pending = is_pending(signal, tracer);
     const std::uint32_t after = (*counted_)[at];
-    // Where the handler ran in between, it may be the one that was pending.
+    // If the handler ran in between, the pending signal may be the one that it counted.
     const std::uint32_t got = after + (pending && after == before ? 1 : 0);
     if (got == taken_for_group_[at]) return false;
     taken_for_group_[at] = got;

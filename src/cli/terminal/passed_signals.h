@@ -1,5 +1,5 @@
-// The signals by which a user, a shell, a service manager or a closing terminal ends `run`: they
-// are for the program, whose end is then waited for.
+// The signals by which a user, a shell, a service manager or a closing terminal ends `run`. They
+// are meant for the target: shadowprof passes them on and waits for the target's end.
 #pragma once
 
 #include <signal.h>
@@ -16,26 +16,26 @@
 
 namespace shadowprof {
 
-// A signal for the whole process group reaches the program and the tracing process by itself, and
-// the tracing process counts it. A signal that only the process that the user sees got is passed on
-// to the program.
+// A signal for the whole process group reaches the target and the tracer without help, and the
+// tracer counts it. A signal that reached only the process that the user sees is passed on to the
+// target.
 //
-// To be taken before the fork that makes the tracing process, and before other threads start.
+// Create it before the fork that makes the tracer, and before other threads start.
 class PassedSignals {
   public:
     // Error: system.
     static Result<PassedSignals> take();
 
-    // In the tracing process: counts them from now on. By handlers, which the program does not
-    // inherit; what is ignored stays so.
+    // In the tracer: counts the signals from now on. It uses handlers, which the target does not
+    // inherit. Ignored signals stay ignored.
     void leave_to_other();
 
-    // Readable when a signal has come: call hand_on(), in the process that the user sees.
+    // In the process that the user sees: readable when a signal has come; call hand_on() then.
     int fd() const { return signals_.fd(); }
-    // Passes the signal on unless the tracing process got it, too. Returns 0; from the second one
-    // passed on, that signal: the caller is to die of it.
+    // Passes the signal on unless the tracer got it, too. Returns 0 the first time that it passes
+    // one on. From the second time on, returns the signal: the caller must die of it.
     int hand_on(pid_t tracer);
-    // From now on signals are passed on to this program. One that came before is sent to it now.
+    // Passes signals on to this process from now on. A signal that came before is sent to it now.
     void set_program(pid_t pid);
 
   private:
@@ -50,12 +50,12 @@ class PassedSignals {
     void send(int signal);
 
     EndSignals signals_;
-    // By signal: how many the tracing process got. Memory that both processes share.
+    // Indexed by signal: how many the tracer got. Both processes share this memory.
     std::unique_ptr<Counts, Unmap> counted_;
-    // By signal: how many of these were matched with one of ours.
+    // Indexed by signal: how many of the tracer's signals were matched with one of ours.
     std::array<std::uint32_t, 65> taken_for_group_{};
     UniqueFd program_;        // a pidfd
-    int waiting_signal_ = 0;  // for the program to be there
+    int waiting_signal_ = 0;  // a signal that came before set_program()
     int passed_on_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// The line that shows how far a run is.
+// The line that shows the progress of a run.
 #pragma once
 
 #include <cstdio>
@@ -11,17 +11,17 @@ namespace shadowprof {
 // "12.5 s, 3100 samples, 3098.2 million instructions"
 std::string progress_text(const RunProgress& progress);
 
-// On a terminal, one line that is rewritten and disappears in the end; elsewhere, a line of its own
-// now and then.
+// On a terminal, this is one line that is rewritten and disappears at the end. Elsewhere, a new
+// line is written now and then.
 class ProgressLine {
   public:
-    // `out` outlives this.
+    // `out` must outlive this object.
     ProgressLine(std::FILE* out, bool is_terminal) : out_(out), is_terminal_(is_terminal) {}
     ProgressLine(const ProgressLine&) = delete;
     ProgressLine& operator=(const ProgressLine&) = delete;
     ~ProgressLine();
 
-    // May be called as often as one likes: what comes too soon after the last one is not shown.
+    // May be called at any rate: calls too soon after the last line are ignored.
     void show(const RunProgress& progress);
 
   private:

@@ -8,7 +8,7 @@
 namespace shadowprof::progress_test {
 namespace {
 
-// What a progress line writes at these seconds of a run.
+// Returns what a progress line writes at these seconds of a run.
 std::string shown(bool is_terminal, std::initializer_list<double> seconds) {
     char* text = nullptr;
     std::size_t length = 0;

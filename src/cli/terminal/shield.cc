@@ -17,11 +17,11 @@
 namespace shadowprof {
 namespace {
 
-// The name of the shielded process. It is another one than that of the command, so that `killall
-// shadowprof` passes over this process.
+// The name of the shielded process. It differs from the command's name, so that `killall
+// shadowprof` does not kill this process.
 constexpr const char* shielded_name = "sp-tracer";
 
-// The other process holds the other end as long as it lives.
+// Each process holds one end while it lives, so that the other one notices its death.
 Result<std::array<UniqueFd, 2>> make_lifeline() {
     int ends[2];
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
@@ -31,22 +31,22 @@ Result<std::array<UniqueFd, 2>> make_lifeline() {
 
 void leave_process_group() {
     ::setpgid(0, 0);
-    // A terminal may be set to stop the writers of other groups ("stty tostop").
+    // A terminal may be set to stop background processes that write to it ("stty tostop").
     sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, SIGTTOU);
     ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
 }
 
-// The signals that the visible process takes: EndSignals are sent to the child, PassedSignals to
-// the program.
+// The signals that the visible process takes. EndSignals are sent to the child, PassedSignals to
+// the target.
 class SeenSignals {
   public:
     explicit SeenSignals(const EndSignals& signals) : handed_on_(&signals) {}
     explicit SeenSignals(PassedSignals& signals) : passed_(&signals) {}
 
     int fd() const { return handed_on_ ? handed_on_->fd() : passed_->fd(); }
-    // The answer is the signal to end by, or 0.
+    // Returns the signal that the caller must die of, or 0.
     int hand_on(pid_t child) const {
         if (passed_) return passed_->hand_on(child);
         signalfd_siginfo seen;
@@ -60,7 +60,7 @@ class SeenSignals {
     void leave_to_child() const {
         if (passed_) passed_->leave_to_other();
     }
-    // The signals whose arrival the child watches (Shielded::end_request()); null where they are
+    // The signals whose arrival the child watches (Shielded::end_request()). Null if signals are
     // only passed on.
     const EndSignals* handed_on() const { return handed_on_; }
 
@@ -69,7 +69,7 @@ class SeenSignals {
     PassedSignals* passed_ = nullptr;
 };
 
-// False: the child has ended.
+// Reads the target's process id. Returns false if the child has ended.
 bool read_program_id(const UniqueFd& lifeline, const SeenSignals& signals) {
     pid_t program = 0;
     if (::read(lifeline.get(), &program, sizeof program) != sizeof program) return false;
@@ -79,7 +79,7 @@ bool read_program_id(const UniqueFd& lifeline, const SeenSignals& signals) {
 
 Result<WorkEnd> wait_for(pid_t child, const SeenSignals& signals, ToggleSignal& toggle,
                          const UniqueFd& lifeline) {
-    // An ignored SIGCHLD would lose the exit status; the child has inherited what it was.
+    // With SIGCHLD ignored, the exit status would be lost. The child has inherited the old setting.
     ::signal(SIGCHLD, SIG_DFL);
     const char go = 1;
     if (::write(lifeline.get(), &go, 1) != 1) return errno_error("start the tracing process");
@@ -139,7 +139,7 @@ bool Shielded::is_orphaned() const {
 }
 
 void Shielded::send_program_id(pid_t pid) const {
-    // Where the other process is gone, is_orphaned() tells.
+    // If the other process is dead, is_orphaned() reports it.
     static_cast<void>(::send(other_.get(), &pid, sizeof pid, MSG_NOSIGNAL));
 }
 

@@ -1,5 +1,5 @@
-// Work that must come to its end even if shadowprof is killed: a target whose tracer dies in the
-// middle of an injected call goes on with registers that are not its own.
+// Runs work that must finish even if shadowprof is killed: a target whose tracer dies in the middle
+// of an injected call goes on with wrong registers.
 #pragma once
 
 #include <functional>
@@ -11,20 +11,21 @@
 
 namespace shadowprof {
 
-// What the shielded process knows of the one that the user sees.
+// What the shielded process knows of the process that the user sees.
 class Shielded {
   public:
     // `signals` may be null.
     Shielded(UniqueFd other, const EndSignals* signals, int toggles);
 
-    // Readable when the work is to end: the user wants it, or shadowprof was killed.
+    // Readable when the work must end: the user wants it to, or shadowprof was killed.
     int end_request() const { return end_request_.get(); }
-    // Nobody waits for the outcome any more.
+    // Whether the other process is dead, so that nobody waits for the outcome.
     bool is_orphaned() const;
-    // An eventfd that counts the signals to switch sampling off or on.
+    // An eventfd that counts the signals that switch sampling off or on; -1 if there is none.
     int toggles() const { return toggles_; }
-    // The program was started: signals that were for it, and only the other process has got, are
-    // passed on to it from now on. Only under run_in_our_group(); once.
+    // Tells the other process that the target was started. From now on that process passes on to
+    // the target the signals that reached only itself. Call it once, and only under
+    // run_in_our_group().
     void send_program_id(pid_t pid) const;
 
   private:
@@ -36,18 +37,18 @@ class Shielded {
 // How the shielded process ended.
 struct WorkEnd {
     int status = 0;
-    std::optional<int> signal;  // it died by this one
+    std::optional<int> signal;  // the signal that it died of
 };
 
-// Both do the work in a child process, which a SIGKILL for this one does not reach, and wait for
-// it. The work returns an exit status. Needs: no other threads.
+// Both functions do the work in a child process, which a SIGKILL to this process does not reach,
+// and wait for it. `work` returns an exit status. No other threads may run.
 
-// The child is in a process group of its own. The signals that end a command are handed on to it.
+// The child is in a process group of its own. Signals that end a command are handed on to it.
 Result<WorkEnd> run_in_own_group(const std::function<int(const Shielded&)>& work);
 
-// The child stays in our process group, as the program that it starts must. A signal that ends a
-// command goes to the program (PassedSignals). A second one that only this process got ends this
-// process as well, and the child gives its work up.
+// The child stays in our process group, as the target must. A signal that ends a command goes to
+// the target (PassedSignals). A second signal that only this process got ends this process as well,
+// and the child stops its work.
 Result<WorkEnd> run_in_our_group(const std::function<int(const Shielded&)>& work);
 
 }  // namespace shadowprof

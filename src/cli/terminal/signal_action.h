@@ -1,4 +1,4 @@
-// Handlers of signals. A signal that our caller has us ignore stays ignored.
+// Handlers of signals. A signal that shadowprof's caller had set to be ignored stays ignored.
 #pragma once
 
 #include <signal.h>
@@ -11,8 +11,8 @@ inline bool is_ignored(int signal) {
     return action.sa_handler == SIG_IGN;
 }
 
-// A handler, unlike SIG_IGN, is not inherited by a program that is executed. No effect on a signal
-// that is ignored. Calls that it interrupts are restarted.
+// Installs a handler, which an executed program does not inherit, unlike SIG_IGN. Has no effect on
+// a signal that is ignored. Interrupted system calls are restarted.
 inline void handle_unless_ignored(int signal, void (*handler)(int)) {
     if (is_ignored(signal)) return;
     struct sigaction action = {};
@@ -21,8 +21,8 @@ inline void handle_unless_ignored(int signal, void (*handler)(int)) {
     ::sigaction(signal, &action, nullptr);
 }
 
-// For commands that trace: a closed standard error does not end them. A handler does this, since
-// the target would inherit SIG_IGN.
+// For commands that trace: they survive a closed standard error. This needs a handler, since the
+// target would inherit SIG_IGN.
 inline void survive_closed_pipes() {
     handle_unless_ignored(SIGPIPE, [](int) {});
 }

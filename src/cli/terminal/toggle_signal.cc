@@ -22,7 +22,7 @@ Result<ToggleSignal> ToggleSignal::take() {
 
 ToggleSignal::~ToggleSignal() {
     if (!arrived_) return;
-    // One that came would end shadowprof now.
+    // A signal that is still pending would kill shadowprof once it is unblocked.
     hand_on();
     ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
 }

@@ -1,4 +1,4 @@
-// SIGUSR2, by which a user switches sampling off and on again.
+// SIGUSR2, which switches sampling off and on again.
 #pragma once
 
 #include <signal.h>
@@ -8,9 +8,9 @@
 
 namespace shadowprof {
 
-// To be taken before the fork that makes the process with the work, in which the signal then has
-// no effect: one that is for the whole process group would count twice. If the caller of shadowprof
-// had it ignore the signal, it stays ignored.
+// Create it before the fork that makes the tracer. The signal has no effect in the tracer, or else
+// a signal for the whole process group would count twice. If shadowprof's caller had set the signal
+// to be ignored, it stays ignored.
 class ToggleSignal {
   public:
     // Error: system.
@@ -20,12 +20,12 @@ class ToggleSignal {
     ToggleSignal& operator=(ToggleSignal&&) = delete;
     ~ToggleSignal();
 
-    // In the process that the user sees: readable when the signal has come (-1: never), and what to
-    // do then.
+    // In the process that the user sees: readable when the signal has come; call hand_on() then. -1
+    // if the signal is ignored.
     int fd() const { return arrived_.get(); }
     void hand_on();
 
-    // In the other one.
+    // To be called in the tracer.
     void leave_to_other();
     // An eventfd that counts the signals.
     int handed_on() const { return handed_on_.get(); }
