@@ -1,6 +1,6 @@
-/* One loop of loads whose addresses follow each other in known ways: at one place; by 8 bytes; by -64
- * bytes; where the load itself has read; where another load has read; anywhere. Every 65536
- * iterations the two strides begin anew. */
+/* One loop of loads with known sequences of addresses: a constant; steps of 8 bytes; steps of -64
+ * bytes; the value that the load itself has read; the value that another load has read; random
+ * addresses. Every 65536 iterations the two strides begin anew. */
 #include "victim.S.h"
 
     .text
@@ -9,7 +9,7 @@
     .type addresses_run, @function
 /* uint64_t addresses_run(uint64_t iterations, const uint64_t* table, void* const* list,
  *                        void* const* pointers, uint64_t random_state)
- * table: 65536 * 8 numbers; list: each element begins with the address of the next one;
+ * table: 65536 * 8 numbers. list: each element begins with the address of the next one.
  * pointers: 65536 addresses of elements. */
 addresses_run:
     .cfi_startproc

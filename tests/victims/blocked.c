@@ -1,7 +1,8 @@
-// Makes one blocking call and says how it ended: "ready" before it, then "whole", or what was wrong
-// with it: cut short, an error, a wrong result. Then it waits for the end of its standard input.
-// argv: the call, and milliseconds for those with a time-out. The others wait for a byte on
-// standard input, or a connection to the socket "blocked.socket" in the working directory.
+// Makes one blocking call and says how it ended. Prints "ready" before the call, and afterwards
+// "whole" or what was wrong: cut short, an error, a wrong result. Then waits for the end of its
+// standard input. argv: the call, and a time-out in milliseconds for calls that have one. The other
+// calls wait for a byte on standard input, or for a connection to the socket "blocked.socket" in
+// the working directory.
 #include <errno.h>
 #include <linux/futex.h>
 #include <poll.h>
@@ -25,7 +26,7 @@ static struct timespec time_out(void) {
                              .tv_nsec = milliseconds % 1000 * 1000000};
 }
 
-// Each returns 1 if the call ended as it should without anybody between.
+// Each function returns 1 if the call ended as it does without a profiler.
 
 static int on_nanosleep(void) {
     const struct timespec time = time_out();

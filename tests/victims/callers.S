@@ -1,16 +1,16 @@
 /* A leaf whose argument depends on who calls it.
  *
  * In each iteration the leaf gets 7 from callers_first_call, the iteration's number from
- * callers_second_call, and from callers_middle_call what callers_middle was given: 5 by its first
- * call, 6 by its second. callers_leaf_value is the argument plus 1. Where calls return to has a
- * label too: one byte before that is what profiles name a call site by. */
+ * callers_second_call, and from callers_middle_call the argument of callers_middle, which is 5 in
+ * its first call and 6 in its second. callers_leaf_value computes the argument plus 1. The return
+ * addresses have labels, too: profiles name a call site by the byte before. */
 #include "victim.S.h"
 
     .text
     .p2align 6
     .globl callers_run
     .type callers_run, @function
-/* uint64_t callers_run(uint64_t iterations): the sum of all that the leaf returned */
+/* uint64_t callers_run(uint64_t iterations): returns the sum of the leaf's results */
 callers_run:
     .cfi_startproc
     push %rbx
@@ -67,7 +67,7 @@ PLACE(callers_middle_return)
     .type callers_leaf, @function
 callers_leaf:
     .cfi_startproc
-    nop                     /* a label of its own for what follows */
+    nop                     /* the next instruction gets a label of its own */
 PLACE(callers_leaf_value)
     lea 1(%rdi), %rax
     ret

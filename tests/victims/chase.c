@@ -1,9 +1,8 @@
-// Follows pointers, or reads in another pattern, through memory of a given size for ever, or until
-// so many rounds are done: chase PATTERN BYTES PAGES [ROUNDS [FILE]]. PATTERN is random,
-// sequential, stride or buckets; PAGES is small or huge; of 0 rounds there is no end. Prints one
-// line when it is ready, and the sum of what it read at the end, which does not depend on anything
-// but its arguments. FILE has two numbers after each round, of 8 bytes: the loads made, and the
-// cycles of the time-stamp counter that they took.
+// Follows pointers through memory, or reads it in another pattern: chase PATTERN BYTES PAGES
+// [ROUNDS [FILE]]. PATTERN is random, sequential, stride or buckets; PAGES is small or huge.
+// Without ROUNDS, or with 0, it runs for ever. Prints one line when it is ready, and at the end the
+// sum of what it read, which depends only on the arguments. After each round, FILE has two 8-byte
+// numbers: the loads made, and the cycles of the time-stamp counter that they took.
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -13,7 +12,7 @@
 #include <unistd.h>
 #include <x86intrin.h>
 
-// The labels below may stand only once: what has them is neither inlined nor cloned.
+// The labels below must exist only once: functions with labels must be neither inlined nor cloned.
 #if __has_attribute(noipa)
 #define ONE_COPY __attribute__((noipa))
 #else
@@ -25,8 +24,8 @@ enum { line_bytes = 64 };
 static char* memory;
 static uint64_t lines;
 
-// Which line of a power of two is visited at which time: each once, in an order without a pattern
-// (each step can be undone).
+// Returns the line to visit at a time. `lines` is a power of two. Each line is visited once, in an
+// order without a pattern, because each step can be undone.
 static uint64_t line_at(uint64_t time) {
     const int half = (__builtin_ctzll(lines) + 1) / 2;
     uint64_t line = time * 0x9e3779b97f4a7c15ull % lines;
@@ -34,7 +33,7 @@ static uint64_t line_at(uint64_t time) {
     return (line ^ line >> half) * 0x94d049bb133111ebull % lines;
 }
 
-// The one load of each pattern is named, so that tests find it.
+// The load of each pattern has a label, so that tests find it.
 ONE_COPY uint64_t load_random(uint64_t steps) {
     uint64_t at = (uint64_t)memory;
     for (uint64_t i = 0; i < steps; ++i)
@@ -57,7 +56,7 @@ ONE_COPY uint64_t load_by(uint64_t stride, uint64_t steps) {
     return sum;
 }
 
-// A hash table whose buckets are a line each: the address follows from a key, not from a load.
+// A hash table with one line for each bucket: an address follows from a key, not from a load.
 ONE_COPY uint64_t load_buckets(uint64_t steps) {
     static uint64_t key = 1;
     uint64_t sum = 0;

@@ -1,6 +1,6 @@
 // Notices harm: every thread scrambles a buffer with invertible steps, in integer and in floating
-// point registers, unscrambles it and compares. Any register or byte that changes under it in
-// between makes it fail. argv: [threads] [rounds, 0: until SIGTERM] [MiB per thread]
+// point registers, unscrambles it and compares. It fails if anybody else changes a register or byte
+// meanwhile. argv: [threads] [rounds, 0: until SIGTERM] [MiB per thread]
 #include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
@@ -26,7 +26,7 @@ static uint64_t original_word(uint64_t seed, size_t i) {
     return (seed + i) * 0x9e3779b97f4a7c15;
 }
 
-// Changes the lower half of each word by its upper half: its own inverse.
+// Changes the lower half of each word by its upper half. The function is its own inverse.
 static void mix_halves(uint64_t* words, size_t count, uint64_t key) {
     for (size_t i = 0; i < count; ++i) words[i] ^= (uint32_t)(key + (words[i] >> 32));
 }
@@ -41,7 +41,7 @@ static void unscramble(uint64_t* words, size_t count, uint64_t key) {
     for (size_t i = count - 1; i > 0; --i) words[i] -= words[i - 1] * (key | 1);
 }
 
-// Whole numbers below 2^53 are exact in a double: the sum must be the integer sum.
+// Whole numbers below 2^53 are exact in a double, so the sum must equal the integer sum.
 static int floating_sum_differs(const uint64_t* words, size_t count) {
     double lanes[4] = {0, 0, 0, 0};
     uint64_t sum = 0;

@@ -1,5 +1,5 @@
-// A parent that looks for children which are not its own: between its own forks it asks the kernel
-// again and again, in every way there is, and must hear that there is none.
+// A parent that looks for children that are not its own. Between its own forks it asks the kernel
+// in every way there is, again and again, and must never find one.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ static void require_none_listed(void) {
     fclose(file);
 }
 
-// Each child ends with a status of its own; the waits see these and no other.
+// Each child ends with a status of its own; the waits must see these statuses and no others.
 static void fork_and_wait(void) {
     pid_t pids[own_children];
     const int signals_before = child_signals;

@@ -1,4 +1,4 @@
-// Asks for the time in every way that the vDSO answers, and checks that it never runs backwards.
+// Asks for the time in every way that the vDSO answers, and checks that time never runs backwards.
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/time.h>

@@ -1,14 +1,13 @@
-// Does what few programs do, and checks that it has the effect that it has natively. argv: KIND
-// [times]
-//   low         memory below all that was there when the program began
+// Does what few programs do, and checks that the effect is the native one. argv: KIND [times]
+//   low         memory below all mappings that existed at the program's start
 //   handler     signal handlers on a stack that the kernel had to grow for their frames
 //   stack       recursion to the end of a stack whose limit was lowered
 //   protected   jumps to memory that must not be executed, and is executable before and after
 //   file_end    reads behind the end of a mapped file
-//   x87         where the x87 unit says that its last instruction and operand were
-//   machine     SMSW, which the kernel answers where the processor refuses it
+//   x87         the x87 unit's addresses of its last instruction and operand
+//   machine     SMSW, which the kernel emulates if the processor refuses it
 //   vsyscall    calls the page at the top; status 77 where there is none
-//   alias       a file that is mapped twice, also as code that is changed by the other mapping
+//   alias       a file that is mapped twice, also as code that is changed through one mapping
 //   secret      memfd_secret; status 77 where there is none
 //   wait        ppoll and mremap
 #define _GNU_SOURCE
@@ -77,7 +76,7 @@ static void on_count(int number) {
     handled += mine[number % 64];
 }
 
-// Moves the stack pointer far down before the signal comes.
+// Moves the stack pointer far down before it raises the signal.
 __attribute__((noinline)) static void raise_below(size_t bytes) {
     asm volatile(
         "mov %%rsp, %%rbx\n\t"
@@ -215,7 +214,7 @@ static int on_vsyscall(void) {
         struct timeval now = {0};
         long later = 0;
         if (get_time(&now, NULL) != 0 || seconds(&later) != later) return 2;
-        // Seconds are those of the kernel's last tick: they may be behind.
+        // Seconds come from the kernel's last tick, so they may lag.
         if (now.tv_sec < 1000000000 || later < now.tv_sec - 1 || later > now.tv_sec + 2) return 3;
         state = work(state, 1000);
     }
@@ -285,7 +284,7 @@ static int on_wait(void) {
         if (memory[0] != (uint8_t)round) return 6;
         state = work(state + memory[bytes - 1], 100);
     }
-    // The same pages at a second place, and without the first.
+    // Maps the same pages at a second place, and then without the first.
     uint64_t* shared = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     volatile uint64_t* twice = mremap(shared, 0, PAGE, MREMAP_MAYMOVE);
     if (twice == MAP_FAILED) return 7;

@@ -1,6 +1,6 @@
-// Ends in the way that argv[1] names: exit=N, signal=N, abort, segv, trap, thread (the main thread
-// leaves, another ends the process with status 7), at once or after about argv[2] milliseconds of
-// work.
+// Ends in the way that argv[1] names: exit=N, signal=N, abort, segv, trap or thread (the main
+// thread ends first, another one ends the process with status 7). It ends at once, or after about
+// argv[2] milliseconds of work.
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>

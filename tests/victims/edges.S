@@ -1,5 +1,5 @@
-/* One loop whose branch edges have known frequencies. Every block ends in a branch, so that blocks
- * are the same for every reader of the code.
+/* One loop whose branch edges have known frequencies. Every block ends in a branch, so that all
+ * tools divide the code into the same blocks.
  *
  * Per 8 iterations: edges_periodic is taken 6 times; edges_switch goes 4, 2, 1 and 1 times to
  * cases 0 to 3; edges_call is called 8 times; edges_indirect_call calls edges_odd and edges_even

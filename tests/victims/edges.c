@@ -1,5 +1,5 @@
-// Runs the loop of edges.S and checks its result against a model, so that the frequencies which
-// edges.S claims are known to be true natively.
+// Runs the loop of edges.S and checks its result against a model, which proves that the frequencies
+// that edges.S claims are true natively.
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@ static uint64_t xorshift64(uint64_t state) {
     return state ^ state << 17;
 }
 
-// `iterations` is a multiple of 8.
+// `iterations` must be a multiple of 8.
 static uint64_t model(uint64_t iterations, uint64_t random_state) {
     const uint64_t per_eight =
         6 * 2 + 2 * 1 + 4 * 7 + 2 * 11 + 13 + 17 + 8 * (19 + 23) + 4 * (29 + 31);

@@ -1,9 +1,9 @@
-// Does things that the world can see, some hundred thousand instructions apart, and proves at the
-// end that each of them happened exactly once. Leaves its traces in the folder argv[1] for a second
+// Has effects that other processes can see, some hundred thousand instructions apart, and proves at
+// the end that each of them happened exactly once. Leaves files in the folder argv[1] for a second
 // opinion:
 //   log        one line a round, written with O_APPEND
 //   mapped     a counter in a shared mapping
-//   final-N    renamed from draft-N, for the last round only: the earlier ones were deleted
+//   final-N    renamed from draft-N; only the last round's file remains, earlier ones were deleted
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -61,7 +61,7 @@ static void touch_files(unsigned round) {
     require(round == 1 || unlink(previous) == 0, "unlink", round);
 }
 
-// What was sent before must not come again, and nothing may be missing.
+// Messages of earlier rounds must not come again, and none may be missing.
 static void exchange_messages(const struct world* world, unsigned round) {
     unsigned received = 0, more = 0;
     require(send(world->udp_fd, &round, sizeof round, 0) == sizeof round, "send", round);

@@ -1,16 +1,16 @@
-// One corner of what a processor and the kernel do, by argv[1]; prints what it saw, which is the
-// same in every run. Status 77: this machine has not got it.
+// Exercises one corner case of processors and kernels, which argv[1] names. The output is the same
+// in every run. Status 77: this machine lacks what the case needs.
 //   ignored    single-stepped instructions while SIGTRAP is ignored, then raised
-//   blocked    the same while it is blocked and has a handler, then unblocked
-//   int80      the result of a 32-bit system call, the first and a later one
-//   traps      its own single-steps, over instructions that are stepped anyway as well
-//   spin N     N times 1000 instructions without a system call behind one that is stepped
+//   blocked    the same while SIGTRAP is blocked and has a handler, then unblocked
+//   int80      the results of a first and a second 32-bit system call
+//   traps      steps itself, also over instructions that exact mode single-steps
+//   spin N     N times 1000 instructions without a system call, after one that is stepped
 //   patch N    N times code that writes into itself and into code beside it, on a writable page
 //   ticks N    counts N signals of a timer in a tight loop that is never in the same state twice
-//   alarm      one signal in a tight loop that counts, and what it had counted is not nothing
-//   threads N  N threads, one after the other, each of which says whether it is traced
-//   flags      stores the flags, behind them a constant (corners_constant), then is stepped
-//   written    its child writes into its memory while it waits for it
+//   alarm      one signal in a tight loop that counts; prints whether it counted anything
+//   threads N  N threads, one after the other; each finds out whether it is traced
+//   flags      stores the flags and then a constant (corners_constant), then is stepped
+//   written    a child writes into the program's memory while the program waits for the child
 //   nothing    prints, and makes no other system call by itself
 #define _GNU_SOURCE
 #include <cpuid.h>
@@ -41,7 +41,7 @@ static void handle(int signal, void (*handler)(int)) {
     require(sigaction(signal, &action, NULL) == 0, "sigaction");
 }
 
-// An instruction that is left to the hardware.
+// An instruction that is left to the hardware: the emulator never translates it.
 static unsigned stepped(void) {
     unsigned a, b, c, d;
     __cpuid(0, a, b, c, d);
@@ -92,7 +92,7 @@ static void lacks(int signal) {
 }
 
 static int on_int80(void) {
-    handle(SIGSEGV, lacks);  // where the kernel knows no 32-bit programs
+    handle(SIGSEGV, lacks);  // for kernels without 32-bit programs
     for (int i = 0; i < 2; ++i) {
         long result = 20;  // getpid
         unsigned other = 0x1234;
@@ -142,7 +142,7 @@ static int on_spin(long rounds) {
 }
 
 static int on_patch(long rounds) {
-    // movl $0, 1f+1(%rip); 1: mov $0, %eax; ret. And on the same page a word that changes.
+    // movl $0, 1f+1(%rip); 1: mov $0, %eax; ret. The same page has a word that changes.
     static const unsigned char code[] = {0x89, 0x3d, 0x01, 0x00, 0x00, 0x00,
                                          0xb8, 0x00, 0x00, 0x00, 0x00, 0xc3};
     unsigned char* page =
@@ -204,7 +204,7 @@ static int on_threads(long count) {
         require(pthread_create(&thread, NULL, tell_tracer, &traced) == 0, "pthread_create");
         pthread_join(thread, NULL);
     }
-    // The first one is born while the program is still followed.
+    // The first thread is born while the program is still followed.
     printf("traced more than once: %d\n", traced > 1);
     return 0;
 }
@@ -238,7 +238,7 @@ static int is_asleep(pid_t pid) {
     return known && state == 'S';
 }
 
-// As soon as it sleeps, which is in waitpid().
+// Writes once the parent sleeps, which it does in waitpid().
 static int write_to_parent(pid_t parent) {
     while (!is_asleep(parent)) usleep(1000);
     unsigned long value = 2;
@@ -254,10 +254,10 @@ static int on_written(void) {
     const pid_t child = fork();
     char word;
     if (child == 0) _exit(read(ends[0], &word, 1) == 1 ? write_to_parent(parent) : 1);
-    // From here on it is linked, and the way there has no interval of its own.
+    // This call links waitpid(): the second call then takes no interval for the dynamic linker.
     int status;
     require(waitpid(child, &status, WNOHANG) == 0, "waitpid");
-    // Whoever has the memory of the program has read it now.
+    // With this read, an emulator that keeps copies of memory has one of this page.
     const unsigned long before = written;
     require(write(ends[1], "x", 1) == 1, "write");
     require(waitpid(child, &status, 0) == child, "waitpid");

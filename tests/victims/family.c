@@ -1,17 +1,17 @@
-// Programs of many processes, to be followed: what each does is in its arguments.
+// Programs of many processes, for tests that follow forks. The arguments say what a program does:
 //
-//   family shares A B     two children at once, of which one does A and the other B units of work
-//   family spawn N        N children one after the other by posix_spawn, each works and is waited
-//   for family brief N        N children that exit at once, with statuses that are checked family
-//   killed         a child that is killed by SIGTERM family stopped        a child that is stopped
-//   and continued, as a shell's job is family daemon         a grandchild that outlives the
-//   program, by a double fork, until SIGTERM family untraced       a child that looks for a tracer
-//   of its own family jit A          two children that run the same made-up code at the same
-//   address, A units
-//                         each, and have a map of it for perf
-//   family work A         A units of work
-//   family until END BEGUN    makes the file BEGUN, and works until there is a file END
-//   family alone A        a child does A units of work and looks for children all the while
+//   family shares A B       two children at once: one does A and the other B units of work
+//   family spawn N          N children by posix_spawn, one after the other; each works
+//   family brief N          N children that exit at once; their statuses are checked
+//   family killed           a child that is killed by SIGTERM
+//   family stopped          a child that is stopped and continued, as a shell's job is
+//   family daemon           a grandchild by a double fork, which outlives the program until SIGTERM
+//   family untraced         a child that looks for a tracer of its own
+//   family jit A            two children run the same generated code at one address, A units
+//                           each, and write a perf map of it
+//   family work A           A units of work
+//   family until END BEGUN  makes the file BEGUN, and works until there is a file END
+//   family alone A          a child does A units of work and meanwhile looks for children
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -48,7 +48,7 @@ static pid_t wait_for_any(int* status) {
     return found;
 }
 
-// Symbols that a profile tells apart.
+// Functions that a profile must tell apart.
 __attribute__((noinline)) uint64_t family_work_a(uint64_t units) {
     return work(1, units * 10000000);
 }
@@ -68,7 +68,8 @@ static int shares(uint64_t a, uint64_t b) {
         sink = family_work_b(b);
         _exit(12);
     }
-    // In the order in which they end: neither is left a zombie while the other one works.
+    // The children are waited for in the order in which they end: neither stays a zombie while the
+    // other one works.
     for (int left = 2; left != 0; --left) {
         int status = 0;
         const pid_t ended = wait_for_any(&status);
@@ -162,7 +163,7 @@ static void make_file(const char* path, const char* text) {
     require(file != NULL && fputs(text, file) >= 0 && fclose(file) == 0, path);
 }
 
-// The daemon makes a file when it ends.
+// Starts a daemon, which makes a file when it ends.
 static int daemonize(void) {
     const pid_t pid = fork();
     if (pid == 0) {
@@ -204,7 +205,7 @@ static int untraced(void) {
     return 0;
 }
 
-// Counts down from a number, at one fixed address.
+// Runs generated code that counts down from a number, at one fixed address.
 static void run_made_up_code(uint64_t units) {
     static const unsigned char code[] = {0x48, 0x89, 0xf9,  // mov rcx, rdi
                                          0x48, 0xff, 0xc9,  // dec rcx

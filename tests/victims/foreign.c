@@ -1,5 +1,5 @@
-// Reads memory that others write to while it computes, so that no emulation can be the same:
-// "shared" what its child counts in shared memory, "clock" the kernel's clock page.
+// Reads memory that others write to while it computes, so that an emulation cannot be the same.
+// "shared": its child counts in shared memory. "clock": it reads the kernel's clock page.
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -11,8 +11,8 @@
 
 #include "work.h"
 
-// Different values of a word in a while: so long that who changes it gets its turn, be it on the
-// same processor.
+// Counts the values that a word has during a loop. The loop is so long that the writer gets a turn
+// even if it shares the processor.
 static int changes_of(const volatile uint32_t* word) {
     int changes = 0;
     uint32_t last = *word;

@@ -1,6 +1,6 @@
-// Notices harm to threads that hand work over to each other: each scrambles its own memory, undoes
-// that and compares, and between rounds takes its turn at a table under a mutex, which must be as
-// the thread before left it. argv: [threads] [rounds, 0: until SIGTERM]
+// Notices harm to threads that hand work over to each other. Each thread scrambles its own memory,
+// undoes that and compares. Between rounds it takes its turn at a table under a mutex, which must
+// be as the previous thread left it. argv: [threads] [rounds, 0: until SIGTERM]
 #include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
@@ -13,7 +13,7 @@ static volatile sig_atomic_t told_to_end;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t turned = PTHREAD_COND_INITIALIZER;
 static unsigned threads, rounds;
-// Under the mutex.
+// Guarded by the mutex.
 static uint64_t turns, table[table_words];
 static int harmed, ending;
 
@@ -34,7 +34,7 @@ static int own_work_fails(uint64_t* words, uint64_t key) {
     return wrong;
 }
 
-// Waits for the thread's turn. 0 at the end of all.
+// Waits for the thread's turn. Returns 0 if the program is to end.
 static int take_turn(unsigned number) {
     pthread_mutex_lock(&mutex);
     while (turns % threads != number && !ending) pthread_cond_wait(&turned, &mutex);

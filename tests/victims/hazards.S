@@ -1,7 +1,6 @@
-/* One loop of accesses with each memory hazard, and of others that look like it without being one.
+/* One loop of accesses with each memory hazard, and of accesses that only look like a hazard.
  *
- * Each load has a place of its own in its page, so that it only meets the store that it is meant to
- * meet. */
+ * Each load has its own offset in a page, so that it conflicts only with the intended store. */
 #include "victim.S.h"
 
     .text
@@ -17,7 +16,7 @@ hazards_run:
     mov $0x1122334455667788, %r8
 
 PLACE(hazards_loop)
-PLACE(hazards_far_store)            /* out of any window when it is loaded */
+PLACE(hazards_far_store)            /* before any window when the load comes */
     movl $1, 0x3c0(%rsi)
     .rept 700
     nop
@@ -28,12 +27,12 @@ PLACE(hazards_narrow_store)         /* the load wants more than was stored */
 PLACE(hazards_wider_load)
     mov 0x200(%rsi), %rcx
 
-PLACE(hazards_whole_store)          /* all that the load wants */
+PLACE(hazards_whole_store)          /* has all bytes of the load */
     mov %r8, 0x040(%rsi)
 PLACE(hazards_inner_load)
     mov 0x044(%rsi), %ecx
 
-PLACE(hazards_shifted_store)        /* a part of what the load wants */
+PLACE(hazards_shifted_store)        /* has some bytes of the load */
     mov %r8, 0x080(%rsi)
 PLACE(hazards_shifted_load)
     mov 0x084(%rsi), %rcx

@@ -1,4 +1,4 @@
-// Runs the loop of hazards.S; checks that it ran and stored what it stores.
+// Runs the loop of hazards.S and checks its iterations and its stores.
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,13 +1,13 @@
-/* One branch over bytes that come in: input_low is taken for bytes below 64, which are one quarter
- * of those that input.c sends, in no order. */
+/* One branch on input bytes: input_low is taken for bytes below 64, which are one quarter of the
+ * bytes that input.c sends, in random order. */
 #include "victim.S.h"
 
     .text
     .p2align 6
     .globl input_sum
     .type input_sum, @function
-/* uint64_t input_sum(const unsigned char* bytes, size_t count, uint64_t sum), count > 0: 3 more for
- * each byte below 64, and 1 more for each other, and all times 5 */
+/* uint64_t input_sum(const unsigned char* bytes, size_t count, uint64_t sum), count > 0: for each
+ * byte, adds 3 if it is below 64 and 1 otherwise, then multiplies by 5 */
 input_sum:
     .cfi_startproc
     mov %rdx, %rax

@@ -1,5 +1,5 @@
-// Reads pseudo-random bytes that children of it send, in the way that argv[1] says, and checks that
-// it got each byte once and in order. argv[2]: mebibytes from each child, or 0: until SIGTERM.
+// Reads pseudo-random bytes that its children send, in the way that argv[1] names, and checks that
+// it got each byte once and in order. argv[2]: mebibytes from each child; 0: until SIGTERM.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -28,11 +28,11 @@ uint64_t input_sum(const unsigned char* bytes, size_t count, uint64_t sum);
 enum { buffer_bytes = 4096, max_children = 2, bytes_per_pause = 512 << 10 };
 
 static volatile sig_atomic_t told_to_end;
-static uint64_t bytes_per_child;  // 0: no end
+static uint64_t bytes_per_child;  // 0: unlimited
 
 struct stream {
     uint64_t state;
-    uint64_t bytes, sum;  // what was taken from it
+    uint64_t bytes, sum;  // number and sum of the bytes that were read
     int fd;
     int ended;
 };
@@ -60,7 +60,7 @@ static unsigned char next_byte(struct stream* stream) {
     return (unsigned char)(stream->state >> 40);
 }
 
-// The truth about a stream from which so much was taken.
+// The correct sum of the first `bytes` bytes of a stream.
 __attribute__((noinline)) static uint64_t model(uint64_t number, uint64_t bytes) {
     struct stream stream;
     uint64_t sum = 0;
@@ -79,14 +79,14 @@ static void write_all(int fd, const unsigned char* bytes, size_t count) {
     while (count > 0) {
         const ssize_t done = write(fd, bytes, count);
         if (done < 0 && errno == EINTR) continue;
-        if (done <= 0) _exit(0);  // nobody reads any more
+        if (done <= 0) _exit(0);  // the reader has gone
         bytes += done;
         count -= (size_t)done;
     }
 }
 
-// In pieces of many sizes, and with pauses between some: senders that never wait would leave small
-// machines no time for anything else.
+// Makes pieces of many sizes, with pauses between some of them: senders that never wait would leave
+// small machines no time for anything else.
 static size_t make_piece(struct stream* stream, unsigned char* piece, size_t room) {
     size_t count = 1 + stream->state % room;
     if (bytes_per_child != 0 && count > bytes_per_child - stream->bytes)
@@ -108,7 +108,8 @@ static void send_stream(uint64_t number, int fd) {
 
 static pid_t children[max_children];
 
-// A child that runs `body`, has no other descriptor but `kept`, and ends with its parent.
+// Starts a child that runs `body`. It has no inherited descriptor but `kept`, and ends with its
+// parent.
 static void start_child(uint64_t number, int kept, void (*body)(uint64_t, int)) {
     const pid_t parent = getpid();
     const pid_t child = children[number] = fork();
@@ -142,7 +143,7 @@ static void start_socket(uint64_t number) {
     start_sender(number, ends);
 }
 
-// Counts what one call has returned. False at the end.
+// Counts the bytes that one call has returned. Returns 0 at the end of the stream.
 static int took(struct stream* stream, const unsigned char* bytes, ssize_t got) {
     if (got < 0 && errno == EINTR) return 1;
     if (got < 0) fail("reading");
@@ -169,7 +170,7 @@ static void in_readv(void) {
     }
 }
 
-// recvfrom, recvmsg and recvmmsg in turn.
+// Calls recvfrom, recvmsg and recvmmsg in turn.
 static void in_recv(void) {
     unsigned char buffer[buffer_bytes];
     start_socket(0);
@@ -198,7 +199,7 @@ static void in_recv(void) {
     }
 }
 
-// Two streams that do not block.
+// Two streams with non-blocking descriptors.
 
 static int read_what_is_there(struct stream* stream) {
     unsigned char buffer[buffer_bytes];
@@ -296,7 +297,7 @@ static void in_terminal(void) {
         if (!took(&streams[0], buffer, read(slave, buffer, sizeof buffer))) fail("terminal ended");
 }
 
-// Signals while it reads.
+// Reads while signals arrive.
 
 static volatile sig_atomic_t alarms;
 
@@ -329,8 +330,7 @@ static void in_interrupted(void) {
     read_under_alarms(0);
 }
 
-// An echo server and its two clients, each of which connects anew for each of its pieces and checks
-// what comes back.
+// An echo server and its two clients. A client connects anew for each piece and checks the answer.
 
 enum { connection_bytes = 30000 };
 
@@ -360,7 +360,7 @@ static void be_client(uint64_t number, int port) {
 }
 
 struct connection {
-    int tag;  // of the client, or -1: not known yet
+    int tag;  // of the client; -1: not known yet
 };
 
 static void serve(int epoll, int fd, struct connection* connection) {
@@ -433,7 +433,7 @@ static const struct {
             {"restarted", in_restarted, 1}, {"interrupted", in_interrupted, 1},
             {"server", in_server, 2}};
 
-// No child is left. False if a client got something else back than it had sent.
+// Ends all children. Returns 0 if a client got back something else than it had sent.
 static int end_children(uint64_t count) {
     int right = 1;
     for (uint64_t i = 0; bytes_per_child == 0 && i < count; ++i) kill(children[i], SIGKILL);

@@ -1,6 +1,6 @@
-// Counts what it gets of SIGINT, SIGTERM and SIGHUP while it computes. With argv[1] "count" it ends
-// half a second of work after the first one, with status 40 + their number; otherwise they kill it.
-// Writes "ready" first.
+// Counts the SIGINT, SIGTERM and SIGHUP that it gets while it computes. With argv[1] "count" it
+// ends half a second of work after the first one, with status 40 + their number. Otherwise they
+// kill it. Prints "ready" first.
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>

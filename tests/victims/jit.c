@@ -1,12 +1,10 @@
 // Makes code while it runs, and checks what that code computes. argv: HOW [rounds]
-//   rewrite   changes an instruction of a function in writable and executable memory, calls it,
-//   again
-//             and again
-//   protect   writes a function, makes its memory executable and no longer writable, calls it,
-//   makes it
-//             writable again
-//   move      copies a function to another place every hundred calls, and names it in
-//   /tmp/perf-PID.map
+//   rewrite   changes an instruction of a function in writable and executable memory, calls the
+//             function, and so on
+//   protect   writes a function, makes its memory executable and not writable, calls it, makes
+//             the memory writable again, and so on
+//   move      copies a function to another place every hundred calls, and names each copy in
+//             /tmp/perf-PID.map
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +14,7 @@
 
 enum { page = 4096, places = 8, steps = 2000 };
 
-// Adds an immediate operand (at `operand_at`) to the argument as often as the second one says.
+// Adds an immediate operand (at `operand_at`) to the first argument; the second one says how often.
 static const unsigned char code[] = {
     0x48, 0x89, 0xf8,                    // mov rax, rdi
     0x48, 0x05, 0x00, 0x00, 0x00, 0x00,  // add rax, 0

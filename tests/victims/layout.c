@@ -1,5 +1,5 @@
 // Uses its address space in an unusual way: reserves argv[1] GiB without access, as sanitizers and
-// language runtimes do, and computes in memory that lies far apart in it.
+// language runtimes do, and computes in widely separated parts of it.
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-// What victims with children share. _GNU_SOURCE must be defined.
+// What victims with children share. Needs _GNU_SOURCE.
 #pragma once
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Ends the program, and says why, unless `condition` holds.
+// Ends the program with a reason unless `condition` holds.
 static inline void require(int condition, const char* what) {
     if (condition) return;
     printf("%s: %s (%s)\n", program_invocation_short_name, what, strerror(errno));
@@ -21,7 +21,7 @@ static inline void on_sigchld(int signal) {
     ++child_signals;
 }
 
-// From here on, each SIGCHLD counts in `child_signals`.
+// Counts SIGCHLD in `child_signals` from now on.
 static inline void count_child_signals(void) {
     struct sigaction action = {.sa_handler = on_sigchld, .sa_flags = SA_RESTART};
     sigaction(SIGCHLD, &action, NULL);

@@ -2,7 +2,8 @@
  * instructions; NAME_random is taken with probability 1/4, independently each time. */
 #include "victim.S.h"
 
-/* uint64_t NAME_run(uint64_t iterations, uint64_t* random_state): how often the branch was taken. */
+/* uint64_t NAME_run(uint64_t iterations, uint64_t* random_state): returns how often the branch was
+ * taken. */
 #define PHASE(name)              \
     .globl name##_run;           \
     .type name##_run, @function; \

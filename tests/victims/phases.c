@@ -1,6 +1,5 @@
-// A program of phases that come by chance, of known shares: time and again it runs one of two loops
-// (phases.S) for a random time. At its end it prints what it did.
-// argv: [seed] [phases, of 1.5 ms on average]
+// A program of phases with random lengths and known shares: it alternates at random between two
+// loops (phases.S). At its end it prints what it did. argv: [seed] [phases, of 1.5 ms on average]
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>

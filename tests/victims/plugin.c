@@ -1,4 +1,4 @@
-// A library for plugins.c. NAME and STEPS differ from one to the other, its size does not.
+// A library for plugins.c. NAME and STEPS differ between the libraries; the size is the same.
 #include "work.h"
 
 __attribute__((noinline)) static uint64_t NAME(uint64_t state) {

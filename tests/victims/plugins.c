@@ -1,5 +1,5 @@
-// Loads one library, uses and unloads it, then another one, which comes to lie where the first one
-// lay. argv: FIRST SECOND [rounds]
+// Loads one library, uses and unloads it, then loads another one, which gets the same address.
+// argv: FIRST SECOND [rounds]
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
-/* One loop in which each kind of thing that docs/probes.md looks for happens as often as is written
- * beside it, of n iterations (a multiple of 4). Linked at a fixed address, so that the addresses of
- * variables are known. */
+/* One loop in which each kind of event of docs/probes.md happens in the stated share of the n
+ * iterations (a multiple of 4). Linked at a fixed address, so that the addresses of variables are
+ * known. */
 #include "victim.S.h"
-/* Behind a call: what profiles name its place by, the last byte of it. */
+/* To be put behind a call. Profiles name a call site by the call's last byte. */
 #define CALLER(name) .globl name; .set name, . - 1
 
     .text
@@ -146,7 +146,7 @@ FUNCTION(copy)
 END(copy)
 
 FUNCTION(choose)
-    nop                         /* a label of its own for what follows */
+    nop                         /* the next instruction gets a label of its own */
 PLACE(probes_choice)
     jmp *probes_table(,%rdi,8)
 probes_zero:

@@ -1,4 +1,4 @@
-// Runs the loop of probes.S; checks its result against a model.
+// Runs the loop of probes.S and checks its result against a model.
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>

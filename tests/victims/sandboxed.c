@@ -1,11 +1,11 @@
 // Computes under restrictions that forbid it to fork, and notices harm as checksum does: each round
 // is undone and compared. argv: RESTRICTION [rounds, 0: until SIGTERM] [PATH]
 //   errno   a seccomp filter answers clone, clone3, fork and vfork with EPERM
-//   kill    one kills the process for them
-//   others  one that does is on all threads but the main one
-//   strict  seccomp's strict mode: anything but read, write, exit and sigreturn kills. argv[3] is
-//   then
-//           a file of at least 8 bytes, mapped: its first byte ends the computation when not 0
+//   kill    a seccomp filter kills the process for these calls
+//   others  all threads but the main one have the filter of `kill`
+//   strict  seccomp's strict mode: system calls other than read, write, exit and sigreturn kill.
+//           argv[3] is a file of at least 8 bytes, which is mapped: the computation ends when
+//           its first byte is not 0
 //   nproc   RLIMIT_NPROC is reached; for an ordinary user
 //   none
 #include <fcntl.h>
@@ -112,6 +112,6 @@ int main(int argc, char** argv) {
     int harmed = 0;
     for (size_t i = 0; i < words; ++i) harmed |= memory[i] != i * 0x9e3779b97f4a7c15;
     say(harmed ? "HARMED\n" : "unharmed\n");
-    if (end_mark != NULL) syscall(SYS_exit, harmed);  // all that strict mode allows
+    if (end_mark != NULL) syscall(SYS_exit, harmed);  // strict mode forbids exit_group
     _exit(harmed);
 }

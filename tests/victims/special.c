@@ -1,9 +1,9 @@
 // Works in memory of a special kind and checks its own results. argv: KIND [rounds] [FILE]
-//   shared     a table in FILE, mapped shared: counted up in order, and in order at the end
-//   device     reads data of the vDSO, which the kernel shows to this process only
-//   truncated  a mapping whose FILE shrinks and grows under it: SIGBUS is handled, and counted
-//   sparse     64 GiB that are reserved, of which every 64 MiB a page is used
-//   huge       huge pages where the kernel gives them (MADV_HUGEPAGE)
+//   shared     a table in FILE, mapped shared: it is counted up in order, and checked at the end
+//   device     data of the vDSO, which the kernel shows to this process only
+//   truncated  a mapping whose FILE shrinks and grows: SIGBUS is handled, and counted
+//   sparse     a reservation of 64 GiB, in which one page in every 64 MiB is used
+//   huge       huge pages, if the kernel gives them (MADV_HUGEPAGE)
 //   hugetlb    pages of hugetlbfs; status 77 where there are none
 #include <fcntl.h>
 #include <setjmp.h>
@@ -31,8 +31,8 @@ static int open_file(off_t bytes) {
     return fd >= 0 && ftruncate(fd, bytes) == 0 ? fd : -1;
 }
 
-// Counts words up in turns, at `stride` words from each other. 0 if each was as often counted as it
-// should.
+// Counts words up in turns; consecutive words are `stride` words apart. Returns 0 if each word was
+// counted as often as it should.
 __attribute__((noinline)) static int count_up(uint64_t* words, size_t count, size_t stride) {
     uint64_t state = 1;
     for (long round = 0; round < rounds; ++round) {

@@ -1,12 +1,12 @@
-/* Loops of different speed. A turn of speeds_arithmetic has 10 instructions, of speeds_divides 6, of
- * speeds_chase 3, of speeds_branches 13.5 on average. */
+/* Loops of different speed. Instructions of a turn: speeds_arithmetic 10, speeds_divides 6,
+ * speeds_chase 3, speeds_branches 13.5 on average. */
 #include "victim.S.h"
 
 #define LOOP(name) \
     .p2align 6; .globl name; .type name, @function; name:
 
     .text
-/* void speeds_arithmetic(uint64_t turns): many at once */
+/* void speeds_arithmetic(uint64_t turns): many instructions execute at once */
 LOOP(speeds_arithmetic)
     .cfi_startproc
 PLACE(speeds_arithmetic_turn)
@@ -24,7 +24,7 @@ PLACE(speeds_arithmetic_turn)
     .cfi_endproc
     .size speeds_arithmetic, . - speeds_arithmetic
 
-/* void speeds_divides(uint64_t turns): each waits for the one before */
+/* void speeds_divides(uint64_t turns): each division waits for the previous one */
 LOOP(speeds_divides)
     .cfi_startproc
     mov $3, %ecx
@@ -40,7 +40,7 @@ PLACE(speeds_divides_turn)
     .cfi_endproc
     .size speeds_divides, . - speeds_divides
 
-/* void** speeds_chase(uint64_t turns, void** from): loads that miss, and nothing that could go on without them */
+/* void** speeds_chase(uint64_t turns, void** from): loads that miss the caches and depend on each other */
 LOOP(speeds_chase)
     .cfi_startproc
     mov %rsi, %rax
@@ -52,7 +52,7 @@ PLACE(speeds_chase_turn)
     .cfi_endproc
     .size speeds_chase, . - speeds_chase
 
-/* uint64_t speeds_branches(uint64_t turns, uint64_t state): directions that nobody can foresee */
+/* uint64_t speeds_branches(uint64_t turns, uint64_t state): branches with unpredictable directions */
 LOOP(speeds_branches)
     .cfi_startproc
     mov %rsi, %rax

@@ -1,7 +1,8 @@
-// Goes argv[1] times through the loops of speeds.S, each of which takes about as long as the others
-// but for the machine. TURNS stand in the test, too. With "times" behind it, it prints how many
-// seconds of processor time each loop took: a clock on the stack makes states that no emulation
-// comes by. With "threads", two threads do so at once.
+// Runs argv[1] rounds of the loops of speeds.S. On the machine that TURNS was chosen on, each loop
+// takes about the same time; the test knows TURNS, too. With "times" it prints the processor time
+// of each loop in seconds. Without "times" it reads no clock: with a clock value on the stack, no
+// emulation could meet a state of the program again. With "threads", two threads run the loops at
+// once.
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -23,7 +24,7 @@ static uint64_t next_random(uint64_t* state) {
     return *state;
 }
 
-// A cycle through cache lines, in random order.
+// Returns a cycle through cache lines, in random order.
 static void** make_chain(void) {
     uint32_t* order = malloc(LINES * sizeof *order);
     void*(*chain)[8] = malloc(LINES * sizeof *chain);

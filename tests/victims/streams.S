@@ -1,5 +1,5 @@
-/* Loops of loads whose addresses repeat: one over a ring of nodes that lie anywhere, one over a table
- * that is so long that nothing in it comes again soon. */
+/* Loops of loads whose addresses repeat: one over a ring of scattered nodes, one over a table that is
+ * so long that no address repeats soon. */
 #include "victim.S.h"
 
     .text

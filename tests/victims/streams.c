@@ -1,5 +1,5 @@
-// Walks a ring of nodes that lie scattered in the heap, and now and then sums up a long table;
-// prints where the nodes are, in their order.
+// Walks a ring of nodes that are scattered in the heap, and now and then sums up a long table.
+// Prints the addresses of the nodes in the order of the ring.
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@ static void make_ring(void) {
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
-        // What lies between them.
+        // A gap between nodes.
         if (!malloc(16 + state % 5000)) abort();
         ring[i] = malloc(sizeof(struct Node));
         if (!ring[i]) abort();

@@ -1,8 +1,8 @@
 /* System calls through one instruction, by two callers.
  *
  * In each iteration calls_often asks for getppid three times, each by its own call, and calls_seldom
- * for getuid once, both through calls_make. What is between them takes some hundred instructions.
- * Where calls return to has a label too: one byte before that is what profiles name a call site by. */
+ * for getuid once, both through calls_make. Some hundred instructions lie between the calls. The
+ * return addresses have labels, too: profiles name a call site by the byte before. */
 #include <asm/unistd_64.h>
 
 #include "victim.S.h"
@@ -11,7 +11,7 @@
     .p2align 6
     .globl calls_run
     .type calls_run, @function
-/* uint64_t calls_run(uint64_t iterations): the sum of all results */
+/* uint64_t calls_run(uint64_t iterations): returns the sum of all results */
 calls_run:
     .cfi_startproc
     push %rbx
@@ -85,7 +85,7 @@ PLACE(calls_only_return)
     .type calls_make, @function
 calls_make:
     .cfi_startproc
-    nop                     /* a label of its own for what follows */
+    nop                     /* the next instruction gets a label of its own */
 PLACE(calls_system_call)
     syscall
     add %rax, %r12

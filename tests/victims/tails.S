@@ -1,4 +1,4 @@
-/* Functions that are entered by other ways than a call of their own.
+/* Functions that are entered in other ways than by a direct call.
  *
  * In each iteration tails_run calls
  * - tails_cold, 2 instructions, which ends with a jump to tails_hot;
@@ -13,7 +13,7 @@
     .p2align 6
     .globl tails_run
     .type tails_run, @function
-/* uint64_t tails_run(uint64_t iterations): how often tails_hot was entered */
+/* uint64_t tails_run(uint64_t iterations): returns how often tails_hot was entered */
 tails_run:
     .cfi_startproc
     push %rbx

@@ -1,7 +1,7 @@
-// Threads with known shares: N workers of two kinds do the same number of steps each, `thread_odd`
-// and `thread_even`; they hand a baton round under a mutex and a condition variable every few
-// steps, meet at a barrier each round, and in every round the leader starts and joins a short-lived
-// thread. Each kind counts what it did; the total is checked.
+// Threads with known shares. N workers of two kinds, `thread_odd` and `thread_even`, do the same
+// number of steps each. Every few steps they hand a baton round under a mutex and a condition
+// variable. In every round they meet at a barrier, and the leader starts and joins a short-lived
+// thread. Each kind counts its steps; the total is checked.
 //
 // threads [WORKERS] [ROUNDS]
 #define _GNU_SOURCE

@@ -1,5 +1,5 @@
-// Works in memory that its forks do not get (MADV_DONTFORK), between memory that they do, and
-// checks at last that this still is so.
+// Works in memory that its forks do not get (MADV_DONTFORK), which lies between memory that they do
+// get, and checks at the end that this has not changed.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* One loop of instructions whose results have known distributions.
  *
- * values_load picks at random from `table`, 1024 numbers of which the caller says what they are.
+ * values_load picks at random from `table`, 1024 numbers that the caller provides.
  * values_constant always loads 42, values_counter counts iterations, values_periodic is 0, 1, 2 or
- * 3 with equal shares, values_byte writes 1 or 0 with equal shares, values_vector loads the same
+ * 3 with equal shares, values_byte writes 1 or 0 with equal shares, and values_vector loads the same
  * 16 bytes each time.
  *
  * values_scalar makes 0.5, 1.5, 2.5 or 3.5 in the low lane of a register whose upper lane counts,

@@ -1,5 +1,5 @@
-// Runs the loop of values.S over a table that holds 7 in 717 of 1024 places, 9 in 205, and 102
-// different numbers from 1000 on; checks its result against a model.
+// Runs the loop of values.S over a table that has 7 in 717 of 1024 places, 9 in 205, and 102
+// different numbers from 1000 on. Checks its result against a model.
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ static void fill(uint32_t table[table_size]) {
         table[i] = i < sevens ? 7 : i < sevens + nines ? 9 : 1000 + i - sevens - nines;
 }
 
-// `iterations` is a multiple of 4.
+// `iterations` must be a multiple of 4.
 static uint64_t model(uint64_t iterations, uint64_t state, const uint32_t* table) {
     uint64_t result = iterations * 42 + iterations / 4 * (0 + 1 + 2 + 3);
     for (uint64_t i = 0; i < iterations; ++i) {

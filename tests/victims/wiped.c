@@ -1,6 +1,6 @@
-// Computes with data that its forks find zeroed (MADV_WIPEONFORK), between data that they do not,
-// and checks at last that this still is so. Nothing here ever is zero: seen_zero() is never called
-// but by who does not see what is there. argv: [rounds]
+// Computes with data that its forks find zeroed (MADV_WIPEONFORK), which lies between data that
+// they do not, and checks at the end that this has not changed. No data is ever zero in this
+// process: only an emulation that reads wrong memory calls seen_zero(). argv: [rounds]
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
